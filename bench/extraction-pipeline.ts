@@ -20,15 +20,16 @@ import {
 import { parsePage } from '../src/extraction/parsing/parse-page.ts';
 import { openPageWriter, openVault } from '../src/extraction/vault/index.ts';
 import { createRateLimiter } from '../src/resilience/index.ts';
+import { offsetPage } from '../test/support/extraction/pages.ts';
 import { limitedSource } from '../test/support/limited-source.ts';
 import { inFolder } from './extraction-runs.ts';
 
 /** As people run it: from the sources, a thread would also load and compile what strips their types. */
-const thread = new URL('../dist/extraction/pipeline/page-thread.js', import.meta.url);
+const thread = new URL('../dist/extraction/pipeline/worker.js', import.meta.url);
 const type: ContentType = {
   name: 'dashboards',
   number: 1,
-  pagination: 'offset',
+  endpoints: [{ name: '', pagination: 'offset' }],
   shape: {
     items: { kind: 'list', path: [] },
     id: [['id']],
@@ -77,12 +78,11 @@ export async function writingAgainstPipeline(count: number): Promise<{ bare: num
 }
 
 function writeOnly(folder: string, pages: readonly Uint8Array[]): number {
-  const reading = pageFormats([type])[type.name];
-  if (!reading) throw new Error('unreachable');
+  const format = pageFormats([type])[type.name];
+  if (!format) throw new Error('unreachable');
   const parsed = pages.map((bytes, index) => {
     const offset = index * perPage;
-    const request = { type: type.name, key: `${offset}`, kind: 'offset', offset, limit: perPage } as const;
-    return parsePage(request, bytes, reading);
+    return parsePage(offsetPage(type.name, offset, perPage), bytes, format);
   });
   const path = join(folder, 'bare.vault');
   const vault = openVault(path, { source: 'bench', clock: systemClock, ids: systemIds });
@@ -94,7 +94,7 @@ function writeOnly(folder: string, pages: readonly Uint8Array[]): number {
     fresh: false,
     retryFailed: false,
   });
-  const writer = openPageWriter(path, { clock: systemClock, turn: vault.turn });
+  const writer = openPageWriter(path, { clock: systemClock, writeLock: vault.writeLock });
   const startedAt = performance.now();
   for (const page of parsed) writer.write(session.id, page, { total: null, nextLink: null });
   const seconds = (performance.now() - startedAt) / 1000;
@@ -106,17 +106,17 @@ function writeOnly(folder: string, pages: readonly Uint8Array[]): number {
 async function pipelineOver(folder: string, pages: readonly Uint8Array[]): Promise<number> {
   const path = join(folder, 'bench.vault');
   const vault = openVault(path, { source: 'bench', clock: systemClock, ids: systemIds });
-  const settings = { vaultPath: path, turn: vault.turn, formats: pageFormats([type]) };
+  const settings = { vaultPath: path, writeLock: vault.writeLock, formats: pageFormats([type]) };
   const threads = new WorkerPool(thread, settings, { count: 2, onDeath: () => undefined });
   await threads.ready();
   const source: Source = {
     name: 'bench',
     types: [type],
-    limiterKey: 'bench',
     connect: () => Promise.resolve(),
     close: () => Promise.resolve(),
     fetch: (request) => {
-      const offset = request.kind === 'offset' ? request.offset : 0;
+      const { position } = request;
+      const offset = position.kind === 'offset' ? position.offset : 0;
       const bytes = pages[offset / perPage] ?? new Uint8Array();
       return Promise.resolve({ request, bytes, total: pages.length * perPage, nextLink: null });
     },
@@ -157,7 +157,6 @@ export async function toldTwice(): Promise<{ refusedShare: number; used: number 
   const source: Source = {
     name: 'bench',
     types: [type],
-    limiterKey: 'bench',
     connect: () => Promise.resolve(),
     close: () => Promise.resolve(),
     fetch: async (request) => {
@@ -226,7 +225,7 @@ const forgetful: VaultSessions = {
   fail: () => undefined,
   finishType: () => 'completed',
   finish: () => noTotals,
-  held: () => 0,
+  countItems: () => 0,
 };
 
 /** Always a full page, and always more to come. */
@@ -236,7 +235,7 @@ const endless: PageProcessor = {
   alive: 1,
   ready: () => Promise.resolve(),
   process: (_session, { request }) => {
-    const outcome: CommittedPage = {
+    const page: CommittedPage = {
       request,
       itemCount: perPage,
       rejectedCount: 0,
@@ -245,7 +244,7 @@ const endless: PageProcessor = {
       next: null,
       children: [],
     };
-    return Promise.resolve({ kind: 'committed', outcome });
+    return Promise.resolve({ kind: 'committed', page });
   },
   close: () => Promise.resolve(),
   terminate: () => Promise.resolve(),

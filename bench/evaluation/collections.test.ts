@@ -16,8 +16,8 @@ const corpus = '{"_id": "d1", "title": "One", "text": "first"}\n{"_id": 2, "text
 const queries = '{"_id": "q1", "text": "one?"}\n{"_id": "q2", "text": "two?"}\n';
 const qrels = 'query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\t2\t0\nq2\td1\t-1\n';
 
-describe('a collection in the layout of BEIR', () => {
-  it('is read, without queries for which nothing is relevant', async () => {
+describe('a collection in BEIR layout', () => {
+  it('is read without queries that have no relevant documents', async () => {
     const folder = await beir({ 'corpus.jsonl': corpus, 'queries.jsonl': queries, 'qrels/test.tsv': qrels });
     expect(await readBeir(folder)).toEqual({
       documents: [
@@ -28,7 +28,7 @@ describe('a collection in the layout of BEIR', () => {
         {
           id: 'q1',
           text: 'one?',
-          judgements: new Map([
+          judgments: new Map([
             ['d1', 2],
             ['2', 0],
           ]),
@@ -37,7 +37,7 @@ describe('a collection in the layout of BEIR', () => {
     });
   });
 
-  it('takes judgements of test.tsv, else of all files, with or without names of columns', async () => {
+  it('takes judgments from test.tsv, else from all files, with or without a header', async () => {
     const files = {
       'corpus.jsonl': corpus,
       'queries.jsonl': queries,
@@ -51,7 +51,7 @@ describe('a collection in the layout of BEIR', () => {
 
   it.each([
     ['no corpus', { 'queries.jsonl': queries, 'qrels/test.tsv': qrels }, 'corpus.jsonl cannot be read'],
-    ['no judgements', { 'corpus.jsonl': corpus, 'queries.jsonl': queries }, 'There is no qrels'],
+    ['no judgments', { 'corpus.jsonl': corpus, 'queries.jsonl': queries }, 'There is no qrels'],
     [
       'broken JSON',
       { 'corpus.jsonl': '{"_id": "a", "text": "x"}\n{', 'queries.jsonl': queries },
@@ -63,7 +63,7 @@ describe('a collection in the layout of BEIR', () => {
       '"text" is missing',
     ],
     [
-      'a judgement without grade',
+      'a judgment without grade',
       { 'corpus.jsonl': corpus, 'queries.jsonl': queries, 'qrels/test.tsv': `${qrels}q1 d1 1` },
       'Line 5 of qrels/test.tsv',
     ],
@@ -72,14 +72,14 @@ describe('a collection in the layout of BEIR', () => {
       { 'corpus.jsonl': corpus, 'queries.jsonl': queries, 'qrels/test.tsv': 'q1\td1\t0' },
       'No query',
     ],
-  ])('is refused with %s', async (_, files, message) => {
+  ])('is rejected with %s', async (_, files, message) => {
     const reading = readBeir(await beir(files));
     await expect(reading).rejects.toMatchObject({ code: 'INPUT_INVALID' });
     await expect(reading).rejects.toThrow(message);
   });
 });
 
-describe('questions in the layout of HotpotQA', () => {
+describe('questions in HotpotQA layout', () => {
   const question = (id: string, titles: readonly string[], supporting: readonly string[]) =>
     JSON.stringify({
       _id: id,
@@ -100,13 +100,13 @@ describe('questions in the layout of HotpotQA', () => {
       ['Y', 'One. Two.'],
       ['Z', 'One. Two.'],
     ]);
-    expect(asked.map(({ judgements }) => [...judgements.keys()])).toEqual([['X', 'Y'], ['Z']]);
+    expect(asked.map(({ judgments }) => [...judgments.keys()])).toEqual([['X', 'Y'], ['Z']]);
   });
 
   it.each([
     ['is not there', null, 'cannot be read'],
     ['has other fields', '{"_id": "a", "question": "q"}', '"context" is no list'],
-  ])('are refused when the file %s', async (_, text, message) => {
+  ])('are rejected when the file %s', async (_, text, message) => {
     const file = join(await temporaryFolder(), 'q.jsonl');
     if (text !== null) await writeFile(file, text);
     await expect(readMultihop(file)).rejects.toThrow(message);
@@ -133,12 +133,12 @@ describe('calibration', () => {
     calibration,
   });
 
-  it('advises the blend that gains most and loses nothing', () => {
+  it('recommends the blend that gains most and loses nothing', () => {
     const best = bestBlend(scores(tried(0.1, 0.41, 0.5), tried(0.2, 0.42, 0.51), tried(0.3, 0.5, 0.48)));
     expect(best?.blend).toMatchObject({ weight: 0.2 });
   });
 
-  it('advises none when words alone are better', () => {
+  it('recommends none when the lexical ranking is better', () => {
     expect(bestBlend(scores(tried(0.1, 0.398, 0.499), tried(0.2, 0.3, 0.3)))).toBeNull();
   });
 });
@@ -153,7 +153,7 @@ describe('Cranfield as it is distributed', () => {
     cranqrel: '1 1 2 \n1 3 -1 \n2 2  -1\n3 3 4 \n',
   };
 
-  it('is read: queries by their order, everything of interest equally relevant', async () => {
+  it('is read with queries in order and all judgments of interest as relevant', async () => {
     const folder = await beir(files);
     expect(await isCranfield(folder)).toBe(true);
     expect(await readCranfield(folder)).toEqual({
@@ -163,13 +163,13 @@ describe('Cranfield as it is distributed', () => {
         { id: '3', title: 'heat', text: 'heated slabs' },
       ],
       queries: [
-        { id: '1', text: 'what of wings in streams .', judgements: new Map([['1', 1]]) },
-        { id: '3', text: 'what of heat .', judgements: new Map([['3', 1]]) },
+        { id: '1', text: 'what of wings in streams .', judgments: new Map([['1', 1]]) },
+        { id: '3', text: 'what of heat .', judgments: new Map([['3', 1]]) },
       ],
     });
   });
 
-  it('is not taken for it where the layout is BEIR’s or a file is missing, and says which line is wrong', async () => {
+  it('is not detected in a BEIR layout or with a missing file, and names the invalid line', async () => {
     expect(await isCranfield(await beir({ ...files, 'corpus.jsonl': corpus }))).toBe(false);
     expect(await isCranfield(await beir({ 'cran.qry': '' }))).toBe(false);
     await expect(readCranfield(await beir({ ...files, cranqrel: '1 1 2\n1 two three\n' }))).rejects.toThrow(

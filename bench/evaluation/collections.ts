@@ -1,8 +1,8 @@
-// A collection to measure search on: documents, queries, and what is relevant for each.
+// Collections to measure search on: documents, queries, and the relevant documents of each query.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, messageOf } from '../../src/core/index.ts';
-import type { Judgements } from './metrics.ts';
+import type { Judgments } from './metrics.ts';
 
 export interface CollectionDocument {
   readonly id: string;
@@ -13,12 +13,12 @@ export interface CollectionDocument {
 export interface CollectionQuery {
   readonly id: string;
   readonly text: string;
-  readonly judgements: Judgements;
+  readonly judgments: Judgments;
 }
 
 export interface Collection {
   readonly documents: readonly CollectionDocument[];
-  /** Only those for which something is relevant. */
+  /** Only queries with relevant documents. */
   readonly queries: readonly CollectionQuery[];
 }
 
@@ -52,7 +52,7 @@ export function badData(message: string): CoreError {
 
 // Collections in the layout of BEIR: corpus.jsonl, queries.jsonl, qrels/*.tsv.
 
-/** Judgements of `test.tsv` if there is one, else of all files. Fails with INPUT_INVALID. */
+/** Judgments of `test.tsv` if there is one, else of all files. Fails with INPUT_INVALID. */
 export async function readBeir(folder: string): Promise<Collection> {
   const read = (name: string) => readText(folder, name);
   const documents = readLines('corpus.jsonl', await read('corpus.jsonl'), (line) => ({
@@ -66,18 +66,18 @@ export async function readBeir(folder: string): Promise<Collection> {
   }));
   const names = (await namesIn(join(folder, 'qrels'))).filter((name) => name.endsWith('.tsv'));
   if (names.length === 0) throw badData(`There is no qrels/*.tsv in ${folder}.`);
-  const judgements = new Map<string, Map<string, number>>();
+  const judgments = new Map<string, Map<string, number>>();
   for (const name of names.includes('test.tsv') ? ['test.tsv'] : names)
-    addJudgements(judgements, name, await read(join('qrels', name)));
+    addJudgments(judgments, name, await read(join('qrels', name)));
   const queries = asked
-    .map((query) => ({ ...query, judgements: judgements.get(query.id) ?? new Map<string, number>() }))
-    .filter((query) => [...query.judgements.values()].some((grade) => grade > 0));
-  if (queries.length === 0) throw badData(`No query of ${folder} has a judgement above 0.`);
+    .map((query) => ({ ...query, judgments: judgments.get(query.id) ?? new Map<string, number>() }))
+    .filter((query) => [...query.judgments.values()].some((grade) => grade > 0));
+  if (queries.length === 0) throw badData(`No query of ${folder} has a judgment above 0.`);
   return { documents, queries };
 }
 
 /** Lines of query, document and grade; the first line may name the columns. */
-function addJudgements(judgements: Map<string, Map<string, number>>, name: string, text: string): void {
+function addJudgments(judgments: Map<string, Map<string, number>>, name: string, text: string): void {
   for (const [index, line] of text.split('\n').entries()) {
     const [query, document, grade, ...more] = line.trim().split('\t');
     if (!query || (index === 0 && Number.isNaN(Number(grade)))) continue;
@@ -85,8 +85,8 @@ function addJudgements(judgements: Map<string, Map<string, number>>, name: strin
       throw badData(
         `Line ${index + 1} of qrels/${name} is not query, document and grade with tabs between them.`,
       );
-    const ofQuery = judgements.get(query) ?? new Map<string, number>();
-    judgements.set(query, ofQuery.set(document, Number(grade)));
+    const ofQuery = judgments.get(query) ?? new Map<string, number>();
+    judgments.set(query, ofQuery.set(document, Number(grade)));
   }
 }
 
@@ -107,33 +107,33 @@ const namesIn = (folder: string): Promise<readonly string[]> => readdir(folder).
 
 const cranfieldFiles = ['cran.all.1400', 'cran.qry', 'cranqrel'] as const;
 
-/** Does the folder hold it, and nothing in BEIR's layout? */
+/** Whether the folder has the Cranfield files and no BEIR layout. */
 export async function isCranfield(folder: string): Promise<boolean> {
   const names = await readdir(folder).catch((): string[] => []);
   return !names.includes('corpus.jsonl') && cranfieldFiles.every((name) => names.includes(name));
 }
 
-/** Whatever was judged as of any interest (1 to 4) is relevant, and equally so. Fails with INPUT_INVALID. */
+/** Every judgment of interest (1 to 4) counts as relevant, equally. Fails with INPUT_INVALID. */
 export async function readCranfield(folder: string): Promise<Collection> {
-  const [documents, queries, judgements] = await Promise.all(
+  const [documents, queries, judgments] = await Promise.all(
     cranfieldFiles.map((name) =>
       readFile(join(folder, name), 'utf8').catch((error: unknown) => {
         throw badData(`${name} cannot be read in ${folder} (${messageOf(error)}).`);
       }),
     ),
   );
-  const relevant = judgementsIn(judgements ?? '');
+  const relevant = judgmentsIn(judgments ?? '');
   return {
     documents: recordsIn(documents ?? '').map(({ id, fields }) => ({
       id,
       title: fields.get('T') ?? '',
       text: fields.get('W') ?? '',
     })),
-    // Judgements number the queries as they come, whatever their own ids are.
+    // Judgments number the queries in file order, whatever their own ids.
     queries: recordsIn(queries ?? '').flatMap(({ fields }, index) => {
       const id = String(index + 1);
       const own = relevant.get(id);
-      return own ? [{ id, text: fields.get('W') ?? '', judgements: own }] : [];
+      return own ? [{ id, text: fields.get('W') ?? '', judgments: own }] : [];
     }),
   };
 }
@@ -144,7 +144,7 @@ interface SmartRecord {
   readonly fields: ReadonlyMap<string, string>;
 }
 
-/** `.I id`, then fields: a line with a dot and a letter, and what stands below it. */
+/** `.I id`, then fields: a line with a dot and a letter, followed by its text. */
 function recordsIn(text: string): readonly SmartRecord[] {
   return text
     .split(/^\.I\s+/m)
@@ -158,8 +158,8 @@ function recordsIn(text: string): readonly SmartRecord[] {
     });
 }
 
-/** Lines of query, document and grade; -1 is no judgement of interest. */
-function judgementsIn(text: string): ReadonlyMap<string, ReadonlyMap<string, number>> {
+/** Lines of query, document and grade; -1 is no judgment of interest. */
+function judgmentsIn(text: string): ReadonlyMap<string, ReadonlyMap<string, number>> {
   const found = new Map<string, Map<string, number>>();
   for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue;
@@ -173,8 +173,8 @@ function judgementsIn(text: string): ReadonlyMap<string, ReadonlyMap<string, num
   return found;
 }
 
-// Questions that need several paragraphs, in the layout of HotpotQA: a question a line, with paragraphs and the titles of
-// those that hold the answer. All paragraphs of all questions together are what is searched.
+// Questions that need several paragraphs, in HotpotQA layout: one question per line, with paragraphs and the titles of
+// those with the answer. The paragraphs of all questions are searched together.
 
 /** Fails with INPUT_INVALID. */
 export async function readMultihop(file: string): Promise<Collection> {
@@ -202,7 +202,7 @@ export async function readMultihop(file: string): Promise<Collection> {
       .map(({ id, text, supporting }) => ({
         id,
         text,
-        judgements: new Map(supporting.map((title) => [title, 1])),
+        judgments: new Map(supporting.map((title) => [title, 1])),
       })),
   };
 }

@@ -20,7 +20,7 @@ describe('evaluation of entities', () => {
     expect(pairScores(['a', 'b'], ['1', '2'])).toMatchObject({ precision: 1, recall: 1 });
   });
 
-  it('reads records of any columns, quoted or padded, and nicknames', () => {
+  it('reads records with any columns, quoted or padded, and nicknames', () => {
     const table = readCsv(
       'rec_id, given_name, surname, "street, number", email\nrec-7-org, ann, lee, "1 ""A""", a@b.co\nrec-7-dup-0, , lee, ,\n',
     );
@@ -38,13 +38,13 @@ describe('evaluation of entities', () => {
     ).toEqual(new Map([['ann', ['nan', 'annie']]]));
   });
 
-  it('makes the same names from the same seed, with several ways to write each', () => {
+  it('generates the same names with variants from the same seed', () => {
     const make = () => generateNames(seededRandom(3), { people: 20, companies: 5 }, new Map());
     expect(make()).toEqual(make());
     expect(new Set(make().map(({ truth }) => truth)).size).toBe(25);
   });
 
-  it('scores a resolver on what it finds under a path, and refuses a path with nothing in it', async () => {
+  it('scores a resolver on the files under a path and rejects an empty path', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'headworks-test-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const byName: Resolver = {

@@ -1,4 +1,4 @@
-// Measures resolution as it is used: every record is a mention of its own artifact, pairs of records are counted.
+// Measures entity resolution: every record is a mention in its own artifact; pairs of records are counted.
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock, IdSource } from '../../src/core/index.ts';
@@ -17,9 +17,9 @@ import type { EvaluationReport } from './environment.ts';
 import type { NameRecord } from './generated-names.ts';
 import { generateNames } from './generated-names.ts';
 
-export interface EntityEvaluationParts {
+export interface EntityEvaluationDeps {
   readonly resolver: Resolver;
-  /** A fresh space for a set, so that sets do not meet, with a revision that everything is said to come from. */
+  /** A new space for a set, so that sets do not mix, with a revision as the source of everything. */
   readonly newPlace: () => Promise<Pick<MentionPlace, 'spaceId' | 'revisionId'>>;
   readonly clock: Clock;
   readonly ids: IdSource;
@@ -40,7 +40,7 @@ export interface EntitySetScore {
   readonly precision: number;
   readonly recall: number;
   readonly f1: number;
-  /** New entities that were kept apart as possibly the same. */
+  /** New entities with an open pair. */
   readonly uncertain: number;
   readonly seconds: number;
 }
@@ -63,12 +63,12 @@ const shortFormsByDefault: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Every CSV file of records under `dataPath` (a file or a folder, two levels deep), and names made from a seed; a file
- * of nicknames found there adds short forms to the latter. Without a path only the generated ones.
+ * Every CSV file of records under `dataPath` (a file, or a folder two levels deep), and names generated from a seed; a
+ * file of nicknames found there adds short forms to the generated names. Without a path only the generated ones.
  */
 export async function evaluateEntities(
   dataPath: string | null,
-  parts: EntityEvaluationParts,
+  parts: EntityEvaluationDeps,
 ): Promise<EntityEvaluation> {
   const tables = dataPath === null ? [] : await readTables(dataPath, 2);
   if (dataPath !== null && !tables.some(({ table }) => isRecordTable(table) || isNicknameTable(table)))
@@ -114,7 +114,7 @@ async function readTables(
 async function scoreSet(
   set: string,
   records: readonly NameRecord[],
-  { resolver, newPlace, clock, ids, signal, progress }: EntityEvaluationParts,
+  { resolver, newPlace, clock, ids, signal, progress }: EntityEvaluationDeps,
 ): Promise<EntitySetScore> {
   const fresh = await newPlace();
   const startedAt = clock.monotonic();
@@ -158,7 +158,10 @@ function countsOf(labels: readonly string[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** Of all pairs that were put together, how many belong together; of those that belong together, how many were. */
+/**
+ * Precision: pairs resolved together that belong together. Recall: pairs that belong together that were resolved
+ * together.
+ */
 export function pairScores(
   truths: readonly string[],
   answers: readonly string[],
@@ -183,7 +186,7 @@ export function pairScores(
   };
 }
 
-// How well names find their entities: measured without a model and without vectors, as it must hold at least.
+// The report: without a model and without vectors, which is the lower bound.
 
 /** Records have no document of their own. */
 const emptyArtifact: ParsedDocument = {
@@ -242,10 +245,12 @@ export async function entityReport(
     progress: ({ set, done, total }) => options.onProgress(set, done, total),
   });
   return {
-    heading: 'entities: pairs of records that were put together, without a model and without vectors',
-    columns: ['SET', 'RECORDS', 'ENTITIES', 'PRECISION', 'RECALL', 'F1', 'IN DOUBT', 'SECONDS'],
+    heading: 'entities: pairs of records resolved to one entity, without a model and without vectors',
+    columns: ['SET', 'RECORDS', 'ENTITIES', 'PRECISION', 'RECALL', 'F1', 'UNCERTAIN', 'SECONDS'],
     rows: sets.map(rowOf),
-    notes: ['In doubt: kept apart and listed by "headworks entities review"; a model would be asked.'],
+    notes: [
+      'Uncertain: separate entities with an open pair ("headworks entities review"); with a model it would decide.',
+    ],
     figures: { kind: 'entities', sets: sets.map(figuresOf) },
   };
 }

@@ -1,4 +1,4 @@
-// Records with known duplicates out of CSV files, as mentions with clues.
+// Records with known duplicates from CSV files, as mentions with clues.
 import type { ContextClues } from '../../src/knowledge/reading/types.ts';
 import type { NameRecord } from './generated-names.ts';
 
@@ -7,7 +7,7 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Comma-separated values with quotes; blanks around values go. */
+/** Comma-separated values with quotes; values are trimmed. */
 export function readCsv(text: string): Table {
   const [header = [], ...rows] = splitCsv(text.replace(/^\ufeff/, '')).filter((row) => row.some(Boolean));
   return { header: header.map((name) => name.toLowerCase()), rows };
@@ -62,7 +62,7 @@ export const isRecordTable = ({ header }: Table): boolean =>
 export const isNicknameTable = ({ header }: Table): boolean =>
   header.includes('name1') && header.includes('name2');
 
-/** Whatever a record has besides names becomes a note `field: value`. */
+/** Every field besides names becomes a note `field: value`. */
 export function recordsOf({ header, rows }: Table): readonly NameRecord[] {
   return rows.map((row) => {
     const cell = (column: string) => row[header.indexOf(column)] ?? '';

@@ -9,7 +9,7 @@ import type { Embedder } from '../../src/knowledge/index.ts';
 import { identifier, loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 
-/** For people: a heading, a table, sentences. For programs: `figures`. */
+/** For people: heading, table and notes. For programs: `figures`. */
 export interface EvaluationReport {
   readonly heading: string;
   readonly columns: readonly string[];
@@ -20,12 +20,12 @@ export interface EvaluationReport {
 
 export interface EvaluationEnvironment {
   readonly database: Database;
-  /** Null: words only, and why. */
+  /** Null: lexical only; `whyNoEmbedder` says why. */
   readonly embedder: Embedder | null;
   readonly whyNoEmbedder: string | null;
 }
 
-/** In memory, or in a schema of its own on the configured server; nothing of either is left behind. */
+/** In memory, or in its own schema on the configured server; both are deleted afterwards. */
 export async function openEvaluationEnvironment(
   config: Config,
   env: Environment,

@@ -17,14 +17,14 @@ import { bestBlend, evaluateCollection } from './rank-collection.ts';
 
 export interface EvaluationRequest {
   readonly kind: keyof typeof evaluations;
-  /** A file or folder, as the kind of evaluation has it. */
+  /** A file or folder, depending on the kind. */
   readonly data: string;
-  /** Also find the weight of the embedder. */
+  /** Also find the best weight of the embedder. */
   readonly isCalibrating: boolean;
 }
 
 export interface EvaluationOptions {
-  /** Where the keys of providers are. */
+  /** Contains the keys of providers. */
   readonly env: Environment;
   readonly signal: AbortSignal;
   readonly onProgress: (what: string, done: number, total: number) => void;
@@ -130,7 +130,7 @@ function reportOf(
   };
 }
 
-/** As EMBEDDING_BLEND takes it. */
+/** In the format of EMBEDDING_BLEND. */
 const blendText = ({ blend }: BlendScores): string => (blend.kind === 'rrf' ? 'rrf' : String(blend.weight));
 
 function adviceOf(model: string | null, best: BlendScores | null): string {
@@ -145,7 +145,3 @@ const snakeFigures = ({ ndcgAt10, recallAt5, recallAt10, mrrAt10 }: CollectionSc
   recall_at_10: recallAt10,
   mrr_at_10: mrrAt10,
 });
-
-// What an evaluation comes to.
-
-// A house of its own for an evaluation: a store that is thrown away afterwards, and an embedder as configured.

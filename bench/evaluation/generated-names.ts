@@ -1,8 +1,8 @@
-// People and companies with the ways others write them, made from a seed: a set to measure on that nobody owns.
+// People and companies with variants of their names, generated from a seed: a data set free of rights.
 import type { Random } from '../../src/core/index.ts';
 import type { ContextClues, EntityType } from '../../src/knowledge/reading/types.ts';
 
-/** One way of writing somebody down, and who it is. */
+/** One variant of a name, and whose it is. */
 export interface NameRecord {
   readonly truth: string;
   readonly type: EntityType;
@@ -59,7 +59,7 @@ class Draw {
       .map(({ item }) => item);
   }
 
-  /** A letter left out, doubled, changed or swapped, never the first. */
+  /** A letter omitted, doubled, replaced or transposed, never the first. */
   slip(word: string): string {
     if (word.length < 4) return word;
     const at = 1 + this.below(word.length - 2);
@@ -80,11 +80,11 @@ interface Person {
   readonly company: string;
   readonly role: string;
   readonly email: string;
-  /** Of somebody else's name: nobody could tell the two apart without a word of context. */
+  /** A variant that equals another person's name: indistinguishable without context. */
   readonly isNamesake: boolean;
 }
 
-/** `nicknames`: short forms by given name in lower case, beside those that resolution knows by itself. */
+/** `nicknames`: short forms by given name in lower case, in addition to those built into resolution. */
 export function generateNames(
   random: Random,
   counts: { readonly people: number; readonly companies: number },
@@ -116,7 +116,7 @@ function makeCompanies(draw: Draw, count: number): readonly Company[] {
     .map((name, index) => ({ truth: `company-${index}`, name, form: draw.of(forms) }));
 }
 
-/** One in ten has a namesake elsewhere, one in ten a relative whose name begins with the same letter. */
+/** One in ten has a namesake elsewhere, one in ten a relative with the same first initial. */
 function makePeople(draw: Draw, count: number, companies: readonly string[]): readonly Person[] {
   const people: Person[] = [];
   const taken = new Set<string>();
@@ -132,7 +132,7 @@ function makePeople(draw: Draw, count: number, companies: readonly string[]): re
     const last = isNamesake || isRelative ? model.last : draw.of(surnames);
     const company = draw.of(companies);
     const email = `${plain(first)}.${plain(last)}@${plain(company)}.com`;
-    // Who has the name already by chance would be told apart by nothing.
+    // A name that exists already by chance would be indistinguishable.
     if (taken.has(email) || (!isNamesake && taken.has(`${first} ${last}`))) continue;
     taken.add(email).add(`${first} ${last}`);
     people.push({

@@ -1,33 +1,33 @@
-// How good a ranking is, held against judgements of what is relevant and how much.
+// Quality of a ranking, given graded judgments.
 
 /** Grades by document; only those above 0 are relevant. */
-export type Judgements = ReadonlyMap<string, number>;
+export type Judgments = ReadonlyMap<string, number>;
 
-const relevant = (judgements: Judgements): readonly (readonly [string, number])[] =>
-  [...judgements].filter(([, grade]) => grade > 0);
+const relevant = (judgments: Judgments): readonly (readonly [string, number])[] =>
+  [...judgments].filter(([, grade]) => grade > 0);
 
-/** Gains are the grades themselves, as BEIR has it; 0 when nothing is relevant. */
-export function ndcg(ranking: readonly string[], judgements: Judgements, depth: number): number {
+/** Gains are the grades, as in BEIR; 0 when nothing is relevant. */
+export function ndcg(ranking: readonly string[], judgments: Judgments, depth: number): number {
   const discounted = (grades: readonly number[]): number =>
     grades.slice(0, depth).reduce((sum, grade, index) => sum + Math.max(0, grade) / Math.log2(index + 2), 0);
   const ideal = discounted(
-    relevant(judgements)
+    relevant(judgments)
       .map(([, grade]) => grade)
       .sort((a, b) => b - a),
   );
-  return ideal === 0 ? 0 : discounted(ranking.map((id) => judgements.get(id) ?? 0)) / ideal;
+  return ideal === 0 ? 0 : discounted(ranking.map((id) => judgments.get(id) ?? 0)) / ideal;
 }
 
-/** The share of what is relevant that is among the first `depth`. */
-export function recall(ranking: readonly string[], judgements: Judgements, depth: number): number {
-  const wanted = relevant(judgements);
+/** The share of the relevant documents among the first `depth`. */
+export function recall(ranking: readonly string[], judgments: Judgments, depth: number): number {
+  const wanted = relevant(judgments);
   const found = new Set(ranking.slice(0, depth));
   return wanted.length === 0 ? 0 : wanted.filter(([id]) => found.has(id)).length / wanted.length;
 }
 
-/** One over the place of the first that is relevant; 0 when none is among the first `depth`. */
-export function reciprocalRank(ranking: readonly string[], judgements: Judgements, depth: number): number {
-  const place = ranking.slice(0, depth).findIndex((id) => (judgements.get(id) ?? 0) > 0);
+/** One over the rank of the first relevant document; 0 when none is among the first `depth`. */
+export function reciprocalRank(ranking: readonly string[], judgments: Judgments, depth: number): number {
+  const place = ranking.slice(0, depth).findIndex((id) => (judgments.get(id) ?? 0) > 0);
   return place < 0 ? 0 : 1 / (place + 1);
 }
 
@@ -38,15 +38,15 @@ export interface RankingFigures {
   readonly mrrAt10: number;
 }
 
-/** The mean over all queries for which anything is relevant; the others say nothing about a ranking. */
+/** The mean over all queries with relevant documents. */
 export function rankingFigures(
-  rankings: readonly { readonly ranking: readonly string[]; readonly judgements: Judgements }[],
+  rankings: readonly { readonly ranking: readonly string[]; readonly judgments: Judgments }[],
 ): RankingFigures {
-  const judged = rankings.filter(({ judgements }) => relevant(judgements).length > 0);
+  const judged = rankings.filter(({ judgments }) => relevant(judgments).length > 0);
   const mean =
-    (measure: (ranking: readonly string[], judgements: Judgements, depth: number) => number) =>
+    (measure: (ranking: readonly string[], judgments: Judgments, depth: number) => number) =>
     (depth: number) =>
-      judged.reduce((sum, { ranking, judgements }) => sum + measure(ranking, judgements, depth), 0) /
+      judged.reduce((sum, { ranking, judgments }) => sum + measure(ranking, judgments, depth), 0) /
       Math.max(1, judged.length);
   return {
     ndcgAt10: mean(ndcg)(10),

@@ -1,4 +1,4 @@
-// A corpus of notes with what is known of them: corpus/, ground_truth/{entities,events,graph_connections}.json,
+// A corpus of notes with ground truth: corpus/, ground_truth/{entities,events,graph_connections}.json,
 // queries/queries.json.
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';

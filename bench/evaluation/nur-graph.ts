@@ -1,4 +1,4 @@
-// Who is known after a corpus was taken in, and whom and what the graph joins them with.
+// The entities of an ingested corpus, and what the graph connects them with.
 import type { EventService } from '../../src/knowledge/events/event-store.ts';
 import type { EntityService } from '../../src/knowledge/types.ts';
 import type { Entity } from '../../src/knowledge/entities/types.ts';
@@ -6,7 +6,7 @@ import type { Space } from '../../src/knowledge/spaces/spaces.ts';
 import type { GraphQuestion, NurData } from './nur-data.ts';
 import { matchAll, nameLikeness, scoreOf } from './nur-scores.ts';
 
-interface GraphParts {
+interface GraphDeps {
   readonly space: Space;
   readonly entities: Pick<EntityService, 'list' | 'get'>;
   readonly events: Pick<EventService, 'list'>;
@@ -19,7 +19,7 @@ export interface Known {
 
 const pageSize = 100;
 
-export async function everybody({ space, entities }: GraphParts): Promise<readonly Known[]> {
+export async function everybody({ space, entities }: GraphDeps): Promise<readonly Known[]> {
   const known: Known[] = [];
   for (let after: string | undefined; ;) {
     const page = await entities.list({
@@ -37,22 +37,22 @@ export async function everybody({ space, entities }: GraphParts): Promise<readon
 }
 
 const typeNames: Readonly<Record<string, string>> = { organization: 'org' };
-/** As we call it. */
+/** Our canonical name. */
 export const typeOf = (type: string): string => typeNames[type.toLowerCase()] ?? type.toLowerCase();
 
 export interface GraphFigures {
   readonly connectionF1: number;
   readonly documentF1: number;
-  /** The question that says no connections counted as 0. */
+  /** Questions without expected connections count as 0. */
   readonly overAll: { readonly questions: number; readonly connectionF1: number };
 }
 
-/** The mean of F1 over the questions that say what they expect. */
+/** The mean of F1 over the questions with expectations. */
 export async function scoreGraph(
   data: NurData,
   uids: ReadonlyMap<string, string>,
   known: readonly Known[],
-  parts: GraphParts,
+  parts: GraphDeps,
 ): Promise<GraphFigures> {
   const connections: number[] = [];
   const documents: number[] = [];
@@ -89,7 +89,7 @@ const mean = (values: readonly number[]): number =>
 const nameOf = ({ everybody }: NurData, id: string): string =>
   everybody.find((entity) => entity.id === id)?.name ?? id;
 
-/** The entities that a question starts from; null for one that is not known. */
+/** The entities a question starts from; null if unknown. */
 function findSeeds(
   { seed, seed_from: from, seed_to: to }: GraphQuestion,
   data: NurData,
@@ -107,11 +107,11 @@ function findSeeds(
   });
 }
 
-/** Names of the people who act in, or are the subject of, an event that a seed is part of. */
+/** Names of people who act in, or are the subject of, an event of a seed. */
 async function connectedTo(
   seeds: readonly (Known | null)[],
   known: readonly Known[],
-  { space, events }: GraphParts,
+  { space, events }: GraphDeps,
 ): Promise<readonly string[]> {
   const people = new Map(
     known.filter(({ entity }) => entity.type === 'person').map(({ entity }) => [entity.entityId, entity]),

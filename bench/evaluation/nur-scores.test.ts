@@ -12,13 +12,13 @@ describe('textLikeness', () => {
 });
 
 describe('matchAll', () => {
-  it('gives each true item to the likest that was found, once', () => {
+  it('assigns each true item once, to the most similar found item', () => {
     const score = matchAll(['Ann Lee', 'Anne Lee', 'Boat'], ['Anne Lee', 'Carl'], nameLikeness);
     expect(score).toMatchObject({ matched: 1, found: 3, expected: 2, precision: 1 / 3, recall: 1 / 2 });
     expect(score.f1).toBeCloseTo(0.4);
   });
 
-  it('counts documents together, and nothing as 0', () => {
+  it('totals documents and counts an empty result as 0', () => {
     expect(together([scoreOf(1, 1, 2), scoreOf(0, 1, 0)])).toMatchObject({
       precision: 0.5,
       recall: 0.5,

@@ -1,4 +1,4 @@
-// How what was found compares with what is true: each true item is matched once, by the likest that was found.
+// Compares what was found with the ground truth: each true item is matched once, by the most similar found item.
 
 export interface Score {
   readonly precision: number;
@@ -16,7 +16,7 @@ export function scoreOf(matched: number, found: number, expected: number): Score
   return { precision, recall, f1, found, expected, matched };
 }
 
-/** Counts of all documents together. */
+/** Totals over all documents. */
 export const together = (scores: readonly Score[]): Score =>
   scoreOf(
     scores.reduce((sum, { matched }) => sum + matched, 0),
@@ -24,7 +24,7 @@ export const together = (scores: readonly Score[]): Score =>
     scores.reduce((sum, { expected }) => sum + expected, 0),
   );
 
-/** `likeness` of 0: no match. The likest pairs go first, each side once. */
+/** `likeness` of 0: no match. The most similar pairs first, each side once. */
 export function matchAll<Found, True>(
   found: readonly Found[],
   expected: readonly True[],
@@ -46,7 +46,7 @@ export function matchAll<Found, True>(
 
 const leastName = 0.8;
 
-/** Of two names: 0 below four fifths, as the origin of this data has it. */
+/** Similarity of two names: 0 below 0.8, as in the original evaluation. */
 export function nameLikeness(one: string, other: string): number {
   const likeness = textLikeness(one, other);
   return likeness >= leastName ? likeness : 0;
@@ -54,7 +54,7 @@ export function nameLikeness(one: string, other: string): number {
 
 const leastOverlap = 0.5;
 
-/** How much of the shorter quote is in the other, in words; 0 below a half. */
+/** The share of the shorter quote's words in the other; 0 below a half. */
 export function quoteOverlap(one: string, other: string): number {
   const [a, b] = [wordSet(one), wordSet(other)];
   const both = [...a].filter((word) => b.has(word)).length;
@@ -65,9 +65,9 @@ export function quoteOverlap(one: string, other: string): number {
 const wordSet = (text: string): ReadonlySet<string> =>
   new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
 
-// How alike two short texts are, from 0 to 1: what they share in order, counted twice, of all they have.
+// Similarity of two short texts, from 0 to 1.
 
-/** Small letters, single blanks, no punctuation but hyphens, points and @. */
+/** Lower case, single spaces, no punctuation except hyphens, dots and @. */
 const plain = (text: string): string =>
   text
     .toLowerCase()
@@ -75,7 +75,10 @@ const plain = (text: string): string =>
     .trim()
     .replaceAll(/[^\p{L}\p{N}_\s\-@.]/gu, '');
 
-/** Ratcliff and Obershelp: the longest common piece, then the same left and right of it. For texts of a sentence or two. */
+/**
+ * Ratcliff and Obershelp: the longest common substring, then recursively left and right of it. For texts of a sentence
+ * or two.
+ */
 export function textLikeness(one: string, other: string): number {
   const [a, b] = [plain(one), plain(other)];
   return a.length + b.length === 0 ? 1 : (2 * shared(a, b)) / (a.length + b.length);

@@ -1,15 +1,13 @@
-// Measures the whole of knowledge on a small corpus with known entities, events, connections and graded questions.
-//
-// The protocol. Documents are taken in one after the other, in the order of their paths, through the desks.
-// entities: per document, the entities that its mentions were resolved to, each once, held against the true ones: names at
-//   least 0.8 alike (Ratcliff and Obershelp on small letters) and of the same type; counted over all documents. Types that
-//   the truth never has (objects, places) are not judged. `byName` is the origin's way: every type, names only.
-// events: same category, and quotes that share half of the shorter one's words. `byNarrative` is the origin's way:
-//   narratives at least 0.6 alike, with 0.1 for the same actor and 0.1 for like quotes.
-// search: the first ten documents of questions with graded documents. `overAll` counts those without as 0, as the origin.
-// graph: for each question about an entity, the people who share an event with it, and the documents that mention it
-//   (for one about two entities: both); the mean of F1 over the questions that say what they expect.
-//   `overAll` counts those that name no connections as 0, as the origin.
+// Measures all of knowledge on a small corpus with known entities, events, connections and graded questions. Protocol:
+// documents are ingested one after the other, in path order. entities: per document, the entities its mentions were
+// resolved to, each once, compared with the true ones: names with a similarity of at least 0.8 (Ratcliff and Obershelp,
+// lower case) and the same type, totaled over all documents. Types that never occur in the truth (objects, places) are
+// ignored. `byName` is the original evaluation: every type, names only. events: same category, and quotes that share
+// half of the shorter one's words. `byNarrative` is the original evaluation: narratives with a similarity of at least
+// 0.6, plus 0.1 for the same actor and 0.1 for similar quotes. search: the first ten documents for questions with
+// graded documents. `overAll` counts the others as 0, as the original. graph: for each question about an entity, the
+// people who share an event with it, and the documents that mention it (for two entities: both); the mean of F1 over
+// the questions with expectations. `overAll` counts questions without connections as 0, as the original.
 import { systemClock, systemIds } from '../../src/core/index.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/index.ts';
 import type { ArtifactType } from '../../src/knowledge/artifacts/types.ts';
@@ -24,8 +22,8 @@ import type { GraphFigures, Known } from './nur-graph.ts';
 import { everybody, scoreGraph, typeOf } from './nur-graph.ts';
 import type { Score } from './nur-scores.ts';
 import { matchAll, nameLikeness, quoteOverlap, textLikeness, together } from './nur-scores.ts';
-import type { NurParts } from './services.ts';
-import { openEvaluationDesks } from './services.ts';
+import type { NurDeps } from './services.ts';
+import { openEvaluationServices } from './services.ts';
 
 export interface NurFigures {
   readonly documents: number;
@@ -41,9 +39,9 @@ export interface NurFigures {
 }
 
 /** Fails with INPUT_INVALID when the data are not in this layout. */
-export async function evaluateNur(folder: string, parts: NurParts): Promise<NurFigures> {
+export async function evaluateNur(folder: string, parts: NurDeps): Promise<NurFigures> {
   const data = await readNurData(folder);
-  const uids = await takeIn(data, parts);
+  const uids = await ingestAll(data, parts);
   const known = await everybody(parts);
   return {
     documents: data.documents.size,
@@ -59,21 +57,21 @@ const typeOfFolder: Readonly<Record<string, ArtifactType>> = {
   conversations: 'chat',
   meetings: 'transcript',
 };
-const lookAgainMs = 20;
+const pollMs = 20;
 
-/** The path of each document by its artifact. One at a time: who is known already changes who is recognised. */
-async function takeIn(
+/** The path of each document by its artifact. One at a time, because known entities affect resolution. */
+async function ingestAll(
   { documents }: NurData,
-  { space, artifacts, clock, signal }: NurParts,
+  { space, artifacts, clock, signal }: NurDeps,
 ): Promise<ReadonlyMap<string, string>> {
   const paths = new Map<string, string>();
   for (const [path, text] of documents) {
     const type = typeOfFolder[path.split('/', 1)[0] ?? ''] ?? 'doc';
-    const wish = { content: { text }, type, sourceSystem: 'evaluation', sourceId: path };
-    const { artifactUid } = await artifacts.ingest(space, wish, signal);
+    const request = { content: { text }, type, sourceSystem: 'evaluation', sourceId: path };
+    const { artifactUid } = await artifacts.ingest(space, request, signal);
     paths.set(artifactUid, path);
     while ((await artifacts.get(space, artifactUid)).status.state === 'processing')
-      await clock.sleep(lookAgainMs, signal);
+      await clock.sleep(pollMs, signal);
   }
   return paths;
 }
@@ -106,7 +104,7 @@ function scoreEntities(
 async function scoreEvents(
   data: NurData,
   uids: ReadonlyMap<string, string>,
-  { space, events }: NurParts,
+  { space, events }: NurDeps,
 ): Promise<NurFigures['events']> {
   const strict: Score[] = [];
   const byNarrative: Score[] = [];
@@ -136,18 +134,18 @@ function likeEvent(found: StoredEvent, expected: TrueEvent): number {
 
 async function scoreSearch(
   { queries }: NurData,
-  { space, search, signal }: NurParts,
+  { space, search, signal }: NurDeps,
 ): Promise<NurFigures['search']> {
   const rankings = [];
   for (const { query, relevant_documents: relevant = [] } of queries) {
     const { primaryResults } = await search.search(space, { ...searchDefaults, query, limit: 50 }, signal);
     rankings.push({
       ranking: [...new Set(primaryResults.map(({ sourceId }) => sourceId))],
-      judgements: new Map(relevant.map(({ doc, relevance }) => [doc, relevance])),
+      judgments: new Map(relevant.map(({ doc, relevance }) => [doc, relevance])),
     });
   }
   const { mrrAt10: mrr, ndcgAt10: ndcg } = rankingFigures(rankings);
-  const graded = rankings.filter(({ judgements }) => judgements.size > 0).length;
+  const graded = rankings.filter(({ judgments }) => judgments.size > 0).length;
   const share = graded / Math.max(1, rankings.length);
   return {
     queries: graded,
@@ -157,7 +155,7 @@ async function scoreSearch(
   };
 }
 
-// What "eval nur" shows: entities, events, search and graph on a small corpus, everything read by rules.
+// The report of "npm run eval -- nur": read by rules only.
 
 /** Fails with INPUT_INVALID when the data cannot be used. */
 export async function nurReport(
@@ -172,7 +170,7 @@ export async function nurReport(
         ? { state: 'ready' as const, embedder }
         : { state: 'not-configured' as const, why: whyNoEmbedder ?? '' },
   };
-  const desks = await openEvaluationDesks({
+  const services = await openEvaluationServices({
     database,
     clock: systemClock,
     ids: systemIds,
@@ -181,11 +179,11 @@ export async function nurReport(
     signal,
   });
   const space = await new Spaces({ database, clock: systemClock }).ensure(null, 'evaluation');
-  const figures = await evaluateNur(data, { ...desks, space });
+  const figures = await evaluateNur(data, { ...services, space });
   const { entities, events, search, graph } = figures;
   const row = (name: string, figure: number, note: string): string[] => [name, figure.toFixed(3), note];
   const counts = ({ matched, found, expected }: typeof entities.byName): string =>
-    `${matched} right of ${found} found and ${expected} expected`;
+    `${matched} correct of ${found} found and ${expected} expected`;
   return {
     heading: `nur: ${figures.documents} documents, ${search.queries} graded questions, read by rules`,
     columns: ['FIGURE', 'VALUE', 'HOW'],
@@ -194,8 +192,8 @@ export async function nurReport(
       row('entity F1, names only', entities.byName.f1, counts(entities.byName)),
       row('event F1', events.f1, `category and quote; ${counts(events)}`),
       row('event F1, narratives', events.byNarrative.f1, counts(events.byNarrative)),
-      row('MRR', search.mrr, `${search.overAll.mrr.toFixed(3)} with questions that nobody graded`),
-      row('NDCG', search.ndcg, `${search.overAll.ndcg.toFixed(3)} with questions that nobody graded`),
+      row('MRR', search.mrr, `${search.overAll.mrr.toFixed(3)} with ungraded questions`),
+      row('NDCG', search.ndcg, `${search.overAll.ndcg.toFixed(3)} with ungraded questions`),
       row(
         'graph connection F1',
         graph.connectionF1,

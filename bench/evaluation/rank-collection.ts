@@ -1,4 +1,4 @@
-// Takes a collection in as any documents are, asks its queries, and holds the rankings against its judgements.
+// Ingests a collection, runs its queries, and compares the rankings with its judgments.
 import { chunkText } from '../../src/knowledge/documents/chunk.ts';
 import { defaultBatchSize, embeddedText } from '../../src/knowledge/ingest/embed-step.ts';
 import type { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
@@ -12,11 +12,11 @@ import type { Collection, CollectionDocument, CollectionQuery } from './collecti
 import type { RankingFigures } from './metrics.ts';
 import { rankingFigures } from './metrics.ts';
 
-export interface CollectionParts {
+export interface CollectionDeps {
   readonly artifacts: Pick<ArtifactStore, 'accept' | 'chunks'>;
   readonly lexical: LexicalIndex;
   readonly vectors: VectorIndex;
-  /** Null: by words only. */
+  /** Null: lexical only. */
   readonly embedder: Embedder | null;
   readonly onProgress: (what: string, done: number, total: number) => void;
   readonly signal: AbortSignal;
@@ -26,11 +26,11 @@ export interface CollectionScores {
   readonly documents: number;
   readonly chunks: number;
   readonly queries: number;
-  /** Words only. */
+  /** Lexical only. */
   readonly lexical: RankingFigures;
-  /** With vectors, as a search blends them; null when nobody embeds. */
+  /** With vectors, blended as in a search; null without an embedder. */
   readonly hybrid: BlendScores | null;
-  /** Every blend that was tried, when calibrating. */
+  /** Every blend tried, when calibrating. */
   readonly calibration: readonly BlendScores[] | null;
 }
 
@@ -44,7 +44,7 @@ const depth = 100;
 export async function evaluateCollection(
   space: Space,
   collection: Collection,
-  parts: CollectionParts,
+  parts: CollectionDeps,
   isCalibrating: boolean,
 ): Promise<CollectionScores> {
   const chunks = await takeIn(space, collection.documents, parts);
@@ -59,7 +59,7 @@ export async function evaluateCollection(
   const figures = (rank: (one: Found) => readonly RankedChunk[]): RankingFigures =>
     rankingFigures(
       found.map((one) => ({
-        judgements: one.query.judgements,
+        judgments: one.query.judgments,
         ranking: [...new Set(rank(one).map(({ chunkId }) => documentOf.get(chunkId) ?? ''))],
       })),
     );
@@ -81,10 +81,10 @@ const blendsToTry: readonly Blend[] = [
   { kind: 'rrf', k: 60 },
 ];
 
-/** Worse by so much may be chance. */
+/** A smaller loss may be chance. */
 const tolerance = 0.005;
 
-/** The blend that ranks best without finding less than words alone do; null when none is better than these. */
+/** The best blend that finds no less than the lexical ranking; null when none is better. */
 export function bestBlend({ lexical, calibration }: CollectionScores): BlendScores | null {
   const gain = ({ figures }: BlendScores): number =>
     figures.ndcgAt10 + figures.recallAt10 - lexical.ndcgAt10 - lexical.recallAt10;
@@ -104,11 +104,11 @@ interface TakenChunk {
   readonly text: string;
 }
 
-/** A document without words has no chunk, and is found by nothing. */
+/** A document without words has no chunk and is never found. */
 async function takeIn(
   space: Space,
   documents: readonly CollectionDocument[],
-  { artifacts, onProgress, signal }: CollectionParts,
+  { artifacts, onProgress, signal }: CollectionDeps,
 ): Promise<readonly TakenChunk[]> {
   const taken: TakenChunk[] = [];
   for (const [index, document] of documents.entries()) {
@@ -136,7 +136,7 @@ async function embedAll(
   space: Space,
   chunks: readonly TakenChunk[],
   embedder: Embedder,
-  { vectors, onProgress, signal }: CollectionParts,
+  { vectors, onProgress, signal }: CollectionDeps,
 ): Promise<void> {
   const size = embedder.maxBatchSize ?? defaultBatchSize;
   for (let first = 0; first < chunks.length; first += size) {
@@ -162,7 +162,7 @@ interface Found {
 async function ask(
   space: Space,
   { text }: CollectionQuery,
-  { lexical, vectors, embedder, signal }: CollectionParts,
+  { lexical, vectors, embedder, signal }: CollectionDeps,
 ): Promise<Omit<Found, 'query'>> {
   const words = await lexical.search(space, text, depth, {}, signal);
   const [vector] = embedder ? await embedder.embed([text], signal) : [];

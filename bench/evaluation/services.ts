@@ -16,7 +16,7 @@ import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
 import { createMemoryJobQueue } from '../../test/support/jobs/memory-job-queue.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 
-export interface EvaluationDeskParts {
+export interface EvaluationServiceDeps {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: IdSource;
@@ -31,7 +31,7 @@ const noModel: LanguageModel = {
 };
 
 /** `ingest` resolves when the document is completely processed. */
-export async function openEvaluationDesks(given: EvaluationDeskParts): Promise<Omit<NurParts, 'space'>> {
+export async function openEvaluationServices(given: EvaluationServiceDeps): Promise<Omit<NurDeps, 'space'>> {
   const { clock, ids, signal } = given;
   const knowledge = await openKnowledge({
     ...given,
@@ -65,7 +65,7 @@ export async function openEvaluationDesks(given: EvaluationDeskParts): Promise<O
   };
 }
 
-export interface NurParts {
+export interface NurDeps {
   /** A fresh one. */
   readonly space: Space;
   readonly artifacts: Pick<KnowledgeServices['artifacts'], 'ingest' | 'get'>;

@@ -1,4 +1,4 @@
-// OpenAI's shapes, as far as the document of our API needs them. Bodies are not checked against these: see readAsk.
+// OpenAI's shapes, as far as the document of our API needs them. Bodies are not checked against these: see gateway/dialects.
 import { z } from 'zod';
 
 const model = z
@@ -58,7 +58,11 @@ export const triedModel = z
   .object({
     model: z.string(),
     provider: z.string(),
-    outcome: z.string().describe('The class of its last failure, or `cooling` when it was not asked.'),
+    outcome: z
+      .string()
+      .describe(
+        'The class of its last failure, or `cooling-down`, `not-tried`, `unavailable` when it was not called.',
+      ),
     tries: z.number().int(),
     status: z.number().int().nullable(),
     available_at: z.string().nullable(),

@@ -96,7 +96,7 @@ export const overviewApi = {
         }),
         knowledge: z.object({ jobs_waiting: count.describe('Queued documents.'), jobs_running: count }),
         gateway: z.object({
-          unanswered: count.describe('Requests in flight in this server.'),
+          in_flight: count.describe('Requests in flight in this server.'),
           waiting: count.describe('Of those: waiting for a model to become available.'),
           requests_per_minute_limit: count
             .nullable()

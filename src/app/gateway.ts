@@ -1,11 +1,10 @@
-// Plugs the gateway into the house: its stores, the network, the environment, and work beside requests.
+// Opens the gateway for the server: stores, network, environment, and scheduled probes.
 import type { Config } from '../config/index.ts';
 import { systemClock, systemIds, systemRandom } from '../core/index.ts';
-import type { OpenGateway } from '../gateway/index.ts';
+import type { Gateway } from '../gateway/index.ts';
 import { gatewayRetentionRules, openGateway } from '../gateway/index.ts';
-import { postgresGatewayStores } from '../gateway/postgres/index.ts';
-import { PostgresProbeSchedule } from '../gateway/postgres/postgres-probe-rounds.ts';
-import { RedisQuotaCounter } from '../gateway/quotas/redis/redis-quota-counter.ts';
+import { postgresGatewayStores, PostgresProbeSchedule } from '../gateway/postgres/usage-stores.ts';
+import { RedisQuotaCounter } from '../gateway/quotas/redis-quota-counter.ts';
 import type { RetentionRule } from '../operations/retention.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import type { Environment } from './extraction-environment.ts';
@@ -18,20 +17,20 @@ export interface StartGatewayDeps {
   readonly stores: Stores;
   readonly telemetry: Telemetry;
   readonly role: ServerRole;
-  /** Where the keys of providers are. */
+  /** Contains the provider keys. */
   readonly env: Environment;
 }
 
 /** A thousand streams may wait for one provider; undici's connections carry one each. */
 const connectionsPerProvider = 4_096;
-/** Long enough that a busy gateway does not connect anew for every burst. */
+/** Long enough that a busy gateway does not reconnect for every burst. */
 const keepAliveMs = 30_000;
 
-/** A command that is a server for a moment probes nothing by itself. */
+/** A command that runs as a server for a moment schedules no probes. */
 export async function startGateway(
   { config, stores, telemetry, role, env }: StartGatewayDeps,
   closing: AsyncDisposableStack,
-): Promise<OpenGateway & { readonly retention: readonly RetentionRule[] }> {
+): Promise<Gateway & { readonly retention: readonly RetentionRule[] }> {
   const transport = createUndiciTransport({ connectionsPerOrigin: connectionsPerProvider, keepAliveMs });
   closing.defer(() => transport.close());
   const gatewayStores = postgresGatewayStores(stores.database, systemClock);
@@ -50,7 +49,7 @@ export async function startGateway(
   closing.defer(() => gateway.close());
   if (role !== 'command')
     closing.defer(
-      gateway.startHealthWorker(new PostgresProbeSchedule(stores.database), (cause) =>
+      gateway.startHealthChecks(new PostgresProbeSchedule(stores.database), (cause) =>
         telemetry.log.warn('Models could not be probed.', { cause }),
       ),
     );

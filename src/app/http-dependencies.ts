@@ -6,7 +6,7 @@ import { noTracer, systemClock, systemIds } from '../core/index.ts';
 import type { ConfigValue, HttpDependencies, LedgerDesk } from '../http/index.ts';
 import type { SearchService } from '../knowledge/index.ts';
 import { closeEntry, ledgerRepairJob } from '../ledger/index.ts';
-import { isLoopback } from '../platform/loopback.ts';
+import { isLoopback } from '../platform/http-client/addresses.ts';
 import type { Background } from './background.ts';
 import { openVaultService } from './vault-desk.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -41,8 +41,14 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
       isAdminToken: parts.isAdminToken,
       gatewayKeyOf: (credential) => background.gateway.keyOf(credential),
       gatewayKeyRefusal: (credential) => background.gateway.keyRefusal(credential),
-      organizationOf: (credential) => background.tenants.keys.organizationOf(credential),
-      organizationKeyRefusal: (credential) => background.tenants.keys.refusal(credential),
+      organizationOf: (credential) => {
+        const check = background.tenants.keys.authenticate(credential);
+        return check?.kind === 'valid' ? check.organizationId : null;
+      },
+      organizationKeyRefusal: (credential) => {
+        const check = background.tenants.keys.authenticate(credential);
+        return check === null || check.kind === 'valid' ? null : check.kind;
+      },
     },
     metricsAccess:
       server.metricsAccess === 'auto' ? (isLoopback(server.host) ? 'public' : 'admin') : server.metricsAccess,

@@ -8,7 +8,7 @@ const { signal } = new AbortController();
 
 /** A gateway with these models (`+name` embeds) that gives each text a vector of its length. */
 function gatewayWith(...names: readonly string[]) {
-  const asked: { readonly body: unknown; readonly allowFallback: boolean }[] = [];
+  const sent: unknown[] = [];
   const models = names.map((name, index) => ({
     id: names.length - index,
     name: name.replace('+', ''),
@@ -17,22 +17,16 @@ function gatewayWith(...names: readonly string[]) {
   const gateway = {
     defaults: { maxBodyBytes: 1, deadlineMs: 1_000, waitMs: 0 },
     models: { listCallable: () => models },
-    read: (_: string, body: Uint8Array) => JSON.parse(Buffer.from(body).toString()) as unknown,
     isAway: false,
-    complete: async ({
-      ask,
-      allowFallback,
-    }: {
-      ask: { input: readonly string[] };
-      allowFallback: boolean;
-    }) => {
-      asked.push({ body: ask, allowFallback });
-      if (gateway.isAway) throw new Error('nobody answers');
-      const data = ask.input.map((text, index) => ({ index, embedding: [text.length, 0] })).toReversed();
-      return { answer: { outcome: 'answer', body: Buffer.from(JSON.stringify({ data })) } };
+    client: {
+      embed: async ({ model, texts }: { model: string; texts: readonly string[] }) => {
+        sent.push({ model, input: texts });
+        if (gateway.isAway) throw new Error('no model responds');
+        return texts.map((text) => Float32Array.of(text.length, 0));
+      },
     },
   };
-  return { gateway: gateway as unknown as EmbeddingGateway & { isAway: boolean }, asked, models };
+  return { gateway: gateway as unknown as EmbeddingGateway & { isAway: boolean }, sent, models };
 }
 
 function embedders(
@@ -74,7 +68,7 @@ describe('who embeds', () => {
   });
 
   it('is the model that was named and no other, in the order of the texts', async () => {
-    const { gateway, asked } = gatewayWith('+other', '+wanted');
+    const { gateway, sent } = gatewayWith('+other', '+wanted');
     const state = embedders(gateway, { embeddingModel: 'wanted', embeddingBlend: '0.4' }).current();
     if (state.state !== 'ready') throw new Error(state.why);
     expect(state.embedder).toMatchObject({ model: 'wanted', blend: { kind: 'rerank', weight: 0.4 } });
@@ -82,7 +76,7 @@ describe('who embeds', () => {
       Float32Array.of(1, 0),
       Float32Array.of(1, 0),
     ]);
-    expect(asked).toEqual([{ body: { model: 'wanted', input: ['a', 'bcd'] }, allowFallback: false }]);
+    expect(sent).toEqual([{ model: 'wanted', input: ['a', 'bcd'] }]);
   });
 
   it('is said to be impossible when the named model is not there or does not embed, with the remedy', () => {
@@ -105,16 +99,16 @@ describe('who embeds', () => {
   });
 
   it('is asked again at once when somebody wants that', async () => {
-    const { gateway, asked } = gatewayWith('+one');
+    const { gateway, sent } = gatewayWith('+one');
     const found = embedders(gateway);
     const state = found.current();
     if (state.state !== 'ready') throw new Error(state.why);
     gateway.isAway = true;
-    await expect(state.embedder.embed(['a'], signal)).rejects.toThrow('nobody answers');
+    await expect(state.embedder.embed(['a'], signal)).rejects.toThrow('no model responds');
     gateway.isAway = false;
     await expect(state.embedder.embed(['a'], signal)).rejects.toThrow('called again');
     found.resetCooldown();
     expect(await state.embedder.embed(['a'], signal)).toHaveLength(1);
-    expect(asked).toHaveLength(2);
+    expect(sent).toHaveLength(2);
   });
 });

@@ -1,7 +1,7 @@
 // Who makes vectors: a model of the gateway, the offline model in a thread, or nobody.
 import type { Clock, IdSource } from '../core/index.ts';
 import { CoreError } from '../core/index.ts';
-import type { Model, OpenGateway } from '../gateway/index.ts';
+import type { Model, Gateway } from '../gateway/index.ts';
 import type {
   GuardedEmbedder,
   Embedder,
@@ -15,11 +15,11 @@ import {
   localModelMissing,
   openLocalEmbedder,
 } from '../knowledge/vectors/local-embedder.ts';
-import { deadlineOf } from '../resilience/index.ts';
 
 /** What of the gateway is needed. */
-export interface EmbeddingGateway extends Pick<OpenGateway, 'read' | 'complete' | 'defaults'> {
-  readonly models: Pick<OpenGateway['models'], 'listCallable'>;
+export interface EmbeddingGateway {
+  readonly client: Pick<Gateway['client'], 'embed'>;
+  readonly models: Pick<Gateway['models'], 'listCallable'>;
 }
 
 export interface EmbedderParts {
@@ -115,28 +115,7 @@ function gatewayEmbedder({ gateway, ids, options }: EmbedderParts, model: string
   return {
     model,
     blend: blendOf(model, options.embeddingBlend),
-    embed: async (texts, signal) => {
-      const { answer } = await gateway.complete({
-        requestId: ids.uuid(),
-        ask: gateway.read('embeddings', Buffer.from(JSON.stringify({ model, input: texts }))),
-        caller: 'knowledge',
-        allowFallback: false,
-        deadlineMs: deadlineOf(signal)?.remainingMs() ?? gateway.defaults.deadlineMs,
-        waitMs: 0,
-        signal,
-      });
-      if (answer.outcome !== 'answer') throw new TypeError('The answer is a stream.');
-      return vectorsIn(JSON.parse(Buffer.from(answer.body).toString()) as EmbeddingsAnswer);
-    },
+    embed: (texts, signal) =>
+      gateway.client.embed({ requestId: ids.uuid(), caller: 'knowledge', model, texts, signal }),
   };
-}
-
-interface EmbeddingsAnswer {
-  readonly data?: readonly { readonly index?: number; readonly embedding?: readonly number[] }[];
-}
-
-function vectorsIn({ data = [] }: EmbeddingsAnswer): readonly Float32Array[] {
-  return data
-    .toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0))
-    .map(({ embedding }) => Float32Array.from(embedding ?? []));
 }

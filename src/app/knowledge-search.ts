@@ -1,6 +1,6 @@
-// Search, as workflows ask for it: the same words and limits as over HTTP.
+// Search for workflows, with the parameters and limits of the HTTP API.
 import { inOurWords } from '../core/index.ts';
-import type { KnowledgeSearch } from '../tenancy/workflows/index.ts';
+import type { KnowledgeSearch } from '../tenancy/index.ts';
 import type { HttpDependencies } from '../http/index.ts';
 import { searchApi } from '../api/knowledge.ts';
 import { fromWire, toWire } from '../api/names.ts';
@@ -10,7 +10,7 @@ import { spaceCheckOf } from './space-check.ts';
 const { body: searchBody, output } = searchApi.search;
 const filterFields = searchBody.pick({ filters: true, graph_filters: true });
 
-/** An organization searches its own spaces, whatever name is given. */
+/** Only spaces of the organization itself are resolved, whatever name is given. */
 export function knowledgeSearchOf({
   spaces,
   search,
@@ -23,18 +23,18 @@ export function knowledgeSearchOf({
         return unknown.length > 0
           ? unknown.map((key) => ({
               field: [...issue.path, key.slice(0, longestField)].join('.'),
-              message: 'is not known here',
+              message: 'is unknown',
             }))
           : [{ field: issue.path.join('.'), message: issue.message }];
       }),
-    search: async ({ organizationId, space, query, wish, signal }) => {
+    search: async ({ organizationId, space, query, parameters, signal }) => {
       const owned = await spaces.resolve(organizationId, space ?? undefined);
-      const request = fromWire(searchBody, searchBody.parse({ query, ...wish }));
+      const request = fromWire(searchBody, searchBody.parse({ query, ...parameters }));
       const response = await search.search(owned, searchRequest(request as never), signal);
       return { answer: toWire(output, searchView(response)) as never, warning: response.warning };
     },
   };
 }
 
-/** Names of unknown fields are shown, and may be a book. */
+/** Names of unknown fields are shown, and may be very long. */
 const longestField = 100;

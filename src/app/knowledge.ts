@@ -2,7 +2,7 @@
 import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { systemClock, systemIds } from '../core/index.ts';
-import type { OpenGateway } from '../gateway/index.ts';
+import type { Gateway } from '../gateway/index.ts';
 import type { Knowledge, LanguageModel } from '../knowledge/index.ts';
 import { openKnowledge } from '../knowledge/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';
@@ -14,7 +14,7 @@ import { embedderKinds, repairWhenModelsAnswer, requestRepairs, whenWarmed } fro
 import type { ServerRole } from './client/server-file.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
-import { languageModelOf } from './workflow-parts.ts';
+import { languageModelOf } from './workflows.ts';
 
 export interface ServerKnowledgeDeps {
   readonly config: Config;
@@ -23,7 +23,7 @@ export interface ServerKnowledgeDeps {
   readonly role: ServerRole;
   readonly jobs: JobQueue;
   readonly ledger: LedgerRecorder;
-  readonly gateway: OpenGateway;
+  readonly gateway: Gateway;
   /** Whether the ledger has an open row of this kind and subject. */
   readonly isRecorded: (kind: string, subject: string) => Promise<boolean>;
 }
@@ -93,7 +93,7 @@ export async function composeKnowledge(
 }
 
 /** The gateway's chat models. */
-function languageModel(gateway: OpenGateway): LanguageModel {
+function languageModel(gateway: Gateway): LanguageModel {
   return {
     ...languageModelOf(gateway),
     isConfigured: () => gateway.models.listCallable().some(({ capabilities }) => !capabilities.embeddings),

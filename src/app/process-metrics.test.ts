@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Redactor } from '../core/index.ts';
 import { Readiness } from '../operations/readiness.ts';
-import { createMetrics } from '../platform/metrics/index.ts';
+import { createMetrics } from '../platform/telemetry/metrics.ts';
 import { Presence } from './client/presence.ts';
 import { registerProcessMetrics } from './process-metrics.ts';
 import type { Stores } from './stores.ts';

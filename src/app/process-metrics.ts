@@ -1,7 +1,7 @@
 // Metrics of every process: its role and version, attached clients, and the state of its stores.
 import { version } from '../config/version.ts';
 import type { Readiness } from '../operations/readiness.ts';
-import type { Metrics } from '../platform/metrics/index.ts';
+import type { Metrics } from '../platform/telemetry/metrics.ts';
 import type { Presence } from './client/presence.ts';
 import type { ServerRole } from './client/server-file.ts';
 

@@ -8,7 +8,7 @@ import type { ProgressFigures } from '../extraction/index.ts';
 import { figuresOf, noFigures } from '../extraction/index.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import { readAdminToken } from './secrets.ts';
-import type { Extracted, ExtractOptions, SourceChoice } from './extract.ts';
+import type { CommandExtractOptions, ExtractionSummary, SourceChoice } from './extract.ts';
 import { extract } from './extract.ts';
 import { readServerFile } from './client/server-file.ts';
 import { ServerSession } from './client/session.ts';
@@ -25,8 +25,8 @@ const lastWordMs = 500;
 export async function extractAndReport(
   config: Config,
   choice: SourceChoice,
-  options: ExtractOptions,
-): Promise<Extracted> {
+  options: CommandExtractOptions,
+): Promise<ExtractionSummary> {
   const reporter = new RunReporter(config);
   const redactor = new Redactor();
   const onSecret = (secret: string) => {

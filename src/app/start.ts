@@ -21,7 +21,7 @@ import { takeDataFolder } from './client/data-folder.ts';
 import { Presence } from './client/presence.ts';
 import type { ServerRole } from './client/server-file.ts';
 import { removeServerFile, writeServerFile } from './client/server-file.ts';
-import { keyRefusedKind } from './gateway-ledger.ts';
+import { keyRejectedKind } from '../gateway/index.ts';
 import { httpDependencies } from './http-dependencies.ts';
 import { openMcp } from './mcp.ts';
 import { registerProcessMetrics } from './process-metrics.ts';
@@ -193,7 +193,7 @@ function doctorDeps(
         includeRecent: false,
         windowDays: 7,
       }),
-    rejectedKeys: () => ledgerStore.list({ state: 'open', kind: keyRefusedKind, limit: 100 }),
+    rejectedKeys: () => ledgerStore.list({ state: 'open', kind: keyRejectedKind, limit: 100 }),
     alerts: () => tenants.alerts.list(),
   };
 }

@@ -105,7 +105,7 @@ describe('traceEvents', () => {
       durationMs: 12,
       promptTokens: 3,
       completionTokens: 4,
-      isOutdated: false,
+      isStale: false,
     };
     bus.emit('gateway:attempt-finished', { ...attempt, outcome: 'success' });
     bus.emit('gateway:attempt-finished', { ...attempt, outcome: 'rate-limit' });

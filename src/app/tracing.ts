@@ -3,7 +3,7 @@ import type { Config } from '../config/index.ts';
 import { version } from '../config/version.ts';
 import type { EventListener, Log, SpanFacts, Tracer } from '../core/index.ts';
 import { noTracer } from '../core/index.ts';
-import type { SamplerName } from '../platform/telemetry/otel-tracer.ts';
+import type { SamplerName } from '../platform/telemetry/tracer.ts';
 import type { ExtractionEvents } from '../extraction/index.ts';
 import type { GatewayEvents } from '../gateway/index.ts';
 import type { AdmissionEvents } from '../tenancy/index.ts';
@@ -21,7 +21,7 @@ export async function openTracer(
 ): Promise<Tracer> {
   const url = urlOf(tracing);
   if (url === null || !exportersOf(tracing).includes('otlp')) return noTracer;
-  const { createOtelTracer } = await import('../platform/telemetry/otel-tracer.ts');
+  const { createOtelTracer } = await import('../platform/telemetry/tracer.ts');
   const tracer = createOtelTracer({
     url,
     headers: { ...pairs(tracing.headers), ...pairs(tracing.tracesHeaders) },

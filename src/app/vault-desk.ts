@@ -6,7 +6,7 @@ import type { RunService } from '../extraction/index.ts';
 import type { DeadLetter, VaultReader } from '../extraction/vault/index.ts';
 import { canonicalJson, openVaultReader, parseJson } from '../extraction/vault/index.ts';
 import type { VaultService } from '../http/index.ts';
-import { vaultsFolder } from '../platform/data-folder/layout.ts';
+import { vaultsFolder } from '../platform/data-folder/files.ts';
 
 const mostDeadLetters = 200;
 

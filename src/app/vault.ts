@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CoreError } from '../core/index.ts';
-import { vaultsFolder } from '../platform/data-folder/layout.ts';
+import { vaultsFolder } from '../platform/data-folder/files.ts';
 import type { VaultReader } from '../extraction/vault/index.ts';
 import { openVaultReader } from '../extraction/vault/index.ts';
 

@@ -1,6 +1,6 @@
 // The secret from which webhooks' signing secrets are derived: from the configuration, or kept in the data folder.
 import type { IdSource } from '../core/index.ts';
-import { webhookSecretPath } from '../platform/data-folder/layout.ts';
+import { webhookSecretPath } from '../platform/data-folder/files.ts';
 import { ensureStoredSecret } from './secrets.ts';
 
 export interface WebhookSecretSource {

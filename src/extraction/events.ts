@@ -36,7 +36,7 @@ export interface ProgressFigures {
 }
 
 /** What an extraction waits for: leave of the rate limiter, a source that is busy, or the file that limits are kept in. */
-export type WaitReason = 'rate-limit' | 'source-busy' | 'limits-held' | 'vault-held';
+export type WaitReason = 'rate-limit' | 'source-busy' | 'limits-locked' | 'vault-locked';
 
 export const extractionEvents = {
   'extraction:waiting': event<{
@@ -143,7 +143,7 @@ export const extractionEvents = {
     level: 'warn',
     message: 'the definition of types has changed since the last extraction: everything is read anew',
   }),
-  'extraction:vault-updated': event<{ vault: string }>({
+  'extraction:vault-migrated': event<{ vault: string }>({
     level: 'info',
     message: 'the vault of an older version was brought up to date',
   }),

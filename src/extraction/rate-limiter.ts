@@ -5,8 +5,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock } from '../core/index.ts';
-import { makeFolder } from '../platform/data-folder/make-folder.ts';
-import { makeOwnFile } from '../platform/data-folder/make-own-file.ts';
+import { makeFolder, createPrivateFile } from '../platform/data-folder/files.ts';
 import { openSqlite } from '../platform/sqlite/index.ts';
 import type { BusyRetryOptions } from '../platform/sqlite/retry-busy.ts';
 import { retryWhileBusy } from '../platform/sqlite/retry-busy.ts';
@@ -82,7 +81,7 @@ function openJournaledWindow(
   key: string,
   options: MemoryRateWindowOptions,
 ): { readonly window: MemoryRateWindow; readonly close: () => void } {
-  makeOwnFile(file);
+  createPrivateFile(file);
   const db = openSqlite(file, { busyTimeoutMs });
   try {
     const journal = new SqliteGrantJournal(db, key);

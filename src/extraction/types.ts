@@ -1,122 +1,107 @@
-// What the parts of extraction say to each other: sources give raw pages, workers turn them into items, the vault keeps them.
-import type { NamedSecret } from './sources/secrets.ts';
+// The types of extraction: sources return raw pages, worker threads parse them into items, the vault stores them.
 
 /** A path into JSON: `['query', 'id']`. Empty means the value itself. */
 export type JsonPath = readonly string[];
 
-/** Where an answer keeps its items, and an item its facts. Plain data: it travels to worker threads. */
+/** Where a response keeps its items, and an item its fields. Plain data: it is sent to worker threads. */
 export interface ItemShape {
   /** The array of items in the body; `single` means that the body is one item. */
   readonly items: { readonly kind: 'list'; readonly path: JsonPath } | { readonly kind: 'single' };
   /** Several paths make a composite id, joined with `::` (an explore is `model::explore`). */
   readonly id: readonly JsonPath[];
-  /** Ids are unique within their parent only: the request's `childKey` comes first in the id (`7::3`). */
+  /** Ids are unique within their parent only: the parent's first key is prepended to the id (`7::3`). */
   readonly isIdWithinParent?: boolean;
   readonly name?: JsonPath;
   readonly owner?: JsonPath;
   readonly folder?: JsonPath;
-  /** ISO 8601 text or epoch seconds/milliseconds; anything else is left empty, never replaced by now. */
+  /** ISO 8601 text or epoch seconds/milliseconds; anything else is stored as null. */
   readonly createdAt?: JsonPath;
   readonly updatedAt?: JsonPath;
-  /** Where the body says how to go on (cursor pagination). */
+  /** Where the body has the cursor of the next page. */
   readonly nextCursor?: JsonPath;
-  /** Where the body says how many items there are in all. */
+  /** Where the body has the total number of items. */
   readonly total?: JsonPath;
 }
 
 /**
- * How the pages of a type are found.
- * `offset`, `page`: by number; in parallel once a total is known, else one after the other until a short page.
- * `cursor`, `link`: each page names the next. `whole`: one call gives everything.
+ * How the pages of a list are requested.
+ * `offset`, `page`: by number; in parallel once a total is known, else one after the other until the list ends.
+ * `cursor`, `link`: each page names the next. `single`: one request returns everything.
  */
-export type Pagination = 'offset' | 'page' | 'cursor' | 'link' | 'whole';
+export type Pagination = 'offset' | 'page' | 'cursor' | 'link' | 'single';
 
-/** One of the lists that feed a type: LookML dashboards beside dashboards, one per folder that was asked for. */
-export interface Listing {
-  /** Goes into its pages' requests and keys; empty for the one list of an ordinary type. */
+/** One address of a content type: LookML dashboards beside dashboards, or one list per folder. */
+export interface Endpoint {
+  /** Part of requests and page keys; empty for the only endpoint of a type. */
   readonly name: string;
-  /** Where its answers keep their items, if not as the type's `shape` says. */
+  readonly pagination: Pagination;
+  /** The server returns exactly this many items per page, whatever is requested. Absent: any number. */
+  readonly pageSize?: number;
+  /** Where its responses keep their items, if not as in the type's `shape`. */
   readonly shape?: ItemShape;
+  /** Its items are not stored: they only name the items that are then requested one by one. */
+  readonly isListingOnly?: boolean;
+}
+
+/** How the items of a type name the lists of another type (explores of models), or of the same type (looks). */
+export interface ParentRule {
+  /** The type whose items name the lists; the type itself for items that are requested one by one. */
+  readonly type: string;
+  /** An array of objects or names in the parent item; absent: the parent item itself names one list. */
+  readonly itemsAt?: JsonPath;
+  /** By placeholder name: values of the array element, or of the parent item without `itemsAt`. The first one is the id. */
+  readonly keys: Readonly<Record<string, JsonPath>>;
+  /** By placeholder name: further values of the parent item. */
+  readonly parentKeys?: Readonly<Record<string, JsonPath>>;
+  /** Where the parent item is `false` if it has no children; otherwise a missing array is an error. */
+  readonly hasChildrenAt?: JsonPath;
 }
 
 export interface ContentType {
-  /** As users name it with --types: `dashboards`. */
+  /** As in --types: `dashboards`. */
   readonly name: string;
-  /** The document's number for Looker's twelve; others are numbered by the vault from 101. */
+  /** Document 001's number for Looker's twelve types; others are numbered by the vault from 101. */
   readonly number: number | null;
-  /**
-   * Of its listings. A type that hangs on another has none: there it is the pagination of each child's own list (`whole`:
-   * one call per child). What is fetched one by one from a listing of its own (`self`) is always one call each.
-   */
-  readonly pagination: Pagination;
-  /** The server gives exactly this many a page, whatever is asked: every `limit` must be this. Absent: any. */
-  readonly pageSize?: number;
-  /** Of the items that are stored. */
+  /** With a parent type each of its items has its own list at the endpoint. */
+  readonly endpoints: readonly Endpoint[];
+  /** Of the stored items. */
   readonly shape: ItemShape;
-  /** Each is paged on its own; absent: one, without a name, of the type's shape. */
-  readonly listings?: readonly Listing[];
+  readonly parent?: ParentRule;
   /**
-   * Only this part of the type is asked for (`folders 12, 13`): another scope is another session, and what was not
-   * seen is not marked deleted. Absent: everything.
+   * Only this part of the type is requested (`folders 12, 13`): another scope is another session, and missing items are
+   * not marked deleted. Absent: everything.
    */
   readonly scope?: string;
-  /**
-   * Items of this type have an address each, told by the items of another type (explores by models), or by a listing
-   * of their own (looks: the listing has no query). `children` is where the parent's item names them; `from` is
-   * `self` for a listing whose items are fetched one by one and not stored themselves.
-   */
-  readonly parent?: {
-    readonly from: string;
-    /** An array of objects or names in the parent item; absent: the parent item itself is the one child. */
-    readonly children?: JsonPath;
-    /** What of the child (or of the parent item, where there is no `children`) goes into its address. */
-    readonly key: JsonPath;
-    /** What of the parent item goes into the address besides. */
-    readonly parentKey?: JsonPath;
-    /** Where the parent item says `false` if it has no children; otherwise a list that is not there is one that got lost. */
-    readonly hasChildren?: JsonPath;
-  };
 }
 
-/** One call. Its `key` is unique within the type and the same in every run that asks for the same thing. */
-export type PageRequest = {
+/** One list of a source. `parents` is empty for a root list; otherwise the values of the address's placeholders. */
+export interface ListRef {
   readonly type: string;
-  readonly key: string;
-  /** Which of the type's listings; absent: the one without a name. */
-  readonly listing?: string;
-} & (
+  readonly endpoint: string;
+  readonly parents: readonly Readonly<Record<string, string>>[];
+}
+
+export type PagePosition =
+  | { readonly kind: 'single' }
   | { readonly kind: 'offset'; readonly offset: number; readonly limit: number }
-  /** `page` counts from 0; the source knows what its server calls the first. */
+  /** `page` counts from 0; the source knows the number of the server's first page. */
   | { readonly kind: 'page'; readonly page: number; readonly limit: number }
-  /** `cursor` null is the first page; for `link` pagination it is the URL of the next page. */
+  /** `cursor` null is the first page; for `link` it is the URL of the next page. */
   | {
       readonly kind: 'cursor';
       readonly cursor: string | null;
       readonly index: number;
       readonly limit: number;
-    }
-  | { readonly kind: 'whole' }
-  /** `position` is absent where the type's pagination is `whole`, and for what is fetched one by one (`self`). */
-  | {
-      readonly kind: 'child';
-      readonly childKey: string;
-      readonly parentKey: string | null;
-      readonly position?: ChildPosition;
-    }
-);
+    };
 
-/** How far into a child's own list. Goes on while a page is full (`offset`, `page`) or names the next. */
-export interface ChildPosition {
-  /** 0 is the first page. */
-  readonly index: number;
-  /** What the page before named; null for the first, and for `offset` and `page`. */
-  readonly cursor: string | null;
-  readonly limit: number;
-  /** Of the page's first item; absent: where full pages before it end. */
-  readonly offset?: number;
+/** One call. Its `key` is unique within the type and the same in every run that requests the same page. */
+export interface PageRequest {
+  readonly key: string;
+  readonly list: ListRef;
+  readonly position: PagePosition;
 }
 
-/** An answer as it came. The main thread never looks into `bytes`. */
+/** A response as received. The main thread does not parse `bytes`. */
 export interface RawPage {
   readonly request: PageRequest;
   readonly bytes: Uint8Array;
@@ -126,35 +111,38 @@ export interface RawPage {
   readonly nextLink: string | null;
 }
 
-export type OnConnectWait = (why: string, waitMs: number) => void;
+/** A secret by the name of its environment variable. */
+export interface NamedSecret {
+  readonly name: string;
+  readonly value: string;
+}
+
+export type OnConnectWait = (reason: string, waitMs: number) => void;
 
 /**
- * Where content comes from. It asks the rate limiter for leave before every call that it makes. One call of `fetch` is
- * one counted call of the API (a login that it needs, and asking again after it, are not).
+ * A system that content is extracted from. It acquires a permit of the rate limiter before every call. One `fetch` is
+ * one counted call of the API (a login, and the repetition after it, are not counted).
  */
 export interface Source {
-  /** Names the source in the vault: `looker https://acme.looker.com`. No credentials. */
+  /** Identifies the source in the vault: `looker https://acme.looker.com`. No credentials. */
   readonly name: string;
-  /** Final once `connect` has resolved: it may have to find out which listings there are. */
+  /** Final once `connect` has resolved, which may have to look up the endpoints. */
   readonly types: readonly ContentType[];
-  /** For the shared rate limiter: `limiterKey(host, credential)`. */
-  readonly limiterKey: string;
-  /** What its answers may repeat in the addresses of next pages: such an address is kept with their names (`SecretMasker`). */
+  /** Secrets that responses may repeat in the addresses of next pages; stored addresses contain their names. */
   readonly secrets?: readonly NamedSecret[];
   /**
-   * Logs in or makes sure that somebody answers; fails with an ExtractionError that says which of the two. `onWait` is
-   * told why and for how long before it waits for a server that is busy.
+   * Logs in, or checks that the server responds; fails with an ExtractionError that says which of the two failed.
+   * `onWait` is called with the reason before each wait for a busy server.
    */
   connect(signal: AbortSignal, onWait?: OnConnectWait): Promise<void>;
   /**
-   * Fails with a FetchError, or with the limiter's error. Renews an expired token by itself and asks again, once.
-   * `onSent` is called when a call permits.
+   * Fails with a FetchError, or with the limiter's error. Renews an expired token and repeats the call, once. `onSent`
+   * is called when a call is written to a connection.
    */
   fetch(request: PageRequest, signal: AbortSignal, onSent?: () => void): Promise<RawPage>;
   close(): Promise<void>;
 }
 
-/** An item as a worker read it. */
 export interface ParsedItem {
   readonly id: string;
   readonly name: string | null;
@@ -163,21 +151,21 @@ export interface ParsedItem {
   /** Epoch milliseconds. */
   readonly createdAt: number | null;
   readonly updatedAt: number | null;
-  /** The item's own bytes within the page. */
+  /** The item's own bytes: a view into the page's reused buffer. */
   readonly raw: Uint8Array;
   /** First 64 bits of SHA-256 of `raw`, signed (SQLite has no unsigned integers). */
   readonly rawHash: bigint;
 }
 
-/** Something in a page that is no item: it goes to the dead letters with its cause, never under an invented id. */
+/** A part of a page that is not an item: stored as a dead letter with its cause, never under an invented id. */
 export interface RejectedItem {
   /** `no-id`, `not-an-object`, `malformed`, … */
   readonly cause: string;
   readonly message: string;
-  /** What was there, cut to a few kilobytes. */
+  /** The original bytes, cut to a few kilobytes. */
   readonly raw: Uint8Array;
-  /** Not the item, which is stored, but something that it names. */
-  readonly isMember?: boolean;
+  /** Not the item, which is stored, but a child that it names. */
+  readonly isChild?: boolean;
 }
 
 export interface ParsedPage {
@@ -186,30 +174,26 @@ export interface ParsedPage {
   readonly rejected: readonly RejectedItem[];
   readonly nextCursor: string | null;
   readonly total: number | null;
-  /** For each type that hangs on this one: what its items are asked by. */
-  readonly children: readonly {
-    readonly type: string;
-    readonly childKey: string;
-    readonly parentKey: string | null;
-  }[];
+  /** The lists that its items name. */
+  readonly children: readonly ListRef[];
 }
 
-/** What is kept of a page that is committed, and told the planner: the same in whichever order pages come. */
+/** What is stored of a committed page and passed to the planner: the same in whichever order pages come. */
 export interface PageResult {
   readonly request: PageRequest;
   readonly itemCount: number;
   readonly rejectedCount: number;
-  /** How many of `rejectedCount` belong to items that were stored; absent: none. */
-  readonly rejectedMembers?: number;
+  /** How many of `rejectedCount` are children of stored items; absent: none. */
+  readonly rejectedChildren?: number;
   readonly total: number | null;
-  /** Cursor in the body or Link header. */
+  /** Cursor in the body, or Link header. */
   readonly next: string | null;
-  readonly children: ParsedPage['children'];
-  /** What its first and its last item are known by; absent when it holds none. */
-  readonly ends?: readonly [first: string, last: string];
+  readonly children: readonly ListRef[];
+  /** Ids of its first and last item; absent for an empty page. */
+  readonly edgeIds?: readonly [first: string, last: string];
 }
 
-/** What a page that was just committed did to the vault. */
+/** The effect of a page on the vault. */
 export interface CommittedPage extends PageResult {
   readonly written: {
     readonly added: number;
@@ -220,10 +204,66 @@ export interface CommittedPage extends PageResult {
   };
 }
 
+/**
+ * Why a list is known to have ended.
+ * `total`: as many items came as the source counts. `no-next`: the last page names no next page. `empty-page`: the page
+ * after the last one is empty. `short-page`: the last page has fewer items than the server returns per page. `single`:
+ * the list has one page. `unproven`: the end is not known, or items are missing.
+ */
+export type EndOfList =
+  | { readonly by: 'total' | 'no-next' | 'empty-page' | 'short-page' | 'single' }
+  | { readonly by: 'unproven'; readonly reason: string };
+
+/** How many lists of a type ended by which evidence. */
+export type EndCounts = Readonly<Partial<Record<EndOfList['by'], number>>>;
+
+/** How worker threads parse the pages of a type: plain data. */
+export interface PageFormat {
+  /** By name of the endpoint. */
+  readonly endpoints: Readonly<
+    Record<string, { readonly shape: ItemShape; readonly isListingOnly: boolean }>
+  >;
+  /** Of the types whose lists the items name. */
+  readonly children: readonly ChildRule[];
+}
+
+export interface ChildRule extends Omit<ParentRule, 'type'> {
+  /** The child's type and endpoint. */
+  readonly type: string;
+  readonly endpoint: string;
+}
+
+/** The formats of all types, by name. */
+export function pageFormats(types: readonly ContentType[]): Readonly<Record<string, PageFormat>> {
+  return Object.fromEntries(
+    types.map((type) => [
+      type.name,
+      {
+        endpoints: Object.fromEntries(
+          type.endpoints.map(({ name, shape, isListingOnly = false }) => [
+            name,
+            { shape: shape ?? type.shape, isListingOnly },
+          ]),
+        ),
+        children: types.flatMap((child) => (child.parent?.type === type.name ? childRules(child) : [])),
+      },
+    ]),
+  );
+}
+
+/** Lists of children are at the endpoints that are not mere listings. */
+function childRules({ name, endpoints, parent }: ContentType): readonly ChildRule[] {
+  if (!parent) return [];
+  const { itemsAt, keys, parentKeys, hasChildrenAt } = parent;
+  return endpoints
+    .filter(({ isListingOnly }) => isListingOnly !== true)
+    .map((endpoint) => ({ type: name, endpoint: endpoint.name, itemsAt, keys, parentKeys, hasChildrenAt }));
+}
+
 export type SessionStatus = 'running' | 'interrupted' | 'completed' | 'incomplete' | 'failed';
 export type TypeStatus = 'pending' | 'running' | 'completed' | 'incomplete';
 
-/** What a run asks of the vault: the same source and types again resume the session that is there. */
+/** What a run requests of the vault: the same source and types again resume the existing session. */
 export interface SessionSpec {
   readonly source: string;
   readonly types: readonly ContentType[];
@@ -231,34 +271,34 @@ export interface SessionSpec {
   readonly workerCount: number | null;
   /** Settings as given, without secrets. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** `true`: always a new session; `when-over`: unless the last has something left that was not asked for. */
-  readonly fresh: boolean | 'when-over';
+  /** `true`: always a new session; `when-finished`: only if the last session has nothing left to request. */
+  readonly fresh: boolean | 'when-finished';
   readonly retryFailed: boolean;
 }
 
-/** What is known of a type when a session starts or goes on. */
+/** What is known of a type when a session starts or resumes. */
 export interface TypeProgress {
   readonly type: string;
   readonly status: TypeStatus;
-  /** Pages that are committed, with what they told. */
+  /** Committed pages. */
   readonly done: readonly PageResult[];
-  /** Different items that the session has seen. */
+  /** Distinct items that the session has seen. */
   readonly itemsSeen: number;
-  /** Pages that were given up; with `retryFailed` they are forgotten, to be asked for again. */
+  /** Failed pages; with `retryFailed` they are dropped, to be requested again. */
   readonly failed: readonly PageRequest[];
 }
 
 export interface OpenSession {
   readonly id: string;
   readonly isResumed: boolean;
-  /** Everything was there already: nothing has to be asked for. */
+  /** The session was complete before: nothing has to be requested. */
   readonly isComplete: boolean;
-  /** Types of which somebody had removed rows: the session is a new one, and reads everything again. */
+  /** Types with rows removed from the file: the session is new and reads everything again. */
   readonly lost: readonly string[];
-  /** Types that the session to go on with has in another form: the session is a new one, and reads everything. */
+  /** Types whose definition differs from the session to resume: the session is new and reads everything. */
   readonly redefined: readonly string[];
   readonly progress: readonly TypeProgress[];
-  /** As the runs before left them. */
+  /** As the previous runs left them. */
   readonly totals: SessionTotals;
 }
 
@@ -266,35 +306,41 @@ export interface OpenSession {
 export interface RunTotals {
   readonly calls: number;
   readonly errors: number;
-  /** How long it worked. */
   readonly activeMs: number;
 }
 
-/** Of all runs of a session. Of a run that was killed, the time until the last page that it committed is known. */
+/** Of all runs of a session. Of a killed run, the time until its last committed page counts. */
 export interface SessionTotals extends RunTotals {
-  /** Different ones. */
+  /** Distinct items. */
   readonly items: number;
-  /** Items by the time that its runs worked; null when there were none. */
+  /** Null without items. */
   readonly throughputItemsPerSecond: number | null;
+}
+
+/** How a type ended, as the planner knows it. */
+export interface TypeEnd {
+  /** What the source says there is; null when unknown. */
+  readonly expectedTotal: number | null;
+  readonly ends: EndCounts;
 }
 
 /** The main thread's side of the vault. Every method is one transaction. */
 export interface VaultSessions {
   open(spec: SessionSpec): OpenSession;
-  /** A page that will not come: a dead letter; its type can no longer become `completed`. */
+  /** Records a failed page as a dead letter; its type can no longer become `completed`. */
   fail(sessionId: string, request: PageRequest, cause: string, message: string): void;
   /**
-   * All pages of the type are committed or failed. If all came, no item was rejected and there are as many as the
-   * source says, it is `completed`, and items of the type that this session did not see are marked deleted (unless only
-   * a part was asked for); otherwise it is `incomplete` and nothing is marked.
+   * All pages of the type are committed or failed. If every list's end is proven, no page failed, no item was rejected
+   * and there are as many items as the source counts, it is `completed`, and items of the type that this session did not
+   * see are marked deleted (unless only a part was requested); otherwise it is `incomplete` and nothing is marked.
    */
-  finishType(sessionId: string, type: string, expectedTotal: number | null): TypeStatus;
+  finishType(sessionId: string, type: string, end: TypeEnd): TypeStatus;
   finish(sessionId: string, status: Exclude<SessionStatus, 'running'>, run: RunTotals): SessionTotals;
-  /** How many items of the type the vault holds, whichever session brought them; not those that are deleted. */
-  held(type: string): number;
+  /** The number of stored items of the type, from any session, without deleted ones. */
+  countItems(type: string): number;
 }
 
-/** A worker thread's side: its own connection, `BEGIN IMMEDIATE`. Items, versions and the page's mark commit together. */
+/** A worker thread's side: its own connection. Items, versions and the page's row are committed in one transaction. */
 export interface PageWriter {
   write(
     sessionId: string,
@@ -302,56 +348,4 @@ export interface PageWriter {
     header: { readonly total: number | null; readonly nextLink: string | null },
   ): CommittedPage;
   close(): void;
-}
-
-// How the pages of each type are read: plain data that travels to worker threads.
-
-/** How the children of a type are named by the items of another (or by its own listing). */
-export interface ChildRule {
-  readonly type: string;
-  readonly children?: JsonPath;
-  readonly key: JsonPath;
-  readonly parentKey?: JsonPath;
-  readonly hasChildren?: JsonPath;
-}
-
-export interface PageFormat {
-  readonly shape: ItemShape;
-  /** Of the type's listings that have a shape of their own, by name. */
-  readonly listingShapes: Readonly<Record<string, ItemShape>>;
-  /** Set when the type's pages only list what is fetched one by one: their items are not stored. */
-  readonly listing: ChildRule | null;
-  /** Of other types. */
-  readonly children: readonly ChildRule[];
-}
-
-/** How to read the pages of every type, by name. */
-export function pageFormats(types: readonly ContentType[]): Readonly<Record<string, PageFormat>> {
-  return Object.fromEntries(
-    types.map((type) => [
-      type.name,
-      {
-        shape: type.shape,
-        listingShapes: Object.fromEntries(
-          (type.listings ?? []).flatMap(({ name, shape }) => (shape ? [[name, shape]] : [])),
-        ),
-        listing: type.parent?.from === 'self' ? (rulesOf(type)[0] ?? null) : null,
-        children: types.filter(({ parent }) => parent?.from === type.name).flatMap(rulesOf),
-      },
-    ]),
-  );
-}
-
-function rulesOf({ name, parent }: ContentType): readonly ChildRule[] {
-  if (parent === undefined) return [];
-  const { children, key, parentKey, hasChildren } = parent;
-  return [
-    {
-      type: name,
-      key,
-      ...(children === undefined ? {} : { children }),
-      ...(parentKey === undefined ? {} : { parentKey }),
-      ...(hasChildren === undefined ? {} : { hasChildren }),
-    },
-  ];
 }

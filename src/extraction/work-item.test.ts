@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { singlePage } from '../../test/support/extraction/pages.ts';
 import type { RawPage } from './types.ts';
 import { WorkItem } from './work-item.ts';
 
 const page = (bytes = 1): RawPage => ({
-  request: { type: 'users', key: 'whole', kind: 'whole' },
+  request: singlePage('users'),
   bytes: new Uint8Array(bytes),
   total: null,
   nextLink: null,
@@ -13,14 +14,14 @@ const item = (fields: Partial<ConstructorParameters<typeof WorkItem>[0]> = {}) =
   new WorkItem({ contentType: 'users', page: page(), batchNumber: 0, ...fields }, known);
 
 describe('a work item', () => {
-  it('refuses an unknown type, an empty batch and a number below 0', () => {
+  it('rejects an unknown type, an empty batch and a number below 0', () => {
     expect(() => item({ contentType: 'dragons' })).toThrow('contentType must be one of users, not "dragons"');
     expect(() => item({ page: page(0) })).toThrow('page must not be empty');
     expect(() => item({ batchNumber: -1 })).toThrow('batchNumber must be a whole number from 0, not -1');
     expect(item()).toMatchObject({ state: 'created', deaths: 0 });
   });
 
-  it('goes from created over queued and processing to completed or failed, and nowhere else', () => {
+  it('moves from created through queued and processing to completed or failed only', () => {
     for (const end of ['completed', 'failed'] as const) {
       const work = item();
       for (const state of ['queued', 'processing', 'queued', 'processing', end] as const) work.become(state);

@@ -1,69 +1,69 @@
-// What can go wrong in the gateway, each with its consequence.
+// What can go wrong in the gateway: error codes, and the failure classes of provider calls with their consequences.
 import type { ErrorCodes, HeadworksErrorOptions } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
-import type { FailureClass } from './failure-classes.ts';
 
 export const gatewayErrorCodes = {
   GATEWAY_MODEL_NOT_FOUND: {
     category: 'not_found',
-    consequence: 'No model of that name is known; nobody was asked.',
+    consequence: 'No model has that name or id; no model was called.',
   },
   GATEWAY_MODEL_EXISTS: {
     category: 'conflict',
-    consequence: 'A model of that name is known already; nothing was changed.',
+    consequence: 'A model of that name exists; nothing was changed.',
   },
   GATEWAY_NOT_CONFIGURED: {
     category: 'misconfigured',
-    consequence: 'No model that could answer has a key; nobody was asked.',
+    consequence: 'No suitable model has a provider key; no model was called.',
   },
   GATEWAY_CAPABILITY_UNSUPPORTED: {
     category: 'invalid_input',
-    consequence: 'No configured model can do what is asked (tools, images, embeddings, …); nobody was asked.',
+    consequence:
+      'No configured model supports what the request requires (tools, images, embeddings, …); no model was called.',
   },
   GATEWAY_ALL_RATE_LIMITED: {
     category: 'limit_reached',
-    consequence: 'Every model that could answer is at a limit; come back when the soonest is free.',
+    consequence: 'Every suitable model is at a limit; retry when the first is available again.',
   },
   GATEWAY_EXHAUSTED: {
     category: 'temporary',
-    consequence: 'Every model that could answer was asked and failed, or is resting.',
+    consequence: 'Every suitable model was called and failed, or is cooling down.',
   },
   GATEWAY_REQUEST_REJECTED: {
     category: 'invalid_input',
-    consequence: 'Every model that was asked says that the request itself is at fault; change it.',
+    consequence: 'Every model that was called rejected the request itself; change it.',
   },
   GATEWAY_STREAM_INTERRUPTED: {
     category: 'upstream_failed',
-    consequence: 'A streamed answer broke off after it had begun; what came is not the whole.',
+    consequence: 'A streamed response ended early; what was received is incomplete.',
   },
-  GATEWAY_KEY_NOT_FOUND: { category: 'not_found', consequence: 'There is no gateway key of that id.' },
+  GATEWAY_KEY_NOT_FOUND: { category: 'not_found', consequence: 'There is no gateway key with that id.' },
   GATEWAY_TOKEN_CAP_EXCEEDED: {
     category: 'limit_reached',
-    consequence: 'The key has used up its tokens of today; it works again after midnight UTC.',
+    consequence: 'The gateway key has used its tokens of the day; it works again after midnight UTC.',
   },
 } as const satisfies ErrorCodes;
 
 export type GatewayErrorCode = keyof typeof gatewayErrorCodes;
 
-/** One model and what became of asking it, as callers are told. */
+/** One candidate of a failed request and its result, as callers see it. */
 export interface TriedModel {
   readonly model: string;
   readonly provider: string;
   /**
-   * The class of its last failure; `cooling` when it was not asked because it is left alone for now; `unasked` when
-   * time was up before its turn; `gone` when it was disabled, removed or replaced before it.
+   * The class of its last failure; `cooling-down` when it was not called because of a cooldown or quota; `not-tried`
+   * when time ran out first; `unavailable` when it was disabled, removed or replaced first.
    */
-  readonly outcome: FailureClass | 'cooling' | 'unasked' | 'gone';
+  readonly outcome: FailureClass | 'cooling-down' | 'not-tried' | 'unavailable';
   readonly tries: number;
-  /** Status of its last answer, if one came. */
+  /** Status of its last response, if any. */
   readonly status: number | null;
-  /** Epoch milliseconds; null: at once. */
+  /** Epoch milliseconds; null: now. */
   readonly availableAt: number | null;
 }
 
 export interface GatewayErrorOptions extends HeadworksErrorOptions {
   readonly tried?: readonly TriedModel[];
-  /** Of GATEWAY_REQUEST_REJECTED: the status to give back, 400 or 422 …, and the provider's own words, redacted. */
+  /** Of GATEWAY_REQUEST_REJECTED: the provider's client-error status (400, 422, …). */
   readonly status?: number;
 }
 
@@ -76,4 +76,90 @@ export class GatewayError extends HeadworksError<GatewayErrorCode> {
     this.tried = options.tried ?? [];
     this.status = options.status;
   }
+}
+
+/* ---- failure classes ---- */
+
+/**
+ * - `rate-limit`: 429, or a response that says as much.
+ * - `server-error`, `timeout`, `network`: the provider or the connection failed.
+ * - `authentication`: the key is rejected (401, 403). `payment`: it has no credit or quota (402).
+ * - `validation`: the provider rejects this request (400, 422).
+ * - `context-too-long`: the request exceeds the model's context.
+ * - `content-refused`: the provider's content policy rejects it.
+ * - `not-found`: the provider does not know the model.
+ * - `invalid-response`: empty, malformed, or not what was requested.
+ * - `deadline-too-short`: the caller's deadline left much less than the configured timeout, and it ran out.
+ * - `canceled`: the caller disconnected, or this server is stopping.
+ */
+export type FailureClass =
+  | 'rate-limit'
+  | 'server-error'
+  | 'timeout'
+  | 'network'
+  | 'authentication'
+  | 'payment'
+  | 'validation'
+  | 'context-too-long'
+  | 'content-refused'
+  | 'not-found'
+  | 'invalid-response'
+  | 'deadline-too-short'
+  | 'canceled';
+
+export interface FailureRule {
+  /** The same model is tried again in a later round of the request. */
+  readonly isRetried: boolean;
+  /** The next model is tried. */
+  readonly fallsBack: boolean;
+  /** Lowers the model's reliability. */
+  readonly countsAgainst: boolean;
+  /** The request itself is at fault. When every model says so, the caller gets that answer. */
+  readonly isCallersFault: boolean;
+  /**
+   * Cooldown of the key (`cools: 'model'`: of the model) in seconds without a retry hint; `default` is
+   * RATE_LIMIT_DEFAULT_COOLDOWN, 0 is none. A hint wins where `obeysHint`.
+   */
+  readonly cooldown: 'default' | number;
+  readonly obeysHint: boolean;
+  readonly cools: 'key' | 'model';
+}
+
+const hourSeconds = 3_600;
+
+/** `satisfies` keeps the table complete: a new class without a row does not compile. */
+export const failureRules = {
+  'rate-limit': rule({ fallsBack: true, cooldown: 'default', obeysHint: true }),
+  'server-error': rule({ isRetried: true, fallsBack: true, countsAgainst: true, obeysHint: true }),
+  timeout: rule({ isRetried: true, fallsBack: true, countsAgainst: true }),
+  network: rule({ isRetried: true, fallsBack: true, countsAgainst: true }),
+  authentication: rule({ fallsBack: true, countsAgainst: true, cooldown: hourSeconds }),
+  // Missing credit is the operator's concern, not the model's reliability.
+  payment: rule({ fallsBack: true, cooldown: hourSeconds, obeysHint: true }),
+  validation: rule({ fallsBack: true, isCallersFault: true }),
+  'context-too-long': rule({ fallsBack: true, isCallersFault: true }),
+  'content-refused': rule({ fallsBack: true, isCallersFault: true }),
+  'not-found': rule({ fallsBack: true, countsAgainst: true, cooldown: hourSeconds, cools: 'model' }),
+  'invalid-response': rule({ isRetried: true, fallsBack: true, countsAgainst: true }),
+  'deadline-too-short': rule({ isRetried: true, fallsBack: true }),
+  canceled: rule({}),
+} as const satisfies Readonly<Record<FailureClass, FailureRule>>;
+
+/** A transient failure of the model's own. Several requests in a row that end so start its backoff. */
+export function isTransientModelFault(failureClass: FailureClass): boolean {
+  const { isRetried, countsAgainst } = failureRules[failureClass];
+  return isRetried && countsAgainst;
+}
+
+function rule(differing: Partial<FailureRule>): FailureRule {
+  return {
+    isRetried: false,
+    fallsBack: false,
+    countsAgainst: false,
+    isCallersFault: false,
+    cooldown: 0,
+    obeysHint: false,
+    cools: 'key',
+    ...differing,
+  };
 }

@@ -1,8 +1,8 @@
-// What the gateway tells the rest of the house. Of a provider's answer: status, class and timing, nothing else.
+// Events of the gateway with their log levels and metrics. Of a provider's response: status, class and timing only.
 import { event } from '../core/index.ts';
 import type { GatewayErrorCode } from './errors.ts';
 
-/** What a request that nobody answered can end with. */
+/** The codes with which a request can end that no model completed. */
 const exhaustedCodes: readonly GatewayErrorCode[] = [
   'GATEWAY_ALL_RATE_LIMITED',
   'GATEWAY_EXHAUSTED',
@@ -11,7 +11,7 @@ const exhaustedCodes: readonly GatewayErrorCode[] = [
 
 const tokensUsed = {
   name: 'headworks_gateway_tokens_total',
-  help: 'Tokens read and written by models.',
+  help: 'Tokens processed by models, by kind (prompt, completion).',
 } as const;
 
 export const gatewayEvents = {
@@ -25,13 +25,13 @@ export const gatewayEvents = {
     message: 'rate_limit_detected',
     counter: {
       name: 'headworks_gateway_rate_limits_total',
-      help: 'Refusals for a limit by providers.',
+      help: 'Rate-limit responses of providers.',
       labels: ['model'],
     },
   }),
   'gateway:availability-updated': event<{
     model: string;
-    /** ISO time, or null when it was cleared. */
+    /** ISO time; null when cooldowns were cleared. */
     availableAt: string | null;
     cause: string;
     source: string;
@@ -44,11 +44,11 @@ export const gatewayEvents = {
     durationMs: number;
     promptTokens: number;
     completionTokens: number;
-    /** The model was replaced or removed since it was asked. */
-    isOutdated: boolean;
+    /** The model was replaced or removed during the call. */
+    isStale: boolean;
   }>({
     level: 'debug',
-    message: 'asked a model',
+    message: 'model call finished',
     counter: [
       {
         name: 'headworks_gateway_attempts_total',
@@ -67,29 +67,29 @@ export const gatewayEvents = {
   }),
   'gateway:models-exhausted': event<{ requestId: string; code: string; tried: number }>({
     level: 'warn',
-    message: 'no model could answer',
+    message: 'no model completed the request',
     counter: {
       name: 'headworks_gateway_exhausted_total',
-      help: 'Requests that no model could answer.',
+      help: 'Requests that no model completed, by error code.',
       labels: ['code'],
       knownValues: exhaustedCodes.map((code) => [code]),
     },
   }),
   'gateway:store-failed': event<{ what: string; cause: string; waiting: number }>({
     level: 'warn',
-    message: 'the gateway goes on from memory: its store cannot be written',
+    message: 'the gateway cannot reach its store and continues from memory',
     counter: {
       name: 'headworks_gateway_store_failures_total',
-      help: 'Writes of the gateway that failed.',
+      help: 'Failed reads and writes of the gateway store.',
       labels: ['what'],
     },
   }),
   'gateway:attempts-dropped': event<{ count: number }>({
     level: 'warn',
-    message: 'too many attempts wait for the store; the oldest are forgotten',
+    message: 'attempts were dropped before they could be stored',
     counter: {
       name: 'headworks_gateway_attempts_dropped_total',
-      help: 'Attempts that reached no store.',
+      help: 'Attempts that were never stored.',
       by: 'count',
     },
   }),

@@ -1,13 +1,20 @@
-// Gateway: one endpoint that answers with whichever AI model is up, within the limits of all of them.
-export type * from './desk-ports.ts';
+// Gateway: one OpenAI-compatible endpoint over many AI models, with fallback, cooldowns, quotas and scores.
+export { completionText } from './client.ts';
+export type { ChatMessage, EmbeddingRequest, GatewayClient, TextRequest } from './client.ts';
 export * from './errors.ts';
 export * from './events.ts';
-export * from './failure-classes.ts';
-export type { ProbeSchedule } from './health/health-worker.ts';
+export { catalog, modelIdentity } from './models/catalog.ts';
+export {
+  keyRejectedKind,
+  rejectedKeyRecorder,
+  rejectedKeyRepair,
+  type ProbeSchedule,
+} from './models/health-check.ts';
+export { modelProblems } from './models/model-definition.ts';
+export type { Models } from './models/model-service.ts';
 export { openGateway } from './open-gateway.ts';
-export type { OpenGateway, GatewayDeps } from './open-gateway.ts';
-export * from './ports.ts';
-export { catalogue, modelProblems } from './providers/index.ts';
-export { completionText } from './spoken-text.ts';
-export { gatewayRetentionRules, memoryGatewayStores } from './state/index.ts';
-export type { GatewayStores } from './state/index.ts';
+export type { Gateway, GatewayDeps } from './open-gateway.ts';
+export type { KeyService } from './state/gateway-keys.ts';
+export { gatewayRetentionRules } from './state/usage.ts';
+export type * from './stores.ts';
+export * from './types.ts';

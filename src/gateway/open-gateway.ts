@@ -1,117 +1,135 @@
-// Puts the gateway together over its stores: state, keys of providers, quotas, the engine, and desks for people.
+// Opens the gateway: all wiring of its parts over stores, network and environment.
 import type { Clock, Emitter, HttpTransport, IdSource, Random, Redactor } from '../core/index.ts';
-import { createProviderClient, parseRequest } from './calling/index.ts';
-import type { KeyService, ModelService } from './desk-ports.ts';
-import { createKeyService, refuseOverCap } from './desk/gateway-key-desk.ts';
-import { GatewayModelService } from './desk/gateway-model-desk.ts';
+import { GatewayClient } from './client.ts';
+import { parseRequest } from './dialects/parse-request.ts';
 import type { GatewayEvents } from './events.ts';
-import type { ProbeSchedule } from './health/health-worker.ts';
-import { startHealthWorker } from './health/health-worker.ts';
-import { probeModels } from './health/prober.ts';
+import { catalog } from './models/catalog.ts';
+import type { ProbeSchedule } from './models/health-check.ts';
+import { probeModels, startHealthChecks } from './models/health-check.ts';
+import type { Models } from './models/model-service.ts';
+import { ModelService } from './models/model-service.ts';
+import { ProviderKeys } from './models/provider-keys.ts';
 import type { GatewayOptions } from './options.ts';
-import type { CompletionRequest, Gateway, GatewayLoad, Model, Operation } from './ports.ts';
-import { catalogue, createProviderKeys } from './providers/index.ts';
-import type { QuotaCounter } from './quotas/index.ts';
-import { ProviderQuotas, pastCallsOf } from './quotas/index.ts';
-import { createRouter, FailureBackoff, routingPolicy } from './routing/index.ts';
-import type { GatewayStores } from './state/index.ts';
-import { GatewayState } from './state/index.ts';
+import { createProviderClient } from './providers/provider-client.ts';
+import { ProviderQuotas } from './quotas/provider-quotas.ts';
+import type { QuotaCounter } from './quotas/quota-counter.ts';
+import { Router } from './routing/router.ts';
+import { routingPolicy } from './routing/routing-run.ts';
+import { FailureBackoff } from './state/availability.ts';
+import type { KeyService } from './state/gateway-keys.ts';
+import { checkTokenCap, createKeyService } from './state/gateway-keys.ts';
+import { GatewayState } from './state/gateway-state.ts';
+import type { GatewayStores } from './stores.ts';
+import type {
+  CompletionOptions,
+  CompletionRequest,
+  CompletionResult,
+  GatewayLoad,
+  Model,
+  Operation,
+} from './types.ts';
 
 export interface GatewayDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly ids: IdSource;
   readonly events: Emitter<GatewayEvents>;
-  /** Learns the keys of providers. */
+  /** Learns the provider keys. */
   readonly redactor: Redactor;
   readonly transport: HttpTransport;
   readonly stores: GatewayStores;
   readonly options: GatewayOptions;
-  /** Where the keys of providers are. */
+  /** Contains the provider keys. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Counts quotas for all processes. Default: each counts its own. */
+  /** Counts quotas for all processes. Default: each process counts its own. */
   readonly sharedQuotas?: QuotaCounter | undefined;
 }
 
-export interface OpenGateway extends Gateway {
+export interface Gateway {
   readonly defaults: {
     readonly maxBodyBytes: number;
     readonly deadlineMs: number;
     readonly waitMs: number;
   };
   /** Fails with INPUT_INVALID, naming the field. */
-  read(operation: Operation, body: Uint8Array): CompletionRequest;
+  parseRequest(operation: Operation, body: Uint8Array): CompletionRequest;
+  /** Fails with a GatewayError, INPUT_INVALID, CANCELED or DEADLINE_EXCEEDED. */
+  complete(request: CompletionRequest, options: CompletionOptions): Promise<CompletionResult>;
+  /** For callers in this process. */
+  readonly client: Pick<GatewayClient, keyof GatewayClient>;
   /** Of this process, now. */
   load(): GatewayLoad;
-  readonly models: ModelService;
+  readonly models: Models;
   readonly keys: KeyService;
-  /** The id of the gateway key that this is, while it may be used. */
+  /** The id of a valid gateway key; null for anything else. */
   keyOf(credential: string): string | null;
-  /** Of a gateway key that is known but refused: why. */
+  /** Why a known gateway key is rejected. */
   keyRefusal(credential: string): 'expired' | 'revoked' | null;
-  /** Probes every so often until the returned function is called. */
-  startHealthWorker(rounds: ProbeSchedule, onFailure: (cause: string) => void): () => Promise<void>;
-  /** Writes what waits. Nothing may be asked afterwards. */
+  /** Probes models on schedule until the returned function is called. */
+  startHealthChecks(schedule: ProbeSchedule, onFailure: (cause: string) => void): () => Promise<void>;
+  /** Writes what waits. Nothing may be called afterwards. */
   close(): Promise<void>;
 }
 
 /** Ready when it resolves. Fails with STATE_UNAVAILABLE. */
-export async function openGateway(parts: GatewayDeps): Promise<OpenGateway> {
-  const { clock, ids, events, redactor, options, stores } = parts;
-  const keys = createProviderKeys(parts.env);
+export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
+  const { clock, ids, events, redactor, options, stores } = deps;
+  const keys = new ProviderKeys(deps.env);
   const state = await GatewayState.open({
-    ...parts,
-    builtIn: catalogue,
+    ...deps,
+    builtIn: catalog,
     configured: options.models,
     windowDays: options.scoreWindowDays,
   });
-  const quotas = new ProviderQuotas({ clock, events, shared: parts.sharedQuotas });
-  const resting = new FailureBackoff(clock);
-  const gateway = createRouter({
-    ...parts,
-    admit: (caller) => refuseOverCap(state.keys, state.usage, caller, clock.now()),
+  const quotas = new ProviderQuotas({ clock, events, shared: deps.sharedQuotas });
+  const backoff = new FailureBackoff(clock);
+  const router = new Router({
+    clock,
+    events,
+    admit: (caller) => checkTokenCap(state.keys, state.usage, caller, clock.now()),
     models: () => state.models.list(),
     keys,
     cooldowns: state.cooldowns,
     scores: state.scores,
-    resting,
+    backoff,
     quotas,
-    provider: createProviderClient({ ...parts, maxResponseBytes: options.maxResponseBytes }),
+    provider: createProviderClient({ ...deps, maxResponseBytes: options.maxResponseBytes }),
     attempts: state.attempts,
     policy: routingPolicy(options),
   });
-  const learnSecrets = () => {
+  const addSecrets = () => {
     for (const secret of keys.secretsOf(state.models.list())) redactor.add(secret);
   };
-  learnSecrets();
+  addSecrets();
   try {
-    await quotas.seed(state.models.list(), keys, pastCallsOf(stores.attempts));
+    await quotas.seed(state.models.list(), keys, stores.attempts);
   } catch (error) {
     await state.close();
     throw error;
   }
-  const deadlineMs = options.responseTimeoutSeconds * 1_000;
-  const probe = (models: readonly Model[], signal: AbortSignal) =>
-    probeModels({ gateway, keys, ids, deadlineMs }, models, signal);
-  const models = new GatewayModelService({
+  const complete: Gateway['complete'] = (request, given) => router.complete(request, given);
+  const probeDeps = { complete, keys, ids, deadlineMs: options.responseTimeoutSeconds * 1_000 };
+  const models = new ModelService({
     clock,
     ids,
     state,
     keys,
-    resting,
+    backoff,
     quotas,
-    probe,
-    onAdded: learnSecrets,
+    probe: (chosen: readonly Model[], signal) => probeModels(probeDeps, chosen, signal),
+    onDefined: addSecrets,
   });
+  const defaults = {
+    maxBodyBytes: options.maxBodyBytes,
+    deadlineMs: options.requestTimeoutSeconds * 1_000,
+    waitMs: options.waitForModelSeconds * 1_000,
+  };
   return {
-    defaults: {
-      maxBodyBytes: options.maxBodyBytes,
-      deadlineMs: options.requestTimeoutSeconds * 1_000,
-      waitMs: options.waitForModelSeconds * 1_000,
-    },
-    read: parseRequest,
-    complete: (request) => gateway.complete(request),
-    load: () => gateway.load(),
+    defaults,
+    parseRequest,
+    complete,
+    client: new GatewayClient({ clock, complete, models: state.models, defaults }),
+    load: () => router.load(),
     models,
     keys: createKeyService(state.keys, state.usage),
     keyOf: (credential) => state.keys.verify(credential)?.id ?? null,
@@ -119,16 +137,11 @@ export async function openGateway(parts: GatewayDeps): Promise<OpenGateway> {
       const why = state.keys.whyRefused(credential);
       return why === 'expired' || why === 'revoked' ? why : null;
     },
-    startHealthWorker: (rounds, onFailure) => {
+    startHealthChecks: (schedule, onFailure) => {
       const intervalMs = options.healthCheckIntervalSeconds * 1_000;
       if (intervalMs === 0) return () => Promise.resolve();
-      return startHealthWorker({
-        clock,
-        rounds,
-        intervalMs,
-        probeAll: (signal) => models.probe(null, signal),
-        onFailure,
-      });
+      const probeAll = (signal: AbortSignal) => models.probe(null, signal);
+      return startHealthChecks({ clock, schedule, intervalMs, probeAll, onFailure });
     },
     close: () => state.close(),
   };

@@ -1,93 +1,99 @@
-// Settings of the gateway. Names without prefix are the founding document's.
-import { choiceOption, defineOptions, numberOption } from '../core/index.ts';
+// Settings of the gateway. Variables without the prefix HEADWORKS_ are the founding document's.
 import type { OptionValues } from '../core/index.ts';
-import { modelsOption } from './models-option.ts';
+import { choiceOption, defineOptions, numberOption } from '../core/index.ts';
+import type { OptionSpec, Parsed } from '../core/options.ts';
+import { checkModelDefinition } from './models/model-definition.ts';
+import type { ModelDefinition } from './types.ts';
+
+const allowedModels = 'a list of models with name, baseUrl and, if it needs a key, envVar';
+
+/** Models in headworks.yaml, or as JSON in the environment. */
+export const modelsOption: OptionSpec<readonly ModelDefinition[]> = {
+  describe:
+    'Your models in addition to the built-in ones: name, baseUrl, and optionally model, provider, envVar, headers, capabilities, quotas. In the environment: the same as JSON.',
+  env: ['HEADWORKS_GATEWAY_MODELS'],
+  default: [],
+  allowed: allowedModels,
+  secret: false,
+  parse: (raw) => {
+    const list = typeof raw === 'string' ? parseJson(raw) : raw;
+    return Array.isArray(list) ? parseModels(list) : { problem: `must be ${allowedModels}` };
+  },
+};
 
 export const gatewayOptions = defineOptions({
   section: 'gateway',
-  describe: 'AI models: order of attempts, cooldowns, probes.',
+  describe: 'AI models: routing, timeouts, cooldowns, probes.',
   fields: {
     maxRetries: numberOption({
-      describe: 'Extra tries per model and request after failures that may pass (5xx, timeout, network).',
+      describe: 'Extra tries per model and request after transient failures (5xx, timeout, network).',
       env: 'MAX_RETRIES',
       default: 10,
       min: 0,
       max: 100,
     }),
-    retryDelaySeconds: numberOption({
+    retryDelaySeconds: secondsOption({
       describe: 'Wait before each round of extra tries.',
       env: 'RETRY_DELAY_SECONDS',
       default: 10,
-      min: 0,
       max: 600,
-      integer: false,
+      min: 0,
     }),
     retryOrder: choiceOption({
       describe:
-        'rounds: ask every model once before any is asked again; model-first: all tries of one model, then the next.',
+        'rounds: call every model once before retrying any; model-first: all tries of one model, then the next.',
       env: 'RETRY_ORDER',
       default: 'rounds',
       choices: ['rounds', 'model-first'],
     }),
     rateLimitDefaultCooldownSeconds: numberOption({
-      describe: 'How long a key is left alone after a 429 that does not say how long.',
+      describe: 'Cooldown of a key after a 429 without a retry hint.',
       env: 'RATE_LIMIT_DEFAULT_COOLDOWN',
       default: 3600,
       min: 1,
       max: 2_678_400,
     }),
-    requestTimeoutSeconds: numberOption({
-      describe:
-        'The longest a request may take, all tries and waits together; x-headworks-timeout overrides it.',
+    requestTimeoutSeconds: secondsOption({
+      describe: 'Deadline of a request, all tries and waits together; x-headworks-timeout overrides it.',
       env: 'REQUEST_TIMEOUT_SECONDS',
       default: 120,
       min: 1,
       max: 3_600,
-      integer: false,
     }),
-    waitForModelSeconds: numberOption({
+    waitForModelSeconds: secondsOption({
       describe:
-        'Wait up to this long for the soonest model when none is available; 0 answers 429 or 503 at once.',
+        'Wait up to this long for the first model to become available; 0 responds with 429 or 503 at once.',
       env: 'HEADWORKS_GATEWAY_WAIT_FOR_MODEL_SECONDS',
       default: 0,
       min: 0,
       max: 3_600,
-      integer: false,
     }),
-    connectTimeoutSeconds: numberOption({
-      describe: 'The longest wait of one attempt for its connection.',
+    connectTimeoutSeconds: secondsOption({
+      describe: 'Timeout of one attempt for the connection.',
       env: 'HEADWORKS_GATEWAY_CONNECT_TIMEOUT_SECONDS',
       default: 5,
-      min: 0.1,
       max: 60,
-      integer: false,
     }),
-    firstTokenTimeoutSeconds: numberOption({
-      describe: 'The longest wait of one streamed attempt for its first content.',
+    firstTokenTimeoutSeconds: secondsOption({
+      describe: 'Timeout of one streamed attempt for its first content.',
       env: 'HEADWORKS_GATEWAY_FIRST_TOKEN_TIMEOUT_SECONDS',
       default: 20,
-      min: 0.1,
       max: 600,
-      integer: false,
     }),
-    responseTimeoutSeconds: numberOption({
-      describe: 'The longest wait of one attempt that is not streamed for its whole answer.',
+    responseTimeoutSeconds: secondsOption({
+      describe: 'Timeout of one attempt without streaming for its whole response.',
       env: 'HEADWORKS_GATEWAY_RESPONSE_TIMEOUT_SECONDS',
       default: 60,
-      min: 0.1,
       max: 600,
-      integer: false,
     }),
-    idleTimeoutSeconds: numberOption({
-      describe: 'The longest silence in the middle of an answer.',
+    idleTimeoutSeconds: secondsOption({
+      describe: 'Timeout between two chunks of a response.',
       env: 'HEADWORKS_GATEWAY_IDLE_TIMEOUT_SECONDS',
       default: 20,
-      min: 0.1,
       max: 600,
-      integer: false,
     }),
     healthCheckIntervalSeconds: numberOption({
-      describe: 'How often configured models that are not cooling down are probed; 0 never.',
+      describe: 'Interval between probes of configured models that are not cooling down; 0: no probes.',
       env: 'HEALTH_CHECK_INTERVAL',
       default: 3600,
       min: 0,
@@ -101,14 +107,14 @@ export const gatewayOptions = defineOptions({
       max: 365,
     }),
     maxBodyBytes: numberOption({
-      describe: 'The largest request to /v1; images travel inside.',
+      describe: 'Maximum size of a request body to /v1, images included.',
       env: 'HEADWORKS_GATEWAY_MAX_BODY_BYTES',
       default: 20_971_520,
       min: 1_024,
       max: 1_073_741_824,
     }),
     maxResponseBytes: numberOption({
-      describe: 'The largest answer of a model that is not streamed; larger ones are taken for broken.',
+      describe: 'Maximum size of a response without streaming; larger ones count as invalid.',
       env: 'HEADWORKS_GATEWAY_MAX_RESPONSE_BYTES',
       default: 33_554_432,
       min: 1_024,
@@ -119,3 +125,44 @@ export const gatewayOptions = defineOptions({
 });
 
 export type GatewayOptions = OptionValues<typeof gatewayOptions.fields>;
+
+function secondsOption({
+  min = 0.1,
+  ...rest
+}: {
+  readonly describe: string;
+  readonly env: string;
+  readonly default: number;
+  readonly max: number;
+  readonly min?: number;
+}): OptionSpec<number> {
+  return numberOption({ ...rest, min, integer: false });
+}
+
+function parseModels(list: readonly unknown[]): Parsed<readonly ModelDefinition[]> {
+  const models: ModelDefinition[] = [];
+  const problems: string[] = [];
+  for (const [index, item] of list.entries()) {
+    const checked = checkModelDefinition(item);
+    if ('problems' in checked)
+      problems.push(`model ${index + 1}${nameIn(item)}: ${checked.problems.join(', ')}`);
+    else if (models.some(({ name }) => name === checked.value.name))
+      problems.push(`model ${index + 1}: the name ${checked.value.name} is used twice`);
+    else models.push(checked.value);
+  }
+  return problems.length > 0 ? { problem: `must be corrected (${problems.join('; ')})` } : { value: models };
+}
+
+/** ` (acme/large)`, if it has a name. */
+function nameIn(item: unknown): string {
+  const name: unknown = (item as { readonly name?: unknown } | null | undefined)?.name;
+  return typeof name === 'string' && name !== '' ? ` (${name.slice(0, 100)})` : '';
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -5,7 +5,7 @@ import { serializerCompiler } from 'fastify-type-provider-zod';
 import { installAccess } from './access.ts';
 import { installAudit } from './audit-hook.ts';
 import { installChanges } from './changes-hook.ts';
-import { answerDoorError, isDoorPath } from './tenant-api/answer-door-error.ts';
+import { isTenantPath, sendTenantError } from './tenant-api/error-response.ts';
 import { createClientErrorHandler, createErrorHandler } from './error-handler.ts';
 import type { HttpLimits } from './limits.ts';
 import { defaultHttpLimits } from './limits.ts';
@@ -39,14 +39,14 @@ export async function buildServer(dependencies: HttpDependencies): Promise<Fasti
     bodyLimit: limits.bodyLimitBytes,
     requestTimeout: Math.max(
       limits.requestTimeoutMs,
-      uploadMarginMs + dependencies.tenants.door.uploads.timeoutMs,
+      uploadMarginMs + dependencies.tenants.starter.uploads.timeoutMs,
     ),
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     forceCloseConnections: true,
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) =>
-      isDoorPath(request.url)
-        ? answerDoorError(error, request, reply, dependencies)
+      isTenantPath(request.url)
+        ? sendTenantError(error, request, reply, dependencies)
         : handleError(error, request, reply),
     clientErrorHandler: createClientErrorHandler(dependencies.ids),
     http: {

@@ -87,7 +87,6 @@ export const errorMapping: Readonly<Record<KnownErrorCode, ErrorAnswerRule>> = {
   ADMISSION_NEEDS_REDIS: { status: 503 },
 
   DEPLOYMENT_INACTIVE: { status: 409 },
-  DEPLOYMENT_WORKFLOW_UNAVAILABLE: { status: 501 },
   DEPLOYMENT_INPUT_INVALID: { status: 400 },
   DEPLOYMENT_UPLOAD_TOO_LARGE: { status: 413 },
   DEPLOYMENT_UPLOADS_FULL: { status: 503, retryAfterMs: soon },

@@ -29,5 +29,5 @@ export type {
   McpRequest,
   Presence,
   AlertDesk,
-  TenantDesks,
+  TenantServices,
 } from './ports.ts';

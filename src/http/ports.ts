@@ -11,7 +11,7 @@ import type {
   Tracer,
 } from '../core/index.ts';
 import type { ExtractionSource, RunService, SourceService } from '../extraction/index.ts';
-import type { OpenGateway } from '../gateway/index.ts';
+import type { Gateway } from '../gateway/index.ts';
 import type { KnowledgeAlert, KnowledgeServices } from '../knowledge/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
 import type {
@@ -23,12 +23,12 @@ import type {
 } from '../operations/index.ts';
 import type {
   Alert,
-  DeploymentDesk,
-  Door,
-  ExecutionDesk,
+  DeploymentService,
+  ExecutionStarter,
+  ExecutionService,
   LimitAdministration,
-  OrganizationDesk,
-  OrganizationKeyDesk,
+  OrganizationService,
+  ApiKeyService,
 } from '../tenancy/index.ts';
 import type { Sessions } from './dashboard/sessions.ts';
 import type { VaultService } from './vault-desk.ts';
@@ -96,24 +96,30 @@ export interface ExtractionDesk {
   callsPerMinuteOf(source: ExtractionSource): number;
 }
 
-export type GatewayDesk = Pick<OpenGateway, 'defaults' | 'read' | 'complete' | 'load' | 'models' | 'keys'>;
+export type GatewayDesk = Pick<
+  Gateway,
+  'defaults' | 'parseRequest' | 'complete' | 'load' | 'models' | 'keys'
+>;
 
 /** What needs attention, of every domain. */
 export interface AlertDesk {
   list(): readonly (Alert | KnowledgeAlert)[];
 }
 
-/** Organizations, what they may do at once, what they call, and what became of it. */
-export interface TenantDesks {
-  readonly organizations: OrganizationDesk;
-  readonly keys: OrganizationKeyDesk;
-  readonly deployments: DeploymentDesk;
-  readonly door: Door;
-  readonly executions: ExecutionDesk;
+/** Organizations, their deployments and executions, and their limits. */
+export interface TenantServices {
+  readonly organizations: Pick<OrganizationService, 'find' | 'list' | 'create' | 'rename' | 'delete'>;
+  readonly keys: Pick<ApiKeyService, 'create' | 'list' | 'revoke' | 'authenticate'>;
+  readonly deployments: Pick<
+    DeploymentService,
+    'list' | 'get' | 'find' | 'create' | 'update' | 'delete' | 'warnings' | 'signingSecret'
+  >;
+  readonly starter: Pick<ExecutionStarter, 'uploads' | 'maxWaitMs' | 'resolveDeployment' | 'begin'>;
+  readonly executions: Pick<ExecutionService, 'get' | 'getOf' | 'list' | 'whenEnded' | 'stop' | 'release'>;
   readonly limits: LimitAdministration;
   readonly alerts: AlertDesk;
-  /** Requests that wait for a slot in this server. */
-  waiting(): number;
+  /** Requests queued for a slot in this server. */
+  queued(): number;
 }
 
 export interface ConfigValue {
@@ -188,7 +194,7 @@ export interface HttpDependencies {
   readonly ledger: LedgerDesk;
   readonly extraction: ExtractionDesk;
   readonly gateway: GatewayDesk;
-  readonly tenants: TenantDesks;
+  readonly tenants: TenantServices;
   readonly knowledge: KnowledgeServices;
   readonly activity: Activity;
   readonly dashboard: DashboardParts;

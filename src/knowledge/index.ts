@@ -19,6 +19,7 @@ export type { AnswerSchema, LanguageModel } from './models/structured-output.ts'
 export type { Knowledge, KnowledgeDeps, KnowledgeServices } from './open-knowledge.ts';
 export { openKnowledge } from './open-knowledge.ts';
 export type { KnowledgeOptions } from './options.ts';
+export type { Reader, Readers, ReadingTask } from './reading/reader.ts';
 export * from './reading/types.ts';
 export * from './search/types.ts';
 export type { Space, Spaces } from './spaces/spaces.ts';

@@ -2,7 +2,7 @@
 import type { Clock, IdSource, JobHandler, JobQueue, Log } from '../core/index.ts';
 import { kindOf } from '../core/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
-import type { Metrics } from '../platform/metrics/index.ts';
+import type { Metrics } from '../platform/telemetry/metrics.ts';
 import type { Database } from '../platform/postgres/ports.ts';
 import { every } from '../resilience/index.ts';
 import { ArtifactStore } from './artifacts/artifact-store.ts';
@@ -47,7 +47,7 @@ import {
 import type { KnowledgeOptions } from './options.ts';
 import { createReaders } from './reading/rules-reader.ts';
 import type { LanguageModel } from './models/structured-output.ts';
-import type { Readers } from './reading/types.ts';
+import type { Readers } from './reading/reader.ts';
 import { LexicalIndex } from './search/lexical-index.ts';
 import { SearchStore } from './search/results.ts';
 import { openSearch } from './search/search.ts';
@@ -210,7 +210,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     pairs,
     jobs,
     isRecorded,
-    keeper: graphSync,
+    graphSync,
     canUseModel: isModelUsable,
   });
 
@@ -252,7 +252,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     start: async ({ isLongRunning, scansFolders }) => {
       await jobs.work(job, handleIngest);
       await jobs.work(reembedJob, reembedHandler({ ...ingest, vectors, jobs }));
-      await jobs.work(graphRebuildJob, graphRebuildHandler({ ...graphDeps, keeper: graphSync, spaces }));
+      await jobs.work(graphRebuildJob, graphRebuildHandler({ ...graphDeps, sync: graphSync, spaces }));
       await jobs.work(backfillJob, handleBackfill);
       if (!isLongRunning) return () => undefined;
       await jobs.schedule(reembedJob, reembedCron, {});

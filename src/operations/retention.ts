@@ -2,7 +2,7 @@
 import type { Clock, Emitter, JobDefinition, JobHandler, JobProgress } from '../core/index.ts';
 import { CoreError, event, kindOf, messageOf } from '../core/index.ts';
 import type { LedgerRecorder, LedgerStore, RegisteredRepair } from '../ledger/index.ts';
-import type { Metrics } from '../platform/metrics/index.ts';
+import type { Metrics } from '../platform/telemetry/metrics.ts';
 import type { AuditTrail } from './audit.ts';
 
 /** One kind of row that would otherwise grow without limit. */

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { Redactor } from '../core/redactor.ts';
 
-/** Every text between quotes that has words in it, comments left out. */
+/** Every quoted text with words in it, without comments. */
 function textsOf(source: string): readonly string[] {
   const code = source.replace(/\/\*[^]*?\*\/|^\s*\/\/.*$|\s\/\/ .*$/gm, '');
   return [...code.matchAll(/'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`/g)]
@@ -12,11 +12,11 @@ function textsOf(source: string): readonly string[] {
 }
 
 describe('messages of the platform', () => {
-  it('pass the redactor as they are, so that no remedy reaches its reader half', () => {
+  it('pass the redactor unchanged, so that every remedy stays complete', () => {
     const folder = fileURLToPath(new URL('.', import.meta.url));
     const files = globSync('**/*.ts', { cwd: folder }).filter((file) => !/\.(test|contract)\.ts$/.test(file));
     const texts = files.flatMap((file) => textsOf(readFileSync(`${folder}/${file}`, 'utf8')));
-    expect(texts.some((text) => text.startsWith('it wants a password.'))).toBe(true);
+    expect(texts.some((text) => text.startsWith('it needs a password.'))).toBe(true);
     const redactor = new Redactor();
     expect(texts.filter((text) => redactor.text(text) !== text)).toEqual([]);
   });

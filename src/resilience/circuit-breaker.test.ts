@@ -1,6 +1,6 @@
 // The circuit breaker on virtual time.
-import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
+import { describe, expect, it } from 'vitest';
 import { CircuitBreaker } from './circuit-breaker.ts';
 
 function setUp(isFailure?: (error: unknown) => boolean) {

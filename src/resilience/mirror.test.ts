@@ -1,7 +1,7 @@
 // A copy that is right whatever happens while it is read.
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { expect, it } from 'vitest';
 import { seededRandom } from '../core/index.ts';
-import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { Mirror, Reload } from './mirror.ts';
 
 function setUp() {

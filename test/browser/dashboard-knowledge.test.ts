@@ -283,7 +283,7 @@ describe('dashboard page Knowledge', () => {
     await page.getByRole('link', { name: 'Call with Dana' }).click();
     await page.getByRole('heading', { level: 2, name: 'Call with Dana' }).waitFor();
     expect(page.url()).toContain('organization=Acme');
-    await page.getByText('Extracted by rules instead of a model').waitFor();
+    await page.getByText('ExtractionSummary by rules instead of a model').waitFor();
     await page.getByText('1 chunk (0) ALL_MODELS_FAILED').waitFor();
     await hasNoFaultInAnyScheme();
     expect(complaints).toEqual([]);

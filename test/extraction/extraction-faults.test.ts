@@ -11,7 +11,7 @@ import {
   parallelConfig,
   runExtraction,
 } from '../../src/extraction/index.ts';
-import { createLookerSource } from '../../src/extraction/sources/looker/create-looker-source.ts';
+import { createLooker } from './looker-source-world.ts';
 import { openVault } from '../../src/extraction/vault/index.ts';
 import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
 import { createRateLimiter } from '../../src/resilience/index.ts';
@@ -155,7 +155,7 @@ describe('what hangs on another type', () => {
       const { result } = await extractLooker(looker, folder, { ...types, fresh: 'true' });
       expect(result.status).toBe('incomplete');
       expect(result.types.map(({ status }) => status)).toEqual(['incomplete', 'incomplete']);
-      const isLive = `SELECT count(*) AS live FROM item_heads WHERE deleted_at IS NULL`;
+      const isLive = `SELECT count(*) AS live FROM items WHERE deleted_at IS NULL`;
       expect(queryVault(folder, isLive)).toEqual([{ live: 12 }]);
       looker.configure({ faults: {} });
       const mended = await extractLooker(looker, folder, { ...types, 'retry-failed': 'true' });
@@ -197,7 +197,7 @@ describe('a worker thread that dies', () => {
     const looker = await simulatedLooker({ items: { users: 200 } });
     const folder = await temporaryFolder();
     const transport = createUndiciTransport({});
-    const source = createLookerSource({
+    const source = createLooker({
       baseUrl: looker.url,
       clientId: looker.clientId,
       clientSecret: looker.clientSecret,
@@ -235,7 +235,12 @@ describe('a worker thread that dies', () => {
           startThreads: (of, onDeath) =>
             new WorkerPool(
               new URL('./extraction-dying-thread.ts', import.meta.url),
-              { vaultPath: vault.path, turn: vault.turn, formats: pageFormats(of), marker } as never,
+              {
+                vaultPath: vault.path,
+                writeLock: vault.writeLock,
+                formats: pageFormats(of),
+                marker,
+              } as never,
               { count: 2, onDeath },
             ),
           clock: systemClock,

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ExtractOptions } from '../../src/app/extract.ts';
+import type { CommandExtractOptions as ExtractOptions } from '../../src/app/extract.ts';
 import { estimateExtraction, extract } from '../../src/app/extract.ts';
 import { resolveConfig } from '../../src/config/index.ts';
 import { systemClock } from '../../src/core/index.ts';

@@ -161,7 +161,7 @@ it('goes on with a run that took too long instead of beginning it again', async 
   const { id } = await desk.start(exampleSource().id, { retryFailed: true });
   await clock.advance(31 * hour);
   expect(freshness).toEqual([
-    ['when-over', true],
+    ['when-finished', true],
     [false, false],
   ]);
   // Of both tries together.

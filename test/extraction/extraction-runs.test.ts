@@ -74,7 +74,12 @@ describe('a registered source', () => {
     const server = await startTestServer(config);
     const id = await register(server, lookerSource(simulator));
     const run = await start(server, id);
-    await untilRun(server, run, { state: 'completed', source: 'acme', origin: 'http', rateLimitedCalls: 0 });
+    await untilRun(server, run, {
+      state: 'completed',
+      source: 'acme',
+      origin: 'http',
+      rate_limited_calls: 0,
+    });
     const { types, session, started_at, finished_at } = await runOf(server, run);
     expect(types).toHaveLength(12);
     expect(types.find(({ type }) => type === 'users')).toEqual({

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { estimateExtraction, extract } from '../../src/app/extract.ts';
 import { resolveConfig } from '../../src/config/index.ts';
-import type { InMemoryAnswer, InMemoryRequest } from '../../src/platform/http-client/index.ts';
+import type { InMemoryAnswer, InMemoryRequest } from '../support/http-client/in-memory-transport.ts';
 import { extractLooker, simulatedLooker, unthrottled, vaultRows } from '../support/extraction-runs.ts';
 import { serveHandler } from '../support/misbehaving-api.ts';
 import { temporaryFolder } from '../support/services.ts';

@@ -3,10 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
-import { createLookerSource } from '../../src/extraction/sources/index.ts';
-import type { InMemoryAnswer } from '../../src/platform/http-client/index.ts';
-import { createInMemoryTransport, createUndiciTransport } from '../../src/platform/http-client/index.ts';
-import { createLookerApi, lookerCredentials, lookerSourceOn } from './looker-source-world.ts';
+import { lookerDescription } from '../../src/extraction/sources/looker/description.ts';
+import type { InMemoryAnswer } from '../support/http-client/in-memory-transport.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createInMemoryTransport } from '../support/http-client/in-memory-transport.ts';
+import { offsetPage } from '../support/extraction/pages.ts';
+import { createLooker, createLookerApi, lookerCredentials, lookerSourceOn } from './looker-source-world.ts';
 
 const never = new AbortController().signal;
 const html = { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Welcome</html>' };
@@ -15,18 +17,18 @@ const lookerError = { message: 'Not found', documentation_url: 'https://looker.t
 
 const logins: readonly (readonly [what: string, InMemoryAnswer, code: string, message: RegExp])[] = [
   ['401', error(401, lookerError), 'UNAUTHENTICATED', /LOOKER_CLIENT_ID and LOOKER_CLIENT_SECRET/],
-  ["Looker's own 404", error(404, lookerError), 'UNAUTHENTICATED', /refuses the credentials \(404\)/],
-  ['a 404 that is not Looker’s', error(404, { error: 'no route' }), 'UNREACHABLE', /is not what it should be.*404.*LOOKER_BASE_URL/],
-  ['a web page', html, 'UNREACHABLE', /not answered with JSON; check LOOKER_BASE_URL/],
-  ['JSON of another kind', error(200, { hello: 'world' }), 'UNREACHABLE', /gives no access_token/],
-  ['a 403 page of a proxy', { ...html, status: 403 }, 'UNREACHABLE', /answered with 403/],
+  ["Looker's own 404", error(404, lookerError), 'UNAUTHENTICATED', /rejects the credentials \(404\)/],
+  ['a 404 that is not Looker’s', error(404, { error: 'no route' }), 'UNREACHABLE', /is not such a server.*404.*LOOKER_BASE_URL/],
+  ['a web page', html, 'UNREACHABLE', /does not return JSON; check LOOKER_BASE_URL/],
+  ['JSON of another kind', error(200, { hello: 'world' }), 'UNREACHABLE', /returns no access_token/],
+  ['a 403 page of a proxy', { ...html, status: 403 }, 'UNREACHABLE', /returns 403/],
   ['a redirect', { status: 302, headers: { location: 'https://login.test/sso?x=1' } }, 'UNREACHABLE', /redirects to https:\/\/login\.test\/sso;/],
 ]; // oxfmt-ignore
 
 function sourceAt(baseUrl: string) {
   const transport = createUndiciTransport({ connectTimeoutMs: 5_000 });
   onTestFinished(() => transport.close());
-  return createLookerSource({ baseUrl, transport, clock: systemClock, ...lookerCredentials });
+  return createLooker({ baseUrl, transport, clock: systemClock, ...lookerCredentials });
 }
 
 async function plainServer(onData: string): Promise<number> {
@@ -44,7 +46,7 @@ async function plainServer(onData: string): Promise<number> {
 describe('connecting to Looker', () => {
   it.for(logins)('tells %s by its cause', async ([, answer, code, message]) => {
     const transport = createInMemoryTransport({ handler: () => answer });
-    const source = createLookerSource({
+    const source = createLooker({
       baseUrl: 'https://acme.looker.test',
       transport,
       clock: systemClock,
@@ -59,7 +61,10 @@ describe('connecting to Looker', () => {
   it('says in one line why nobody answers, and what to check', async () => {
     const port = await plainServer('nonsense\r\n\r\n');
     const cases: readonly (readonly [url: string, message: RegExp])[] = [
-      ['http://127.0.0.1:1', /does not listen there \(ECONNREFUSED\); check LOOKER_BASE_URL and its port\.$/],
+      [
+        'http://127.0.0.1:1',
+        /refuses the connection \(ECONNREFUSED\); check LOOKER_BASE_URL and its port\.$/,
+      ],
       [`https://127.0.0.1:${port}`, /does not speak TLS there .*check LOOKER_BASE_URL: https or http/],
       [`http://127.0.0.1:${port}`, /does not speak HTTP there .*check LOOKER_BASE_URL: https or http/],
     ];
@@ -108,9 +113,10 @@ describe('connecting to Looker', () => {
   });
 
   it('keeps port and prefix', () => {
-    const source = lookerSourceOn(createLookerApi(), { baseUrl: 'http://looker.test:19999/bi/api/4.0' });
-    expect(source.name).toBe('looker http://looker.test:19999/bi');
-    expect(source.limiterKey).toMatch(/^looker\.test:19999:/);
+    const baseUrl = 'http://looker.test:19999/bi/api/4.0';
+    const { name, limiterKey } = lookerDescription({ baseUrl, ...lookerCredentials });
+    expect(name).toBe('looker http://looker.test:19999/bi');
+    expect(limiterKey).toMatch(/^looker\.test:19999:/);
   });
 
   it.for(['acme.looker.test', 'ftp://acme', '', 'https://user:pass@acme', 'https://acme?x=1'])(
@@ -129,7 +135,7 @@ describe('the token of Looker', () => {
     const api = createLookerApi();
     const secrets: string[] = [];
     const source = lookerSourceOn(api, { clock, onSecret: (token) => void secrets.push(token) });
-    const fetch = () => source.fetch({ type: 'users', key: 'k', kind: 'offset', offset: 0, limit: 5 }, never);
+    const fetch = () => source.fetch(offsetPage('users', 0, 5), never);
     await fetch();
     await clock.advance(3_600_000 - 61_000);
     await fetch();
@@ -146,7 +152,7 @@ describe('the token of Looker', () => {
     const api = createLookerApi();
     api.setLifetime(10);
     const source = lookerSourceOn(api, { clock });
-    const fetch = () => source.fetch({ type: 'users', key: 'k', kind: 'offset', offset: 0, limit: 5 }, never);
+    const fetch = () => source.fetch(offsetPage('users', 0, 5), never);
     await fetch();
     await clock.advance(8_900);
     await fetch();

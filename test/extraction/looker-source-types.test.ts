@@ -2,11 +2,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { lookerContentTypes } from '../../src/extraction/sources/looker/description.ts';
 import type { PageRequest, Source, ContentType } from '../../src/extraction/types.ts';
-import { createLookerSource } from '../../src/extraction/sources/index.ts';
 import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
 import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
 import { countedPermits } from '../support/counted-permits.ts';
-import { createLookerApi, lookerSourceOn } from './looker-source-world.ts';
+import { childList, offsetPage, pageOfList } from '../support/extraction/pages.ts';
+import { createLooker, createLookerApi, lookerSourceOn } from './looker-source-world.ts';
 
 const never = new AbortController().signal;
 type Row = Readonly<Record<string, unknown>>;
@@ -16,13 +16,12 @@ async function rows(source: Source, request: PageRequest): Promise<readonly Row[
   return [JSON.parse(Buffer.from(bytes).toString()) as Row | Row[]].flat();
 }
 
-/** Everything of a type's listings, in pages of three. */
-async function listed(source: Source, { name, listings }: ContentType): Promise<readonly Row[]> {
+/** Everything of a type's lists, in pages of three. */
+async function listed(source: Source, { name, endpoints }: ContentType): Promise<readonly Row[]> {
   const all: Row[] = [];
-  for (const listing of listings ?? [{ name: '' }])
+  for (const endpoint of endpoints)
     for (let offset = 0; ; offset += 3) {
-      const more = { key: `${offset}`, kind: 'offset', offset, limit: 3, listing: listing.name } as const;
-      const page = await rows(source, { type: name, ...more });
+      const page = await rows(source, offsetPage(name, offset, 3, endpoint.name));
       all.push(...page);
       if (page.length < 3) break;
     }
@@ -51,9 +50,9 @@ describe('the content types of Looker', () => {
   it('are asked for in a stable order, schedules of all users', async () => {
     const api = createLookerApi();
     const source = lookerSourceOn(api);
-    for (const { name, listings } of source.types.filter(({ pagination }) => pagination === 'offset'))
-      for (const listing of listings ?? [{ name: '' }])
-        await source.fetch({ type: name, key: 'k', kind: 'offset', offset: 20, limit: 10, listing: listing.name }, never); // oxfmt-ignore
+    for (const { name, endpoints } of source.types)
+      for (const endpoint of endpoints.filter(({ pagination }) => pagination === 'offset'))
+        await source.fetch(offsetPage(name, 20, 10, endpoint.name), never);
     const paged = api.asked.filter((path) => path.endsWith('limit=10&offset=20'));
     expect(paged).toHaveLength(12);
     expect(api.asked.filter((path) => !path.includes('sorts=id'))).toEqual([
@@ -62,41 +61,38 @@ describe('the content types of Looker', () => {
     expect(api.asked).toContain('/api/4.0/scheduled_plans/search?sorts=id&all_users=true&limit=10&offset=20');
   });
 
-  it.for(['..', '.', ''])('never let a name like "%s" lead to another address', async (childKey) => {
+  it.for(['..', '.', ''])('never let a name like "%s" lead to another address', async (id) => {
     const api = createLookerApi();
     const source = lookerSourceOn(api);
-    const request = { type: 'looks', key: 'k', kind: 'child', childKey, parentKey: null } as const;
-    await expect(source.fetch(request, never)).rejects.toMatchObject({ failure: { kind: 'validation' } });
+    const look = (of: string) => pageOfList(childList('looks', { id: of }, 'look'), { kind: 'single' });
+    await expect(source.fetch(look(id), never)).rejects.toMatchObject({ failure: { kind: 'validation' } });
     expect(api.contentCalls()).toBe(0);
-    await source.fetch({ ...request, childKey: '../a?b#c' }, never);
+    await source.fetch(look('../a?b#c'), never);
     expect(api.asked).toEqual(['/api/4.0/looks/..%2Fa%3Fb%23c']);
   });
 });
 
 describe('a folder filter', () => {
-  const listingsOf = (source: Source, type: string) =>
-    source.types.find(({ name }) => name === type)?.listings?.map(({ name }) => name);
+  const endpointsOf = (source: Source, type: string) =>
+    source.types.find(({ name }) => name === type)?.endpoints.map(({ name }) => name);
 
   it('asks for dashboards and looks folder by folder, and for everything of the others', async () => {
     const api = createLookerApi();
     const source = lookerSourceOn(api, { folders: { ids: ['9', '1'], recursive: false } });
     await source.connect(never);
-    expect(listingsOf(source, 'dashboards')).toEqual([
+    expect(endpointsOf(source, 'dashboards')).toEqual([
       'folder-9',
       'lookml-folder-9',
       'folder-1',
       'lookml-folder-1',
     ]);
-    expect(listingsOf(source, 'looks')).toEqual(['folder-9', 'folder-1']);
+    expect(endpointsOf(source, 'looks')).toEqual(['folder-9', 'folder-1', 'look']);
     expect(source.types.filter(({ scope }) => scope !== undefined).map(({ scope }) => scope)).toEqual([
       'folders 9, 1',
       'folders 9, 1',
     ]);
-    expect(listingsOf(source, 'folders')).toBeUndefined();
-    await source.fetch(
-      { type: 'dashboards', key: 'k', kind: 'offset', offset: 0, limit: 10, listing: 'folder-9' },
-      never,
-    );
+    expect(endpointsOf(source, 'folders')).toEqual(['']);
+    await source.fetch(offsetPage('dashboards', 0, 10, 'folder-9'), never);
     expect(api.asked.at(-1)).toBe('/api/4.0/dashboards/search?sorts=id&folder_id=9&limit=10&offset=0');
   });
 
@@ -108,7 +104,7 @@ describe('a folder filter', () => {
       const { acquirePermit, permits } = countedPermits();
       const source = lookerSourceOn(api, { folders: { ids: ['1'], recursive: true }, acquirePermit });
       await source.connect(never);
-      expect(listingsOf(source, 'looks')).toEqual(['folder-1', 'folder-2', 'folder-3', 'folder-4']);
+      expect(endpointsOf(source, 'looks')).toEqual(['folder-1', 'folder-2', 'folder-3', 'folder-4', 'look']);
       expect(permits()).toBe(api.contentCalls() + api.logins());
     },
   );
@@ -128,23 +124,21 @@ describe('a folder filter', () => {
         ? { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(folder) }
         : api.handler(request);
     const source = lookerSourceOn({ ...api, handler }, { folders: { ids: ['1'], recursive: true } });
-    await expect(source.connect(never)).rejects.toThrow(
-      /does not tell its folders .*does not heed the offset/,
-    );
+    await expect(source.connect(never)).rejects.toThrow(/does not list its folders .*ignores the offset/);
   });
 
   it('says that folders may not be seen', async () => {
     const api = createLookerApi();
     api.misbehave(403);
     const source = lookerSourceOn(api, { folders: { ids: ['1'], recursive: true } });
-    await expect(source.connect(never)).rejects.toThrow(/does not tell its folders .*leave out --folder/);
+    await expect(source.connect(never)).rejects.toThrow(/does not list its folders .*omit --folder/);
   });
 
   it('finds in a simulated Looker what lies in the folders, and nothing twice', async () => {
     const { options } = await simulated();
-    const everything = createLookerSource(options);
-    const all = createLookerSource({ ...options, folders: { ids: ['1'], recursive: true } });
-    const one = createLookerSource({ ...options, folders: { ids: ['2', '2'], recursive: false } });
+    const everything = createLooker(options);
+    const all = createLooker({ ...options, folders: { ids: ['1'], recursive: true } });
+    const one = createLooker({ ...options, folders: { ids: ['2', '2'], recursive: false } });
     const dashboards = async (source: Source) => {
       await source.connect(never);
       const type = source.types.find(({ name }) => name === 'dashboards');

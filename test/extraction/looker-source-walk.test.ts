@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
-import { createLookerSource } from '../../src/extraction/sources/index.ts';
 import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
 import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
 import { walkSource } from '../support/walk-source.ts';
+import { createLooker } from './looker-source-world.ts';
 
 const items = {
   dashboards: 25,
@@ -31,7 +31,7 @@ async function walkLooker(options: { readonly hasTotal?: boolean; readonly pageL
     await simulator.stop();
   });
   const { url: baseUrl, clientId, clientSecret } = simulator;
-  const source = createLookerSource({ baseUrl, clientId, clientSecret, transport, clock: systemClock });
+  const source = createLooker({ baseUrl, clientId, clientSecret, transport, clock: systemClock });
   return { walk: await walkSource(source, 10), stats: simulator.stats() };
 }
 
@@ -53,7 +53,9 @@ describe('a simulated Looker, read as the pipeline reads it', () => {
         type,
       ).toBe(true);
     expect(walk.rejected).toBe(0);
-    expect(new Set(walk.requests.map(({ type, key }) => `${type} ${key}`)).size).toBe(walk.requests.length);
+    expect(new Set(walk.requests.map(({ list, key }) => `${list.type} ${key}`)).size).toBe(
+      walk.requests.length,
+    );
   });
 
   it('keeps LookML dashboards apart by their ids, explores by their model, and looks with their query', async () => {

@@ -1,11 +1,14 @@
 // Looker sources for tests, before a small Looker that misbehaves on demand.
 import type { Clock } from '../../src/core/index.ts';
 import { systemClock } from '../../src/core/index.ts';
-import type { LookerSourceOptions } from '../../src/extraction/sources/index.ts';
-import { createLookerSource } from '../../src/extraction/sources/index.ts';
+import type { HttpSourceOptions } from '../../src/extraction/sources/http-source.ts';
+import { createHttpSource } from '../../src/extraction/sources/http-source.ts';
+import type { LookerOptions } from '../../src/extraction/sources/looker/description.ts';
+import { lookerDescription } from '../../src/extraction/sources/looker/description.ts';
 import type { SourceWorld } from '../support/extraction/source.contract.ts';
-import { createInMemoryTransport, createUndiciTransport } from '../../src/platform/http-client/index.ts';
-import type { InMemoryAnswer, InMemoryRequest } from '../../src/platform/http-client/index.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createInMemoryTransport } from '../support/http-client/in-memory-transport.ts';
+import type { InMemoryAnswer, InMemoryRequest } from '../support/http-client/in-memory-transport.ts';
 import { countedPermits } from '../support/counted-permits.ts';
 import type { MisbehavingApi } from '../support/misbehaving-api.ts';
 import { createMisbehavingApi, serveHandler } from '../support/misbehaving-api.ts';
@@ -55,11 +58,11 @@ export const lookerCredentials = { clientId: 'the-client-id', clientSecret: 'the
 /** A source before `api`, without a network. */
 export function lookerSourceOn(
   api: MisbehavingApi,
-  more: Partial<LookerSourceOptions> & { readonly clock?: Clock } = {},
+  more: Partial<LookerOptions & HttpSourceOptions> & { readonly clock?: Clock } = {},
 ) {
   const clock = more.clock ?? systemClock;
   const transport = createInMemoryTransport({ handler: api.handler, clock });
-  return createLookerSource({
+  return createLooker({
     baseUrl: 'https://acme.looker.test',
     transport,
     clock,
@@ -68,21 +71,28 @@ export function lookerSourceOn(
   });
 }
 
+/** A Looker source, from the options of its description and of its transport. */
+export const createLooker = (options: LookerOptions & HttpSourceOptions) =>
+  createHttpSource(lookerDescription(options), options);
+
 export async function lookerWorld(overHttp: boolean): Promise<SourceWorld> {
   const api = createLookerApi();
   const served = overHttp ? await serveHandler(api.handler) : undefined;
   const transport = served ? createUndiciTransport({}) : createInMemoryTransport({ handler: api.handler });
   const { acquirePermit, permits } = countedPermits();
+  const description = lookerDescription({
+    baseUrl: served?.baseUrl ?? 'https://acme.looker.test',
+    ...lookerCredentials,
+  });
   return {
     ...api,
     permits,
-    source: createLookerSource({
+    limiterKey: description.limiterKey,
+    source: createHttpSource(description, {
       acquirePermit,
-      baseUrl: served?.baseUrl ?? 'https://acme.looker.test',
       transport,
       clock: systemClock,
-      ...lookerCredentials,
-      limits: { firstByteMs: 500, silenceMs: 500, totalMs: 1_500, maxBytes: 100_000 },
+      limits: { firstByteMs: 500, idleMs: 500, totalMs: 1_500, maxBytes: 100_000 },
     }),
     type: 'dashboards',
     ids: dashboardIds,

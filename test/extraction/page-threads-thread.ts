@@ -14,6 +14,6 @@ parentPort?.on('message', (message: WorkerRequest) => {
   }
   const text = Buffer.from(message.bytes).toString();
   if (text === 'die') throw new Error('It died of its page.');
-  answer({ kind: 'refused', cause: 'malformed', message: text });
+  answer({ kind: 'rejected', cause: 'malformed', message: text });
 });
 answer({ kind: 'ready' });

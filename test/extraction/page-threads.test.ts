@@ -1,6 +1,7 @@
 // Worker threads that die: who is blamed, and who is told.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RawPage } from '../../src/extraction/index.ts';
+import { singlePage } from '../support/extraction/pages.ts';
 import { WorkerPool } from '../../src/extraction/index.ts';
 import { WorkerDiedError } from '../../src/extraction/pipeline/worker-pool.ts';
 
@@ -13,7 +14,7 @@ async function threads(count: number): Promise<WorkerPool> {
 }
 
 const page = (text: string): RawPage => ({
-  request: { type: 'users', key: text, kind: 'whole' },
+  request: { ...singlePage('users'), key: text },
   bytes: Buffer.from(text),
   total: null,
   nextLink: null,

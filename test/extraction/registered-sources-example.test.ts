@@ -3,18 +3,17 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { sourceProblems } from '../../src/app/source-problems.ts';
-import { readSourcesFile } from '../../src/app/sources-file.ts';
 import { resolveConfig } from '../../src/config/index.ts';
 import type { SourceInput } from '../../src/extraction/index.ts';
 import { sourceInput } from '../../src/extraction/index.ts';
 import { draftOf } from '../../src/extraction/runs/source-schema.ts';
+import { readSourcesFile, sourceProblems } from '../../src/extraction/runs/source-service.ts';
 
 const example = (name: string): string =>
   fileURLToPath(new URL(`../../examples/registered-sources/${name}`, import.meta.url));
 
 const problemsOf = (input: SourceInput): readonly string[] =>
-  sourceProblems(draftOf(input), resolveConfig({ flags: {}, env: {}, cwd: '/' }), {});
+  sourceProblems(draftOf(input), resolveConfig({ flags: {}, env: {}, cwd: '/' }).extraction, {});
 
 it('takes the one that "sources add" registers', async () => {
   const input = sourceInput.parse(parse(await readFile(example('acme.yaml'), 'utf8')));

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { helpDeskCredentials, startHelpDesk } from '../../examples/rest-source/server.ts';
 import { systemClock } from '../../src/core/index.ts';
-import { createRestSource, loadRestSource } from '../../src/extraction/sources/index.ts';
+import { createHttpSource, loadDescription } from '../../src/extraction/index.ts';
 import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
 import { byText, walkSource } from '../support/walk-source.ts';
 
@@ -19,9 +19,9 @@ async function example(password = helpDeskCredentials.password) {
     HELPDESK_USER: helpDeskCredentials.user,
     HELPDESK_PASSWORD: password,
   };
-  const definition = loadRestSource(yaml, { env, file: 'helpdesk.yaml' });
+  const description = loadDescription(yaml, { env, file: 'helpdesk.yaml' });
   const ids = Object.fromEntries(Object.entries(desk.ids).map(([type, all]) => [type, all.toSorted(byText)]));
-  return { desk, ids, source: createRestSource(definition, { transport, clock: systemClock }) };
+  return { desk, ids, source: createHttpSource(description, { transport, clock: systemClock }) };
 }
 
 describe('the example of a REST source', () => {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { PageRequest } from '../../src/extraction/types.ts';
-import type { InMemoryAnswer, InMemoryRequest } from '../../src/platform/http-client/index.ts';
+import { loadDescription } from '../../src/extraction/index.ts';
+import type { PagePosition, PageRequest } from '../../src/extraction/types.ts';
+import type { InMemoryAnswer, InMemoryRequest } from '../support/http-client/in-memory-transport.ts';
 import { countedPermits } from '../support/counted-permits.ts';
+import { childList, pageOfList, rootList } from '../support/extraction/pages.ts';
 import { restSourceOn } from './rest-source-world.ts';
 
 const never = new AbortController().signal;
@@ -24,11 +26,11 @@ function recorder(
 const file = (resource: string, more = '') =>
   `name: acme\nbase_url: https://api.acme.test/v1/\n${more}\nresources:\n  - name: things\n    path: /things\n    id: id\n${resource}`;
 
-const page = (more: object): PageRequest => ({ type: 'things', key: 'k', ...more }) as PageRequest;
+const page = (position: PagePosition): PageRequest => pageOfList(rootList('things'), position);
 
-const pagings: readonly (readonly [yaml: string, request: object, path: string])[] = [
-  ['', { kind: 'whole' }, '/v1/things'],
-  ['    query: { state: all, deep: true }', { kind: 'whole' }, '/v1/things?state=all&deep=true'],
+const pagings: readonly (readonly [yaml: string, position: PagePosition, path: string])[] = [
+  ['', { kind: 'single' }, '/v1/things'],
+  ['    query: { state: all, deep: true }', { kind: 'single' }, '/v1/things?state=all&deep=true'],
   ['    pagination: { type: offset }', { kind: 'offset', offset: 20, limit: 10 }, '/v1/things?limit=10&offset=20'],
   ['    pagination: { type: offset, start: 1, offset_param: from, limit_param: n }', { kind: 'offset', offset: 0, limit: 10 }, '/v1/things?n=10&from=1'],
   ['    pagination: { type: page }', { kind: 'page', page: 0, limit: 10 }, '/v1/things?per_page=10&page=1'],
@@ -49,7 +51,7 @@ describe('calls of a REST source', () => {
     const api = recorder(() => ({ status, headers: { 'retry-after': '7' }, body: '[]' }));
     const counted = countedPermits();
     const source = restSourceOn(api.handler, file(''), {}, { acquirePermit: counted.acquirePermit });
-    await source.fetch(page({ kind: 'whole' }), never).catch(() => undefined);
+    await source.fetch(page({ kind: 'single' }), never).catch(() => undefined);
     expect(counted.told).toEqual(told);
   });
 });
@@ -63,7 +65,9 @@ describe('pages of a REST source', () => {
 
   it('tell the type how many items each has, where the file fixes it', () => {
     const { types } = restSourceOn(recorder().handler, file('    pagination: { type: page, page_size: 30 }'));
-    expect(types).toMatchObject([{ name: 'things', number: null, pagination: 'page', pageSize: 30 }]);
+    expect(types).toMatchObject([
+      { name: 'things', number: null, endpoints: [{ name: '', pagination: 'page', pageSize: 30 }] },
+    ]);
   });
 
   it('name the next by Link, absolute, among other links', async () => {
@@ -85,50 +89,56 @@ describe('pages of a REST source', () => {
     const source = restSourceOn(api.handler, file('    pagination: { type: link }'));
     const failing = source.fetch(page({ kind: 'cursor', cursor, index: 1, limit: 5 }), never);
     await expect(failing).rejects.toMatchObject({ failure: { kind: 'malformed', isTransient: false } });
-    await expect(failing).rejects.toThrow(/it is not followed/);
+    await expect(failing).rejects.toThrow(/it is not requested/);
     expect(api.asked).toEqual([]);
   });
 });
 
 describe('child resources of a REST source', () => {
   const child = (resource: string) => `${file('')}\n  - name: parts\n    id: id\n${resource}`;
-  const ask = async (yaml: string, request: object) => {
+  const ask = async (
+    yaml: string,
+    keys: Readonly<Record<string, string>>,
+    position: PagePosition = { kind: 'single' },
+  ) => {
     const api = recorder();
     const source = restSourceOn(api.handler, yaml);
-    await source.fetch(
-      { type: 'parts', key: 'k', kind: 'child', parentKey: null, ...request } as PageRequest,
-      never,
-    );
+    await source.fetch(pageOfList(childList('parts', keys), position), never);
     return { paths: api.paths(), type: source.types.find(({ name }) => name === 'parts') };
   };
 
   it('are asked for by what their parent says, one segment whatever is in it', async () => {
     const yaml = child('    parent: things\n    path: /things/{parent.meta.key}/parts');
-    const { paths, type } = await ask(yaml, { childKey: 'a/b?c' });
+    const { paths, type } = await ask(yaml, { 'parent.meta.key': 'a/b?c' });
     expect(paths).toEqual(['GET /v1/things/a%2Fb%3Fc/parts']);
-    expect(type?.parent).toEqual({ from: 'things', key: ['meta', 'key'] });
+    expect(type?.parent).toEqual({ type: 'things', keys: { 'parent.meta.key': ['meta', 'key'] } });
   });
 
   it('may take their key in the query, and have pages of their own', async () => {
     const yaml = child(
       '    parent: things\n    path: /parts\n    query: { of: "{parent.id}" }\n    pagination: { type: page }',
     );
-    const position = { index: 2, cursor: null, limit: 10 };
-    const { paths, type } = await ask(yaml, { childKey: '{parent.id}&x', position });
+    const position = { kind: 'page', page: 2, limit: 10 } as const;
+    const { paths, type } = await ask(yaml, { 'parent.id': '{parent.id}&x' }, position);
     expect(paths).toEqual(['GET /v1/parts?of=%7Bparent.id%7D%26x&per_page=10&page=3']);
-    expect(type?.pagination).toBe('page');
+    expect(type?.endpoints[0]?.pagination).toBe('page');
   });
 
   it('may be named in a list of the parent', async () => {
     const yaml = child(
       '    parent: { resource: things, children: explores }\n    single: true\n    path: /things/{parent.name}/explores/{child.name}',
     );
-    const { paths, type } = await ask(yaml, { childKey: 'orders', parentKey: 'sales' });
+    const { paths, type } = await ask(yaml, { 'child.name': 'orders', 'parent.name': 'sales' });
     expect(paths).toEqual(['GET /v1/things/sales/explores/orders']);
     expect(type).toMatchObject({
-      pagination: 'whole',
+      endpoints: [{ name: '', pagination: 'single' }],
       shape: { items: { kind: 'single' } },
-      parent: { from: 'things', children: ['explores'], key: ['name'], parentKey: ['name'] },
+      parent: {
+        type: 'things',
+        itemsAt: ['explores'],
+        keys: { 'child.name': ['name'] },
+        parentKeys: { 'parent.name': ['name'] },
+      },
     });
   });
 
@@ -137,7 +147,7 @@ describe('child resources of a REST source', () => {
       '  - name: parts\n    id: id',
       '  - name: parts\n    id: ["{parent}", number]',
     );
-    const { type } = await ask(yaml, { childKey: '1' });
+    const { type } = await ask(yaml, { 'parent.id': '1' });
     expect(type?.shape).toMatchObject({ id: [['number']], isIdWithinParent: true });
   });
 });
@@ -157,11 +167,11 @@ describe('who asks a REST source', () => {
     const yaml = file('', `auth: ${auth}\nheaders: { X-Team: "7" }`);
     const source = restSourceOn(api.handler, yaml, env, { acquirePermit });
     await source.connect(never);
-    await source.fetch(page({ kind: 'whole' }), never);
+    await source.fetch(page({ kind: 'single' }), never);
     expect(api.paths()).toEqual(['HEAD /v1/things', 'GET /v1/things']);
     expect(permits()).toBe(2);
     for (const { headers: sent } of api.asked) expect(sent).toMatchObject({ ...headers, 'x-team': '7' });
-    expect(source.limiterKey).toMatch(
+    expect(loadDescription(yaml, { env, file: 'f' }).limiterKey).toMatch(
       auth.includes('none') ? /^api\.acme\.test:anonymous$/ : /:[0-9a-f]{16}$/,
     );
   });
@@ -172,7 +182,7 @@ describe('who asks a REST source', () => {
     await expect(source.connect(never)).rejects.toMatchObject({ code: 'EXTRACTION_UNAUTHENTICATED' });
     await expect(source.connect(never)).rejects.toThrow(/check auth in source\.yaml, KEY\.$/);
     const before = api.asked.length;
-    await expect(source.fetch(page({ kind: 'whole' }), never)).rejects.toMatchObject({
+    await expect(source.fetch(page({ kind: 'single' }), never)).rejects.toMatchObject({
       failure: { kind: 'authentication' },
     });
     expect(api.asked.length - before).toBe(1);
@@ -196,7 +206,7 @@ describe('who asks a REST source', () => {
     const onSecret = (token: string) => void secrets.push(token);
     const source = restSourceOn(api.handler, file('', auth), env, { onSecret, acquirePermit });
     await source.connect(never);
-    await source.fetch(page({ kind: 'whole' }), never);
+    await source.fetch(page({ kind: 'single' }), never);
     // The login is a call of another server.
     expect(permits()).toBe(1);
     const [login, content] = api.asked;
@@ -210,7 +220,7 @@ describe('who asks a REST source', () => {
   it('by OAuth with other credentials in the header is held to another limiter', () => {
     const auth = `auth: { type: oauth_client_credentials, token_url: /token, client_id: "\${ID}", client_secret: "\${SECRET}", credentials_in: header }`;
     const keyOf = (id: string) =>
-      restSourceOn(recorder().handler, file('', auth), { ...env, ID: id }).limiterKey;
+      loadDescription(file('', auth), { env: { ...env, ID: id }, file: 'f' }).limiterKey;
     expect(keyOf('one')).not.toBe(keyOf('two'));
     expect(keyOf('one')).toBe(keyOf('one'));
   });
@@ -220,7 +230,7 @@ describe('who asks a REST source', () => {
     const auth =
       'auth: { type: login, url: /login, format: form, body: { user: "${USER}", password: "${PASS}", keep: true }, token_path: t }';
     const source = restSourceOn(api.handler, file('', auth), env);
-    await source.fetch(page({ kind: 'whole' }), never);
+    await source.fetch(page({ kind: 'single' }), never);
     expect(api.paths()).toEqual(['POST /v1/login', 'GET /v1/things']);
     expect(Buffer.from(api.asked[0]?.body ?? []).toString()).toBe('user=ann&password=pa%3Ass&keep=true');
     expect(api.asked[1]?.headers['authorization']).toBe('Bearer x-1');

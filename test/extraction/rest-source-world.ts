@@ -1,10 +1,12 @@
 // REST sources for tests, before a small API that misbehaves on demand.
 import { systemClock } from '../../src/core/index.ts';
-import type { RestSourceOptions } from '../../src/extraction/sources/index.ts';
-import { createRestSource, loadRestSource } from '../../src/extraction/sources/index.ts';
+import { loadDescription } from '../../src/extraction/sources/description/load.ts';
+import type { HttpSourceOptions } from '../../src/extraction/sources/http-source.ts';
+import { createHttpSource } from '../../src/extraction/sources/http-source.ts';
 import type { SourceWorld } from '../support/extraction/source.contract.ts';
-import type { InMemoryHandler } from '../../src/platform/http-client/index.ts';
-import { createInMemoryTransport, createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import type { InMemoryHandler } from '../support/http-client/in-memory-transport.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createInMemoryTransport } from '../support/http-client/in-memory-transport.ts';
 import { countedPermits } from '../support/counted-permits.ts';
 import { createMisbehavingApi, serveHandler } from '../support/misbehaving-api.ts';
 
@@ -61,14 +63,16 @@ export async function restWorld(overHttp: boolean): Promise<SourceWorld> {
     TICKETS_USER: 'the-client-id',
     TICKETS_PASSWORD: 'the-secret',
   };
+  const description = loadDescription(definition, { env, file: 'tickets.yaml' });
   return {
     ...api,
     permits,
-    source: createRestSource(loadRestSource(definition, { env, file: 'tickets.yaml' }), {
+    limiterKey: description.limiterKey,
+    source: createHttpSource(description, {
       transport,
       clock: systemClock,
       acquirePermit,
-      limits: { firstByteMs: 500, silenceMs: 500, totalMs: 1_500, maxBytes: 100_000 },
+      limits: { firstByteMs: 500, idleMs: 500, totalMs: 1_500, maxBytes: 100_000 },
     }),
     type: 'tickets',
     ids,
@@ -86,10 +90,10 @@ export function restSourceOn(
   handler: InMemoryHandler,
   yaml: string,
   env: Readonly<Record<string, string>> = {},
-  more: Pick<RestSourceOptions, 'onSecret' | 'acquirePermit'> = {},
+  more: Pick<HttpSourceOptions, 'onSecret' | 'acquirePermit'> = {},
 ) {
-  const loaded = loadRestSource(yaml, { env, file: 'source.yaml' });
-  return createRestSource(loaded, {
+  const loaded = loadDescription(yaml, { env, file: 'source.yaml' });
+  return createHttpSource(loaded, {
     transport: createInMemoryTransport({ handler }),
     clock: systemClock,
     ...more,

@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openVaultReader, verifyVault } from '../../src/extraction/vault/index.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';
 import { temporaryFolder } from '../support/services.ts';
-import { dump, specOf, vaultWorld, type VaultWorld } from '../support/vault-world.ts';
+import { dump, specOf, vaultWorld, type VaultWorld, endWith } from '../support/vault-world.ts';
 
 const script = fileURLToPath(new URL('./vault-writing-process.ts', import.meta.url));
 
@@ -29,7 +29,7 @@ async function run(path: string, page: number, place: string) {
 function state(path: string): { pages: string[]; itemsByPage: Map<string, number> } {
   const db = openSqlite(path, { readOnly: true });
   try {
-    const pages = db.prepare("SELECT key FROM pages WHERE state = 'done'").all();
+    const pages = db.prepare("SELECT key FROM pages WHERE state = 'committed'").all();
     const items = db
       .prepare(
         `SELECT substr(id, 1, instr(id, '-') - 1) AS page, count(*) AS items FROM content_items
@@ -83,12 +83,12 @@ async function writeInThreads(world: VaultWorld, threads: number, isDying = fals
       (page) => page % threads === thread,
     );
     return new Worker(new URL('./vault-writing-thread.ts', import.meta.url), {
-      workerData: { path: world.path, turn: world.vault.turn, session: session.id, pages, isDying },
+      workerData: { path: world.path, writeLock: world.vault.writeLock, session: session.id, pages, isDying },
     });
   });
   const codes = await Promise.all(workers.map(async (worker) => (await once(worker, 'exit')) as [number]));
   expect(codes.flat()).toEqual(workers.map(() => 0));
-  expect(world.vault.sessions.finishType(session.id, 'dashboards', null)).toBe('completed');
+  expect(world.vault.sessions.finishType(session.id, 'dashboards', endWith(null))).toBe('completed');
 }
 
 describe('threads that write to one vault', () => {

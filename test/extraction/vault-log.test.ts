@@ -13,11 +13,11 @@ async function logWorld() {
   const db = openSqlite(path);
   onTestFinished(() => db.close());
   db.exec('PRAGMA wal_autocheckpoint = 0; CREATE TABLE pages (data BLOB)');
-  const turn = createWriteLock();
+  const writeLock = createWriteLock();
   return {
     write: (pageBytes: number) => {
       db.exec('INSERT INTO pages VALUES (zeroblob(100000))');
-      mergeLogWhenLong(db, turn, pageBytes);
+      mergeLogWhenLong(db, writeLock, pageBytes);
     },
     fileBytes: () => statSync(path).size,
     logBytes: () => statSync(`${path}-wal`).size,

@@ -14,6 +14,7 @@ import {
   pageOf,
   specOf,
   vaultWorld,
+  endWith,
 } from '../support/vault-world.ts';
 import type { VaultWorld } from '../support/vault-world.ts';
 
@@ -80,7 +81,8 @@ function runModel(all: readonly Step[]): Map<string, (string | null)[]> {
     const pages = parsed(step).filter((_, index) => !step.failed.includes(index));
     for (const { request, items } of pages)
       items.forEach((item, place) => {
-        const start = request.kind === 'offset' ? request.offset : 0;
+        const { position } = request;
+        const start = position.kind === 'offset' ? position.offset : 0;
         const rank = [start + place, item.rawHash] as const;
         const other = seen.get(item.id);
         if (other && !(rank[0] > other.rank[0] || (rank[0] === other.rank[0] && rank[1] > other.rank[1])))
@@ -98,7 +100,7 @@ function runModel(all: readonly Step[]): Map<string, (string | null)[]> {
   return versions;
 }
 
-/** `writers` connections take the pages in turn; with one the pages come in their own order, without accidents. */
+/** `writers` connections take the pages in writeLock; with one the pages come in their own order, without accidents. */
 function runVault(world: VaultWorld, all: readonly Step[], writers: number): void {
   for (const step of all) {
     const isCalm = writers === 1;
@@ -123,7 +125,7 @@ function runVault(world: VaultWorld, all: readonly Step[], writers: number): voi
       const repeated = { added: 0, changed: 0, unchanged: 0, repeated: page.items.length };
       expect(write()).toEqual({ ...first, written: repeated });
     });
-    const status = world.vault.sessions.finishType(session.id, 'dashboards', null);
+    const status = world.vault.sessions.finishType(session.id, 'dashboards', endWith(null));
     const run = { ...noTotals, calls };
     world.vault.sessions.finish(session.id, status === 'completed' ? 'completed' : 'incomplete', run);
     world.reopen();
@@ -144,7 +146,7 @@ describe('a vault, after any sessions', () => {
     'holds what the model holds, and the same row by row whoever wrote it in whatever order',
     { timeout: 120_000 },
     async () => {
-      // One folder for all: a failure permits a hundred vaults behind while it is made smaller.
+      // One folder for all: a failure leaves a hundred vaults behind while it is made smaller.
       const folder = await temporaryFolder();
       let run = 0;
       await fc.assert(

@@ -50,7 +50,7 @@ const versionsOf = (world: VaultWorld, id: string) =>
     .map(({ number }) => Number(number));
 
 const tables = (world: VaultWorld) => [
-  world.rows('SELECT * FROM item_heads ORDER BY content_type, id'),
+  world.rows('SELECT * FROM items ORDER BY content_type, id'),
   world.rows('SELECT * FROM content_items ORDER BY content_type, id'),
   world.rows('SELECT * FROM extraction_sessions ORDER BY number'),
   world.rows('SELECT * FROM checkpoints ORDER BY session, content_type'),

@@ -26,7 +26,9 @@ import {
   typeNamed,
   vaultWorld,
   type VaultWorld,
+  endWith,
 } from '../support/vault-world.ts';
+import { childList, pageOfList, rootList } from '../support/extraction/pages.ts';
 
 function read(world: VaultWorld): VaultReader {
   const reader = openVaultReader(world.path);
@@ -136,8 +138,8 @@ describe('verifying a vault', () => {
     ],
     ['data that is gone', `UPDATE content_versions SET data = NULL WHERE id = '2'`, /has lost its data/],
     ['a version that is gone', `DELETE FROM content_versions WHERE id = '2'`, /has no data/],
-    ['an item that disagrees', `UPDATE item_heads SET hash = 1 WHERE id = '0'`, /do not agree/],
-    ['a deletion that was undone by hand', `UPDATE item_heads SET deleted_at = NULL`, /deleted in one table/],
+    ['an item that disagrees', `UPDATE items SET hash = 1 WHERE id = '0'`, /do not agree/],
+    ['a deletion that was undone by hand', `UPDATE items SET deleted_at = NULL`, /deleted in one table/],
   ])('finds %s', async (_what, sql, message) => {
     const world = await threeSessions();
     change(world, sql);
@@ -161,48 +163,45 @@ describe('verifying a vault', () => {
       typeNamed('looks', { shape }),
       typeNamed('folders'),
       typeNamed('tiles', {
-        parent: { from: 'folders', key: ['id'] },
+        parent: { type: 'folders', keys: { id: ['id'] } },
         shape: { ...shape, isIdWithinParent: true },
       }),
     ];
     const { id } = sessions.open(specOf({ types }));
-    const look = (number: number, more: Partial<PageRequest> = {}, parent?: string) => {
+    const look = (number: number, request: PageRequest = offsetRequest(0, 2)) => {
       const text = JSON.stringify({
         id: number,
         title: `Look ${number}`,
         folder: { id: 12 },
         updated_at: '2026-01-02T03:04:05Z',
       });
-      const request = { ...offsetRequest(0, 2), ...more } as PageRequest;
-      const reading = pageFormats(types)[parent === undefined ? 'looks' : 'tiles'];
-      if (!reading) throw new Error('There is no such type.');
-      return parsePage(request, Buffer.from(`[${text}]`), reading).items;
+      const format = pageFormats(types)[request.list.parents.length === 0 ? 'looks' : 'tiles'];
+      if (!format) throw new Error('There is no such type.');
+      return parsePage(request, Buffer.from(`[${text}]`), format).items;
     };
     const write = (page: ParsedPage, total: number | null = null) =>
       world.writer.write(id, page, { total, nextLink: null });
     write(pageOf(offsetRequest(0, 2, 'looks'), [...look(1), ...look(2)]), 3);
     write(pageOf(offsetRequest(2, 2, 'looks'), look(3)), 3);
-    const children = ['0', '1'].map((childKey) => ({ type: 'tiles', childKey, parentKey: null }));
+    const children = ['0', '1'].map((folder) => childList('tiles', { id: folder }));
     write({ ...simplePage(0, 2, 'a', 'folders'), children }, 2);
-    for (const { childKey } of children)
-      for (const index of [0, 1]) {
-        const position = { index, cursor: null, limit: 1 };
-        const key = `child:${childKey}/${index}*1:`;
-        const request = { type: 'tiles', key, kind: 'child', childKey, parentKey: null, position } as const;
-        write(pageOf(request, index === 0 ? look(7, request, childKey) : []));
+    for (const list of children)
+      for (const offset of [0, 1]) {
+        const request = pageOfList(list, { kind: 'offset', offset, limit: 1 });
+        write(pageOf(request, offset === 0 ? look(7, request) : []));
       }
     for (const [type, total] of [
       ['looks', 3],
       ['folders', 2],
       ['tiles', null],
     ] as const)
-      expect(sessions.finishType(id, type, total)).toBe('completed');
+      expect(sessions.finishType(id, type, endWith(total))).toBe('completed');
     return world;
   }
 
   it('finds nothing wrong with facts, ids within a parent and pages of children', async () => {
     const world = await richVault();
-    expect(world.rows('SELECT id FROM item_heads ORDER BY id')).toContainEqual({ id: '0::7' });
+    expect(world.rows('SELECT id FROM items ORDER BY id')).toContainEqual({ id: '0::7' });
     expect(verifyVault(read(world)).problems).toEqual([]);
   });
 
@@ -212,17 +211,17 @@ describe('verifying a vault', () => {
   it.each([
     [
       'a type of which all rows are gone',
-      `DELETE FROM item_heads WHERE ${looks}; DELETE FROM content_versions WHERE ${looks}`,
+      `DELETE FROM items WHERE ${looks}; DELETE FROM content_versions WHERE ${looks}`,
       /3 items were written, 0 are in the file/,
     ],
     [
       'an item that is gone without a trace',
-      `DELETE FROM item_heads WHERE id = '3'; DELETE FROM content_versions WHERE id = '3'`,
+      `DELETE FROM items WHERE id = '3'; DELETE FROM content_versions WHERE id = '3'`,
       /3 items were written, 2 are/,
     ],
     [
       'an item of which only versions are left',
-      `DELETE FROM item_heads WHERE id = '3'`,
+      `DELETE FROM items WHERE id = '3'`,
       /Version 1 belongs to no item/,
     ],
     ['an item whose versions are gone', `DELETE FROM content_versions WHERE id = '3'`, /has no data/],
@@ -231,49 +230,41 @@ describe('verifying a vault', () => {
       `INSERT INTO content_versions SELECT content_type, 'x', number, session, first_seen_at, size, hash, data FROM content_versions WHERE id = '3'`,
       /belongs to no item/,
     ],
-    [
-      'a name that was changed',
-      `UPDATE item_heads SET name = 'x' WHERE id = '3'`,
-      /says something else: name\./,
-    ],
+    ['a name that was changed', `UPDATE items SET name = 'x' WHERE id = '3'`, /says something else: name\./],
     [
       'a folder that was changed',
-      `UPDATE item_heads SET folder = '13' WHERE id = '3'`,
+      `UPDATE items SET folder = '13' WHERE id = '3'`,
       /something else: folder\./,
     ],
     [
       'a time that was changed',
-      `UPDATE item_heads SET updated_at = updated_at + 1 WHERE id = '3'`,
+      `UPDATE items SET updated_at = updated_at + 1 WHERE id = '3'`,
       /something else: updatedAt\./,
     ],
-    [
-      'an owner that was made up',
-      `UPDATE item_heads SET owner = 'x' WHERE id = '3'`,
-      /something else: owner\./,
-    ],
+    ['an owner that was made up', `UPDATE items SET owner = 'x' WHERE id = '3'`, /something else: owner\./],
     [
       'an id that was changed',
-      `UPDATE item_heads SET id = '9' WHERE id = '3'; UPDATE content_versions SET id = '9' WHERE id = '3'`,
+      `UPDATE items SET id = '9' WHERE id = '3'; UPDATE content_versions SET id = '9' WHERE id = '3'`,
       /that of the item 3\./,
     ],
     [
       'a session that was changed',
-      `INSERT INTO extraction_sessions (id, source, status, started_at, types, config) SELECT 'x', source, status, started_at, '[]', config FROM extraction_sessions; UPDATE item_heads SET session = 2 WHERE id = '3'`,
+      `INSERT INTO extraction_sessions (id, source, status, started_at, types, config) SELECT 'x', source, status, started_at, '[]', config FROM extraction_sessions; UPDATE items SET session = 2 WHERE id = '3'`,
       /Session 1 saw 3 items, the file has 2/,
     ],
     [
       'a session that is none',
-      `UPDATE item_heads SET session = 7 WHERE id = '3'`,
+      `UPDATE items SET session = 7 WHERE id = '3'`,
       /session that saw it last is missing/,
     ],
     [
       'a raw hash that was changed',
-      `UPDATE item_heads SET raw_hash = 5 WHERE id = '3'`,
+      `UPDATE items SET raw_hash = 5 WHERE id = '3'`,
       /hash of what came last was changed/,
     ],
     [
       'data that is another item’s',
-      `UPDATE content_versions SET ${swapped('hash')}, ${swapped('data')} WHERE id = '1' AND ${looks}; UPDATE item_heads SET hash = v.hash, raw_hash = v.hash FROM content_versions AS v WHERE v.id = item_heads.id AND v.content_type = item_heads.content_type`,
+      `UPDATE content_versions SET ${swapped('hash')}, ${swapped('data')} WHERE id = '1' AND ${looks}; UPDATE items SET hash = v.hash, raw_hash = v.hash FROM content_versions AS v WHERE v.id = items.id AND v.content_type = items.content_type`,
       /that of the item 2\./,
     ],
     [
@@ -290,10 +281,10 @@ describe('verifying a vault', () => {
   });
 
   it.each([
-    ['the last page', 'offset 2 limit 2', /2 pages were read, 1 are in the file/],
-    ['the first page', 'offset 0 limit 2', /items 0 to 1 were never asked for/],
-    ['the first page of a child', 'child:0/0*1:', /4 pages were read, 3 are/],
-    ['the last page of a child', 'child:0/1*1:', /4 pages were read, 3 are/],
+    ['the last page', 'offset:2+2', /2 pages were read, 1 are in the file/],
+    ['the first page', 'offset:0+2', /items 0 to 1 were never requested/],
+    ['the first page of a child', '@0/offset:0+1', /4 pages were read, 3 are/],
+    ['the last page of a child', '@0/offset:1+1', /4 pages were read, 3 are/],
   ])('finds that %s is gone', async (_what, key, message) => {
     const world = await richVault();
     change(world, `DELETE FROM pages WHERE key = '${key}'`);
@@ -306,9 +297,9 @@ describe('verifying a vault', () => {
     const world = await vaultWorld();
     extract(world, [pageOf(offsetRequest(0, 2), [itemOf('1', '{"id":"1","n":1}')])]);
     extract(world, [pageOf(offsetRequest(0, 2), [itemOf('1', '{"n":1,"id":"1"}')])]);
-    expect(world.rows('SELECT raw_hash <> hash AS is_turned FROM item_heads')).toEqual([{ is_turned: 1n }]);
+    expect(world.rows('SELECT raw_hash <> hash AS is_turned FROM items')).toEqual([{ is_turned: 1n }]);
     expect(verifyVault(read(world)).problems).toEqual([]);
-    change(world, 'UPDATE item_heads SET raw_hash = raw_hash + 1');
+    change(world, 'UPDATE items SET raw_hash = raw_hash + 1');
     expect(verifyVault(read(world)).problems).toHaveLength(1);
   });
 
@@ -330,7 +321,7 @@ describe('verifying a vault', () => {
   it('counts the problems that it does not list', async () => {
     const world = await vaultWorld();
     extract(world, [pageOf(offsetRequest(0, 200), simplePage(0, 150).items)]);
-    change(world, `UPDATE item_heads SET name = 'x'`);
+    change(world, `UPDATE items SET name = 'x'`);
     const report = verifyVault(read(world));
     expect(report.problems).toHaveLength(100);
     expect(report.problemCount).toBe(150);
@@ -366,20 +357,21 @@ describe('verifying a vault', () => {
     const { id } = sessions.open(specOf({ types }));
     world.writer.write(id, simplePage(0, 2, 'a', 'dashboards'), noHeader);
     world.writer.write(id, simplePage(4, 2, 'a', 'dashboards'), noHeader);
-    sessions.finishType(id, 'dashboards', 4);
+    sessions.finishType(id, 'dashboards', endWith(4));
     sessions.fail(id, offsetRequest(0, 2, 'looks'), 'http-500', 'Broken.');
-    sessions.finishType(id, 'looks', null);
+    sessions.finishType(id, 'looks', endWith(null));
     const next = { total: null, nextLink: 'page 2' };
-    const request = { type: 'users', key: 'c', kind: 'cursor', cursor: null, index: 0, limit: 2 } as const;
+    const first = { kind: 'cursor', cursor: null, index: 0, limit: 2 } as const;
+    const request = pageOfList(rootList('users'), first);
     world.writer.write(id, pageOf(request, []), next);
-    sessions.finishType(id, 'users', null);
+    sessions.finishType(id, 'users', endWith(null));
     const report = verifyVault(read(world));
     expect(report).toMatchObject({ isSound: true, isComplete: false });
     expect(report.problems.map(({ type, message }) => `${type}: ${message}`).sort()).toEqual([
       'boards: It was not read to its end: the extraction did not finish.',
-      'dashboards: items 2 to 3 were never asked for.',
-      'looks: 1 page did not come.',
-      'users: the last page names another that was never asked for.',
+      'dashboards: items 2 to 3 were never requested.',
+      'looks: 1 page failed.',
+      'users: the last page names another that was never requested.',
     ]);
     expect(read(world).deadLetters()).toMatchObject([{ type: 'looks', cause: 'http-500', resolvedAt: null }]);
   });

@@ -15,7 +15,9 @@ import {
   specOf,
   typeNamed,
   vaultWorld,
+  endWith,
 } from '../support/vault-world.ts';
+import { childList, singlePage } from '../support/extraction/pages.ts';
 
 const rejected = { cause: 'no-id', message: 'Item 2 has no id.', raw: Buffer.from('{}') };
 const live = 'SELECT id FROM content_items WHERE deleted_at IS NULL ORDER BY id';
@@ -29,7 +31,7 @@ describe('a session', () => {
       ...simplePage(0, 2),
       total: 7,
       nextCursor: 'more',
-      children: [{ type: 'tiles', childKey: '1', parentKey: null }],
+      children: [childList('tiles', { id: '1' })],
     };
     const outcome = world.writer.write(first.id, page, { total: 6, nextLink: 'other' });
     const settled = {
@@ -39,7 +41,7 @@ describe('a session', () => {
       total: 7,
       next: 'more',
       children: page.children,
-      ends: ['0', '1'],
+      edgeIds: ['0', '1'],
     };
     expect(outcome).toEqual({ ...settled, written: { added: 2, changed: 0, unchanged: 0, repeated: 0 } });
     world.reopen();
@@ -72,7 +74,10 @@ describe('a session', () => {
   it.each([
     ['other types', specOf({ types: [typeNamed('dashboards'), typeNamed('looks')] })],
     ['a part of a type', specOf({ types: [typeNamed('dashboards', { scope: 'folders 12' })] })],
-    ['the type in another form', specOf({ types: [typeNamed('dashboards', { pagination: 'cursor' })] })],
+    [
+      'the type in another form',
+      specOf({ types: [typeNamed('dashboards', { endpoints: [{ name: '', pagination: 'cursor' }] })] }),
+    ],
   ])('does not go on with one that asked for %s', async (_what, other) => {
     const world = await vaultWorld();
     world.vault.sessions.open(other);
@@ -116,7 +121,7 @@ describe('a session', () => {
     world.writer.write(id, simplePage(0, 2), noHeader);
     const failed = offsetRequest(2, 2);
     sessions.fail(id, failed, 'http-500', 'The source answered 500 six times.');
-    expect(sessions.finishType(id, 'dashboards', 4)).toBe('incomplete');
+    expect(sessions.finishType(id, 'dashboards', endWith(4))).toBe('incomplete');
     sessions.finish(id, 'incomplete', { calls: 8, errors: 6, activeMs: 900 });
     expect(world.rows(live)).toHaveLength(4);
     expect(world.rows('SELECT cause, message, resolved_at FROM dead_letters')).toEqual([
@@ -127,7 +132,7 @@ describe('a session', () => {
     expect(retried).toMatchObject({ id, isComplete: false, progress: [{ status: 'running', failed: [] }] });
     world.writer.write(id, simplePage(2, 1), noHeader);
     world.writer.write(id, pageOf(failed, simplePage(2, 1).items), noHeader);
-    expect(sessions.finishType(id, 'dashboards', 3)).toBe('completed');
+    expect(sessions.finishType(id, 'dashboards', endWith(3))).toBe('completed');
     const totals = sessions.finish(id, 'completed', { calls: 1, errors: 0, activeMs: 600 });
     expect(totals).toEqual({ items: 3, calls: 9, errors: 6, activeMs: 1_500, throughputItemsPerSecond: 2 });
     expect(world.rows(live)).toHaveLength(3);
@@ -159,7 +164,7 @@ describe('a session', () => {
     });
     await world.clock.advance(2_000);
     world.writer.write(id, simplePage(2, 4), noHeader);
-    world.vault.sessions.finishType(id, 'dashboards', null);
+    world.vault.sessions.finishType(id, 'dashboards', endWith(null));
     const totals = world.vault.sessions.finish(id, 'completed', { ...noTotals, calls: 3, activeMs: 2_000 });
     // Of the one that was killed only the page that it committed is known; of the other all three.
     expect(totals).toMatchObject({ items: 6, calls: 4, activeMs: 6_000, throughputItemsPerSecond: 1 });
@@ -175,12 +180,12 @@ describe('a session', () => {
     const { sessions } = world.vault;
     const first = sessions.open(specOf());
     sessions.fail(first.id, offsetRequest(2, 2), 'http-500', 'The source answered 500 six times.');
-    sessions.finishType(first.id, 'dashboards', 4);
+    sessions.finishType(first.id, 'dashboards', endWith(4));
     sessions.finish(first.id, 'incomplete', noTotals);
     const types = [typeNamed('dashboards', scope === undefined ? {} : { scope })];
     const { id } = sessions.open(specOf({ types, fresh: true }));
     world.writer.write(id, simplePage(0, 4), noHeader);
-    expect(sessions.finishType(id, 'dashboards', 4)).toBe('completed');
+    expect(sessions.finishType(id, 'dashboards', endWith(4))).toBe('completed');
     expect(world.rows('SELECT 1 FROM dead_letters WHERE resolved_at IS NULL')).toHaveLength(open);
   });
 
@@ -189,9 +194,9 @@ describe('a session', () => {
     extract(world, [simplePage(0, 5)]);
     const { id } = world.vault.sessions.open(specOf({ fresh: true }));
     world.writer.write(id, simplePage(0, 2), noHeader);
-    expect(world.vault.sessions.held('dashboards')).toBe(5);
-    world.vault.sessions.finishType(id, 'dashboards', null);
-    expect(world.vault.sessions.held('dashboards')).toBe(2);
+    expect(world.vault.sessions.countItems('dashboards')).toBe(5);
+    world.vault.sessions.finishType(id, 'dashboards', endWith(null));
+    expect(world.vault.sessions.countItems('dashboards')).toBe(2);
   });
 
   it('is not complete with an item that could not be taken in; asked again, the page counts once', async () => {
@@ -201,13 +206,13 @@ describe('a session', () => {
     const request = offsetRequest(0, 2);
     const good = itemOf('1', '{"id":"1"}');
     world.writer.write(id, pageOf(request, [good], [rejected]), noHeader);
-    expect(sessions.finishType(id, 'dashboards', 2)).toBe('incomplete');
-    expect(world.rows('SELECT page_key, place, cause FROM dead_letters')).toEqual([
-      { page_key: request.key, place: 1n, cause: 'no-id' },
+    expect(sessions.finishType(id, 'dashboards', endWith(2))).toBe('incomplete');
+    expect(world.rows('SELECT page_key, item_index, cause FROM dead_letters')).toEqual([
+      { page_key: request.key, item_index: 1n, cause: 'no-id' },
     ]);
     sessions.open(specOf({ retryFailed: true }));
     world.writer.write(id, pageOf(request, [good, itemOf('2', '{"id":"2"}')]), noHeader);
-    expect(sessions.finishType(id, 'dashboards', 2)).toBe('completed');
+    expect(sessions.finishType(id, 'dashboards', endWith(2))).toBe('completed');
     expect(world.rows('SELECT items_seen, duplicates, reason FROM checkpoints')).toEqual([
       { items_seen: 2n, duplicates: 0n, reason: null },
     ]);
@@ -224,14 +229,14 @@ describe('a session', () => {
     world.writer.write(id, pageOf(request, page('before'), [rejected]), noHeader);
     // The same item stands further back, on a page that is not asked for again.
     world.writer.write(id, pageOf(offsetRequest(21, 1), page('elsewhere').slice(3, 4)), noHeader);
-    sessions.finishType(id, 'dashboards', null);
+    sessions.finishType(id, 'dashboards', endWith(null));
     sessions.open(specOf({ retryFailed: true }));
     world.writer.write(id, pageOf(request, page('after')), noHeader);
     const values = world.rows(
       "SELECT data ->> 'value' AS value FROM content_items ORDER BY CAST(id AS INTEGER)",
     );
     expect(values).toEqual(ids.map((item) => ({ value: `after ${item}` })));
-    expect(sessions.finishType(id, 'dashboards', null)).toBe('completed');
+    expect(sessions.finishType(id, 'dashboards', endWith(null))).toBe('completed');
     expect(world.rows('SELECT count(*) AS versions FROM content_versions')).toEqual([{ versions: 20n }]);
   });
 
@@ -239,12 +244,12 @@ describe('a session', () => {
     const world = await vaultWorld();
     const { sessions } = world.vault;
     const { id } = sessions.open(specOf());
-    const parents = { type: 'dashboards', kind: 'whole', key: 'parents:folders' } as const;
+    const parents = { ...singlePage('dashboards'), key: 'parents:folders' };
     world.writer.write(id, simplePage(0, 2), noHeader);
     sessions.fail(id, parents, 'parent-incomplete', 'Not all folders could be read.');
-    expect(sessions.finishType(id, 'dashboards', null)).toBe('incomplete');
+    expect(sessions.finishType(id, 'dashboards', endWith(null))).toBe('incomplete');
     sessions.open(specOf({ retryFailed: true }));
-    expect(sessions.finishType(id, 'dashboards', null)).toBe('completed');
+    expect(sessions.finishType(id, 'dashboards', endWith(null))).toBe('completed');
     expect(world.rows('SELECT 1 FROM dead_letters WHERE resolved_at IS NULL')).toEqual([]);
   });
 
@@ -254,10 +259,10 @@ describe('a session', () => {
     extract(world, [simplePage(0, 4)]);
     const { id } = sessions.open(specOf({ fresh: true }));
     world.writer.write(id, simplePage(0, 2), noHeader);
-    expect(sessions.finishType(id, 'dashboards', 4)).toBe('incomplete');
+    expect(sessions.finishType(id, 'dashboards', endWith(4))).toBe('incomplete');
     expect(world.rows(live)).toHaveLength(4);
     expect(world.rows('SELECT reason FROM checkpoints WHERE session = 2')).toEqual([
-      { reason: 'the source counts 4 items, 2 came' },
+      { reason: 'the source counts 4 items, 2 were received' },
     ]);
   });
 
@@ -267,7 +272,7 @@ describe('a session', () => {
     const { sessions } = world.vault;
     const { id } = sessions.open(specOf({ types: [typeNamed('dashboards', { scope: 'folders 12' })] }));
     world.writer.write(id, simplePage(0, 2), noHeader);
-    expect(sessions.finishType(id, 'dashboards', 2)).toBe('completed');
+    expect(sessions.finishType(id, 'dashboards', endWith(2))).toBe('completed');
     expect(world.rows(live)).toHaveLength(4);
   });
 
@@ -279,7 +284,7 @@ describe('a session', () => {
     world.writer.write(id, page, noHeader);
     sessions.fail(id, page.request, 'worker-died', 'The worker died after its commit.');
     expect(world.rows('SELECT cause FROM dead_letters')).toEqual([]);
-    expect(sessions.finishType(id, 'dashboards', null)).toBe('completed');
+    expect(sessions.finishType(id, 'dashboards', endWith(null))).toBe('completed');
   });
 });
 
@@ -308,26 +313,26 @@ describe('a repeated extraction', () => {
     const world = await vaultWorld();
     const { sessions } = world.vault;
     const open = (parts: Partial<SessionSpec> = {}) =>
-      sessions.open(specOf({ fresh: 'when-over', ...parts }));
+      sessions.open(specOf({ fresh: 'when-finished', ...parts }));
     const first = open();
     world.writer.write(first.id, simplePage(0, 2), noHeader);
     expect(open()).toMatchObject({ id: first.id, isResumed: true });
     sessions.fail(first.id, offsetRequest(2, 2), 'http-500', 'Broken.');
-    sessions.finishType(first.id, 'dashboards', null);
+    sessions.finishType(first.id, 'dashboards', endWith(null));
     sessions.finish(first.id, 'incomplete', noTotals);
     expect(open({ retryFailed: true })).toMatchObject({ id: first.id });
-    expect(sessions.finishType(first.id, 'dashboards', null)).toBe('completed');
+    expect(sessions.finishType(first.id, 'dashboards', endWith(null))).toBe('completed');
     // Killed before it could say that it was at its end.
     const second = open();
     expect(second).toMatchObject({ isResumed: false, isComplete: false });
     sessions.fail(second.id, offsetRequest(0, 2), 'http-500', 'Broken.');
-    expect(sessions.finishType(second.id, 'dashboards', null)).toBe('incomplete');
+    expect(sessions.finishType(second.id, 'dashboards', endWith(null))).toBe('incomplete');
     expect(open().id).not.toBe(second.id);
   });
 
   it.each([
-    ['items and versions', `DELETE FROM item_heads; DELETE FROM content_versions`],
-    ['one item', `DELETE FROM item_heads WHERE id = '1'`],
+    ['items and versions', `DELETE FROM items; DELETE FROM content_versions`],
+    ['one item', `DELETE FROM items WHERE id = '1'`],
     ['one version', `DELETE FROM content_versions WHERE id = '1'`],
     ['a page', `DELETE FROM pages`],
     ['a checkpoint', `PRAGMA foreign_keys = off; DELETE FROM checkpoints`],
@@ -342,7 +347,7 @@ describe('a repeated extraction', () => {
     if (what === 'a checkpoint') expect(again.isResumed).toBe(false);
     else expect(again).toMatchObject({ isResumed: false, isComplete: false, lost: ['dashboards'] });
     world.writer.write(again.id, simplePage(0, 3), noHeader);
-    expect(world.vault.sessions.finishType(again.id, 'dashboards', 3)).toBe('completed');
+    expect(world.vault.sessions.finishType(again.id, 'dashboards', endWith(3))).toBe('completed');
     expect(world.rows(live)).toHaveLength(3);
     expect(world.vault.sessions.open(specOf())).toMatchObject({ isComplete: true, lost: [] });
   });
@@ -353,9 +358,9 @@ describe('a repeated extraction', () => {
     world.vault.sessions.open(specOf({ types: types.slice(0, 2) }));
     world.vault.sessions.open(specOf({ types }));
     expect(world.rows('SELECT * FROM content_types')).toEqual([
-      { number: 1n, name: 'dashboards', items: 0n, versions: 0n },
-      { number: 101n, name: 'tickets', items: 0n, versions: 0n },
-      { number: 102n, name: 'agents', items: 0n, versions: 0n },
+      { number: 1n, name: 'dashboards', item_count: 0n, version_count: 0n },
+      { number: 101n, name: 'tickets', item_count: 0n, version_count: 0n },
+      { number: 102n, name: 'agents', item_count: 0n, version_count: 0n },
     ]);
   });
 });
@@ -383,7 +388,7 @@ describe('a vault', () => {
     world.vault.close();
     const ids = { uuid: () => 'x', token: () => 'x' };
     expect(() => openVault(world.path, { source: 'other', clock: world.clock, ids })).toThrow(
-      `${world.path} holds "${source}", not "other".`,
+      `${world.path} belongs to "${source}", not to "other".`,
     );
     expect(world.rows('SELECT count(*) AS n FROM extraction_sessions')).toEqual([{ n: 1n }]);
     // The lock was let go of.

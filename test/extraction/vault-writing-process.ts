@@ -4,6 +4,7 @@
 import { systemClock, systemIds } from '../../src/core/index.ts';
 import type { ParsedItem, ParsedPage } from '../../src/extraction/types.ts';
 import { contentHash, openPageWriter, openVault } from '../../src/extraction/vault/index.ts';
+import { offsetPage } from '../support/extraction/pages.ts';
 
 const [path = '', killPage, killPlace] = process.argv.slice(2);
 const pageCount = 12;
@@ -35,7 +36,7 @@ function itemOf(page: number, place: number): ParsedItem {
 }
 
 const pageOf = (page: number): ParsedPage => ({
-  request: { type: 'things', key: String(page), kind: 'offset', offset: page * pageSize, limit: pageSize },
+  request: { ...offsetPage('things', page * pageSize, pageSize), key: String(page) },
   items: Array.from({ length: pageSize }, (_, place) => itemOf(page, place)),
   rejected: [],
   nextCursor: null,
@@ -48,14 +49,14 @@ const pageOf = (page: number): ParsedPage => ({
 });
 
 const vault = openVault(path, { source: 'killed', clock: systemClock, ids: systemIds });
-const writer = openPageWriter(path, { clock: systemClock, turn: vault.turn });
+const writer = openPageWriter(path, { clock: systemClock, writeLock: vault.writeLock });
 const session = vault.sessions.open({
   source: 'killed',
   types: [
     {
       name: 'things',
       number: null,
-      pagination: 'offset',
+      endpoints: [{ name: '', pagination: 'offset' }],
       shape: { items: { kind: 'single' }, id: [['id']] },
     },
   ],
@@ -72,6 +73,11 @@ for (let page = 0; page < pageCount; page++) {
   dieAt(page, 'after');
   process.stdout.write(`page ${page}\n`);
 }
-process.stdout.write(`${vault.sessions.finishType(session.id, 'things', pageCount * pageSize)}\n`);
+process.stdout.write(
+  `${vault.sessions.finishType(session.id, 'things', {
+    expectedTotal: pageCount * pageSize,
+    ends: { total: 1 },
+  })}\n`,
+);
 writer.close();
 vault.close();

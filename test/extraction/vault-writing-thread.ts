@@ -2,15 +2,16 @@
 import { workerData } from 'node:worker_threads';
 import { systemClock } from '../../src/core/index.ts';
 import { contentHash, openPageWriter } from '../../src/extraction/vault/index.ts';
+import { offsetPage } from '../support/extraction/pages.ts';
 
-const { path, turn, session, pages, isDying } = workerData as {
+const { path, writeLock, session, pages, isDying } = workerData as {
   path: string;
-  turn: SharedArrayBuffer;
+  writeLock: SharedArrayBuffer;
   session: string;
   pages: readonly number[];
   isDying: boolean;
 };
-const writer = openPageWriter(path, { clock: systemClock, turn });
+const writer = openPageWriter(path, { clock: systemClock, writeLock });
 for (const page of pages) {
   const items = Array.from({ length: 20 }, (_, place) => {
     // Every fifth id is the same on all pages, with other content on each.
@@ -19,13 +20,7 @@ for (const page of pages) {
     const facts = { name: null, owner: null, folder: null, createdAt: null, updatedAt: null };
     return { id, ...facts, raw, rawHash: contentHash(raw) };
   });
-  const request = {
-    type: 'dashboards',
-    key: String(page),
-    kind: 'offset',
-    offset: page * 20,
-    limit: 20,
-  } as const;
+  const request = { ...offsetPage('dashboards', page * 20, 20), key: String(page) };
   writer.write(
     session,
     { request, items, rejected: [], nextCursor: null, total: null, children: [] },
@@ -33,5 +28,5 @@ for (const page of pages) {
   );
 }
 writer.close();
-// As if it died in its turn: nobody will ever give it back.
-if (isDying) Atomics.store(new Int32Array(turn), 0, 1);
+// As if it died while it has the write lock.
+if (isDying) Atomics.store(new Int32Array(writeLock), 0, 1);

@@ -6,8 +6,8 @@ import { embed, generateObject, generateText, jsonSchema, streamText } from 'ai'
 import OpenAI, { AuthenticationError, BadRequestError, NotFoundError } from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway/options.ts';
-import { gatewayWorld } from '../support/gateway-world.ts';
-import type { GatewayWorld } from '../support/gateway-world.ts';
+import { gatewayWorld } from '../support/gateway/gateway-world.ts';
+import type { GatewayWorld } from '../support/gateway/gateway-world.ts';
 
 const weather = {
   name: 'weather',

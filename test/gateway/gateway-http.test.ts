@@ -1,7 +1,7 @@
 // The gateway over HTTP: order of attempts, cooldowns, what callers are told, what operators can do.
 import { describe, expect, it } from 'vitest';
-import { gatewayWorld } from '../support/gateway-world.ts';
-import type { GatewayWorld } from '../support/gateway-world.ts';
+import { gatewayWorld } from '../support/gateway/gateway-world.ts';
+import type { GatewayWorld } from '../support/gateway/gateway-world.ts';
 
 interface ErrorBody {
   readonly error: {

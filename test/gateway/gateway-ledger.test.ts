@@ -1,7 +1,7 @@
 // Keys that providers refuse, in the ledger of a whole server: one row per model, repaired by a probe.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
-import { refusedKeyRecorder } from '../../src/app/gateway-ledger.ts';
+import { rejectedKeyRecorder } from '../../src/gateway/index.ts';
 import { startServer } from '../../src/app/start.ts';
 import type { Config } from '../../src/config/index.ts';
 import { EventBus } from '../../src/core/index.ts';
@@ -97,14 +97,16 @@ describe('a key that its provider refuses', () => {
       { kind: 'gateway.key-rejected', subject: 'acme/b', cause: 'authentication', count: 1 },
     ]);
     const [row] = await rows(wrong);
-    expect(row?.message).toMatch(/^acme refuses a key in ACME_API_KEY for acme\/a: .*Put a good key there/);
+    expect(row?.message).toMatch(/^acme rejects a key in ACME_API_KEY for acme\/a: .*Set a valid key there/);
     expect(JSON.stringify(await rows(wrong))).not.toContain(bad);
 
     // It is left alone: the repair says until when, and asks nobody.
     const before = simulator.stats().models['a']?.calls;
     await repair(wrong);
     const [cooling] = await rows(wrong);
-    expect(cooling?.last_repair_error).toMatch(/acme\/a is left alone until 2\d\d\d-.*headworks models warm/);
+    expect(cooling?.last_repair_error).toMatch(
+      /acme\/a is cooling down until 2\d\d\d-.*headworks models warm/,
+    );
     expect(simulator.stats().models['a']?.calls).toBe(before);
 
     // Asked again it is still wrong: the same row, seen once more.
@@ -134,11 +136,11 @@ describe('a key that its provider refuses', () => {
     expect(await chat(server, 'acme/a')).toBe(200);
     await rowsInTime(server).toMatchObject([{ subject: 'acme/a', count: 1 }]);
     await repair(server);
-    expect((await rows(server))[0]?.last_repair_error).toContain('is left alone until');
+    expect((await rows(server))[0]?.last_repair_error).toContain('is cooling down until');
     await warm(server, 'acme/a');
     await repair(server);
     await rowsInTime(server).toMatchObject([{ subject: 'acme/a' }]);
-    expect((await rows(server))[0]?.last_repair_error).toContain('is left alone until');
+    expect((await rows(server))[0]?.last_repair_error).toContain('is cooling down until');
   }, 60_000);
 
   it('for want of money says so, and goes with the model when that is disabled', async () => {
@@ -147,7 +149,7 @@ describe('a key that its provider refuses', () => {
     const server = await house(await testConfig(), good, simulator);
     expect(await chat(server, 'acme/b')).toBe(200);
     await rowsInTime(server).toMatchObject([{ subject: 'acme/b', cause: 'payment' }]);
-    expect((await rows(server))[0]?.message).toContain('Top up the account');
+    expect((await rows(server))[0]?.message).toContain('Add credit to the account');
     const id = await modelIdOf(server, 'acme/b');
     await callAsAdmin(server, 'PATCH', `/api/v1/models/${id}/active`, { is_active: false });
     await repair(server);
@@ -174,17 +176,17 @@ describe('a key that its provider refuses', () => {
 
 it('is no row when the model was replaced since: its key is another one now', () => {
   const recorded: string[] = [];
-  const tell = refusedKeyRecorder(
+  const tell = rejectedKeyRecorder(
     { record: async ({ subject }) => void recorded.push(subject) },
     { listCallable: () => [], keySourceOf: () => null },
   );
   const events = new EventBus(gatewayEvents, () => 0);
   events.listen(tell);
   const attempt = { requestId: 'r', outcome: 'authentication', status: 401, durationMs: 1, promptTokens: 0 };
-  for (const [model, isOutdated] of [
+  for (const [model, isStale] of [
     ['old', true],
     ['new', false],
   ] as const)
-    events.emit('gateway:attempt-finished', { ...attempt, completionTokens: 0, model, isOutdated });
+    events.emit('gateway:attempt-finished', { ...attempt, completionTokens: 0, model, isStale });
   expect(recorded).toEqual(['new']);
 });

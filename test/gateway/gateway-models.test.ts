@@ -1,7 +1,7 @@
 // Models over HTTP: what is shown of a quota that is used up, and adding, replacing and removing models of one's own.
 import { describe, expect, it } from 'vitest';
-import type { GatewayWorld } from '../support/gateway-world.ts';
-import { gatewayWorld } from '../support/gateway-world.ts';
+import type { GatewayWorld } from '../support/gateway/gateway-world.ts';
+import { gatewayWorld } from '../support/gateway/gateway-world.ts';
 
 interface ModelBody {
   readonly id: number;
@@ -134,7 +134,9 @@ describe('a model of one’s own', () => {
     expect(answer.headers.get('x-headworks-model')).toBe('own/large');
     const renamed = await change(at, 'PUT', id, { ...moved, name: 'other' });
     expect(renamed.status).toBe(400);
-    expect(((await renamed.json()) as Refusal).error.message).toContain('The name of own/large stays');
+    expect(((await renamed.json()) as Refusal).error.message).toContain(
+      'The name of own/large cannot be changed',
+    );
     expect(at.auditRows.map(({ action, subject, outcome }) => [action, subject, outcome])).toContainEqual([
       'models.update',
       `id=${id}`,
@@ -206,7 +208,7 @@ describe('a model of one’s own', () => {
     };
     const at = await gatewayWorld({ providers: two, options: { models: [configured] } });
     for (const [name, why] of [
-      ['groq/llama-3.3-70b-versatile', 'comes with the product'],
+      ['groq/llama-3.3-70b-versatile', 'it is built in'],
       ['set', 'is defined in the settings'],
     ] as const) {
       const { id } = await named(at, name);

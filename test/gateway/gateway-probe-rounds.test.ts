@@ -1,7 +1,7 @@
 // Whose turn it is to probe, on both kinds of store and between processes that share one.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
-import { PostgresProbeSchedule } from '../../src/gateway/postgres/postgres-probe-rounds.ts';
+import { PostgresProbeSchedule } from '../../src/gateway/postgres/usage-stores.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
 import { migratedDatabase, migratedDatabases } from '../support/migrated-databases.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';

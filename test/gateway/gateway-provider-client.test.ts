@@ -1,22 +1,24 @@
 // One call to one provider, on virtual time: what is sent, what comes back, and everything that can go wrong between.
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { getEventListeners, once } from 'node:events';
 import type { Server } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, Redactor, systemClock } from '../../src/core/index.ts';
-import { VirtualClock } from '../support/core/virtual-clock.ts';
-import { createProviderClient, parseRequest } from '../../src/gateway/calling/index.ts';
-import type { AttemptTimeouts, Model, ProviderStream } from '../../src/gateway/ports.ts';
-import { parseModelDefinition } from '../../src/gateway/providers/index.ts';
+import { createProviderClient } from '../../src/gateway/providers/provider-client.ts';
+import { parseRequest } from '../../src/gateway/dialects/parse-request.ts';
+import type { AttemptTimeouts, Model, ProviderOutcome, ProviderStream } from '../../src/gateway/types.ts';
+import { parseModelDefinition } from '../../src/gateway/models/model-definition.ts';
 import type {
   InMemoryAnswer,
   InMemoryHandler,
   InMemoryRequest,
-} from '../../src/platform/http-client/index.ts';
-import { createInMemoryTransport, createUndiciTransport } from '../../src/platform/http-client/index.ts';
+} from '../support/http-client/in-memory-transport.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createInMemoryTransport } from '../support/http-client/in-memory-transport.ts';
 
-const limits: AttemptTimeouts = { connectMs: 1_000, firstTokenMs: 20_000, idleMs: 5_000 };
+const timeouts: AttemptTimeouts = { connectMs: 1_000, firstTokenMs: 20_000, idleMs: 5_000 };
 const secret = 'sk-very-secret-key-1';
 const model: Model = {
   ...parseModelDefinition({
@@ -34,7 +36,11 @@ const model: Model = {
 
 function world(
   handler: InMemoryHandler,
-  more: { maxResponseBytes?: number; limits?: Partial<AttemptTimeouts>; connect?: () => Promise<void> } = {},
+  more: {
+    maxResponseBytes?: number;
+    timeouts?: Partial<AttemptTimeouts>;
+    connect?: () => Promise<void>;
+  } = {},
 ) {
   const clock = new VirtualClock();
   const redactor = new Redactor();
@@ -62,8 +68,8 @@ function world(
       model,
       baseUrl: 'https://acme.test/v1',
       key: { id: 'k', secret: options.secret === undefined ? secret : options.secret },
-      ask: parseRequest(options.operation ?? 'chat', Buffer.from(JSON.stringify(body))),
-      limits: { ...limits, ...more.limits },
+      request: parseRequest(options.operation ?? 'chat', Buffer.from(JSON.stringify(body))),
+      timeouts: { ...timeouts, ...more.timeouts },
       signal: options.signal ?? new AbortController().signal,
     });
   const chat = (stream = false, options: Parameters<typeof call>[1] = {}) =>
@@ -113,7 +119,7 @@ function streamWorld(
   );
   return made;
 }
-const isStream = (outcome: { outcome: string }): outcome is ProviderStream => outcome.outcome === 'stream';
+const isStream = (outcome: ProviderOutcome): outcome is ProviderStream => outcome.kind === 'stream';
 async function committed(script: Script, more: Parameters<typeof streamWorld>[1] = {}) {
   const made = streamWorld(script, more);
   const outcome = await made.run(true);
@@ -162,7 +168,7 @@ describe('a call', () => {
   it('hands out a good answer untouched, with nothing of its headers but the type', async () => {
     const outcome = await world(() => json(good, 200, { 'set-cookie': 'x=1' })).run();
     expect(outcome).toEqual({
-      outcome: 'answer',
+      kind: 'response',
       status: 200,
       contentType: 'application/json',
       body: Buffer.from(JSON.stringify(good)),
@@ -182,13 +188,13 @@ describe('a call', () => {
     );
     const embed = (input: string[]) => made.clock.run(made.call({ input }, { operation: 'embeddings' }));
     expect(await embed(['a', 'b'])).toMatchObject({
-      outcome: 'answer',
+      kind: 'response',
       tokens: { prompt: 9, completion: 0 },
     });
-    expect(await embed(['a'])).toMatchObject({ outcome: 'failure', failureClass: 'invalid-response' });
+    expect(await embed(['a'])).toMatchObject({ kind: 'failure', failureClass: 'invalid-response' });
     const longer = made.call({ input: ['a', 'b'], dimensions: 2 }, { operation: 'embeddings' });
     expect(await made.clock.run(longer)).toMatchObject({
-      outcome: 'failure',
+      kind: 'failure',
       failureClass: 'invalid-response',
     });
     expect(made.requests[0]?.url.pathname).toBe('/v1/embeddings');
@@ -223,7 +229,7 @@ describe('a call', () => {
       {
         failureClass: 'rate-limit',
         status: 429,
-        hint: { retryAfterMs: 60_000, source: 'retry-after' },
+        retryHint: { retryAfterMs: 60_000, source: 'retry-after' },
         message: null,
       },
     ],
@@ -256,8 +262,8 @@ describe('a call', () => {
       { failureClass: 'server-error', status: 503 },
     ],
   ])('fails, and never throws: %s', async (_what, answer, expected) => {
-    expect(await world(() => answer).run()).toMatchObject({ outcome: 'failure', ...expected });
-    expect(await world(() => answer).run(true)).toMatchObject({ outcome: 'failure', ...expected });
+    expect(await world(() => answer).run()).toMatchObject({ kind: 'failure', ...expected });
+    expect(await world(() => answer).run(true)).toMatchObject({ kind: 'failure', ...expected });
   });
 
   it('passes on the sentence of a refusal that is the caller’s fault, without secrets and not too long', async () => {
@@ -275,7 +281,7 @@ describe('a call', () => {
     const drips = streamWorld([...blank, JSON.stringify(good)], {
       headers: { 'content-type': 'application/json' },
     });
-    expect(await drips.run()).toMatchObject({ outcome: 'failure', failureClass: 'timeout' });
+    expect(await drips.run()).toMatchObject({ kind: 'failure', failureClass: 'timeout' });
     expect(drips.clock.monotonic()).toBe(20_000);
     expect(drips.requests[0]?.signal.aborted).toBe(true);
     expect(drips.clock.pending).toBe(0);
@@ -311,7 +317,7 @@ describe('a call', () => {
     expect(await made.run(given.stream)).toMatchObject({
       failureClass: 'rate-limit',
       status: 429,
-      hint: { retryAfterMs: 60_000 },
+      retryHint: { retryAfterMs: 60_000 },
     });
     expect(made.clock.monotonic()).toBe(1_000);
     expect(made.requests[0]?.signal.aborted).toBe(true);
@@ -337,7 +343,7 @@ describe('a call', () => {
       expect(made.requests[0]?.signal.aborted).toBe(false);
       leaving.abort();
       expect(made.requests[0]?.signal.aborted).toBe(true);
-      expect(await calling).toMatchObject({ outcome: 'failure', failureClass: 'canceled' });
+      expect(await calling).toMatchObject({ kind: 'failure', failureClass: 'canceled' });
       expect(made.clock.pending).toBe(0);
       expect(await made.chat(isStreamed, { signal: leaving.signal })).toMatchObject({
         failureClass: 'canceled',
@@ -379,7 +385,7 @@ describe('a streamed call, before its first content', () => {
     [
       'an error event',
       [role, 'data: {"error":{"code":429,"message":"slow down, try again in 9s"}}\n\n'],
-      { failureClass: 'rate-limit', status: 429, hint: { retryAfterMs: 9_000 } },
+      { failureClass: 'rate-limit', status: 429, retryHint: { retryAfterMs: 9_000 } },
     ],
     [
       'an error event with a name',
@@ -414,7 +420,7 @@ describe('a streamed call, before its first content', () => {
     ],
   ])('fails by %s', async (_what, script, expected) => {
     const made = streamWorld(script);
-    expect(await made.run(true)).toMatchObject({ outcome: 'failure', ...expected });
+    expect(await made.run(true)).toMatchObject({ kind: 'failure', ...expected });
     expect(made.clock.pending).toBe(0);
     expect(made.clock.monotonic()).toBe(0);
     if (script.includes(3_600_000)) expect(made.requests[0]?.signal.aborted).toBe(true);
@@ -422,7 +428,7 @@ describe('a streamed call, before its first content', () => {
 
   it('must come in time, whatever else comes', async () => {
     const made = streamWorld(Array.from({ length: 100 }, () => [': still here\n\n', 1_000]).flat());
-    expect(await made.run(true)).toMatchObject({ outcome: 'failure', failureClass: 'timeout' });
+    expect(await made.run(true)).toMatchObject({ kind: 'failure', failureClass: 'timeout' });
     expect(made.clock.monotonic()).toBe(20_000);
     expect(made.requests[0]?.signal.aborted).toBe(true);
   });
@@ -436,7 +442,7 @@ describe('a streamed call, before its first content', () => {
     for (const made of [world(() => json(good)), streamWorld([JSON.stringify(good)])]) {
       const outcome = await made.run(true);
       expect(outcome).toMatchObject({
-        outcome: 'answer',
+        kind: 'response',
         contentType: 'text/event-stream; charset=utf-8',
         tokens: { prompt: 3, completion: 1 },
       });
@@ -593,7 +599,7 @@ describe('a streamed call, after its first content', () => {
     await expect(readRest(made)).rejects.toMatchObject({ code: 'GATEWAY_STREAM_INTERRUPTED' });
     expect(await made.outcome.ended).toMatchObject({
       failureClass: 'rate-limit',
-      hint: { retryAfterMs: 42_000 },
+      retryHint: { retryAfterMs: 42_000 },
     });
   });
 
@@ -605,10 +611,10 @@ describe('a streamed call, after its first content', () => {
     const mumbling = Array.from({ length: 30 }, () => [4_000, mumble]).flat();
     const made = await committed([a, 4_000, event({ content: 'b' }), ...mumbling, event({}, 'stop'), done]);
     await expect(readRest(made)).rejects.toMatchObject({ details: { failureClass: 'timeout' } });
-    expect(made.clock.monotonic()).toBe(4_000 + 10 * limits.idleMs);
+    expect(made.clock.monotonic()).toBe(4_000 + 10 * timeouts.idleMs);
     expect(await made.outcome.ended).toMatchObject({
       failureClass: 'timeout',
-      streamMs: 4_000 + 10 * limits.idleMs,
+      streamMs: 4_000 + 10 * timeouts.idleMs,
     });
     expect(made.clock.pending).toBe(0);
   });
@@ -737,11 +743,11 @@ describe('a call over a real socket', () => {
         model,
         baseUrl: `http://127.0.0.1:${port}/${given.status}`,
         key: { id: 'k', secret },
-        ask: parseRequest('chat', Buffer.from(JSON.stringify({ messages: [{}], stream: given.stream }))),
-        limits: { connectMs: 5_000, firstTokenMs: 300, idleMs: 10_000 },
+        request: parseRequest('chat', Buffer.from(JSON.stringify({ messages: [{}], stream: given.stream }))),
+        timeouts: { connectMs: 5_000, firstTokenMs: 300, idleMs: 10_000 },
         signal: new AbortController().signal,
       });
-      expect(outcome).toMatchObject({ outcome: 'failure', ...given.failed });
+      expect(outcome).toMatchObject({ kind: 'failure', ...given.failed });
       await left.promise;
     },
   );

@@ -1,17 +1,17 @@
 // Quotas counted in a real Redis: as in memory, shared between processes, and bounded when it is away.
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentEmitter } from '../../src/core/events.ts';
 import { systemClock } from '../../src/core/system.ts';
-import { VirtualClock } from '../support/core/virtual-clock.ts';
-import { ProviderQuotas } from '../../src/gateway/quotas/index.ts';
-import { MemoryQuotaCounter } from '../../src/gateway/quotas/memory-quota-counter.ts';
-import { describeQuotaCounterContract } from '../../src/gateway/quotas/quota-counter.contract.ts';
-import { quotaWindows } from '../../src/gateway/quotas/quota-windows.ts';
-import { RedisQuotaCounter } from '../../src/gateway/quotas/redis/redis-quota-counter.ts';
+import { ProviderQuotas } from '../../src/gateway/quotas/provider-quotas.ts';
+import { MemoryQuotaCounter } from '../../src/gateway/quotas/quota-counter.ts';
+import { describeQuotaCounterContract } from '../support/gateway/quota-counter.contract.ts';
+import { quotaWindowsOf } from '../../src/gateway/quotas/quota-counter.ts';
+import { RedisQuotaCounter } from '../../src/gateway/quotas/redis-quota-counter.ts';
 import type { RedisConnection } from '../../src/platform/redis/index.ts';
 import { connectRedis } from '../../src/platform/redis/index.ts';
-import { modelOf } from '../support/routing-world.ts';
+import { modelOf } from '../support/gateway/routing-world.ts';
 import { redisUrl, uniqueName } from '../support/services.ts';
 
 const prefix = uniqueName('quotas');
@@ -32,7 +32,7 @@ function counterOn(clock: VirtualClock) {
       counter.correct(`${own}:${name}`, ...rest),
   };
 }
-type Windows = ReturnType<typeof quotaWindows>;
+type Windows = ReturnType<typeof quotaWindowsOf>;
 
 describeQuotaCounterContract('Redis', counterOn);
 
@@ -57,7 +57,7 @@ describe('a quota counter in Redis', () => {
           const clock = new VirtualClock(0);
           const memory = new MemoryQuotaCounter(clock);
           const shared = counterOn(clock);
-          const windows = quotaWindows(quotas);
+          const windows = quotaWindowsOf(quotas);
           for (const { waitMs, tokens, correction } of steps) {
             await clock.advance(waitMs);
             const look = await shared.wait('name', windows, [1, tokens, tokens]);
@@ -78,7 +78,7 @@ describe('a quota counter in Redis', () => {
   it('goes by the server’s clock, and leaves nothing behind for ever', async () => {
     const name = uniqueName('real');
     const counter = new RedisQuotaCounter(redis);
-    const windows = quotaWindows({ requestsPerMinute: 2 });
+    const windows = quotaWindowsOf({ requestsPerMinute: 2 });
     const taken = await Promise.all(Array.from({ length: 5 }, () => counter.count(name, windows, [1])));
     expect(taken.filter(({ waitMs }) => waitMs === 0)).toHaveLength(2);
     expect(taken.at(-1)?.waitMs).toBeGreaterThan(55_000);
@@ -91,7 +91,7 @@ describe('a quota counter in Redis', () => {
     let now = 10_000_000;
     const name = uniqueName('back');
     const counter = new RedisQuotaCounter(redis, () => now);
-    const windows = quotaWindows({ requestsPerMinute: 1 });
+    const windows = quotaWindowsOf({ requestsPerMinute: 1 });
     await counter.count(name, windows, [1]);
     now -= 5_000_000;
     const { waitMs } = await counter.count(name, windows, [1]);

@@ -163,7 +163,7 @@ it('obeys at once and answers soon when somebody changes models and Postgres acc
     expect(status).toBe(503);
     expect((body as { error: object }).error).toMatchObject({
       code: 'STATE_UNAVAILABLE',
-      message: expect.stringMatching(/^This process obeys it from now on, but/) as string,
+      message: expect.stringMatching(/^In effect in this process, but/) as string,
     });
   }
   const startedAt = performance.now();

@@ -2,9 +2,9 @@
 // node gateway-stores-recorder.ts <database url> <schema>
 import { EventBus, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { gatewayEvents } from '../../src/gateway/events.ts';
-import { postgresGatewayStores } from '../../src/gateway/postgres/index.ts';
-import { exampleAttempt, exampleModel } from '../../src/gateway/state/examples.contract.ts';
-import { GatewayState } from '../../src/gateway/state/index.ts';
+import { postgresGatewayStores } from '../../src/gateway/postgres/usage-stores.ts';
+import { exampleAttempt, exampleModel } from '../support/gateway/examples.ts';
+import { GatewayState } from '../../src/gateway/state/gateway-state.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
 
 const [url = '', schema = ''] = process.argv.slice(2);

@@ -1,13 +1,13 @@
 // The gateway's stores in Postgres keep their contracts, embedded and on a server.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
-import { postgresGatewayStores } from '../../src/gateway/postgres/index.ts';
-import { describeAttemptStoreContract } from '../../src/gateway/state/attempt-store.contract.ts';
-import { describeCooldownStoreContract } from '../../src/gateway/state/cooldown-store.contract.ts';
-import { exampleModel } from '../../src/gateway/state/examples.contract.ts';
-import { describeGatewayKeyStoreContract } from '../../src/gateway/state/gateway-key-store.contract.ts';
-import { describeModelStoreContract } from '../../src/gateway/state/model-store.contract.ts';
-import { describeUsageStoreContract } from '../../src/gateway/state/usage-store.contract.ts';
+import { postgresGatewayStores } from '../../src/gateway/postgres/usage-stores.ts';
+import { describeAttemptStoreContract } from '../support/gateway/attempt-store.contract.ts';
+import { describeCooldownStoreContract } from '../support/gateway/cooldown-store.contract.ts';
+import { exampleModel } from '../support/gateway/examples.ts';
+import { describeGatewayKeyStoreContract } from '../support/gateway/gateway-key-store.contract.ts';
+import { describeModelStoreContract } from '../support/gateway/model-store.contract.ts';
+import { describeUsageStoreContract } from '../support/gateway/usage-store.contract.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import type { MigratedDatabase } from '../support/migrated-databases.ts';
 import { migratedDatabases } from '../support/migrated-databases.ts';

@@ -5,8 +5,8 @@ import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { drain } from '../../src/http/index.ts';
-import { gatewayWorld } from '../support/gateway-world.ts';
-import type { GatewayWorld } from '../support/gateway-world.ts';
+import { gatewayWorld } from '../support/gateway/gateway-world.ts';
+import type { GatewayWorld } from '../support/gateway/gateway-world.ts';
 import { adminToken, asAdmin } from '../support/http-dependencies.ts';
 
 const one = (model: object = {}) => ({ providers: [{ name: 'alpha', models: [{ name: 'a', ...model }] }] });

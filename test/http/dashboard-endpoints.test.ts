@@ -82,7 +82,7 @@ describe('with something everywhere', () => {
     const until = flow.gateway.cooling.map(({ available_at: at }) => Date.parse(at ?? ''));
     expect(until).toEqual(until.toSorted((a, b) => a - b));
     expect(flow.admission).toEqual({ global_used: 2, global_limit: 100, organizations: 2, waiting: 0 });
-    expect(flow.gateway).toMatchObject({ unanswered: 2, waiting: 0, requests_per_minute_limit: null });
+    expect(flow.gateway).toMatchObject({ in_flight: 2, waiting: 0, requests_per_minute_limit: null });
     expect(flow.executions).toEqual({ queued: 0, executing: 2 });
     expect(flow.degraded).toEqual([{ kind: 'gateway.key-rejected', open: 2 }]);
     expect(flow.degraded_count).toBe(2);

@@ -1,5 +1,6 @@
 // Artifacts, revisions, chunks, mentions and events in a real store: accepted together, replaced together, gone together.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DocumentModel } from '../../src/knowledge/documents/document.ts';
 import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
 import { MergeStore } from '../../src/knowledge/entities/merge-store.ts';
 import { EventStore } from '../../src/knowledge/events/event-store.ts';
@@ -48,7 +49,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     const reading = await bracketReader('rules').read(
       {
         chunk,
-        artifact: { title: '', type: 'note', sourceTs: null, text: chunk.text },
+        document: new DocumentModel({ title: '', type: 'note', sourceTs: null, text: chunk.text }),
         caller: 'admin',
       },
       signal,

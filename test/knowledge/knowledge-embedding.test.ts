@@ -18,7 +18,7 @@ import { databaseUrl, temporaryFolder } from '../support/services.ts';
 
 const { signal } = new AbortController();
 
-describe('embedding again', () => {
+describe('reembedding', () => {
   let world: KnowledgeWorld;
   let vectors: VectorIndex;
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describe('embedding again', () => {
   }
   const missing = (spaceId: number, { model }: Embedder) => vectors.missing(spaceId, model);
 
-  it('gives every chunk a vector of the embedder of today, then forgets the old ones', async () => {
+  it('embeds every chunk with the current model, then deletes the old vectors', async () => {
     const space = await world.space();
     const old = wordEmbedder('old');
     const { stored } = await world.accept(space, { text: 'one. two. three.' }, ['one.', 'two.', 'three.']);
@@ -58,7 +58,7 @@ describe('embedding again', () => {
     expect((await run(embeddersOf(next))).outcome).toEqual({ result: { chunks: 0 } });
   });
 
-  it('leaves chunks to their own job while it goes on, and takes them as soon as it has ended', async () => {
+  it('skips chunks whose ingest job is active and embeds them once it has ended', async () => {
     const space = await world.space();
     const { revisionId } = await world.accept(space, { text: 'fresh' });
     await world.database.query(
@@ -71,7 +71,7 @@ describe('embedding again', () => {
     expect(await missing(space.spaceId, embedder)).toEqual({ missing: 0, total: 1 });
   });
 
-  it('loses one text that is refused, and none of those it was sent with, at ingest and afterwards', async () => {
+  it('isolates a rejected text from its batch, at ingest and afterwards', async () => {
     const words = wordEmbedder('picky');
     let calls = 0;
     const picky: Embedder = {
@@ -104,7 +104,7 @@ describe('embedding again', () => {
     expect(calls).toBe(before);
   });
 
-  it('stops when the embedder fails, keeps what it has, and goes on the next time', async () => {
+  it('stops when the embedder fails, keeps what is done, and continues the next time', async () => {
     const space = await world.space();
     await world.accept(space, { text: 'one. two. three.' }, ['one.', 'two.', 'three.']);
     await world.clock.advance(3_600_000);
@@ -125,13 +125,13 @@ describe('embedding again', () => {
     expect((await missing(space.spaceId, good)).missing).toBe(0);
   });
 
-  it('has nothing to do where nobody embeds', async () => {
+  it('does nothing without an embedder', async () => {
     expect((await run(embeddersOf(null))).outcome).toEqual({ skipped: 'This test has no embedder.' });
   });
 });
 
-describe('the offline model', () => {
-  it('embeds in a thread: texts of like meaning are near', async () => {
+describe('the local model', () => {
+  it('embeds in a thread; texts with similar meaning are near', async () => {
     expect(isOfflineModelInstalled()).toBe(true);
     const embedder = openLocalEmbedder(systemClock, null);
     try {
@@ -152,10 +152,10 @@ describe('the offline model', () => {
 });
 
 describe('an evaluation', () => {
-  it('ranks a collection in a store of its own, and leaves nothing behind', async () => {
+  it('ranks a collection in a temporary store and deletes it', async () => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, 'qrels'));
-    const documents = ['ships in the harbour', 'trains at the station', 'planes over the sea'];
+    const documents = ['ships in the harbor', 'trains at the station', 'planes over the sea'];
     await writeFile(
       join(folder, 'corpus.jsonl'),
       documents.map((text, index) => JSON.stringify({ _id: `d${index}`, title: '', text })).join('\n'),

@@ -20,17 +20,17 @@ const base = '/api/v1/knowledge';
 const asTenant = { authorization: `Bearer ${organizationKey}` };
 
 /** The tenant's key reaches `own`, the admin token `house`. */
-async function houseOf(own: Space, house: Space) {
+async function houseOf(own: Space, app: Space) {
   const at = entityWorld(world);
   const of = async (organizationId: string | null): Promise<Space> => {
-    if (organizationId === null) return house;
+    if (organizationId === null) return app;
     if (organizationId === 'organization-1') return own;
     throw new CoreError('NOT_FOUND', 'There is no such space.');
   };
   const { dependencies } = testHouse({
     knowledge: {
       ...emptyKnowledgeDesks,
-      entities: at.desk,
+      entities: at.service,
       spaces: { ...emptyKnowledgeDesks.spaces, resolve: of },
     },
   });
@@ -55,13 +55,13 @@ async function houseOf(own: Space, house: Space) {
   return { at, call };
 }
 
-it('lists, shows, merges, undoes, parts and decides for the one it belongs to, and for nobody else', async () => {
-  const [own, house] = [await world.space(await world.organization()), await world.space()];
-  const { at, call } = await houseOf(own, house);
+it('lists, gets, merges, unmerges, splits and decides entities of the organization only', async () => {
+  const [own, app] = [await world.space(await world.organization()), await world.space()];
+  const { at, call } = await houseOf(own, app);
   const { ids } = await at.read(own, ['Alice Chen', 'Bob Smith']);
   await at.read(own, ['Alice Chen']);
   await at.read(own, ['A. Chen']);
-  await at.read(house, ['Zoe Young']);
+  await at.read(app, ['Zoe Young']);
   const [alice = '', bob = ''] = ids;
 
   const page = await call('GET', '/entities?limit=2', asTenant);
@@ -125,14 +125,14 @@ it('lists, shows, merges, undoes, parts and decides for the one it belongs to, a
   expect((await call('POST', '/merges', asTenant, { winner_id: 'x', loser_id: bob })).status).toBe(400);
 });
 
-it('takes the space in the query on every route, and refuses what it does not know', async () => {
+it('accepts the space as a query parameter on every route and rejects unknown parameters', async () => {
   const space = await world.space();
   const at = entityWorld(world);
   const named: (string | undefined)[] = [];
   const { dependencies } = testHouse({
     knowledge: {
       ...emptyKnowledgeDesks,
-      entities: at.desk,
+      entities: at.service,
       spaces: {
         ...emptyKnowledgeDesks.spaces,
         resolve: async (_, name) => {

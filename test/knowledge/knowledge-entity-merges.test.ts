@@ -43,11 +43,11 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     return { space, ids };
   }
 
-  it('moves everything, keeps every name, and answers under both ids', async () => {
+  it('moves everything to the winner, keeps every name, and returns the winner under both ids', async () => {
     const { space, ids } = await populated();
     const [alice = '', bob = ''] = ids;
-    const merge = await at.desk.merge(space, alice, bob, 'the same', 'admin');
-    const both = await at.desk.get(space, bob);
+    const merge = await at.service.merge(space, alice, bob, 'the same', 'admin');
+    const both = await at.service.get(space, bob);
     expect(both).toMatchObject({ entityId: alice, aliases: ['Bob Smith'], mentionCount: 4, eventCount: 3 });
     expect(both.merges).toMatchObject([
       { mergeId: merge.mergeId, winnerId: alice, loserId: bob, undoneAt: null },
@@ -62,73 +62,73 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     );
     expect(rows).toHaveLength(3);
     expect((await at.read(space, ['Bob Smith'])).ids).toEqual([alice]);
-    expect(await at.desk.list({ spaceId: space.spaceId, name: 'bob smi', limit: 10 })).toMatchObject([
+    expect(await at.service.list({ spaceId: space.spaceId, name: 'bob smi', limit: 10 })).toMatchObject([
       { entityId: alice },
     ]);
     expect(
-      (await at.desk.list({ spaceId: space.spaceId, limit: 100 })).map(({ entityId }) => entityId),
+      (await at.service.list({ spaceId: space.spaceId, limit: 100 })).map(({ entityId }) => entityId),
     ).not.toContain(bob);
   });
 
-  it('refuses what cannot be, and changes nothing', async () => {
+  it('rejects impossible merges and changes nothing', async () => {
     const { space, ids } = await populated();
     const [alice = '', bob = '', carol = ''] = ids;
     const stranger = await populated();
-    const first = await at.desk.merge(space, alice, bob, 'x', 'admin');
-    const second = await at.desk.merge(space, carol, alice, 'x', 'admin');
+    const first = await at.service.merge(space, alice, bob, 'x', 'admin');
+    const second = await at.service.merge(space, carol, alice, 'x', 'admin');
     const before = await rowsOf(space);
     const impossible = { code: 'KNOWLEDGE_MERGE_IMPOSSIBLE' };
-    await expect(at.desk.merge(space, carol, carol, 'x', 'admin')).rejects.toMatchObject(impossible);
-    await expect(at.desk.merge(space, carol, bob, 'x', 'admin')).rejects.toMatchObject(impossible);
-    await expect(at.desk.unmerge(space, first.mergeId)).rejects.toMatchObject(impossible);
+    await expect(at.service.merge(space, carol, carol, 'x', 'admin')).rejects.toMatchObject(impossible);
+    await expect(at.service.merge(space, carol, bob, 'x', 'admin')).rejects.toMatchObject(impossible);
+    await expect(at.service.unmerge(space, first.mergeId)).rejects.toMatchObject(impossible);
     const missing = { code: 'NOT_FOUND' };
-    await expect(at.desk.merge(space, carol, stranger.ids[0] ?? '', 'x', 'admin')).rejects.toMatchObject(
+    await expect(at.service.merge(space, carol, stranger.ids[0] ?? '', 'x', 'admin')).rejects.toMatchObject(
       missing,
     );
-    await expect(at.desk.merge(space, carol, 'nobody', 'x', 'admin')).rejects.toMatchObject(missing);
-    await expect(at.desk.unmerge(stranger.space, second.mergeId)).rejects.toMatchObject(missing);
-    await expect(at.desk.get(stranger.space, carol)).rejects.toMatchObject(missing);
+    await expect(at.service.merge(space, carol, 'nobody', 'x', 'admin')).rejects.toMatchObject(missing);
+    await expect(at.service.unmerge(stranger.space, second.mergeId)).rejects.toMatchObject(missing);
+    await expect(at.service.get(stranger.space, carol)).rejects.toMatchObject(missing);
     expect(await rowsOf(space)).toEqual(before);
-    await at.desk.unmerge(space, second.mergeId);
-    await expect(at.desk.unmerge(space, second.mergeId)).rejects.toMatchObject(impossible);
+    await at.service.unmerge(space, second.mergeId);
+    await expect(at.service.unmerge(space, second.mergeId)).rejects.toMatchObject(impossible);
   });
 
-  it('undoes a merge exactly, whatever was merged into the same winner before and after', async () => {
+  it('undoes a merge exactly, whatever else was merged into the winner before and after', async () => {
     const { space, ids } = await populated();
     const [alice = '', bob = '', carol = '', dan = ''] = ids;
     const original = await rowsOf(space);
     const [one, two, three] = [
-      await at.desk.merge(space, alice, bob, 'x', 'admin'),
-      await at.desk.merge(space, alice, carol, 'x', 'admin'),
-      await at.desk.merge(space, alice, dan, 'x', 'admin'),
+      await at.service.merge(space, alice, bob, 'x', 'admin'),
+      await at.service.merge(space, alice, carol, 'x', 'admin'),
+      await at.service.merge(space, alice, dan, 'x', 'admin'),
     ];
-    await at.desk.unmerge(space, two.mergeId);
-    expect((await at.desk.get(space, carol)).entityId).toBe(carol);
-    expect((await at.desk.get(space, bob)).entityId).toBe(alice);
-    await at.desk.unmerge(space, one.mergeId);
-    await at.desk.unmerge(space, three.mergeId);
+    await at.service.unmerge(space, two.mergeId);
+    expect((await at.service.get(space, carol)).entityId).toBe(carol);
+    expect((await at.service.get(space, bob)).entityId).toBe(alice);
+    await at.service.unmerge(space, one.mergeId);
+    await at.service.unmerge(space, three.mergeId);
     expect(await rowsOf(space)).toEqual(original);
   });
 
-  it('gives the original rows after random merges and unmerges in any allowed order', async () => {
+  it('restores the original rows after random merges and unmerges in any allowed order', async () => {
     const step = fc.record({ merge: fc.boolean(), a: fc.nat(6), b: fc.nat(6) });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 12 }), async (steps) => {
         const { space } = await populated();
-        const everybody = (await at.desk.list({ spaceId: space.spaceId, limit: 10 })).map(
+        const everybody = (await at.service.list({ spaceId: space.spaceId, limit: 10 })).map(
           ({ entityId }) => entityId,
         );
         const original = await rowsOf(space);
         const standing: string[] = [];
         const undo = async (mergeId: string) => {
-          const done = await at.desk.unmerge(space, mergeId).catch(() => null);
+          const done = await at.service.unmerge(space, mergeId).catch(() => null);
           if (done) standing.splice(standing.indexOf(mergeId), 1);
         };
         for (const { merge, a, b } of steps) {
           const [winner = '', loser = ''] = [everybody[a], everybody[b]];
           if (!merge) await undo(standing[a % Math.max(1, standing.length)] ?? '');
           else {
-            const done = await at.desk.merge(space, winner, loser, 'x', 'admin').catch(() => null);
+            const done = await at.service.merge(space, winner, loser, 'x', 'admin').catch(() => null);
             if (done) standing.push(done.mergeId);
           }
         }
@@ -139,29 +139,31 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     );
   }, 120_000);
 
-  it('parts some mentions with their events, and never asks about the two again', async () => {
+  it('splits off mentions with their events and never proposes the pair again', async () => {
     const { space, ids } = await populated();
     const [alice = ''] = ids;
-    const { mentions } = await at.desk.get(space, alice);
+    const { mentions } = await at.service.get(space, alice);
     const [second, first] = mentions.map(({ mentionId }) => mentionId);
-    const parted = await at.desk.split(space, alice, [second ?? ''], 'Alice Wong');
+    const parted = await at.service.split(space, alice, [second ?? ''], 'Alice Wong');
     expect(parted).toMatchObject({ canonicalName: 'Alice Wong', type: 'person' });
-    expect(await at.desk.get(space, parted.entityId)).toMatchObject({
+    expect(await at.service.get(space, parted.entityId)).toMatchObject({
       mentionCount: 1,
       eventCount: 1,
       pairs: [{ state: 'different' }],
     });
-    expect(await at.desk.get(space, alice)).toMatchObject({ mentionCount: 1, eventCount: 2 });
-    await expect(at.desk.split(space, alice, [first ?? ''], 'Another')).rejects.toMatchObject({
+    expect(await at.service.get(space, alice)).toMatchObject({ mentionCount: 1, eventCount: 2 });
+    await expect(at.service.split(space, alice, [first ?? ''], 'Another')).rejects.toMatchObject({
       code: 'KNOWLEDGE_MERGE_IMPOSSIBLE',
     });
-    await expect(at.desk.split(space, alice, [second ?? ''], 'Another')).rejects.toMatchObject({
+    await expect(at.service.split(space, alice, [second ?? ''], 'Another')).rejects.toMatchObject({
       code: 'INPUT_INVALID',
     });
-    await expect(at.desk.split(space, alice, [], 'Another')).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+    await expect(at.service.split(space, alice, [], 'Another')).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+    });
   });
 
-  it('parts events by the mention that stands in their quote or nearest to it, and merging undoes all of it', async () => {
+  it('splits events by the mention in or nearest to their quote, and merging reverses it', async () => {
     const space = await world.space();
     const { ids } = await at.read(
       space,
@@ -183,30 +185,30 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
       (await world.events.list({ spaceId: space.spaceId, entityId, limit: 10 }))
         .map(({ evidence }) => evidence.map(({ startChar, endChar }) => `${startChar}-${endChar}`).join())
         .sort();
-    const { mentions } = await at.desk.get(space, alice);
+    const { mentions } = await at.service.get(space, alice);
     const short = mentions.find(({ surfaceForm }) => surfaceForm === 'A. Chen')?.mentionId ?? '';
-    const { entityId: parted } = await at.desk.split(space, alice, [short], 'Anne Chen');
+    const { entityId: parted } = await at.service.split(space, alice, [short], 'Anne Chen');
     // The last quote holds both.
     expect(await quotesOf(parted)).toEqual(['0-140', '115-140', '90-140']);
     expect(await quotesOf(alice)).toEqual(['0-140', '0-40']);
     expect(await quotesOf(bob)).toEqual(['0-40', '90-140']);
-    const subjects = (await at.desk.get(space, parted)).eventCount;
+    const subjects = (await at.service.get(space, parted)).eventCount;
     expect(subjects).toBe(3);
     // The name that only this mention had went with it, and leads to it.
-    expect((await at.desk.get(space, alice)).aliases).toEqual([]);
-    expect((await at.desk.get(space, parted)).aliases).toEqual(['A. Chen']);
-    const merge = await at.desk.merge(space, alice, parted, 'not two after all', 'admin');
+    expect((await at.service.get(space, alice)).aliases).toEqual([]);
+    expect((await at.service.get(space, parted)).aliases).toEqual(['A. Chen']);
+    const merge = await at.service.merge(space, alice, parted, 'not two after all', 'admin');
     expect(await quotesOf(alice)).toEqual(['0-140', '0-40', '115-140', '90-140']);
-    expect(await at.desk.get(space, alice)).toMatchObject({
+    expect(await at.service.get(space, alice)).toMatchObject({
       aliases: ['A. Chen', 'Anne Chen'],
       mentionCount: 2,
     });
-    await at.desk.unmerge(space, merge.mergeId);
+    await at.service.unmerge(space, merge.mergeId);
     expect(await quotesOf(parted)).toEqual(['0-140', '115-140', '90-140']);
     expect(before).not.toEqual(await rowsOf(space));
   });
 
-  it('gives the loser back what came since under its name, with events and names, and tells what is unclear', async () => {
+  it("returns mentions written since under the loser's name, with events and names, and lists unclear ones", async () => {
     const space = await world.space();
     const { ids } = await at.read(space, [
       { name: 'Alice Chen', organization: 'Acme' },
@@ -215,7 +217,7 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     ]);
     const [alice = '', bob = ''] = ids;
     const { place } = await at.read(space, ['Robert Smith'], [eventOf([0])]);
-    const merge = await at.desk.merge(space, alice, bob, 'a mistake', 'admin');
+    const merge = await at.service.merge(space, alice, bob, 'a mistake', 'admin');
     // The same chunk is read again, and another one comes: both mean the loser, one by a name that is new.
     const again = [mentionOf({ name: 'Robert Smith', at: 0 })];
     const results = await at.resolver.resolve(again, place, 'admin', at.signal);
@@ -234,16 +236,16 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
       [eventOf([0], null, [0, 20]), eventOf([1], null, [50, 70])],
     );
     expect(new Set([...later, results[0]?.entityId])).toEqual(new Set([alice]));
-    expect(await at.desk.get(space, alice)).toMatchObject({ mentionCount: 7, eventCount: 3 });
-    const undone = await at.desk.unmerge(space, merge.mergeId);
+    expect(await at.service.get(space, alice)).toMatchObject({ mentionCount: 7, eventCount: 3 });
+    const undone = await at.service.unmerge(space, merge.mergeId);
     expect(undone.later).toMatchObject({ moved: 2, unclear: [{ surfaceForm: 'she' }] });
-    expect(await at.desk.get(space, bob)).toMatchObject({
+    expect(await at.service.get(space, bob)).toMatchObject({
       entityId: bob,
       mentionCount: 4,
       eventCount: 2,
       aliases: ['Bobby Smith', 'Rob'],
     });
-    expect(await at.desk.get(space, alice)).toMatchObject({
+    expect(await at.service.get(space, alice)).toMatchObject({
       mentionCount: 3,
       eventCount: 1,
       aliases: [],
@@ -251,35 +253,35 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     expect((await at.read(space, [{ name: 'Robert Smith', organization: 'Acme' }])).ids).toEqual([bob]);
   });
 
-  it('says that a later mention is unclear when both are called that', async () => {
+  it('lists a later mention as unclear when both entities have its name', async () => {
     const space = await world.space();
     const [acme = ''] = (await at.read(space, [{ name: 'Alice Chen', organization: 'Acme' }])).ids;
     const [other = ''] = (await at.read(space, [{ name: 'Alice Chen', organization: 'OtherCorp' }])).ids;
-    const merge = await at.desk.merge(space, acme, other, 'a mistake', 'admin');
+    const merge = await at.service.merge(space, acme, other, 'a mistake', 'admin');
     const { ids } = await at.read(space, ['Alice Chen']);
     expect(ids).toEqual([acme]);
-    const undone = await at.desk.unmerge(space, merge.mergeId);
+    const undone = await at.service.unmerge(space, merge.mergeId);
     expect(undone.later).toMatchObject({ moved: 0, unclear: [{ surfaceForm: 'Alice Chen' }] });
-    expect((await at.desk.get(space, acme)).mentionCount).toBe(2);
+    expect((await at.service.get(space, acme)).mentionCount).toBe(2);
     const [unclear] = undone.later.unclear;
-    await at.desk.split(space, acme, [unclear?.mentionId ?? ''], 'Alice Chen');
-    expect((await at.desk.get(space, acme)).mentionCount).toBe(1);
+    await at.service.split(space, acme, [unclear?.mentionId ?? ''], 'Alice Chen');
+    expect((await at.service.get(space, acme)).mentionCount).toBe(1);
   });
 
-  it('counts and lists what latest revisions say', async () => {
+  it('counts and lists mentions of latest revisions only', async () => {
     const space = await world.space();
-    const read = async (text: string, wishes: readonly string[], events: readonly ReadEvent[]) => {
+    const read = async (text: string, requests: readonly string[], events: readonly ReadEvent[]) => {
       const { artifactUid, revisionId, stored } = await world.accept(space, { text, sourceId: 'minutes' });
       const chunkId = stored[0]?.chunkId ?? 0;
       const place = { spaceId: space.spaceId, artifactUid, revisionId, chunkId, relation: null };
-      const mentions = wishes.map((wish, index) => mentionOf(wish, index));
+      const mentions = requests.map((request, index) => mentionOf(request, index));
       const results = await at.resolver.resolve(mentions, place, 'admin', at.signal);
       await world.events.write(place, 'rules', { mentions, results, events });
       return results.map(({ entityId }) => entityId);
     };
     const [alice = '', bob = ''] = await read('One.', ['Alice Chen', 'Bob Smith'], [eventOf([0], 1)]);
     await read('Two.', ['Alice Chen', 'Alice Chen'], [eventOf([0]), eventOf([1])]);
-    const counted = await at.desk.list({ spaceId: space.spaceId, limit: 10 });
+    const counted = await at.service.list({ spaceId: space.spaceId, limit: 10 });
     expect(
       new Map(
         counted.map(({ entityId, mentionCount, eventCount }) => [entityId, [mentionCount, eventCount]]),
@@ -290,11 +292,11 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
         [bob, [0, 0]],
       ]),
     );
-    const shown = await at.desk.get(space, alice);
+    const shown = await at.service.get(space, alice);
     expect(shown).toMatchObject({ mentionCount: 2, eventCount: 2 });
     expect(shown.mentions).toHaveLength(2);
     await expect(
-      at.desk.split(
+      at.service.split(
         space,
         alice,
         shown.mentions.map(({ mentionId }) => mentionId),
@@ -303,7 +305,7 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     ).rejects.toMatchObject({ code: 'KNOWLEDGE_MERGE_IMPOSSIBLE' });
   });
 
-  it('asks about what was merged under the one it became, once, as alike as they are now, and again after undoing', async () => {
+  it('lists a pair of merged entities once under their winners with the current similarity, and again after undoing', async () => {
     const space = await world.space();
     const [alice = ''] = (await at.read(space, [{ name: 'Alice Chen', organization: 'Acme' }])).ids;
     const [andrew = ''] = (await at.read(space, [{ name: 'Andrew Chen', organization: 'Zenith' }])).ids;
@@ -315,9 +317,9 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
         .map(({ entityA, entityB }) => two(entityA, entityB))
         .sort();
     const questions = async () =>
-      (await at.desk.review(space, 10)).map(({ a, b }) => two(a.entityId, b.entityId)).sort();
+      (await at.service.review(space, 10)).map(({ a, b }) => two(a.entityId, b.entityId)).sort();
     const flagged = async () =>
-      (await at.desk.list({ spaceId: space.spaceId, needsReview: true, limit: 10 })).map(
+      (await at.service.list({ spaceId: space.spaceId, needsReview: true, limit: 10 })).map(
         ({ entityId }) => entityId,
       );
     const both = [two(alice, short), two(andrew, short)].sort();
@@ -325,44 +327,44 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     expect(await edges(short)).toEqual(both);
     expect(await flagged()).toEqual([short]);
     const original = await rowsOf(space);
-    const confidenceBefore = (await at.desk.review(space, 10))[0]?.confidence ?? 0;
+    const confidenceBefore = (await at.service.review(space, 10))[0]?.confidence ?? 0;
 
     // The short one turns out to be Alice: what was open with Andrew is now between Alice and Andrew.
-    const merge = await at.desk.merge(space, alice, short, 'it is her', 'admin');
+    const merge = await at.service.merge(space, alice, short, 'it is her', 'admin');
     const between = [two(alice, andrew)];
     expect(await questions()).toEqual(between);
     expect(await edges(alice)).toEqual(between);
     expect(await edges(andrew)).toEqual(between);
     expect(await flagged()).toEqual([andrew]);
-    const [asked] = await at.desk.review(space, 10);
+    const [asked] = await at.service.review(space, 10);
     // Other organizations, other given names: far less likely than an initial alone was.
     expect(asked?.confidence).toBeLessThan(confidenceBefore / 2);
     expect(asked?.evidence).toMatchObject({
       reasons: expect.arrayContaining(['they belong to different organizations']) as string[],
     });
-    await at.desk.unmerge(space, merge.mergeId);
+    await at.service.unmerge(space, merge.mergeId);
     expect(await rowsOf(space)).toEqual(original);
     expect(await questions()).toEqual(both);
 
     // Both of them are Alice: one question is left of two, and no answer is asked for twice.
-    const twice = await at.desk.merge(space, alice, andrew, 'one person', 'admin');
+    const twice = await at.service.merge(space, alice, andrew, 'one person', 'admin');
     expect(await questions()).toEqual([two(alice, short)]);
     expect(await edges(short)).toEqual([two(alice, short)]);
-    const [only] = await at.desk.review(space, 10);
-    await at.desk.decide(space, only?.pairId ?? '', 'later', 'admin');
-    expect(await at.desk.review(space, 10)).toMatchObject([{ state: 'later' }]);
-    await at.desk.decide(space, only?.pairId ?? '', 'different', 'admin');
+    const [only] = await at.service.review(space, 10);
+    await at.service.decide(space, only?.pairId ?? '', 'later', 'admin');
+    expect(await at.service.review(space, 10)).toMatchObject([{ state: 'later' }]);
+    await at.service.decide(space, only?.pairId ?? '', 'different', 'admin');
     expect(await questions()).toEqual([]);
     expect(await edges(short, alice)).toEqual([]);
     expect(await flagged()).toEqual([]);
-    await at.desk.unmerge(space, twice.mergeId);
+    await at.service.unmerge(space, twice.mergeId);
     expect(await questions()).toHaveLength(1);
   });
 
-  it('reviews what is in doubt: same merges, different is never asked again, later comes last', async () => {
+  it('reviews open pairs: same merges, different is never proposed again, later comes last', async () => {
     const { space, ids } = await populated();
     const [alice = '', bob = ''] = ids;
-    const open = await at.desk.review(space, 10);
+    const open = await at.service.review(space, 10);
     expect(open).toHaveLength(2);
     const pairOf = (id: string) => open.find(({ a, b }) => [a.entityId, b.entityId].includes(id));
     const [withAlice, withBob] = [pairOf(alice), pairOf(bob)];
@@ -370,59 +372,59 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
       reason: expect.any(String) as string,
       evidence: { reasons: expect.any(Array) as [] },
     });
-    expect(await at.desk.list({ spaceId: space.spaceId, needsReview: true, limit: 10 })).toHaveLength(2);
-    await at.desk.decide(space, withAlice?.pairId ?? '', 'later', 'admin');
-    expect((await at.desk.review(space, 10)).at(-1)?.pairId).toBe(withAlice?.pairId);
-    expect(await at.desk.decide(space, withAlice?.pairId ?? '', 'same', 'admin')).toMatchObject({
+    expect(await at.service.list({ spaceId: space.spaceId, needsReview: true, limit: 10 })).toHaveLength(2);
+    await at.service.decide(space, withAlice?.pairId ?? '', 'later', 'admin');
+    expect((await at.service.review(space, 10)).at(-1)?.pairId).toBe(withAlice?.pairId);
+    expect(await at.service.decide(space, withAlice?.pairId ?? '', 'same', 'admin')).toMatchObject({
       state: 'same',
       decidedBy: 'admin',
     });
-    expect((await at.desk.get(space, alice)).aliases).toEqual(['A. Chen']);
-    expect(await at.desk.decide(space, withBob?.pairId ?? '', 'different', 'org_1')).toMatchObject({
+    expect((await at.service.get(space, alice)).aliases).toEqual(['A. Chen']);
+    expect(await at.service.decide(space, withBob?.pairId ?? '', 'different', 'org_1')).toMatchObject({
       state: 'different',
       decidedBy: 'org_1',
     });
-    expect(await at.desk.review(space, 10)).toEqual([]);
-    expect(await at.desk.list({ spaceId: space.spaceId, needsReview: true, limit: 10 })).toEqual([]);
-    const [merge] = (await at.desk.get(space, alice)).merges;
-    await at.desk.unmerge(space, merge?.mergeId ?? '');
-    expect(await at.desk.review(space, 10)).toMatchObject([{ pairId: withAlice?.pairId, state: 'later' }]);
-    await expect(at.desk.decide(space, 'nothing', 'same', 'admin')).rejects.toMatchObject({
+    expect(await at.service.review(space, 10)).toEqual([]);
+    expect(await at.service.list({ spaceId: space.spaceId, needsReview: true, limit: 10 })).toEqual([]);
+    const [merge] = (await at.service.get(space, alice)).merges;
+    await at.service.unmerge(space, merge?.mergeId ?? '');
+    expect(await at.service.review(space, 10)).toMatchObject([{ pairId: withAlice?.pairId, state: 'later' }]);
+    await expect(at.service.decide(space, 'nothing', 'same', 'admin')).rejects.toMatchObject({
       code: 'NOT_FOUND',
     });
   });
 
-  it('does not take "same" for entities that became others since they were looked at', async () => {
+  it('rejects "same" for entities merged with others since the caller looked', async () => {
     const space = await world.space();
     const [alice = ''] = (await at.read(space, [{ name: 'Alice Chen', organization: 'Acme' }])).ids;
     const [andrew = ''] = (await at.read(space, [{ name: 'Andrew Chen', organization: 'Zenith' }])).ids;
     await at.read(space, ['A. Chen']);
-    const seen = await at.desk.review(space, 10);
+    const seen = await at.service.review(space, 10);
     const pairOf = (id: string) =>
       seen.find(({ a, b }) => [a.entityId, b.entityId].includes(id))?.pairId ?? '';
     await world.clock.advance(1_000);
-    await at.desk.decide(space, pairOf(alice), 'same', 'admin');
-    const again = at.desk.decide(space, pairOf(andrew), 'same', 'admin');
+    await at.service.decide(space, pairOf(alice), 'same', 'admin');
+    const again = at.service.decide(space, pairOf(andrew), 'same', 'admin');
     await expect(again).rejects.toMatchObject({
       code: 'CONFLICT',
       message: expect.stringMatching(/merged with another since.*headworks entities merge/) as string,
     });
-    expect(await at.desk.review(space, 10)).toHaveLength(1);
+    expect(await at.service.review(space, 10)).toHaveLength(1);
     const now = new Date(world.clock.now());
-    expect(await at.desk.decide(space, pairOf(andrew), 'same', 'admin', now)).toMatchObject({
+    expect(await at.service.decide(space, pairOf(andrew), 'same', 'admin', now)).toMatchObject({
       state: 'same',
     });
-    expect(await at.desk.review(space, 10)).toEqual([]);
+    expect(await at.service.review(space, 10)).toEqual([]);
   });
 
-  it('does not take "same" or "later" of two that somebody else said meanwhile are different', async () => {
+  it('rejects "same" and "later" for a pair decided as different since the caller looked', async () => {
     const { space, ids } = await populated();
     const [alice = ''] = ids;
-    const seen = await at.desk.review(space, 10);
+    const seen = await at.service.review(space, 10);
     const pairId = seen.find(({ a, b }) => [a.entityId, b.entityId].includes(alice))?.pairId ?? '';
     const readAt = new Date(world.clock.now());
     await world.clock.advance(1_000);
-    const { decidedAt } = await at.desk.decide(space, pairId, 'different', 'org_1', readAt);
+    const { decidedAt } = await at.service.decide(space, pairId, 'different', 'org_1', readAt);
     const refusal = {
       code: 'CONFLICT',
       message: expect.stringMatching(
@@ -430,24 +432,24 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
       ) as string,
     };
     for (const verdict of ['same', 'later'] as const)
-      await expect(at.desk.decide(space, pairId, verdict, 'admin', readAt)).rejects.toMatchObject(refusal);
-    await expect(at.desk.decide(space, pairId, 'same', 'admin')).rejects.toMatchObject(refusal);
+      await expect(at.service.decide(space, pairId, verdict, 'admin', readAt)).rejects.toMatchObject(refusal);
+    await expect(at.service.decide(space, pairId, 'same', 'admin')).rejects.toMatchObject(refusal);
     // They agree.
-    await at.desk.decide(space, pairId, 'different', 'org_1', readAt);
+    await at.service.decide(space, pairId, 'different', 'org_1', readAt);
     // Whoever said it takes it back; then it is asked again, of everybody.
-    expect(await at.desk.decide(space, pairId, 'later', 'org_1', decidedAt ?? readAt)).toMatchObject({
+    expect(await at.service.decide(space, pairId, 'later', 'org_1', decidedAt ?? readAt)).toMatchObject({
       state: 'later',
     });
-    expect(await at.desk.decide(space, pairId, 'same', 'admin', readAt)).toMatchObject({ state: 'same' });
+    expect(await at.service.decide(space, pairId, 'same', 'admin', readAt)).toMatchObject({ state: 'same' });
   });
 
-  it('lets mentions that are written during a merge end up with the winner', async () => {
+  it('assigns mentions written during a merge to the winner', async () => {
     const { space, ids } = await populated();
     const [alice = '', bob = ''] = ids;
     await Promise.all(
       [
         at.read(space, ['Bob Smith', 'Carol Davis']),
-        at.desk.merge(space, alice, bob, 'x', 'admin'),
+        at.service.merge(space, alice, bob, 'x', 'admin'),
         at.read(space, ['Bob Smith', 'Dan Evans']),
       ].map((work) => work.catch((error: unknown) => expect(error).toMatchObject({ code: 'CONFLICT' }))),
     );
@@ -457,15 +459,15 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     expect(rows).toEqual([]);
   });
 
-  it('forgets with an artifact the names that only it gave, also of what was merged', async () => {
+  it('deletes with an artifact the names that only it used, also of merged entities', async () => {
     const space = await world.space();
     const { ids } = await at.read(space, ['Alice Chen', 'Robert Smith']);
     const [alice = '', bob = ''] = ids;
     const { place } = await at.read(space, [{ name: 'Robert Smith', as: 'Bob\0 Smith' }]);
-    await at.desk.merge(space, alice, bob, 'x', 'admin');
-    expect((await at.desk.get(space, alice)).aliases).toEqual(['Bob Smith', 'Robert Smith']);
+    await at.service.merge(space, alice, bob, 'x', 'admin');
+    expect((await at.service.get(space, alice)).aliases).toEqual(['Bob Smith', 'Robert Smith']);
     await world.artifacts.remove(space.spaceId, place.artifactUid);
-    expect((await at.desk.get(space, alice)).aliases).toEqual(['Robert Smith']);
+    expect((await at.service.get(space, alice)).aliases).toEqual(['Robert Smith']);
     const { rows } = await world.database.query(
       sql`select from entity_key where space_id = ${space.spaceId} and normalized_alias = 'bob smith'`,
     );

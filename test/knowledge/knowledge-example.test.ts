@@ -2,7 +2,7 @@
 // what founding document 004 has operators ask the tables can be asked.
 import { readFile, readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { openEvaluationDesks } from '../../bench/evaluation/services.ts';
+import { openEvaluationServices } from '../../bench/evaluation/services.ts';
 import { knowledgeDocuments } from '../../src/app/knowledge-documents.ts';
 import { systemClock } from '../../src/core/index.ts';
 import { parseIngestRequest } from '../../src/knowledge/documents/parse-input.ts';
@@ -25,7 +25,14 @@ const { signal } = new AbortController();
 async function readExample() {
   const { database, ids, options } = world;
   const embedders = embeddersOf(null);
-  const desks = await openEvaluationDesks({ database, clock: systemClock, ids, embedders, options, signal });
+  const services = await openEvaluationServices({
+    database,
+    clock: systemClock,
+    ids,
+    embedders,
+    options,
+    signal,
+  });
   const space = await world.space();
   const closing = new AsyncDisposableStack();
   onTestFinished(() => closing.disposeAsync());
@@ -37,26 +44,26 @@ async function readExample() {
       { content },
       signal,
     );
-    await desks.artifacts.ingest(
+    await services.artifacts.ingest(
       space,
       { ...read, content: { text }, ...(sourceTs === null ? {} : { sourceTs }) },
       signal,
     );
   }
-  return { desks, space };
+  return { services, space };
 }
 
-it('tells two people of one name apart, and finds who decided what', async () => {
-  const { desks, space } = await readExample();
-  const people = await desks.entities.list({ spaceId: space.spaceId, type: 'person', limit: 50 });
+it('distinguishes two people with one name and finds who decided what', async () => {
+  const { services, space } = await readExample();
+  const people = await services.entities.list({ spaceId: space.spaceId, type: 'person', limit: 50 });
   const known = people.map(({ canonicalName, email, organization }) => [canonicalName, email, organization]);
   expect(known).toContainEqual(['Alice Chen', 'alice.chen@acme.example', null]);
   expect(known).toContainEqual(['Alice Chen', null, 'OtherCorp']);
-  const decisions = await desks.events.list({ spaceId: space.spaceId, category: 'Decision', limit: 50 });
+  const decisions = await services.events.list({ spaceId: space.spaceId, category: 'Decision', limit: 50 });
   expect(decisions.map(({ narrative }) => narrative)).toContain(
     'We decided with Bob to move the launch of Project Beacon to April 15.',
   );
-  const answer = await desks.search.search(
+  const answer = await services.search.search(
     space,
     { ...searchDefaults, query: 'when was the launch moved' },
     signal,
@@ -64,7 +71,7 @@ it('tells two people of one name apart, and finds who decided what', async () =>
   expect(answer.primaryResults[0]?.title).toBe('Billing service before the launch');
 });
 
-it('answers the statements of the founding document for operators', async () => {
+it('runs the operator statements of the founding document', async () => {
   const { space } = await readExample();
   const { rows: retry } = await world.database.query<{ entity_id: string; canonical_name: string }>(sql`
     SELECT entity_id, canonical_name, entity_type
@@ -86,8 +93,8 @@ it('answers the statements of the founding document for operators', async () => 
 });
 
 it('refuses to insert aliases without a space, and moves event actors, as the founding document merges manually', async () => {
-  const { desks, space } = await readExample();
-  const people = await desks.entities.list({ spaceId: space.spaceId, type: 'person', limit: 50 });
+  const { services, space } = await readExample();
+  const people = await services.entities.list({ spaceId: space.spaceId, type: 'person', limit: 50 });
   const [a, b] = people.filter(({ canonicalName }) => /^(Bob Smith|Carol Davis)$/.test(canonicalName));
   const merged = world.database.query(sql`
     INSERT INTO entity_alias (entity_id, alias, normalized_alias)
@@ -97,7 +104,7 @@ it('refuses to insert aliases without a space, and moves event actors, as the fo
   await expect(merged).rejects.toThrow('space_id');
   await world.database.query(sql`
     UPDATE event_actor SET entity_id = ${a?.entityId}::uuid WHERE entity_id = ${b?.entityId}::uuid`);
-  const events = await desks.events.list({ spaceId: space.spaceId, limit: 50 });
+  const events = await services.events.list({ spaceId: space.spaceId, limit: 50 });
   // Both took part in one event: it lists the remaining one once per role.
   const seats = events.map(({ actors }) => actors.map(({ entityId, role }) => `${entityId} ${role}`));
   expect(seats.every((own) => new Set(own).size === own.length)).toBe(true);

@@ -417,7 +417,7 @@ describe('knowledge when a part fails', () => {
     const resolution = loud.find((text) => text.startsWith('entity resolution fell back')) ?? '';
     for (const field of ['entity_type', 'artifact_id', 'error_type', 'error_message'])
       expect(resolution).toContain(`"${field}"`);
-    const reading = loud.find((text) => text.startsWith('a chunk was read by rules')) ?? '';
+    const reading = loud.find((text) => text.startsWith('chunk read by rules')) ?? '';
     for (const field of ['artifact_id', 'chunk_id', 'error_type', 'error_message'])
       expect(reading).toContain(`"${field}"`);
     expect(JSON.stringify(await house.entries())).not.toContain('Beeblebrox');

@@ -40,7 +40,7 @@ describe('Apache AGE', () => {
     return rows;
   };
 
-  it('stores each edge once, with both ends, however often it is written', async () => {
+  it('stores each edge once with both ends, however often it is written', async () => {
     const subject = graphSubject(world, newGraph());
     const spaceId = await subject.space();
     await subject.tell(spaceId, [{ actors: ['Ann', 'Bob'], subjects: ['Atlas'] }]);
@@ -59,7 +59,7 @@ describe('Apache AGE', () => {
     expect(edges.every(({ count }) => count === 1)).toBe(true);
   });
 
-  it('joins what may be the same after a merge under the one that stays, and as before when it is undone', async () => {
+  it('connects open pairs to the winner after a merge, and as before when it is undone', async () => {
     const at = entityWorld(world);
     const space = await world.space();
     const { ids } = await at.read(space, ['Alice Chen', 'Andrew Chen'], [eventOf([0, 1])]);
@@ -67,24 +67,24 @@ describe('Apache AGE', () => {
     const [alice = '', andrew = '', short = ''] = [...ids, ...more];
     const graph = newGraph();
     const source = new GraphSource(world.database);
-    const keeper = new GraphSync({ ...world, graph, source, log: silentLog });
+    const graphSync = new GraphSync({ ...world, graph, source, log: silentLog });
     const pairs = async (...changed: string[]) => {
-      expect(await keeper.refresh(space.spaceId, changed, signal)).toBeNull();
+      expect(await graphSync.refresh(space.spaceId, changed, signal)).toBeNull();
       return (await edgesOf(space.spaceId))
         .filter(({ kind }) => kind === 'POSSIBLY_SAME')
         .map(({ from, to, count }) => `${[from, to].sort().join(' ')} ${count}`)
         .sort();
     };
-    await keeper.put(space.spaceId, [place.chunkId ?? 0], signal);
+    await graphSync.put(space.spaceId, [place.chunkId ?? 0], signal);
     const two = (...pair: string[]) => `${pair.sort().join(' ')} 1`;
     expect(await pairs(short)).toEqual([two(alice, short), two(andrew, short)].sort());
-    const merge = await at.desk.merge(space, alice, short, 'it is her', 'admin');
+    const merge = await at.service.merge(space, alice, short, 'it is her', 'admin');
     expect(await pairs(alice, short)).toEqual([two(alice, andrew)]);
-    await at.desk.unmerge(space, merge.mergeId);
+    await at.service.unmerge(space, merge.mergeId);
     expect(await pairs(alice, short)).toEqual([two(alice, short), two(andrew, short)].sort());
   });
 
-  it('names what could not be written, and writes the rest', async () => {
+  it('returns what could not be written and writes the rest', async () => {
     const subject = graphSubject(world, newGraph());
     const spaceId = await subject.space();
     await subject.tell(spaceId, [{ actors: ['Ann'] }]);
@@ -104,7 +104,7 @@ describe('Apache AGE', () => {
     expect(await edgesOf(spaceId)).toMatchObject([{ kind: 'ACTED_IN', count: 2 }]);
   });
 
-  it('goes on when its Cypher is wrong, does not call it done, and puts it in when that is mended', async () => {
+  it('continues when a Cypher statement fails, does not mark the step as done, and writes it after the repair', async () => {
     const subject = graphSubject(world, newGraph());
     const spaceId = await subject.space();
     await subject.tell(spaceId, [{ actors: ['Ann'] }]);
@@ -140,7 +140,7 @@ describe('Apache AGE', () => {
     expect(await edgesOf(spaceId)).toMatchObject([{ kind: 'ACTED_IN', count: 1 }]);
   });
 
-  it('makes a graph that is missing, and says that nothing is in it', async () => {
+  it('creates a missing graph and reports it as empty', async () => {
     const subject = graphSubject(world, newGraph());
     const spaceId = await subject.space();
     const [seed = '', other = ''] = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
@@ -159,7 +159,7 @@ describe('Apache AGE', () => {
     expect(found).toMatchObject([{ eventId: other }]);
   });
 
-  it('goes on with a rebuild that was interrupted, and keeps the old graph until then', async () => {
+  it('continues an interrupted rebuild and keeps the old graph until it is complete', async () => {
     const subject = graphSubject(world, newGraph());
     const { graph } = subject;
     const spaceId = await subject.space();
@@ -183,7 +183,7 @@ describe('Apache AGE', () => {
     expect(await answer()).toEqual([other]);
   });
 
-  it('keeps the old graph when the new one lacks something', async () => {
+  it('keeps the old graph when the new one is incomplete', async () => {
     const subject: GraphSubject = graphSubject(world, newGraph());
     const spaceId = await subject.space();
     const [seed = ''] = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
@@ -216,7 +216,7 @@ describe('Apache AGE', () => {
     });
   });
 
-  it('leaves the session as it was for everything else', async () => {
+  it('leaves the session unchanged for other queries', async () => {
     await newGraph().isEmpty(signal);
     const { rows } = await world.database.query<{ path: string }>(
       sql`select current_setting('search_path') as path`,
@@ -232,7 +232,7 @@ describe('a Postgres server without Apache AGE', () => {
   });
   afterAll(() => world.dispose());
 
-  it('is unavailable with a reason and a remedy, and is looked at again after a while', async () => {
+  it('is unavailable with a reason and a remedy, and is checked again after a while', async () => {
     let looks = 0;
     const { database } = world;
     const counted = new Proxy(database, {

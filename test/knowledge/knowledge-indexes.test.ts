@@ -16,7 +16,7 @@ describe.each(['server', 'embedded'] as const)('on Postgres (%s)', (kind) => {
 
   describe('the lexical index', () => lexicalSuite(() => world));
 
-  it('looks for names that are alike among those of the own space only', async () => {
+  it('searches similar names only within the space', async () => {
     const at = entityWorld(world);
     const [own, others] = [await world.space(), await world.space()];
     await at.read(own, ['Marketing Manager Zed']);

@@ -203,7 +203,7 @@ describe('ingest', () => {
     const many = Array.from({ length: 30 }, (_, index) => `# ${index}\n\n${'So it was. '.repeat(320)}`);
     const first = await take(many.join('\n\n'));
     expect(first.chunks).toBeGreaterThanOrEqual(30);
-    expect(await run(first.revisionId)).toEqual({ skipped: 'A newer revision took its place.' });
+    expect(await run(first.revisionId)).toEqual({ skipped: 'A newer revision superseded this one.' });
     expect(asked).toBeLessThan(10);
     expect(world.recorded).toEqual([]);
   });
@@ -346,8 +346,8 @@ describe('ingest', () => {
   it('does nothing for what was removed or replaced meanwhile', async () => {
     const first = await take('[Ann] decided.');
     await take('[Bob] decided.');
-    expect(await run(first.revisionId)).toEqual({ skipped: 'A newer revision took its place.' });
-    expect(await run(world.ids.uuid())).toEqual({ skipped: 'The artifact was removed.' });
+    expect(await run(first.revisionId)).toEqual({ skipped: 'A newer revision superseded this one.' });
+    expect(await run(world.ids.uuid())).toEqual({ skipped: 'The artifact was deleted.' });
     const { artifactUid, revisionId } = await take('[Eve] decided.');
     const resolver: IngestDeps['resolver'] = {
       resolve: async (...args) => {
@@ -356,7 +356,7 @@ describe('ingest', () => {
         return results;
       },
     };
-    expect(await run(revisionId, { resolver })).toEqual({ skipped: 'The artifact was removed.' });
+    expect(await run(revisionId, { resolver })).toEqual({ skipped: 'The artifact was deleted.' });
     expect(world.recorded).toEqual([]);
   });
 

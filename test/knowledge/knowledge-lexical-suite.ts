@@ -42,7 +42,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     return ids.map((id) => shown.find(({ chunkId }) => chunkId === id)?.title ?? '?');
   };
 
-  it('counts chunks and words exactly, through revisions, removals and repetition', async () => {
+  it('keeps totals exact through revisions, removals and repetition', async () => {
     const space = await world.space();
     const first = await world.accept(space, {
       sourceId: 'a',
@@ -76,7 +76,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     expect(await index.search(space, 'trains', 5, {}, signal)).toEqual([]);
   });
 
-  it('keeps totals in step while several write at once', async () => {
+  it('keeps totals exact with concurrent writers', async () => {
     const space = await world.space();
     await Promise.all(
       Array.from({ length: 12 }, (_, number) =>
@@ -87,7 +87,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     expect((await totals(space))?.chunks).toBe(4);
   });
 
-  it('drops postings with their chunks, whoever deletes these', async () => {
+  it('deletes postings with their chunks, whatever deletes these', async () => {
     const space = await world.space();
     const { artifactUid } = await world.accept(space, { text: 'falling leaves' });
     await world.accept(space, { text: 'standing trees' });
@@ -98,11 +98,11 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     expect(await counted(space)).toEqual({ chunks: 0, len: 0 });
   });
 
-  it('scores as BM25 does', async () => {
+  it('scores by BM25', async () => {
     const space = await world.space();
-    await world.accept(space, { title: '', text: 'storm storm harbour' });
-    await world.accept(space, { title: '', text: 'storm harbour harbour harbour harbour' });
-    await world.accept(space, { title: '', text: 'calm harbour water' });
+    await world.accept(space, { title: '', text: 'storm storm harbor' });
+    await world.accept(space, { title: '', text: 'storm harbor harbor harbor harbor' });
+    await world.accept(space, { title: '', text: 'calm harbor water' });
     const [first, second] = await index.search(space, 'storm', 5, {}, signal);
     const idf = Math.log(1 + (3 - 2 + 0.5) / (2 + 0.5));
     const score = (tf: number, len: number): number =>
@@ -111,7 +111,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     expect(second?.score).toBeCloseTo(score(1, 5), 5);
   });
 
-  it('prefers rare words, words of the title, and words that stand together', async () => {
+  it('ranks rare terms, title terms and adjacent terms higher', async () => {
     const space = await world.space();
     for (const other of ['one', 'two', 'three', 'four', 'five', 'six'])
       await world.accept(space, { title: other, text: `${other} common common talk` });
@@ -126,7 +126,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     expect(await titles(space, 'green lantern')).toEqual(['near', 'far']);
   });
 
-  it('counts a word as often as the query says it', async () => {
+  it('counts a term as often as the query repeats it', async () => {
     const space = await world.space();
     await world.accept(space, { title: 'apples', text: 'apple pie' });
     await world.accept(space, { title: 'pears', text: 'pear pie' });
@@ -134,7 +134,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     expect((await titles(space, 'apple apple pear'))[0]).toBe('apples');
   });
 
-  it('finds a phrase in quotes as it stands, and weighs it higher among other words', async () => {
+  it('matches a quoted phrase exactly and weighs it higher among other words', async () => {
     const space = await world.space();
     await world.accept(space, { title: 'exact', text: 'we talk of the launch date of the product' });
     await world.accept(space, {
@@ -151,7 +151,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     expect(await titles(space, '"launch date" "nothing"')).toEqual([]);
   });
 
-  it('reads the space’s language', async () => {
+  it('uses the language of the space', async () => {
     const german = await world.space(null, 'german');
     await world.accept(german, { title: 'Häuser', text: 'Die Häuser der Städte' });
     expect(await titles(german, 'haus')).toEqual(['Häuser']);
@@ -166,18 +166,18 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     ['blanks', '   \n\t '],
     ['characters Postgres refuses', 'storm\0\ud800'],
     ['SQL', `'; drop table chunk_posting; --`],
-    ['operators of text search', 'storm & !harbour | (calm <2> water):*A'],
+    ['operators of text search', 'storm & !harbor | (calm <2> water):*A'],
     ['a very long text', 'word '.repeat(200_000)],
     ['very many words', Array.from({ length: 20_000 }, (_, number) => `w${number}`).join(' ')],
     ['one endless word', 'x'.repeat(1_000_000)],
-  ])('takes a query of %s', async (_, query) => {
+  ])('accepts a query of %s', async (_, query) => {
     const space = await world.space();
-    await world.accept(space, { title: 'storm', text: 'storm over the harbour' });
+    await world.accept(space, { title: 'storm', text: 'storm over the harbor' });
     const found = await index.search(space, query, 5, {}, signal);
     expect(found.length).toBe(query.startsWith('storm') ? 1 : 0);
   });
 
-  it('finds the words of a phrase behind very many others', async () => {
+  it('finds the terms of a phrase after very many others', async () => {
     const space = await world.space();
     await world.accept(space, { title: 'target', text: 'a needle in the haystack' });
     const many = Array.from({ length: 200 }, (_, number) => `w${number}`).join(' ');
@@ -210,7 +210,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
       '"가격 회의"',
       '"회의에서 새로운"',
     ],
-  ])('finds %s words, which no space parts', async (_, text, word, words, notThere, phrase) => {
+  ])('finds %s words, which have no spaces between them', async (_, text, word, words, notThere, phrase) => {
     const space = await world.space();
     await world.accept(space, { title: 'other', text: '別の文章です 其他文字 ข้อความอื่น 다른 문장 only' });
     await world.accept(space, { title: 'found', text });
@@ -223,7 +223,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     expect(shown?.highlights.map(({ start, end }) => text.slice(start, end))).toContain(word);
   });
 
-  it('finds a Han letter alone, Latin words beside others, and titles', async () => {
+  it('finds a single Han character, Latin words next to others, and titles', async () => {
     const space = await world.space();
     await world.accept(space, { title: '東京都の計画', text: '猫はGPUの横で寝る。' });
     await world.accept(space, { title: 'other', text: '犬が走る' });
@@ -232,7 +232,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     expect(await titles(space, '鳥')).toEqual([]);
   });
 
-  it('finds nothing in an empty space, and nothing of other spaces', async () => {
+  it('finds nothing in an empty space and nothing in other spaces', async () => {
     const [mine, other] = [await world.space(), await world.space()];
     await world.accept(other, { text: 'secret word' });
     expect(await index.search(mine, 'secret', 5, {}, signal)).toEqual([]);
@@ -247,10 +247,10 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
       type: 'email',
       sourceSystem: 'gmail',
       title: 'mail',
-      text: 'the harbour',
+      text: 'the harbor',
       sourceTs: new Date('2026-01-10T00:00:00Z'),
     });
-    await world.accept(space, { title: 'note', text: 'harbour' });
+    await world.accept(space, { title: 'note', text: 'harbor' });
     const [chunk] = mail.stored;
     const [entityId, eventId] = [world.ids.uuid(), world.ids.uuid()];
     await world.database.query(sql`
@@ -266,7 +266,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
         confidence, method, created_at)
       values (${eventId}, ${space.spaceId}, ${mail.artifactUid}, ${mail.revisionId}, ${chunk?.chunkId}, 'Decision',
         'Ann decides', 1, 'rules', now())`);
-    const find = (filter: SearchFilter) => titles(space, 'harbour', filter);
+    const find = (filter: SearchFilter) => titles(space, 'harbor', filter);
     expect(await find({})).toHaveLength(2);
     expect(await find({ types: ['email'] })).toEqual(['mail']);
     expect(await find({ types: ['chat'] })).toEqual([]);
@@ -280,11 +280,11 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     expect(await find({ types: ['note'], entityIds: [entityId] })).toEqual([]);
   });
 
-  it('finds by an entity what a document as a whole mentions, also under the id of what was merged', async () => {
+  it('filters by entities that a whole document mentions, also by the id of a merged entity', async () => {
     const space = await world.space();
-    const pieces = ['First harbour.', 'Second harbour.'];
+    const pieces = ['First harbor.', 'Second harbor.'];
     const item = await world.accept(space, { title: 'item', text: pieces.join(' ') }, pieces);
-    await world.accept(space, { title: 'other', text: 'harbour' });
+    await world.accept(space, { title: 'other', text: 'harbor' });
     const [live, merged, older] = [world.ids.uuid(), world.ids.uuid(), world.ids.uuid()];
     for (const [entityId, into] of [
       [live, null],
@@ -301,13 +301,13 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
       values (${world.ids.uuid()}, ${space.spaceId}, ${live}, ${live}, ${item.artifactUid}, ${item.revisionId}, 'Ann',
         'structured', 1, 'owner')`);
     for (const id of [live, merged, older])
-      expect(await titles(space, 'harbour', { entityIds: [id] }), id).toEqual(['item', 'item']);
-    expect(await titles(space, 'harbour', { entityIds: [world.ids.uuid()] })).toEqual([]);
+      expect(await titles(space, 'harbor', { entityIds: [id] }), id).toEqual(['item', 'item']);
+    expect(await titles(space, 'harbor', { entityIds: [world.ids.uuid()] })).toEqual([]);
   });
 
-  it('says when no word of a query can be searched for, and when it has too many phrases', async () => {
+  it('reports when no term of a query is searchable and when it has too many phrases', async () => {
     const [space, empty] = [await world.space(), await world.space()];
-    await world.accept(space, { text: 'the harbour of one and two' });
+    await world.accept(space, { text: 'the harbor of one and two' });
     const truncated = async (query: string, where = space): Promise<readonly string[]> => {
       const sentences: string[] = [];
       await index.search(where, query, 5, {}, signal, (sentence) => sentences.push(sentence));
@@ -319,7 +319,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     for (const query of ['the of and', '!!!', '"the of"', '?! …'])
       expect(await truncated(query), query).toEqual(noWord);
     expect(await truncated('the', empty)).toEqual(noWord);
-    for (const query of ['the harbour', 'nowhere', '"one and two"'])
+    for (const query of ['the harbor', 'nowhere', '"one and two"'])
       for (const where of [space, empty]) expect(await truncated(query, where), query).toEqual([]);
     const quoted = (count: number) => Array.from({ length: count }, (_, no) => `"one ${no}"`).join(' ');
     expect(await truncated(quoted(8))).toEqual([]);
@@ -328,7 +328,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     ]);
   });
 
-  it('finds the same best results in a large space, where frequent words only help to order', async () => {
+  it('finds the same best results in a large space, where frequent terms only affect the order', async () => {
     const space = await world.space();
     const pieces = Array.from({ length: 2_400 }, (_, number) => {
       const rare = number % 2 === 0 ? 'alpha' : 'beta';
@@ -345,7 +345,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     );
   });
 
-  it('says where the words stand in the text', async () => {
+  it("returns the positions of the query's words in the text", async () => {
     const space = await world.space();
     const text = '🦊 <b>Ships</b> & "shipping": a ship\u2019s captain sails.\n\tNo sale.';
     await world.accept(space, { title: 'ships', text });

@@ -44,7 +44,7 @@ describe('looking again', () => {
       },
       graph: house.graph,
       source: new GraphSource(world.database),
-      keeper: house.keeper,
+      graphSync: house.keeper,
       jobs: world.jobs,
       ledger: house.ledger,
       isRecorded: async (kind, subject) =>
@@ -148,7 +148,7 @@ describe('looking again', () => {
       graphRebuildHandler({
         graph,
         source: new GraphSource(world.database),
-        keeper: house.keeper,
+        sync: house.keeper,
         artifacts: world.artifacts,
         spaces: world.spaces,
       })({}, context);

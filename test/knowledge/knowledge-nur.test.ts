@@ -1,19 +1,19 @@
-// "eval nur" through the real desks, on a corpus of our own.
+// "eval nur" through the real services, on a corpus of our own.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { evaluateNur } from '../../bench/evaluation/nur.ts';
-import { openEvaluationDesks } from '../../bench/evaluation/services.ts';
+import { openEvaluationServices } from '../../bench/evaluation/services.ts';
 import { systemClock } from '../../src/core/index.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';
 import { temporaryFolder } from '../support/services.ts';
 
-const kickOff = `Subject: Harbour Crane Migration
+const kickOff = `Subject: Harbor Crane Migration
 Date: 2025-05-05
 Attendees: Nadia Petrov (Site Lead), Owen Clarke (Crane Engineer)
 
-Nadia decided to start with the harbour crane migration in May.
+Nadia decided to start with the harbor crane migration in May.
 Owen raised concerns about the wind.
 
 ## Action Items
@@ -33,17 +33,17 @@ const people = [
   { id: 'nadia', name: 'Nadia Petrov', type: 'PERSON' },
   { id: 'owen', name: 'Owen Clarke', type: 'PERSON' },
 ];
-const crane = { id: 'crane', name: 'Harbour Crane Migration', type: 'PROJECT' };
-const harbour = { id: 'harbour', name: 'Hafen Logistik GmbH', type: 'ORGANIZATION' };
+const crane = { id: 'crane', name: 'Harbor Crane Migration', type: 'PROJECT' };
+const harbor = { id: 'harbor', name: 'Hafen Logistik GmbH', type: 'ORGANIZATION' };
 
 const data: Readonly<Record<string, unknown>> = {
   'corpus/meetings/kick-off.txt': kickOff,
   'corpus/chats/cable.txt': chat,
   'ground_truth/entities.json': {
-    global_entities: { people, projects: [crane], organizations: [harbour] },
+    global_entities: { people, projects: [crane], organizations: [harbor] },
     documents: {
       'meetings/kick-off.txt': { entities: [...people, crane] },
-      'chats/cable.txt': { entities: [...people, harbour] },
+      'chats/cable.txt': { entities: [...people, harbor] },
     },
   },
   'ground_truth/events.json': {
@@ -101,7 +101,7 @@ describe('evaluateNur', () => {
   afterAll(() => world.dispose());
 
   const parts = async () => ({
-    ...(await openEvaluationDesks({
+    ...(await openEvaluationServices({
       database: world.database,
       clock: systemClock,
       ids: world.ids,
@@ -136,7 +136,7 @@ describe('evaluateNur', () => {
     });
   });
 
-  it('says which file is missing or wrong', async () => {
+  it('names the file that is missing or invalid', async () => {
     const folder = await temporaryFolder();
     const failing = evaluateNur(folder, await parts());
     await expect(failing).rejects.toMatchObject({ code: 'INPUT_INVALID' });

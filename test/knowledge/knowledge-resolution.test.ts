@@ -22,12 +22,12 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
   async function first(
     at: ReturnType<typeof entityWorld>,
     space: Space,
-    ...wishes: MentionWish[]
+    ...requests: MentionWish[]
   ): Promise<string[]> {
-    return (await at.read(space, wishes)).ids;
+    return (await at.read(space, requests)).ids;
   }
 
-  it('finds a name again however it is written, and keeps every spelling as an alias that is read', async () => {
+  it('resolves a name in any spelling and keeps each spelling as an alias', async () => {
     const at = entityWorld(world);
     const space = await world.space();
     const [alice] = await first(at, space, 'Alice Chen');
@@ -49,7 +49,7 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     expect(await first(at, space, 'Queen of Metrics')).toEqual([alice]);
   });
 
-  it('keeps two people of one name apart when organization or mail address contradict', async () => {
+  it('keeps two people with one name separate when organization or email contradict', async () => {
     const at = entityWorld(world);
     const space = await world.space();
     const [acme] = await first(at, space, { name: 'Alice Chen', organization: 'Acme Corp' });
@@ -65,12 +65,12 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     // Without a word of context nobody can say which: apart, and possibly either.
     const { results } = await at.read(space, ['Alice Chen']);
     expect(results[0]).toMatchObject({ isNew: true, uncertainMatch: expect.any(String) as string });
-    expect(await at.desk.review(space, 10)).toHaveLength(2);
+    expect(await at.service.review(space, 10)).toHaveLength(2);
     // The next such mention means what this one meant: there is no third, fourth and fifth.
     expect(await first(at, space, 'Alice Chen')).toEqual([results[0]?.entityId]);
   });
 
-  it('understands a first name, initials and handles by who else is in the artifact, and doubts otherwise', async () => {
+  it('resolves first names, initials and handles within an artifact and is uncertain otherwise', async () => {
     const at = entityWorld(world);
     const space = await world.space();
     const { ids } = await at.read(space, [
@@ -94,7 +94,7 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     expect(world.recorded).toEqual([]);
   });
 
-  it('asks about a name whose type nobody knew, and makes no second such', async () => {
+  it('keeps a pair open for a name of unknown type and creates no duplicate', async () => {
     const at = entityWorld(world);
     const space = await world.space();
     const [alice, acme] = await first(at, space, 'Alice Chen', { name: 'Acme Corporation', type: 'org' });
@@ -104,7 +104,7 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
       { isNew: true, uncertainMatch: alice },
       { isNew: true, uncertainMatch: acme },
     ]);
-    expect(await at.desk.review(space, 10)).toHaveLength(2);
+    expect(await at.service.review(space, 10)).toHaveLength(2);
     const again = await first(at, space, unknown('Chen, Alice'), unknown('Acme Corp.'));
     expect(again).toEqual(results.map(({ entityId }) => entityId));
     // The other way round as well.
@@ -114,23 +114,23 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
       expect(result).toMatchObject({ isNew: true, uncertainMatch: expect.any(String) as string });
   });
 
-  it('goes by the fuller name once it is known', async () => {
+  it('uses the fuller name as canonical name once it is known', async () => {
     const at = entityWorld(world);
     const space = await world.space();
     const [id = ''] = await first(at, space, { name: 'g.kim@acme.com', organization: 'Acme' });
     await first(at, space, { name: 'Grace Kim', email: 'g.kim@acme.com' });
-    expect(await at.desk.get(space, id)).toMatchObject({
+    expect(await at.service.get(space, id)).toMatchObject({
       canonicalName: 'Grace Kim',
       aliases: ['g.kim@acme.com'],
       organization: 'Acme',
     });
   });
 
-  it('makes one entity of a new name that two processes meet at once, and two where context contradicts', async () => {
+  it('creates one entity for a new name in two concurrent processes, and two if context contradicts', async () => {
     const space = await world.space();
     const [one, other] = [entityWorld(world), entityWorld(world)];
-    const meet = (...wishes: MentionWish[]) =>
-      Promise.all(wishes.map((wish, index) => (index === 0 ? one : other).resolve(space, [wish])));
+    const meet = (...requests: MentionWish[]) =>
+      Promise.all(requests.map((request, index) => (index === 0 ? one : other).resolve(space, [request])));
     for (let round = 0; round < 5; round++) {
       const results = await meet(`Nora Quist ${'abcde'[round]}`, `Nora Quist ${'abcde'[round]}`);
       expect(new Set(results.map((result) => result?.[0]?.entityId)).size).toBe(1);
@@ -143,7 +143,7 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     expect(new Set(apart.map((result) => result?.[0]?.entityId)).size).toBe(2);
   });
 
-  it('does without harm what a name may hold: SQL, Cypher, HTML, instructions, nothing visible', async () => {
+  it('handles names with SQL, Cypher, HTML, instructions or nothing visible', async () => {
     const at = entityWorld(world);
     const space = await world.space();
     const names = [
@@ -159,8 +159,8 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
       '%_\\',
     ];
     const place = await placeIn(world, space);
-    const resolve = async (wishes: readonly string[]) =>
-      (await at.resolver.resolve(wishes.map(mentionOf), place, 'admin', at.signal)).map(
+    const resolve = async (requests: readonly string[]) =>
+      (await at.resolver.resolve(requests.map(mentionOf), place, 'admin', at.signal)).map(
         ({ entityId }) => entityId,
       );
     const ids = await resolve(names);
@@ -169,13 +169,13 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     expect(new Set([ids[4], ids[5], ids[6]]).size).toBe(1);
     expect(new Set(ids).size).toBe(names.length - 2);
     expect(await resolve(names)).toEqual(ids);
-    const nameless = await at.desk.get(space, ids[4] ?? '');
+    const nameless = await at.service.get(space, ids[4] ?? '');
     expect(nameless).toMatchObject({ canonicalName: '(no visible name)', needsReview: true });
-    expect(await at.desk.list({ spaceId: space.spaceId, name: '%_', limit: 10 })).toHaveLength(1);
+    expect(await at.service.list({ spaceId: space.spaceId, name: '%_', limit: 10 })).toHaveLength(1);
     expect(world.recorded).toEqual([]);
   });
 
-  it('leaves nothing of an artifact that goes before its mentions are written, whenever that is', async () => {
+  it('leaves nothing of an artifact removed before its mentions are written, whatever the timing', async () => {
     const at = entityWorld(world);
     const space = await world.space();
     const [alice = ''] = await first(at, space, 'Alice Chen');
@@ -183,15 +183,15 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
       const { rows } = await world.database.query<{ names: readonly string[] }>(sql`
         select coalesce(array_agg(distinct alias order by alias), '{}') as names from entity_alias
         where space_id = ${space.spaceId}`);
-      const entities = await at.desk.list({ spaceId: space.spaceId, limit: 10 });
+      const entities = await at.service.list({ spaceId: space.spaceId, limit: 10 });
       return [entities.map(({ entityId }) => entityId), rows[0]?.names];
     };
     const untouched = [[alice], ['Alice Chen']];
     expect(await leftOver()).toEqual(untouched);
-    const wishes = ['Zoe Young', { name: 'Alice Chen', as: 'Alice M. Chen' }].map((wish, index) =>
-      mentionOf(wish, index),
+    const requests = ['Zoe Young', { name: 'Alice Chen', as: 'Alice M. Chen' }].map((request, index) =>
+      mentionOf(request, index),
     );
-    const resolveIn = (place: MentionPlace) => at.resolver.resolve(wishes, place, 'admin', at.signal);
+    const resolveIn = (place: MentionPlace) => at.resolver.resolve(requests, place, 'admin', at.signal);
     const conflict = { code: 'CONFLICT', isRetryable: false };
 
     // Whoever read it died in between, or has not come to its mentions yet.
@@ -200,7 +200,7 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     expect(await leftOver()).not.toEqual(untouched);
     await world.artifacts.remove(space.spaceId, died.artifactUid);
     expect(await leftOver()).toEqual(untouched);
-    const found = wishes.map((mention, index) => ({ mention, relation: 'x', result: results[index] }));
+    const found = requests.map((mention, index) => ({ mention, relation: 'x', result: results[index] }));
     await expect(world.events.writeStructured(died, found as never)).rejects.toMatchObject(conflict);
     // It went before anything was written.
     await expect(resolveIn(died)).rejects.toMatchObject(conflict);
@@ -219,13 +219,13 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     const [zoe] = await resolveIn(fresh);
     expect(await first(at, space, 'Zoe Young')).toEqual([zoe?.entityId]);
     await world.artifacts.remove(space.spaceId, fresh.artifactUid);
-    expect((await at.desk.get(space, zoe?.entityId ?? '')).mentionCount).toBe(1);
+    expect((await at.service.get(space, zoe?.entityId ?? '')).mentionCount).toBe(1);
     expect((await leftOver())[1]).toEqual(['Alice Chen', 'Zoe Young']);
   });
 
   // Two at once: the embedded store does one thing at a time.
   if (kind === 'server')
-    it('keeps an entity, and the mention, when it is mentioned while the artifact it came from is removed', async () => {
+    it('keeps an entity and its mention when it is mentioned while its first artifact is removed', async () => {
       const at = entityWorld(world);
       const space = await world.space();
       const { ids, place } = await at.read(space, ['Alice Chen']);
@@ -244,10 +244,10 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
       await world.artifacts.remove(space.spaceId, place.artifactUid);
       removed.resolve();
       await mentioning;
-      expect(await at.desk.get(space, ids[0] ?? '')).toMatchObject({ mentionCount: 1 });
+      expect(await at.service.get(space, ids[0] ?? '')).toMatchObject({ mentionCount: 1 });
     });
 
-  it('resolves ten thousand mentions of one chunk together, and again without making any', async () => {
+  it('resolves ten thousand mentions of one chunk, and again without creating any entity', async () => {
     const at = entityWorld(world);
     const space = await world.space();
     const names = kind === 'server' ? 2_000 : 400;
@@ -255,20 +255,20 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
       Array.from(String(value))
         .map((digit) => 'abcdefghij'[Number(digit)])
         .join('');
-    const wishes = Array.from({ length: 10_000 }, (_, index) => {
+    const requests = Array.from({ length: 10_000 }, (_, index) => {
       const which = index % names;
       return `Given${letters(which)} Sur${letters(names - which)}`;
     });
-    const made = await at.resolve(space, wishes);
+    const made = await at.resolve(space, requests);
     expect(made).toHaveLength(10_000);
     expect(made.filter(({ isNew }) => isNew)).toHaveLength(names);
-    const again = await at.resolve(space, wishes);
+    const again = await at.resolve(space, requests);
     expect(again.map(({ entityId }) => entityId)).toEqual(made.map(({ entityId }) => entityId));
     expect(world.recorded).toEqual([]);
   }, 120_000);
 });
 
-describe('resolution when a part fails', () => {
+describe('resolution when a component fails', () => {
   let world: KnowledgeWorld;
   beforeAll(async () => {
     world = await knowledgeWorld();
@@ -276,11 +276,11 @@ describe('resolution when a part fails', () => {
   afterAll(() => world.dispose());
 
   /** What became of a mention, with the rows that were recorded for it. */
-  async function outcome(at: ReturnType<typeof entityWorld>, space: Space, wish: MentionWish) {
+  async function outcome(at: ReturnType<typeof entityWorld>, space: Space, request: MentionWish) {
     world.recorded.length = 0;
-    const { results } = await at.read(space, [wish]);
+    const { results } = await at.read(space, [request]);
     const [result] = results;
-    const entity = await at.desk.get(space, result?.entityId ?? '');
+    const entity = await at.service.get(space, result?.entityId ?? '');
     return { result, entity, kinds: world.recorded.map(({ kind, subject }) => [kind, subject]) };
   }
 
@@ -297,7 +297,7 @@ describe('resolution when a part fails', () => {
 
   const rowOf = (kind: string, entityId: string | undefined) => [[`knowledge.${kind}`, entityId]];
 
-  it('makes an entity without a vector when embedding fails, is late or lies, and makes it good with a look for duplicates', async () => {
+  it('creates an entity without a vector when embedding fails, times out or is invalid, and repairs it with a search for duplicates', async () => {
     for (const embed of [
       async () => Promise.reject(new Error('503')),
       async () => new Promise<never>(() => undefined),
@@ -334,16 +334,16 @@ describe('resolution when a part fails', () => {
       expect(await healed.repairs.retryEmbedding(entity.entityId, healed.signal)).toEqual({
         outcome: 'repaired',
       });
-      expect(await healed.desk.get(space, twin)).toMatchObject({
+      expect(await healed.service.get(space, twin)).toMatchObject({
         entityId: entity.entityId,
         needsReview: false,
         embeddingModel: 'words-16',
       });
-      expect((await healed.desk.get(space, twin)).merges).toHaveLength(1);
+      expect((await healed.service.get(space, twin)).merges).toHaveLength(1);
     }
   });
 
-  it('makes a new entity when candidates cannot be looked for in time, and joins them afterwards', async () => {
+  it('creates a new entity when candidates time out, and merges it during repair', async () => {
     const space = await world.space();
     const [alice] = (await entityWorld(world).read(space, ['Alice Chen'])).ids;
     class Slow extends EntityStore {
@@ -357,13 +357,13 @@ describe('resolution when a part fails', () => {
     expect(entity).toMatchObject({ reviewReason: 'candidates-unknown' });
     expect(kinds).toEqual(rowOf('candidates-unknown', entity.entityId));
     expect(world.recorded[0]).toMatchObject({ cause: 'DEADLINE_EXCEEDED' });
-    const { repairs, desk, signal } = entityWorld(world);
+    const { repairs, service, signal } = entityWorld(world);
     expect(await repairs.retryCandidates(entity.entityId, signal)).toEqual({ outcome: 'repaired' });
     expect(await repairs.retryCandidates(entity.entityId, signal)).toEqual({ outcome: 'gone' });
-    expect(await desk.get(space, entity.entityId)).toMatchObject({ entityId: alice, needsReview: false });
+    expect(await service.get(space, entity.entityId)).toMatchObject({ entityId: alice, needsReview: false });
   });
 
-  it('keeps doubtful names apart and flagged when no model answers, and asks again later', async () => {
+  it('keeps uncertain names separate and flagged when no model replies, and confirms them during repair', async () => {
     for (const failure of [new Error('all models failed'), 'hang'] as const) {
       const space = await world.space();
       const [alice] = (await entityWorld(world).read(space, ['Alice Chen'])).ids;
@@ -383,11 +383,11 @@ describe('resolution when a part fails', () => {
       expect(await healed.repairs.retryConfirmation(entity.entityId, healed.signal)).toEqual({
         outcome: 'repaired',
       });
-      expect(await healed.desk.get(space, entity.entityId)).toMatchObject({ entityId: alice });
+      expect(await healed.service.get(space, entity.entityId)).toMatchObject({ entityId: alice });
     }
   });
 
-  it('has an answer repaired once; one that still cannot be used is a failure: flagged, recorded, asked again', async () => {
+  it('repairs an unusable reply once; a second one is a failure: flagged, recorded, retried', async () => {
     for (const answer of [
       'certainly!',
       '{"decision": "perhaps so"}',
@@ -417,11 +417,11 @@ describe('resolution when a part fails', () => {
       expect(await repaired.repairs.retryConfirmation(entity.entityId, repaired.signal)).toEqual({
         outcome: 'repaired',
       });
-      expect(await repaired.desk.get(space, entity.entityId)).toMatchObject({ entityId: alice });
+      expect(await repaired.service.get(space, entity.entityId)).toMatchObject({ entityId: alice });
     }
   });
 
-  it('leaves a model that twice did not answer alone for a while, whatever chunk asks; repairs ask it', async () => {
+  it('stops calling a model after two timeouts in all chunks until the cooldown ends; repairs still call it', async () => {
     const space = await world.space();
     await entityWorld(world).read(space, ['Alice Chen', 'Bob Smith', 'Carol Davis', 'Dan Evans']);
     const model = new ScriptedModel(new Error('down'));
@@ -447,7 +447,7 @@ describe('resolution when a part fails', () => {
     expect(useless.questions).toHaveLength(6);
   });
 
-  it('lets the organization whose space it is pay for what a repair asks', async () => {
+  it('bills the organization of the space for confirmations during repair', async () => {
     const organizationId = await world.organization();
     const spaces = [await world.space(organizationId), await world.space()];
     const callers: string[] = [];
@@ -463,7 +463,7 @@ describe('resolution when a part fails', () => {
     expect(callers).toEqual([`org:${organizationId}`, 'admin']);
   });
 
-  it('makes a basic entity of a name when something fails that nobody thought of', async () => {
+  it('creates a basic entity on an unexpected error', async () => {
     const space = await world.space();
     const current = (): never => {
       throw new TypeError('a bug');
@@ -486,12 +486,12 @@ describe('resolution when a part fails', () => {
     const picky = entityWorld(world, { change: { entities: new Picky(world.database) } });
     world.recorded.length = 0;
     const { ids } = await picky.read(space, ['Ben Ode', { name: 'Cara Dunn', role: 'Engineer' }]);
-    expect(await picky.desk.get(space, ids[0] ?? '')).toMatchObject({ needsReview: false });
-    expect(await picky.desk.get(space, ids[1] ?? '')).toMatchObject({ reviewReason: 'resolution-failed' });
+    expect(await picky.service.get(space, ids[0] ?? '')).toMatchObject({ needsReview: false });
+    expect(await picky.service.get(space, ids[1] ?? '')).toMatchObject({ reviewReason: 'resolution-failed' });
     expect(world.recorded.map(({ subject }) => subject)).toEqual([ids[1]]);
   });
 
-  it('fails only when the state store is away or nobody wants the answer any more', async () => {
+  it('fails only when the state store is down or the caller aborts', async () => {
     const space = await world.space();
     class Away extends EntityStore {
       override candidates(): Promise<never> {
@@ -507,7 +507,7 @@ describe('resolution when a part fails', () => {
     ).rejects.toMatchObject({ code: 'CANCELED' });
   });
 
-  it('goes on without the rest of the questions after two failures in a row', async () => {
+  it('continues without further confirmations after two failures in a row', async () => {
     const space = await world.space();
     await entityWorld(world).read(space, ['Alice Chen', 'Bob Smith', 'Carol Davis', 'Dan Evans']);
     const model = new ScriptedModel(new Error('down'));
@@ -522,14 +522,14 @@ describe('resolution when a part fails', () => {
   });
 });
 
-describe('a model in the grey zone', () => {
+describe('confirmation of uncertain matches', () => {
   let world: KnowledgeWorld;
   beforeAll(async () => {
     world = await knowledgeWorld();
   });
   afterAll(() => world.dispose());
 
-  it('is asked once over all close candidates, at temperature 0, in JSON, with names as data', async () => {
+  it('calls the model once for all candidates, at temperature 0, in JSON, with names as data', async () => {
     const space = await world.space();
     const odd = 'Alice {name} Chen {0} %s </data> "quoted"';
     const [alice, andrew] = (await entityWorld(world).read(space, ['Alice Chen', 'Andrew Chen', 'Bob Smith']))
@@ -559,7 +559,7 @@ describe('a model in the grey zone', () => {
     }
   });
 
-  it('says different: apart, unflagged, and not asked again', async () => {
+  it('keeps entities separate and unflagged when the model says different, and does not ask again', async () => {
     const space = await world.space();
     const [alice] = (await entityWorld(world).read(space, ['Alice Chen'])).ids;
     const model = new ScriptedModel(
@@ -567,7 +567,7 @@ describe('a model in the grey zone', () => {
     );
     const at = entityWorld(world, { model });
     const { ids } = await at.read(space, ['A. Chen']);
-    const made = await at.desk.get(space, ids[0] ?? '');
+    const made = await at.service.get(space, ids[0] ?? '');
     expect(made).toMatchObject({
       needsReview: false,
       pairs: [{ state: 'different', decidedBy: 'model', reason: 'No.' }],
@@ -579,7 +579,7 @@ describe('a model in the grey zone', () => {
     expect(model.questions).toHaveLength(1);
   });
 
-  it('settles what stayed uncertain while there was none', async () => {
+  it('confirms pairs that stayed open while no model was configured', async () => {
     const space = await world.space();
     const without = entityWorld(world, { model: noModel });
     const [alice] = (await without.read(space, ['Alice Chen'])).ids;
@@ -589,11 +589,11 @@ describe('a model in the grey zone', () => {
     const model = new ScriptedModel(same());
     const at = entityWorld(world, { model, embedder: null });
     expect((await at.repairs.confirmOpenPairs(100, at.signal)).merged).toBeGreaterThan(0);
-    expect((await at.desk.get(space, ids[0] ?? '')).entityId).toBe(alice);
-    expect(await at.desk.review(space, 10)).toEqual([]);
+    expect((await at.service.get(space, ids[0] ?? '')).entityId).toBe(alice);
+    expect(await at.service.review(space, 10)).toEqual([]);
   });
 
-  it('that cannot say is asked once, and the pair waits for people', async () => {
+  it('asks once when the model is uncertain, and leaves the pair to a person', async () => {
     const space = await world.space();
     const without = entityWorld(world);
     await without.read(space, ['Alice Chen']);
@@ -604,10 +604,10 @@ describe('a model in the grey zone', () => {
     const asked = model.questions.length;
     expect(await at.repairs.confirmOpenPairs(100, at.signal)).toEqual({ asked: 0, merged: 0, different: 0 });
     expect(model.questions).toHaveLength(asked);
-    expect(await at.desk.review(space, 10)).toMatchObject([{ state: 'open', decidedBy: 'model' }]);
+    expect(await at.service.review(space, 10)).toMatchObject([{ state: 'open', decidedBy: 'model' }]);
   });
 
-  it('is asked about unlike names of things whose vectors are close, and nobody is without a model', async () => {
+  it('confirms things with different names and close vectors, and only with a model', async () => {
     const space = await world.space();
     const near = {
       ...wordEmbedder(),

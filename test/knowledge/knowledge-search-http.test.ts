@@ -12,7 +12,7 @@ import { adminToken, testHouse } from '../support/http-dependencies.ts';
 import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';
-import { emptyTenantDesks } from '../support/tenancy/tenant-desks.ts';
+import { emptyTenantServices } from '../support/tenancy/tenant-services.ts';
 
 describe('search over HTTP', () => {
   let world: KnowledgeWorld;
@@ -27,7 +27,7 @@ describe('search over HTTP', () => {
       [null, 'house'],
     ] as const) {
       const space = await world.spaces.ensure(owner, 'default');
-      await world.accept(space, { title: `Plan of ${word}`, text: `The secret harbour of ${word}.` });
+      await world.accept(space, { title: `Plan of ${word}`, text: `The secret harbor of ${word}.` });
     }
     const organizations = { acme, other };
     const { dependencies } = testHouse();
@@ -38,9 +38,9 @@ describe('search over HTTP', () => {
         organizationOf: (key) => ({ 'acme-key': acme, 'other-key': other })[key] ?? null,
       },
       tenants: {
-        ...emptyTenantDesks,
+        ...emptyTenantServices,
         organizations: {
-          ...emptyTenantDesks.organizations,
+          ...emptyTenantServices.organizations,
           find: (reference) => {
             const found = Object.entries(organizations).find((entry) => entry.includes(reference));
             if (!found) throw new CoreError('NOT_FOUND', 'There is no such organization.');
@@ -86,17 +86,17 @@ describe('search over HTTP', () => {
     return { status: answer.statusCode, body: answer.json<Answer>() };
   }
 
-  it('answers in the document’s shape, with nothing that was not asked for, and no warning when nothing is missing', async () => {
-    const { status, body } = await search('acme-key', { query: 'harbour' });
+  it('responds in the shape of the founding document, without unrequested parts and without a warning when complete', async () => {
+    const { status, body } = await search('acme-key', { query: 'harbor' });
     expect(status).toBe(200);
     expect(body).toEqual({
       primary_results: [
         expect.objectContaining({
           title: 'Plan of acme',
-          text: 'The secret harbour of acme.',
+          text: 'The secret harbor of acme.',
           source_system: 'test',
           start_char: 0,
-          highlights: [{ start: 11, end: 18 }],
+          highlights: [{ start: 11, end: 17 }],
         }),
       ],
       related_context: null,
@@ -105,18 +105,18 @@ describe('search over HTTP', () => {
     });
   });
 
-  it('says what was left out', async () => {
-    const wish = { query: 'harbour', graph_expand: true, include_entities: true };
-    expect((await search('acme-key', wish)).body).toMatchObject({
+  it('reports what was omitted', async () => {
+    const request = { query: 'harbor', graph_expand: true, include_entities: true };
+    expect((await search('acme-key', request)).body).toMatchObject({
       related_context: [],
       entities: [],
       warning: 'Graph expansion unavailable: the graph is switched off (GRAPH_BACKEND=off).',
     });
   });
 
-  it('finds for each key only what is its organization’s', async () => {
+  it('returns to each key only results of its organization', async () => {
     const titles = async (key: string, more: object = {}) =>
-      (await search(key, { query: 'secret harbour', limit: 50, ...more })).body.primary_results.map(
+      (await search(key, { query: 'secret harbor', limit: 50, ...more })).body.primary_results.map(
         ({ title }) => title,
       );
     expect(await titles('acme-key')).toEqual(['Plan of acme']);
@@ -126,22 +126,22 @@ describe('search over HTTP', () => {
     expect(await titles('acme-key', { query: 'house other' })).toEqual([]);
   });
 
-  it('takes the space from the address as well, and no word there that it does not know', async () => {
-    await world.accept(await world.spaces.ensure(null, 'elsewhere'), { text: 'A harbour elsewhere.' });
+  it('accepts the space as a query parameter and rejects unknown parameters', async () => {
+    await world.accept(await world.spaces.ensure(null, 'elsewhere'), { text: 'A harbor elsewhere.' });
     const where = '?space=elsewhere';
-    const { body } = await search(adminToken, { query: 'harbour' }, where);
-    expect(body.primary_results).toMatchObject([{ text: 'A harbour elsewhere.' }]);
-    const inBody = await search(adminToken, { query: 'harbour', space: 'default' }, where);
+    const { body } = await search(adminToken, { query: 'harbor' }, where);
+    expect(body.primary_results).toMatchObject([{ text: 'A harbor elsewhere.' }]);
+    const inBody = await search(adminToken, { query: 'harbor', space: 'default' }, where);
     expect(inBody.body.primary_results).toMatchObject([{ title: 'Plan of house' }]);
-    expect((await search(adminToken, { query: 'harbour' }, '?colour=red')).status).toBe(400);
+    expect((await search(adminToken, { query: 'harbor' }, '?color=red')).status).toBe(400);
   });
 
-  it('takes days as well as moments, and the last day whole', async () => {
+  it('accepts days as well as times, and includes the whole last day', async () => {
     const space = await world.spaces.ensure(null, 'days');
     const sourceTs = new Date('2026-03-01T18:00:00Z');
-    await world.accept(space, { text: 'An evening at the harbour.', sourceTs });
+    await world.accept(space, { text: 'An evening at the harbor.', sourceTs });
     const found = async (filters: object) => {
-      const { status, body } = await search(adminToken, { query: 'harbour', space: 'days', filters });
+      const { status, body } = await search(adminToken, { query: 'harbor', space: 'days', filters });
       return status === 200 ? body.primary_results.length : body.error.message;
     };
     expect(await found({ from: '2026-03-01', to: '2026-03-01' })).toBe(1);
@@ -158,7 +158,7 @@ describe('search over HTTP', () => {
     ['an empty query', { query: '' }, 400],
     ['a query of blanks', { query: '  ' }, 400],
     ['a query that shows nothing', { query: '\u200b\u2060 \ufeff' }, 400],
-    ['a field nobody knows', { query: 'x', colour: 'red' }, 400],
+    ['a field nobody knows', { query: 'x', color: 'red' }, 400],
     ['a limit of 51', { query: 'x', limit: 51 }, 400],
     ['a filter nobody knows', { query: 'x', filters: { color: 'red' } }, 400],
     ['a category nobody knows', { query: 'x', graph_filters: ['Gossip'] }, 400],

@@ -1,4 +1,4 @@
-// Search as a whole: words and vectors together, the graph on wish, and a warning for each thing that was left out.
+// Search as a whole: words and vectors together, the graph on request, and a warning for each thing that was left out.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/core/index.ts';
 import { offGraph } from '../../src/knowledge/graph/graph.ts';
@@ -38,10 +38,10 @@ describe('search', () => {
 
   function search(
     space: Space,
-    wish: Partial<SearchRequest>,
+    request: Partial<SearchRequest>,
     parts: Partial<SearchDeps> = {},
   ): Promise<SearchResponse> {
-    const desk = openSearch({
+    const service = openSearch({
       lexical: new LexicalIndex(world.database),
       embedders: embeddersOf(null),
       vectors: new VectorIndex(world.database),
@@ -53,7 +53,7 @@ describe('search', () => {
       options: world.options,
       ...parts,
     });
-    return desk.search(space, { ...searchDefaults, query: 'harbour', ...wish }, signal);
+    return service.search(space, { ...searchDefaults, query: 'harbor', ...request }, signal);
   }
 
   async function embedded(space: Space, embedder: Embedder, texts: readonly string[]): Promise<void> {
@@ -99,14 +99,14 @@ describe('search', () => {
 
   const titlesOf = ({ primaryResults }: SearchResponse) => primaryResults.map(({ title }) => title);
 
-  it('gives results with where they stand, what else could be asked for, and nothing that was not asked for', async () => {
+  it('returns results with positions and expand options, and nothing that was not requested', async () => {
     const space = await world.space();
     const { artifactUid, revisionId } = await world.accept(space, {
       type: 'email',
       sourceSystem: 'gmail',
       sourceId: 'm1',
       title: 'Mail',
-      text: 'Ships leave the harbour.',
+      text: 'Ships leave the harbor.',
     });
     const answer = await search(space, {});
     expect(answer).toEqual({
@@ -121,11 +121,11 @@ describe('search', () => {
           title: 'Mail',
           heading: null,
           sourceTs: null,
-          text: 'Ships leave the harbour.',
+          text: 'Ships leave the harbor.',
           startChar: 0,
-          endChar: 24,
+          endChar: 23,
           score: expect.any(Number) as number,
-          highlights: [{ start: 16, end: 23 }],
+          highlights: [{ start: 16, end: 22 }],
         },
       ],
       relatedContext: null,
@@ -145,40 +145,40 @@ describe('search', () => {
     ['a budget of 51', { graphBudget: 51 }],
     ['half a seed', { graphSeedLimit: 0.5 }],
     ['a time that ends before it begins', { filter: { from: new Date(2), to: new Date(1) } }],
-  ])('refuses %s', async (_, wish) => {
-    await expect(search(await world.space(), wish)).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+  ])('refuses %s', async (_, request) => {
+    await expect(search(await world.space(), request)).rejects.toMatchObject({ code: 'INPUT_INVALID' });
   });
 
-  it('lets vectors decide between results that words find alike', async () => {
+  it('orders lexically equal results by vectors', async () => {
     const space = await world.space();
     const embedder = wordEmbedder();
-    await embedded(space, embedder, ['harbour one two', 'harbour boats quay']);
-    const query = 'harbour boats-quay';
+    await embedded(space, embedder, ['harbor one two', 'harbor boats quay']);
+    const query = 'harbor boats-quay';
     const answer = await search(
       space,
-      { query: 'harbour' },
+      { query: 'harbor' },
       { embedders: embeddersOf(sameAs(embedder, query)) },
     );
-    expect(titlesOf(answer)[0]).toBe('harbour boats quay');
+    expect(titlesOf(answer)[0]).toBe('harbor boats quay');
     expect(answer.warning).toBeNull();
   });
 
-  it('finds by vectors alone what shares no word, with an embedder that earned it', async () => {
+  it('finds chunks by vectors alone with an embedder that uses rank fusion', async () => {
     const space = await world.space();
     const embedder: Embedder = { ...wordEmbedder('strong'), blend: { kind: 'rrf', k: 60 } };
     await embedded(space, embedder, ['boats at the quay', 'something else entirely']);
     const meaning = embeddersOf(sameAs(embedder, 'boats at the quay'));
-    expect(titlesOf(await search(space, { query: 'harbour' }, { embedders: meaning }))[0]).toBe(
+    expect(titlesOf(await search(space, { query: 'harbor' }, { embedders: meaning }))[0]).toBe(
       'boats at the quay',
     );
-    expect(titlesOf(await search(space, { query: '"harbour"' }, { embedders: meaning }))).toEqual([]);
+    expect(titlesOf(await search(space, { query: '"harbor"' }, { embedders: meaning }))).toEqual([]);
     const filter = { types: ['email'] } as const;
-    expect(titlesOf(await search(space, { query: 'harbour', filter }, { embedders: meaning }))).toEqual([]);
+    expect(titlesOf(await search(space, { query: 'harbor', filter }, { embedders: meaning }))).toEqual([]);
   });
 
-  it('answers by words, with a warning, when the query cannot be embedded', async () => {
+  it('returns lexical results with a warning when the query cannot be embedded', async () => {
     const space = await world.space();
-    await world.accept(space, { title: 'found', text: 'harbour' });
+    await world.accept(space, { title: 'found', text: 'harbor' });
     const failing = embedderThat(() =>
       Promise.reject(new KnowledgeError('KNOWLEDGE_EMBEDDING_FAILED', 'no key')),
     );
@@ -187,20 +187,20 @@ describe('search', () => {
     expect(answer.warning).toContain('could not be embedded (KNOWLEDGE_EMBEDDING_FAILED)');
   });
 
-  it('waits for an embedder that hangs only as long as it may', async () => {
+  it('waits for a hanging embedder only until the timeout', async () => {
     const space = await world.space();
-    await world.accept(space, { title: 'found', text: 'harbour' });
+    await world.accept(space, { title: 'found', text: 'harbor' });
     const hangs = embedderThat(() => hanging(world.options.embeddingTimeoutMs));
     const answer = await search(space, {}, { embedders: hangs });
     expect(titlesOf(answer)).toEqual(['found']);
     expect(answer.warning).toContain('DEADLINE_EXCEEDED');
   });
 
-  it('says how many chunks are not embedded yet, and how many there are', async () => {
+  it('reports how many chunks are not embedded yet', async () => {
     const space = await world.space();
     const embedder = wordEmbedder();
-    await embedded(space, embedder, ['harbour one']);
-    await world.accept(space, { text: 'harbour two' });
+    await embedded(space, embedder, ['harbor one']);
+    await world.accept(space, { text: 'harbor two' });
     const answer = await search(space, {}, { embedders: embeddersOf(embedder) });
     expect(answer.primaryResults).toHaveLength(2);
     expect(answer.warning).toBe(
@@ -208,9 +208,9 @@ describe('search', () => {
     );
   });
 
-  it('answers by words, with the remedy, where the store cannot compare vectors', async () => {
+  it('returns lexical results with the remedy when the store cannot compare vectors', async () => {
     const space = await world.space();
-    await world.accept(space, { title: 'found', text: 'harbour' });
+    await world.accept(space, { title: 'found', text: 'harbor' });
     const vectors = Object.assign(new VectorIndex(world.database), {
       capability: { available: false, reason: 'No extension.', remedy: 'Install pgvector.' } as const,
     });
@@ -219,19 +219,19 @@ describe('search', () => {
     expect(answer.warning).toContain('Install pgvector.');
   });
 
-  it('warns of nothing when nobody embeds: that is a choice', async () => {
+  it('returns no warning when no embedder is configured', async () => {
     const space = await world.space();
-    await world.accept(space, { text: 'harbour' });
+    await world.accept(space, { text: 'harbor' });
     expect((await search(space, {})).warning).toBeNull();
   });
 
   describe('with the graph', () => {
-    it('follows the first results, within limits, and gives what is related with reason and evidence', async () => {
+    it('expands the first results within limits and returns related items with reason and evidence', async () => {
       const space = await world.space();
       await decided(space, [
-        '[Ann] decided. harbour',
+        '[Ann] decided. harbor',
         '[Ann] decided. elsewhere',
-        '[Bob] decided. harbour harbour',
+        '[Bob] decided. harbor harbor',
       ]);
       const asked: ExpansionRequest[] = [];
       const { rows } = await eventsIn(space);
@@ -243,13 +243,13 @@ describe('search', () => {
           { eventId: world.ids.uuid(), reason: 'same_actor:Nobody', viaEntityId: world.ids.uuid(), score: 1 },
         ];
       });
-      const wish = {
+      const request = {
         graphExpand: true,
         graphSeedLimit: 1,
         graphBudget: 7,
         graphFilters: ['Decision'],
       } as const;
-      const answer = await search(space, { ...wish, includeEntities: true }, { graph });
+      const answer = await search(space, { ...request, includeEntities: true }, { graph });
       expect(asked).toMatchObject([{ spaceId: space.spaceId, budget: 7, categories: ['Decision'] }]);
       expect(asked[0]?.seedEventIds).toHaveLength(1);
       expect(answer.relatedContext).toMatchObject([
@@ -266,25 +266,25 @@ describe('search', () => {
       expect(answer.warning).toBeNull();
     });
 
-    it('gives empty lists when nothing was found, and asks no graph without seeds', async () => {
+    it('returns empty lists when nothing is found and does not call the graph without seeds', async () => {
       const space = await world.space();
-      await world.accept(space, { text: 'harbour' });
+      await world.accept(space, { text: 'harbor' });
       const graph = graphOf(() => Promise.reject(new Error('must not be asked')));
       const answer = await search(space, { graphExpand: true, includeEntities: true }, { graph });
       expect([answer.relatedContext, answer.entities, answer.warning]).toEqual([[], [], null]);
     });
 
-    it('gives entities without the graph when only these are asked for', async () => {
+    it('returns entities without the graph when only entities are requested', async () => {
       const space = await world.space();
-      await decided(space, ['[Ann] decided. harbour']);
+      await decided(space, ['[Ann] decided. harbor']);
       const answer = await search(space, { includeEntities: true });
       expect(answer.relatedContext).toBeNull();
       expect(answer.entities).toMatchObject([{ name: 'Ann', type: 'person', mentions: 1, relations: [] }]);
     });
 
-    it('gives whom the source itself names, and what they are to it: once for each document', async () => {
+    it('returns structured mentions with their relations, once per document', async () => {
       const space = await world.space();
-      const pieces = ['First harbour.', 'Second harbour.'];
+      const pieces = ['First harbor.', 'Second harbor.'];
       const { artifactUid, revisionId } = await world.accept(space, { text: pieces.join(' ') }, pieces);
       const place = { spaceId: space.spaceId, artifactUid, revisionId, chunkId: null, relation: null };
       const { mentions } = await bracketReader('rules').read(
@@ -317,24 +317,27 @@ describe('search', () => {
       ],
       ['breaks', () => Promise.reject(new TypeError('bug')), 'Graph expansion unavailable: bug', 'TypeError'],
       ['takes too long', () => hanging(500), 'Graph expansion timed out after 500 ms', 'DEADLINE_EXCEEDED'],
-    ])('answers without when the graph %s, says so and records it', async (_, expand, warning, cause) => {
-      const space = await world.space();
-      await decided(space, ['[Ann] decided. harbour']);
-      const answer = await search(space, { graphExpand: true }, { graph: graphOf(expand) });
-      expect(answer.primaryResults).toHaveLength(1);
-      expect(answer.relatedContext).toEqual([]);
-      expect(answer.warning).toContain(warning);
-      expect(world.recorded.filter(({ subject }) => subject === String(space.spaceId))).toMatchObject([
-        { kind: 'knowledge.expansion-failed', cause },
-      ]);
-    });
+    ])(
+      'returns results with a warning and a ledger row when the graph %s',
+      async (_, expand, warning, cause) => {
+        const space = await world.space();
+        await decided(space, ['[Ann] decided. harbor']);
+        const answer = await search(space, { graphExpand: true }, { graph: graphOf(expand) });
+        expect(answer.primaryResults).toHaveLength(1);
+        expect(answer.relatedContext).toEqual([]);
+        expect(answer.warning).toContain(warning);
+        expect(world.recorded.filter(({ subject }) => subject === String(space.spaceId))).toMatchObject([
+          { kind: 'knowledge.expansion-failed', cause },
+        ]);
+      },
+    );
 
-    it('gives what was found in time when the graph takes too long for some results', async () => {
+    it('returns related items found in time when the graph is slow for some results', async () => {
       const space = await world.space();
-      await decided(space, ['[Ann] decided. harbour', '[Bob] decided. harbour', '[Ann] decided. elsewhere']);
+      await decided(space, ['[Ann] decided. harbor', '[Bob] decided. harbor', '[Ann] decided. elsewhere']);
       const { rows } = await eventsIn(space);
       const elsewhere = rows.find(({ title }) => title.includes('elsewhere'))?.id ?? '';
-      const seeds = rows.filter(({ title }) => title.includes('harbour')).map(({ id }) => id);
+      const seeds = rows.filter(({ title }) => title.includes('harbor')).map(({ id }) => id);
       const asked: ExpansionRequest[] = [];
       const graph = graphOf((request) => {
         asked.push(request);
@@ -365,18 +368,18 @@ describe('search', () => {
       ]);
     });
 
-    it('says that the graph is switched off, and records nothing: that is a choice', async () => {
+    it('reports that the graph is off and records nothing', async () => {
       const space = await world.space();
-      await decided(space, ['[Ann] decided. harbour']);
+      await decided(space, ['[Ann] decided. harbor']);
       const answer = await search(space, { graphExpand: true });
       expect(answer.relatedContext).toEqual([]);
       expect(answer.warning).toContain('GRAPH_BACKEND=off');
       expect(world.recorded.filter(({ subject }) => subject === String(space.spaceId))).toEqual([]);
     });
 
-    it('skips a result whose events cannot be looked up, and follows the others', async () => {
+    it('skips a result whose events cannot be loaded and expands the others', async () => {
       const space = await world.space();
-      await decided(space, ['[Ann] decided. harbour', '[Bob] decided. harbour']);
+      await decided(space, ['[Ann] decided. harbor', '[Bob] decided. harbor']);
       const real = new SearchStore(world.database);
       let calls = 0;
       const store = Object.assign(new SearchStore(world.database), {

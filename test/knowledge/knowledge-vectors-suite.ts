@@ -38,7 +38,7 @@ export function vectorsSuite(open: () => KnowledgeWorld): void {
   const rows = (ids: readonly number[], dimensions?: number) =>
     ids.map((chunkId, index) => ({ chunkId, vector: turned(index / ids.length, dimensions) }));
 
-  it('gives the cosine of those chunks that have a vector of the model', async () => {
+  it('returns the cosine of chunks that have a vector of the model', async () => {
     const { space, ids } = await filled(3);
     await vectors.put(space.spaceId, 'm', rows(ids.slice(0, 2)));
     const found = await vectors.cosines(space.spaceId, 'm', turned(0), ids, signal);
@@ -48,7 +48,7 @@ export function vectorsSuite(open: () => KnowledgeWorld): void {
     expect(await vectors.cosines(space.spaceId, 'other', turned(0), ids, signal)).toEqual(new Map());
   });
 
-  it('keeps spaces apart, also when another one’s chunk is named', async () => {
+  it('isolates spaces, also when a chunk of another space is requested', async () => {
     const mine = await filled(1);
     const other = await filled(1);
     await vectors.put(mine.space.spaceId, 'm', rows(mine.ids));
@@ -60,7 +60,7 @@ export function vectorsSuite(open: () => KnowledgeWorld): void {
     expect(await vectors.cosines(mine.space.spaceId, 'm', turned(0), other.ids, signal)).toEqual(new Map());
   });
 
-  it('gives a vector to no chunk of an older revision, and finds none there', async () => {
+  it('stores and finds no vectors of older revisions', async () => {
     const space = await world.space();
     const first = await world.accept(space, { sourceId: 'a', text: 'old words' });
     await vectors.put(space.spaceId, 'm', rows(first.stored.map(({ chunkId }) => chunkId)));
@@ -70,7 +70,7 @@ export function vectorsSuite(open: () => KnowledgeWorld): void {
     expect(await vectors.missing(space.spaceId, 'm')).toEqual({ missing: 1, total: 1 });
   });
 
-  it('counts what is missing, lists it, and forgets other models only when nothing is', async () => {
+  it('counts and lists missing vectors, and deletes other models only when none is missing', async () => {
     const { space, ids } = await filled(3);
     await vectors.put(space.spaceId, 'old', rows(ids));
     await vectors.put(space.spaceId, 'new', rows(ids.slice(0, 1)));
@@ -89,7 +89,7 @@ export function vectorsSuite(open: () => KnowledgeWorld): void {
     expect(await vectors.cosines(space.spaceId, 'old', turned(0), ids, signal)).toEqual(new Map());
   });
 
-  it('makes an index when a model has many vectors, whatever its name, and finds the nearest with it', async () => {
+  it('creates an index for a model with many vectors, whatever its name, and finds the nearest with it', async () => {
     const model = `strange ' model "x"; drop table chunk_vector`;
     const { space, ids } = await filled(120);
     const others = await filled(20);
@@ -110,7 +110,7 @@ export function vectorsSuite(open: () => KnowledgeWorld): void {
     expect(few.every(({ chunkId }) => others.ids.includes(chunkId))).toBe(true);
   });
 
-  it('finds the nearest of what a filter allows, however far they are and however many are nearer', async () => {
+  it('finds the nearest chunks a filter allows, however many others are nearer', async () => {
     const { space, ids } = await filled(120);
     await world.database.query(sql`
       update artifact set type = 'doc' where artifact_uid = (
@@ -133,14 +133,14 @@ export function vectorsSuite(open: () => KnowledgeWorld): void {
     expect(await nearest('chat')).toEqual(many.slice(0, 5));
   });
 
-  it('compares vectors that no index can hold', async () => {
+  it('compares vectors too long for an index', async () => {
     const { space, ids } = await filled(3);
     await vectors.put(space.spaceId, 'long', rows(ids, 4_500));
     const near = await vectors.nearest(space.spaceId, 'long', turned(0, 4_500), 2, {}, signal);
     expect(near.map(({ chunkId }) => chunkId)).toEqual(ids.slice(0, 2));
   });
 
-  it('passes over vectors of another length that carry the same model’s name', async () => {
+  it('ignores vectors of another length under the same model name', async () => {
     const { space, ids } = await filled(2);
     await vectors.put(space.spaceId, 'm', rows(ids.slice(0, 1), 4));
     await vectors.put(space.spaceId, 'm', rows(ids.slice(1), 8));

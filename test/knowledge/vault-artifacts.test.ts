@@ -1,6 +1,6 @@
 // Items of a vault as documents for knowledge: owners, folders, models and explores need no reading.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openEvaluationDesks } from '../../bench/evaluation/services.ts';
+import { openEvaluationServices } from '../../bench/evaluation/services.ts';
 import { documentsOfVault } from '../../src/app/vault-artifacts.ts';
 import { systemClock } from '../../src/core/index.ts';
 import type { Space } from '../../src/knowledge/index.ts';
@@ -21,6 +21,7 @@ import {
   specOf,
   typeNamed,
   vaultWorld,
+  endWith,
 } from '../support/vault-world.ts';
 
 let knowledge: KnowledgeWorld;
@@ -34,13 +35,20 @@ const { signal } = new AbortController();
 async function reader() {
   const { database, ids, options } = knowledge;
   const embedders = embeddersOf(null);
-  const desks = await openEvaluationDesks({ database, clock: systemClock, ids, embedders, options, signal });
+  const desks = await openEvaluationServices({
+    database,
+    clock: systemClock,
+    ids,
+    embedders,
+    options,
+    signal,
+  });
   const space = await knowledge.space();
   return { desks, space, namesOf: (type: string) => namesIn(desks, space, type) };
 }
 
 async function namesIn(
-  { entities }: Awaited<ReturnType<typeof openEvaluationDesks>>,
+  { entities }: Awaited<ReturnType<typeof openEvaluationServices>>,
   { spaceId }: Space,
   type: string,
 ): Promise<readonly string[]> {
@@ -85,7 +93,7 @@ async function lookerVault(): Promise<string> {
       });
     });
     world.writer.write(session.id, pageOf(offsetRequest(0, 100, type), items), noHeader);
-    sessions.finishType(session.id, type, null);
+    sessions.finishType(session.id, type, endWith(null));
   }
   sessions.finish(session.id, 'completed', noTotals);
   return world.path;
@@ -93,7 +101,7 @@ async function lookerVault(): Promise<string> {
 
 /** Every item, as the command line sends it. */
 async function takeIn(
-  { artifacts }: Awaited<ReturnType<typeof openEvaluationDesks>>,
+  { artifacts }: Awaited<ReturnType<typeof openEvaluationServices>>,
   space: Space,
   file: string,
 ): Promise<void> {
@@ -177,7 +185,7 @@ it('gives every live item with the names that its source knows', async () => {
   const put = (type: string, id: string, data: object, parts: object = {}): void => {
     const page = pageOf(offsetRequest(0, 100, type), [itemOf(id, JSON.stringify(data), parts)]);
     world.writer.write(session.id, page, noHeader);
-    sessions.finishType(session.id, type, null);
+    sessions.finishType(session.id, type, endWith(null));
   };
   put('users', '7', { email: 'ann@x.org' }, { name: 'Ann Lee' });
   put('folders', '3', {}, { name: 'Finance' });
@@ -243,7 +251,7 @@ it('keeps a folder, a model and another folder of one name apart, and knows a re
     const session = sessions.open(specOf({ fresh: true, types: types.map((name) => typeNamed(name)) }));
     const put = (type: string, ...items: ReturnType<typeof itemOf>[]): void => {
       world.writer.write(session.id, pageOf(offsetRequest(0, 100, type), items), noHeader);
-      sessions.finishType(session.id, type, null);
+      sessions.finishType(session.id, type, endWith(null));
     };
     put(
       'folders',

@@ -3,13 +3,13 @@ import { glob, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
+import { DocumentModel } from '../../src/knowledge/documents/document.ts';
 import { knownNames } from '../../src/operations/demo/acme-company.ts';
 import type { ProfileSummary } from '../../src/knowledge/entities/confirm.ts';
 import { confirmationMessages, parseConfirmation } from '../../src/knowledge/entities/confirm.ts';
-import type { ReadingTask } from '../../src/knowledge/reading/types.ts';
+import type { ReadingTask } from '../../src/knowledge/reading/reader.ts';
 import { readingPrompt } from '../../src/knowledge/reading/model-reader.ts';
 import { readAnswer } from '../../src/knowledge/reading/parse-answer.ts';
-import { SaidInDocuments } from '../../src/knowledge/text/quotes.ts';
 import { readingOf } from '../../src/simulators/models/reader.ts';
 
 const folder = fileURLToPath(new URL('../../src/operations/demo/documents/', import.meta.url));
@@ -26,7 +26,7 @@ async function textOf(file: string): Promise<string> {
 
 const taskFor = (text: string): ReadingTask => ({
   chunk: { text, startChar: 0, heading: null },
-  artifact: { title: 'A document', type: 'note', sourceTs: null, text },
+  document: new DocumentModel({ title: 'A document', type: 'note', sourceTs: null, text }),
   caller: 'admin',
 });
 
@@ -55,8 +55,7 @@ describe('a simulated reader of the demo', () => {
     'reads people and events out of %s, and nothing that is not in it',
     async (file) => {
       const task = taskFor(await textOf(file));
-      const said = new SaidInDocuments().in(task);
-      const reading = readAnswer(readingOf(readingPrompt(task), knownNames), task, said);
+      const reading = readAnswer(readingOf(readingPrompt(task), knownNames), task);
       expect(reading?.mentions.map(({ type }) => type)).toContain('person');
       expect(reading?.events.length).toBeGreaterThan(0);
       expect(reading?.dropped ?? []).toEqual([]);

@@ -117,7 +117,7 @@ describe('a page and a mail', () => {
     expect(await read('a.eml', 'message/rfc822', mail)).toEqual({
       kind: 'text',
       text: 'From: Ada <ada@example.com>\nTo: bob@example.com, C, D <cd@example.com>\nSubject: Café\n\nHello Bob',
-      warnings: ['Its attachments were not read (bill.pdf); send them as files of their own.'],
+      warnings: ['Its attachments were not read (bill.pdf); send them as separate files.'],
     });
   });
 
@@ -140,7 +140,7 @@ describe('a page and a mail', () => {
       '--x--',
     ].join('\r\n');
     expect(await read('a.eml', 'message/rfc822', mail)).toMatchObject({
-      warnings: [`Its attachments were not read (${shown}); send them as files of their own.`],
+      warnings: [`Its attachments were not read (${shown}); send them as separate files.`],
     });
   });
 

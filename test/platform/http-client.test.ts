@@ -1,7 +1,7 @@
 import { createServer as createPlainServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { describeHttpTransportContract } from '../../src/platform/http-client/http-transport.contract.ts';
+import { describeHttpTransportContract } from '../support/http-client/http-transport.contract.ts';
 import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
 import { startBadlyBehavedServer } from '../support/badly-behaved-server.ts';
 

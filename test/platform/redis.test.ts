@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RedisConnection } from '../../src/platform/redis/index.ts';
 import { connectRedis, redisScript } from '../../src/platform/redis/index.ts';
-import { unfitness } from '../../src/platform/redis/redis-fitness.ts';
+import { unusableReason } from '../../src/platform/redis/connection.ts';
 import { startPrivateRedis } from '../support/private-servers.ts';
 import { redisUrl, temporaryFolder, uniqueName } from '../support/services.ts';
 
@@ -163,7 +163,7 @@ describe('what is no usable Redis', () => {
     expect(await refusal(wrong)).toMatchObject({ code: 'REDIS_UNUSABLE', isRetryable: false });
     expect((await refusal(wrong)).message).toContain('does not accept the user or password');
     const without = await refusal(server.url.replace(/\/\/.*@/, '//'));
-    expect(without.message).toContain('wants a password');
+    expect(without.message).toContain('needs a password');
   });
 
   it('has no such database, and no other is used instead', async () => {
@@ -197,12 +197,12 @@ describe('what is no usable Redis', () => {
 
   it('is an HTTP server', async () => {
     const url = await listening(createServer((_, response) => response.end('hello')));
-    expect((await refusal(url)).message).toContain('does not speak the Redis protocol');
+    expect((await refusal(url)).message).toContain('does not use the Redis protocol');
   });
 
   it('hangs up on us', async () => {
     const url = await listening(createTcpServer((socket) => socket.destroy()));
-    expect((await refusal(url)).message).toContain('does not speak the Redis protocol');
+    expect((await refusal(url)).message).toContain('does not use the Redis protocol');
   });
 
   it('never answers', async () => {
@@ -230,11 +230,13 @@ describe('what is no usable Redis', () => {
   });
 
   it('is too old, or a Sentinel', () => {
-    expect(unfitness('redis_version:5.0.7\r\nredis_mode:standalone\r\nrole:master', 'a')?.message).toContain(
-      'version 5.0.7. Use Redis 6 or newer.',
-    );
-    expect(unfitness('redis_version:7.0.0\r\nredis_mode:sentinel', 'a')?.message).toContain('Sentinel');
-    expect(unfitness('nonsense', 'a')?.code).toBe('REDIS_UNUSABLE');
-    expect(unfitness('redis_version:7.0.0\r\nredis_mode:standalone\r\nrole:master', 'a')).toBeUndefined();
+    expect(
+      unusableReason('redis_version:5.0.7\r\nredis_mode:standalone\r\nrole:master', 'a')?.message,
+    ).toContain('version 5.0.7. Use Redis 6 or newer.');
+    expect(unusableReason('redis_version:7.0.0\r\nredis_mode:sentinel', 'a')?.message).toContain('Sentinel');
+    expect(unusableReason('nonsense', 'a')?.code).toBe('REDIS_UNUSABLE');
+    expect(
+      unusableReason('redis_version:7.0.0\r\nredis_mode:standalone\r\nrole:master', 'a'),
+    ).toBeUndefined();
   });
 });

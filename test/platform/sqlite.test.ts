@@ -62,7 +62,7 @@ describe('a SQLite file', () => {
     open(path, { migrations: [first] }).close();
     const edited = { ...first, sql: `${first.sql} -- changed` };
     expect(() => openSqlite(path, { migrations: [edited, second] })).toThrow(
-      /migration 1 ran in another form/,
+      /migration 1 ran with another text/,
     );
   });
 

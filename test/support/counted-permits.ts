@@ -1,15 +1,15 @@
-// PermitProvider for every call, at once, and the count of it.
-import type { PermitProvider } from '../../src/extraction/sources/index.ts';
+// Grants every call a permit at once, and counts them.
+import type { PermitProvider } from '../../src/extraction/sources/http-client.ts';
 import type { Permit } from '../../src/resilience/index.ts';
 
-export interface CountedLeave {
+export interface CountedPermits {
   readonly acquirePermit: PermitProvider;
   readonly permits: () => number;
-  /** What the calls said of themselves, in order. */
+  /** The reported outcomes, in order. */
   readonly told: string[];
 }
 
-export function countedPermits(): CountedLeave {
+export function countedPermits(): CountedPermits {
   let permits = 0;
   const told: string[] = [];
   return {

@@ -31,8 +31,14 @@ export type MentionWish =
       readonly at?: number;
     } & ContextClues);
 
-export function mentionOf(wish: MentionWish, index = 0): EntityMention {
-  const { name, type = 'person', as, at, ...contextClues } = typeof wish === 'string' ? { name: wish } : wish;
+export function mentionOf(request: MentionWish, index = 0): EntityMention {
+  const {
+    name,
+    type = 'person',
+    as,
+    at,
+    ...contextClues
+  } = typeof request === 'string' ? { name: request } : request;
   return {
     ref: `m${index}`,
     surfaceForm: as ?? name,
@@ -74,7 +80,7 @@ export class ScriptedModel implements LanguageModel {
 export const noModel = new ScriptedModel();
 noModel.isHere = false;
 
-export interface EntityWorldParts {
+export interface EntityWorldOptions {
   readonly model?: LanguageModel;
   readonly embedder?: Embedder | null;
   readonly change?: Partial<ReconcileDeps>;
@@ -82,7 +88,7 @@ export interface EntityWorldParts {
 
 export function entityWorld(
   world: KnowledgeWorld,
-  { model = noModel, embedder = null, change = {} }: EntityWorldParts = {},
+  { model = noModel, embedder = null, change = {} }: EntityWorldOptions = {},
 ) {
   const { database, clock, ids, ledger, options } = world;
   const entities = new EntityStore(database);
@@ -105,13 +111,13 @@ export function entityWorld(
   const resolver = new EntityResolver(parts);
   const { signal } = new AbortController();
   /** Resolves in a fresh artifact of one chunk and writes the mentions, as ingest does. */
-  async function read(space: Space, wishes: readonly MentionWish[], events: readonly ReadEvent[] = []) {
+  async function read(space: Space, requests: readonly MentionWish[], events: readonly ReadEvent[] = []) {
     const { artifactUid, revisionId, stored } = await world.accept(space, {
       text: `A note of ${ids.uuid()}.`,
     });
     const chunkId = stored[0]?.chunkId ?? 0;
     const place = { spaceId: space.spaceId, artifactUid, revisionId, chunkId, relation: null };
-    const mentions = wishes.map(mentionOf);
+    const mentions = requests.map(mentionOf);
     const results = await resolver.resolve(mentions, place, 'admin', signal);
     await world.events.write(place, 'rules', { mentions, results, events });
     return { results, place, ids: results.map(({ entityId }) => entityId) };
@@ -122,15 +128,15 @@ export function entityWorld(
     merges,
     resolver,
     repairs: entityRepairs(parts),
-    desk: openEntityService({ clock, ids, entities, pairs, merges }),
+    service: openEntityService({ clock, ids, entities, pairs, merges }),
     signal,
     read,
     /** In a fresh artifact of which nothing is written: nothing but resolving. */
     resolve: async (
       space: Space,
-      wishes: readonly MentionWish[],
+      requests: readonly MentionWish[],
     ): Promise<readonly EntityResolutionResult[]> =>
-      resolver.resolve(wishes.map(mentionOf), await placeIn(world, space), 'admin', signal),
+      resolver.resolve(requests.map(mentionOf), await placeIn(world, space), 'admin', signal),
   };
 }
 

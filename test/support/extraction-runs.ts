@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Extracted, ExtractOptions } from '../../src/app/extract.ts';
+import type { CommandExtractOptions as ExtractOptions, ExtractionSummary } from '../../src/app/extract.ts';
 import { extract } from '../../src/app/extract.ts';
 import { resolveConfig } from '../../src/config/index.ts';
 import type { EmittedEvent } from '../../src/core/index.ts';
@@ -54,7 +54,7 @@ export const unthrottled = {
 };
 
 export interface Run {
-  readonly result: Extracted;
+  readonly result: ExtractionSummary;
   readonly events: readonly EmittedEvent[];
 }
 

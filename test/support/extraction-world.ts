@@ -9,6 +9,7 @@ import type {
   OpenSession,
   CommittedPage,
   PageProcessor,
+  PagePosition,
   PageRequest,
   ParallelConfig,
   RunTotals,
@@ -24,6 +25,7 @@ import type { OnDeath, Processed } from '../../src/extraction/pipeline/worker-po
 import { WorkerDiedError } from '../../src/extraction/pipeline/worker-pool.ts';
 import type { FailureKind } from '../../src/resilience/index.ts';
 import { createRateLimiter } from '../../src/resilience/index.ts';
+import { typeOf } from './extraction/pages.ts';
 import { limitedSource } from './limited-source.ts';
 
 const transient = new Set<FailureKind>(['rate-limit', 'server-error', 'timeout', 'network']);
@@ -64,9 +66,9 @@ export class MemorySessions implements VaultSessions {
     const progress = spec.types.map(({ name }) => ({
       type: name,
       status: this.statuses.get(name) ?? 'pending',
-      itemsSeen: this.held(name),
-      done: this.done.filter(({ request }) => request.type === name),
-      failed: this.failed.map(({ request }) => request).filter(({ type }) => type === name),
+      itemsSeen: this.countItems(name),
+      done: this.done.filter(({ request }) => request.list.type === name),
+      failed: this.failed.map(({ request }) => request).filter(({ list }) => list.type === name),
     }));
     const isComplete = progress.every(({ status }) => status === 'completed');
     const isResumed = this.done.length > 0;
@@ -84,7 +86,7 @@ export class MemorySessions implements VaultSessions {
     this.failed.push({ request, cause, message });
   }
   finishType(_session: string, type: string): TypeStatus {
-    const status = this.failed.some(({ request }) => request.type === type) ? 'incomplete' : 'completed';
+    const status = this.failed.some(({ request }) => request.list.type === type) ? 'incomplete' : 'completed';
     this.statuses.set(type, status);
     return status;
   }
@@ -92,9 +94,9 @@ export class MemorySessions implements VaultSessions {
     this.finished = { status, run };
     return this.#totals();
   }
-  held(type: string): number {
+  countItems(type: string): number {
     return this.done
-      .filter(({ request }) => request.type === type)
+      .filter(({ request }) => request.list.type === type)
       .reduce((sum, { itemCount }) => sum + itemCount, 0);
   }
   #totals(): SessionTotals {
@@ -121,12 +123,7 @@ export class ExtractionWorld {
   }
 
   get types(): readonly ContentType[] {
-    return Object.keys(this.options.types ?? { things: 100 }).map((name) => ({
-      name,
-      number: null,
-      pagination: 'offset',
-      shape: { items: { kind: 'list', path: [] }, id: [['id']] },
-    }));
+    return Object.keys(this.options.types ?? { things: 100 }).map((name) => typeOf(name));
   }
 
   callsFor(key: string): number {
@@ -195,7 +192,6 @@ export class ExtractionWorld {
     return {
       name: 'made up',
       types: this.types,
-      limiterKey: 'made-up',
       connect: () => Promise.resolve(),
       close: () => Promise.resolve(),
       fetch: (request, signal) => this.#fetch(request, signal),
@@ -203,7 +199,7 @@ export class ExtractionWorld {
   }
 
   async #fetch(request: PageRequest, signal: AbortSignal): Promise<RawPage> {
-    const name = `${request.type} ${request.key}`;
+    const name = `${request.list.type} ${request.key}`;
     const attempt = (this.#attempts.get(name) ?? 0) + 1;
     this.#attempts.set(name, attempt);
     this.calls.push({ request, at: this.clock.monotonic() });
@@ -243,8 +239,8 @@ export class ExtractionWorld {
         free.push(thread);
         if (fate instanceof Error) throw fate;
         this.#unsettled--;
-        if (fate === 'refuses') return { kind: 'refused', cause: 'unexpected-shape', message: 'no list' };
-        return { kind: 'committed', outcome: this.#commit(request) };
+        if (fate === 'refuses') return { kind: 'rejected', cause: 'unexpected-shape', message: 'no list' };
+        return { kind: 'committed', page: this.#commit(request) };
       },
       close: () => Promise.resolve(),
       terminate: () => Promise.resolve(),
@@ -252,8 +248,8 @@ export class ExtractionWorld {
   }
 
   #commit(request: PageRequest): CommittedPage {
-    const count = (this.options.types ?? { things: 100 })[request.type] ?? 0;
-    const { offset, limit } = request as Extract<PageRequest, { kind: 'offset' }>;
+    const count = (this.options.types ?? { things: 100 })[request.list.type] ?? 0;
+    const { offset, limit } = request.position as Extract<PagePosition, { kind: 'offset' }>;
     const itemCount = Math.max(0, Math.min(limit, count - offset));
     const outcome: CommittedPage = {
       request,

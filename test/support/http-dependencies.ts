@@ -19,7 +19,7 @@ import { createSessions, createTokenCheck, httpEvents } from '../../src/http/ind
 import { MemoryLedgerStore, closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
 import { Activity } from '../../src/operations/activity.ts';
 import { emptyKnowledgeDesks } from './knowledge-desks.ts';
-import { emptyTenantDesks } from './tenancy/tenant-desks.ts';
+import { emptyTenantServices } from './tenancy/tenant-services.ts';
 
 export const adminToken = 'test-admin-token-0123456789';
 export const organizationKey = 'test-organization-key-0123456789';
@@ -111,7 +111,7 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
     },
     extraction: extractionDesk(clock, ids),
     gateway: silentGateway,
-    tenants: emptyTenantDesks,
+    tenants: emptyTenantServices,
     knowledge: emptyKnowledgeDesks,
     activity: new Activity(clock),
     dashboard: {
@@ -167,11 +167,11 @@ export function jobView(change: Partial<JobView> & Pick<JobView, 'id'>): JobView
 /** Knows no model and has no key; tests of the gateway bring a real one. */
 const silentGateway: GatewayDesk = {
   defaults: { maxBodyBytes: 1_000_000, deadlineMs: 1_000, waitMs: 0 },
-  read: () => {
+  parseRequest: () => {
     throw new CoreError('INPUT_INVALID', 'This gateway reads nothing.');
   },
   complete: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
-  load: () => ({ unanswered: 0, waiting: 0 }),
+  load: () => ({ inFlight: 0, waiting: 0 }),
   models: {
     names: async () => new Map(),
     listCallable: () => [],

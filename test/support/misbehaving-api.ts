@@ -5,11 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Misbehaviour } from './extraction/source.contract.ts';
-import type {
-  InMemoryAnswer,
-  InMemoryHandler,
-  InMemoryRequest,
-} from '../../src/platform/http-client/index.ts';
+import type { InMemoryAnswer, InMemoryHandler, InMemoryRequest } from './http-client/in-memory-transport.ts';
 
 export interface MisbehavingApi {
   readonly handler: InMemoryHandler;

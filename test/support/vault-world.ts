@@ -11,10 +11,12 @@ import type {
   RejectedItem,
   SessionSpec,
   ContentType,
+  TypeEnd,
 } from '../../src/extraction/types.ts';
 import type { Vault } from '../../src/extraction/vault/index.ts';
 import { contentHash, openPageWriter, openVault } from '../../src/extraction/vault/index.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';
+import { offsetPage } from './extraction/pages.ts';
 import { temporaryFolder } from './services.ts';
 
 export const source = 'looker https://acme.example.com';
@@ -24,7 +26,7 @@ export const noTotals = { calls: 0, errors: 0, activeMs: 0 };
 export const typeNamed = (name: string, parts: Partial<ContentType> = {}): ContentType => ({
   name,
   number: name === 'dashboards' ? 1 : null,
-  pagination: 'offset',
+  endpoints: [{ name: '', pagination: 'offset' }],
   shape: { items: { kind: 'list', path: [] }, id: [['id']], name: ['value'] },
   ...parts,
 });
@@ -46,12 +48,13 @@ export function itemOf(id: string, json: string, parts: Partial<ParsedItem> = {}
   return { id, ...facts, raw, rawHash: contentHash(raw), ...parts };
 }
 
-export const offsetRequest = (offset: number, limit: number, type = 'dashboards'): PageRequest => ({
-  type,
-  key: `offset ${offset} limit ${limit}`,
-  kind: 'offset',
-  offset,
-  limit,
+export const offsetRequest = (offset: number, limit: number, type = 'dashboards'): PageRequest =>
+  offsetPage(type, offset, limit);
+
+/** The end of a type whose lists have all ended. */
+export const endWith = (expectedTotal: number | null = null): TypeEnd => ({
+  expectedTotal,
+  ends: { 'empty-page': 1 },
 });
 
 export const pageOf = (
@@ -96,7 +99,7 @@ export async function vaultWorld(file?: string, of = source): Promise<VaultWorld
       return writers[0] ?? world.newWriter();
     },
     newWriter() {
-      const writer = openPageWriter(path, { clock, turn: world.vault.turn });
+      const writer = openPageWriter(path, { clock, writeLock: world.vault.writeLock });
       writers.push(writer);
       return writer;
     },
@@ -132,7 +135,7 @@ export function extract(
   const { sessions } = world.vault;
   const session = sessions.open(specOf({ fresh: true }));
   for (const page of pages) world.writer.write(session.id, page, noHeader);
-  const status = sessions.finishType(session.id, 'dashboards', expectedTotal);
+  const status = sessions.finishType(session.id, 'dashboards', endWith(expectedTotal));
   sessions.finish(session.id, status === 'completed' ? 'completed' : 'incomplete', noTotals);
   return session.id;
 }
@@ -142,12 +145,12 @@ const timeless: readonly (readonly [table: string, columns: string])[] = [
   ['extraction_sessions', 'number, source, status, total_items, total_calls, errors, types, config'],
   [
     'checkpoints',
-    'session, content_type, scope, status, expected_total, items_seen, duplicates, pages, reason',
+    'session, content_type, scope, status, expected_total, items_seen, duplicates, page_count, list_ends, reason',
   ],
   ['pages', '*'],
-  ['dead_letters', 'session, content_type, page_key, place, cause, message, raw'],
+  ['dead_letters', 'session, content_type, page_key, item_index, cause, message, raw'],
   [
-    'item_heads',
+    'items',
     `content_type, id, name, owner, folder, created_at, updated_at, session, position, deleted_at IS NULL AS live, size,
      hash, raw_hash, raw_check, version`,
   ],

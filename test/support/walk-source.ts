@@ -26,10 +26,11 @@ export async function walkSource(source: Source, batchSize: number): Promise<Wal
   for (let request = planner.next(); request; request = planner.next()) {
     requests.push(request);
     const page = await source.fetch(request, signal);
-    const reading = formats[request.type];
-    if (!reading) throw new Error(`Nobody knows how to read ${request.type}.`);
-    const parsed = parsePage(request, page.bytes, reading);
-    items[request.type]?.push(...parsed.items);
+    const { type } = request.list;
+    const format = formats[type];
+    if (!format) throw new Error(`There is no format for ${type}.`);
+    const parsed = parsePage(request, page.bytes, format);
+    items[type]?.push(...parsed.items);
     rejected += parsed.rejected.length;
     planner.committed({
       request,

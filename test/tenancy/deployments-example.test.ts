@@ -2,8 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
-import { createWorkflows } from '../../src/app/workflow-parts.ts';
-import { gatewayWorld } from '../support/gateway-world.ts';
+import { openWorkflows } from '../../src/app/workflows.ts';
+import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
+import { gatewayWorld } from '../support/gateway/gateway-world.ts';
 
 const example = async (name: string): Promise<Record<string, unknown>> =>
   parse(await readFile(new URL(`../../examples/deployments/${name}`, import.meta.url), 'utf8')) as Record<
@@ -25,7 +26,9 @@ it('is a workflow that gives what it promises', async () => {
   });
   const closing = new AsyncDisposableStack();
   onTestFinished(() => closing.disposeAsync());
-  const structure = createWorkflows({ gateway }, closing).find(({ name }) => name === 'structure');
+  const structure = openWorkflows({ gateway, knowledge: emptyKnowledgeDesks }, closing).find(
+    ({ name }) => name === 'structure',
+  );
   expect(await structure?.checkOptions(options, 'org_1')).toEqual([]);
   const answer = await structure?.run({
     organizationId: 'org_1',

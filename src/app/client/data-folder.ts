@@ -4,7 +4,7 @@ import { version } from '../../config/version.ts';
 import { CoreError, HeadworksError, HttpFailure, systemClock } from '../../core/index.ts';
 import type { DataFolder } from '../../platform/data-folder/index.ts';
 import { openDataFolder } from '../../platform/data-folder/index.ts';
-import { stateFolder } from '../../platform/data-folder/layout.ts';
+import { stateFolder } from '../../platform/data-folder/files.ts';
 import { createUndiciTransport } from '../../platform/http-client/index.ts';
 import { hasEmbeddedStore } from '../../platform/postgres/embedded/embedded-store.ts';
 import { readAdminToken } from '../secrets.ts';

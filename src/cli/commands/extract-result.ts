@@ -1,5 +1,5 @@
 // What an extraction, or the estimate of one, comes to: a table for people, one object for programs.
-import type { Estimate, Extracted } from '../../app/extract.ts';
+import type { Estimate, ExtractionSummary } from '../../app/extract.ts';
 import { counted } from '../counted.ts';
 import { humanDuration } from '../human-time.ts';
 import type { CliSession } from '../session.ts';
@@ -37,7 +37,7 @@ export function showEstimate({ out }: CliSession, estimate: Estimate): void {
   out.note(`${counted(probes, 'call was', 'calls were')} made to find out; nothing was written.`);
 }
 
-export function showResult(session: CliSession, result: Extracted): void {
+export function showResult(session: CliSession, result: ExtractionSummary): void {
   const { out } = session;
   if (out.isJson) return out.jsonLine(session.redactor.value(resultAnswer(result)));
   const { types, wasComplete, endedBy } = result;
@@ -61,7 +61,7 @@ export function showResult(session: CliSession, result: Extracted): void {
   out.line(endText(result));
 }
 
-function endText(result: Extracted): string {
+function endText(result: ExtractionSummary): string {
   const { status, endedBy, calls, isResumed } = result;
   const facts = `${runText(result)}. ${result.vault}${isResumed ? `\n${sessionText(result)}` : ''}`;
   if (endedBy === 'interrupted') return `Stopped: ${facts}\nThe same command goes on from here.`;
@@ -71,20 +71,20 @@ function endText(result: Extracted): string {
   return `Incomplete, something is missing: ${facts}\n${remedyText(result)}; headworks vault verify says what.`;
 }
 
-function remedyText({ canRetry, hasBrokenLists }: Extracted): string {
+function remedyText({ canRetry, hasBrokenLists }: ExtractionSummary): string {
   if (canRetry) return 'Ask for it again with --retry-failed';
   return hasBrokenLists
     ? 'A list could not be read to its end: correct its pagination if it is wrong, and read it anew with --fresh'
     : 'All pages came, but the source counts more: read it anew with --fresh';
 }
 
-function runText({ calls, rateLimitedCalls, metrics, itemsPerSecond }: Extracted): string {
+function runText({ calls, rateLimitedCalls, metrics, itemsPerSecond }: ExtractionSummary): string {
   const refused = rateLimitedCalls === 0 ? '' : `, ${rateLimitedCalls} × 429`;
   return worked(metrics.total, calls, metrics.duration * 1000, itemsPerSecond) + refused;
 }
 
 /** Of a session that took several runs. */
-function sessionText({ totals }: Extracted): string {
+function sessionText({ totals }: ExtractionSummary): string {
   const { items, calls, activeMs, throughputItemsPerSecond } = totals;
   return `All runs of this session: ${worked(items, calls, activeMs, throughputItemsPerSecond)}.`;
 }
@@ -95,7 +95,7 @@ function worked(items: number, calls: number, ms: number, itemsPerSecond: number
 }
 
 /** Under document 001's names: `throughput_items_per_second` is the session's, of all its runs. */
-function resultAnswer(result: Extracted): object {
+function resultAnswer(result: ExtractionSummary): object {
   const { items, calls, errors, activeMs, throughputItemsPerSecond } = result.totals;
   return {
     event: 'extraction:result',

@@ -37,7 +37,7 @@ function jsonScreen({ out, redactor }: CliSession): Screen {
 
 /** Above bars, which show the rest. */
 const worthALine =
-  /:(page-failed|worker-died|rows-lost|types-redefined|vault-updated|setting-ignored|waiting|limits-\w+)$/;
+  /:(page-failed|worker-died|rows-lost|types-redefined|vault-migrated|setting-ignored|waiting|limits-\w+)$/;
 
 /** Every few seconds is enough for a log. */
 const progressEveryMs = 5_000;
@@ -85,7 +85,7 @@ function lineOf(name: string, payload: Readonly<Record<string, unknown>>): strin
       return `Rows were removed from ${vault} (${(payload['types'] as string[]).join(', ')}): everything is read again`;
     case 'extraction:types-redefined':
       return `The definition of ${(payload['types'] as string[]).join(', ')} has changed since the last extraction: everything is read anew`;
-    case 'extraction:vault-updated':
+    case 'extraction:vault-migrated':
       return updatedText(vault ?? '');
     case 'extraction:versions-pruned':
       return `${payload['versions'] as number} old versions were pruned`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Extracted } from '../../app/extract.ts';
+import type { ExtractionSummary } from '../../app/extract.ts';
 import { CliWorld } from '../../../test/support/cli-world.ts';
 import { event } from '../../core/index.ts';
 import { CliSession } from '../session.ts';
@@ -16,7 +16,7 @@ const limiter = {
   permitted_per_second: 10,
   permitted_per_minute: 100,
 };
-const result: Extracted = {
+const result: ExtractionSummary = {
   session: 's',
   status: 'completed',
   isResumed: false,
@@ -107,7 +107,7 @@ describe('the end of an extraction', () => {
     expect(world.out).toContain('All runs of this session: 31 items, 9 calls, 1 min 2 s, 0.5 items/s.\n');
   });
 
-  it.each<[Partial<Extracted>, string]>([
+  it.each<[Partial<ExtractionSummary>, string]>([
     [{ wasComplete: true }, 'Everything is there already: nothing was asked for.'],
     [{ status: 'interrupted', endedBy: 'interrupted' }, 'The same command goes on from here.'],
     [{ status: 'interrupted', endedBy: 'max-calls' }, 'Stopped after 4 calls, as told'],
@@ -245,7 +245,7 @@ describe('an extraction while it runs', () => {
   it('says why it begins anew, and what a dry run did on a terminal too', () => {
     const world = new CliWorld({ isTty: true });
     const screen = startScreen(sessionIn(world), false);
-    screen.show(told('extraction:vault-updated', { vault: 'x.vault' }));
+    screen.show(told('extraction:vault-migrated', { vault: 'x.vault' }));
     screen.show(told('extraction:types-redefined', { types: ['looks', 'explores'] }));
     screen.end();
     expect(world.err).toBe(
@@ -259,7 +259,7 @@ describe('an extraction while it runs', () => {
     const screen = startScreen(sessionIn(world));
     screen.show(told('extraction:waiting', { reason: 'source-busy', why: 'it is busy', waitMs: 8_000 }));
     screen.show(told('extraction:waiting', { reason: 'rate-limit', why: 'it is used up', waitMs: null }));
-    screen.show(told('extraction:vault-updated', { vault: 'x.vault' }));
+    screen.show(told('extraction:vault-migrated', { vault: 'x.vault' }));
     expect(world.err.split('\n')).toEqual([
       'Waiting 8 s: it is busy',
       'Waiting: it is used up',

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CliWorld } from '../../../test/support/cli-world.ts';
-import { makeOlderVault } from '../../../test/support/older-vault.ts';
+import { addMigration, makeOlderVault } from '../../../test/support/older-vault.ts';
 import { temporaryFolder } from '../../../test/support/services.ts';
 import {
   extract,
@@ -13,6 +13,7 @@ import {
   source,
   specOf,
   vaultWorld,
+  endWith,
 } from '../../../test/support/vault-world.ts';
 
 let folder: string;
@@ -63,6 +64,7 @@ describe('headworks vault', () => {
   });
 
   it('says that it brought a vault of an older version up to date', async () => {
+    addMigration();
     const path = join(folder, 'vaults', 'old.vault');
     makeOlderVault(path);
     const first = await run('list');
@@ -110,13 +112,13 @@ describe('headworks vault', () => {
     const world = await vaultWorld(join(folder, 'vaults', 'acme.vault'));
     const { id } = world.vault.sessions.open(specOf({ fresh: true }));
     world.vault.sessions.fail(id, offsetRequest(0, 3), 'http-500', 'It is broken: token=abc123def456');
-    world.vault.sessions.finishType(id, 'dashboards', null);
+    world.vault.sessions.finishType(id, 'dashboards', endWith(null));
     world.vault.close();
     const report = await run('verify');
     expect(report.exitCode).toBe(4);
-    expect(report.out).toContain('incomplete  dashboards: 1 page did not come.\n');
+    expect(report.out).toContain('incomplete  dashboards: 1 page failed.\n');
     expect(report.out).toContain(
-      'dead letter  dashboards offset 0 limit 3: http-500: It is broken: token=[redacted]\n',
+      'dead letter  dashboards offset:0+3: http-500: It is broken: token=[redacted]\n',
     );
     expect(report.err).toContain('again with --retry-failed, or with --fresh.');
     const json = await run('verify', '--json');
@@ -125,7 +127,7 @@ describe('headworks vault', () => {
       is_sound: true,
       is_complete: false,
       problem_count: 1,
-      dead_letters: [{ page_key: 'offset 0 limit 3' }],
+      dead_letters: [{ page_key: 'offset:0+3' }],
     });
   });
 
@@ -134,7 +136,7 @@ describe('headworks vault', () => {
     extract(world, [simplePage(0, 2)], 3);
     world.vault.close();
     const { out, err } = await run('verify');
-    expect(out).toContain('the source counts 3 items, 2 came');
+    expect(out).toContain('the source counts 3 items, 2 were received');
     expect(err).toBe('Run "headworks extract" again; if something is still missing then, with --fresh.\n');
   });
 
@@ -144,7 +146,7 @@ describe('headworks vault', () => {
     const { id } = vault.sessions.open(specOf({ fresh: true }));
     vault.sessions.fail(id, offsetRequest(0, 3), cause, 'It led nowhere.');
     vault.sessions.fail(id, offsetRequest(3, 3), 'parent-incomplete', 'Its parent neither.');
-    vault.sessions.finishType(id, 'dashboards', null);
+    vault.sessions.finishType(id, 'dashboards', endWith(null));
     vault.close();
     const { err } = await run('verify');
     expect(err).toContain('Correct the pagination of the source if it is wrong');

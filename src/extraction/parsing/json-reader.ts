@@ -1,18 +1,18 @@
-// Walks JSON byte by byte, checks that it is JSON, and notes where the values at given paths are. Builds nothing.
+// Scans JSON byte by byte, validates it, and records where the values at given paths are, without building objects.
 //
-// One loop with a stack of its own instead of a function per kind of value: half the time.
+// One loop with its own stack instead of a function per kind of value: half the time.
 import type { ChildRule, ItemShape, JsonPath } from '../types.ts';
 import type { ByteRange } from './json.ts';
 import { JsonScanError } from './json.ts';
 
-/** The paths that somebody wants, as a tree. */
+/** The wanted paths as a tree. */
 interface Wanted {
   readonly fields: { readonly name: string; readonly bytes: Uint8Array; readonly inner: Wanted }[];
   /** Which of the paths end here. */
   readonly slots: number[];
 }
 
-/** Deeper is taken for an attack on whoever reads it later. */
+/** Deeper nesting is rejected: it could exhaust the stack of later readers. */
 const deepest = 1_000;
 const inArray = 0;
 const inObject = 1;
@@ -36,7 +36,7 @@ export class JsonReader {
 
   /**
    * Reads the value that starts at `from`: where it ends, and where the wanted values are, in the order of the paths
-   * (of several equal names the last counts). Throws JsonScanError if it is no JSON.
+   * (of duplicate names the last one counts). Throws JsonScanError if it is not JSON.
    */
   read(bytes: Uint8Array, from: number): { end: number; found: readonly (ByteRange | undefined)[] } {
     const found: (ByteRange | undefined)[] = Array.from({ length: this.#count });
@@ -46,11 +46,11 @@ export class JsonReader {
     const { length } = bytes;
     let at = from;
     let depth = 0;
-    /** What is wanted of the value ahead. */
+    /** What is wanted of the next value. */
     let wanted: Wanted | undefined = this.#root;
 
     for (;;) {
-      // A value begins here.
+      // Start of a value.
       const start = at;
       let byte = bytes[at] as number;
       let isOpened = false;
@@ -66,7 +66,7 @@ export class JsonReader {
       } else at = scalarEnd(bytes, at);
       if (!isOpened && wanted !== undefined) note(found, wanted, start, at);
 
-      // What follows it: the next value of the same list or object, or the end of one or more of them.
+      // After a value: the next one of the same list or object, or the end of one or more of them.
       for (;;) {
         if (depth === 0) return { end: at, found };
         while ((byte = bytes[at] as number) <= 0x20 && isSpace(byte)) at++;
@@ -108,33 +108,33 @@ function note(found: (ByteRange | undefined)[], { slots }: Wanted, start: number
   for (const slot of slots) found[slot] = { start, end };
 }
 
-/** By byte: 1 if it stands for itself in a text. One comparison a byte instead of three: a page is parsed in an eighth less time. */
+/** By byte: 1 if it needs no escape in a string. One comparison per byte instead of three saves an eighth of the parsing time. */
 const isPlain = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x20 && byte !== 0x22 && byte !== backslash ? 1 : 0,
 );
 
-/** After the closing quote of the text that starts at `from`. */
+/** After the closing quote of the string that starts at `from`. */
 function stringEnd(bytes: Uint8Array, from: number, length: number): number {
   for (let at = from + 1; at < length; at++) {
-    // Ends by itself after the last byte: there is no such entry.
+    // Ends after the last byte, because there is no such entry.
     while (isPlain[bytes[at] as number] === 1) at++;
     const byte = bytes[at];
     if (byte === 0x22) return at + 1;
     if (byte === backslash) at = escapeEnd(bytes, at);
-    else if (byte !== undefined) throw new JsonScanError('a text holds a control character', at);
+    else if (byte !== undefined) throw new JsonScanError('a string contains a control character', at);
   }
-  throw new JsonScanError('a text does not end', from);
+  throw new JsonScanError('a string does not end', from);
 }
 
 /** The last byte of the escape that starts at `at`. */
 function escapeEnd(bytes: Uint8Array, at: number): number {
   const letter = bytes[at + 1] ?? 0;
   if (letter !== 0x75) {
-    if (!escapable.has(letter)) throw new JsonScanError('a text holds an escape that there is not', at);
+    if (!escapable.has(letter)) throw new JsonScanError('a string contains an unknown escape', at);
     return at + 1;
   }
   for (let digit = at + 2; digit < at + 6; digit++)
-    if (!isHexDigit(bytes[digit] ?? 0)) throw new JsonScanError('a text holds half an escape', at);
+    if (!isHexDigit(bytes[digit] ?? 0)) throw new JsonScanError('a string contains an incomplete escape', at);
   return at + 5;
 }
 
@@ -149,7 +149,7 @@ function scalarEnd(bytes: Uint8Array, from: number): number {
 
 function wordEnd(bytes: Uint8Array, from: number, word: string): number {
   for (let index = 1; index < word.length; index++)
-    if (bytes[from + index] !== word.charCodeAt(index)) throw new JsonScanError('a value is none', from);
+    if (bytes[from + index] !== word.charCodeAt(index)) throw new JsonScanError('a value is invalid', from);
   return from + word.length;
 }
 
@@ -165,11 +165,11 @@ function numberEnd(bytes: Uint8Array, from: number): number {
 function digitsEnd(bytes: Uint8Array, from: number): number {
   let at = from;
   while (isDigit(bytes[at] ?? 0)) at++;
-  if (at === from) throw new JsonScanError('a value is none', from);
+  if (at === from) throw new JsonScanError('a value is invalid', from);
   return at;
 }
 
-/** The field of this name, made if there is none. */
+/** The field of this name, created if missing. */
 function fieldOf({ fields }: Wanted, name: string): Wanted {
   const known = fields.find((field) => field.name === name);
   if (known) return known.inner;
@@ -178,7 +178,7 @@ function fieldOf({ fields }: Wanted, name: string): Wanted {
   return inner;
 }
 
-/** What is wanted of the field whose name stands, with its quotes, from `start` to `end`. Compares bytes: most are not. */
+/** What is wanted of the field whose quoted name is from `start` to `end`. Compares bytes, because most are not wanted. */
 function named(bytes: Uint8Array, start: number, end: number, { fields }: Wanted): Wanted | undefined {
   for (let at = start + 1; at < end - 1; at++)
     if (bytes[at] === backslash) {
@@ -196,28 +196,31 @@ const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39;
 const isHexDigit = (byte: number): boolean =>
   isDigit(byte) || (byte >= 0x61 && byte <= 0x66) || (byte >= 0x41 && byte <= 0x46);
 
-// Finds facts in the bytes of an item: the item is walked once, and only what is wanted is ever parsed.
-
 const quote = 0x22;
 
-/** The facts of one item. Only paths that the finder was made for can be asked for. */
-export interface ItemFacts {
+/** The fields of one item. Only paths that the reader was created for can be read. */
+export interface ItemFields {
   /** The bytes of the item. */
   readonly raw: Uint8Array;
   /** Undefined when there is no such value. */
   value(path: JsonPath): unknown;
-  /** As it is written in the body; empty when there is no such value. */
+  /** As written in the body; empty when there is no such value. */
   written(path: JsonPath): string;
 }
 
-export class FactFinder {
+/** Reads the fields of items: each item is scanned once, and only the wanted values are parsed. */
+export class FieldReader {
   readonly #reader: JsonReader;
   readonly #slots: ReadonlyMap<string, number>;
 
   constructor(shape: ItemShape, rules: readonly ChildRule[]) {
     const { id, name, owner, folder, createdAt, updatedAt } = shape;
     const ofItem = [...id, name, owner, folder, createdAt, updatedAt];
-    const ofChildren = rules.flatMap((rule) => [rule.children ?? rule.key, rule.parentKey, rule.hasChildren]);
+    const ofChildren = rules.flatMap(({ itemsAt, keys, parentKeys = {}, hasChildrenAt }) => [
+      ...(itemsAt ? [itemsAt] : Object.values(keys)),
+      ...Object.values(parentKeys),
+      hasChildrenAt,
+    ]);
     const paths = new Map(
       [...ofItem, ...ofChildren].filter((path) => path !== undefined).map((path) => [nameOf(path), path]),
     );
@@ -225,16 +228,16 @@ export class FactFinder {
     this.#reader = new JsonReader([...paths.values()]);
   }
 
-  /** Reads the item that starts at `at`. Throws JsonScanError when it is no JSON. */
-  find(bytes: Uint8Array, at: number): { end: number; facts: ItemFacts } {
+  /** Reads the item that starts at `at`. Throws JsonScanError when it is not JSON. */
+  read(bytes: Uint8Array, at: number): { end: number; fields: ItemFields } {
     const { end, found } = this.#reader.read(bytes, at);
     const rangeOf = (path: JsonPath): ByteRange | undefined => found[this.#slots.get(nameOf(path)) ?? -1];
-    const facts = {
+    const fields = {
       raw: bytes.subarray(at, end),
       value: (path: JsonPath) => parsed(bytes, rangeOf(path)),
       written: (path: JsonPath) => textIn(bytes, rangeOf(path)),
     };
-    return { end, facts };
+    return { end, fields };
   }
 }
 

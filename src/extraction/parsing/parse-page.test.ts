@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { ItemShape, PageFormat, PageRequest, ContentType } from '../types.ts';
+import { childList, offsetPage, pageOfList, typeOf } from '../../../test/support/extraction/pages.ts';
+import type { ContentType, ItemShape, PageFormat, PageRequest } from '../types.ts';
 import { pageFormats } from '../types.ts';
 import { PageRejectedError, parsePage } from './parse-page.ts';
 
-const request: PageRequest = { type: 'things', key: 'k', kind: 'offset', offset: 0, limit: 10 };
+const request = offsetPage('things', 0, 10);
 const list: ItemShape = {
   items: { kind: 'list', path: [] },
   id: [['id']],
@@ -14,16 +15,13 @@ const list: ItemShape = {
   createdAt: ['created'],
   updatedAt: ['updated'],
 };
-const reading = (shape: ItemShape, more: Partial<PageFormat> = {}): PageFormat => ({
-  shape,
-  listingShapes: {},
-  listing: null,
+const formatOf = (shape: ItemShape): PageFormat => ({
+  endpoints: { '': { shape, isListingOnly: false } },
   children: [],
-  ...more,
 });
 const bytesOf = (text: string) => new Uint8Array(Buffer.from(text));
-const parse = (text: string, shape = list, more: Partial<PageFormat> = {}, of: PageRequest = request) =>
-  parsePage(of, bytesOf(text), reading(shape, more));
+const parse = (text: string, shape = list, of: PageRequest = request) =>
+  parsePage(of, bytesOf(text), formatOf(shape));
 
 describe('parsing a page', () => {
   it('reads the facts of an item, its own bytes and their hash', () => {
@@ -45,7 +43,7 @@ describe('parsing a page', () => {
     ['[1]', 'not-an-object'],
     ['"text"', 'not-an-object'],
     ['{"id":nope}', 'malformed'],
-  ])('rejects %s as %s and keeps its neighbours, under no invented id', (bad, cause) => {
+  ])('rejects %s as %s and keeps its neighbors, under no invented id', (bad, cause) => {
     const page = parse(`[{"id":1},${bad},{"id":3}]`);
     expect(page.items.map(({ id }) => id)).toEqual(['1', '3']);
     expect(page.rejected).toHaveLength(1);
@@ -60,19 +58,19 @@ describe('parsing a page', () => {
     ['[{"id":1}] x', 'malformed'],
     ['{"message":"Not found"}', 'unexpected-shape'],
     ['null', 'unexpected-shape'],
-  ])('refuses the whole page %j as %s', (text, refusal) => {
-    expect(() => parse(text)).toThrow(expect.objectContaining({ name: 'PageRejectedError', refusal }));
+  ])('rejects the whole page %j as %s', (text, rejection) => {
+    expect(() => parse(text)).toThrow(expect.objectContaining({ name: 'PageRejectedError', rejection }));
   });
 
-  it('refuses a body that should be one item and is no JSON', () => {
+  it('rejects a body that should be one item and is not JSON', () => {
     const single: ItemShape = { items: { kind: 'single' }, id: [['id']] };
-    expect(() => parse('{"id":', single)).toThrow(expect.objectContaining({ refusal: 'malformed' }));
+    expect(() => parse('{"id":', single)).toThrow(expect.objectContaining({ rejection: 'malformed' }));
     expect(parse('{"message":"?"}', single).rejected).toMatchObject([{ cause: 'no-id' }]);
   });
 
-  it('refuses bytes that are not UTF-8', () => {
+  it('rejects bytes that are not UTF-8', () => {
     const broken = new Uint8Array([...bytesOf('[{"id":"'), 0xff, 0xfe, ...bytesOf('"}]')]);
-    expect(() => parsePage(request, broken, reading(list))).toThrow(PageRejectedError);
+    expect(() => parsePage(request, broken, formatOf(list))).toThrow(PageRejectedError);
   });
 
   it('keeps every digit of an id past 2^53: two ids never become one', () => {
@@ -102,81 +100,81 @@ describe('parsing a page', () => {
 
   it('joins the parts of a composite id, and puts the parent first where ids are its own', () => {
     const shape: ItemShape = { items: { kind: 'single' }, id: [['model'], ['name']] };
-    const child: PageRequest = { type: 'things', key: 'k', kind: 'child', childKey: '7', parentKey: null };
+    const child = pageOfList(childList('things', { 'parent.id': '7' }), { kind: 'single' });
     const body = ' {"model":"m","name":"e"}\n';
     expect(parse(body, shape).items.map(({ id }) => id)).toEqual(['m::e']);
     expect(Buffer.from(parse(body, shape).items[0]?.raw ?? []).toString()).toBe(body.trim());
     const within = { ...shape, isIdWithinParent: true };
-    expect(parse(body, within, {}, child).items.map(({ id }) => id)).toEqual(['7::m::e']);
+    expect(parse(body, within, child).items.map(({ id }) => id)).toEqual(['7::m::e']);
   });
 });
 
-describe('what hangs on the items of a page', () => {
-  const models: ContentType = {
-    name: 'models',
-    number: null,
-    pagination: 'whole',
-    shape: { items: { kind: 'list', path: [] }, id: [['name']] },
-  };
-  const explores: ContentType = {
-    name: 'explores',
-    number: null,
-    pagination: 'whole',
+describe('the children that the items of a page name', () => {
+  const models = typeOf('models', 'single', { shape: { ...list, id: [['name']] } });
+  const explores = typeOf('explores', 'single', {
     shape: { items: { kind: 'single' }, id: [['name']] },
     parent: {
-      from: 'models',
-      children: ['explores'],
-      key: ['name'],
-      parentKey: ['name'],
-      hasChildren: ['has_content'],
+      type: 'models',
+      itemsAt: ['explores'],
+      keys: { explore: ['name'] },
+      parentKeys: { model: ['name'] },
+      hasChildrenAt: ['has_content'],
     },
-  };
-  const looks: ContentType = {
-    name: 'looks',
-    number: null,
-    pagination: 'offset',
+  });
+  const looks: ContentType = typeOf('looks', 'offset', {
     shape: { items: { kind: 'single' }, id: [['id']] },
-    listings: [{ name: '', shape: { items: { kind: 'list', path: [] }, id: [['id']] } }],
-    parent: { from: 'self', key: ['id'] },
-  };
+    endpoints: [
+      {
+        name: '',
+        pagination: 'offset',
+        shape: { items: { kind: 'list', path: [] }, id: [['id']] },
+        isListingOnly: true,
+      },
+      { name: 'look', pagination: 'single' },
+    ],
+    parent: { type: 'looks', keys: { id: ['id'] } },
+  });
   const formats = pageFormats([models, explores, looks]);
-  const read = (type: string, text: string, more: Partial<PageRequest> = {}) =>
-    parsePage({ ...request, type, ...more } as PageRequest, bytesOf(text), formats[type] ?? reading(list));
+  const read = (type: string, text: string, of: PageRequest = offsetPage(type, 0, 10)) =>
+    parsePage(of, bytesOf(text), formats[type] ?? formatOf(list));
 
-  it('is named with its parent, and what has no name is rejected', () => {
+  it("are lists with the parent's keys, and one without a key is rejected", () => {
     const text = '[{"name":"m","explores":[{"name":"e"},{"label":"?"}]},{"name":"n","explores":[]}]';
     const page = read('models', text);
-    expect(page.children).toEqual([{ type: 'explores', childKey: 'e', parentKey: 'm' }]);
+    expect(page.children).toEqual([childList('explores', { explore: 'e', model: 'm' })]);
     expect(page.items).toHaveLength(2);
-    expect(page.rejected).toMatchObject([{ cause: 'no-id', isMember: true }]);
+    expect(page.rejected).toMatchObject([{ cause: 'no-id', isChild: true }]);
   });
 
   it.each(['{"name":"m","explores":null}', '{"name":"m"}', '{"name":"m","explores":{"e":{}}}'])(
-    'is missing, and said to be, where %j has no list of it',
+    'are rejected where %j has no list of them',
     (model) => {
       const page = read('models', `[${model}]`);
       expect(page.items).toHaveLength(1);
       expect(page.rejected).toMatchObject([
         {
           cause: 'no-list',
-          message: 'Its "explores", which names its explores, is no list.',
-          isMember: true,
+          message: 'Its "explores", which names its explores, is not a list.',
+          isChild: true,
         },
       ]);
     },
   );
 
-  it('is none where the item itself says so', () => {
+  it('are none where the item itself says so', () => {
     const page = read('models', '[{"name":"m","explores":null,"has_content":false}]');
     expect(page).toMatchObject({ items: [{ id: 'm' }], rejected: [], children: [] });
   });
 
-  it('is all that a listing gives: its items are not stored', () => {
+  it('are all that a listing contains: its items are not stored', () => {
     const page = read('looks', '[{"id":"1"},{"id":"2"},{}]');
     expect(page.items).toEqual([]);
-    expect(page.children.map(({ childKey }) => childKey)).toEqual(['1', '2']);
+    expect(page.children).toEqual(['1', '2'].map((id) => childList('looks', { id }, 'look')));
     expect(page.rejected).toHaveLength(1);
-    const member = { kind: 'child', childKey: '1', parentKey: null } as const;
-    expect(read('looks', '{"id":"1","query":{}}', member).items).toHaveLength(1);
+    const look = pageOfList(childList('looks', { id: '1' }, 'look'), { kind: 'single' });
+    expect(read('looks', '{"id":"1","query":{}}', look)).toMatchObject({
+      items: [{ id: '1' }],
+      children: [],
+    });
   });
 });

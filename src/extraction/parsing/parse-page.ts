@@ -1,10 +1,11 @@
-// Turns the raw bytes of a page into items, rejects and what the planner needs. Runs in worker threads.
+// Parses the raw bytes of a page into items, rejected parts and what the planner needs. Runs in worker threads.
 import { isUtf8 } from 'node:buffer';
 import { messageOf } from '../../core/index.ts';
 import type {
   ChildRule,
   ItemShape,
   JsonPath,
+  ListRef,
   PageFormat,
   PageRequest,
   ParsedItem,
@@ -12,61 +13,62 @@ import type {
   RejectedItem,
 } from '../types.ts';
 import { contentHash } from '../vault/page-writer.ts';
-import type { ItemFacts } from './json-reader.ts';
-import { FactFinder } from './json-reader.ts';
+import type { ItemFields } from './json-reader.ts';
+import { FieldReader } from './json-reader.ts';
 import {
   countOf,
   instantOf,
   JsonScanError,
-  UnexpectedShapeError,
   skipSpace,
   skipValue,
   textOf,
+  UnexpectedShapeError,
   valueAt,
   walkList,
 } from './json.ts';
 
-type Refusal = 'malformed' | 'unexpected-shape';
+type RejectionCause = 'malformed' | 'unexpected-shape';
 
-/** A whole page that is not what was asked for: nothing of it is stored. */
+/** A whole page is not what was requested: nothing of it is stored. */
 export class PageRejectedError extends Error {
   override readonly name = 'PageRejectedError';
-  readonly refusal: Refusal;
+  readonly rejection: RejectionCause;
 
-  constructor(refusal: Refusal, message: string) {
+  constructor(rejection: RejectionCause, message: string) {
     super(message);
-    this.refusal = refusal;
+    this.rejection = rejection;
   }
 }
 
-/** Parses a page. Throws PageRejectedError when it is no JSON or not the shape asked for; single items are only rejected. */
-export function parsePage(request: PageRequest, bytes: Uint8Array, reading: PageFormat): ParsedPage {
-  if (bytes.length === 0) throw new PageRejectedError('malformed', 'The answer is empty.');
-  if (!isUtf8(bytes)) throw new PageRejectedError('malformed', 'The answer is not UTF-8 text.');
-  const ofListing = request.kind === 'child' ? undefined : reading.listingShapes[request.listing ?? ''];
-  const shape = ofListing ?? reading.shape;
-  const page = new PageBuilder(request, bytes, shape, reading);
+/** Throws PageRejectedError when the page is not JSON or not of the expected shape; single items are only rejected. */
+export function parsePage(request: PageRequest, bytes: Uint8Array, format: PageFormat): ParsedPage {
+  if (bytes.length === 0) throw new PageRejectedError('malformed', 'The response is empty.');
+  if (!isUtf8(bytes)) throw new PageRejectedError('malformed', 'The response is not UTF-8 text.');
+  const endpoint = format.endpoints[request.list.endpoint];
+  if (!endpoint) throw new TypeError(`${request.list.type} has no endpoint "${request.list.endpoint}".`);
+  const { shape, isListingOnly } = endpoint;
+  const page = new PageBuilder(request.list, bytes, shape, format.children, isListingOnly);
   const { items, rejected, children } = page;
   if (shape.items.kind === 'single') {
-    page.takeOnly();
+    page.addBody();
     return { request, items, rejected, children, nextCursor: null, total: null };
   }
-  const envelope = walked(bytes, shape.items.path, page);
+  const envelope = readItems(bytes, shape.items.path, page);
   const at = (path: ItemShape['total']) => (path === undefined ? undefined : valueAt(envelope, path));
   const nextCursor = textOf(at(shape.nextCursor));
   return { request, items, rejected, children, nextCursor, total: countOf(at(shape.total)) };
 }
 
-function walked(bytes: Uint8Array, path: readonly string[], page: PageBuilder): unknown {
+function readItems(bytes: Uint8Array, path: readonly string[], page: PageBuilder): unknown {
   try {
-    return walkList(bytes, path, (start) => page.take(start)).envelope;
+    return walkList(bytes, path, (start) => page.add(start)).envelope;
   } catch (error) {
     if (error instanceof UnexpectedShapeError && isJson(bytes))
       throw new PageRejectedError(
         'unexpected-shape',
-        `The answer is not what was asked for: ${error.message}.`,
+        `The response is not what was requested: ${error.message}.`,
       );
-    throw new PageRejectedError('malformed', `The answer is not valid JSON: ${messageOf(error)}.`);
+    throw new PageRejectedError('malformed', `The response is not valid JSON: ${messageOf(error)}.`);
   }
 }
 
@@ -82,30 +84,36 @@ function isJson(bytes: Uint8Array): boolean {
 class PageBuilder {
   readonly items: ParsedItem[] = [];
   readonly rejected: RejectedItem[] = [];
-  readonly children: { type: string; childKey: string; parentKey: string | null }[] = [];
+  readonly children: ListRef[] = [];
+  readonly #list: ListRef;
   readonly #bytes: Uint8Array;
   readonly #shape: ItemShape;
   readonly #rules: readonly ChildRule[];
-  readonly #finder: FactFinder;
-  /** Its elements only say what to ask for, and are not stored. */
-  readonly #isListing: boolean;
-  /** What goes before ids that are unique within their parent only. */
-  readonly #parentId: string | null;
+  readonly #fields: FieldReader;
+  /** Its elements only name lists, and are not stored. */
+  readonly #isListingOnly: boolean;
 
-  constructor(request: PageRequest, bytes: Uint8Array, shape: ItemShape, { listing, children }: PageFormat) {
+  constructor(
+    list: ListRef,
+    bytes: Uint8Array,
+    shape: ItemShape,
+    rules: readonly ChildRule[],
+    isListingOnly: boolean,
+  ) {
+    this.#list = list;
     this.#bytes = bytes;
     this.#shape = shape;
-    this.#isListing = listing !== null && request.kind !== 'child';
-    this.#rules = this.#isListing && listing ? [listing] : children;
-    this.#finder = new FactFinder(shape, this.#rules);
-    this.#parentId = request.kind === 'child' ? request.childKey : null;
+    // Items that are requested one by one name no further lists of their own type.
+    this.#rules = rules.filter(({ type }) => isListingOnly || type !== list.type);
+    this.#fields = new FieldReader(shape, this.#rules);
+    this.#isListingOnly = isListingOnly;
   }
 
-  /** Takes the element that starts here, and says where it ends. One that is no JSON spoils only itself. */
-  take(start: number): number {
+  /** Adds the element that starts here and returns where it ends. Invalid JSON rejects only this element. */
+  add(start: number): number {
     try {
-      const { end, facts } = this.#finder.find(this.#bytes, start);
-      this.#add(facts);
+      const { end, fields } = this.#fields.read(this.#bytes, start);
+      this.#add(fields);
       return end;
     } catch (error) {
       if (!(error instanceof JsonScanError)) throw error;
@@ -116,90 +124,98 @@ class PageBuilder {
     }
   }
 
-  /** Takes the whole body, without the space around it: that is no part of its content. */
-  takeOnly(): void {
+  /** Adds the whole body, without the white space around it, which is not part of its content. */
+  addBody(): void {
     try {
-      const { end, facts } = this.#finder.find(this.#bytes, skipSpace(this.#bytes, 0));
-      if (skipSpace(this.#bytes, end) < this.#bytes.length) throw new JsonScanError('it goes on', end);
-      this.#add(facts);
+      const { end, fields } = this.#fields.read(this.#bytes, skipSpace(this.#bytes, 0));
+      if (skipSpace(this.#bytes, end) < this.#bytes.length)
+        throw new JsonScanError('there is more after the value', end);
+      this.#add(fields);
     } catch (error) {
       if (!(error instanceof JsonScanError)) throw error;
-      throw new PageRejectedError('malformed', `The answer is not valid JSON: ${error.message}.`);
+      throw new PageRejectedError('malformed', `The response is not valid JSON: ${error.message}.`);
     }
   }
 
-  #add(facts: ItemFacts): void {
-    if (this.#isListing) {
-      if (isObject(facts.raw)) for (const rule of this.#rules) this.#addChildren(facts, rule);
-      else this.rejected.push(notAnObject(facts.raw));
+  #add(fields: ItemFields): void {
+    if (this.#isListingOnly) {
+      if (isObject(fields.raw)) for (const rule of this.#rules) this.#addChildren(fields, rule);
+      else this.rejected.push(notAnObject(fields.raw));
       return;
     }
-    const read = readItem(facts, this.#shape, this.#parentId);
+    const read = readItem(fields, this.#shape, this.#parentId);
     if ('rejected' in read) {
       this.rejected.push(read.rejected);
       return;
     }
     this.items.push(read.item);
-    for (const rule of this.#rules) this.#addChildren(facts, rule);
+    for (const rule of this.#rules) this.#addChildren(fields, rule);
   }
 
-  #addChildren(facts: ItemFacts, rule: ChildRule): void {
-    const { type, children, key } = rule;
-    const parentKey = rule.parentKey === undefined ? null : textOf(facts.value(rule.parentKey));
-    const isNamed = rule.parentKey === undefined || parentKey !== null;
-    const childKeys = childKeysIn(facts, rule);
-    if (childKeys === null)
-      this.#rejectMember(
-        facts,
+  /** Prepended to ids that are unique within their parent only: the parent's first key. */
+  get #parentId(): string | null {
+    return Object.values(this.#list.parents.at(-1) ?? {})[0] ?? null;
+  }
+
+  #addChildren(fields: ItemFields, rule: ChildRule): void {
+    const { type, endpoint, itemsAt, keys, parentKeys = {} } = rule;
+    const ofParent = Object.entries(parentKeys).map(([name, path]) => [name, textOf(fields.value(path))]);
+    const elements = childElements(fields, rule);
+    if (!elements)
+      this.#rejectChild(
+        fields,
         'no-list',
-        `Its "${children?.join('.')}", which names its ${type}, is no list.`,
+        `Its "${itemsAt?.join('.')}", which names its ${type}, is not a list.`,
       );
-    for (const childKey of childKeys ?? []) {
-      if (childKey !== null && isNamed) this.children.push({ type, childKey, parentKey });
+    for (const element of elements ?? []) {
+      const own = Object.entries(keys).map(([name, path]) => [name, textOf(element(path))]);
+      const values = [...own, ...ofParent];
+      if (values.every((value): value is [string, string] => value[1] !== null))
+        this.children.push({ type, endpoint, parents: [Object.fromEntries(values)] });
       else {
-        const what = [...(children ?? []), ...key].join('.');
-        this.#rejectMember(facts, 'no-id', `It names a member of ${type} without "${what}".`);
+        const paths = Object.values(keys).map((path) => [...(itemsAt ?? []), ...path].join('.'));
+        this.#rejectChild(fields, 'no-id', `It names one of its ${type} without "${paths.join('", "')}".`);
       }
     }
   }
 
-  #rejectMember({ raw }: ItemFacts, cause: string, message: string): void {
+  #rejectChild({ raw }: ItemFields, cause: string, message: string): void {
     const rejected = reject(raw, cause, message);
-    this.rejected.push(this.#isListing ? rejected : { ...rejected, isMember: true });
+    this.rejected.push(this.#isListingOnly ? rejected : { ...rejected, isChild: true });
   }
 }
 
-/** What the item's children are asked by; null in it for a child that does not say, null altogether for no list. */
-function childKeysIn(facts: ItemFacts, rule: ChildRule): readonly (string | null)[] | null {
-  const { children, key, hasChildren } = rule;
-  if (children === undefined) return [textOf(facts.value(key))];
-  const named = facts.value(children);
-  if (Array.isArray(named))
-    return (named as unknown[]).map((child) =>
-      textOf(typeof child === 'object' ? valueAt(child, key) : child),
+type Element = (path: JsonPath) => unknown;
+
+/** The elements that name lists; null when they should be there and are not. */
+function childElements(fields: ItemFields, rule: ChildRule): readonly Element[] | null {
+  const { itemsAt, hasChildrenAt } = rule;
+  if (itemsAt === undefined) return [(path) => fields.value(path)];
+  const elements = fields.value(itemsAt);
+  if (Array.isArray(elements))
+    return (elements as unknown[]).map(
+      (element) => (path) => (typeof element === 'object' ? valueAt(element, path) : element),
     );
-  const isWithout = hasChildren !== undefined && facts.value(hasChildren) === false;
-  return isWithout && (named === undefined || named === null) ? [] : null;
+  const hasNone = hasChildrenAt !== undefined && fields.value(hasChildrenAt) === false;
+  return hasNone && (elements === undefined || elements === null) ? [] : null;
 }
 
-// Turns the facts of one item into an item, or says why it is none.
-
 const idSeparator = '::';
-/** Of what is rejected only the beginning is kept. */
+/** Of a rejected part only the beginning is stored. */
 const keptBytes = 4_096;
 const openObject = 0x7b;
 
-/** Reads an item. Its bytes stay a view of the page's. `parentId` is what it hangs on, if on anything. */
+/** Reads an item. Its bytes stay a view of the page's. */
 export function readItem(
-  facts: ItemFacts,
+  fields: ItemFields,
   shape: ItemShape,
   parentId: string | null,
 ): { readonly item: ParsedItem } | { readonly rejected: RejectedItem } {
-  const { raw } = facts;
+  const { raw } = fields;
   if (!isObject(raw)) return { rejected: notAnObject(raw) };
-  const id = readId(facts, shape.id);
+  const id = readId(fields, shape.id);
   if ('cause' in id) return { rejected: reject(raw, id.cause, id.message) };
-  const at = (path: JsonPath | undefined) => (path === undefined ? undefined : facts.value(path));
+  const at = (path: JsonPath | undefined) => (path === undefined ? undefined : fields.value(path));
   const isWithinParent = shape.isIdWithinParent === true && parentId !== null;
   const item: ParsedItem = {
     id: isWithinParent ? `${parentId}${idSeparator}${id.id}` : id.id,
@@ -214,30 +230,30 @@ export function readItem(
   return { item };
 }
 
-export const isObject = (raw: Uint8Array): boolean => raw[0] === openObject;
+const isObject = (raw: Uint8Array): boolean => raw[0] === openObject;
 
-export const notAnObject = (raw: Uint8Array): RejectedItem =>
-  reject(raw, 'not-an-object', 'The item is no JSON object.');
+const notAnObject = (raw: Uint8Array): RejectedItem =>
+  reject(raw, 'not-an-object', 'The item is not a JSON object.');
 
-export function reject(raw: Uint8Array, cause: string, message: string): RejectedItem {
+function reject(raw: Uint8Array, cause: string, message: string): RejectedItem {
   return { cause, message, raw: raw.subarray(0, keptBytes) };
 }
 
-/** Joins the parts of a composite id. A part must be text or a number: nothing else names an item. */
+/** Joins the parts of a composite id. A part must be text or a number. */
 function readId(
-  facts: ItemFacts,
+  fields: ItemFields,
   paths: readonly JsonPath[],
 ): { readonly id: string } | { readonly cause: string; readonly message: string } {
   const parts: string[] = [];
   for (const path of paths) {
-    const value = facts.value(path);
+    const value = fields.value(path);
     const name = path.join('.');
     if (value === undefined || value === null || value === '')
       return { cause: 'no-id', message: `The item has no "${name}", which is its id.` };
     if (typeof value === 'string') parts.push(value);
-    // Past 2^53 digits get lost, and two ids would become one: those are taken as they are written.
+    // Beyond 2^53 digits would be lost and two ids would become one, so the text is used as written.
     else if (typeof value === 'number')
-      parts.push(Number.isSafeInteger(value) ? String(value) : facts.written(path));
+      parts.push(Number.isSafeInteger(value) ? String(value) : fields.written(path));
     else return { cause: 'bad-id', message: `The item's id "${name}" is neither text nor a number.` };
   }
   return { id: parts.join(idSeparator) };

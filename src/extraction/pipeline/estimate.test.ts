@@ -1,17 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { parallelConfig } from '../parallel-config.ts';
-import type { PageRequest, ContentType } from '../types.ts';
+import { listShape, offsetPage, resultOf, typeOf as type } from '../../../test/support/extraction/pages.ts';
+import type { ContentType, PageRequest } from '../types.ts';
 import type { EstimateOptions } from './estimate.ts';
 import { estimate, minutesFor } from './estimate.ts';
 
-const list = { items: { kind: 'list', path: [] }, id: [['id']] } as const;
-const type = (name: string, more: Partial<ContentType> = {}): ContentType => ({
-  name,
-  number: null,
-  pagination: 'offset',
-  shape: list,
-  ...more,
-});
+const byOffset = (name: string) => ({ name, pagination: 'offset' as const });
 const body = new Uint8Array(Buffer.from('[]'));
 
 /** `totals` by type and listing; each call is kept. */
@@ -26,7 +20,7 @@ async function estimated(
     parallelConfig({ batchSize: 10 }),
     (request) => {
       calls.push(request);
-      const total = totals[request.type + (request.listing ?? '')] ?? null;
+      const total = totals[request.list.type + request.list.endpoint] ?? null;
       return Promise.resolve({ request, bytes: body, total, nextLink: null });
     },
     options,
@@ -35,9 +29,8 @@ async function estimated(
 }
 
 describe('an estimate', () => {
-  it('counts only what the vault does not have, and asks for nothing that it tells', async () => {
-    const request = { type: 'users', key: 'offset:0+10', kind: 'offset', offset: 0, limit: 10 } as const;
-    const page = { request, itemCount: 10, rejectedCount: 0, total: 41, next: null, children: [] };
+  it('counts only what the vault does not have, and makes no call for what it knows', async () => {
+    const page = resultOf(offsetPage('users', 0, 10), 10, { total: 41 });
     const progress = [
       { type: 'groups', status: 'completed', itemsSeen: 7, done: [], failed: [] },
       { type: 'users', status: 'running', itemsSeen: 10, done: [page], failed: [] },
@@ -51,35 +44,42 @@ describe('an estimate', () => {
       { type: 'roles', items: 11, calls: 2, isAtLeast: false },
     ]);
     expect(result).toMatchObject({ calls: 6, callsThisRun: 5 });
-    expect(calls.map((call) => call.type)).toEqual(['roles']);
+    expect(calls.map((call) => call.list.type)).toEqual(['roles']);
   });
 
-  it('counts pages, members of listings, and single calls, with one small call per list', async () => {
+  it('counts pages, items requested one by one, and single calls, with one small call per list', async () => {
     const types = [
       type('users'),
       type('none'),
-      type('dashboards', { listings: [{ name: '' }, { name: 'lookml' }] }),
-      type('looks', { parent: { from: 'self', key: ['id'] } }),
-      type('settings', { pagination: 'whole' }),
+      type('dashboards', 'offset', { endpoints: ['', 'lookml'].map(byOffset) }),
+      type('looks', 'offset', {
+        endpoints: [
+          { name: '', pagination: 'offset', shape: listShape, isListingOnly: true },
+          { name: 'look', pagination: 'single' },
+        ],
+        parent: { type: 'looks', keys: { id: ['id'] } },
+      }),
+      type('settings', 'single'),
     ];
     const totals = { users: 41, none: 0, dashboards: 10, dashboardslookml: 11, looks: 25 };
     const { result, calls } = await estimated(types, totals);
     expect(result.types.map((one) => one.calls)).toEqual([5, 1, 1 + 2, 3 + 25, 1]);
     expect(result).toMatchObject({ calls: 38, isAtLeast: false, probes: 5 });
-    expect(calls.every((request) => request.kind === 'offset' && request.limit === 1)).toBe(true);
+    expect(calls.map(({ position }) => position)).toEqual(
+      calls.map(() => ({ kind: 'offset', offset: 0, limit: 1 })),
+    );
   });
 
-  it('says "at least" where only reading tells: no total, members named inside, a list per folder', async () => {
-    const folders = Array.from({ length: 5 }, (_, index) => ({ name: `folder-${index}` }));
+  it('is a lower bound without a total, for lists named inside items, and for many lists', async () => {
+    const folders = Array.from({ length: 5 }, (_, index) => byOffset(`folder-${index}`));
     const types = [
       type('models'),
-      type('explores', {
-        pagination: 'whole',
-        parent: { from: 'models', children: ['explores'], key: ['name'] },
+      type('explores', 'single', {
+        parent: { type: 'models', itemsAt: ['explores'], keys: { name: ['name'] } },
       }),
-      type('posts', { parent: { from: 'models', key: ['id'] } }),
-      type('dashboards', { listings: folders }),
-      type('feed', { pagination: 'cursor' }),
+      type('posts', 'offset', { parent: { type: 'models', keys: { id: ['id'] } } }),
+      type('dashboards', 'offset', { endpoints: folders }),
+      type('feed', 'cursor'),
     ];
     const { result, calls } = await estimated(types, { models: 4 });
     expect(result.types.map((one) => [one.calls, one.isAtLeast])).toEqual([
@@ -92,7 +92,7 @@ describe('an estimate', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('tells minutes by both windows', () => {
+  it('computes minutes from both rate limits', () => {
     const limits = { rateLimitPerMinute: 100, rateLimitPerSecond: 10 };
     expect(minutesFor(0, limits)).toBe(0);
     expect(minutesFor(1, limits)).toBe(0);

@@ -1,16 +1,16 @@
-// Says how many calls and minutes an extraction would take, from at most one small call per list.
+// Estimates the calls and minutes of an extraction with at most one small call per list.
 import { pageFormats } from '../types.ts';
 import { parsePage } from '../parsing/parse-page.ts';
 import type { ParallelConfig } from '../parallel-config.ts';
-import type { RawPage, PageRequest, ContentType, TypeProgress } from '../types.ts';
+import type { ContentType, Endpoint, PagePosition, PageRequest, RawPage, TypeProgress } from '../types.ts';
 import { Planner } from './planner.ts';
 
 export interface TypeEstimate {
   readonly type: string;
-  /** Null when only reading it would tell. */
+  /** Null when unknown before it is read. */
   readonly items: number | null;
   readonly calls: number;
-  /** `calls` is only what is certain. */
+  /** `calls` is a lower bound. */
   readonly isAtLeast: boolean;
 }
 
@@ -18,19 +18,19 @@ export interface Estimate {
   readonly types: readonly TypeEstimate[];
   readonly calls: number;
   readonly isAtLeast: boolean;
-  /** Fewer than `calls` where one run may not make them all. */
+  /** Fewer than `calls` when maxCalls is lower. */
   readonly callsThisRun: number;
-  /** For these. */
+  /** For `callsThisRun`. */
   readonly minutes: number;
-  /** Calls that were made to find out. */
+  /** Calls that were made for the estimate. */
   readonly probes: number;
 }
 
-/** A type with more lists than this (one per folder) would cost nearly as much to ask about as to read. */
-const mostProbesPerType = 2;
+/** Probing a type with more lists than this (one per folder) would cost nearly as much as reading it. */
+const maxProbesPerType = 2;
 
 export interface EstimateOptions {
-  /** What the vault has of the session that would go on. */
+  /** What the vault has of the session that would be resumed. */
   readonly progress?: readonly TypeProgress[];
   readonly maxCalls?: number | null;
 }
@@ -42,20 +42,20 @@ export async function estimate(
   fetch: (request: PageRequest) => Promise<RawPage>,
   { progress = [], maxCalls = null }: EstimateOptions = {},
 ): Promise<Estimate> {
-  const left = whatIsLeft(types, progress, parallel.batchSize);
+  const remaining = remainingCalls(types, progress, parallel.batchSize);
   const formats = pageFormats(types);
   let probes = 0;
-  const totalOf = async (type: ContentType, listing: string): Promise<number | null> => {
-    const request = probeOf(type, listing);
-    const reading = formats[type.name];
-    if (!request || !reading) return null;
+  const totalOf = async (type: ContentType, endpoint: Endpoint): Promise<number | null> => {
+    const request = probeOf(type, endpoint);
+    const format = formats[type.name];
+    if (!request || !format) return null;
     probes++;
     const page = await fetch(request);
-    return page.total ?? parsePage(page.request, page.bytes, reading).total;
+    return page.total ?? parsePage(page.request, page.bytes, format).total;
   };
   const found: TypeEstimate[] = [];
   for (const type of types)
-    found.push(left.get(type.name) ?? (await estimateType(type, parallel.batchSize, totalOf, found)));
+    found.push(remaining.get(type.name) ?? (await estimateType(type, parallel.batchSize, totalOf, found)));
   const calls = found.reduce((sum, one) => sum + one.calls, 0);
   const callsThisRun = Math.min(calls, maxCalls ?? calls);
   return {
@@ -68,8 +68,8 @@ export async function estimate(
   };
 }
 
-/** For types of which something is there: only what the pages that came leave to ask for. */
-function whatIsLeft(
+/** For types with stored pages: only what is left to request. */
+function remainingCalls(
   types: readonly ContentType[],
   progress: readonly TypeProgress[],
   batchSize: number,
@@ -77,8 +77,8 @@ function whatIsLeft(
   const planner = new Planner(types, progress, batchSize);
   const calls = new Map<string, number>();
   for (let next = planner.next(); next; next = planner.next())
-    calls.set(next.type, (calls.get(next.type) ?? 0) + 1);
-  const isOver = (name: string) =>
+    calls.set(next.list.type, (calls.get(next.list.type) ?? 0) + 1);
+  const hasEnded = (name: string) =>
     progress.some(({ type, status }) => type === name && (status === 'completed' || status === 'incomplete'));
   return new Map(
     types.flatMap(({ name, parent }) => {
@@ -86,10 +86,10 @@ function whatIsLeft(
       if (!own) return [];
       if (own.status === 'completed')
         return [[name, { type: name, items: own.itemsSeen, calls: 0, isAtLeast: false }]];
-      const isParentOver = parent !== undefined && parent.from !== 'self' && isOver(parent.from);
-      if (own.done.length + own.failed.length === 0 && !isParentOver) return [];
+      const hasParentEnded = parent !== undefined && parent.type !== name && hasEnded(parent.type);
+      if (own.done.length + own.failed.length === 0 && !hasParentEnded) return [];
       const items = planner.totalOf(name);
-      const isAtLeast = items === null || (parent !== undefined && !isParentOver);
+      const isAtLeast = items === null || (parent !== undefined && !hasParentEnded);
       return [[name, { type: name, items, calls: calls.get(name) ?? 0, isAtLeast }]];
     }),
   );
@@ -98,38 +98,39 @@ function whatIsLeft(
 async function estimateType(
   type: ContentType,
   batchSize: number,
-  totalOf: (type: ContentType, listing: string) => Promise<number | null>,
+  totalOf: (type: ContentType, endpoint: Endpoint) => Promise<number | null>,
   before: readonly TypeEstimate[],
 ): Promise<TypeEstimate> {
   const { name, parent } = type;
-  if (parent && parent.from !== 'self') {
-    // One each for every parent; what parents name inside is seen only when they are read.
-    const parents = before.find((one) => one.type === parent.from)?.items ?? null;
-    const isOneEach = parent.children === undefined && parents !== null;
+  if (parent && parent.type !== name) {
+    // One for every parent; lists named inside parents are known only when those are read.
+    const parents = before.find((one) => one.type === parent.type)?.items ?? null;
+    const isOneEach = parent.itemsAt === undefined && parents !== null;
     return { type: name, items: null, calls: isOneEach ? parents : 0, isAtLeast: true };
   }
-  const listings = type.listings ?? [{ name: '' }];
+  const lists = parent ? type.endpoints.filter(({ isListingOnly }) => isListingOnly) : type.endpoints;
   const totals: (number | null)[] = [];
-  for (const listing of listings)
-    totals.push(listings.length > mostProbesPerType ? null : await totalOf(type, listing.name));
-  const pageSize = type.pageSize ?? batchSize;
-  const pages = totals.reduce<number>(
-    (sum, total) => sum + Math.max(1, Math.ceil((total ?? 1) / pageSize)),
-    0,
+  for (const endpoint of lists)
+    totals.push(lists.length > maxProbesPerType ? null : await totalOf(type, endpoint));
+  const pages = lists.map(({ pageSize = batchSize }, index) =>
+    Math.max(1, Math.ceil((totals[index] ?? 1) / pageSize)),
   );
   const isKnown = totals.every((total) => total !== null);
   const items = isKnown ? totals.reduce((sum, total) => sum + total, 0) : null;
-  const members = parent ? (items ?? 0) : 0;
-  return { type: name, items, calls: pages + members, isAtLeast: !isKnown && type.pagination !== 'whole' };
+  const calls = pages.reduce((sum, count) => sum + count, parent ? (items ?? 0) : 0);
+  const isAtLeast = !isKnown && lists.some(({ pagination }) => pagination !== 'single');
+  return { type: name, items, calls, isAtLeast };
 }
 
-/** A call that can tell the total; none for types of which one call is all there is. */
-function probeOf({ name: type, pagination, pageSize }: ContentType, listing: string): PageRequest | null {
-  const limit = pageSize ?? 1;
-  const head = { type, key: 'probe', ...(listing === '' ? {} : { listing }) };
-  if (pagination === 'offset') return { ...head, kind: 'offset', offset: 0, limit };
-  if (pagination === 'page') return { ...head, kind: 'page', page: 0, limit };
-  return pagination === 'whole' ? null : { ...head, kind: 'cursor', cursor: null, index: 0, limit };
+/** A call that can return the total; none for lists of a single page. */
+function probeOf({ name: type }: ContentType, endpoint: Endpoint): PageRequest | null {
+  const limit = endpoint.pageSize ?? 1;
+  const list = { type, endpoint: endpoint.name, parents: [] };
+  const probe = (position: PagePosition): PageRequest => ({ key: 'probe', list, position });
+  if (endpoint.pagination === 'offset') return probe({ kind: 'offset', offset: 0, limit });
+  if (endpoint.pagination === 'page') return probe({ kind: 'page', page: 0, limit });
+  if (endpoint.pagination === 'single') return null;
+  return probe({ kind: 'cursor', cursor: null, index: 0, limit });
 }
 
 /** Full minutes at the rate per minute, and the rest at the rate per second. */

@@ -1,212 +1,257 @@
-// What plans by number have in common, be it the position of an item or the number of a page.
-import type { PageRequest, PageResult } from '../types.ts';
-import type { Feed, ListProblem, Replayed, Paginator } from './paginator.ts';
-import { ConsecutiveFailures, haveSameEnds, lengthOf, repeatedPage, requestHead } from './paginator.ts';
+// Pagination by number: the position of an item (offset) or the number of a page.
+import type { EndOfList, PagePosition, PageResult } from '../types.ts';
+import type { ListConfig, ListProblem, Paginator, ReplayedPage } from './paginator.ts';
+import {
+  failedPages,
+  haveSameEdges,
+  pageLength,
+  repeatedPage,
+  requestFor,
+  shortList,
+  unproven,
+} from './paginator.ts';
 
-/** Where the end is not known, this many holes in a row are taken for it. */
-const holesAtTheEnd = 2;
+/** Where the end is unknown, this many consecutive failed pages are taken for it. */
+const failedPagesAtEnd = 2;
 
 /** The numbers that one request covers. */
-export interface Place {
+interface Span {
   readonly start: number;
   readonly length: number;
 }
 
-/** A page that came, and how many it was asked for and held. */
-export interface Arrival extends Place {
+/** A committed page with the number of requested and received items. */
+interface ReceivedPage extends Span {
   readonly page: PageResult;
   readonly limit: number;
   readonly count: number;
 }
 
 /**
- * Keeps the numbers that were asked for. With a total all the others are asked for at once; without, one page after
- * the other until one that holds less than the server can give. What it can give only its answers show: where the
- * first page is not full and nothing tells the total, the server may have a limit of its own, and one more is asked for.
+ * Keeps the numbers that were requested. A root list with a total requests all the others at once; without one, and for
+ * child lists, one page after the other until a page with fewer items than the server returns. What it returns at most
+ * only its pages show: where the first page is not full and there is no total, the server may have a limit of its own,
+ * and one more page is requested.
  */
-export abstract class NumberedPaginator implements Paginator {
-  readonly problems: ListProblem[] = [];
+abstract class NumberedPaginator implements Paginator {
   total: number | null = null;
-  protected readonly feed: Feed;
-  protected readonly asked = new Ranges();
-  /** The most items that came on one page. */
-  protected largest = 0;
-  /** Pages that came or were given up. */
-  protected settled = 0;
-  /** Learned without a total. */
-  protected end: number | null = null;
-  readonly #failures = new ConsecutiveFailures();
-  #underWay = 0;
-  #holesInRow = 0;
-  #hasLinks = false;
-  #last: Arrival | null = null;
+  problem: ListProblem | null = null;
+  protected readonly config: ListConfig;
+  protected readonly requested = new RangeSet();
+  /** The most items on one page of this list. */
+  protected largestPage = 0;
+  /** Committed and failed pages. */
+  protected settledPages = 0;
+  /** Items on all pages, repeated ones included. */
+  protected itemCount = 0;
+  readonly #isChild: boolean;
+  #end: { readonly at: number; readonly by: 'no-next' | 'empty-page' | 'short-page' } | null = null;
+  #inFlight = 0;
+  #consecutiveFailures = 0;
+  #hasFailed = false;
+  #last: ReceivedPage | null = null;
 
-  constructor(feed: Feed) {
-    this.feed = feed;
+  constructor(config: ListConfig) {
+    this.config = config;
+    this.#isChild = config.list.parents.length > 0;
   }
 
-  next(): PageRequest | null {
+  next(): PagePosition | null {
     const gap = this.#nextGap();
     if (!gap) return null;
-    const place = { start: gap.start, length: Math.min(this.nextLength(), gap.end - gap.start) };
-    this.#underWay++;
-    this.asked.add(place.start, place.start + place.length);
-    return this.requestAt(place);
+    const span = { start: gap.start, length: Math.min(this.nextLength(), gap.end - gap.start) };
+    this.#inFlight++;
+    this.requested.add(span.start, span.start + span.length);
+    return this.positionAt(span);
   }
 
-  committed(page: PageResult): void {
-    this.#underWay--;
-    this.#failures.clear();
-    this.#learn(page);
+  onCommitted(page: PageResult): void {
+    this.#inFlight--;
+    this.config.group.recordSuccess();
+    this.#apply(page);
   }
 
-  failed(_request: PageRequest, isTransient: boolean): void {
-    this.#underWay--;
-    this.settled++;
-    this.#failures.note(isTransient);
-    // Whoever is refused for good will be refused the next page too; after a server's failure one hole is stepped over.
-    this.#holesInRow = isTransient ? this.#holesInRow + 1 : holesAtTheEnd;
+  onFailed(_position: PagePosition, isTransient: boolean): void {
+    this.#inFlight--;
+    this.config.group.recordFailure(isTransient);
+    this.#skip(isTransient);
   }
 
-  dropped(request: PageRequest): void {
-    this.#underWay--;
-    const { start, length } = this.placeOf(request);
-    this.asked.remove(start, start + length);
+  replay(page: ReplayedPage): void {
+    const { position } = 'done' in page ? page.done.request : page.failed;
+    const { start, length } = this.spanOf(position);
+    this.requested.add(start, start + length);
+    if ('done' in page) this.#apply(page.done);
+    else this.#skip(true);
   }
 
-  replay(page: Replayed): void {
-    const { start, length } = this.placeOf('done' in page ? page.done.request : page.failed);
-    this.asked.add(start, start + length);
-    if ('done' in page) return this.#learn(page.done);
-    this.settled++;
-    this.#holesInRow++;
-  }
-
-  get isFinished(): boolean {
-    return this.#underWay === 0 && this.#nextGap() === null;
+  get end(): EndOfList | null {
+    if (this.#inFlight > 0 || this.#nextGap() !== null) return null;
+    if (this.problem) return unproven(this.problem);
+    if (this.#hasFailed) return failedPages;
+    if (this.total === null) return this.#end ? { by: this.#end.by } : failedPages;
+    return this.itemCount >= this.total ? { by: 'total' } : unproven(shortList(this.total, this.itemCount));
   }
 
   /** How many numbers the next request covers, if the gap is that long. */
   protected abstract nextLength(): number;
-  protected abstract requestAt(place: Place): PageRequest;
-  protected abstract placeOf(request: PageRequest): Place;
-  /** The number at which a list of so many items ends. */
-  protected abstract endWith(total: number): number;
+  protected abstract positionAt(span: Span): PagePosition;
+  protected abstract spanOf(position: PagePosition): Span;
+  /** The number at which a list of this many items ends. */
+  protected abstract endOf(total: number): number;
   /** The number up to which a page reached. */
-  protected abstract reachedBy(arrival: Arrival): number;
-  /** Called for every page that came, after all that is common was learned of it. */
-  protected abstract arrived(arrival: Arrival): void;
+  protected abstract reachedBy(page: ReceivedPage): number;
+  /** Called for every committed page, after the common state was updated. */
+  protected abstract onReceived(page: ReceivedPage, hasEnded: boolean): void;
 
   #nextGap(): { readonly start: number; readonly end: number } | null {
-    if (this.#failures.isTooLong || this.problems.length > 0) return null;
-    const gap = this.asked.firstGap();
-    const end = this.total === null ? this.end : this.endWith(this.total);
-    if (end !== null) return gap.start < end ? gap : null;
-    // One after the other: only the answer tells whether there is more.
-    return this.#underWay > 0 || this.#holesInRow >= holesAtTheEnd ? null : gap;
+    if (this.problem || this.config.group.hasFailedTooOften) return null;
+    if (this.#isChild && (this.#inFlight > 0 || this.#hasFailed)) return null;
+    this.#applySiblings();
+    const gap = this.requested.firstGap();
+    const end = this.total === null ? this.#end?.at : this.endOf(this.total);
+    if (end !== undefined) return gap.start < end ? gap : null;
+    // Without a known end only the previous page shows whether there is another.
+    return this.#inFlight > 0 || this.#consecutiveFailures >= failedPagesAtEnd ? null : gap;
   }
 
-  #learn(page: PageResult): void {
-    const limit = 'limit' in page.request ? page.request.limit : 0;
-    const count = lengthOf(page, this.feed.isListing);
-    const arrival: Arrival = { ...this.placeOf(page.request), page, limit, count };
-    this.settled++;
-    this.#holesInRow = 0;
-    // The largest told: a source that shrinks while it is read moves items past us, and a smaller total would call
-    // that complete.
+  /** A permanent failure affects the next page too; after a transient one a single page is skipped. */
+  #skip(isTransient: boolean): void {
+    this.settledPages++;
+    this.#hasFailed = true;
+    this.#consecutiveFailures = isTransient ? this.#consecutiveFailures + 1 : failedPagesAtEnd;
+  }
+
+  #apply(page: PageResult): void {
+    const { position } = page.request;
+    const { group, endpoint } = this.config;
+    const count = pageLength(page, endpoint);
+    const limit = 'limit' in position ? position.limit : 0;
+    const received: ReceivedPage = { ...this.spanOf(position), page, limit, count };
+    const previous = this.#last;
+    this.#last = received;
+    this.settledPages++;
+    this.itemCount += count;
+    this.#consecutiveFailures = 0;
+    // The largest total wins: a source that shrinks while it is read moves items past the reader, and a smaller total
+    // would call that complete.
     if (page.total !== null) this.total = Math.max(this.total ?? 0, page.total);
-    if (page.next !== null) this.#hasLinks = true;
-    this.largest = Math.max(this.largest, count);
-    if (this.total === null) this.#learnTheEnd(arrival);
-    this.arrived(arrival);
+    if (page.next !== null) group.hasLinks = true;
+    this.largestPage = Math.max(this.largestPage, count);
+    group.largestPage = Math.max(group.largestPage, count);
+    if (this.#isRepeated(received, previous)) return this.#fail(repeatedPage, received);
+    if (this.total === null) this.#findEnd(received);
+    this.onReceived(received, this.#end !== null);
+    if (this.#isChild && this.#isShort(count))
+      this.#fail(shortList(this.total ?? 0, this.itemCount), received);
   }
 
-  #learnTheEnd(arrival: Arrival): void {
-    const { page, count, limit, start, length } = arrival;
-    const last = this.#last;
-    this.#last = arrival;
-    if (count > 0 && last && last.start < start && haveSameEnds(last.page, page)) {
-      this.problems.push({ request: this.requestAt({ start: start + length, length }), ...repeatedPage });
-      return;
-    }
-    const isLast = this.#hasLinks ? page.next === null : count === 0 || count < Math.min(limit, this.largest);
-    if (isLast) this.end = Math.min(this.end ?? Number.POSITIVE_INFINITY, this.reachedBy(arrival));
+  /** The list has ended before its total: with an empty page, or with all positions requested. */
+  #isShort(count: number): boolean {
+    const { total } = this;
+    if (total === null || this.itemCount >= total) return false;
+    return count === 0 || this.requested.firstGap().start >= this.endOf(total);
+  }
+
+  /** The vault compares the items of a root list with its total; a child list has only its own pages. */
+  #isRepeated({ start, count, page }: ReceivedPage, previous: ReceivedPage | null): boolean {
+    if (count === 0 || !previous || previous.start >= start) return false;
+    return (this.total === null || this.#isChild) && haveSameEdges(previous.page, page);
+  }
+
+  #findEnd(received: ReceivedPage): void {
+    const by = this.#endedBy(received);
+    if (!by) return;
+    const at = Math.min(this.#end?.at ?? Number.POSITIVE_INFINITY, this.reachedBy(received));
+    this.#end = { at, by };
+  }
+
+  #endedBy({ page, count, limit }: ReceivedPage): 'no-next' | 'empty-page' | 'short-page' | null {
+    const { group } = this.config;
+    if (group.hasLinks) return page.next === null ? 'no-next' : null;
+    if (count === 0) return 'empty-page';
+    return count < Math.min(limit, group.largestPage) ? 'short-page' : null;
+  }
+
+  /** A larger page of a sibling list shows that this list's last page was short: its next page need not be requested. */
+  #applySiblings(): void {
+    if (this.#isChild && this.total === null && !this.#end && this.#last) this.#findEnd(this.#last);
+  }
+
+  #fail(problem: Pick<ListProblem, 'cause' | 'message'>, { start, length }: Span): void {
+    const position = this.positionAt({ start: start + length, length });
+    this.problem = { request: requestFor(this.config.list, position), ...problem };
   }
 }
 
-// Plans pages that are asked for by the position of their first item.
-
 /**
- * A page that is short of its limit although more is there may show the server's own limit: what it left out is asked
- * for again. Pages are then asked for in multiples of the largest that came: a server with that limit needs no call
- * more for it, since what it permits out divides into whole pages, and one that has none shows so at once.
+ * Pages by the position of their first item. A short page with more items behind it may show the server's own limit:
+ * the rest is requested again. Pages are then requested in multiples of the largest page: a server with that limit needs
+ * no additional call, and one without shows so at once.
  */
 export class OffsetPaginator extends NumberedPaginator {
-  /** It was asked for more than it ever gave, and did not give it. */
+  /** A page had fewer items than requested, and the list did not end there. */
   #seemsCapped = false;
-  /** The last item of pages that came short, by the position at which they were to end. */
-  readonly #tails = new Map<number, string | undefined>();
+  /** The last item of short pages, by the position at which they should have ended. */
+  readonly #lastIds = new Map<number, string | undefined>();
 
   protected override nextLength(): number {
-    const { limit } = this.feed;
-    const isSmaller = this.#seemsCapped && this.largest < limit;
-    return isSmaller ? Math.floor(limit / this.largest) * this.largest : limit;
+    const { limit } = this.config;
+    const isSmaller = this.#seemsCapped && this.largestPage < limit;
+    return isSmaller ? Math.floor(limit / this.largestPage) * this.largestPage : limit;
   }
 
-  protected override endWith(total: number): number {
+  protected override endOf(total: number): number {
     return total;
   }
 
-  protected override reachedBy({ start, count }: Arrival): number {
+  protected override reachedBy({ start, count }: ReceivedPage): number {
     return start + count;
   }
 
-  protected override arrived(arrival: Arrival): void {
-    const { start, length, count, page } = arrival;
+  protected override onReceived(received: ReceivedPage, hasEnded: boolean): void {
+    const { start, length, count, page } = received;
     const reached = start + count;
-    const hasMore = this.total === null ? this.end === null : reached < (page.total ?? this.total);
+    const hasMore = this.total === null ? !hasEnded : reached < (page.total ?? this.total);
     if (count === 0 || count >= length || !hasMore) return;
-    if (length > this.largest) this.#seemsCapped = true;
-    if (!this.#bringsNothing(arrival)) this.asked.remove(reached, start + length);
+    if (length > this.largestPage) this.#seemsCapped = true;
+    if (!this.#addsNothing(received)) this.requested.remove(reached, start + length);
   }
 
-  /** The rest of a short page, asked for again, ends as that page did: the server permits items out, and counts them. */
-  #bringsNothing({ start, length, page }: Arrival): boolean {
+  /** The rest of a short page ends with the same item as that page: the server counts items that it does not return. */
+  #addsNothing({ start, length, page }: ReceivedPage): boolean {
     const end = start + length;
-    const last = page.ends?.[1];
-    const isKnown = last !== undefined && this.#tails.get(end) === last;
-    this.#tails.set(end, last);
+    const last = page.edgeIds?.[1];
+    const isKnown = last !== undefined && this.#lastIds.get(end) === last;
+    this.#lastIds.set(end, last);
     return isKnown;
   }
 
-  protected override requestAt({ start, length }: Place): PageRequest {
-    const head = requestHead(this.feed, `offset:${start}+${length}`);
-    return { ...head, kind: 'offset', offset: start, limit: length };
+  protected override positionAt({ start, length }: Span): PagePosition {
+    return { kind: 'offset', offset: start, limit: length };
   }
 
-  protected override placeOf(request: PageRequest): Place {
-    if (request.kind === 'offset') return { start: request.offset, length: request.limit };
-    throw new TypeError(`The page "${request.key}" of ${request.type} has no offset.`);
+  protected override spanOf(position: PagePosition): Span {
+    if (position.kind === 'offset') return { start: position.offset, length: position.limit };
+    throw new TypeError(`A page by ${position.kind} has no offset.`);
   }
 }
 
-// Plans pages that are asked for by their number.
-
 /**
- * Numbers mean something only with the limit they were asked with: it never changes, also not from run to run. A server
- * with a limit of its own counts in pages of that, so the largest page that came says how many there are.
+ * Pages by their number. A number has a meaning only with its limit, so the limit never changes, not even between runs.
+ * A server with a limit of its own counts in pages of that size, so the largest page gives the number of pages.
  */
 export class PagePaginator extends NumberedPaginator {
   #limit: number;
 
-  constructor(feed: Feed) {
-    super(feed);
-    this.#limit = feed.limit;
+  constructor(config: ListConfig) {
+    super(config);
+    this.#limit = config.limit;
   }
 
-  override replay(page: Replayed): void {
-    const request = 'done' in page ? page.done.request : page.failed;
-    if (request.kind === 'page') this.#limit = request.limit;
+  override replay(page: ReplayedPage): void {
+    const { position } = 'done' in page ? page.done.request : page.failed;
+    if (position.kind === 'page') this.#limit = position.limit;
     super.replay(page);
   }
 
@@ -214,50 +259,52 @@ export class PagePaginator extends NumberedPaginator {
     return 1;
   }
 
-  /** Where the first page is not full, a second one tells first whether that is the server's limit. */
-  protected override endWith(total: number): number {
-    const pages = Math.ceil(total / Math.max(this.largest, 1));
-    return this.settled < 2 && this.largest < this.#limit ? Math.min(pages, 2) : pages;
+  /**
+   * A child list is read page by page until its total, or an empty page. Of a root list whose first page is not full, a
+   * second page shows first whether that is the server's limit.
+   */
+  protected override endOf(total: number): number {
+    if (this.config.list.parents.length > 0)
+      return this.itemCount >= total ? this.settledPages : Number.POSITIVE_INFINITY;
+    const pages = Math.ceil(total / Math.max(this.largestPage, 1));
+    return this.settledPages < 2 && this.largestPage < this.#limit ? Math.min(pages, 2) : pages;
   }
 
-  protected override reachedBy({ start }: Arrival): number {
+  protected override reachedBy({ start }: ReceivedPage): number {
     return start + 1;
   }
 
-  /** What a page left out has no number of its own: the total tells that it is missing. */
-  protected override arrived(): void {}
+  /** Items that a page left out have no page number of their own; the total shows that they are missing. */
+  protected override onReceived(): void {}
 
-  protected override requestAt({ start }: Place): PageRequest {
-    const head = requestHead(this.feed, `page:${start}*${this.#limit}`);
-    return { ...head, kind: 'page', page: start, limit: this.#limit };
+  protected override positionAt({ start }: Span): PagePosition {
+    return { kind: 'page', page: start, limit: this.#limit };
   }
 
-  protected override placeOf(request: PageRequest): Place {
-    if (request.kind === 'page') return { start: request.page, length: 1 };
-    throw new TypeError(`The page "${request.key}" of ${request.type} has no number.`);
+  protected override spanOf(position: PagePosition): Span {
+    if (position.kind === 'page') return { start: position.page, length: 1 };
+    throw new TypeError(`A page by ${position.kind} has no number.`);
   }
 }
-
-// A set of whole numbers kept as ranges: which positions of a type have been asked for.
 
 interface Range {
   readonly start: number;
-  /** Not included. */
+  /** Exclusive. */
   readonly end: number;
 }
 
-export class Ranges {
-  /** Sorted, apart from each other. */
+/** A set of whole numbers stored as sorted, separate ranges. */
+class RangeSet {
   #ranges: readonly Range[] = [];
 
   add(start: number, end: number): void {
     if (start >= end) return;
     const before = this.#ranges.filter((range) => range.end < start);
     const after = this.#ranges.filter((range) => range.start > end);
-    const touched = this.#ranges.filter((range) => range.end >= start && range.start <= end);
+    const touching = this.#ranges.filter((range) => range.end >= start && range.start <= end);
     const merged = {
-      start: Math.min(start, ...touched.map((range) => range.start)),
-      end: Math.max(end, ...touched.map((range) => range.end)),
+      start: Math.min(start, ...touching.map((range) => range.start)),
+      end: Math.max(end, ...touching.map((range) => range.end)),
     };
     this.#ranges = [...before, merged, ...after];
   }
@@ -267,11 +314,11 @@ export class Ranges {
       [
         { start: range.start, end: Math.min(range.end, start) },
         { start: Math.max(range.start, end), end: range.end },
-      ].filter((left) => left.start < left.end),
+      ].filter((rest) => rest.start < rest.end),
     );
   }
 
-  /** The first range that is not in the set; it may have no end. */
+  /** The first range that is not in the set; its end may be infinite. */
   firstGap(): Range {
     const [first, second] = this.#ranges;
     if (!first || first.start > 0) return { start: 0, end: first?.start ?? Number.POSITIVE_INFINITY };

@@ -192,7 +192,7 @@ export class PagePipeline {
   #hold(page: RawPage, task: Task): Queued {
     if (page.bytes.byteLength === 0) throw pageRejected('The answer is empty.');
     const held = { ...page, bytes: this.#buffers.hold(page.bytes) };
-    const fields = { contentType: task.request.type, page: held, batchNumber: this.#batches++ };
+    const fields = { contentType: task.request.list.type, page: held, batchNumber: this.#batches++ };
     const work = new WorkItem(fields, this.#parts.types);
     work.become('queued');
     this.#inPipe++;
@@ -202,7 +202,10 @@ export class PagePipeline {
   /** What a failure means for its page; what is no failure of a page ends the run. */
   #decideRetry(error: unknown, task: Task, cause?: FailedPageCause): void {
     const { rules, random, events, sessionId: session } = this.#parts;
-    const { type, key: page } = task.request;
+    const {
+      list: { type },
+      key: page,
+    } = task.request;
     const decision = decideRetry(error, task.attempts, rules, random);
     if (decision.do === 'stop') return this.#over.reject(decision.error);
     if (decision.do === 'give-up')
@@ -224,7 +227,10 @@ export class PagePipeline {
 
   #giveUp(request: PageRequest, cause: FailedPageCause, message: string, isTransient: boolean): void {
     const { sessions, sessionId, planner, metrics, events } = this.#parts;
-    const { type, key: page } = request;
+    const {
+      list: { type },
+      key: page,
+    } = request;
     this.#hasLeftSome = true;
     this.#inPipe++;
     this.#write(
@@ -245,8 +251,8 @@ export class PagePipeline {
       const processed = await this.#process(queued);
       this.#buffers.release(queued.work.page.bytes);
       this.#inPipe--;
-      if (processed?.kind === 'committed') this.#committed(processed.outcome, queued.work);
-      else if (processed?.kind === 'refused') {
+      if (processed?.kind === 'committed') this.#committed(processed.page, queued.work);
+      else if (processed?.kind === 'rejected') {
         queued.work.become('failed');
         this.#decideRetry(pageRejected(processed.message), queued, processed.cause);
       }
@@ -276,27 +282,28 @@ export class PagePipeline {
     }
   }
 
-  #committed(outcome: CommittedPage, work: WorkItem): void {
+  #committed(page: CommittedPage, work: WorkItem): void {
     const { metrics, planner, events, sessionId } = this.#parts;
-    const { request, itemCount, rejectedCount, written, total } = outcome;
+    const { request, itemCount, rejectedCount, written, total } = page;
+    const { type } = request.list;
     work.become('completed');
     if (rejectedCount > 0) this.#hasLeftSome = true;
     const items = itemCount - written.repeated;
-    metrics.incrementProcessed(request.type, items);
+    metrics.incrementProcessed(type, items);
     for (let rejected = 0; rejected < rejectedCount; rejected++)
-      metrics.recordError('parse', `${request.type} ${request.key}: an item could not be taken in`);
-    planner.committed(outcome);
-    const told = { session: sessionId, type: request.type, page: request.key, items };
+      metrics.recordError('parse', `${type} ${request.key}: an item was rejected`);
+    planner.committed(page);
+    const told = { session: sessionId, type, page: request.key, items };
     events.emit('extraction:page-committed', { ...told, ...written, rejected: rejectedCount, total });
   }
 
-  #finish({ type, total, problems }: FinishedType): TypeStatus {
+  #finish({ type, total, ends, problems }: FinishedType): TypeStatus {
     const { sessions, sessionId, metrics, events } = this.#parts;
     for (const { request, cause, message } of problems) sessions.fail(sessionId, request, cause, message);
-    const status = sessions.finishType(sessionId, type, total);
+    const status = sessions.finishType(sessionId, type, { expectedTotal: total, ends });
     this.statuses.set(type, status);
     this.problems.push(...problems);
-    const counts = { items: sessions.held(type), itemsThisRun: metrics.itemsOf(type), total };
+    const counts = { items: sessions.countItems(type), itemsThisRun: metrics.itemsOf(type), total };
     events.emit('extraction:type-finished', { session: sessionId, type, status, ...counts });
     return status;
   }
@@ -345,7 +352,7 @@ export async function fetchPage(
   let sentAt = clock.monotonic();
   const tell = (outcome: string) => {
     const durationMs = clock.monotonic() - sentAt;
-    events.emit('extraction:call', { session: sessionId, type: request.type, outcome, durationMs });
+    events.emit('extraction:call', { session: sessionId, type: request.list.type, outcome, durationMs });
   };
   try {
     const page = await source.fetch(request, signal, () => (sentAt = clock.monotonic()));

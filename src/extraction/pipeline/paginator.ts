@@ -1,177 +1,214 @@
-// What the plans of all kinds of pagination have in common.
-import type { PageRequest, Pagination, PageResult } from '../types.ts';
+// Pagination of one list: which page to request next, and why the list has ended. Pure: no time, no I/O.
+import type { EndOfList, Endpoint, ListRef, PagePosition, PageRequest, PageResult } from '../types.ts';
 
-/** A reason, besides failed pages, why a type is not complete. */
+/** Why a list, or a type, is incomplete besides failed pages. `request` is the page that was not requested. */
 export interface ListProblem {
   readonly request: PageRequest;
-  readonly cause: string;
+  readonly cause: 'repeated' | 'short' | 'parent-incomplete';
   readonly message: string;
 }
 
-/** What is wrong with a list; its request is the page that would have been asked for next. */
-export type ListProblemText = Omit<ListProblem, 'request'>;
-
-export const repeatedPage: ListProblemText = {
-  cause: 'repeated',
-  message:
-    'The page before holds the same items as the one before that: the source does not heed which page it is asked ' +
-    'for, and going on would bring nothing new. Correct its pagination, and begin anew with --fresh.',
-};
-
-export const shortList = (total: number, came: number): ListProblemText => ({
-  cause: 'short',
-  message:
-    `The source counts ${total} items in this list, but it ended after ${came}. Begin anew with --fresh; if that does ` +
-    'not help, correct its pagination or its total.',
-});
-
 /** A page of an earlier run of the session. */
-export type Replayed = { readonly done: PageResult } | { readonly failed: PageRequest };
+export type ReplayedPage = { readonly done: PageResult } | { readonly failed: PageRequest };
 
 /**
- * Which pages to ask for next. Every request that `next` gave is answered by exactly one of `committed`, `failed` and
- * `dropped`. Pure: no time, no I/O.
+ * Every position that `next` returned is answered by exactly one of `onCommitted` and `onFailed`. `replay` has the same
+ * effect as `next` and its answer; pages are replayed in the order of the source.
  */
 export interface Paginator {
   /** The next page; null when there is none, or none before another one is answered. */
-  next(): PageRequest | null;
-  committed(outcome: PageResult): void;
-  /** It will not come. `isTransient`: for a reason that may hit the next one as well. */
-  failed(request: PageRequest, isTransient: boolean): void;
-  /** It was not asked for after all; `next` gives it again. */
-  dropped(request: PageRequest): void;
-  /** The same as if it had been given by `next` and answered. Pages come in the order of the source. */
-  replay(page: Replayed): void;
-  /** Nothing is under way and nothing is left to ask for. */
-  readonly isFinished: boolean;
-  /** How many items the source says it has; null when it does not say. */
+  next(): PagePosition | null;
+  onCommitted(page: PageResult): void;
+  /** `isTransient`: for a reason that may affect the next page as well. */
+  onFailed(position: PagePosition, isTransient: boolean): void;
+  replay(page: ReplayedPage): void;
+  /** What the source says; null when unknown. */
   readonly total: number | null;
-  readonly problems: readonly ListProblem[];
+  /** Null while pages are in flight or left to request. */
+  readonly end: EndOfList | null;
+  readonly problem: ListProblem | null;
 }
 
-/** After so many pages in a row failed for a reason that may hit the next one too, the rest is not asked for. */
-const mostFailuresInRow = 10;
+/** State that the child lists of a type share; each root list has its own. */
+export class ListGroup {
+  /** The most items on one page: what the server returns per page at least. */
+  largestPage = 0;
+  /** Some page named a next page: a page that names none is then the last. */
+  hasLinks = false;
+  #consecutiveFailures = 0;
 
-/** Counts failures in a row that are likely to go on: a source that is down must not be asked for every page. */
-export class ConsecutiveFailures {
-  #length = 0;
-
-  note(isTransient: boolean): void {
-    if (isTransient) this.#length++;
+  /** After this many consecutive transient failures the rest is not requested: the source is down. */
+  get hasFailedTooOften(): boolean {
+    return this.#consecutiveFailures >= 10;
   }
-  clear(): void {
-    this.#length = 0;
+  recordFailure(isTransient: boolean): void {
+    if (isTransient) this.#consecutiveFailures++;
   }
-  get isTooLong(): boolean {
-    return this.#length >= mostFailuresInRow;
+  recordSuccess(): void {
+    this.#consecutiveFailures = 0;
   }
 }
 
-// One list that feeds a type, as its plan needs to know it.
-
-export interface Feed {
-  readonly type: string;
-  /** Of the type's listings; empty for the one without a name. */
-  readonly listing: string;
-  readonly pagination: Pagination;
-  /** Items asked for per page. */
+export interface ListConfig {
+  readonly list: ListRef;
+  readonly endpoint: Endpoint;
+  /** Items requested per page. */
   readonly limit: number;
-  /** Its pages only say what is fetched one by one. */
-  readonly isListing: boolean;
+  readonly group: ListGroup;
+  /** The response is one item: a total in its headers is not about this list. */
+  readonly isSingleItem: boolean;
 }
 
-/** What every request of the feed begins with. */
-export function requestHead(feed: Feed, place: string) {
-  const key = feed.listing === '' ? place : `${feed.listing}/${place}`;
-  return { type: feed.type, key, ...(feed.listing === '' ? {} : { listing: feed.listing }) };
+/** The request for a page of a list. Its key is readable, unique within the type and stable over runs. */
+export function requestFor(list: ListRef, position: PagePosition): PageRequest {
+  return { key: `${listKey(list)}${positionKey(position)}`, list, position };
 }
 
-/** How many a page held, stored or not. */
-export function lengthOf(outcome: PageResult, isListing: boolean): number {
-  const { children, itemCount, rejectedCount, rejectedMembers = 0 } = outcome;
-  return (isListing ? children.length : itemCount) + rejectedCount - rejectedMembers;
+/** Empty for the only root list of a type; `lookml/`, `@thelook,orders/`. */
+export function listKey({ endpoint, parents }: ListRef): string {
+  const values = parents.map((keys) => Object.values(keys).map(encodeURIComponent).join(','));
+  return [...(endpoint === '' ? [] : [endpoint]), ...values.map((value) => `@${value}`)]
+    .map((part) => `${part}/`)
+    .join('');
 }
 
-/** Two pages that begin with the same item and end with the same one are the same page. */
-export function haveSameEnds(one: PageResult, other: PageResult): boolean {
-  const [first, last] = one.ends ?? [];
-  return first !== undefined && first === other.ends?.[0] && last === other.ends[1];
+function positionKey(position: PagePosition): string {
+  switch (position.kind) {
+    case 'single':
+      return 'single';
+    case 'offset':
+      return `offset:${position.offset}+${position.limit}`;
+    case 'page':
+      return `page:${position.page}*${position.limit}`;
+    case 'cursor':
+  }
+  return `cursor:${position.index}:${position.cursor ?? ''}`;
 }
 
-// Plans pages of which each names the next: a cursor in the body, or a Link header. Also the one page of `whole`.
+/** How many items a page held, stored or not. */
+export function pageLength(page: PageResult, { isListingOnly }: Endpoint): number {
+  const { children, itemCount, rejectedCount, rejectedChildren = 0 } = page;
+  return (isListingOnly ? children.length : itemCount) + rejectedCount - rejectedChildren;
+}
 
+/** Two pages with the same first and the same last item are the same page. */
+export function haveSameEdges(one: PageResult, other: PageResult): boolean {
+  const [first, last] = one.edgeIds ?? [];
+  return first !== undefined && first === other.edgeIds?.[0] && last === other.edgeIds[1];
+}
+
+export const repeatedPage = {
+  cause: 'repeated',
+  message:
+    'The last page has the same items as the one before: the source ignores which page is requested. ' +
+    'Correct its pagination, and start a new extraction with --fresh.',
+} as const;
+
+const repeatedCursor = {
+  cause: 'repeated',
+  message:
+    'The last page names a next page that was read before: following it would never end. ' +
+    'Correct the pagination of the source, and start a new extraction with --fresh.',
+} as const;
+
+export const shortList = (total: number, count: number) =>
+  ({
+    cause: 'short',
+    message:
+      `The source counts ${total} items in this list, but it ended after ${count}. Start a new extraction with ` +
+      '--fresh; if that does not help, correct its pagination or its total.',
+  }) as const;
+
+export const failedPages: EndOfList = { by: 'unproven', reason: 'pages failed' };
+const proven = (by: Exclude<EndOfList['by'], 'unproven'>): EndOfList => ({ by });
+export const unproven = ({ message }: Pick<ListProblem, 'message'>): EndOfList => ({
+  by: 'unproven',
+  reason: message,
+});
+
+/** Lists whose pages name the next one, by a cursor in the body or a Link header; and lists of a single page. */
 export class CursorPaginator implements Paginator {
-  readonly #feed: Feed;
+  readonly #config: ListConfig;
   readonly #seen = new Set<string>();
-  #problem: ListProblem | null = null;
-  /** What `next` gives: a cursor (null: the beginning); nothing at the end, or when a page did not come. */
-  #ahead: { readonly cursor: string | null; readonly index: number } | null = { cursor: null, index: 0 };
+  #next: { readonly cursor: string | null; readonly index: number } | null = { cursor: null, index: 0 };
   #isInFlight = false;
+  #end: EndOfList | null = null;
+  #count = 0;
   total: number | null = null;
+  problem: ListProblem | null = null;
 
-  constructor(feed: Feed) {
-    this.#feed = feed;
+  constructor(config: ListConfig) {
+    this.#config = config;
   }
 
-  get problems(): readonly ListProblem[] {
-    return this.#problem ? [this.#problem] : [];
+  get end(): EndOfList | null {
+    return this.#isInFlight ? null : this.#end;
   }
 
-  next(): PageRequest | null {
-    if (this.#isInFlight || !this.#ahead) return null;
+  next(): PagePosition | null {
+    if (this.#isInFlight || !this.#next || this.#config.group.hasFailedTooOften) return null;
     this.#isInFlight = true;
-    return this.#request(this.#ahead.cursor, this.#ahead.index);
+    return this.#position(this.#next);
   }
 
-  committed(outcome: PageResult): void {
+  onCommitted(page: PageResult): void {
     this.#isInFlight = false;
-    if (outcome.total !== null) this.total = outcome.total;
-    const { request, next } = outcome;
-    if (request.kind !== 'cursor' || next === null) {
-      this.#ahead = null;
-    } else if (this.#seen.has(next)) {
-      this.#ahead = null;
-      this.#problem = {
-        request: this.#request(next, request.index + 1),
-        cause: 'repeated',
-        message:
-          'The page before names a next page that was read already; going on would never end. Correct the pagination ' +
-          'of the source, and begin anew with --fresh.',
-      };
-    } else {
-      this.#seen.add(next);
-      this.#ahead = { cursor: next, index: request.index + 1 };
-    }
+    this.#config.group.recordSuccess();
+    this.#apply(page);
   }
 
-  /** Nobody knows what comes after it. */
-  failed(): void {
+  /** The page after a failed one is unknown. */
+  onFailed(_position: PagePosition, isTransient: boolean): void {
     this.#isInFlight = false;
-    this.#ahead = null;
+    this.#config.group.recordFailure(isTransient);
+    this.#finish(failedPages);
   }
 
-  dropped(): void {
-    this.#isInFlight = false;
+  replay(page: ReplayedPage): void {
+    if ('done' in page) this.#apply(page.done);
+    else this.#finish(failedPages);
   }
 
-  replay(page: Replayed): void {
-    if ('done' in page) this.committed(page.done);
-    else this.failed();
+  #apply(page: PageResult): void {
+    const { position } = page.request;
+    // The largest total wins: a source that shrinks while it is read moves items past the reader.
+    if (page.total !== null) this.total = Math.max(this.total ?? 0, page.total);
+    this.#count += pageLength(page, this.#config.endpoint);
+    if (position.kind !== 'cursor') return this.#finishProven('single', null);
+    const index = position.index + 1;
+    if (page.next === null) return this.#finishProven('no-next', { cursor: null, index });
+    const next = { cursor: page.next, index };
+    if (position.cursor !== null) this.#seen.add(position.cursor);
+    if (this.#seen.has(page.next)) return this.#fail(repeatedCursor, next);
+    this.#seen.add(page.next);
+    this.#next = next;
   }
 
-  get isFinished(): boolean {
-    return !this.#isInFlight && this.#ahead === null;
+  /** A child list that ends before its own total is not complete; the totals of root lists are checked by the vault. */
+  #finishProven(by: 'single' | 'no-next', next: { cursor: string | null; index: number } | null): void {
+    const { list, isSingleItem } = this.#config;
+    const isChild = list.parents.length > 0 && !isSingleItem;
+    if (isChild && this.total !== null && this.#count < this.total)
+      return this.#fail(shortList(this.total, this.#count), next ?? { cursor: null, index: 1 });
+    this.#finish(proven(by));
   }
 
-  #request(cursor: string | null, index: number): PageRequest {
-    if (this.#feed.pagination === 'whole') return { ...requestHead(this.#feed, 'whole'), kind: 'whole' };
-    const { limit } = this.#feed;
-    return {
-      ...requestHead(this.#feed, `cursor:${index}:${cursor ?? ''}`),
-      kind: 'cursor',
-      cursor,
-      index,
-      limit,
-    };
+  #fail(
+    problem: Pick<ListProblem, 'cause' | 'message'>,
+    next: { cursor: string | null; index: number },
+  ): void {
+    const { list, limit } = this.#config;
+    this.problem = { request: requestFor(list, { kind: 'cursor', limit, ...next }), ...problem };
+    this.#finish(unproven(problem));
+  }
+
+  #finish(end: EndOfList): void {
+    this.#next = null;
+    this.#end = end;
+  }
+
+  #position({ cursor, index }: { cursor: string | null; index: number }): PagePosition {
+    const { endpoint, limit } = this.#config;
+    return endpoint.pagination === 'single' ? { kind: 'single' } : { kind: 'cursor', cursor, index, limit };
   }
 }

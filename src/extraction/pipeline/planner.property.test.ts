@@ -1,25 +1,21 @@
-// A made-up source answers the planner's requests; whatever happens, every item is asked for once and none is missed.
+// Property tests with simulated sources: every item is requested exactly once and none is missed.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PageResult, PageRequest, Pagination, ContentType, TypeProgress } from '../types.ts';
+import { resultOf, typeOf } from '../../../test/support/extraction/pages.ts';
+import type { PageResult, PageRequest, Pagination, TypeProgress } from '../types.ts';
 import { Planner } from './planner.ts';
 
 interface World {
   readonly items: number;
   readonly pagination: Pagination;
   readonly hasTotal: boolean;
-  /** The most the server gives per page. */
+  /** The server's largest page. */
   readonly cap: number;
 }
 
-const type = (pagination: Pagination): ContentType => ({
-  name: 'things',
-  number: null,
-  pagination,
-  shape: { items: { kind: 'list', path: [] }, id: [['id']] },
-});
+const type = (pagination: Pagination) => typeOf('things', pagination);
 
-/** The items of a page, as numbers, and what the planner learns of it. */
+/** The items of a page, as numbers, and its result. */
 function answer(request: PageRequest, world: World): { items: number[]; outcome: PageResult } {
   const { items: count, cap, hasTotal } = world;
   const place = placeOf(request, count, cap);
@@ -28,40 +24,26 @@ function answer(request: PageRequest, world: World): { items: number[]; outcome:
     place.start + place.length,
   );
   const isLast = place.start + items.length >= count;
-  const next = request.kind === 'cursor' && !isLast ? String(place.start + items.length) : null;
-  return { items, outcome: outcomeOf(request, items.length, hasTotal ? count : null, next) };
+  const next = request.position.kind === 'cursor' && !isLast ? String(place.start + items.length) : null;
+  return { items, outcome: resultOf(request, items.length, { total: hasTotal ? count : null, next }) };
 }
 
-function placeOf(request: PageRequest, count: number, cap: number): { start: number; length: number } {
-  switch (request.kind) {
+function placeOf({ position }: PageRequest, count: number, cap: number): { start: number; length: number } {
+  switch (position.kind) {
     case 'offset':
-      return { start: request.offset, length: Math.min(request.limit, cap) };
+      return { start: position.offset, length: Math.min(position.limit, cap) };
     case 'page': {
-      const length = Math.min(request.limit, cap);
-      return { start: request.page * length, length };
+      const length = Math.min(position.limit, cap);
+      return { start: position.page * length, length };
     }
     case 'cursor':
-      return { start: Number(request.cursor ?? 0), length: Math.min(request.limit, cap) };
+      return { start: Number(position.cursor ?? 0), length: Math.min(position.limit, cap) };
     default:
       return { start: 0, length: count };
   }
 }
 
-const outcomeOf = (
-  request: PageRequest,
-  itemCount: number,
-  total: number | null,
-  next: string | null,
-): PageResult => ({
-  request,
-  itemCount,
-  rejectedCount: 0,
-  total,
-  next,
-  children: [],
-});
-
-/** Answers in any order that `pick` likes, at most `workers` at once, until the end or `stopAfter` answers. */
+/** Answers in the order of `pick`, at most `workers` at once, until the end or `stopAfter` answers. */
 function drive(
   planner: Planner,
   world: World,
@@ -110,7 +92,7 @@ const progressOf = (done: readonly PageResult[], failed: readonly PageRequest[] 
 
 const worlds = fc.record({
   items: fc.nat({ max: 400 }),
-  pagination: fc.constantFrom<Pagination>('offset', 'page', 'cursor', 'whole'),
+  pagination: fc.constantFrom<Pagination>('offset', 'page', 'cursor', 'single'),
   hasTotal: fc.boolean(),
   cap: fc.constant(1_000),
 });
@@ -122,7 +104,7 @@ const pickFrom = (picks: fc.Stream<number>) => () => picks.next().value ?? 0;
  * page may have been cut short by the server.
  */
 function exactCalls({ items, pagination, hasTotal }: World, size: number): number {
-  if (pagination === 'whole') return 1;
+  if (pagination === 'single') return 1;
   const pages = Math.max(1, Math.ceil(items / size));
   const isNumbered = pagination === 'offset' || pagination === 'page';
   const isProbed = isNumbered && !hasTotal && items > 0 && (items % size === 0 || items < size);
@@ -130,7 +112,7 @@ function exactCalls({ items, pagination, hasTotal }: World, size: number): numbe
 }
 
 describe('the planner', () => {
-  it('asks for every item exactly once, in exactly the calls it takes', () => {
+  it('requests every item exactly once, in the minimum number of calls', () => {
     fc.assert(
       fc.property(
         worlds,
@@ -149,7 +131,7 @@ describe('the planner', () => {
     );
   });
 
-  it('goes on after any stop with another page size, and asks for nothing that is there', () => {
+  it('resumes after any stop with another page size, and requests nothing twice', () => {
     const sizes = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 60 }));
     fc.assert(
       fc.property(
@@ -177,7 +159,7 @@ describe('the planner', () => {
     );
   });
 
-  it('reads everything also from a server that gives fewer per page than it is asked for', () => {
+  it('reads everything from a server with smaller pages than requested', () => {
     const capped = fc.record({
       items: fc.nat({ max: 300 }),
       pagination: fc.constantFrom<Pagination>('offset', 'page', 'cursor'),
@@ -194,7 +176,7 @@ describe('the planner', () => {
     );
   });
 
-  it('reads all but the pages that fail, ends, and reads those when they are forgotten', () => {
+  it('reads all but the failed pages, ends, and reads those when they are retried', () => {
     fc.assert(
       fc.property(
         fc.nat({ max: 300 }),
@@ -203,7 +185,8 @@ describe('the planner', () => {
         run.picks,
         (items, bad, workers, picks) => {
           const world: World = { items, pagination: 'offset', hasTotal: true, cap: 1_000 };
-          const fails = (page: PageRequest) => page.kind === 'offset' && page.offset === bad * 10;
+          const fails = (page: PageRequest) =>
+            page.position.kind === 'offset' && page.position.offset === bad * 10;
           const pick = pickFrom(picks);
           const first = drive(new Planner([type('offset')], [], 10), world, { workers, pick, fails });
           expect(first.isFinished).toBe(true);

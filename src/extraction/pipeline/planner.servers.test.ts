@@ -1,16 +1,13 @@
-// Servers that do not page as they are asked to: the planner reads them all the same, or says that it cannot.
+// Servers with incorrect pagination: the planner reads them anyway, or reports that it cannot.
 import { describe, expect, it } from 'vitest';
-import type { PageRequest, Pagination, PageResult, ContentType } from '../types.ts';
+import { childList, singlePage, typeOf } from '../../../test/support/extraction/pages.ts';
+import type { ContentType, PageRequest, PageResult, Pagination } from '../types.ts';
 import { Planner } from './planner.ts';
 
-const shape = { items: { kind: 'list', path: [] }, id: [['id']] } as const;
-const things = (pagination: Pagination): ContentType => ({ name: 'things', number: null, pagination, shape });
-const parents: ContentType = { ...things('whole'), name: 'parents' };
-const members = (pagination: Pagination): ContentType => ({
-  ...things(pagination),
-  name: 'members',
-  parent: { from: 'parents', key: ['id'] },
-});
+const things = (pagination: Pagination): ContentType => typeOf('things', pagination);
+const parents: ContentType = typeOf('parents', 'single');
+const members = (pagination: Pagination): ContentType =>
+  typeOf('members', pagination, { parent: { type: 'parents', keys: { id: ['id'] } } });
 
 /** The numbers on a page, and the total if the server tells it. */
 type Server = (place: { from: number; page: number; limit: number; of: string }) => {
@@ -22,19 +19,18 @@ const upTo = (count: number, first = 0) => Array.from({ length: count }, (_, ind
 
 function ask(request: PageRequest, server: Server): PageResult & { items: readonly number[] } {
   const page = { request, rejectedCount: 0, next: null, children: [] };
-  if (request.kind === 'whole') return { ...page, items: [], itemCount: 0, total: null };
+  if (request.position.kind === 'single') return { ...page, items: [], itemCount: 0, total: null };
   const { items, total = null } = server(placeOf(request));
   const [first, last] = [items.at(0), items.at(-1)];
-  const ends = first === undefined ? {} : { ends: [String(first), String(last)] as const };
-  return { ...page, items, itemCount: items.length, total, ...ends };
+  const edges = first === undefined ? {} : { edgeIds: [String(first), String(last)] as const };
+  return { ...page, items, itemCount: items.length, total, ...edges };
 }
 
-function placeOf(request: PageRequest) {
-  if (request.kind === 'offset') return { from: request.offset, page: 0, limit: request.limit, of: '' };
-  if (request.kind === 'page') return { from: 0, page: request.page, limit: request.limit, of: '' };
-  if (request.kind !== 'child' || !request.position) throw new TypeError(`${request.key} is not numbered`);
-  const { index, limit, offset = index * limit } = request.position;
-  return { from: offset, page: index, limit, of: request.childKey };
+function placeOf({ key, list, position }: PageRequest) {
+  const of = list.parents[0]?.['id'] ?? '';
+  if (position.kind === 'offset') return { from: position.offset, page: 0, limit: position.limit, of };
+  if (position.kind === 'page') return { from: 0, page: position.page, limit: position.limit, of };
+  throw new TypeError(`${key} is not numbered`);
 }
 
 /** Eight pages in flight, answered in turn. */
@@ -66,7 +62,7 @@ function read(planner: Planner, server: Server, most = Number.POSITIVE_INFINITY)
 const readAll = (pagination: Pagination, server: Server) =>
   read(new Planner([things(pagination)], [], 100), server);
 
-describe('the planner, with a server that gives fewer than it is asked for', () => {
+describe('the planner, with a server that returns fewer items than requested', () => {
   const capped =
     (count: number, cap: number): Server =>
     ({ from, page, limit }) => {
@@ -80,12 +76,12 @@ describe('the planner, with a server that gives fewer than it is asked for', () 
     expect(calls).toBe(7);
   });
 
-  it.each(['offset', 'page'] as const)('asks once more after the only page by %s', (pagination) => {
+  it.each(['offset', 'page'] as const)('requests one more page after the only one by %s', (pagination) => {
     expect(readAll(pagination, capped(40, 1_000))).toMatchObject({ calls: 2, isFinished: true });
     expect(readAll(pagination, capped(0, 1_000))).toMatchObject({ calls: 1, isFinished: true });
   });
 
-  it('goes on where a page of another length follows the first', () => {
+  it('continues where a page of another length follows the first', () => {
     const lengths = [30, 45, 45, 20];
     const server: Server = ({ from }) => {
       const at = lengths.findIndex((_, index) => from < lengths.slice(0, index + 1).reduce((a, b) => a + b));
@@ -106,7 +102,7 @@ describe('the planner, with a server that leaves items out of single pages', () 
       total: count,
     });
 
-  it('asks for what a page left out once more, and keeps its page size', () => {
+  it('requests the missing items of a page once more, and keeps its page size', () => {
     const { calls, seen } = readAll(
       'offset',
       leavesOut((item) => item >= 100 && item < 199),
@@ -115,7 +111,7 @@ describe('the planner, with a server that leaves items out of single pages', () 
     expect(seen).toHaveLength(2_901);
   });
 
-  it('keeps its page size also when that page is the first', () => {
+  it('keeps its page size when that page is the first', () => {
     const { calls, seen } = readAll(
       'offset',
       leavesOut((item) => item < 99),
@@ -130,7 +126,7 @@ describe('the planner, with a server that leaves items out of single pages', () 
     expect(byPage.seen).toHaveLength(2_901);
   });
 
-  it('asks for whole page numbers only, and each page once', () => {
+  it('requests whole page numbers only, and each page once', () => {
     const { done, calls } = readAll(
       'page',
       leavesOut((item) => item === 150 || item === 151, 300),
@@ -145,22 +141,22 @@ describe('the planner, with a server that leaves items out of single pages', () 
   });
 });
 
-describe('the planner, with a server that does not heed which page it is asked for', () => {
+describe('the planner, with a server that ignores which page is requested', () => {
   const repeating: Server = () => ({ items: upTo(100) });
 
-  it.each(['offset', 'page'] as const)('ends after two pages by %s and says so', (pagination) => {
+  it.each(['offset', 'page'] as const)('ends after two pages by %s with a problem', (pagination) => {
     const { calls, problems, isFinished } = readAll(pagination, repeating);
     expect({ calls, problems, isFinished }).toEqual({ calls: 2, problems: ['repeated'], isFinished: true });
   });
 
-  it('says so again when it goes on, and asks for nothing', () => {
+  it('reports the problem again when resumed, and requests nothing', () => {
     const { done } = readAll('offset', repeating);
     const progress = [{ type: 'things', status: 'incomplete', itemsSeen: 100, done, failed: [] }] as const;
     const again = read(new Planner([things('offset')], progress, 100), repeating);
     expect(again).toMatchObject({ calls: 0, problems: ['repeated'] });
   });
 
-  it('gives up that child only', () => {
+  it('gives up only that child list', () => {
     const planner = withChildren('offset', ['a', 'b']);
     const { problems, seen } = read(planner, ({ of, from, limit }) => ({
       items: of === 'a' ? upTo(100) : upTo(250, 1_000).slice(from, from + limit),
@@ -170,7 +166,7 @@ describe('the planner, with a server that does not heed which page it is asked f
   });
 });
 
-describe('the planner, with lists of children whose total is told', () => {
+describe('the planner, with child lists that have a total', () => {
   const told =
     (items: Server): Server =>
     (place) => ({ ...items(place), total: 200 });
@@ -207,8 +203,8 @@ describe('the planner, with lists of children whose total is told', () => {
     expect(problems).toEqual(['short']);
   });
 
-  it.each(['cursor', 'link', 'whole'] as const)(
-    'compares it where pages are named, or the only one (%s)',
+  it.each(['cursor', 'link', 'single'] as const)(
+    'compares it where pages are named, or where there is one page (%s)',
     (pagination) => {
       const problemsAfter = (counts: readonly number[]) => {
         const planner = withChildren(pagination, ['a']);
@@ -220,12 +216,12 @@ describe('the planner, with lists of children whose total is told', () => {
         }
         return planner.takeFinished().flatMap(({ problems }) => problems.map(({ cause }) => cause));
       };
-      expect(problemsAfter(pagination === 'whole' ? [100] : [100, 40])).toEqual(['short']);
-      expect(problemsAfter(pagination === 'whole' ? [150] : [100, 50])).toEqual([]);
+      expect(problemsAfter(pagination === 'single' ? [100] : [100, 40])).toEqual(['short']);
+      expect(problemsAfter(pagination === 'single' ? [150] : [100, 50])).toEqual([]);
     },
   );
 
-  it('is content with lists that are whole, also from a server with a limit of its own', () => {
+  it('accepts complete lists, also from a server with a limit of its own', () => {
     const { problems, calls } = read(withChildren('offset', ['a', 'b']), ({ from }) => ({
       items: upTo(70).slice(from, from + 30),
       total: 70,
@@ -235,7 +231,7 @@ describe('the planner, with lists of children whose total is told', () => {
 });
 
 const parentPage: PageResult = {
-  request: { type: 'parents', key: 'whole', kind: 'whole' },
+  request: singlePage('parents'),
   itemCount: 5,
   rejectedCount: 0,
   total: null,
@@ -249,57 +245,49 @@ function withChildren(
   done: readonly PageResult[] = [],
   size = 100,
 ) {
-  const children = of.map((childKey) => ({ type: 'members', childKey, parentKey: null }));
+  const children = of.map((id) => childList('members', { id }));
   const progress = (type: string, pages: readonly PageResult[]) =>
     ({ type, status: 'running', itemsSeen: 0, done: pages, failed: [] }) as const;
   const before = [progress('parents', [{ ...parentPage, children }]), progress('members', done)];
   return new Planner([parents, members(pagination)], before, size);
 }
 
-describe('the planner, with lists of children', () => {
+describe('the planner, with child lists', () => {
   const keys = ['1', '2', '3', '4', '5'];
   const lists =
     (count: number, cap: number): Server =>
     ({ from, page, limit, of }) => {
       const size = Math.min(limit, cap);
-      return { items: upTo(count, Number(of) * 1_000).slice(...placed(from, page, limit, size)) };
+      return { items: upTo(count, Number(of) * 1_000).slice(from + page * size, from + (page + 1) * size) };
     };
-  /** Whether by offset or by number. */
-  const placed = (from: number, page: number, limit: number, size: number): [number, number] =>
-    size < limit && from === page * limit ? [page * size, (page + 1) * size] : [from, from + size];
-
   it.each(['offset', 'page'] as const)(
-    'reads them whole by %s from a server with a limit of its own',
+    'reads them completely by %s from a server with a limit of its own',
     (pagination) => {
       const { seen } = read(withChildren(pagination, keys), lists(70, 30));
       expect(seen).toEqual(keys.flatMap((key) => upTo(70, Number(key) * 1_000)));
     },
   );
 
-  it('needs no second call for lists that are shorter than one that came', () => {
+  it('needs no second call for lists that are shorter than a sibling', () => {
     const server: Server = ({ of, from }) => ({ items: from > 0 ? [] : upTo(6 - Number(of), Number(of)) });
     // Only the longest may have been cut short.
     expect(read(withChildren('offset', keys), server).calls).toBe(keys.length + 1);
   });
 
-  it.each([1, 4, 9])(
-    'goes on with each list where it stopped, whatever the batch size is now (%s)',
-    (stop) => {
-      const before = read(withChildren('page', keys, [], 50), lists(120, 1_000), stop);
-      const after = read(withChildren('page', keys, before.done, 20), lists(120, 1_000));
-      const limits = keys.map((key) => {
-        const pages = [...before.done, ...after.done].map(({ request }) => request.key);
-        return new Set(
-          pages.filter((page) => page.startsWith(`child:${key}/`)).map((page) => page.split('*')[1]),
-        ).size;
-      });
-      expect(limits).toEqual(keys.map(() => 1));
-      const all = [...before.seen, ...after.seen].sort((one, other) => one - other);
-      expect(all).toEqual(keys.flatMap((key) => upTo(120, Number(key) * 1_000)));
-    },
-  );
+  it.each([1, 4, 9])('resumes each list where it stopped, whatever the batch size is now (%s)', (stop) => {
+    const before = read(withChildren('page', keys, [], 50), lists(120, 1_000), stop);
+    const after = read(withChildren('page', keys, before.done, 20), lists(120, 1_000));
+    const limits = keys.map((key) => {
+      const pages = [...before.done, ...after.done].map(({ request }) => request.key);
+      return new Set(pages.filter((page) => page.startsWith(`@${key}/`)).map((page) => page.split('*')[1]))
+        .size;
+    });
+    expect(limits).toEqual(keys.map(() => 1));
+    const all = [...before.seen, ...after.seen].sort((one, other) => one - other);
+    expect(all).toEqual(keys.flatMap((key) => upTo(120, Number(key) * 1_000)));
+  });
 
-  it('ends a list whose cursors lead in a ring', () => {
+  it('ends a list whose cursors form a cycle', () => {
     const planner = withChildren('cursor', ['a']);
     for (const next of ['x', 'y', 'x']) {
       const request = planner.next();

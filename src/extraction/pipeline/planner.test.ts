@@ -1,46 +1,43 @@
+// The planner: types, lists, children and failures.
 import { describe, expect, it } from 'vitest';
-import type { PageRequest, PageResult, ContentType, TypeProgress } from '../types.ts';
+import {
+  childList,
+  offsetPage,
+  pageOfList,
+  resultOf,
+  singlePage,
+  typeOf,
+} from '../../../test/support/extraction/pages.ts';
+import type { PageRequest, PageResult, TypeProgress } from '../types.ts';
 import { Planner } from './planner.ts';
 
-const shape = { items: { kind: 'list', path: [] }, id: [['id']] } as const;
-const typeOf = (name: string, more: Partial<ContentType> = {}): ContentType => ({
-  name,
-  number: null,
-  pagination: 'offset',
-  shape,
-  ...more,
-});
 const models = typeOf('models');
-const explores = typeOf('explores', {
-  pagination: 'whole',
+const explores = typeOf('explores', 'single', {
   shape: { items: { kind: 'single' }, id: [['name']] },
-  parent: { from: 'models', children: ['explores'], key: ['name'], parentKey: ['name'] },
+  parent: { type: 'models', itemsAt: ['explores'], keys: { e: ['name'] }, parentKeys: { m: ['name'] } },
 });
-const looks = typeOf('looks', { parent: { from: 'self', key: ['id'] } });
+const looks = typeOf('looks', 'offset', {
+  endpoints: [
+    { name: '', pagination: 'offset', isListingOnly: true },
+    { name: 'look', pagination: 'single' },
+  ],
+  shape: { items: { kind: 'single' }, id: [['id']] },
+  parent: { type: 'looks', keys: { id: ['id'] } },
+});
 
-const told = (
-  request: PageRequest | null,
-  itemCount: number,
-  more: Partial<PageResult> = {},
-): PageResult => ({
-  request: request ?? { type: '?', key: '?', kind: 'whole' },
-  itemCount,
-  rejectedCount: 0,
-  total: null,
-  next: null,
-  children: [],
-  ...more,
-});
+const told = (request: PageRequest | null, itemCount: number, more: Partial<PageResult> = {}): PageResult =>
+  resultOf(request ?? singlePage('?'), itemCount, more);
 const children = (type: string, ...keys: string[]) =>
-  keys.map((childKey) => ({ type, childKey, parentKey: 'm' }));
+  keys.map((e) => childList(type, { e, m: 'm' }, type === 'looks' ? 'look' : ''));
 const started = (planner: Planner): readonly string[] => {
   const keys: string[] = [];
-  for (let next = planner.next(); next; next = planner.next()) keys.push(`${next.type} ${next.key}`);
+  for (let next = planner.next(); next; next = planner.next()) keys.push(`${next.list.type} ${next.key}`);
   return keys;
 };
+const endsOf = (planner: Planner) => planner.takeFinished().map(({ ends }) => ends);
 
-describe('the planner, over several types', () => {
-  it('asks for all remaining pages at once when the first tells a total', () => {
+describe('the planner, with several types', () => {
+  it('requests all remaining pages at once when the first has a total', () => {
     const planner = new Planner([models], [], 10);
     const first = planner.next();
     expect(planner.next()).toBeNull();
@@ -48,29 +45,31 @@ describe('the planner, over several types', () => {
     expect(started(planner)).toEqual(['models offset:10+10', 'models offset:20+10', 'models offset:30+10']);
   });
 
-  it('expects the largest total it was told, so that a source that shrinks meanwhile is not called complete', () => {
+  it('expects the largest total, so that a source that shrinks meanwhile is not called complete', () => {
     const planner = new Planner([models], [], 10);
     planner.committed(told(planner.next(), 10, { total: 20 }));
     planner.committed(told(planner.next(), 9, { total: 19 }));
     expect(planner.totalOf('models')).toBe(20);
   });
 
-  it('takes a later type while the earlier one has to wait', () => {
-    const planner = new Planner([typeOf('a'), typeOf('b', { pagination: 'cursor' })], [], 10);
+  it('requests a later type while the earlier one has to wait', () => {
+    const planner = new Planner([typeOf('a'), typeOf('b', 'cursor')], [], 10);
     expect(started(planner)).toEqual(['a offset:0+10', 'b cursor:0:']);
   });
 
-  it('asks for children as their parents come, each once, and ends only after the parents', () => {
+  it('requests children as their parents come, each once, and ends only after the parents', () => {
     const planner = new Planner([models, explores], [], 10);
     const page = planner.next();
     planner.committed(told(page, 2, { total: 2, children: children('explores', 'e', 'f', 'e') }));
     expect(planner.takeFinished().map(({ type }) => type)).toEqual(['models']);
     const [one, two] = [planner.next(), planner.next()];
-    expect([one?.key, two?.key]).toEqual(['child:m::e', 'child:m::f']);
+    expect([one?.key, two?.key]).toEqual(['@e,m/single', '@f,m/single']);
     planner.committed(told(one, 1));
     expect(planner.takeFinished()).toEqual([]);
     planner.committed(told(two, 1));
-    expect(planner.takeFinished()).toEqual([{ type: 'explores', total: 2, problems: [] }]);
+    expect(planner.takeFinished()).toEqual([
+      { type: 'explores', total: 2, ends: { single: 2 }, problems: [] },
+    ]);
     expect(planner.isFinished).toBe(true);
   });
 
@@ -80,7 +79,7 @@ describe('the planner, over several types', () => {
     const finished = planner.takeFinished();
     expect(finished.map(({ type }) => type)).toEqual(['models', 'explores']);
     expect(finished[1]?.problems).toMatchObject([
-      { cause: 'parent-incomplete', request: { type: 'explores' } },
+      { cause: 'parent-incomplete', request: { list: { type: 'explores' } } },
     ]);
   });
 
@@ -89,12 +88,12 @@ describe('the planner, over several types', () => {
   const exploresOf = (finished: ReturnType<Planner['takeFinished']>) =>
     finished.find(({ type }) => type === 'explores')?.problems.map(({ cause }) => cause);
 
-  it('does not call children complete when some of their parents could not be taken in, now or in a run before', () => {
+  it('does not call children complete when some of their parents were rejected, now or in an earlier run', () => {
     const planner = new Planner([models, explores], [], 10);
     tellOne(planner, { rejectedCount: 1, total: 2 });
     planner.committed(told(planner.next(), 1));
     expect(exploresOf(planner.takeFinished())).toEqual(['parent-incomplete']);
-    const request = { type: 'models', key: 'offset:0+10', kind: 'offset', offset: 0, limit: 10 } as const;
+    const request = offsetPage('models', 0, 10);
     const done = [told(request, 1, { rejectedCount: 1, total: 2 })];
     const progress = [{ type: 'models', status: 'running', itemsSeen: 1, done, failed: [] } as const];
     expect(exploresOf(new Planner([models, explores], progress, 10).takeFinished())).toEqual([
@@ -110,30 +109,28 @@ describe('the planner, over several types', () => {
     expect(exploresOf(settled)).toEqual(['parent-incomplete']);
   });
 
-  it('does not take what an item names for another item of the page', () => {
+  it('does not count rejected children of an item as items of the page', () => {
     const planner = new Planner([models], [], 10);
     planner.committed(told(planner.next(), 10));
-    planner.committed(told(planner.next(), 9, { rejectedCount: 1, rejectedMembers: 1 }));
+    planner.committed(told(planner.next(), 9, { rejectedCount: 1, rejectedChildren: 1 }));
     expect(planner.next()).toBeNull();
   });
 
-  it('fetches one by one what a listing names, with the total of the listing', () => {
+  it('requests one by one what a listing names, with the total of the listing', () => {
     const planner = new Planner([looks], [], 2);
     const first = planner.next();
     planner.committed(told(first, 0, { total: 3, children: children('looks', '1', '2') }));
-    expect(started(planner)).toEqual(['looks offset:2+2', 'looks child:m::1', 'looks child:m::2']);
+    expect(started(planner)).toEqual([
+      'looks offset:2+2',
+      'looks look/@1,m/single',
+      'looks look/@2,m/single',
+    ]);
     expect(planner.totalOf('looks')).toBe(3);
   });
 
-  it('asks again only for the children that did not come in the run before', () => {
-    const request = { type: 'models', key: 'offset:0+10', kind: 'offset', offset: 0, limit: 10 } as const;
-    const child = {
-      type: 'explores',
-      key: 'child:m::e',
-      kind: 'child',
-      childKey: 'e',
-      parentKey: 'm',
-    } as const;
+  it('requests only the children that are missing from the earlier run', () => {
+    const request = offsetPage('models', 0, 10);
+    const child = pageOfList(childList('explores', { e: 'e', m: 'm' }), { kind: 'single' });
     const progress: TypeProgress[] = [
       { type: 'explores', status: 'running', itemsSeen: 1, done: [told(child, 1)], failed: [] },
       {
@@ -144,13 +141,21 @@ describe('the planner, over several types', () => {
         failed: [],
       },
     ];
-    expect(started(new Planner([models, explores], progress, 10))).toEqual(['explores child:m::f']);
+    expect(started(new Planner([models, explores], progress, 10))).toEqual(['explores @f,m/single']);
   });
 
-  it('reads each list of a type on its own, and knows the total when all told theirs', () => {
-    const planner = new Planner([typeOf('d', { listings: [{ name: '' }, { name: 'lookml' }] })], [], 10);
+  it('reads each list of a type separately, and has a total when all lists have one', () => {
+    const planner = new Planner(
+      [
+        typeOf('d', 'offset', {
+          endpoints: ['', 'lookml'].map((name) => ({ name, pagination: 'offset' as const })),
+        }),
+      ],
+      [],
+      10,
+    );
     const [plain, lookml] = [planner.next(), planner.next()];
-    expect([plain?.key, lookml?.key, lookml?.listing]).toEqual([
+    expect([plain?.key, lookml?.key, lookml?.list.endpoint]).toEqual([
       'offset:0+10',
       'lookml/offset:0+10',
       'lookml',
@@ -161,22 +166,22 @@ describe('the planner, over several types', () => {
     expect(planner.takeFinished()).toMatchObject([{ type: 'd', total: 7 }]);
   });
 
-  it('pages through the lists of children, and stops at a short page', () => {
-    const posts = typeOf('posts', { parent: { from: 'models', key: ['id'] } });
+  it('reads the lists of children page by page, and stops at a short page', () => {
+    const posts = typeOf('posts', 'offset', { parent: { type: 'models', keys: { id: ['id'] } } });
     const planner = new Planner([models, posts], [], 2);
     planner.committed(told(planner.next(), 1, { total: 1, children: children('posts', 'u') }));
     const first = planner.next();
-    expect(first).toMatchObject({ kind: 'child', position: { index: 0, cursor: null, limit: 2 } });
+    expect(first).toMatchObject({ position: { kind: 'offset', offset: 0, limit: 2 } });
     planner.committed(told(first, 2));
     const second = planner.next();
-    expect(second).toMatchObject({ position: { index: 1, limit: 2 } });
+    expect(second).toMatchObject({ position: { offset: 2, limit: 2 } });
     planner.committed(told(second, 1));
     expect(planner.takeFinished()).toMatchObject([{ type: 'models' }, { type: 'posts', total: null }]);
   });
 });
 
-describe('the planner, when pages do not come', () => {
-  it('steps over one hole where the end is not known, and takes two for the end', () => {
+describe('the planner, when pages fail', () => {
+  it('skips one failed page where the end is unknown, and takes two for the end', () => {
     const planner = new Planner([models], [], 10);
     planner.committed(told(planner.next(), 10));
     const hole = planner.next();
@@ -188,13 +193,13 @@ describe('the planner, when pages do not come', () => {
     expect(planner.takeFinished()).toHaveLength(1);
   });
 
-  it('does not ask for a second page of what is forbidden', () => {
+  it('does not request a second page after a permanent failure', () => {
     const planner = new Planner([models], [], 10);
     planner.failed(planner.next() ?? told(null, 0).request, false);
     expect(planner.next()).toBeNull();
   });
 
-  it('gives a type up after ten failures in a row instead of asking for every page', () => {
+  it('gives a type up after ten consecutive failures', () => {
     const planner = new Planner([models], [], 10);
     planner.committed(told(planner.next(), 10, { total: 10_000 }));
     let failures = 0;
@@ -206,8 +211,8 @@ describe('the planner, when pages do not come', () => {
     expect(planner.takeFinished()).toHaveLength(1);
   });
 
-  it('ends a chain that leads back to where it was, and says so', () => {
-    const planner = new Planner([typeOf('c', { pagination: 'cursor' })], [], 10);
+  it('ends a chain of pages that leads back to an earlier page, with a problem', () => {
+    const planner = new Planner([typeOf('c', 'cursor')], [], 10);
     planner.committed(told(planner.next(), 10, { next: 'a' }));
     planner.committed(told(planner.next(), 10, { next: 'b' }));
     planner.committed(told(planner.next(), 10, { next: 'a' }));
@@ -215,19 +220,71 @@ describe('the planner, when pages do not come', () => {
     expect(planner.takeFinished()[0]?.problems).toMatchObject([{ cause: 'repeated' }]);
   });
 
-  it('follows links past pages that are shorter than asked for, and needs no probe where links end', () => {
+  it('follows links past short pages, and needs no further page where links end', () => {
     const planner = new Planner([models], [], 100);
     planner.committed(told(planner.next(), 40, { next: 'more' }));
     const second = planner.next();
-    expect(second).toMatchObject({ offset: 40, limit: 80 });
+    expect(second).toMatchObject({ position: { offset: 40, limit: 80 } });
     planner.committed(told(second, 40));
     expect(planner.next()).toBeNull();
   });
+});
 
-  it('gives a page that was not asked for after all to the next who asks', () => {
+describe('the end of a list', () => {
+  it('is proven by the total', () => {
     const planner = new Planner([models], [], 10);
-    const request = planner.next();
-    planner.dropped(request ?? told(null, 0).request);
-    expect(planner.next()).toEqual(request);
+    planner.committed(told(planner.next(), 10, { total: 12 }));
+    planner.committed(told(planner.next(), 2, { total: 12 }));
+    expect(endsOf(planner)).toEqual([{ total: 1 }]);
+  });
+
+  it('is not proven when fewer items came than the total', () => {
+    const planner = new Planner([models], [], 10);
+    planner.committed(told(planner.next(), 10, { total: 12 }));
+    planner.committed(told(planner.next(), 1, { total: 12, edgeIds: ['x', 'x'] }));
+    planner.committed(told(planner.next(), 0, { total: 12 }));
+    expect(endsOf(planner)).toEqual([{ unproven: 1 }]);
+  });
+
+  it('is proven by a page that names no next page', () => {
+    const planner = new Planner([typeOf('c', 'cursor')], [], 10);
+    planner.committed(told(planner.next(), 10, { next: 'a' }));
+    planner.committed(told(planner.next(), 10));
+    expect(endsOf(planner)).toEqual([{ 'no-next': 1 }]);
+  });
+
+  it('is proven by an empty page', () => {
+    const planner = new Planner([models], [], 10);
+    planner.committed(told(planner.next(), 10));
+    planner.committed(told(planner.next(), 0));
+    expect(endsOf(planner)).toEqual([{ 'empty-page': 1 }]);
+  });
+
+  it('is proven by a page that is shorter than another', () => {
+    const planner = new Planner([models], [], 10);
+    planner.committed(told(planner.next(), 10));
+    planner.committed(told(planner.next(), 3));
+    expect(endsOf(planner)).toEqual([{ 'short-page': 1 }]);
+  });
+
+  it('is proven by the only page of a list without pagination', () => {
+    const planner = new Planner([typeOf('s', 'single')], [], 10);
+    planner.committed(told(planner.next(), 3));
+    expect(endsOf(planner)).toEqual([{ single: 1 }]);
+  });
+
+  it('is not proven after a failed page', () => {
+    const planner = new Planner([models], [], 10);
+    planner.committed(told(planner.next(), 10, { total: 30 }));
+    planner.failed(planner.next() ?? singlePage('?'), true);
+    planner.committed(told(planner.next(), 10, { total: 30 }));
+    expect(endsOf(planner)).toEqual([{ unproven: 1 }]);
+  });
+
+  it('takes the largest total of a chain of pages', () => {
+    const planner = new Planner([typeOf('c', 'cursor')], [], 10);
+    planner.committed(told(planner.next(), 10, { next: 'a', total: 20 }));
+    planner.committed(told(planner.next(), 9, { total: 19 }));
+    expect(planner.totalOf('c')).toBe(20);
   });
 });

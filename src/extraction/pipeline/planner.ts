@@ -1,89 +1,86 @@
-// Decides which page is asked for next, over all types of a run. Pure: it learns from outcomes and knows no time.
-import type { PageRequest, PageResult, ContentType, TypeProgress, TypeStatus } from '../types.ts';
-import { ChildPaginator } from './child-paginator.ts';
+// Decides which page is requested next, over all types of a run. Pure: it learns from results and knows no time.
+import type {
+  ContentType,
+  EndCounts,
+  Endpoint,
+  EndOfList,
+  ListRef,
+  PagePosition,
+  PageRequest,
+  PageResult,
+  TypeProgress,
+  TypeStatus,
+} from '../types.ts';
 import { OffsetPaginator, PagePaginator } from './numbered-paginator.ts';
-import type { Feed, ListProblem, Replayed, Paginator } from './paginator.ts';
-import { CursorPaginator } from './paginator.ts';
+import type { ListConfig, ListProblem, Paginator, ReplayedPage } from './paginator.ts';
+import { CursorPaginator, failedPages, ListGroup, listKey, requestFor } from './paginator.ts';
 
-/** A type of which nothing is left to ask for. */
+/** A type with nothing left to request. */
 export interface FinishedType {
   readonly type: string;
   readonly total: number | null;
+  /** How its lists ended. */
+  readonly ends: EndCounts;
   /** Reasons, besides failed pages, why it is not complete. */
   readonly problems: readonly ListProblem[];
 }
 
-interface Planned {
-  readonly type: ContentType;
-  readonly plan: Paginator;
-  /** Takes what parents' pages name. */
-  readonly members: ChildPaginator | null;
-  /** The type whose items name this one's; null when it finds its pages by itself. */
-  readonly parent: string | null;
-  /** Something of it is missing: what it names may be missing too. */
-  hasMissingItems: boolean;
-  isReported: boolean;
-}
-
 /**
- * Every page that `next` gives is answered by one of `committed`, `failed` and `dropped`. Types come in their order:
- * a later one is asked for only when the earlier ones have nothing to ask at the moment.
+ * Every page that `next` returns is answered by `committed` or `failed`. Types come in their order: a later one is
+ * requested only while the earlier ones have nothing to request.
  */
 export class Planner {
-  readonly #planned = new Map<string, Planned>();
+  readonly #types = new Map<string, TypePlan>();
 
-  /** `progress` is what earlier runs of the session did; positions they covered are not asked for again. */
+  /** `progress` is what earlier runs of the session did; their pages are not requested again. */
   constructor(types: readonly ContentType[], progress: readonly TypeProgress[], batchSize: number) {
-    for (const type of types) this.#planned.set(type.name, plannedOf(type, batchSize));
+    for (const type of types) this.#types.set(type.name, new TypePlan(type, batchSize));
     for (const { type, done, failed } of progress) {
-      const planned = this.#planned.get(type);
-      if (planned) this.#replay(planned, done, failed);
+      const plan = this.#types.get(type);
+      if (plan) this.#replay(plan, done, failed);
     }
   }
 
   next(): PageRequest | null {
-    for (const { plan } of this.#planned.values()) {
+    for (const plan of this.#types.values()) {
       const request = plan.next();
       if (request) return request;
     }
     return null;
   }
 
-  committed(outcome: PageResult): void {
-    const planned = this.#of(outcome.request);
-    if (outcome.rejectedCount > 0) planned.hasMissingItems = true;
-    planned.plan.committed(outcome);
-    this.#tellChildren(outcome);
+  committed(page: PageResult): void {
+    this.#planOf(page.request).committed(page);
+    this.#addChildren(page);
   }
 
   failed(request: PageRequest, isTransient: boolean): void {
-    const planned = this.#of(request);
-    planned.hasMissingItems = true;
-    planned.plan.failed(request, isTransient);
-  }
-
-  dropped(request: PageRequest): void {
-    this.#of(request).plan.dropped(request);
+    this.#planOf(request).failed(request, isTransient);
   }
 
   /**
-   * Types that have finished since this was last asked, parents before their children. `settle` says what the vault
-   * makes of each: what hangs on a type that is not completed cannot be complete either.
+   * Types that have finished since the last call, parents before their children. `finish` returns the vault's status of
+   * each: children of a type that is not completed cannot be complete either.
    */
-  takeFinished(settle: (finished: FinishedType) => TypeStatus = () => 'completed'): readonly FinishedType[] {
+  takeFinished(finish: (finished: FinishedType) => TypeStatus = () => 'completed'): readonly FinishedType[] {
     const all: FinishedType[] = [];
-    // Finishing a parent can finish its children: once around per level.
+    // Finishing a parent can finish its children: one round per level.
     for (let before = -1; before !== all.length;) {
       before = all.length;
-      for (const planned of this.#planned.values()) {
-        if (planned.isReported || !this.#isFinished(planned)) continue;
-        const problems = this.#problemsOf(planned);
-        const finished = { type: planned.type.name, total: planned.plan.total, problems };
-        // What cannot be settled now is finished all the same, and comes again.
-        const status = settle(finished);
-        planned.isReported = true;
+      for (const plan of this.#types.values()) {
+        const parent = this.#parentOf(plan);
+        if (plan.isReported || !plan.isFinished || parent?.isReported === false) continue;
+        const { ends } = plan;
+        const problems = [
+          ...plan.problems,
+          ...(parent?.hasMissingItems ? [parentProblem(plan, parent)] : []),
+        ];
+        const finished = { type: plan.type.name, total: plan.total, ends, problems };
+        // A `finish` that throws leaves the type finished and unreported: it is returned again.
+        const status = finish(finished);
+        plan.isReported = true;
         all.push(finished);
-        if (status !== 'completed' || problems.length > 0) planned.hasMissingItems = true;
+        if (status !== 'completed' || problems.length > 0) plan.hasMissingItems = true;
       }
     }
     return all;
@@ -91,158 +88,229 @@ export class Planner {
 
   /** Nothing is left, of any type. */
   get isFinished(): boolean {
-    return this.#planned.values().every((planned) => planned.isReported);
+    return this.#types.values().every((plan) => plan.isReported);
   }
 
   totalOf(type: string): number | null {
-    return this.#planned.get(type)?.plan.total ?? null;
+    return this.#types.get(type)?.total ?? null;
   }
 
-  #isFinished({ plan, parent }: Planned): boolean {
-    const source = parent === null ? undefined : this.#planned.get(parent);
-    return plan.isFinished && (source?.isReported ?? true);
-  }
-
-  #problemsOf({ type, plan, parent }: Planned): readonly ListProblem[] {
-    const source = parent === null ? undefined : this.#planned.get(parent);
-    if (parent === null || !source?.hasMissingItems) return plan.problems;
-    const problem: ListProblem = {
-      request: { type: type.name, kind: 'whole', key: `parents:${parent}` },
-      cause: 'parent-incomplete',
-      message: `Not all ${parent} could be read, so members of ${type.name} may be missing.`,
-    };
-    return [...plan.problems, problem];
-  }
-
-  #replay(planned: Planned, done: readonly PageResult[], failed: readonly PageRequest[]): void {
-    const pages = [
-      ...done.map((outcome) => ({ done: outcome })),
-      ...failed.filter(({ key }) => !key.startsWith('parents:')).map((request) => ({ failed: request })),
-    ].sort((a, b) => place(requestOf(a)) - place(requestOf(b)));
-    if (failed.length > 0 || done.some(({ rejectedCount }) => rejectedCount > 0))
-      planned.hasMissingItems = true;
-    for (const page of pages) {
-      planned.plan.replay(page);
-      if ('done' in page) this.#tellChildren(page.done);
+  #replay(plan: TypePlan, done: readonly PageResult[], failed: readonly PageRequest[]): void {
+    const pages: ReplayedPage[] = [
+      ...done.map((page) => ({ done: page })),
+      ...failed.filter(({ key }) => !key.startsWith(parentKeyPrefix)).map((request) => ({ failed: request })),
+    ];
+    if (failed.length > 0 || done.some(({ rejectedCount }) => rejectedCount > 0)) plan.hasMissingItems = true;
+    for (const page of pages.sort((a, b) => replayOrder(requestOf(a)) - replayOrder(requestOf(b)))) {
+      plan.replay(page);
+      if ('done' in page) this.#addChildren(page.done);
     }
   }
 
-  #tellChildren({ children }: PageResult): void {
-    for (const child of children) this.#planned.get(child.type)?.members?.add(child);
+  #addChildren({ children }: PageResult): void {
+    for (const list of children) this.#types.get(list.type)?.addChild(list);
   }
 
-  #of({ type }: PageRequest): Planned {
-    const planned = this.#planned.get(type);
-    if (!planned) throw new RangeError(`The type "${type}" is not planned.`);
-    return planned;
+  /** Of a type that is not listed by itself. */
+  #parentOf({ type }: TypePlan): TypePlan | undefined {
+    return type.parent && type.parent.type !== type.name ? this.#types.get(type.parent.type) : undefined;
+  }
+
+  #planOf({ list }: PageRequest): TypePlan {
+    const plan = this.#types.get(list.type);
+    if (!plan) throw new RangeError(`The type "${list.type}" is not planned.`);
+    return plan;
   }
 }
 
-function plannedOf(type: ContentType, batchSize: number): Planned {
-  const state = { type, hasMissingItems: false, isReported: false };
-  const isListed = type.parent?.from === 'self';
-  const feed = (listing: string): Feed => ({
-    type: type.name,
-    listing,
-    pagination: type.pagination,
-    limit: type.pageSize ?? batchSize,
-    isListing: isListed,
-  });
-  const isOneEach = isListed || (type.pagination === 'whole' && type.shape.items.kind === 'single');
-  const members = type.parent
-    ? new ChildPaginator(
-        { ...feed(''), pagination: isListed ? 'whole' : type.pagination, isListing: false },
-        isOneEach,
-      )
-    : null;
-  if (members && !isListed) return { ...state, plan: members, members, parent: type.parent?.from ?? null };
-  const lists = (type.listings ?? [{ name: '' }]).map(({ name }) => [name, listPlan(feed(name))] as const);
-  return { ...state, plan: new FeedsPlan(new Map(lists), members), members, parent: null };
+interface List {
+  readonly ref: ListRef;
+  readonly paginator: Paginator;
 }
 
-function listPlan(feed: Feed): Paginator {
-  if (feed.pagination === 'offset') return new OffsetPaginator(feed);
-  return feed.pagination === 'page' ? new PagePaginator(feed) : new CursorPaginator(feed);
+/** The lists of one type: root lists first, because only they know how much there is, then child lists. */
+class TypePlan {
+  readonly type: ContentType;
+  readonly problems: ListProblem[] = [];
+  isReported = false;
+  /** Something of it is missing: the children it names may be missing too. */
+  hasMissingItems = false;
+  readonly #batchSize: number;
+  readonly #rootLists: readonly List[];
+  /** Lists by key, until they have ended. */
+  readonly #open = new Map<string, List>();
+  /** Child lists that may have a page to request, in the order in which they were named. */
+  readonly #ready = new Set<List>();
+  readonly #knownChildren = new Set<string>();
+  readonly #childGroup = new ListGroup();
+  readonly #ends: Partial<Record<EndOfList['by'], number>> = {};
+  #inFlight = 0;
+
+  constructor(type: ContentType, batchSize: number) {
+    this.type = type;
+    this.#batchSize = batchSize;
+    const isRoot = ({ isListingOnly }: Endpoint) =>
+      type.parent === undefined || (type.parent.type === type.name && isListingOnly === true);
+    this.#rootLists = type.endpoints.filter(isRoot).map(({ name }) => {
+      return this.#openList({ type: type.name, endpoint: name, parents: [] }, new ListGroup());
+    });
+  }
+
+  addChild(ref: ListRef): void {
+    const key = listKey(ref);
+    if (this.#knownChildren.has(key)) return;
+    this.#knownChildren.add(key);
+    this.#ready.add(this.#openList(ref, this.#childGroup));
+  }
+
+  next(): PageRequest | null {
+    for (const list of this.#rootLists) {
+      const position = list.paginator.next();
+      if (position) return this.#request(list, position);
+    }
+    for (const list of this.#ready) {
+      const position = list.paginator.next();
+      if (position) return this.#request(list, position);
+      if (this.#childGroup.hasFailedTooOften) return null;
+      this.#ready.delete(list);
+      this.#closeIfEnded(list);
+    }
+    return null;
+  }
+
+  committed(page: PageResult): void {
+    if (page.rejectedCount > 0) this.hasMissingItems = true;
+    this.#settle(page.request, ({ paginator }) => paginator.onCommitted(page));
+  }
+
+  failed(request: PageRequest, isTransient: boolean): void {
+    this.hasMissingItems = true;
+    this.#settle(request, ({ paginator }) => paginator.onFailed(request.position, isTransient));
+  }
+
+  replay(page: ReplayedPage): void {
+    const { list: ref } = requestOf(page);
+    if (ref.parents.length > 0) this.addChild(ref);
+    this.#open.get(listKey(ref))?.paginator.replay(page);
+  }
+
+  /** Nothing is in flight and nothing is left to request. */
+  get isFinished(): boolean {
+    if (this.#inFlight > 0) return false;
+    if (this.#rootLists.some(({ paginator }) => paginator.end === null)) return false;
+    if (this.#childGroup.hasFailedTooOften) return true;
+    for (const list of this.#ready) {
+      if (list.paginator.end === null) return false;
+      this.#ready.delete(list);
+      this.#closeIfEnded(list);
+    }
+    return true;
+  }
+
+  /** Of the root lists if all are known; of items requested one by one, their number once all are named. */
+  get total(): number | null {
+    const totals = this.#rootLists.map(({ paginator }) => paginator.total);
+    if (totals.length > 0 && totals.every((total) => total !== null))
+      return totals.reduce((sum, total) => sum + total, 0);
+    const areNamed = this.#rootLists.every(({ paginator }) => paginator.end !== null);
+    return areNamed && this.#hasOneItemPerChild ? this.#knownChildren.size : null;
+  }
+
+  get ends(): EndCounts {
+    for (const list of this.#open.values()) this.#close(list, list.paginator.end ?? failedPages);
+    return this.#ends;
+  }
+
+  get #hasOneItemPerChild(): boolean {
+    const { parent, endpoints, shape } = this.type;
+    const ofChildren = endpoints.filter(({ isListingOnly }) => isListingOnly !== true);
+    return parent !== undefined && ofChildren.every((endpoint) => isSingleItem(endpoint, shape));
+  }
+
+  #request({ ref }: List, position: PagePosition): PageRequest {
+    this.#inFlight++;
+    return requestFor(ref, position);
+  }
+
+  #settle(request: PageRequest, apply: (list: List) => void): void {
+    const list = this.#open.get(listKey(request.list));
+    if (!list) throw new TypeError(`No list planned the page "${request.key}" of ${this.type.name}.`);
+    this.#inFlight--;
+    apply(list);
+    if (list.ref.parents.length === 0) return;
+    this.#ready.delete(list);
+    if (list.paginator.end === null) this.#ready.add(list);
+    else this.#closeIfEnded(list);
+  }
+
+  #openList(ref: ListRef, group: ListGroup): List {
+    const endpoint = this.type.endpoints.find(({ name }) => name === ref.endpoint);
+    if (!endpoint) throw new RangeError(`${ref.type} has no endpoint "${ref.endpoint}".`);
+    const paginator = paginatorFor({
+      list: ref,
+      endpoint,
+      limit: endpoint.pageSize ?? this.#batchSize,
+      group,
+      isSingleItem: isSingleItem(endpoint, this.type.shape),
+    });
+    const list = { ref, paginator };
+    this.#open.set(listKey(ref), list);
+    return list;
+  }
+
+  /** Child lists can be many: what has ended is only counted. */
+  #closeIfEnded(list: List): void {
+    const { end } = list.paginator;
+    if (end) this.#close(list, end);
+  }
+
+  #close({ ref, paginator }: List, { by }: EndOfList): void {
+    if (!this.#open.delete(listKey(ref))) return;
+    this.#ends[by] = (this.#ends[by] ?? 0) + 1;
+    if (paginator.problem) this.problems.push(paginator.problem);
+  }
 }
 
-const requestOf = (page: { done: PageResult } | { failed: PageRequest }): PageRequest =>
-  'done' in page ? page.done.request : page.failed;
+const isSingleItem = ({ pagination, shape }: Endpoint, ofType: ContentType['shape']): boolean =>
+  pagination === 'single' && (shape ?? ofType).items.kind === 'single';
+
+function paginatorFor(config: ListConfig): Paginator {
+  const { pagination } = config.endpoint;
+  if (pagination === 'offset') return new OffsetPaginator(config);
+  return pagination === 'page' ? new PagePaginator(config) : new CursorPaginator(config);
+}
+
+const parentKeyPrefix = 'parents:';
+
+/** Stored like a failed page, but never requested nor replayed. */
+function parentProblem({ type }: TypePlan, { type: { name: parent } }: TypePlan): ListProblem {
+  const list = { type: type.name, endpoint: '', parents: [] };
+  return {
+    request: { key: `${parentKeyPrefix}${parent}`, list, position: { kind: 'single' } },
+    cause: 'parent-incomplete',
+    message: `Not all ${parent} could be read, so items of ${type.name} may be missing.`,
+  };
+}
+
+const requestOf = (page: ReplayedPage): PageRequest => ('done' in page ? page.done.request : page.failed);
 
 const childrenLast = 2 ** 40;
 
-/** Replayed in the order of the source, listings before members. */
-function place(request: PageRequest): number {
-  switch (request.kind) {
-    case 'offset':
-      return request.offset;
-    case 'page':
-      return request.page * request.limit;
-    case 'cursor':
-      return request.index;
-    case 'whole':
-      return 0;
-    case 'child':
-  }
-  return childrenLast + (request.position?.index ?? 0);
+/** In the order of the source, root lists before child lists. */
+function replayOrder({ list, position }: PageRequest): number {
+  return (list.parents.length > 0 ? childrenLast : 0) + firstPosition(position);
 }
 
-// Plans a type that is fed by several lists, or by lists whose members are then fetched one by one (looks).
-
-export class FeedsPlan implements Paginator {
-  /** By the name of the listing. */
-  readonly #lists: ReadonlyMap<string, Paginator>;
-  readonly #members: ChildPaginator | null;
-
-  constructor(lists: ReadonlyMap<string, Paginator>, members: ChildPaginator | null) {
-    this.#lists = lists;
-    this.#members = members;
+/** The order of pages within their list. */
+function firstPosition(position: PagePosition): number {
+  switch (position.kind) {
+    case 'offset':
+      return position.offset;
+    case 'page':
+      return position.page * position.limit;
+    case 'cursor':
+      return position.index;
+    case 'single':
   }
-
-  /** The lists first: only they say how much there is. */
-  next(): PageRequest | null {
-    for (const list of this.#lists.values()) {
-      const request = list.next();
-      if (request) return request;
-    }
-    return this.#members?.next() ?? null;
-  }
-  committed(outcome: PageResult): void {
-    this.#planOf(outcome.request).committed(outcome);
-  }
-  failed(request: PageRequest, isTransient: boolean): void {
-    this.#planOf(request).failed(request, isTransient);
-  }
-  dropped(request: PageRequest): void {
-    this.#planOf(request).dropped(request);
-  }
-  replay(page: Replayed): void {
-    this.#planOf('done' in page ? page.done.request : page.failed).replay(page);
-  }
-  get isFinished(): boolean {
-    return this.#listsAreFinished && (this.#members?.isFinished ?? true);
-  }
-  get total(): number | null {
-    const totals = this.#lists
-      .values()
-      .map((list) => list.total)
-      .toArray();
-    if (totals.every((total) => total !== null)) return totals.reduce((sum, total) => sum + total, 0);
-    return this.#listsAreFinished ? (this.#members?.total ?? null) : null;
-  }
-  get problems(): readonly ListProblem[] {
-    return this.#lists
-      .values()
-      .flatMap((list) => list.problems)
-      .toArray();
-  }
-
-  get #listsAreFinished(): boolean {
-    return this.#lists.values().every((list) => list.isFinished);
-  }
-
-  #planOf(request: PageRequest): Paginator {
-    const plan = request.kind === 'child' ? this.#members : this.#lists.get(request.listing ?? '');
-    if (!plan) throw new TypeError(`Nothing planned the page "${request.key}" of ${request.type}.`);
-    return plan;
-  }
+  return 0;
 }

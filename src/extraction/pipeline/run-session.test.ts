@@ -3,7 +3,8 @@ import { ExtractionWorld, failure } from '../../../test/support/extraction-world
 import { CoreError } from '../../core/index.ts';
 import type { PageRequest } from '../types.ts';
 
-const isAt = (request: PageRequest, offset: number) => request.kind === 'offset' && request.offset === offset;
+const isAt = ({ position }: PageRequest, offset: number) =>
+  position.kind === 'offset' && position.offset === offset;
 
 describe('an extraction', () => {
   it('reads every page once and completes', async () => {
@@ -69,7 +70,7 @@ describe('a page that does not come', () => {
     const world = new ExtractionWorld({
       types: { a: 50, b: 50 },
       call: (request) => {
-        if (request.type === 'a' && isAt(request, 20)) throw failure('server-error', 500);
+        if (request.list.type === 'a' && isAt(request, 20)) throw failure('server-error', 500);
       },
     });
     const result = await world.run();
@@ -78,7 +79,9 @@ describe('a page that does not come', () => {
       { type: 'a', items: 40, status: 'incomplete' },
       { type: 'b', items: 50, status: 'completed' },
     ]);
-    expect(world.calls.filter(({ request }) => request.type === 'a' && isAt(request, 20))).toHaveLength(3);
+    expect(world.calls.filter(({ request }) => request.list.type === 'a' && isAt(request, 20))).toHaveLength(
+      3,
+    );
     expect(world.sessions.failed).toMatchObject([
       { cause: 'server-error', request: { key: 'offset:20+10' } },
     ]);
@@ -106,11 +109,11 @@ describe('a page that does not come', () => {
       const world = new ExtractionWorld({
         types: { a: 30, b: 30 },
         call: (request) => {
-          if (request.type === 'a') throw failure(kind, status);
+          if (request.list.type === 'a') throw failure(kind, status);
         },
       });
       expect(await world.run()).toMatchObject({ status: 'incomplete' });
-      expect(world.calls.filter(({ request }) => request.type === 'a')).toHaveLength(1);
+      expect(world.calls.filter(({ request }) => request.list.type === 'a')).toHaveLength(1);
       expect(world.sessions.failed).toMatchObject([{ cause: kind }]);
     }
   });

@@ -41,7 +41,7 @@ export interface ExtractionSpec {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-export interface ExtractionDeps {
+export interface RunDeps {
   /** Connected. */
   readonly source: Source;
   readonly sessions: VaultSessions;
@@ -82,9 +82,9 @@ export interface ExtractionResult {
 }
 
 /** For people: why nothing comes. */
-const vaultHeld = (vault: string) =>
+const vaultLocked = (vault: string) =>
   ({
-    reason: 'vault-held',
+    reason: 'vault-locked',
     why: `another program holds ${vault}; end it, or wait until it is done`,
     waitMs: null,
   }) as const;
@@ -98,7 +98,7 @@ const progressMs = 250;
  */
 export async function runExtraction(
   spec: ExtractionSpec,
-  parts: ExtractionDeps,
+  parts: RunDeps,
   signal: AbortSignal,
 ): Promise<ExtractionResult> {
   const { clock, sessions, events, source } = parts;
@@ -106,7 +106,7 @@ export async function runExtraction(
   const workerCount = workers === 1 ? null : workers;
   const { fresh, retryFailed, types, settings: config } = spec;
   const asked = { source: source.name, types, workerCount, config, fresh, retryFailed };
-  const onWait = () => events.emit('extraction:waiting', vaultHeld(spec.vault));
+  const onWait = () => events.emit('extraction:waiting', vaultLocked(spec.vault));
   const session = await waitForVaultLock(() => sessions.open(asked), { clock, signal, onWait });
   const names = types.map(({ name }) => name);
   const metrics = new WorkerMetrics(names, clock);
@@ -195,7 +195,7 @@ export async function runExtraction(
 
 /** Problems are kept like failed pages, but asking again does not solve them. */
 function hasLeftSome({ type, failed, done }: TypeProgress, problems: readonly ListProblem[]): boolean {
-  const unasked = new Set(problems.map(({ request }) => `${request.type} ${request.key}`));
+  const unasked = new Set(problems.map(({ request }) => `${request.list.type} ${request.key}`));
   return (
     failed.some(({ key }) => !unasked.has(`${type} ${key}`)) ||
     done.some(({ rejectedCount }) => rejectedCount > 0)
@@ -203,7 +203,7 @@ function hasLeftSome({ type, failed, done }: TypeProgress, problems: readonly Li
 }
 
 const withHeld = (types: readonly TypeFigures[], sessions: VaultSessions): readonly TypeResult[] =>
-  types.map((figures) => ({ ...figures, held: sessions.held(figures.type) }));
+  types.map((figures) => ({ ...figures, held: sessions.countItems(figures.type) }));
 
 /** A stopped run waits for nobody: what it could not write of its end, the next one finds out. */
 const lastWordMs = 200;
@@ -213,7 +213,7 @@ async function end(
   status: ExtractionResult['status'],
   { calls }: PagePipeline,
   metrics: WorkerMetrics,
-  { sessions, events, clock }: ExtractionDeps,
+  { sessions, events, clock }: RunDeps,
 ): Promise<SessionTotals> {
   const { total: items, errors, duration: seconds } = metrics.snapshot();
   const itemsPerSecond = throughput(metrics);
@@ -244,7 +244,7 @@ function withRun(before: SessionTotals, run: RunTotals & { readonly items: numbe
 
 function alreadyComplete(
   session: OpenSession,
-  { limiter, sessions }: ExtractionDeps,
+  { limiter, sessions }: RunDeps,
   metrics: WorkerMetrics,
 ): ExtractionResult {
   return {
@@ -343,8 +343,8 @@ export function selectTypes(all: readonly ContentType[], named: readonly string[
   const wanted = new Set(named.length === 0 ? all.map(({ name }) => name) : named);
   // A Set visits what is added while it is walked: parents of parents too.
   for (const name of wanted) {
-    const from = all.find((type) => type.name === name)?.parent?.from;
-    if (from !== undefined && from !== 'self') wanted.add(from);
+    const parent = all.find((type) => type.name === name)?.parent?.type;
+    if (parent !== undefined) wanted.add(parent);
   }
   return all.filter(({ name }) => wanted.has(name));
 }

@@ -2,10 +2,9 @@
 import { Worker } from 'node:worker_threads';
 import { CoreError, HeadworksError, messageOf } from '../../core/index.ts';
 import type { FailedPageCause } from '../events.ts';
-import type { NamedSecret } from '../sources/secrets.ts';
-import type { RawPage, CommittedPage, PageFormat, PageRequest } from '../types.ts';
+import type { CommittedPage, NamedSecret, PageFormat, PageRequest, RawPage } from '../types.ts';
 
-export type Processed = Extract<WorkerReply, { kind: 'committed' | 'refused' }>;
+export type Processed = Extract<WorkerReply, { kind: 'committed' | 'rejected' }>;
 
 /** The thread that had the page died; the page can be given to another one. */
 export class WorkerDiedError extends Error {
@@ -249,8 +248,8 @@ function roomFor(size: number): number {
 /** Given to a thread when it starts. */
 export interface WorkerSettings {
   readonly vaultPath: string;
-  /** `Vault.turn`. */
-  readonly turn: SharedArrayBuffer;
+  /** `Vault.writeLock`. */
+  readonly writeLock: SharedArrayBuffer;
   readonly formats: Readonly<Record<string, PageFormat>>;
   /** `Source.secrets`. */
   readonly secrets?: readonly NamedSecret[];
@@ -270,8 +269,8 @@ export type WorkerRequest = PageWork | { readonly kind: 'close' };
 
 export type WorkerReply =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'committed'; readonly outcome: CommittedPage }
+  | { readonly kind: 'committed'; readonly page: CommittedPage }
   /** The page is not what was asked for; nothing was written. */
-  | { readonly kind: 'refused'; readonly cause: FailedPageCause; readonly message: string }
+  | { readonly kind: 'rejected'; readonly cause: FailedPageCause; readonly message: string }
   /** The vault cannot be written to: nothing can go on. */
   | { readonly kind: 'unwritable'; readonly code: string; readonly message: string };

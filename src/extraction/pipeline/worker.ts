@@ -1,6 +1,6 @@
-// A worker thread: takes raw pages, slices, checks and hashes them, and commits each in one transaction.
+// A worker thread: parses, checks and hashes raw pages, and commits each in one transaction.
 //
-// What it does not expect it does not catch: the thread then dies, the page goes to another one, and the death is seen.
+// Unexpected errors are not caught: the thread exits, the page goes to another one, and the main thread reports it.
 import { parentPort, workerData } from 'node:worker_threads';
 import { HeadworksError, systemClock } from '../../core/index.ts';
 import { PageRejectedError, parsePage } from '../parsing/parse-page.ts';
@@ -8,34 +8,34 @@ import { SecretMasker } from '../sources/secrets.ts';
 import { openPageWriter } from '../vault/index.ts';
 import type { WorkerReply, PageWork, WorkerSettings, WorkerRequest } from './worker-pool.ts';
 
-const { vaultPath, turn, formats, secrets = [] } = workerData as WorkerSettings;
+const { vaultPath, writeLock, formats, secrets = [] } = workerData as WorkerSettings;
 const masker = new SecretMasker(secrets);
-const writer = openPageWriter(vaultPath, { clock: systemClock, turn });
+const writer = openPageWriter(vaultPath, { clock: systemClock, writeLock });
 
 function handle({ sessionId, request, bytes, total, nextLink }: PageWork): WorkerReply {
-  const reading = formats[request.type];
-  if (!reading) throw new TypeError(`Nobody said how to read ${request.type}.`);
+  const format = formats[request.list.type];
+  if (!format) throw new TypeError(`There is no format for ${request.list.type}.`);
   try {
-    const read = parsePage(request, bytes, reading);
-    const page = { ...read, nextCursor: read.nextCursor && masker.mask(read.nextCursor) };
-    return { kind: 'committed', outcome: writer.write(sessionId, page, { total, nextLink }) };
+    const parsed = parsePage(request, bytes, format);
+    const page = { ...parsed, nextCursor: parsed.nextCursor && masker.mask(parsed.nextCursor) };
+    return { kind: 'committed', page: writer.write(sessionId, page, { total, nextLink }) };
   } catch (error) {
     if (error instanceof PageRejectedError)
-      return { kind: 'refused', cause: error.refusal, message: error.message };
+      return { kind: 'rejected', cause: error.rejection, message: error.message };
     if (error instanceof HeadworksError)
       return { kind: 'unwritable', code: error.code, message: error.message };
     throw error;
   }
 }
 
-const answer = (message: WorkerReply) => {
+const reply = (message: WorkerReply) => {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort?.postMessage(message);
 };
 
 parentPort?.on('message', (message: WorkerRequest) => {
-  if (message.kind === 'page') return answer(handle(message));
+  if (message.kind === 'page') return reply(handle(message));
   writer.close();
   parentPort?.close();
 });
-answer({ kind: 'ready' });
+reply({ kind: 'ready' });

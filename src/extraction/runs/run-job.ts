@@ -68,7 +68,7 @@ export function extractionRunHandler(parts: RunHandlerDeps): JobHandler<RunReque
       if (!source) throw new CoreError('NOT_FOUND', `The source ${run.source} was removed.`);
       const result = await parts.extract(source, {
         // A new run looks anew, unless the last one has something left; a try that goes on continues what it began.
-        fresh: isFirstTry && (fresh || 'when-over'),
+        fresh: isFirstTry && (fresh || 'when-finished'),
         retryFailed: isFirstTry && retryFailed,
         signal: context.signal,
         onEvent: followInto(writer, before, context, events),

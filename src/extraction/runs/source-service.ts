@@ -1,8 +1,13 @@
 // Registering, changing and removing sources. Whatever is wrong with one is told at once, and nothing is then changed.
+import { readFile } from 'node:fs/promises';
+import { parse } from 'yaml';
+import { z } from 'zod';
 import type { Clock, IdSource } from '../../core/index.ts';
-import { CoreError } from '../../core/index.ts';
+import { CoreError, HeadworksError, messageOf, parseCron } from '../../core/index.ts';
 import type { SourceChange, SourceInput } from './source-schema.ts';
-import { draftOf, inputOf, sourceInput } from './source-schema.ts';
+import { draftOf, inputOf, optionProblems, sourceInput } from './source-schema.ts';
+import type { ExtractionOptionValues } from '../sources/create-source.ts';
+import { loadDescription } from '../sources/description/load.ts';
 import type { RunStore, SourceStore } from './stores.ts';
 import type { ExtractionSource, SourceDraft } from './source-schema.ts';
 
@@ -133,5 +138,74 @@ function refuseFromFile({ name, isFromFile }: ExtractionSource): void {
   throw new CoreError(
     'CONFLICT',
     `The source ${name} comes from the sources file (extraction.sourcesFile). Change it there and start the server again.`,
+  );
+}
+
+/** Fits every place of a variable, addresses included. */
+const placeholderValue = 'https://not-set.invalid';
+
+/** What is wrong with a source beyond its schema. Variables need not be set yet: that is checked when it runs. */
+export function sourceProblems(
+  { settings, options, schedule }: SourceDraft,
+  server: ExtractionOptionValues,
+  env: Readonly<Record<string, string | undefined>>,
+): readonly string[] {
+  return [
+    ...optionProblems(options, server),
+    ...(schedule === null ? [] : problemsOf(() => parseCron(schedule))),
+    ...(settings.kind === 'rest' ? definitionProblems(settings.definition, env) : []),
+    ...(settings.kind === 'rest' && (options.folders?.length ?? 0) > 0
+      ? ['options.folders is for Looker; a REST source has no folders']
+      : []),
+  ];
+}
+
+function definitionProblems(
+  text: string,
+  env: Readonly<Record<string, string | undefined>>,
+): readonly string[] {
+  const complete = new Proxy(env, { get: (set, name) => Reflect.get(set, name) || placeholderValue });
+  return problemsOf(() => loadDescription(text, { env: complete, file: 'settings.definition' }));
+}
+
+function problemsOf(check: () => unknown): readonly string[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    const problems: unknown = error instanceof HeadworksError ? error.details['problems'] : undefined;
+    const lines = Array.isArray(problems) ? problems.map(String) : [messageOf(error)];
+    return lines.map((line) => line.replace(/\.$/, ''));
+  }
+}
+
+const sourceList = z
+  .array(sourceInput, 'must be a list of sources')
+  .refine((list) => new Set(list.map(({ name }) => name)).size === list.length, 'contains a name twice');
+
+/** Reads a YAML list of sources. Fails with CONFIG_INVALID, naming every problem. An empty file has no sources. */
+export async function readSourcesFile(file: string): Promise<readonly SourceInput[]> {
+  const parsed = sourceList.safeParse((await readYaml(file)) ?? []);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) =>
+    path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`,
+  );
+  throw invalidFile(file, problems.join('; '));
+}
+
+async function readYaml(file: string): Promise<unknown> {
+  try {
+    return parse(await readFile(file, 'utf8')) as unknown;
+  } catch (error) {
+    // Of a YAML error only the first line: the others quote the text.
+    throw invalidFile(file, messageOf(error).split('\n')[0] ?? '', error);
+  }
+}
+
+function invalidFile(file: string, problem: string, cause?: unknown): CoreError {
+  return new CoreError(
+    'CONFIG_INVALID',
+    `The sources file ${file} (extraction.sourcesFile) cannot be used: ${problem}.`,
+    { cause },
   );
 }

@@ -44,9 +44,9 @@ describe('a token that all calls share', () => {
     const clock = new VirtualClock();
     const { state, authorizer } = server(clock);
     const old = await clock.run(authorizer.authorize(never));
-    expect(old.refused()).toBe(true);
+    expect(old.reject()).toBe(true);
     await clock.run(authorizer.authorize(never));
-    expect(old.refused()).toBe(true);
+    expect(old.reject()).toBe(true);
     await authorizer.authorize(never);
     expect(state.logins).toBe(2);
   });
@@ -95,7 +95,7 @@ describe('a token that all calls share', () => {
           if (what === 'wait') await clock.advance(3_000);
           else
             calls.push(
-              authorizer.authorize(never).then((authorize) => what === 'refused call' && authorize.refused()),
+              authorizer.authorize(never).then((authorize) => what === 'refused call' && authorize.reject()),
             );
           if (what !== 'call') reasons += 1;
         }

@@ -4,7 +4,7 @@ import { FetchError } from '../errors.ts';
 import { unreachable } from './connect.ts';
 import { failureOfKind } from './http-client.ts';
 
-const words = {
+const labels = {
   server: 'Looker at https://acme.test',
   addressSetting: 'LOOKER_BASE_URL',
   credentialSettings: 'LOOKER_CLIENT_ID',
@@ -18,47 +18,48 @@ function failureWith(code: string): FetchError {
 }
 
 const codes: readonly (readonly [code: string, message: RegExp])[] = [
-  ['ENOTFOUND', /cannot be found by its name \(ENOTFOUND\); check LOOKER_BASE_URL\.$/],
-  ['EAI_AGAIN', /cannot be found by its name/],
-  ['ECONNREFUSED', /does not listen there .*and its port\.$/],
+  ['ENOTFOUND', /host name that cannot be resolved \(ENOTFOUND\); check LOOKER_BASE_URL\.$/],
+  ['EAI_AGAIN', /host name that cannot be resolved/],
+  ['ECONNREFUSED', /refuses the connection .*and its port\.$/],
   ['EHOSTUNREACH', /cannot be reached over the network/],
   ['DEPTH_ZERO_SELF_SIGNED_CERT', /certificate that is not trusted .*NODE_EXTRA_CA_CERTS\.$/],
   ['ERR_TLS_CERT_ALTNAME_INVALID', /certificate that is not trusted/],
   ['CERT_HAS_EXPIRED', /certificate that is not trusted/],
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', /certificate that is not trusted/],
-  ['ERR_SSL_WRONG_VERSION_NUMBER', /does not speak TLS there/],
-  ['EPROTO', /does not speak TLS there/],
-  ['HPE_INVALID_CONSTANT', /does not speak HTTP there/],
-  ['ECONNRESET', /gives no usable answer \(ECONNRESET\); check LOOKER_BASE_URL\.$/],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', /does not accept TLS on this port/],
+  ['EPROTO', /does not accept TLS on this port/],
+  ['HPE_INVALID_CONSTANT', /does not accept HTTP on this port/],
+  ['ECONNRESET', /returns no usable response \(ECONNRESET\); check LOOKER_BASE_URL\.$/],
 ];
 
 describe('why a source cannot be reached', () => {
   it.for(codes)('%s', ([code, message]) => {
-    const error = unreachable(words, failureWith(code));
+    const error = unreachable(labels, failureWith(code));
     expect(error.message).toMatch(message);
     expect(error.message).toMatch(/^Looker at https:\/\/acme\.test [^\n]*\.$/);
     expect(error.cause).toBeInstanceOf(FetchError);
   });
 
-  it('a server that is busy: when to come back', () => {
+  it('a busy server: with the time until a retry', () => {
     const failure = {
       kind: 'rate-limit',
       isTransient: true,
       status: 429,
       hint: { retryAfterMs: 6_500, source: 'retry-after' },
     } as const;
-    expect(unreachable(words, new FetchError(failure, 'x'))).toMatchObject({
-      message: 'Looker at https://acme.test refuses us for a limit (429); try again in 7 s.',
+    expect(unreachable(labels, new FetchError(failure, 'x'))).toMatchObject({
+      message:
+        'Looker at https://acme.test rejects the call because of a rate limit (429); try again in 7 s.',
       isRetryable: true,
       retryAfterMs: 6_500,
     });
   });
 
-  it('a server that is broken, one that is slow, one that says no', () => {
+  it('a failing server, a slow one, and one that rejects the call', () => {
     const of = (kind: 'server-error' | 'timeout' | 'validation', status?: number) =>
-      unreachable(words, new FetchError(failureOfKind(kind, status), 'x')).message;
-    expect(of('server-error', 502)).toMatch(/answers with 502; try again later\.$/);
-    expect(of('timeout')).toMatch(/does not answer in time; check LOOKER_BASE_URL, and the network/);
-    expect(of('validation', 405)).toMatch(/answers with 405; check LOOKER_BASE_URL\.$/);
+      unreachable(labels, new FetchError(failureOfKind(kind, status), 'x')).message;
+    expect(of('server-error', 502)).toMatch(/returns 502; try again later\.$/);
+    expect(of('timeout')).toMatch(/does not respond in time; check LOOKER_BASE_URL, and the network/);
+    expect(of('validation', 405)).toMatch(/returns 405; check LOOKER_BASE_URL\.$/);
   });
 });

@@ -1,4 +1,4 @@
-// Connecting to a source that may be busy: a few tries, but never a long wait to hear that a setting is wrong.
+// Connecting to a source: a few retries while it is busy, and errors that say what to correct.
 import type { Clock } from '../../core/index.ts';
 import { messageOf } from '../../core/index.ts';
 import type { FailedAttempt } from '../../resilience/index.ts';
@@ -6,7 +6,7 @@ import { exponentialBackoff, retry } from '../../resilience/index.ts';
 import { ExtractionError, FetchError } from '../errors.ts';
 import type { OnConnectWait } from '../types.ts';
 
-/** Only a server that answers is asked again. */
+/** Only a server that responds is tried again: a wrong setting should be reported at once. */
 const policy = {
   retries: 3,
   backoff: exponentialBackoff({ initialMs: 1_000, maxMs: 8_000, jitter: 'none' }),
@@ -19,19 +19,17 @@ const policy = {
 };
 
 /** Fails with an ExtractionError or the signal's reason. */
-export async function connectPatiently(
-  work: (signal: AbortSignal) => Promise<void>,
+export async function connectWithRetries(
+  connect: () => Promise<void>,
   clock: Clock,
   signal: AbortSignal,
   onWait?: OnConnectWait,
 ): Promise<void> {
   const onRetry = ({ error, delayMs }: FailedAttempt) => onWait?.(messageOf(error), delayMs);
-  await retry(() => work(signal), policy, { clock, random: { next: () => 0 }, signal, onRetry });
+  await retry(connect, policy, { clock, random: { next: () => 0 }, signal, onRetry });
 }
 
-// Why a source cannot be reached, in one line, and what to do about it.
-
-/** How messages name a source and the settings that lead to it. */
+/** How messages name a source and its settings. */
 export interface SourceLabels {
   /** `Looker at https://acme.looker.com` */
   readonly server: string;
@@ -41,32 +39,33 @@ export interface SourceLabels {
   readonly credentialSettings: string;
 }
 
-/** EXTRACTION_UNREACHABLE for a call that failed, keeping whether and when another try makes sense. */
-export function unreachable(words: SourceLabels, failure: FetchError): ExtractionError {
-  const { isTransient, hint } = failure.failure;
-  return new ExtractionError('EXTRACTION_UNREACHABLE', `${words.server} ${explained(words, failure)}`, {
+/** EXTRACTION_UNREACHABLE for a failed call, with whether and when a retry can help. */
+export function unreachable(labels: SourceLabels, error: FetchError): ExtractionError {
+  const { isTransient, hint } = error.failure;
+  return new ExtractionError('EXTRACTION_UNREACHABLE', `${labels.server} ${explain(labels, error)}`, {
     isRetryable: isTransient,
-    ...(hint === undefined ? {} : { retryAfterMs: hint.retryAfterMs }),
-    cause: failure,
+    retryAfterMs: hint?.retryAfterMs,
+    cause: error,
   });
 }
 
-function explained(words: SourceLabels, failure: FetchError): string {
-  const { kind, status, hint } = failure.failure;
-  const check = `check ${words.addressSetting}`;
+function explain(labels: SourceLabels, error: FetchError): string {
+  const { kind, status, hint } = error.failure;
+  const check = `check ${labels.addressSetting}`;
   if (kind === 'rate-limit')
-    return `refuses us for a limit (${status}); try again ${hint === undefined ? 'later' : `in ${Math.ceil(hint.retryAfterMs / 1000)} s`}.`;
-  if (status !== undefined) return `answers with ${status}; ${status >= 500 ? 'try again later' : check}.`;
-  if (kind === 'timeout') return `does not answer in time; ${check}, and the network or firewall between.`;
-  const code = deepestCode(failure);
+    return `rejects the call because of a rate limit (${status}); try again ${hint === undefined ? 'later' : `in ${Math.ceil(hint.retryAfterMs / 1000)} s`}.`;
+  if (status !== undefined) return `returns ${status}; ${status >= 500 ? 'try again later' : check}.`;
+  if (kind === 'timeout')
+    return `does not respond in time; ${check}, and the network or firewall in between.`;
+  const code = deepestCode(error);
   const known = code === undefined ? undefined : explanations.find(([pattern]) => pattern.test(code));
   if (known && code !== undefined) return `${known[1]} (${code}); ${known[2].replace('ADDRESS', check)}.`;
-  return `gives no usable answer (${code ?? messageOf(failure)}); ${check}.`;
+  return `returns no usable response (${code ?? messageOf(error)}); ${check}.`;
 }
 
-const explanations: readonly (readonly [code: RegExp, what: string, remedy: string])[] = [
-  [/^ENOTFOUND$|^EAI_/, 'cannot be found by its name', 'ADDRESS'],
-  [/^ECONNREFUSED$/, 'does not listen there', 'ADDRESS and its port'],
+const explanations: readonly (readonly [code: RegExp, problem: string, remedy: string])[] = [
+  [/^ENOTFOUND$|^EAI_/, 'has a host name that cannot be resolved', 'ADDRESS'],
+  [/^ECONNREFUSED$/, 'refuses the connection', 'ADDRESS and its port'],
   [
     /^(E(HOST|NET)UNREACH|ENETDOWN)$/,
     'cannot be reached over the network',
@@ -74,14 +73,14 @@ const explanations: readonly (readonly [code: RegExp, what: string, remedy: stri
   ],
   [
     /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/,
-    'shows a certificate that is not trusted',
+    'has a certificate that is not trusted',
     'ADDRESS, or add its authority with NODE_EXTRA_CA_CERTS',
   ],
-  [/^EPROTO$|SSL|TLS/, 'does not speak TLS there', 'ADDRESS: https or http, and the port'],
-  [/^HPE_|^HTTPParserError$/, 'does not speak HTTP there', 'ADDRESS: https or http, and the port'],
+  [/^EPROTO$|SSL|TLS/, 'does not accept TLS on this port', 'ADDRESS: https or http, and the port'],
+  [/^HPE_|^HTTPParserError$/, 'does not accept HTTP on this port', 'ADDRESS: https or http, and the port'],
 ];
 
-/** The code nearest to the socket: undici wraps it once or twice, and has none for an answer that is not HTTP. */
+/** The code nearest to the socket: undici wraps it once or twice, and has none for a response that is not HTTP. */
 function deepestCode(error: unknown): string | undefined {
   let code: string | undefined;
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
@@ -92,24 +91,24 @@ function deepestCode(error: unknown): string | undefined {
   return code;
 }
 
-/** EXTRACTION_UNREACHABLE for an answer that such a source does not give. */
-export function notASource(words: SourceLabels, what: string, failure: FetchError): ExtractionError {
+/** EXTRACTION_UNREACHABLE for a response that such a source does not return. */
+export function notThisSource(labels: SourceLabels, problem: string, error: FetchError): ExtractionError {
   return new ExtractionError(
     'EXTRACTION_UNREACHABLE',
-    `${words.server} is not what it should be: ${what}; check ${words.addressSetting}.`,
-    { cause: failure },
+    `${labels.server} is not such a server: ${problem}; check ${labels.addressSetting}.`,
+    { cause: error },
   );
 }
 
 /** EXTRACTION_UNAUTHENTICATED, naming what to correct. */
-export function unauthenticated(words: SourceLabels, status: number): ExtractionError {
-  const failure = new FetchError(
+export function unauthenticated(labels: SourceLabels, status: number): ExtractionError {
+  const error = new FetchError(
     { kind: 'authentication', isTransient: false, status, hint: undefined },
-    `${words.server} refused the credentials with ${status}.`,
+    `${labels.server} rejected the credentials with ${status}.`,
   );
   return new ExtractionError(
     'EXTRACTION_UNAUTHENTICATED',
-    `${words.server} refuses the credentials (${status}); check ${words.credentialSettings}.`,
-    { cause: failure },
+    `${labels.server} rejects the credentials (${status}); check ${labels.credentialSettings}.`,
+    { cause: error },
   );
 }

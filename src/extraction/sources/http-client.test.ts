@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { createRateLimiter } from '../../resilience/index.ts';
-import type { Caller } from './http-client.ts';
-import { countIn, createCaller, nextLinkIn } from './http-client.ts';
+import type { HttpClient } from './http-client.ts';
+import { countIn, createHttpClient, nextLinkIn } from './http-client.ts';
 
 const never = new AbortController().signal;
 const origin = 'https://slow.test';
@@ -14,7 +14,7 @@ function world(perSecond: number, connectMs: (call: number) => number) {
   const arrivals: number[] = [];
   let calls = 0;
   const limiter = createRateLimiter({ limits: { perSecond }, clock });
-  const call: Caller = createCaller({
+  const call: HttpClient = createHttpClient({
     clock,
     origin,
     acquirePermit: (signal) => limiter.acquire(signal, { reportsSending: true }),

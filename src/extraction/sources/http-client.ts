@@ -1,100 +1,111 @@
-// One call of somebody's API: with leave of the rate limiter, bounded in time and size, every failure in its class.
+// One call of a source's API: with a permit of the rate limiter, limited in time and size, every failure classified.
 import type { Clock, HttpAnswer, HttpTransport } from '../../core/index.ts';
-import { HttpFailure, messageOf } from '../../core/index.ts';
+import { HttpFailure, messageOf, withDeadline } from '../../core/index.ts';
 import type { FailureKind, HttpFailureClass, Permit } from '../../resilience/index.ts';
-import { classifyHttpFailure, withDeadline } from '../../resilience/index.ts';
+import { classifyHttpFailure } from '../../resilience/index.ts';
 import { ExtractionError, FetchError } from '../errors.ts';
 
 export interface CallLimits {
   readonly connectMs: number;
-  /** Longest wait for the answer's first byte. */
+  /** Until the first byte of the response. */
   readonly firstByteMs: number;
-  /** Longest silence in the middle of an answer. */
-  readonly silenceMs: number;
-  /** Longest time for the whole call: also ends an answer that drips for ever. */
+  /** Between two chunks of the response. */
+  readonly idleMs: number;
+  /** For the whole call: also ends a response that arrives too slowly. */
   readonly totalMs: number;
-  /** Largest answer that is taken in. */
+  /** The largest accepted response. */
   readonly maxBytes: number;
 }
 
 export const defaultCallLimits: CallLimits = {
   connectMs: 10_000,
   firstByteMs: 120_000,
-  silenceMs: 30_000,
+  idleMs: 30_000,
   totalMs: 600_000,
   maxBytes: 64 * 1024 * 1024,
 };
 
-export interface Call {
+export interface HttpCall {
   readonly method?: 'GET' | 'HEAD' | 'POST';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Called when it permits. */
+  /** Called when the request is written to a connection. */
   readonly onSent?: () => void;
 }
 
-/** Waits until one more call may be made. Its outcome is the caller's to tell. */
+/** Any response, whatever its status. Of an error only the beginning of the body is kept. */
+export interface HttpResponse {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Uint8Array;
+  /** The call as named in messages: without the query, which may contain secrets. */
+  readonly label: string;
+}
+
+/** Waits until one more call is permitted; the caller reports its outcome. */
 export type PermitProvider = (signal: AbortSignal) => Promise<Permit>;
 
-/** Fails with a FetchError when no answer came, `cancelled` when the signal stopped it. */
-export type Caller = (call: Call, signal: AbortSignal) => Promise<HttpResponse>;
+/** Fails with a FetchError without a response; its kind is `canceled` when the signal aborted. */
+export type HttpClient = (call: HttpCall, signal: AbortSignal) => Promise<HttpResponse>;
 
-export interface CallerOptions {
+export interface HttpClientOptions {
   readonly transport: HttpTransport;
   readonly clock: Clock;
   readonly limits?: Partial<CallLimits>;
-  /** Asked before every call to `origin`, whatever it is for. Default: calls need no leave. */
-  readonly acquirePermit?: PermitProvider | undefined;
-  /** The source's own server: a token that another one gives out is no call of the source. */
+  /** Called before every call to `origin`. Default: calls need no permit. */
+  readonly acquirePermit?: PermitProvider;
+  /** The source's own server: a token from another server is not a call of the source. */
   readonly origin: string;
 }
 
-/** Enough of a refusal to find its reason and hints in. */
-const refusalBytes = 64 * 1024;
+/** Enough of an error response to find its reason and hints. */
+const errorBytes = 64 * 1024;
 
-export function createCaller({ acquirePermit, origin, ...options }: CallerOptions): Caller {
-  const ask = createUnlimitedCaller(options);
+export function createHttpClient({ acquirePermit, origin, ...options }: HttpClientOptions): HttpClient {
+  const send = createUnlimitedClient(options);
   return async (call, signal) => {
-    if (!acquirePermit || call.url.origin !== origin) return ask(call, signal);
-    const permit = await given(acquirePermit, signal);
+    if (!acquirePermit || call.url.origin !== origin) return send(call, signal);
+    const permit = await permitFrom(acquirePermit, signal);
     try {
-      const sent = () => {
+      const onSent = () => {
         permit.sent();
         call.onSent?.();
       };
-      const answer = await ask({ ...call, onSent: sent }, signal);
-      report(permit, answer, options.clock.now());
-      return answer;
+      const response = await send({ ...call, onSent }, signal);
+      // Before the caller decides about a retry: a 429 with a hint is retried at once, and only the limiter waits.
+      reportOutcome(permit, response, options.clock.now());
+      return response;
     } finally {
-      // Tells nothing if something was told.
+      // Has no effect after an outcome was reported.
       permit.failed();
     }
   };
 }
 
-async function given(acquirePermit: PermitProvider, signal: AbortSignal): Promise<Permit> {
+async function permitFrom(acquirePermit: PermitProvider, signal: AbortSignal): Promise<Permit> {
   try {
     return await acquirePermit(signal);
   } catch (error) {
     if (!signal.aborted) throw error;
-    throw new FetchError(failureOfKind('canceled'), 'It was stopped while it waited for its turn.', error);
+    throw new FetchError(failureOfKind('canceled'), 'Canceled while waiting for the rate limit.', error);
   }
 }
 
-function report(permit: Permit, answer: HttpResponse, now: number): void {
-  if (isGood(answer.status)) return permit.succeeded();
-  const { kind, hint } = refusal(answer, now).failure;
+function reportOutcome(permit: Permit, response: HttpResponse, now: number): void {
+  if (isSuccess(response.status)) return permit.succeeded();
+  const { kind, hint } = errorOf(response, now).failure;
   if (kind === 'rate-limit') permit.rateLimited({ retryAfterMs: hint?.retryAfterMs });
 }
 
-const isGood = (status: number): boolean => status >= 200 && status < 300;
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-function createUnlimitedCaller({
+function createUnlimitedClient({
   transport,
   clock,
   limits: given,
-}: Omit<CallerOptions, 'leave' | 'origin'>): Caller {
+}: Omit<HttpClientOptions, 'acquirePermit' | 'origin'>): HttpClient {
   const limits = { ...defaultCallLimits, ...given };
   return async (call, signal) => {
     const method = call.method ?? 'GET';
@@ -108,48 +119,59 @@ function createUnlimitedCaller({
         signal: deadline.signal,
         connectTimeoutMs: limits.connectMs,
         headersTimeoutMs: limits.firstByteMs,
-        bodyTimeoutMs: limits.silenceMs,
-        ...(call.body === undefined ? {} : { body: call.body }),
-        ...(call.onSent ? { onSent: call.onSent } : {}),
+        bodyTimeoutMs: limits.idleMs,
+        body: call.body,
+        onSent: call.onSent,
       });
-      const bytes = isGood(answer.status) ? await answer.bytes(limits.maxBytes) : await firstBytes(answer);
-      return { status: answer.status, headers: answer.headers, bytes, label };
+      const { status, headers } = answer;
+      const bytes = isSuccess(status) ? await answer.bytes(limits.maxBytes) : await firstBytes(answer);
+      return { status, headers, bytes, label };
     } catch (error) {
       if (!(error instanceof HttpFailure)) throw error;
-      const isLate = deadline.signal.aborted && !signal.aborted;
-      throw isLate
+      const isTimeout = deadline.signal.aborted && !signal.aborted;
+      throw isTimeout
         ? new FetchError(
             failureOfKind('timeout'),
             `${label}: not finished within ${limits.totalMs} ms.`,
             error,
           )
-        : new FetchError(classifyHttpFailure(error, clock.now()), explained(error), error);
+        : new FetchError(classifyHttpFailure(error, clock.now()), explain(error), error);
     } finally {
       deadline.dispose();
     }
   };
 }
 
-function explained(error: HttpFailure): string {
-  const remedy = ' Ask for less at once: use a smaller --batch-size and --retry-failed.';
+function explain(error: HttpFailure): string {
+  const remedy = ' Request less at once: use a smaller --batch-size and --retry-failed.';
   return messageOf(error) + (error.kind === 'too-large' ? remedy : '');
 }
 
 async function firstBytes(answer: HttpAnswer): Promise<Uint8Array> {
   const read: Uint8Array[] = [];
   let size = 0;
-  for await (const piece of answer.body) {
-    read.push(piece);
-    size += piece.byteLength;
-    if (size >= refusalBytes) break;
+  for await (const chunk of answer.body) {
+    read.push(chunk);
+    size += chunk.byteLength;
+    if (size >= errorBytes) break;
   }
-  return Buffer.concat(read).subarray(0, refusalBytes);
+  return Buffer.concat(read).subarray(0, errorBytes);
 }
 
-// A content call: authorized, asked again once after a 401, and refused answers turned into failures.
+/** The credentials of one call. */
+export interface Authorization {
+  readonly headers: Readonly<Record<string, string>>;
+  /** The server responded with 401. True: repeat the call with a new authorization. False: there is no other. */
+  reject(): boolean;
+}
 
-export interface JsonFetcher {
-  readonly call: Caller;
+export interface Authorizer {
+  /** Fails as the login that it may need fails, or with the signal's reason. */
+  authorize(signal: AbortSignal): Promise<Authorization>;
+}
+
+export interface JsonClient {
+  readonly call: HttpClient;
   readonly authorizer: Authorizer;
   readonly clock: Clock;
 }
@@ -157,30 +179,24 @@ export interface JsonFetcher {
 export interface JsonCall {
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Called when a call permits; a second time when it is asked again. */
+  /** Called when a request is written to a connection; a second time when it is repeated. */
   readonly onSent?: (() => void) | undefined;
 }
 
-/** An answer whose body is JSON, by its look. Fails with a FetchError; a second 401 is `authentication`. */
+/** A response whose body looks like JSON. Fails with a FetchError; a second 401 is `authentication`. */
 export async function fetchJson(
-  { call, authorizer, clock }: JsonFetcher,
+  { call, authorizer, clock }: JsonClient,
   { url, headers, onSent }: JsonCall,
   signal: AbortSignal,
 ): Promise<HttpResponse> {
-  for (let isSecondTry = false; ; isSecondTry = true) {
-    const authorize = await authorizationFor(authorizer, signal);
-    const answer = await call(
-      {
-        url,
-        headers: { accept: 'application/json', ...headers, ...authorize.headers },
-        ...(onSent ? { onSent } : {}),
-      },
-      signal,
-    );
-    if (answer.status === 401 && authorize.refused() && !isSecondTry) continue;
-    if (answer.status < 200 || answer.status > 299) throw refusal(answer, clock.now());
-    requireJson(answer);
-    return answer;
+  for (let isRepeated = false; ; isRepeated = true) {
+    const authorization = await authorizationFor(authorizer, signal);
+    const allHeaders = { accept: 'application/json', ...headers, ...authorization.headers };
+    const response = await call({ url, headers: allHeaders, onSent }, signal);
+    if (response.status === 401 && authorization.reject() && !isRepeated) continue;
+    if (!isSuccess(response.status)) throw errorOf(response, clock.now());
+    requireJson(response);
+    return response;
   }
 }
 
@@ -189,59 +205,40 @@ async function authorizationFor(authorizer: Authorizer, signal: AbortSignal): Pr
     return await authorizer.authorize(signal);
   } catch (error) {
     if (signal.aborted)
-      throw new FetchError(failureOfKind('canceled'), 'It was stopped while it waited for a login.', error);
+      throw new FetchError(failureOfKind('canceled'), 'Canceled while waiting for a login.', error);
     if (error instanceof ExtractionError && error.cause instanceof FetchError)
       throw new FetchError(error.cause.failure, messageOf(error), error);
     throw error;
   }
 }
 
-// What came back from a call.
-
-/** Any answer, whatever its status. Of a refusal only the first part of the body is kept. */
-export interface HttpResponse {
-  readonly status: number;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly bytes: Uint8Array;
-  /** The call as messages name it: without query, which may hold secrets. */
-  readonly label: string;
-}
-
-// Failures of a call, made from answers that are not the one hoped for.
-
-/** A class for what no status tells. A timeout may be over the next time; nothing else of this kind is. */
+/** A failure without a status. Only a timeout may be over the next time. */
 export function failureOfKind(kind: FailureKind, status?: number): HttpFailureClass {
   return { kind, isTransient: kind === 'timeout', status, hint: undefined };
 }
 
-/** The failure that a refused answer is, with the server's own reason if it gave one. */
-export function refusal(answer: HttpResponse, now: number): FetchError {
-  const body = Buffer.from(answer.bytes).toString();
-  const failure = classifyHttpFailure({ status: answer.status, headers: answer.headers, body }, now);
+/** The error of an error response, with the server's reason if it gave one. */
+export function errorOf(response: HttpResponse, now: number): FetchError {
+  const body = Buffer.from(response.bytes).toString();
+  const { status, headers, label } = response;
+  const failure = classifyHttpFailure({ status, headers, body }, now);
   const reason = reasonIn(body);
-  return new FetchError(
-    failure,
-    `${answer.label} was answered with ${answer.status}${reason === undefined ? '' : `: ${reason}`}`,
-  );
+  return new FetchError(failure, `${label} returned ${status}${reason === undefined ? '' : `: ${reason}`}`);
 }
 
-/** Fails unless the body begins as JSON does. It is not parsed here: that is the worker threads' part. */
-export function requireJson(answer: HttpResponse): void {
-  const first = answer.bytes.find((byte) => !whitespace.has(byte));
-  if (first !== undefined && beginnings.has(first)) return;
+/** Fails unless the body begins like JSON. It is parsed in the worker threads. */
+function requireJson(response: HttpResponse): void {
+  const first = response.bytes.find((byte) => !whitespace.has(byte));
+  if (first !== undefined && jsonStarts.has(first)) return;
   const what =
-    first === undefined ? 'an empty body' : `${answer.headers['content-type'] ?? 'something'}, not JSON`;
-  throw new FetchError(
-    failureOfKind('malformed', answer.status),
-    `${answer.label} was answered with ${what}.`,
-  );
+    first === undefined ? 'an empty body' : `${response.headers['content-type'] ?? 'something'}, not JSON`;
+  throw new FetchError(failureOfKind('malformed', response.status), `${response.label} returned ${what}.`);
 }
 
 /** Space, tab, line feed, carriage return, and the byte order mark of UTF-8. */
 const whitespace: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
 /** `[` and `{`. */
-const beginnings: ReadonlySet<number> = new Set([0x5b, 0x7b]);
+const jsonStarts: ReadonlySet<number> = new Set([0x5b, 0x7b]);
 
 /** The body as an object, or undefined for anything else. */
 export function jsonObject(bytes: Uint8Array): Readonly<Record<string, unknown>> | undefined {
@@ -261,19 +258,17 @@ function reasonIn(body: string): string | undefined {
     (text) => typeof text === 'string',
   );
   if (typeof reason !== 'string' || reason === '') return undefined;
-  // Not cut: a secret in it must be found whole first (`redactedSource`).
+  // Not truncated: a secret in it must be redacted as a whole first (create-source.ts).
   return reason.replaceAll(/\s+/g, ' ');
 }
 
-// What the headers of a page say about the list it belongs to.
-
-/** A count, or null for anything that is none. */
+/** The count in a header, or null. */
 export function countIn(header: string | undefined): number | null {
   if (header === undefined || !/^\d{1,15}$/.test(header.trim())) return null;
   return Number(header);
 }
 
-/** The address with `rel="next"` in a Link header (RFC 8288), absolute; null when there is none. */
+/** The absolute URL with `rel="next"` in a Link header (RFC 8288), or null. */
 export function nextLinkIn(header: string | undefined, base: URL): string | null {
   for (const [, target = '', parameters = ''] of (header ?? '').matchAll(/<([^>]*)>([^<]*)/g))
     if (relationsIn(parameters).includes('next') && URL.canParse(target, base.href))
@@ -281,23 +276,11 @@ export function nextLinkIn(header: string | undefined, base: URL): string | null
   return null;
 }
 
-/** Reads parameter by parameter: a quoted title may hold anything, also `rel=next`. */
+/** Reads parameter by parameter, because a quoted title may contain `rel=next`. */
 function relationsIn(parameters: string): readonly string[] {
   for (const [, name = '', quoted, plain] of parameters.matchAll(
     /;\s*([^\s=;,"]+)\s*=\s*(?:"([^"]*)"|([^\s;,"]*))/g,
   ))
     if (name.toLowerCase() === 'rel') return (quoted ?? plain ?? '').toLowerCase().split(/\s+/);
   return [];
-}
-
-/** What one call carries. */
-export interface Authorization {
-  readonly headers: Readonly<Record<string, string>>;
-  /** The server answered 401 to it. True: ask again, with a new authorize. False: there is no better one. */
-  refused(): boolean;
-}
-
-export interface Authorizer {
-  /** Fails as the login that it may need fails, or with the signal's reason. */
-  authorize(signal: AbortSignal): Promise<Authorization>;
 }

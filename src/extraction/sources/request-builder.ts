@@ -1,122 +1,89 @@
-// The address that a page of a REST source is asked by. It never leaves the base URL's origin.
+// Builds the URL of a page. It never leaves the origin of the base URL.
 import { FetchError } from '../errors.ts';
-import type { PageRequest } from '../types.ts';
-import type { RestPagination, RestResource } from './description/types.ts';
+import type { ListRef, PagePosition, PageRequest } from '../types.ts';
+import type { EndpointDescription, PaginationDescription } from './description/types.ts';
 import { failureOfKind } from './http-client.ts';
 
-/** Fails with a FetchError for a next page elsewhere, with a TypeError for a request that no plan holds. */
-export function buildUrl(baseUrl: string, resource: RestResource, request: PageRequest): URL {
-  const position = positionOf(request);
-  const { pagination } = resource;
-  const isAddress =
+/** Fails with a FetchError for a next page at another origin and for key values that cannot be part of a path. */
+export function buildUrl(
+  baseUrl: string,
+  endpoint: EndpointDescription,
+  { list, position }: PageRequest,
+): URL {
+  const { pagination } = endpoint;
+  const isUrl =
     pagination.type === 'link' || (pagination.type === 'cursor' && pagination.cursorParam === null);
-  if (isAddress && position.cursor !== null) return sameOrigin(position.cursor, baseUrl, resource);
-  const keys = keysOf(resource, request);
-  const url = new URL(baseUrl + filledPath(resource.path, keys));
-  const query = { ...filledQuery(resource.query, keys), ...pagingQuery(pagination, position) };
+  if (isUrl && position.kind === 'cursor' && position.cursor !== null)
+    return sameOriginUrl(position.cursor, baseUrl, list.type);
+  const keys = keysOf(list);
+  const url = new URL(baseUrl + fillPath(endpoint.path, keys));
+  const query = { ...fillQuery(endpoint.query, keys), ...pageQuery(pagination, position) };
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return url;
 }
 
-interface Position {
-  readonly offset: number;
-  /** 0 is the first. */
-  readonly page: number;
-  readonly cursor: string | null;
-  readonly limit: number;
-}
+type Keys = Readonly<Record<string, string>>;
 
-function positionOf(request: PageRequest): Position {
-  const start = { offset: 0, page: 0, cursor: null, limit: 0 };
-  switch (request.kind) {
-    case 'offset':
-      return { ...start, offset: request.offset, limit: request.limit };
-    case 'page':
-      return { ...start, page: request.page, limit: request.limit };
-    case 'cursor':
-      return { ...start, cursor: request.cursor, limit: request.limit };
-    case 'whole':
-      return start;
-    case 'child':
-  }
-  const { index = 0, cursor = null, limit = 0, offset = index * limit } = request.position ?? {};
-  return { offset, page: index, cursor, limit };
-}
+const keysOf = ({ parents }: ListRef): Keys => Object.assign({}, ...parents) as Keys;
 
-/** A limit of 0 means that the list is not paged: then nothing is said of pages. */
-function pagingQuery(
-  pagination: RestPagination,
-  { offset, page, cursor, limit }: Position,
-): Record<string, string> {
-  if (limit === 0) return {};
-  const size = (name: string | null) => (name === null ? {} : { [name]: String(limit) });
-  switch (pagination.type) {
-    case 'none':
-      return {};
-    case 'offset':
-      return { ...size(pagination.limitParam), [pagination.offsetParam]: String(offset + pagination.start) };
-    case 'page':
-      return { ...size(pagination.sizeParam), [pagination.pageParam]: String(page + pagination.start) };
-    case 'cursor':
-      return {
-        ...size(pagination.sizeParam),
-        ...(cursor === null || pagination.cursorParam === null ? {} : { [pagination.cursorParam]: cursor }),
-      };
-    case 'link':
-  }
-  return size(pagination.sizeParam);
-}
-
-type Keys = Readonly<Record<string, string | null>>;
-
-function keysOf({ parent, name }: RestResource, request: PageRequest): Keys {
-  if (parent === null) return {};
-  if (request.kind !== 'child') throw new TypeError(`"${request.key}" of ${name} does not say whose it is.`);
+function pageQuery(pagination: PaginationDescription, position: PagePosition): Record<string, string> {
+  if (position.kind === 'single') return {};
+  const size = (name: string | null) => (name === null ? {} : { [name]: String(position.limit) });
+  if (pagination.type === 'offset' && position.kind === 'offset')
+    return {
+      ...size(pagination.limitParam),
+      [pagination.offsetParam]: String(position.offset + pagination.start),
+    };
+  if (pagination.type === 'page' && position.kind === 'page')
+    return {
+      ...size(pagination.sizeParam),
+      [pagination.pageParam]: String(position.page + pagination.start),
+    };
+  if (pagination.type === 'link') return size(pagination.sizeParam);
+  if (pagination.type !== 'cursor' || position.kind !== 'cursor')
+    throw new TypeError(`A list by ${pagination.type} has no page by ${position.kind}.`);
+  const { cursor } = position;
+  const { cursorParam, sizeParam } = pagination;
   return {
-    [parent.key.gap]: request.childKey,
-    ...(parent.parentKey === null ? {} : { [parent.parentKey.gap]: request.parentKey }),
+    ...size(sizeParam),
+    ...(cursor === null || cursorParam === null ? {} : { [cursorParam]: cursor }),
   };
 }
 
-function filledQuery(query: Readonly<Record<string, string>>, keys: Keys): Record<string, string> {
+function fillQuery(query: Readonly<Record<string, string>>, keys: Keys): Record<string, string> {
   const fill = (text: string) =>
-    Object.entries(keys).reduce(
-      (filled, [gap, value]) => filled.replaceAll(`{${gap}}`, () => value ?? ''),
-      text,
-    );
+    text.replaceAll(placeholder, (written, name: string) => keys[name] ?? written);
   return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, fill(value)]));
 }
 
-function sameOrigin(address: string, baseUrl: string, resource: RestResource): URL {
+function sameOriginUrl(address: string, baseUrl: string, type: string): URL {
   const base = new URL(baseUrl);
   const url = URL.canParse(address, `${base.href}/`) ? new URL(address, `${base.href}/`) : null;
   if (url?.origin === base.origin) return url;
   throw new FetchError(
     failureOfKind('malformed'),
-    `${resource.name}: the next page is said to be at ${url ? url.origin : 'an address that is none'}, not at ${base.origin}; it is not followed.`,
+    `${type}: the next page is at ${url ? url.origin : 'an invalid URL'}, not at ${base.origin}; it is not requested.`,
   );
 }
 
-// Addresses with gaps: `/projects/{parent.id}/issues`, filled with what an item says, which may be anything.
+const placeholder = /\{([^{}]*)\}/g;
 
-const gap = /\{([^{}]*)\}/g;
-
-/** What stands in the gaps of a text, each once. */
-export function gapsIn(text: string): readonly string[] {
-  return [...new Set(Array.from(text.matchAll(gap), ([, name = '']) => name))];
+/** The names of the placeholders in a text, each once. */
+export function placeholdersIn(text: string): readonly string[] {
+  return [...new Set(Array.from(text.matchAll(placeholder), ([, name = '']) => name))];
 }
 
 /**
- * Fills a path. A value is one segment, whatever is in it; one that would lead elsewhere (empty, `.`, `..`) is
- * refused with a FetchError of the class `validation`, and so costs its own page only.
+ * Fills a path. A value is one segment, whatever it contains; one that would lead elsewhere (empty, `.`, `..`) fails
+ * with a FetchError of the kind `validation`, and so costs only its own page.
  */
-export function filledPath(path: string, values: Readonly<Record<string, string | null>>): string {
-  return path.replaceAll(gap, (_, name: string) => {
+export function fillPath(path: string, values: Keys): string {
+  return path.replaceAll(placeholder, (_, name: string) => {
     const value = values[name];
-    if (value === null || value === undefined || /^\.{0,2}$/.test(value))
+    if (value === undefined || /^\.{0,2}$/.test(value))
       throw new FetchError(
         failureOfKind('validation'),
-        `${path}: "${value ?? ''}" cannot stand for {${name}} in an address.`,
+        `${path}: "${value ?? ''}" is not a valid value for {${name}}.`,
       );
     return encodeURIComponent(value);
   });

@@ -1,18 +1,13 @@
-// Keeps secrets out of the addresses of next pages, which are stored: there they stand by their names.
+// Keeps secrets out of the stored URLs of next pages: each is replaced by its name.
 import { secretPatterns } from '../../core/secret-pattern.ts';
+import type { NamedSecret } from '../types.ts';
 
-export interface NamedSecret {
-  /** Of the environment variable. */
-  readonly name: string;
-  readonly value: string;
-}
-
-/** Shorter ones are no secrets, and would be found everywhere. */
+/** Shorter values are not masked: they would be found everywhere. */
 const shortest = 4;
 
-const mark = /\$\{(\w+)(:url)?\}/g;
+const placeholder = /\$\{(\w+)(:url)?\}/g;
 
-/** `unmask(mask(text))` asks for the same page as `text`. */
+/** `unmask(mask(url))` is the URL of the same page as `url`. */
 export class SecretMasker {
   readonly #values: ReadonlyMap<string, string>;
 
@@ -27,7 +22,7 @@ export class SecretMasker {
     let masked = text;
     for (const [name, value] of this.#values) {
       const [mixed = ''] = secretPatterns(value);
-      // A value that is the same either way is left to `value`.
+      // A value that needs no encoding is masked below.
       for (const encoded of encodings(value)) masked = masked.replaceAll(encoded, () => `\${${name}:url}`);
       masked = masked
         .replaceAll(value, () => `\${${name}}`)
@@ -37,7 +32,7 @@ export class SecretMasker {
   }
 
   unmask(text: string): string {
-    return text.replaceAll(mark, (written, name: string, isInUrl: string | undefined) => {
+    return text.replaceAll(placeholder, (written, name: string, isInUrl: string | undefined) => {
       const value = this.#values.get(name);
       if (value === undefined) return written;
       return isInUrl === undefined ? value : encodeURIComponent(value);

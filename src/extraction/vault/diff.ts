@@ -24,7 +24,7 @@ export function* diffSessions(reader: VaultReader, from: number, to: number): Ge
   const touched = db.prepare(
     `SELECT DISTINCT version.content_type AS number, type.name AS type, version.id, head.name
      FROM content_versions AS version JOIN content_types AS type ON type.number = version.content_type
-     JOIN item_heads AS head ON head.content_type = version.content_type AND head.id = version.id
+     JOIN items AS head ON head.content_type = version.content_type AND head.id = version.id
      WHERE version.session > ? AND version.session <= ? ORDER BY version.content_type, version.id`,
   );
   const stateAfter = db.prepare(

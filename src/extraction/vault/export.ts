@@ -53,7 +53,7 @@ async function claim(folder: string, source: string | null, types: readonly stri
           `${join(folder, fileNameOf(type))} holds files that no export wrote. Name another folder; nothing was changed.`,
         );
     await mkdir(folder, { recursive: true });
-    await writeWhole(marker, `${canonicalJson({ format: 1, source }, 2)}\n`);
+    await writeFileAtomic(marker, `${canonicalJson({ format: 1, source }, 2)}\n`);
     return;
   }
   const holds = sourceIn(text);
@@ -91,7 +91,7 @@ async function exportType(
     const text = `${canonicalJson(parseJson(reader.data(type, id) ?? 'null'), 2)}\n`;
     if ((await readIfThere(join(folder, name))) === text) report.unchanged += 1;
     else {
-      await writeWhole(join(folder, name), text);
+      await writeFileAtomic(join(folder, name), text);
       report.written += 1;
     }
   }
@@ -113,7 +113,7 @@ const unfinished = '.new';
 const isUnfinished = (name: string): boolean => name.endsWith(`.json${unfinished}`);
 
 /** Whole or not at all, also for whoever reads the folder meanwhile. */
-async function writeWhole(file: string, text: string): Promise<void> {
+async function writeFileAtomic(file: string, text: string): Promise<void> {
   await writeFile(file + unfinished, text);
   await rename(file + unfinished, file);
 }

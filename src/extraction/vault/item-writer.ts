@@ -19,7 +19,7 @@ export interface Observation {
 export type WriteOutcome = 'added' | 'changed' | 'unchanged';
 
 interface Change {
-  readonly fate: WriteOutcome;
+  readonly outcome: WriteOutcome;
   /** How many rows of content_versions there are more than before. */
   readonly versions: number;
 }
@@ -38,9 +38,9 @@ interface Head {
   readonly isDeleted: boolean;
 }
 
-const added: Change = { fate: 'added', versions: 1 };
-const changed: Change = { fate: 'changed', versions: 1 };
-const unchanged: Change = { fate: 'unchanged', versions: 0 };
+const added: Change = { outcome: 'added', versions: 1 };
+const changed: Change = { outcome: 'changed', versions: 1 };
+const unchanged: Change = { outcome: 'unchanged', versions: 0 };
 
 export class ItemWriter {
   readonly #statements: ReturnType<typeof prepare>;
@@ -95,8 +95,8 @@ export class ItemWriter {
       return unchanged;
     }
     const takenBack = Number(this.#statements.deleteVersion.run(type, item.id, session).changes);
-    const { fate, versions } = this.#rewrite(item, observation);
-    return { fate, versions: versions - takenBack };
+    const { outcome, versions } = this.#rewrite(item, observation);
+    return { outcome, versions: versions - takenBack };
   }
 
   #rewrite(item: ParsedItem, observation: Observation): Change {
@@ -156,16 +156,16 @@ function prepare(db: DatabaseSync) {
   };
   return {
     head: withBigInts(
-      db.prepare(`SELECT session, position, raw_hash, version, deleted_at FROM item_heads ${ofItem}`),
+      db.prepare(`SELECT session, position, raw_hash, version, deleted_at FROM items ${ofItem}`),
     ),
-    touch: db.prepare(`UPDATE item_heads SET session = ?, position = ?, synced_at = ? ${ofItem}`),
+    touch: db.prepare(`UPDATE items SET session = ?, position = ?, synced_at = ? ${ofItem}`),
     touchRaw: db.prepare(
-      `UPDATE item_heads SET session = ?1, position = ?2, synced_at = ?3, raw_hash = ?4, 
+      `UPDATE items SET session = ?1, position = ?2, synced_at = ?3, raw_hash = ?4, 
          raw_check = CASE WHEN hash = ?4 THEN NULL ELSE ~?4 END
        WHERE content_type = ?5 AND id = ?6`,
     ),
     putHead: db.prepare(
-      `INSERT OR REPLACE INTO item_heads
+      `INSERT OR REPLACE INTO items
          (content_type, id, name, owner, folder, created_at, updated_at, synced_at, session, position, size, hash,
           raw_hash, raw_check, version)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

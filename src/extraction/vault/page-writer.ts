@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../core/index.ts';
 import { immediate } from '../../platform/sqlite/index.ts';
-import type { CommittedPage, PageRequest, PageWriter, ParsedPage, PageResult } from '../types.ts';
+import type { CommittedPage, ListRef, PageRequest, PageResult, PageWriter, ParsedPage } from '../types.ts';
 import {
   blockUntilVaultUnlocked,
   withWriteLock,
@@ -15,13 +15,13 @@ import {
 import { ItemWriter } from './item-writer.ts';
 import { numberOfSession, numberOfType } from './session-state.ts';
 
-type StoredOutcome = Omit<PageResult, 'request'>;
-type Outcome = StoredOutcome & Pick<CommittedPage, 'written'>;
+type StoredResult = Omit<PageResult, 'request'>;
+type WrittenPage = StoredResult & Pick<CommittedPage, 'written'>;
 
 export interface PageWriterOptions {
   readonly clock: Clock;
-  /** `Vault.turn`. */
-  readonly turn: SharedArrayBuffer;
+  /** `Vault.writeLock`. */
+  readonly writeLock: SharedArrayBuffer;
 }
 
 /** The file must have been opened with `openVault`, whose lock covers this process. */
@@ -32,16 +32,16 @@ export function openPageWriter(path: string, options: PageWriterOptions): PageWr
 class SqlitePageWriter implements PageWriter {
   readonly #path: string;
   readonly #clock: Clock;
-  readonly #turn: SharedArrayBuffer;
+  readonly #writeLock: SharedArrayBuffer;
   readonly #db: DatabaseSync;
   readonly #items: ItemWriter;
   readonly #statements: ReturnType<typeof prepare>;
   readonly #numbers = new Map<string, number>();
 
-  constructor(path: string, { clock, turn }: PageWriterOptions) {
+  constructor(path: string, { clock, writeLock }: PageWriterOptions) {
     this.#path = path;
     this.#clock = clock;
-    this.#turn = turn;
+    this.#writeLock = writeLock;
     this.#db = openVaultFile(path, shortBusyMs);
     this.#items = new ItemWriter(this.#db);
     this.#statements = prepare(this.#db);
@@ -55,15 +55,15 @@ class SqlitePageWriter implements PageWriter {
     const { request } = page;
     return onFile(this.#path, () => {
       const session = this.#number(`session ${sessionId}`, () => numberOfSession(this.#db, sessionId));
-      const type = this.#number(`type ${request.type}`, () => numberOfType(this.#db, request.type));
+      const type = this.#number(`type ${request.list.type}`, () => numberOfType(this.#db, request.list.type));
       const write = () =>
         this.#writtenBefore(session, type, request.key) ?? this.#write(session, type, page, header);
-      const outcome = blockUntilVaultUnlocked(
-        () => withWriteLock(this.#turn, () => immediate(this.#db, write)),
+      const written = blockUntilVaultUnlocked(
+        () => withWriteLock(this.#writeLock, () => immediate(this.#db, write)),
         this.#clock,
       );
-      mergeLogWhenLong(this.#db, this.#turn, bytesOf(page));
-      return { request, ...outcome };
+      mergeLogWhenLong(this.#db, this.#writeLock, bytesOf(page));
+      return { request, ...written };
     });
   }
 
@@ -72,10 +72,10 @@ class SqlitePageWriter implements PageWriter {
   }
 
   /** The same page again, after a crash between its commit and the news of it, changes nothing. */
-  #writtenBefore(session: number, type: number, key: string): Outcome | undefined {
-    const row = this.#statements.outcome.get(session, type, key);
-    if (typeof row?.['outcome'] !== 'string') return undefined;
-    const stored = JSON.parse(row['outcome']) as StoredOutcome;
+  #writtenBefore(session: number, type: number, key: string): WrittenPage | undefined {
+    const row = this.#statements.result.get(session, type, key);
+    if (typeof row?.['result'] !== 'string') return undefined;
+    const stored = JSON.parse(row['result']) as StoredResult;
     return { ...stored, written: { added: 0, changed: 0, unchanged: 0, repeated: stored.itemCount } };
   }
 
@@ -84,7 +84,7 @@ class SqlitePageWriter implements PageWriter {
     type: number,
     page: ParsedPage,
     header: { readonly total: number | null; readonly nextLink: string | null },
-  ): Outcome {
+  ): WrittenPage {
     const { request, items, rejected } = page;
     const at = this.#clock.now();
     const start = firstPosition(request);
@@ -92,8 +92,8 @@ class SqlitePageWriter implements PageWriter {
     let [newItems, newVersions] = [0, 0];
     items.forEach((item, index) => {
       const observation = { session, type, position: start + index, at };
-      const { fate, versions, isDuplicate, isNew } = this.#items.write(item, observation);
-      written[isDuplicate ? 'repeated' : fate] += 1;
+      const { outcome, versions, isDuplicate, isNew } = this.#items.write(item, observation);
+      written[isDuplicate ? 'repeated' : outcome] += 1;
       if (isNew) newItems += 1;
       newVersions += versions;
     });
@@ -102,21 +102,21 @@ class SqlitePageWriter implements PageWriter {
     rejected.forEach(({ cause, message, raw }, index) =>
       insertLetter.run(session, type, request.key, index + 1, cause, message, raw, at),
     );
-    const rejectedMembers = rejected.filter(({ isMember }) => isMember).length;
-    const outcome: StoredOutcome = {
+    const rejectedChildren = rejected.filter(({ isChild }) => isChild).length;
+    const result: StoredResult = {
       itemCount: items.length,
       rejectedCount: rejected.length,
-      ...(rejectedMembers > 0 ? { rejectedMembers } : {}),
+      ...(rejectedChildren > 0 ? { rejectedChildren } : {}),
       total: page.total ?? header.total,
       next: page.nextCursor ?? header.nextLink,
       children: page.children,
-      ...endsOf(page),
+      ...edgesOf(page),
     };
-    insertPage.run(session, type, request.key, JSON.stringify(request), JSON.stringify(outcome));
+    insertPage.run(session, type, request.key, JSON.stringify(request), JSON.stringify(result));
     advance.run(at, items.length - written.repeated, written.repeated, session, type);
     if (newItems > 0 || newVersions !== 0) count.run(newItems, newVersions, type);
     countCall.run(session);
-    return { ...outcome, written };
+    return { ...result, written };
   }
 
   #number(name: string, find: () => number): number {
@@ -127,66 +127,65 @@ class SqlitePageWriter implements PageWriter {
 }
 
 /** By their ids; where a page holds nothing that has one, by their content. */
-function endsOf({ items, children, rejected }: ParsedPage): Pick<PageResult, 'ends'> {
+function edgesOf({ items, children, rejected }: ParsedPage): Pick<PageResult, 'edgeIds'> {
   const markAt = (place: 0 | -1): string | undefined => {
     const raw = rejected.at(place)?.raw;
     const content = raw && contentHash(raw).toString(16);
-    return items.at(place)?.id ?? children.at(place)?.childKey ?? content;
+    return items.at(place)?.id ?? childId(children.at(place)) ?? content;
   };
   const [first, last] = [markAt(0), markAt(-1)];
-  return first === undefined || last === undefined ? {} : { ends: [first, last] };
+  return first === undefined || last === undefined ? {} : { edgeIds: [first, last] };
 }
+
+const childId = (list: ListRef | undefined): string | undefined =>
+  Object.values(list?.parents.at(-1) ?? {})[0];
 
 const bytesOf = ({ items }: ParsedPage): number => items.reduce((sum, { raw }) => sum + raw.byteLength, 0);
 
 function prepare(db: DatabaseSync) {
   const ofPage = 'session = ? AND content_type = ?';
   return {
-    outcome: db.prepare(`SELECT outcome FROM pages WHERE ${ofPage} AND key = ? AND state = 'done'`),
+    result: db.prepare(`SELECT result FROM pages WHERE ${ofPage} AND key = ? AND state = 'committed'`),
     resolve: db.prepare(
       `UPDATE dead_letters SET resolved_at = ? WHERE ${ofPage} AND page_key = ? AND resolved_at IS NULL`,
     ),
     insertLetter: db.prepare(
-      `INSERT OR REPLACE INTO dead_letters (session, content_type, page_key, place, cause, message, raw, at)
+      `INSERT OR REPLACE INTO dead_letters (session, content_type, page_key, item_index, cause, message, raw, created_at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     insertPage: db.prepare(
-      `INSERT OR REPLACE INTO pages (session, content_type, key, state, request, outcome)
-       VALUES (?, ?, ?, 'done', ?, ?)`,
+      `INSERT OR REPLACE INTO pages (session, content_type, key, state, request, result)
+       VALUES (?, ?, ?, 'committed', ?, ?)`,
     ),
-    count: db.prepare('UPDATE content_types SET items = items + ?, versions = versions + ? WHERE number = ?'),
+    count: db.prepare(
+      'UPDATE content_types SET item_count = item_count + ?, version_count = version_count + ? WHERE number = ?',
+    ),
     // A run that is killed cannot tell how many it made: one for each page is certain.
     countCall: db.prepare('UPDATE extraction_sessions SET total_calls = total_calls + 1 WHERE number = ?'),
     advance: db.prepare(
       `UPDATE checkpoints SET started_at = coalesce(started_at, ?),
               status = CASE status WHEN 'pending' THEN 'running' ELSE status END,
-              items_seen = items_seen + ?, duplicates = duplicates + ?, pages = pages + 1 WHERE ${ofPage}`,
+              items_seen = items_seen + ?, duplicates = duplicates + ?, page_count = page_count + 1 WHERE ${ofPage}`,
     ),
   };
 }
 
-// Where an item stands in the source's own order: what decides between two sightings of one id, whoever came first.
-
-/** More than any page holds. */
+/** More than any page has items. */
 const largestPage = 1_000_000;
 
-/** The position of the page's first item. Children have no order among themselves. */
-export function firstPosition(request: PageRequest): number {
-  switch (request.kind) {
+/** The position of the page's first item in the order of the source. */
+function firstPosition({ position }: PageRequest): number {
+  switch (position.kind) {
     case 'offset':
-      return request.offset;
+      return position.offset;
     case 'page':
-      return request.page * request.limit;
+      return position.page * position.limit;
     case 'cursor':
-      return request.index * largestPage;
-    case 'child':
-      return (request.position?.index ?? 0) * largestPage;
-    default:
-      return 0;
+      return position.index * largestPage;
+    case 'single':
   }
+  return 0;
 }
-
-// The hash by which the vault tells contents apart.
 
 /** First 64 bits of SHA-256, as a signed integer: SQLite has no unsigned ones. */
 export function contentHash(bytes: Uint8Array): bigint {

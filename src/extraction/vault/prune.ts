@@ -89,7 +89,7 @@ const doomed = `
     FROM (SELECT content_type, max(session) AS session FROM checkpoints GROUP BY content_type) AS checkpoint
     JOIN extraction_sessions AS session ON session.number = checkpoint.session AND session.status <> 'completed')
   SELECT old.rowid AS row, old.size, old.content_type AS type, old.id
-  FROM item_heads AS head
+  FROM items AS head
   JOIN content_versions AS old
     ON old.content_type = head.content_type AND old.id = head.id AND old.number < head.version
   WHERE (head.content_type, head.id) >= (?1, ?2)
@@ -109,7 +109,7 @@ function pruneBatch(
 ): { readonly versions: number; readonly bytes: number; readonly last: Place | null } {
   const rows = db.prepare(doomed).all(from.type, from.id, before, Math.max(keep, 1), batchSize);
   const remove = db.prepare('DELETE FROM content_versions WHERE rowid = ?');
-  const discount = db.prepare('UPDATE content_types SET versions = versions - 1 WHERE number = ?');
+  const discount = db.prepare('UPDATE content_types SET version_count = version_count - 1 WHERE number = ?');
   let bytes = 0;
   for (const { row, size, type } of rows) {
     remove.run(Number(row));

@@ -2,7 +2,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { ExtractionError } from '../errors.ts';
 import type { SessionStatus, TypeStatus } from '../types.ts';
-import { bringUpToDate, onFile, openVaultFileReadOnly, sourceOf } from './file.ts';
+import { migrateVault, onFile, openVaultFileReadOnly, sourceOf } from './file.ts';
 
 export interface ItemQuery {
   readonly limit: number;
@@ -17,14 +17,14 @@ export interface ItemQuery {
  * and with EXTRACTION_BUSY when it is older and somebody writes to it.
  */
 export function openVaultReader(path: string): VaultReader {
-  const wasOlder = bringUpToDate(path);
+  const wasOlder = migrateVault(path);
   return new VaultReader(path, openVaultFileReadOnly(path), wasOlder);
 }
 
 const itemColumns = `type.name AS type, id, head.name AS name, owner, folder, created_at, updated_at, synced_at,
   deleted_at, size, hash,
   (SELECT count(*) FROM content_versions AS kept WHERE kept.content_type = head.content_type AND kept.id = head.id) AS versions
-  FROM item_heads AS head JOIN content_types AS type ON type.number = content_type`;
+  FROM items AS head JOIN content_types AS type ON type.number = content_type`;
 
 export class VaultReader {
   readonly path: string;
@@ -68,7 +68,7 @@ export class VaultReader {
        FROM content_types AS type
        JOIN checkpoints AS checkpoint ON checkpoint.content_type = type.number AND checkpoint.session =
             (SELECT max(session) FROM checkpoints AS other WHERE other.content_type = type.number)
-       LEFT JOIN item_heads AS head ON head.content_type = type.number
+       LEFT JOIN items AS head ON head.content_type = type.number
        GROUP BY type.number ORDER BY type.number`,
     ).map(toType);
   }
@@ -112,7 +112,7 @@ export class VaultReader {
   data(type: string, id: string, version?: number): string | null {
     const [row] = this.#all(
       `SELECT data FROM content_versions WHERE content_type = ?1 AND id = ?2 AND number = coalesce(?3,
-         (SELECT version FROM item_heads WHERE content_type = ?1 AND id = ?2))`,
+         (SELECT version FROM items WHERE content_type = ?1 AND id = ?2))`,
       this.typeNumber(type),
       id,
       version ?? null,
@@ -128,9 +128,9 @@ export class VaultReader {
   /** Those whose page did not come since, newest first. */
   deadLetters(limit = 100): readonly DeadLetter[] {
     return this.#all(
-      `SELECT session, type.name AS type, page_key, cause, message, at, resolved_at
+      `SELECT session, type.name AS type, page_key, cause, message, dead_letters.created_at AS at, resolved_at
        FROM dead_letters JOIN content_types AS type ON type.number = content_type
-       WHERE resolved_at IS NULL ORDER BY session DESC, at DESC, page_key, place LIMIT ?`,
+       WHERE resolved_at IS NULL ORDER BY session DESC, at DESC, page_key, item_index LIMIT ?`,
       limit,
     ).map(toDeadLetter);
   }

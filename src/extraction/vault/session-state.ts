@@ -2,16 +2,16 @@
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type {
-  PageRequest,
-  SessionSpec,
-  PageResult,
   ContentType,
+  PageRequest,
+  PageResult,
+  SessionSpec,
+  TypeEnd,
   TypeProgress,
   TypeStatus,
 } from '../types.ts';
 import { canonicalJson } from './canonical-json.ts';
-import { onFile, openVaultFileAsItIs, requireSource } from './file.ts';
-import { firstOwnNumber } from '../sources/looker/description.ts';
+import { onFile, openVaultFileUnmigrated, requireSource } from './file.ts';
 
 export interface Resumable {
   readonly number: number;
@@ -43,7 +43,7 @@ export function findResumable(db: DatabaseSync, spec: SessionSpec): Found {
   if (!newest) return { resumable: undefined, redefined: [] };
   const { types, ...resumable } = newest;
   const { isOver, isComplete } = resumable;
-  const isToBegin = spec.fresh === 'when-over' && (isComplete || (isOver && !spec.retryFailed));
+  const isToBegin = spec.fresh === 'when-finished' && (isComplete || (isOver && !spec.retryFailed));
   if (isToBegin) return { resumable: undefined, redefined: [] };
   if (types === typesText(spec.types)) return { resumable, redefined: [] };
   return { resumable: undefined, redefined: redefinedTypes(types, spec.types) };
@@ -111,9 +111,9 @@ const nothing: FoundInVault = { progress: [], redefined: [] };
 /** Fails as `openVaultReader` and `openVault` do, but for a missing file. */
 export function readResumable(path: string, spec: SessionSpec): FoundInVault {
   if (spec.fresh === true || !existsSync(path)) return nothing;
-  const asItIs = openVaultFileAsItIs(path);
-  if (!asItIs) return nothing;
-  const { db } = asItIs;
+  const unmigrated = openVaultFileUnmigrated(path);
+  if (!unmigrated) return nothing;
+  const { db } = unmigrated;
   try {
     return onFile(path, () => {
       requireSource(db, path, spec.source);
@@ -161,14 +161,14 @@ export function readPages(
   type: number,
 ): Pick<TypeProgress, 'done' | 'failed'> {
   const rows = db
-    .prepare('SELECT state, request, outcome FROM pages WHERE session = ? AND content_type = ? ORDER BY key')
+    .prepare('SELECT state, request, result FROM pages WHERE session = ? AND content_type = ? ORDER BY key')
     .iterate(session, type);
   const done: PageResult[] = [];
   const failed: PageRequest[] = [];
   for (const row of rows) {
     const request = JSON.parse(String(row['request'])) as PageRequest;
     if (row['state'] === 'failed') failed.push(request);
-    else done.push({ request, ...(JSON.parse(String(row['outcome'])) as Omit<PageResult, 'request'>) });
+    else done.push({ request, ...(JSON.parse(String(row['result'])) as Omit<PageResult, 'request'>) });
   }
   return { done, failed };
 }
@@ -181,16 +181,16 @@ const supersededPosition = -1;
  * be taken in are asked for again too: the source may have been mended.
  */
 export function forgetFailedPages(db: DatabaseSync, session: number): void {
-  const flawed = "session = ?1 AND outcome ->> 'rejectedCount' > 0";
+  const flawed = "session = ?1 AND result ->> 'rejectedCount' > 0";
   // What a page says when it is asked for again is newer, and must win wherever the item stood before.
   db.prepare(
-    `UPDATE item_heads SET position = ${supersededPosition}
+    `UPDATE items SET position = ${supersededPosition}
      WHERE session = ?1 AND content_type IN (SELECT content_type FROM pages WHERE ${flawed})`,
   ).run(session);
   db.prepare(`DELETE FROM pages WHERE ${flawed} OR (session = ?1 AND state = 'failed')`).run(session);
   db.prepare(
     `UPDATE checkpoints SET status = 'running', completed_at = NULL, reason = NULL,
-       pages = (SELECT count(*) FROM pages WHERE session = ?1 AND content_type = checkpoints.content_type)
+       page_count = (SELECT count(*) FROM pages WHERE session = ?1 AND content_type = checkpoints.content_type)
      WHERE session = ?1 AND status = 'incomplete'`,
   ).run(session);
 }
@@ -207,14 +207,14 @@ export function typesWithLostRows(
   session: number | undefined,
 ): readonly string[] {
   const statement = db.prepare(
-    `SELECT type.items = count(version.number) AS has_all,
+    `SELECT type.item_count = count(version.number) AS has_all,
             ?2 IS NULL OR (
               checkpoint.items_seen IS count(version.number) FILTER (WHERE head.session = ?2)
-              AND checkpoint.pages IS (SELECT count(*) FROM pages WHERE session = ?2 AND content_type = type.number
-                                       AND state = 'done')) AS has_seen
+              AND checkpoint.page_count IS (SELECT count(*) FROM pages WHERE session = ?2 AND content_type = type.number
+                                       AND state = 'committed')) AS has_seen
      FROM content_types AS type
      LEFT JOIN checkpoints AS checkpoint ON checkpoint.content_type = type.number AND checkpoint.session = ?2
-     LEFT JOIN item_heads AS head ON head.content_type = type.number
+     LEFT JOIN items AS head ON head.content_type = type.number
      LEFT JOIN content_versions AS version ON version.content_type = head.content_type AND version.id = head.id
        AND version.number = head.version
      WHERE type.name = ?1 GROUP BY type.number`,
@@ -231,45 +231,44 @@ export function dropRemnants(db: DatabaseSync, types: readonly string[]): void {
   for (const name of types) {
     const ofType = 'content_type = (SELECT number FROM content_types WHERE name = ?)';
     db.prepare(
-      `DELETE FROM item_heads WHERE ${ofType} AND NOT EXISTS (
-         SELECT 1 FROM content_versions AS version WHERE version.content_type = item_heads.content_type
-           AND version.id = item_heads.id AND version.number = item_heads.version)`,
+      `DELETE FROM items WHERE ${ofType} AND NOT EXISTS (
+         SELECT 1 FROM content_versions AS version WHERE version.content_type = items.content_type
+           AND version.id = items.id AND version.number = items.version)`,
     ).run(name);
     db.prepare(
       `DELETE FROM content_versions WHERE ${ofType} AND NOT EXISTS (
-         SELECT 1 FROM item_heads AS head WHERE head.content_type = content_versions.content_type
+         SELECT 1 FROM items AS head WHERE head.content_type = content_versions.content_type
            AND head.id = content_versions.id)`,
     ).run(name);
     db.prepare(
-      `UPDATE content_types SET items = (SELECT count(*) FROM item_heads WHERE content_type = content_types.number),
-         versions = (SELECT count(*) FROM content_versions WHERE content_type = content_types.number)
+      `UPDATE content_types SET item_count = (SELECT count(*) FROM items WHERE content_type = content_types.number),
+         version_count = (SELECT count(*) FROM content_versions WHERE content_type = content_types.number)
        WHERE name = ?`,
     ).run(name);
   }
 }
 
-// Ends a type: is everything there, and if so, what is no longer there?
-
 interface Finish {
   readonly session: number;
   readonly type: number;
-  /** What the source says there is. */
-  readonly expectedTotal: number | null;
+  readonly end: TypeEnd;
   readonly at: number;
 }
 
-/** Within a transaction of the caller's. A type that is completed stays so, whatever is asked again. */
+/** Ends a type within a transaction of the caller. A completed type stays completed. */
 export function finishType(db: DatabaseSync, finish: Finish): TypeStatus {
-  const { session, type, expectedTotal, at } = finish;
+  const { session, type, end, at } = finish;
   const before = checkpoint(db, finish);
   if (before['status'] === 'completed') return 'completed';
   const counts = count(db, finish);
-  const reason = whatIsMissing(counts, expectedTotal);
+  const reason = whatIsMissing(counts, end);
   const status: TypeStatus = reason === null ? 'completed' : 'incomplete';
+  const { expectedTotal, ends } = end;
+  const duplicates = counts.received - counts.seen;
   db.prepare(
     `UPDATE checkpoints SET status = ?, started_at = coalesce(started_at, ?), completed_at = ?, expected_total = ?,
-       items_seen = ?, duplicates = ?, reason = ? WHERE session = ? AND content_type = ?`,
-  ).run(status, at, at, expectedTotal, counts.seen, counts.came - counts.seen, reason, session, type);
+       items_seen = ?, duplicates = ?, list_ends = ?, reason = ? WHERE session = ? AND content_type = ?`,
+  ).run(status, at, at, expectedTotal, counts.seen, duplicates, JSON.stringify(ends), reason, session, type);
   const isWhole = before['scope'] === null;
   if (status === 'completed') resolveLetters(db, finish, isWhole);
   if (status === 'completed' && isWhole) markDeleted(db, finish);
@@ -280,7 +279,7 @@ interface Counts {
   readonly failed: number;
   readonly rejected: number;
   /** Items on all pages. */
-  readonly came: number;
+  readonly received: number;
   /** Different items: one that moved from page to page while they were read came twice. */
   readonly seen: number;
 }
@@ -289,23 +288,26 @@ function count(db: DatabaseSync, { session, type }: Finish): Counts {
   return db
     .prepare(
       `SELECT count(*) FILTER (WHERE state = 'failed') AS failed,
-              coalesce(sum(outcome ->> 'rejectedCount'), 0) AS rejected,
-              coalesce(sum(outcome ->> 'itemCount'), 0) AS came,
-              (SELECT count(*) FROM item_heads WHERE content_type = ?1 AND session = ?2) AS seen
+              coalesce(sum(result ->> 'rejectedCount'), 0) AS rejected,
+              coalesce(sum(result ->> 'itemCount'), 0) AS received,
+              (SELECT count(*) FROM items WHERE content_type = ?1 AND session = ?2) AS seen
        FROM pages WHERE session = ?2 AND content_type = ?1`,
     )
     .get(type, session) as unknown as Counts;
 }
 
-/** What did not come, for people, or null. */
-function whatIsMissing({ failed, rejected, seen }: Counts, expectedTotal: number | null): string | null {
+/** Why the type is not complete, as text for users; null when it is. */
+function whatIsMissing({ failed, rejected, seen }: Counts, { expectedTotal, ends }: TypeEnd): string | null {
   const isShort = expectedTotal !== null && seen + rejected < expectedTotal;
+  const unproven = ends.unproven ?? 0;
   const reasons = [
-    failed > 0 && `${failed} ${failed === 1 ? 'page' : 'pages'} did not come`,
-    rejected > 0 && `${rejected} ${rejected === 1 ? 'item' : 'items'} could not be taken in`,
-    failed === 0 && isShort && `the source counts ${expectedTotal} items, ${seen} came`,
+    failed > 0 && `${failed} ${failed === 1 ? 'page' : 'pages'} failed`,
+    rejected > 0 && `${rejected} ${rejected === 1 ? 'item was' : 'items were'} rejected`,
+    failed === 0 && isShort && `the source counts ${expectedTotal} items, ${seen} were received`,
   ].filter((reason) => reason !== false);
-  return reasons.length === 0 ? null : reasons.join('; ');
+  if (reasons.length > 0) return reasons.join('; ');
+  if (unproven === 0) return null;
+  return `the end of ${unproven} ${unproven === 1 ? 'list' : 'lists'} is not proven`;
 }
 
 function checkpoint(db: DatabaseSync, { session, type }: Finish): Record<string, unknown> {
@@ -333,11 +335,14 @@ function markDeleted(db: DatabaseSync, { session, type, at }: Finish): void {
   const { changes } = db
     .prepare(
       `INSERT INTO content_versions (content_type, id, number, session, first_seen_at)
-       SELECT content_type, id, version + 1, ?, ? FROM item_heads WHERE ${gone}`,
+       SELECT content_type, id, version + 1, ?, ? FROM items WHERE ${gone}`,
     )
     .run(session, at, type, session);
-  db.prepare('UPDATE content_types SET versions = versions + ? WHERE number = ?').run(changes, type);
-  db.prepare(`UPDATE item_heads SET deleted_at = ? WHERE ${gone}`).run(at, type, session);
+  db.prepare('UPDATE content_types SET version_count = version_count + ? WHERE number = ?').run(
+    changes,
+    type,
+  );
+  db.prepare(`UPDATE items SET deleted_at = ? WHERE ${gone}`).run(at, type, session);
 }
 
 /** Fails when the vault has no such session: a bug of the caller's. */
@@ -350,7 +355,10 @@ export function numberOfType(db: DatabaseSync, name: string): number {
   return found(db.prepare('SELECT number FROM content_types WHERE name = ?').get(name), `type ${name}`);
 }
 
-/** Gives each type its number, once and for all. Within a transaction of the caller's. */
+/** Types of sources other than Looker are numbered from here. */
+const firstFreeNumber = 101;
+
+/** Gives each type its permanent number. Within a transaction of the caller's. */
 export function numberTypes(db: DatabaseSync, types: readonly ContentType[]): ReadonlyMap<string, number> {
   const insert = db.prepare(
     `INSERT INTO content_types (number, name)
@@ -359,7 +367,7 @@ export function numberTypes(db: DatabaseSync, types: readonly ContentType[]): Re
   );
   return new Map(
     types.map(({ name, number }) => {
-      insert.run(number, firstOwnNumber, name);
+      insert.run(number, firstFreeNumber, name);
       return [name, numberOfType(db, name)];
     }),
   );

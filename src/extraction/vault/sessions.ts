@@ -10,18 +10,19 @@ import type {
   SessionSpec,
   SessionStatus,
   SessionTotals,
+  TypeEnd,
   TypeStatus,
   VaultSessions,
 } from '../types.ts';
 import {
-  claimFor,
+  claimVault,
   withWriteLock,
   lockVault,
   createWriteLock,
   onFile,
   openVaultFile,
-  openVaultFileAsItIs,
-  refuseOtherFiles,
+  openVaultFileUnmigrated,
+  requireVaultOrNothing,
   requireSource,
   shortBusyMs,
 } from './file.ts';
@@ -55,7 +56,7 @@ export interface Vault {
   readonly wasOlder: boolean;
   readonly sessions: VaultSessions;
   /** For `openPageWriter` in every thread: by it they take turns. */
-  readonly turn: SharedArrayBuffer;
+  readonly writeLock: SharedArrayBuffer;
   /** Deletes old versions; page writers must be closed before. */
   prune(rule: PruneRule, signal: AbortSignal): Promise<PruneReport>;
   /** Lets go of the file. Safe to call twice; page writers must be closed before. */
@@ -65,13 +66,13 @@ export interface Vault {
 /** Fails with EXTRACTION_VAULT_FOREIGN: what is somebody else's is not brought up to date either. */
 function isOlderVault(path: string, source: string): boolean {
   const isThere = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
-  const asItIs = isThere ? openVaultFileAsItIs(path) : null;
-  if (!asItIs) return false;
+  const unmigrated = isThere ? openVaultFileUnmigrated(path) : null;
+  if (!unmigrated) return false;
   try {
-    requireSource(asItIs.db, path, source);
-    return asItIs.isOlder;
+    requireSource(unmigrated.db, path, source);
+    return unmigrated.isOlder;
   } finally {
-    asItIs.db.close();
+    unmigrated.db.close();
   }
 }
 
@@ -80,17 +81,17 @@ function isOlderVault(path: string, source: string): boolean {
  * EXTRACTION_VAULT_FOREIGN (it holds another source) or a SqliteError, and then has changed nothing.
  */
 export function openVault(path: string, options: OpenVaultOptions): Vault {
-  refuseOtherFiles(path);
+  requireVaultOrNothing(path);
   const lock = lockVault(path);
   try {
     const wasOlder = isOlderVault(path, options.source);
     const db = openVaultFile(path, shortBusyMs);
-    const turn = createWriteLock();
+    const writeLock = createWriteLock();
     return {
       path,
       wasOlder,
-      turn,
-      sessions: new SqliteVaultSessions({ path, db, turn, clock: options.clock, ids: options.ids }),
+      writeLock,
+      sessions: new SqliteVaultSessions({ path, db, writeLock, clock: options.clock, ids: options.ids }),
       prune: (rule, signal) => pruneVersions(path, db, rule, { clock: options.clock, signal }),
       close: () => {
         if (db.isOpen) db.close();
@@ -108,7 +109,7 @@ export function openVault(path: string, options: OpenVaultOptions): Vault {
 interface Dependencies {
   readonly path: string;
   readonly db: DatabaseSync;
-  readonly turn: SharedArrayBuffer;
+  readonly writeLock: SharedArrayBuffer;
   readonly clock: Clock;
   readonly ids: IdSource;
 }
@@ -118,23 +119,23 @@ type Opened = Omit<OpenSession, 'lost' | 'redefined'>;
 export class SqliteVaultSessions implements VaultSessions {
   readonly #path: string;
   readonly #db: DatabaseSync;
-  readonly #turn: SharedArrayBuffer;
+  readonly #writeLock: SharedArrayBuffer;
   readonly #clock: Clock;
   readonly #ids: IdSource;
   /** By session, as it was opened. */
   readonly #callsBefore = new Map<string, number>();
 
-  constructor({ path, db, turn, clock, ids }: Dependencies) {
+  constructor({ path, db, writeLock, clock, ids }: Dependencies) {
     this.#path = path;
     this.#db = db;
-    this.#turn = turn;
+    this.#writeLock = writeLock;
     this.#clock = clock;
     this.#ids = ids;
   }
 
   open(spec: SessionSpec): OpenSession {
     return this.#transaction(() => {
-      claimFor(this.#db, this.#path, spec.source);
+      claimVault(this.#db, this.#path, spec.source);
       closeKilledRuns(this.#db);
       const { resumable, redefined } = findResumable(this.#db, spec);
       const lost = typesWithLostRows(this.#db, spec.types, resumable?.number);
@@ -150,7 +151,7 @@ export class SqliteVaultSessions implements VaultSessions {
   fail(sessionId: string, request: PageRequest, cause: string, message: string): void {
     this.#transaction(() => {
       const session = numberOfSession(this.#db, sessionId);
-      const type = numberOfType(this.#db, request.type);
+      const type = numberOfType(this.#db, request.list.type);
       const { changes } = this.#db
         .prepare(
           `INSERT INTO pages (session, content_type, key, state, request) VALUES (?, ?, ?, 'failed', ?)
@@ -161,19 +162,19 @@ export class SqliteVaultSessions implements VaultSessions {
       if (changes === 0) return;
       this.#db
         .prepare(
-          `INSERT OR REPLACE INTO dead_letters (session, content_type, page_key, place, cause, message, at)
+          `INSERT OR REPLACE INTO dead_letters (session, content_type, page_key, item_index, cause, message, created_at)
            VALUES (?, ?, ?, 0, ?, ?, ?)`,
         )
         .run(session, type, request.key, cause, message, this.#clock.now());
     });
   }
 
-  finishType(sessionId: string, type: string, expectedTotal: number | null): TypeStatus {
+  finishType(sessionId: string, type: string, end: TypeEnd): TypeStatus {
     return this.#transaction(() =>
       finishType(this.#db, {
         session: numberOfSession(this.#db, sessionId),
         type: numberOfType(this.#db, type),
-        expectedTotal,
+        end,
         at: this.#clock.now(),
       }),
     );
@@ -190,13 +191,13 @@ export class SqliteVaultSessions implements VaultSessions {
     });
   }
 
-  held(type: string): number {
+  countItems(type: string): number {
     return onFile(this.#path, () => {
       const number = numberOfType(this.#db, type);
       const row = this.#db
-        .prepare('SELECT count(*) AS held FROM item_heads WHERE content_type = ? AND deleted_at IS NULL')
+        .prepare('SELECT count(*) AS items FROM items WHERE content_type = ? AND deleted_at IS NULL')
         .get(number);
-      return Number(row?.['held']);
+      return Number(row?.['items']);
     });
   }
 
@@ -250,7 +251,9 @@ export class SqliteVaultSessions implements VaultSessions {
   }
 
   #transaction<T>(work: () => T): T {
-    return onFile(this.#path, () => withWriteLock(this.#turn, () => immediate(this.#db, work), shortBusyMs));
+    return onFile(this.#path, () =>
+      withWriteLock(this.#writeLock, () => immediate(this.#db, work), shortBusyMs),
+    );
   }
 }
 
@@ -284,7 +287,7 @@ export function closeKilledRuns(db: DatabaseSync): void {
   for (const { number } of killed) {
     db.prepare(
       `UPDATE extraction_sessions SET active_since = NULL, active_ms = active_ms + max(0, coalesce(
-         (SELECT max(synced_at) FROM item_heads WHERE session = ?1), active_since) - active_since)
+         (SELECT max(synced_at) FROM items WHERE session = ?1), active_since) - active_since)
        WHERE number = ?1`,
     ).run(Number(number));
     db.prepare(`UPDATE extraction_sessions SET ${computed} WHERE number = ?`).run(Number(number));

@@ -1,48 +1,36 @@
 import { describe, expect, it } from 'vitest';
-import type { PageRequest, PageResult } from '../types.ts';
+import { childList, pageOfList, resultOf, rootList } from '../../../test/support/extraction/pages.ts';
+import type { PagePosition } from '../types.ts';
 import { findGaps } from './verify.ts';
 
-const outcome = (request: PageRequest, next: string | null = null): PageResult => ({
-  request,
-  itemCount: 0,
-  rejectedCount: 0,
-  total: null,
-  next,
-  children: [],
-});
-const offset = (from: number, limit: number, listing?: string) =>
-  outcome({
-    type: 't',
-    key: `${from}`,
-    kind: 'offset',
-    offset: from,
-    limit,
-    ...(listing === undefined ? {} : { listing }),
-  });
+const page = (position: PagePosition, endpoint = '', next: string | null = null) =>
+  resultOf(pageOfList(rootList('t', endpoint), position), 0, { next });
+const offset = (from: number, limit: number, endpoint = '') =>
+  page({ kind: 'offset', offset: from, limit }, endpoint);
 const cursor = (index: number, next: string | null) =>
-  outcome({ type: 't', key: `${index}`, kind: 'cursor', cursor: null, index, limit: 10 }, next);
+  page({ kind: 'cursor', cursor: null, index, limit: 10 }, '', next);
 
 describe('findGaps', () => {
   it('finds none where pages follow each other, in any order and of any size', () => {
     expect(findGaps([])).toEqual([]);
     expect(findGaps([offset(10, 10), offset(0, 10), offset(15, 50)])).toEqual([]);
-    expect(
-      findGaps([1, 0].map((page) => outcome({ type: 't', key: '', kind: 'page', page, limit: 5 }))),
-    ).toEqual([]);
+    expect(findGaps([1, 0].map((number) => page({ kind: 'page', page: number, limit: 5 })))).toEqual([]);
     expect(findGaps([cursor(1, null), cursor(0, 'b')])).toEqual([]);
-    expect(findGaps([outcome({ type: 't', key: '', kind: 'whole' })])).toEqual([]);
+    expect(findGaps([page({ kind: 'single' })])).toEqual([]);
   });
 
-  it('finds what was never asked for, list by list', () => {
+  it('finds gaps of each list', () => {
     expect(findGaps([offset(10, 10), offset(30, 10)])).toEqual([
-      'items 0 to 9 were never asked for',
-      'items 20 to 29 were never asked for',
+      'items 0 to 9 were never requested',
+      'items 20 to 29 were never requested',
     ]);
     expect(findGaps([offset(0, 10, 'lookml'), offset(20, 10, 'lookml'), offset(10, 10)])).toEqual([
-      'lookml: items 10 to 19 were never asked for',
-      'items 0 to 9 were never asked for',
+      'lookml: items 10 to 19 were never requested',
+      'items 0 to 9 were never requested',
     ]);
+    const child = pageOfList(childList('t', { id: '7' }), { kind: 'offset', offset: 10, limit: 10 });
+    expect(findGaps([resultOf(child, 0)])).toEqual(['@7: items 0 to 9 were never requested']);
     expect(findGaps([cursor(0, 'b'), cursor(2, null)])).toEqual(['page 1 of the chain is missing']);
-    expect(findGaps([cursor(0, 'b')])).toEqual(['the last page names another that was never asked for']);
+    expect(findGaps([cursor(0, 'b')])).toEqual(['the last page names another that was never requested']);
   });
 });

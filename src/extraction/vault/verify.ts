@@ -1,7 +1,8 @@
 // Is a vault whole? Every row is read and held against the others; every type is held against what the source said.
 import type { DatabaseSync } from 'node:sqlite';
 import { SqliteError } from '../../platform/sqlite/index.ts';
-import { FactFinder } from '../parsing/json-reader.ts';
+import { FieldReader } from '../parsing/json-reader.ts';
+import { listKey } from '../pipeline/paginator.ts';
 import { readItem } from '../parsing/parse-page.ts';
 import type { ItemShape, ParsedItem, PageResult, ContentType } from '../types.ts';
 import { parseJson } from './canonical-json.ts';
@@ -47,7 +48,7 @@ export function checkVersions({ db }: VaultReader, tally: Tally, signal: AbortSi
             head.version IS version.number AS is_newest, head.session, head.name, owner, folder, created_at, updated_at
      FROM content_versions AS version
      LEFT JOIN content_types AS type ON type.number = version.content_type
-     LEFT JOIN item_heads AS head ON head.content_type = version.content_type AND head.id = version.id`,
+     LEFT JOIN items AS head ON head.content_type = version.content_type AND head.id = version.id`,
   );
   statement.setReadBigInts(true);
   const facts = new FactChecker(db);
@@ -94,7 +95,7 @@ export function checkHeads({ db }: VaultReader, tally: Tally, signal: AbortSigna
                WHERE other.content_type = head.content_type AND other.id = head.id) AS is_followed,
               (SELECT count(*) = max(number) - min(number) + 1 FROM content_versions AS other
                WHERE other.content_type = head.content_type AND other.id = head.id) AS is_whole
-       FROM item_heads AS head
+       FROM items AS head
        LEFT JOIN content_types AS type ON type.number = head.content_type
        LEFT JOIN content_versions AS version ON version.content_type = head.content_type AND version.id = head.id
          AND version.number = head.version`,
@@ -155,11 +156,11 @@ export function checkTypes(reader: VaultReader, tally: Tally): void {
 function checkCounts({ db }: VaultReader, { type, session, itemsSeen }: TypeRecord, tally: Tally): void {
   const counts = db
     .prepare(
-      `SELECT items AS kept, (SELECT count(*) FROM item_heads WHERE content_type = type.number) AS present,
-              versions AS added, (SELECT count(*) FROM content_versions WHERE content_type = type.number) AS there,
-              (SELECT count(*) FROM item_heads WHERE content_type = type.number AND session = ?1) AS seen,
-              (SELECT pages FROM checkpoints WHERE content_type = type.number AND session = ?1) AS read,
-              (SELECT count(*) FROM pages WHERE content_type = type.number AND session = ?1 AND state = 'done') AS marked
+      `SELECT item_count AS kept, (SELECT count(*) FROM items WHERE content_type = type.number) AS present,
+              version_count AS added, (SELECT count(*) FROM content_versions WHERE content_type = type.number) AS there,
+              (SELECT count(*) FROM items WHERE content_type = type.number AND session = ?1) AS seen,
+              (SELECT page_count FROM checkpoints WHERE content_type = type.number AND session = ?1) AS read,
+              (SELECT count(*) FROM pages WHERE content_type = type.number AND session = ?1 AND state = 'committed') AS marked
        FROM content_types AS type WHERE name = ?2`,
     )
     .get(session, type);
@@ -225,7 +226,7 @@ export class Tally {
 
 interface Reader {
   readonly shape: ItemShape;
-  readonly finder: FactFinder;
+  readonly finder: FieldReader;
 }
 
 const facts = ['name', 'owner', 'folder', 'createdAt', 'updatedAt'] as const;
@@ -258,16 +259,16 @@ export class FactChecker {
     if (known) return known;
     const definition = this.#types(session).find(({ name }) => name === type);
     const shapes = definition
-      ? [definition.shape, ...(definition.listings ?? []).flatMap(({ shape }) => shape ?? [])]
+      ? [definition.shape, ...definition.endpoints.flatMap(({ shape }) => shape ?? [])]
       : [];
-    const readers = shapes.map((shape) => ({ shape, finder: new FactFinder(shape, []) }));
+    const readers = shapes.map((shape) => ({ shape, finder: new FieldReader(shape, []) }));
     this.#readers.set(key, readers);
     return readers;
   }
 }
 
 function problemOf(row: Row, { shape, finder }: Reader, data: Uint8Array): string | undefined {
-  const read = readItem(finder.find(data, 0).facts, shape, null);
+  const read = readItem(finder.read(data, 0).fields, shape, null);
   if ('rejected' in read) return `Its data is no item: ${read.rejected.message}`;
   if (!isIdOf(String(row['id']), read.item, shape)) return `Its data is that of the item ${read.item.id}.`;
   const wrong = facts.filter((fact) => read.item[fact] !== stored(row, fact));
@@ -294,28 +295,28 @@ interface Range {
   readonly to: number;
 }
 
-/** A sentence per gap; empty when the pages cover everything from the beginning on. */
+/** A sentence per gap; empty when the pages of every list follow each other from the start. */
 export function findGaps(pages: readonly PageResult[]): readonly string[] {
-  const lists = Map.groupBy(pages, ({ request }) => request.listing ?? '');
-  return [...lists].flatMap(([listing, ofList]) =>
+  const lists = Map.groupBy(pages, ({ request }) => listKey(request.list));
+  return [...lists].flatMap(([list, ofList]) =>
     [...gapsBetween(ofList.flatMap(rangeOf)), ...unfinishedChain(ofList)].map((gap) =>
-      listing === '' ? gap : `${listing}: ${gap}`,
+      list === '' ? gap : `${list.slice(0, -1)}: ${gap}`,
     ),
   );
 }
 
-function rangeOf({ request }: PageResult): readonly Range[] {
-  if (request.kind === 'offset') return [{ from: request.offset, to: request.offset + request.limit }];
-  if (request.kind !== 'page') return [];
-  return [{ from: request.page * request.limit, to: (request.page + 1) * request.limit }];
+function rangeOf({ request: { position } }: PageResult): readonly Range[] {
+  if (position.kind === 'offset') return [{ from: position.offset, to: position.offset + position.limit }];
+  if (position.kind !== 'page') return [];
+  return [{ from: position.page * position.limit, to: (position.page + 1) * position.limit }];
 }
 
-/** Pages may overlap: the batch size may have changed halfway. */
+/** Pages may overlap: the batch size may have changed between runs. */
 function gapsBetween(ranges: readonly Range[]): readonly string[] {
   const gaps: string[] = [];
   let covered = 0;
   for (const { from, to } of ranges.toSorted((one, other) => one.from - other.from)) {
-    if (from > covered) gaps.push(`items ${covered} to ${from - 1} were never asked for`);
+    if (from > covered) gaps.push(`items ${covered} to ${from - 1} were never requested`);
     covered = Math.max(covered, to);
   }
   return gaps;
@@ -323,12 +324,12 @@ function gapsBetween(ranges: readonly Range[]): readonly string[] {
 
 /** Where each page names the next, all must be there, and the last must name none. */
 function unfinishedChain(pages: readonly PageResult[]): readonly string[] {
-  const chain = pages.flatMap(({ request, next }) =>
-    request.kind === 'cursor' ? [{ index: request.index, next }] : [],
+  const chain = pages.flatMap(({ request: { position }, next }) =>
+    position.kind === 'cursor' ? [{ index: position.index, next }] : [],
   );
   if (chain.length === 0) return [];
   const sorted = chain.toSorted((one, other) => one.index - other.index);
   const missing = sorted.findIndex(({ index }, place) => index !== place);
   if (missing !== -1) return [`page ${missing} of the chain is missing`];
-  return sorted.at(-1)?.next === null ? [] : ['the last page names another that was never asked for'];
+  return sorted.at(-1)?.next === null ? [] : ['the last page names another that was never requested'];
 }

@@ -1,128 +1,163 @@
-// Why nobody can be asked, and what would help.
+// What a request requires of a model, and the errors when no model can serve it.
 import { nearNames } from '../../core/index.ts';
 import { GatewayError } from '../errors.ts';
-import type { ProviderKeys, Model } from '../ports.ts';
-import type { Need } from './needs.ts';
-import { can, canAll, needWords } from './needs.ts';
-import { describeMissing } from '../providers/index.ts';
+import type { KeyLookup } from '../models/provider-keys.ts';
+import { describeMissing } from '../models/provider-keys.ts';
+import type { Capabilities, CompletionRequest, Model } from '../types.ts';
 
-/** A message names at most so many; `details` has all. */
-const mostListed = 30;
-const longestName = 100;
+export type Requirement = 'chat' | 'embeddings' | 'streaming' | 'tools' | 'json' | 'vision';
 
-export function unknownModel(name: string, models: readonly Model[]): GatewayError {
+const onlyChat: readonly Requirement[] = ['chat'];
+
+export function requirementsOf({ operation, isStream, requires }: CompletionRequest): readonly Requirement[] {
+  if (operation === 'embeddings') return ['embeddings'];
+  if (!isStream && !requires.tools && !requires.json && !requires.vision) return onlyChat;
+  const list: Requirement[] = ['chat'];
+  if (isStream) list.push('streaming');
+  if (requires.tools) list.push('tools');
+  if (requires.json) list.push('json');
+  if (requires.vision) list.push('vision');
+  return list;
+}
+
+export function meets(capabilities: Capabilities, requirement: Requirement): boolean {
+  return requirement === 'chat' ? !capabilities.embeddings : capabilities[requirement];
+}
+
+export function meetsAll(capabilities: Capabilities, requirements: readonly Requirement[]): boolean {
+  for (const requirement of requirements) if (!meets(capabilities, requirement)) return false;
+  return true;
+}
+
+/** A message lists at most so many; `details` has all. */
+const maxListed = 30;
+const maxNameLength = 100;
+
+const requirementLabels: Readonly<Record<Requirement, string>> = {
+  chat: 'chat',
+  embeddings: 'embeddings',
+  streaming: 'streaming',
+  tools: 'tools',
+  json: 'JSON output',
+  vision: 'images',
+};
+
+export function modelNameNotFound(name: string, models: readonly Model[]): GatewayError {
   const near = nearNames(
     name,
     models.flatMap((model) => [model.name, model.upstreamModel]),
   );
-  const meant = near.length > 0 ? ` Did you mean ${listed(near, 'or')}?` : '';
-  const shown = name.length > longestName ? `${name.slice(0, longestName)}…` : name;
+  const suggestion = near.length > 0 ? ` Did you mean ${joinList(near, 'or')}?` : '';
+  const shown = name.length > maxNameLength ? `${name.slice(0, maxNameLength)}…` : name;
   return new GatewayError(
     'GATEWAY_MODEL_NOT_FOUND',
-    `There is no model "${shown}".${meant} GET /v1/models lists all that can be asked; "auto" takes the best of them.`,
+    `There is no model "${shown}".${suggestion} GET /v1/models lists the available ones; "auto" selects the best.`,
     { details: { model: shown, near } },
   );
 }
 
-/** `scope`, of all `models`, holds none that is active, has a key, and can do everything. */
+/** `scope`, a part of `models`, contains none that is active, has a key, and meets all requirements. */
 export function noCandidateError(
   scope: readonly Model[],
-  needs: readonly Need[],
-  keys: ProviderKeys,
+  requirements: readonly Requirement[],
+  keys: KeyLookup,
   models: readonly Model[],
 ): GatewayError {
   const active = scope.filter((model) => model.isActive);
-  if (active.length === 0 && scope.length > 0) return disabled(scope);
-  const kind = needs.find((need) => need === 'chat' || need === 'embeddings');
-  if (scope !== models && kind && !active.some((model) => can(model.capabilities, kind)))
+  if (active.length === 0 && scope.length > 0) return allDisabled(scope);
+  const kind = requirements.find((each) => each === 'chat' || each === 'embeddings');
+  if (scope !== models && kind && !active.some((model) => meets(model.capabilities, kind)))
     return wrongKind(active, kind, models, keys);
-  const configured = active.filter((model) => isConfigured(model, keys));
-  const able = active.filter((model) => canAll(model.capabilities, needs));
-  if (configured.length === 0) return notConfigured(waysTo(able.length > 0 ? able : active, keys));
-  return unable(configured, needs, waysTo(able, keys));
+  const configured = active.filter((model) => keys.isConfigured(model));
+  const suitable = active.filter((model) => meetsAll(model.capabilities, requirements));
+  if (configured.length === 0)
+    return notConfigured(missingFor(suitable.length > 0 ? suitable : active, keys));
+  return unsupported(configured, requirements, missingFor(suitable, keys));
 }
 
-export function isConfigured(model: Model, keys: ProviderKeys): boolean {
-  return keys.keysOf(model).length > 0 && keys.baseUrlOf(model) !== undefined;
-}
-
-function disabled(scope: readonly Model[]): GatewayError {
+function allDisabled(scope: readonly Model[]): GatewayError {
   const names = scope.map((model) => model.name);
   return new GatewayError(
     'GATEWAY_NOT_CONFIGURED',
-    `No model can be asked: ${listed(names, 'and')} ${names.length === 1 ? 'is' : 'are'} disabled. Enable one with "headworks models enable NAME".`,
+    `No model is available: ${joinList(names, 'and')} ${names.length === 1 ? 'is' : 'are'} disabled. Enable one with "headworks models enable NAME".`,
     { details: { disabled: names } },
   );
 }
 
-function notConfigured(ways: Ways): GatewayError {
+function notConfigured(missing: MissingVariables): GatewayError {
   const remedy =
-    ways.words.length > 0
-      ? `Set ${ways.words.length === 1 ? '' : 'one of '}${listed(ways.words, 'or')} in the environment and start again.`
+    missing.texts.length > 0
+      ? `Set ${missing.texts.length === 1 ? '' : 'one of '}${joinList(missing.texts, 'or')} in the environment and restart the server.`
       : 'Add one with "headworks models add".';
-  return new GatewayError('GATEWAY_NOT_CONFIGURED', `No model that could answer has a key. ${remedy}`, {
-    details: { envVars: ways.envVars },
+  return new GatewayError('GATEWAY_NOT_CONFIGURED', `No suitable model has a key. ${remedy}`, {
+    details: { envVars: missing.envVars },
   });
 }
 
-/** Those that were named are for chat, and embeddings are wanted, or the other way round. */
+/** The named models are for chat and embeddings are requested, or the other way round. */
 function wrongKind(
   named: readonly Model[],
   kind: 'chat' | 'embeddings',
   models: readonly Model[],
-  keys: ProviderKeys,
+  keys: KeyLookup,
 ): GatewayError {
-  const right = models.filter((model) => model.isActive && can(model.capabilities, kind));
-  const listCallable = right.filter((model) => isConfigured(model, keys)).map((model) => model.name);
-  const ways = waysTo(right, keys);
-  const what = kind === 'chat' ? 'chat model' : 'embedding model';
+  const suitable = models.filter((model) => model.isActive && meets(model.capabilities, kind));
+  const callable = suitable.filter((model) => keys.isConfigured(model)).map((model) => model.name);
+  const missing = missingFor(suitable, keys);
+  const what =
+    named.length === 1
+      ? `is not ${kind === 'chat' ? 'a chat' : 'an embedding'} model`
+      : `are not ${kind === 'chat' ? 'chat' : 'embedding'} models`;
   const quoted = named.map((model) => `"${model.name}"`);
   const remedy =
-    listCallable.length > 0
-      ? `Ask ${listed(listCallable, 'or')}.`
-      : ways.words.length > 0
-        ? `Models that are need ${listed(ways.words, 'or')} to be set.`
+    callable.length > 0
+      ? `Use ${joinList(callable, 'or')}.`
+      : missing.texts.length > 0
+        ? `Suitable models need ${joinList(missing.texts, 'or')} to be set.`
         : 'Add one with "headworks models add".';
-  return new GatewayError(
-    'GATEWAY_CAPABILITY_UNSUPPORTED',
-    `${listed(quoted, 'and')} ${named.length === 1 ? `is no ${what}` : `are no ${what}s`}. ${remedy}`,
-    { details: { missing: [kind], envVars: listCallable.length > 0 ? [] : ways.envVars } },
-  );
+  return new GatewayError('GATEWAY_CAPABILITY_UNSUPPORTED', `${joinList(quoted, 'and')} ${what}. ${remedy}`, {
+    details: { missing: [kind], envVars: callable.length > 0 ? [] : missing.envVars },
+  });
 }
 
-function unable(configured: readonly Model[], needs: readonly Need[], ways: Ways): GatewayError {
-  const lacking = needs.filter((need) => !configured.some((model) => can(model.capabilities, need)));
-  const missing = lacking.length > 0 ? lacking : needs;
-  const words = listed(
-    missing.map((need) => needWords[need]),
+function unsupported(
+  configured: readonly Model[],
+  requirements: readonly Requirement[],
+  missing: MissingVariables,
+): GatewayError {
+  const lacking = requirements.filter((each) => !configured.some((model) => meets(model.capabilities, each)));
+  const unmet = lacking.length > 0 ? lacking : requirements;
+  const labels = joinList(
+    unmet.map((each) => requirementLabels[each]),
     'and',
   );
-  const together = lacking.length > 0 || needs.length === 1 ? '' : ' together';
-  const remedy = ways.words.length > 0 ? ` Models that can need ${listed(ways.words, 'or')} to be set.` : '';
+  const together = lacking.length > 0 || requirements.length === 1 ? '' : ' together';
+  const remedy =
+    missing.texts.length > 0 ? ` Models that do need ${joinList(missing.texts, 'or')} to be set.` : '';
   return new GatewayError(
     'GATEWAY_CAPABILITY_UNSUPPORTED',
-    `No configured model that may be asked can do ${words}${together}. Ask without, or name another model.${remedy}`,
-    { details: { missing, envVars: ways.envVars } },
+    `No configured model that the request allows supports ${labels}${together}. Send it without, or name another model.${remedy}`,
+    { details: { missing: unmet, envVars: missing.envVars } },
   );
 }
 
-/** What would make one of some models usable: in words, a way each, and the names of all variables. */
-interface Ways {
-  readonly words: readonly string[];
+/** What would configure one of some models: alternatives as texts, and the names of all variables. */
+interface MissingVariables {
+  readonly texts: readonly string[];
   readonly envVars: readonly string[];
 }
 
-function waysTo(models: readonly Model[], keys: ProviderKeys): Ways {
-  const ways = models.flatMap((model) => keys.missingEnvVars(model));
+function missingFor(models: readonly Model[], keys: KeyLookup): MissingVariables {
+  const alternatives = models.flatMap((model) => keys.missingEnvVars(model));
   return {
-    words: [...new Set(ways.map((way) => describeMissing([way])))].sort(),
-    envVars: [...new Set(ways.flat())].sort(),
+    texts: [...new Set(alternatives.map((variables) => describeMissing([variables])))].sort(),
+    envVars: [...new Set(alternatives.flat())].sort(),
   };
 }
 
-function listed(words: readonly string[], joint: 'and' | 'or'): string {
-  const shown = words.slice(0, mostListed);
-  if (words.length > mostListed) shown.push(`${words.length - mostListed} more`);
+function joinList(words: readonly string[], conjunction: 'and' | 'or'): string {
+  const shown = words.slice(0, maxListed);
+  if (words.length > maxListed) shown.push(`${words.length - maxListed} more`);
   const last = shown.pop() ?? '';
-  return shown.length > 0 ? `${shown.join(', ')} ${joint} ${last}` : last;
+  return shown.length > 0 ? `${shown.join(', ')} ${conjunction} ${last}` : last;
 }

@@ -1,26 +1,32 @@
-import { describe, expect, it } from 'vitest';
-import type { ScriptedModel } from '../../../test/support/routing-world.ts';
-import type { Model } from '../ports.ts';
-import { catalogue, createProviderKeys } from '../providers/index.ts';
-import { noCandidateError } from './no-candidate.ts';
-import { requestFor, MapCooldowns, modelOf, scriptedKeys } from '../../../test/support/routing-world.ts';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
-import type { CompletionRequest, Score } from '../ports.ts';
+import { describe, expect, it } from 'vitest';
+import type { ScriptedModel } from '../../../test/support/gateway/routing-world.ts';
+import type { Model } from '../types.ts';
+import { catalog } from '../models/catalog.ts';
+import { ProviderKeys } from '../models/provider-keys.ts';
+import { noCandidateError } from './no-candidate.ts';
+import {
+  requestFor,
+  MapCooldowns,
+  modelOf,
+  scriptedKeys,
+} from '../../../test/support/gateway/routing-world.ts';
+import type { CompletionRequest, Score } from '../types.ts';
 import { GatewayError } from '../errors.ts';
-import { FailureBackoff } from './resting.ts';
+import { FailureBackoff } from '../state/availability.ts';
 import type { RoutingSnapshot } from './select-candidates.ts';
 import { selectCandidates } from './select-candidates.ts';
 
-function landscapeOf(scripted: readonly ScriptedModel[]) {
+function snapshotOf(scripted: readonly ScriptedModel[]) {
   const clock = new VirtualClock();
   const cooldowns = new MapCooldowns(clock);
-  const resting = new FailureBackoff(clock);
+  const backoff = new FailureBackoff(clock);
   const snapshot: RoutingSnapshot = {
     models: scripted.map((model, index) => modelOf(model, index + 1)),
     keys: scriptedKeys((name) => scripted.find((model) => model.name === name)?.keys ?? 1),
     cooldowns,
     scores: { of: (id) => ({ effectiveScore: scripted[id - 1]?.score ?? 0.5 }) as Score },
-    resting,
+    backoff,
   };
   const cool = (modelId: number) =>
     cooldowns.extend({
@@ -32,19 +38,19 @@ function landscapeOf(scripted: readonly ScriptedModel[]) {
       reason: null,
       setAt: clock.now(),
     });
-  const rest = (modelId: number) => [1, 2, 3].forEach(() => resting.failed(modelId));
-  const names = (ask: CompletionRequest, allowFallback = true) =>
-    selectCandidates(ask, allowFallback, snapshot).map(({ model }) => model.name);
-  const error = (ask: CompletionRequest, allowFallback = true): GatewayError => {
+  const backOff = (modelId: number) => [1, 2, 3].forEach(() => backoff.failed(modelId));
+  const names = (request: CompletionRequest, allowFallback = true) =>
+    selectCandidates(request, allowFallback, snapshot).map(({ model }) => model.name);
+  const error = (request: CompletionRequest, allowFallback = true): GatewayError => {
     try {
-      names(ask, allowFallback);
+      names(request, allowFallback);
     } catch (thrown) {
       if (thrown instanceof GatewayError) return thrown;
       throw thrown;
     }
     throw new Error('It found candidates.');
   };
-  return { names, error, cool, rest };
+  return { names, error, cool, backOff };
 }
 
 const three: readonly ScriptedModel[] = [
@@ -55,13 +61,13 @@ const three: readonly ScriptedModel[] = [
 
 describe('the order of candidates', () => {
   it('is by effective score, then by name', () => {
-    const { names } = landscapeOf([...three, { name: 'b/a', score: 0.6 }]);
+    const { names } = snapshotOf([...three, { name: 'b/a', score: 0.6 }]);
     expect(names(requestFor('auto'))).toEqual(['b/x', 'b/a', 'c/y', 'a/x']);
   });
 
   it('puts resting models behind, and cooling ones last', () => {
-    const world = landscapeOf(three);
-    world.rest(2);
+    const world = snapshotOf(three);
+    world.backOff(2);
     world.cool(3);
     expect(world.names(requestFor('auto'))).toEqual(['a/x', 'b/x', 'c/y']);
   });
@@ -81,7 +87,7 @@ describe('the order of candidates', () => {
     ['a/x,x,a/x', false, ['a/x', 'b/x']],
     ['c/y,,a/x,', false, ['c/y', 'a/x']],
   ])('for "%s" with fallback %s is %j', (model, allowFallback, expected) => {
-    expect(landscapeOf(three).names(requestFor(model), allowFallback)).toEqual(expected);
+    expect(snapshotOf(three).names(requestFor(model), allowFallback)).toEqual(expected);
   });
 
   it.each([
@@ -93,14 +99,14 @@ describe('the order of candidates', () => {
     'is refused for commas without names, and for more than 32 names, before any is looked up (case %#)',
     (model) => {
       const invalid = { code: 'INPUT_INVALID', details: { field: 'model' } };
-      expect(() => landscapeOf(three).names(requestFor(model))).toThrow(expect.objectContaining(invalid));
+      expect(() => snapshotOf(three).names(requestFor(model))).toThrow(expect.objectContaining(invalid));
     },
   );
 
   it('takes 32 names', () => {
     const many = Array.from({ length: 32 }, (_, index) => ({ name: `m${String(index).padStart(2, '0')}` }));
     const wanted = many.map(({ name }) => name).toReversed();
-    expect(landscapeOf([...three, ...many]).names(requestFor(wanted.join(',')))).toEqual([
+    expect(snapshotOf([...three, ...many]).names(requestFor(wanted.join(',')))).toEqual([
       ...wanted,
       'b/x',
       'c/y',
@@ -109,13 +115,13 @@ describe('the order of candidates', () => {
   });
 
   it('keeps a named model first even while it cools', () => {
-    const world = landscapeOf(three);
+    const world = snapshotOf(three);
     world.cool(1);
     expect(world.names(requestFor('a/x'))).toEqual(['a/x', 'b/x', 'c/y']);
   });
 
   it('takes the best that is free for auto without fallback', () => {
-    const world = landscapeOf(three);
+    const world = snapshotOf(three);
     world.cool(2);
     expect(world.names(requestFor('auto'), false)).toEqual(['c/y']);
   });
@@ -123,7 +129,7 @@ describe('the order of candidates', () => {
 
 describe('who is left out', () => {
   it('leaves out what is disabled, has no key, or no address', () => {
-    const { names } = landscapeOf([
+    const { names } = snapshotOf([
       ...three,
       { name: 'off', isActive: false },
       { name: 'keyless', keys: 0 },
@@ -134,17 +140,17 @@ describe('who is left out', () => {
 
   it.each([
     ['streaming', { isStream: true }],
-    ['tools', { needs: { tools: true, json: false, vision: false } }],
-    ['json', { needs: { tools: false, json: true, vision: false } }],
-    ['vision', { needs: { tools: false, json: false, vision: true } }],
+    ['tools', { requires: { tools: true, json: false, vision: false } }],
+    ['json', { requires: { tools: false, json: true, vision: false } }],
+    ['vision', { requires: { tools: false, json: false, vision: true } }],
   ])('leaves out what cannot do %s', (capability, ask) => {
-    const { names } = landscapeOf([...three, { name: 'poor', capabilities: { [capability]: false } }]);
+    const { names } = snapshotOf([...three, { name: 'poor', capabilities: { [capability]: false } }]);
     expect(names(requestFor('auto', ask))).not.toContain('poor');
     expect(names(requestFor('auto'))).toContain('poor');
   });
 
   it('leaves out models that cannot read so much, but asks the largest when none can', () => {
-    const { names } = landscapeOf([
+    const { names } = snapshotOf([
       { name: 'small', capabilities: { contextTokens: 1_000 } },
       { name: 'large', capabilities: { contextTokens: 8_000 } },
     ]);
@@ -157,7 +163,7 @@ describe('who is left out', () => {
 
 describe('embeddings', () => {
   const embeddings = { embeddings: true };
-  const ask = (model: string) => requestFor(model, { operation: 'embeddings' });
+  const embeddingRequest = (model: string) => requestFor(model, { operation: 'embeddings' });
   const vectors: readonly ScriptedModel[] = [
     { name: 'chat', score: 1 },
     { name: 'a/e', upstream: 'e', capabilities: embeddings, score: 0.2 },
@@ -176,37 +182,37 @@ describe('embeddings', () => {
     ['auto', true, ['b/e', 'a/e']],
     ['auto', false, ['b/e']],
   ])('for "%s" with fallback %s stay with one model: %j', (model, allowFallback, expected) => {
-    expect(landscapeOf(vectors).names(ask(model), allowFallback)).toEqual(expected);
+    expect(snapshotOf(vectors).names(embeddingRequest(model), allowFallback)).toEqual(expected);
   });
 
   it.each(['c/f,a/e', 'a/e,c/f,auto', 'e,f'])(
     'by the names of different models, "%s", are refused',
     (model) => {
-      const { names } = landscapeOf(vectors);
+      const { names } = snapshotOf(vectors);
       for (const allowFallback of [true, false])
-        expect(() => names(ask(model), allowFallback)).toThrow(
+        expect(() => names(embeddingRequest(model), allowFallback)).toThrow(
           expect.objectContaining({ code: 'INPUT_INVALID', details: { field: 'model' } }),
         );
     },
   );
 
   it('by auto mean the same model whatever scores, rests and cooldowns say', () => {
-    const world = landscapeOf(vectors);
+    const world = snapshotOf(vectors);
     for (const id of [2, 3]) {
-      world.rest(id);
+      world.backOff(id);
       world.cool(id);
     }
-    expect(world.names(ask('auto'))).toEqual(['b/e', 'a/e']);
+    expect(world.names(embeddingRequest('auto'))).toEqual(['b/e', 'a/e']);
   });
 
   it('go to another provider of the same model when the named one has no key', () => {
     const keyless = vectors.map((model) => (model.name === 'a/e' ? { ...model, keys: 0 } : model));
-    expect(landscapeOf(keyless).names(ask('a/e'))).toEqual(['b/e']);
+    expect(snapshotOf(keyless).names(embeddingRequest('a/e'))).toEqual(['b/e']);
   });
 
   it('never go to another model when nobody has a key for this one', () => {
     const keyless = vectors.map((model) => (model.upstream === 'e' ? { ...model, keys: 0 } : model));
-    expect(landscapeOf(keyless).error(ask('a/e'))).toMatchObject({
+    expect(snapshotOf(keyless).error(embeddingRequest('a/e'))).toMatchObject({
       code: 'GATEWAY_NOT_CONFIGURED',
       details: { envVars: ['KEY_2', 'KEY_3'] },
     });
@@ -215,7 +221,7 @@ describe('embeddings', () => {
 
 describe('when there is no candidate', () => {
   it('says that a name is unknown, and which ones are near', () => {
-    const { error } = landscapeOf([
+    const { error } = snapshotOf([
       { name: 'groq/llama-3.3-70b-versatile', upstream: 'llama-3.3-70b-versatile' },
     ]);
     const unknown = error(requestFor('llama-3.3-70b'));
@@ -228,16 +234,16 @@ describe('when there is no candidate', () => {
   });
 
   it('says so of one unknown name among known ones, too', () => {
-    expect(landscapeOf(three).error(requestFor('a/x,nobody')).code).toBe('GATEWAY_MODEL_NOT_FOUND');
+    expect(snapshotOf(three).error(requestFor('a/x,nobody')).code).toBe('GATEWAY_MODEL_NOT_FOUND');
   });
 
   it('lists the variables that would help when nothing has a key', () => {
-    const { error } = landscapeOf([
+    const { error } = snapshotOf([
       { name: 'a', keys: 0, envVar: 'GROQ_API_KEY' },
       { name: 'b', baseUrl: 'https://x/{CLOUDFLARE_ACCOUNT_ID}/v1' },
       { name: 'blind', keys: 0, envVar: 'BLIND_API_KEY', capabilities: { vision: false } },
     ]);
-    const vision = { needs: { tools: false, json: false, vision: true } };
+    const vision = { requires: { tools: false, json: false, vision: true } };
     const missing = error(requestFor('auto', vision));
     expect(missing.code).toBe('GATEWAY_NOT_CONFIGURED');
     expect(missing.message).toContain('one of CLOUDFLARE_ACCOUNT_ID or GROQ_API_KEY');
@@ -245,26 +251,26 @@ describe('when there is no candidate', () => {
   });
 
   it('says which variables only help together, and that of others one is enough', () => {
-    const models = catalogue
+    const models = catalog
       .filter(({ provider }) => ['groq', 'cloudflare', 'ollama'].includes(provider))
       .map((definition, index): Model => {
         return { ...definition, id: index + 1, isActive: true, origin: 'built-in', createdAt: new Date(0) };
       });
     const message = (env: Record<string, string>) =>
-      noCandidateError(models, ['chat'], createProviderKeys(env), models).message;
+      noCandidateError(models, ['chat'], new ProviderKeys(env), models).message;
     expect(message({})).toContain(
       'Set one of CLOUDFLARE_API_TOKEN together with CLOUDFLARE_ACCOUNT_ID, ' +
         'GROQ_API_KEY, OLLAMA_API_KEY or OLLAMA_BASE_URL in the environment',
     );
     const cloudflare = models.filter(({ provider }) => provider === 'cloudflare');
-    const half = createProviderKeys({ CLOUDFLARE_API_TOKEN: 'x' });
+    const half = new ProviderKeys({ CLOUDFLARE_API_TOKEN: 'x' });
     expect(noCandidateError(cloudflare, ['chat'], half, models).message).toContain(
       'Set CLOUDFLARE_ACCOUNT_ID in the environment',
     );
   });
 
   it('says that a named model is disabled', () => {
-    const { error } = landscapeOf([...three, { name: 'off', isActive: false }]);
+    const { error } = snapshotOf([...three, { name: 'off', isActive: false }]);
     expect(error(requestFor('off'), false)).toMatchObject({
       code: 'GATEWAY_NOT_CONFIGURED',
       details: { disabled: ['off'] },
@@ -272,55 +278,55 @@ describe('when there is no candidate', () => {
   });
 
   it('says that no model is known when there is none', () => {
-    expect(landscapeOf([]).error(requestFor('auto')).message).toContain('headworks models add');
+    expect(snapshotOf([]).error(requestFor('auto')).message).toContain('headworks models add');
   });
 
   it('names what the configured ones lack, and who would have it', () => {
-    const { error } = landscapeOf([
+    const { error } = snapshotOf([
       { name: 'poor', capabilities: { vision: false } },
       { name: 'rich', keys: 0, envVar: 'RICH_API_KEY' },
     ]);
-    const unable = error(requestFor('auto', { needs: { tools: true, json: false, vision: true } }));
+    const unable = error(requestFor('auto', { requires: { tools: true, json: false, vision: true } }));
     expect(unable).toMatchObject({
       code: 'GATEWAY_CAPABILITY_UNSUPPORTED',
       details: { missing: ['vision'], envVars: ['RICH_API_KEY'] },
     });
-    expect(unable.message).toContain('can do images.');
+    expect(unable.message).toContain('supports images.');
     expect(unable.message).toContain('RICH_API_KEY');
   });
 
   it('says of which kind a named model is not, and who is', () => {
     const isEmbedding = { capabilities: { embeddings: true } };
     const embeddings = (model: string) => requestFor(model, { operation: 'embeddings' });
-    const { error } = landscapeOf([
+    const { error } = snapshotOf([
       { name: 'a' },
       { name: 'vectors', ...isEmbedding },
       { name: 'keyless', keys: 0, envVar: 'RICH_API_KEY', ...isEmbedding },
     ]);
     expect(error(embeddings('a'))).toMatchObject({
       code: 'GATEWAY_CAPABILITY_UNSUPPORTED',
-      message: '"a" is no embedding model. Ask vectors.',
+      message: '"a" is not an embedding model. Use vectors.',
       details: { missing: ['embeddings'], envVars: [] },
     });
     expect(error(requestFor('vectors,keyless'), false).message).toBe(
-      '"vectors" and "keyless" are no chat models. Ask a.',
+      '"vectors" and "keyless" are not chat models. Use a.',
     );
-    const needsKey = landscapeOf([
+    const needsKey = snapshotOf([
       { name: 'a' },
       { name: 'keyless', keys: 0, envVar: 'RICH_API_KEY', ...isEmbedding },
     ]);
     expect(needsKey.error(embeddings('a'))).toMatchObject({
-      message: '"a" is no embedding model. Models that are need RICH_API_KEY to be set.',
+      message: '"a" is not an embedding model. Suitable models need RICH_API_KEY to be set.',
       details: { envVars: ['RICH_API_KEY'] },
     });
   });
 
   it('says "together" when each thing alone could be had', () => {
-    const { error } = landscapeOf([
+    const { error } = snapshotOf([
       { name: 'a', capabilities: { vision: false } },
       { name: 'b', capabilities: { tools: false } },
     ]);
-    const unable = error(requestFor('auto', { needs: { tools: true, json: false, vision: true } }));
+    const unable = error(requestFor('auto', { requires: { tools: true, json: false, vision: true } }));
     expect(unable.message).toContain('chat, tools and images together');
   });
 });

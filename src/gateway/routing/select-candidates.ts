@@ -1,162 +1,169 @@
-// Which models may answer a request, in the order in which they are asked.
+// Which models may serve a request, in the order in which they are tried.
 import { CoreError } from '../../core/index.ts';
-import type { CompletionRequest, Cooldowns, ProviderKeys, Model, ProviderKey, Scores } from '../ports.ts';
-import { modelIdentity } from '../providers/index.ts';
-import type { Need } from './needs.ts';
-import { canAll, needsOf } from './needs.ts';
-import { noCandidateError, unknownModel } from './no-candidate.ts';
-import type { FailureBackoff } from './resting.ts';
+import { autoModel } from '../dialects/openai-shared.ts';
+import { modelIdentity } from '../models/catalog.ts';
+import type { KeyLookup } from '../models/provider-keys.ts';
+import type { Cooldowns, FailureBackoff } from '../state/availability.ts';
+import type { ScoreLookup } from '../state/scores.ts';
+import type { CompletionRequest, Model, ProviderKey } from '../types.ts';
+import type { Requirement } from './no-candidate.ts';
+import { meetsAll, modelNameNotFound, noCandidateError, requirementsOf } from './no-candidate.ts';
 
 export interface Candidate {
   readonly model: Model;
   readonly keys: readonly ProviderKey[];
   readonly baseUrl: string;
-  /** The name that the caller wrote first means it, or the caller wrote none. */
+  /** The first name in the request refers to it, or the request names none. */
   readonly isFirstChoice: boolean;
 }
 
-/** The models that each name means, in the order of the names. */
-type Named = readonly (readonly Model[])[];
+/** The models that each name refers to, in the order of the names. */
+type NamedModels = readonly (readonly Model[])[];
 
-/** What is known of models at this moment. */
+/** The state of all models at this moment. */
 export interface RoutingSnapshot {
   readonly models: readonly Model[];
-  readonly keys: ProviderKeys;
+  readonly keys: KeyLookup;
   readonly cooldowns: Pick<Cooldowns, 'of'>;
-  readonly scores: Scores;
-  readonly resting: Pick<FailureBackoff, 'isBackedOff'>;
+  readonly scores: ScoreLookup;
+  readonly backoff: Pick<FailureBackoff, 'isBackedOff'>;
 }
 
-const anyModel = 'auto';
 /** Each name is looked up among all models. */
-const mostNames = 32;
+const maxNames = 32;
+
+/* ---- selection ---- */
 
 /**
- * Named models first, in the order given; then, if `allowFallback`, the others. Among equals: those that are free before
- * those that cool, those that rest behind the rest, then by effective score, then by name. `auto` without fallback is
- * the first of them alone. Never empty: fails with INPUT_INVALID, GATEWAY_MODEL_NOT_FOUND, GATEWAY_NOT_CONFIGURED or
+ * Named models first, in the given order; then, with `allowFallback`, the others. Among equals: available before cooling
+ * down, backed off last, then by effective score, then by name. `auto` without fallback is the first of them alone.
+ * Never empty: fails with INPUT_INVALID, GATEWAY_MODEL_NOT_FOUND, GATEWAY_NOT_CONFIGURED or
  * GATEWAY_CAPABILITY_UNSUPPORTED.
  */
 export function selectCandidates(
-  ask: CompletionRequest,
+  request: CompletionRequest,
   allowFallback: boolean,
   snapshot: RoutingSnapshot,
 ): readonly Candidate[] {
-  const names = namesIn(ask.model);
-  const wanted = names.filter((name) => name !== anyModel);
-  const named = wanted.map((name) => modelsNamed(name, snapshot.models));
-  const takesAny = wanted.length < names.length;
-  const needs = needsOf(ask);
+  const names = parseNames(request.model);
+  const specific = names.filter((name) => name !== autoModel);
+  const named = specific.map((name) => modelsNamed(name, snapshot.models));
+  const requirements = requirementsOf(request);
 
-  if (ask.operation === 'embeddings') return sameModel(named, allowFallback, needs, snapshot);
+  if (request.operation === 'embeddings')
+    return selectSameModel(named, allowFallback, requirements, snapshot);
 
-  const scope = allowFallback || takesAny ? snapshot.models : distinct(named);
-  const usable = fitting(usableOf(scope, named, needs, snapshot), ask.estimatedTokens);
+  const acceptsAny = specific.length < names.length;
+  const scope = allowFallback || acceptsAny ? snapshot.models : distinct(named);
+  const usable = withEnoughContext(
+    usableCandidates(scope, named, requirements, snapshot),
+    request.estimatedTokens,
+  );
   const ordered = inOrder(usable, named, snapshot);
-  return wanted.length === 0 && !allowFallback ? ordered.slice(0, 1) : ordered;
+  return specific.length === 0 && !allowFallback ? ordered.slice(0, 1) : ordered;
 }
 
-/** A model may be meant by two names. */
-const distinct = (named: Named): readonly Model[] =>
+/** Two names may refer to the same model. */
+const distinct = (named: NamedModels): readonly Model[] =>
   named.length === 1 && named[0] ? named[0] : [...new Set(named.flat())];
 
-/** Each once, in the order given. */
-function namesIn(written: string): readonly string[] {
-  if (!written.includes(',')) return [written.trim() || anyModel];
-  const names = written.split(',', mostNames + 1);
-  if (names.length > mostNames) throw invalid(`has more than ${mostNames} names; "${anyModel}" takes all`);
+/** Each once, in the given order. */
+function parseNames(written: string): readonly string[] {
+  if (!written.includes(',')) return [written.trim() || autoModel];
+  const names = written.split(',', maxNames + 1);
+  if (names.length > maxNames)
+    throw invalidModel(`has more than ${maxNames} names; "${autoModel}" selects from all models`);
   const given = new Set(names.map((name) => name.trim()));
   given.delete('');
-  if (given.size === 0) throw invalid(`has commas and no name; "${anyModel}" takes the best`);
+  if (given.size === 0) throw invalidModel(`has commas and no name; "${autoModel}" selects the best model`);
   return [...given];
 }
 
-function invalid(problem: string): CoreError {
+function invalidModel(problem: string): CoreError {
   return new CoreError('INPUT_INVALID', `The field "model" of the request ${problem}.`, {
     details: { field: 'model' },
   });
 }
 
-/** The list stays the same until a model changes. */
-const indexes = new WeakMap<readonly Model[], ReadonlyMap<string, Model>>();
+/** The list of models is the same object until a model changes. */
+const nameIndexes = new WeakMap<readonly Model[], ReadonlyMap<string, Model>>();
 
 function byName(models: readonly Model[]): ReadonlyMap<string, Model> {
-  let index = indexes.get(models);
-  if (!index) indexes.set(models, (index = new Map(models.map((model) => [model.name, model]))));
+  let index = nameIndexes.get(models);
+  if (!index) nameIndexes.set(models, (index = new Map(models.map((model) => [model.name, model]))));
   return index;
 }
 
-/** A name of ours means that model; a provider's name for it means everybody who has it. */
+/** A model's own name refers to it alone; a provider's name for it to all that offer it. */
 function modelsNamed(name: string, models: readonly Model[]): readonly Model[] {
   const exact = byName(models).get(name);
   const found = exact ? [exact] : models.filter((model) => identityOf(model) === modelIdentity(name));
-  if (found.length === 0) throw unknownModel(name, models);
+  if (found.length === 0) throw modelNameNotFound(name, models);
   return found;
 }
 
 function candidateOf(
   model: Model,
-  needs: readonly Need[],
-  keys: ProviderKeys,
+  requirements: readonly Requirement[],
+  keys: KeyLookup,
   isFirstChoice: boolean,
 ): Candidate | undefined {
-  if (!model.isActive || !canAll(model.capabilities, needs)) return undefined;
-  const ring = keys.keysOf(model);
-  const baseUrl = ring.length > 0 ? keys.baseUrlOf(model) : undefined;
-  return baseUrl === undefined ? undefined : { model, keys: ring, baseUrl, isFirstChoice };
+  if (!model.isActive || !meetsAll(model.capabilities, requirements)) return undefined;
+  const modelKeys = keys.keysOf(model);
+  const baseUrl = modelKeys.length > 0 ? keys.baseUrlOf(model) : undefined;
+  return baseUrl === undefined ? undefined : { model, keys: modelKeys, baseUrl, isFirstChoice };
 }
 
 /**
- * A candidate as its model is defined now; undefined when it was disabled or removed since, or cannot do any more what
- * is asked. So it is when it is another model upstream: somebody may have named that one, and vectors never mix.
+ * A candidate with the current definition of its model; undefined when that was disabled or removed, no longer meets
+ * the requirements, or is another model upstream: the caller may have named it, and vectors must not mix.
  */
-export function renewedCandidate(
+export function refreshedCandidate(
   { model: before, isFirstChoice }: Candidate,
-  ask: CompletionRequest,
+  request: CompletionRequest,
   { models, keys }: Pick<RoutingSnapshot, 'models' | 'keys'>,
 ): Candidate | undefined {
   const model = models.find(({ id }) => id === before.id);
   if (!model || identityOf(model) !== identityOf(before)) return undefined;
-  return candidateOf(model, needsOf(ask), keys, isFirstChoice);
+  return candidateOf(model, requirementsOf(request), keys, isFirstChoice);
 }
 
-function usableOf(
+function usableCandidates(
   scope: readonly Model[],
-  named: Named,
-  needs: readonly Need[],
+  named: NamedModels,
+  requirements: readonly Requirement[],
   { keys, models }: RoutingSnapshot,
 ): readonly Candidate[] {
   const [first] = named;
   const usable: Candidate[] = [];
   for (const model of scope) {
-    const candidate = candidateOf(model, needs, keys, first?.includes(model) ?? true);
+    const candidate = candidateOf(model, requirements, keys, first?.includes(model) ?? true);
     if (candidate) usable.push(candidate);
   }
-  if (usable.length === 0) throw noCandidateError(scope, needs, keys, models);
+  if (usable.length === 0) throw noCandidateError(scope, requirements, keys, models);
   return usable;
 }
 
 /**
- * Vectors of different models must never mix, in one request or between two: so only the very same model, and which
- * one that is depends on the names and the configuration alone, not on scores and cooldowns, which change by the hour.
- * Names of different models are refused: whichever is up would answer. `auto` is the model that most providers offer
- * (the most to fall back on), then the first by name.
+ * For embeddings: vectors of different models must never mix, within a request or between two. So only one model is
+ * used, and which one depends on the names and the configuration alone, not on scores and cooldowns. Names of different
+ * models are rejected. `auto` is the model that most providers offer (the most fallbacks), then the first by name.
  */
-function sameModel(
-  named: Named,
+function selectSameModel(
+  named: NamedModels,
   allowFallback: boolean,
-  needs: readonly Need[],
+  requirements: readonly Requirement[],
   snapshot: RoutingSnapshot,
 ): readonly Candidate[] {
   const identities = new Set(named.flat().map(identityOf));
   if (identities.size > 1)
-    throw invalid(
-      'names different models, whose vectors cannot be compared; name one, or the same one elsewhere',
+    throw invalidModel(
+      'names different models, whose vectors cannot be compared; name one, or the same one at several providers',
     );
-  const isWanted = (model: Model) => identities.has(identityOf(model));
+  const isNamed = (model: Model) => identities.has(identityOf(model));
   const scope =
-    named.length === 0 ? snapshot.models : allowFallback ? snapshot.models.filter(isWanted) : distinct(named);
-  const usable = usableOf(scope, named, needs, snapshot);
+    named.length === 0 ? snapshot.models : allowFallback ? snapshot.models.filter(isNamed) : distinct(named);
+  const usable = usableCandidates(scope, named, requirements, snapshot);
   const groups = Map.groupBy(usable, ({ model }) => identityOf(model));
   const ordered = inOrder(groups.get(mostOffered(groups)) ?? [], named, snapshot);
   return named.length === 0 && !allowFallback ? ordered.slice(0, 1) : ordered;
@@ -170,8 +177,8 @@ function mostOffered(groups: ReadonlyMap<string, readonly Candidate[]>): string 
   return sizes[0]?.upstream ?? '';
 }
 
-/** Leaves out those that cannot read so much. The estimate is rough: when none could, the largest are asked. */
-function fitting(candidates: readonly Candidate[], tokens: number): readonly Candidate[] {
+/** Drops models whose context is too small. The estimate is rough: if all are too small, the largest remain. */
+function withEnoughContext(candidates: readonly Candidate[], tokens: number): readonly Candidate[] {
   const sizeOf = ({ model }: Candidate) => model.capabilities.contextTokens ?? Number.POSITIVE_INFINITY;
   const isLarge = (candidate: Candidate) => sizeOf(candidate) >= tokens;
   if (candidates.every(isLarge)) return candidates;
@@ -181,18 +188,20 @@ function fitting(candidates: readonly Candidate[], tokens: number): readonly Can
   return candidates.filter((candidate) => sizeOf(candidate) === largest);
 }
 
+/* ---- order ---- */
+
 function inOrder(
   candidates: readonly Candidate[],
-  named: Named,
+  named: NamedModels,
   snapshot: RoutingSnapshot,
 ): readonly Candidate[] {
   if (candidates.length < 2) return candidates;
-  const turns = turnsOf(named);
-  const ranked = candidates.map((candidate) => rankOf(candidate, turns, snapshot));
+  const positions = namedPositions(named);
+  const ranked = candidates.map((candidate) => sortKeyOf(candidate, positions, snapshot));
   ranked.sort(
     (a, b) =>
-      a.turn - b.turn ||
-      a.isCooling - b.isCooling ||
+      a.position - b.position ||
+      a.isCoolingDown - b.isCoolingDown ||
       a.isBackedOff - b.isBackedOff ||
       b.score - a.score ||
       (a.candidate.model.name < b.candidate.model.name ? -1 : 1),
@@ -200,25 +209,25 @@ function inOrder(
   return ranked.map(({ candidate }) => candidate);
 }
 
-/** Of the models that are named: by the first name that means them. */
-function turnsOf(named: Named): ReadonlyMap<Model, number> {
-  const turns = new Map<Model, number>();
-  for (const [turn, models] of named.entries())
-    for (const model of models) if (!turns.has(model)) turns.set(model, turn);
-  return turns;
+/** Of named models: the position of the first name that refers to them. */
+function namedPositions(named: NamedModels): ReadonlyMap<Model, number> {
+  const positions = new Map<Model, number>();
+  for (const [position, models] of named.entries())
+    for (const model of models) if (!positions.has(model)) positions.set(model, position);
+  return positions;
 }
 
-function rankOf(
+function sortKeyOf(
   candidate: Candidate,
-  turns: ReadonlyMap<Model, number>,
-  { cooldowns, scores, resting }: RoutingSnapshot,
+  positions: ReadonlyMap<Model, number>,
+  { cooldowns, scores, backoff }: RoutingSnapshot,
 ) {
   const { model, keys } = candidate;
   return {
     candidate,
-    turn: turns.get(model) ?? mostNames,
-    isCooling: Number(keys.every((key) => cooldowns.of(model.id, key.id) !== undefined)),
-    isBackedOff: Number(resting.isBackedOff(model.id)),
+    position: positions.get(model) ?? maxNames,
+    isCoolingDown: Number(keys.every((key) => cooldowns.of(model.id, key.id) !== undefined)),
+    isBackedOff: Number(backoff.isBackedOff(model.id)),
     score: scores.of(model.id).effectiveScore,
   };
 }

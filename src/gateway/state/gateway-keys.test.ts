@@ -1,10 +1,10 @@
 // Keys: shown once, known by their hash, refused when expired or revoked.
 import { describe, expect, it } from 'vitest';
 import { seededIds, seededRandom } from '../../core/index.ts';
-import type { GatewayKeyStore } from '../ports.ts';
-import { moment } from './examples.contract.ts';
+import type { GatewayKeyStore } from '../stores.ts';
+import { moment } from '../../../test/support/gateway/examples.ts';
 import { GatewayKeys } from './gateway-keys.ts';
-import { stateWorld } from './state-world.contract.ts';
+import { stateWorld } from '../../../test/support/gateway/state-world.ts';
 
 const plain = { name: 'ci', expiresAt: null, dailyTokenCap: null };
 

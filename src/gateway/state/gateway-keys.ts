@@ -1,14 +1,16 @@
-// Gateway keys from memory: a key is known by its SHA-256, so a lookup tells nothing about other keys by its duration.
+// Gateway keys, verified from memory by their SHA-256, so that the duration of a lookup reveals nothing about other keys.
 import type { IdSource, KeyRefusal } from '../../core/index.ts';
 import { AccessKeyKind, KeyBook, keyRefusal } from '../../core/index.ts';
-import { GatewayError } from '../errors.ts';
-import type { GatewayKey, GatewayKeyStore } from '../ports.ts';
-import { forPerson } from './in-time.ts';
 import type { Reload } from '../../resilience/index.ts';
-import type { StateDeps } from './state-parts.ts';
-import { reloadOf } from './state-parts.ts';
+import { GatewayError } from '../errors.ts';
+import type { GatewayKeyStore } from '../stores.ts';
+import type { GatewayKey, Usage } from '../types.ts';
+import type { StateDeps } from './store-access.ts';
+import { storeReload, withStoreTimeout } from './store-access.ts';
+import type { UsageTracker } from './usage.ts';
+import { callerOfKey } from './usage.ts';
 
-export interface GatewayKeysParts extends StateDeps {
+export interface GatewayKeysDeps extends StateDeps {
   readonly store: GatewayKeyStore;
   readonly ids: IdSource;
 }
@@ -22,38 +24,34 @@ export interface NewGatewayKey {
 const kind = new AccessKeyKind('hwk_');
 
 export class GatewayKeys {
-  readonly #parts: GatewayKeysParts;
+  readonly #deps: GatewayKeysDeps;
   readonly #reload: Reload;
   readonly #book = new KeyBook<GatewayKey>(kind);
 
-  constructor(parts: GatewayKeysParts) {
-    this.#parts = parts;
-    this.#reload = reloadOf(parts, 'read keys', () => this.#load());
+  constructor(deps: GatewayKeysDeps) {
+    this.#deps = deps;
+    this.#reload = storeReload(deps, 'read keys', () => this.#load());
   }
 
-  /** The key itself comes back once, here. Fails with STATE_UNAVAILABLE. */
-  async create({
-    name,
-    expiresAt,
-    dailyTokenCap,
-  }: NewGatewayKey): Promise<{ key: string; record: GatewayKey }> {
-    const { ids, clock, store } = this.#parts;
+  /** The secret is returned once, here. Fails with STATE_UNAVAILABLE. */
+  async create(given: NewGatewayKey): Promise<{ readonly key: string; readonly record: GatewayKey }> {
+    const { ids, clock, store } = this.#deps;
     const { key, prefix, hash } = kind.make(ids);
     const record: GatewayKey = {
       id: ids.uuid(),
-      name,
+      name: given.name,
       prefix,
       createdAt: new Date(clock.now()),
-      expiresAt,
+      expiresAt: given.expiresAt,
       revokedAt: null,
-      dailyTokenCap,
+      dailyTokenCap: given.dailyTokenCap,
     };
-    await forPerson(clock, store.add({ ...record, hash }));
+    await withStoreTimeout(clock, store.add({ ...record, hash }));
     this.#book.learn(hash, record);
     return { key, record };
   }
 
-  /** The key's record while it may be used; undefined for keys that are unknown, expired or revoked. */
+  /** The record of a valid key; undefined for unknown, expired and revoked ones. */
   verify(key: string): GatewayKey | undefined {
     const known = this.#book.find(key);
     return known && this.#refusal(known) === undefined ? known : undefined;
@@ -63,21 +61,21 @@ export class GatewayKeys {
     return this.#book.byId(id);
   }
 
-  /** Why `verify` refuses it: for the one who holds the key. */
+  /** Why `verify` rejects it. */
   whyRefused(key: string): 'unknown' | KeyRefusal | undefined {
     const known = this.#book.find(key);
     return known ? this.#refusal(known) : 'unknown';
   }
 
-  /** Oldest first, from memory; expired and revoked ones too. */
+  /** Oldest first, from memory; expired and revoked ones included. */
   list(): readonly GatewayKey[] {
     return this.#book.list();
   }
 
   /** Fails with GATEWAY_KEY_NOT_FOUND or STATE_UNAVAILABLE. A second time changes nothing. */
   async revoke(id: string): Promise<GatewayKey> {
-    const { store, clock } = this.#parts;
-    const revoked = await forPerson(clock, store.revoke(id, new Date(clock.now())));
+    const { store, clock } = this.#deps;
+    const revoked = await withStoreTimeout(clock, store.revoke(id, new Date(clock.now())));
     if (!revoked)
       throw new GatewayError(
         'GATEWAY_KEY_NOT_FOUND',
@@ -100,11 +98,40 @@ export class GatewayKeys {
   }
 
   #refusal(key: GatewayKey): KeyRefusal | undefined {
-    return keyRefusal(key, this.#parts.clock.now());
+    return keyRefusal(key, this.#deps.clock.now());
   }
 
-  /** Keys never go: what is known stays known. */
+  /** Keys are never deleted, so known ones stay. */
   async #load(): Promise<void> {
-    for (const { hash, ...key } of await this.#parts.store.list()) this.#book.learn(hash, key);
+    for (const { hash, ...key } of await this.#deps.store.list()) this.#book.learn(hash, key);
   }
+}
+
+/** What operators do with gateway keys. */
+export interface KeyService extends Pick<GatewayKeys, 'create' | 'revoke'> {
+  list(): Promise<readonly (GatewayKey & { readonly tokensToday: number })[]>;
+  usage(filter: { readonly fromDay: string; readonly caller?: string }): Promise<readonly Usage[]>;
+}
+
+export function createKeyService(keys: GatewayKeys, usage: UsageTracker): KeyService {
+  return {
+    create: (input) => keys.create(input),
+    list: async () =>
+      keys.list().map((key) => ({ ...key, tokensToday: usage.usedToday(callerOfKey(key.id)) })),
+    revoke: (id) => keys.revoke(id),
+    usage: (filter) => usage.list(filter),
+  };
+}
+
+const dayMs = 86_400_000;
+
+/** Fails with GATEWAY_TOKEN_CAP_EXCEEDED when the caller is a key that has used its tokens of today. */
+export function checkTokenCap(keys: GatewayKeys, usage: UsageTracker, caller: string, now: number): void {
+  const key = caller.startsWith('key:') ? keys.byId(caller.slice(4)) : undefined;
+  if (!key || !usage.isOverCap(key)) return;
+  throw new GatewayError(
+    'GATEWAY_TOKEN_CAP_EXCEEDED',
+    `The key "${key.name}" has used its ${key.dailyTokenCap} tokens of today; it works again after midnight UTC.`,
+    { isRetryable: true, retryAfterMs: dayMs - (now % dayMs) },
+  );
 }

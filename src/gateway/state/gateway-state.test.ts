@@ -1,8 +1,13 @@
 // All boards together: in step with others, through outages, to the end.
 import { describe, expect, it } from 'vitest';
-import { exampleAttempt, exampleCooldown, exampleModel, moment } from './examples.contract.ts';
-import { gatewayRetentionRules } from './retention-rules.ts';
-import { stateWorld } from './state-world.contract.ts';
+import {
+  exampleAttempt,
+  exampleCooldown,
+  exampleModel,
+  moment,
+} from '../../../test/support/gateway/examples.ts';
+import { gatewayRetentionRules } from './usage.ts';
+import { stateWorld } from '../../../test/support/gateway/state-world.ts';
 
 const builtIn = [exampleModel('a/one')];
 

@@ -1,58 +1,57 @@
-// All that the gateway remembers, in memory and kept in step: opened at start, closed before the store is.
+// All state of the gateway, in memory and in sync with its stores: opened at start, closed before the stores.
 import type { IdSource } from '../../core/index.ts';
 import { every } from '../../resilience/index.ts';
-import type { ModelDefinition } from '../ports.ts';
-import { AttemptLog } from './batching-attempt-recorder.ts';
-import type { AttemptRecorderLimits } from './batching-attempt-recorder.ts';
-import type { GatewayTopic } from './change-feed.ts';
-import { CooldownBoard } from './cooldown-board.ts';
+import { ModelRegistry } from '../models/model-registry.ts';
+import type { GatewayStores, GatewayTopic } from '../stores.ts';
+import type { ModelDefinition } from '../types.ts';
+import type { AttemptLogLimits } from './attempt-log.ts';
+import { AttemptLog } from './attempt-log.ts';
+import { Cooldowns } from './availability.ts';
 import { GatewayKeys } from './gateway-keys.ts';
-import type { GatewayStores } from './gateway-stores.ts';
-import { ModelRegistry } from './model-registry.ts';
-import { ScoreBoard } from './score-board.ts';
-import type { StateDeps } from './state-parts.ts';
-import { UsageTracker } from './usage-meter.ts';
+import { Scores } from './scores.ts';
+import type { StateDeps } from './store-access.ts';
+import { UsageTracker } from './usage.ts';
 
-export interface GatewayStateOptions extends StateDeps {
+export interface GatewayStateDeps extends StateDeps {
   readonly stores: GatewayStores;
   readonly ids: IdSource;
   readonly builtIn: readonly ModelDefinition[];
   readonly configured: readonly ModelDefinition[];
   readonly windowDays: number;
-  readonly limits?: Partial<AttemptRecorderLimits>;
+  readonly limits?: Partial<AttemptLogLimits>;
 }
 
-/** A notification can get lost; with this many between two looks, that costs no more than seconds. */
-const safetyPollMs = 15_000;
-const scoresEveryMs = 30_000;
+/** Notifications can get lost; this bounds the delay of what they announce. */
+const pollIntervalMs = 15_000;
+const scoresIntervalMs = 30_000;
 
 export class GatewayState {
   readonly models: ModelRegistry;
-  readonly cooldowns: CooldownBoard;
+  readonly cooldowns: Cooldowns;
   readonly attempts: AttemptLog;
-  readonly scores: ScoreBoard;
+  readonly scores: Scores;
   readonly keys: GatewayKeys;
   readonly usage: UsageTracker;
-  readonly #options: GatewayStateOptions;
+  readonly #deps: GatewayStateDeps;
   #unwatch: () => Promise<void> = () => Promise.resolve();
-  #stopPolls: (() => void)[] = [];
+  #stopPolling: (() => void)[] = [];
 
-  private constructor(options: GatewayStateOptions) {
-    const { stores, builtIn, configured, ids, windowDays, limits, clock, random, events } = options;
-    const parts: StateDeps = { clock, random, events };
-    this.#options = options;
-    this.models = new ModelRegistry({ ...parts, store: stores.models, builtIn, configured });
-    this.cooldowns = new CooldownBoard({ ...parts, store: stores.cooldowns, models: this.models });
-    this.attempts = new AttemptLog(parts, stores.attempts, limits);
-    this.scores = new ScoreBoard({ ...parts, store: stores.attempts, recorder: this.attempts, windowDays });
-    this.keys = new GatewayKeys({ ...parts, store: stores.keys, ids });
-    this.usage = new UsageTracker({ ...parts, store: stores.usage });
+  private constructor(given: GatewayStateDeps) {
+    const { stores, builtIn, configured, ids, windowDays, limits, clock, random, events } = given;
+    const deps: StateDeps = { clock, random, events };
+    this.#deps = given;
+    this.models = new ModelRegistry({ ...deps, store: stores.models, builtIn, configured });
+    this.cooldowns = new Cooldowns({ ...deps, store: stores.cooldowns, models: this.models });
+    this.attempts = new AttemptLog(deps, stores.attempts, limits);
+    this.scores = new Scores({ ...deps, store: stores.attempts, attempts: this.attempts, windowDays });
+    this.keys = new GatewayKeys({ ...deps, store: stores.keys, ids });
+    this.usage = new UsageTracker({ ...deps, store: stores.usage });
     this.attempts.onRecord((attempt) => this.usage.count(attempt));
   }
 
   /** Ready when it resolves. Fails with STATE_UNAVAILABLE. */
-  static async open(options: GatewayStateOptions): Promise<GatewayState> {
-    const state = new GatewayState(options);
+  static async open(deps: GatewayStateDeps): Promise<GatewayState> {
+    const state = new GatewayState(deps);
     try {
       await state.#start();
     } catch (error) {
@@ -62,42 +61,39 @@ export class GatewayState {
     return state;
   }
 
-  /** Reads everything again. False when the store did not give it; memory stays as it is. */
+  /** Reads everything again. False when the store did not respond; memory stays as it is. */
   async refresh(): Promise<boolean> {
-    const boards = [this.models, this.cooldowns, this.keys, this.usage, this.scores];
-    const results = await Promise.all(boards.map((board) => board.refresh()));
+    const results = await Promise.all([...this.#shared, this.scores].map((part) => part.refresh()));
     return results.every(Boolean);
   }
 
-  /** Writes what waits, as far as the store takes it. Nothing may be recorded afterwards. */
+  /** Writes what waits, as far as the store accepts it. Nothing may be recorded afterwards. */
   async close(): Promise<void> {
-    for (const stop of this.#stopPolls) stop();
+    for (const stop of this.#stopPolling) stop();
     await this.#unwatch().catch(() => undefined);
     await Promise.all([this.models.close(), this.keys.close(), this.scores.close()]);
     await Promise.all([this.cooldowns.close(), this.usage.close(), this.attempts.close()]);
   }
 
-  async #start(): Promise<void> {
-    const {
-      clock,
-      stores: { changes },
-    } = this.#options;
-    // First listen, then load: what changes between the two is heard.
-    this.#unwatch = await changes.watch((topic) => this.#hear(topic));
-    await this.models.start();
-    for (const board of [this.cooldowns, this.keys, this.usage, this.scores]) await board.start();
-    if (changes.isShared) {
-      const boards = [this.models, this.cooldowns, this.keys, this.usage];
-      this.#stopPolls = [
-        every(clock, safetyPollMs, () => Promise.all(boards.map((board) => board.refresh()))),
-        every(clock, scoresEveryMs, () => this.scores.refresh()),
-      ];
-    } else {
-      this.#stopPolls = [every(clock, scoresEveryMs, () => this.scores.refreshIfNeeded())];
-    }
+  /** What other processes may change. */
+  get #shared() {
+    return [this.models, this.cooldowns, this.keys, this.usage];
   }
 
-  #hear(topic: GatewayTopic | 'everything'): void {
+  async #start(): Promise<void> {
+    const { clock, stores } = this.#deps;
+    // Watch before load: changes between the two are not missed.
+    this.#unwatch = await stores.changes.watch((topic) => this.#onChange(topic));
+    for (const part of [...this.#shared, this.scores]) await part.start();
+    this.#stopPolling = stores.changes.isShared
+      ? [
+          every(clock, pollIntervalMs, () => Promise.all(this.#shared.map((part) => part.refresh()))),
+          every(clock, scoresIntervalMs, () => this.scores.refresh()),
+        ]
+      : [every(clock, scoresIntervalMs, () => this.scores.refreshIfNeeded())];
+  }
+
+  #onChange(topic: GatewayTopic | 'everything'): void {
     if (topic !== 'everything') return void this[topic].refresh();
     this.cooldowns.retryNow();
     // Reading scores and usage writes first what waits of them.

@@ -1,21 +1,21 @@
-// Notices that a caller has gone, or that the server goes, so that nobody works for an answer that nobody reads.
+// An abort signal for work on behalf of an HTTP caller.
 import type { ServerResponse } from 'node:http';
 import { CoreError } from '../../core/index.ts';
 import type { Traffic } from '../traffic.ts';
 
 /**
- * Aborts with CANCELED once the caller leaves before its answer is sent; at once for one that has left already. With
- * `traffic` also with SHUTTING_DOWN, when a server that stops waits no longer: the caller is still there and can be told.
+ * Aborts with CANCELED when the caller disconnects before its response is sent (at once if it already has), and, with
+ * `traffic`, with SHUTTING_DOWN when a stopping server waits no longer; that caller still gets a response.
  */
 export function callerSignal(raw: ServerResponse, traffic?: Pick<Traffic, 'onCutOff'>): AbortSignal {
-  const leaving = new AbortController();
-  const forget = traffic?.onCutOff((reason) => leaving.abort(reason));
-  const left = () => {
-    forget?.();
+  const controller = new AbortController();
+  const unsubscribe = traffic?.onCutOff((reason) => controller.abort(reason));
+  const onClose = () => {
+    unsubscribe?.();
     if (!raw.writableFinished)
-      leaving.abort(new CoreError('CANCELED', 'The caller went away before the answer.'));
+      controller.abort(new CoreError('CANCELED', 'The caller disconnected before the response was sent.'));
   };
-  if (raw.destroyed) left();
-  else raw.once('close', left);
-  return leaving.signal;
+  if (raw.destroyed) onClose();
+  else raw.once('close', onClose);
+  return controller.signal;
 }

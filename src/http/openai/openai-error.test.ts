@@ -57,7 +57,7 @@ describe('an error of the gateway', () => {
   it('lists every model that was tried, with when it is free again', () => {
     const error = new GatewayError('GATEWAY_ALL_RATE_LIMITED', 'x', {
       retryAfterMs: 1_200,
-      tried: [tried('rate-limit'), { ...tried('cooling'), availableAt: null }],
+      tried: [tried('rate-limit'), { ...tried('cooling-down'), availableAt: null }],
     });
     const { headers, body } = openAiErrorOf(error, 'r');
     expect(headers['retry-after']).toBe('2');
@@ -71,7 +71,7 @@ describe('an error of the gateway', () => {
         status: 400,
         available_at: '2026-03-01T12:00:00.000Z',
       },
-      expect.objectContaining({ outcome: 'cooling', available_at: null }),
+      expect.objectContaining({ outcome: 'cooling-down', available_at: null }),
     ]);
     expect(openAiErrorOf(new GatewayError('GATEWAY_EXHAUSTED', 'x'), 'r').body.error).not.toHaveProperty(
       'models',

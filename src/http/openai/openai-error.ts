@@ -1,4 +1,4 @@
-// Error answers in OpenAI's shape, which is what clients of /v1 understand; our own details stand beside it.
+// Error responses in OpenAI's format, which clients of /v1 understand, with our own details in addition.
 import type { CoreErrorCode } from '../../core/index.ts';
 import { HeadworksError } from '../../core/index.ts';
 import { GatewayError } from '../../gateway/index.ts';
@@ -10,7 +10,7 @@ export interface OpenAiError {
   readonly type: string;
   readonly param: string | null;
   readonly code: string;
-  /** Our own, stable, as everywhere else in the API. */
+  /** Stable, as everywhere else in the API. */
   readonly headworks_code: string;
   readonly request_id: string;
   readonly retry_after_seconds?: number;
@@ -33,7 +33,7 @@ export interface OpenAiErrorAnswer {
   readonly isUnexpected: boolean;
 }
 
-/** Where OpenAI has a word for it, clients look for that word. */
+/** OpenAI's code where it has one: clients compare it. */
 const codesOfOpenAi: Partial<Record<GatewayErrorCode | CoreErrorCode, string>> = {
   GATEWAY_MODEL_NOT_FOUND: 'model_not_found',
   GATEWAY_ALL_RATE_LIMITED: 'rate_limit_exceeded',
@@ -41,7 +41,7 @@ const codesOfOpenAi: Partial<Record<GatewayErrorCode | CoreErrorCode, string>> =
   UNAUTHENTICATED: 'invalid_api_key',
 };
 
-/** Never throws, whatever it is given. */
+/** Never throws. */
 export function openAiErrorOf(thrown: unknown, requestId: string): OpenAiErrorAnswer {
   const answered = answerTo(thrown, requestId);
   const { code, message, retry_after_seconds } = answered.body.error;
@@ -52,7 +52,7 @@ export function openAiErrorOf(thrown: unknown, requestId: string): OpenAiErrorAn
     isUnexpected: answered.isUnexpected,
     headers: {
       ...(answered.retryAfterHeader === undefined ? {} : { 'retry-after': answered.retryAfterHeader }),
-      // The clients would ask again at once; every model has been asked as often as it may.
+      // Clients would retry at once, but every model has used its tries.
       ...(gatewayError && status !== 400 && !isOutOfTime(gatewayError) ? { 'x-should-retry': 'false' } : {}),
     },
     body: {
@@ -84,12 +84,12 @@ export function triedModelAnswer(tried: TriedModel): TriedModelAnswer {
   };
 }
 
-/** Tries were left: a client that has more time may well ask again. */
+/** Tries were left: a client with more time may retry. */
 function isOutOfTime({ details }: GatewayError): boolean {
   return details['deadlineMs'] !== undefined;
 }
 
-/** What the models said of a request that is itself at fault. */
+/** Why the models rejected the request. */
 function refusalCode(error: GatewayError | undefined): string | undefined {
   if (error?.code !== 'GATEWAY_REQUEST_REJECTED') return undefined;
   const outcomes = new Set(error.tried.map(({ outcome }) => outcome));

@@ -21,7 +21,7 @@ interface Told {
 
 /** Sends `answer` to a caller that has sent a request and reads as it likes. */
 async function sent(
-  answer: ProviderResponse | ProviderStream,
+  response: ProviderResponse | ProviderStream,
   stallMs?: number,
 ): Promise<{ socket: Socket; done: Promise<void>; raw: () => ServerResponse; told: readonly Told[] }> {
   const told: Told[] = [];
@@ -40,13 +40,13 @@ async function sent(
   socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n');
   const raw = await begun;
   const reply = { raw, request: { id: 'r-1' }, hijack: () => reply, getHeaders: () => ({ vary: 'origin' }) };
-  const completion = { model, attempts: 2, isFallback: true, durationMs: 1, answer };
+  const completion = { model, attempts: 2, isFallback: true, durationMs: 1, response };
   const done = sendCompletion(reply as unknown as FastifyReply, completion, log, stallMs);
   return { socket, done, raw: () => raw, told };
 }
 
 const stream = (rest: AsyncIterable<Uint8Array>): ProviderStream => ({
-  outcome: 'stream',
+  kind: 'stream',
   status: 200,
   contentType: 'text/event-stream',
   head: [Buffer.from('data: 1\n\n')],
@@ -59,7 +59,7 @@ const stream = (rest: AsyncIterable<Uint8Array>): ProviderStream => ({
   quotaExhaustedUntil: undefined,
 });
 const whole = (body: Uint8Array): ProviderResponse => ({
-  outcome: 'answer',
+  kind: 'response',
   status: 200,
   contentType: 'application/json',
   body,

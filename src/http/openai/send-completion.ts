@@ -1,59 +1,62 @@
-// Sends what a model said, as bytes, past the framework: a reply of its own costs a third of the throughput.
+// Sends a completion as bytes, bypassing the framework: its reply would cost a third of the throughput.
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { Log } from '../../core/index.ts';
-import type { ProviderResponse, ProviderStream, CompletionResult } from '../../gateway/index.ts';
+import type { CompletionResult, ProviderResponse, ProviderStream } from '../../gateway/index.ts';
 import { openAiErrorOf } from './openai-error.ts';
 
-/** How long a caller may take nothing of what waits for it. Then it is cut off: it holds a provider's connection. */
-const longestStallMs = 60_000;
-/** Smaller bodies than this fit into the socket's own buffers, whoever reads. */
-const fitsTheSocketBytes = 64 * 1024;
+/** A caller that reads nothing for this long is disconnected: it occupies a provider connection. */
+const maxStallMs = 60_000;
+/** Smaller bodies fit into the socket's buffers. */
+const socketBufferBytes = 64 * 1024;
 
 interface Sending {
   readonly raw: ServerResponse;
   readonly stallMs: number;
-  /** For what nobody foresaw: the answer has begun, so nobody else can tell it. */
+  /** For unexpected errors: the response has started, so no other handler can report them. */
   readonly onUnexpected: (error: unknown) => void;
 }
 
-/** Resolves when the answer is sent or the caller is gone. Never fails: there is nobody left who could answer. */
+/** Resolves when the response is sent or the caller has disconnected. Never fails. */
 export function sendCompletion(
   reply: FastifyReply,
   completion: CompletionResult,
   log: Log,
-  stallMs = longestStallMs,
+  stallMs = maxStallMs,
 ): Promise<void> {
-  const { answer } = completion;
+  const { response } = completion;
   const { raw, request } = reply;
   const headers = headersOf(reply, completion);
   const onUnexpected = (error: unknown) =>
-    log.error('an answer of a model could not be passed on', { requestId: request.id, error });
-  const giveUp = (error: unknown) => {
+    log.error('a model response could not be sent', { requestId: request.id, error });
+  const abandon = (error: unknown) => {
     onUnexpected(error);
     raw.destroy();
   };
   const sending = { raw, stallMs, onUnexpected };
   reply.hijack();
-  if (answer.outcome === 'stream') return sendStream(sending, answer, headers, request.id).catch(giveUp);
+  if (response.kind === 'stream') return sendStream(sending, response, headers, request.id).catch(abandon);
   try {
-    sendWhole(sending, answer, headers);
+    sendWhole(sending, response, headers);
   } catch (error) {
-    giveUp(error);
+    abandon(error);
   }
   return sent;
 }
 
 const sent = Promise.resolve();
 
-/** Names and values in turn: Node takes these as they are, where it would have to look up those of an object. */
+/** Names and values alternating: Node writes them as they are, without looking up the names of an object. */
 type Headers = (string | number)[];
 
-/** What the hooks would have added that matters to bytes, and who spoke. */
-function headersOf(reply: FastifyReply, { answer, model, attempts, isFallback }: CompletionResult): Headers {
+/** The headers that hooks would have added to a regular reply, and which model responded. */
+function headersOf(
+  reply: FastifyReply,
+  { response, model, attempts, isFallback }: CompletionResult,
+): Headers {
   const headers: Headers = [
     'content-type',
-    answer.contentType,
+    response.contentType,
     'cache-control',
     'no-store',
     'x-content-type-options',
@@ -69,19 +72,19 @@ function headersOf(reply: FastifyReply, { answer, model, attempts, isFallback }:
     'x-headworks-fallback',
     String(isFallback),
   ];
-  const hooked = reply.getHeaders();
-  for (const name in hooked) headers.push(name, String(hooked[name]));
+  const fromHooks = reply.getHeaders();
+  for (const name in fromHooks) headers.push(name, String(fromHooks[name]));
   return headers;
 }
 
 function sendWhole({ raw, stallMs }: Sending, { status, body }: ProviderResponse, headers: Headers): void {
   headers.push('content-length', body.byteLength);
   raw.writeHead(status, headers);
-  if (body.byteLength > fitsTheSocketBytes) raw.setTimeout(stallMs);
+  if (body.byteLength > socketBufferBytes) raw.setTimeout(stallMs);
   raw.end(body);
 }
 
-/** A reader that is slow slows the provider down; one that leaves, or reads nothing for long, ends it. */
+/** A slow reader slows the provider down; one that disconnects or stalls ends the provider call. */
 async function sendStream(
   sending: Sending,
   stream: ProviderStream,
@@ -91,11 +94,11 @@ async function sendStream(
   const { raw, stallMs } = sending;
   headers.push('x-accel-buffering', 'no');
   raw.writeHead(stream.status, headers);
-  for (const piece of stream.head) raw.write(piece);
+  for (const chunk of stream.head) raw.write(chunk);
   try {
-    for await (const piece of stream.rest) {
+    for await (const chunk of stream.rest) {
       if (raw.destroyed) return;
-      if (!raw.write(piece)) await roomIn(raw, stallMs);
+      if (!raw.write(chunk)) await drained(raw, stallMs);
     }
   } catch (error) {
     if (raw.destroyed) return;
@@ -107,8 +110,8 @@ async function sendStream(
   raw.end();
 }
 
-/** Resolves when more can be written, or nobody reads any more. Node ends a socket on which nothing moves for so long. */
-function roomIn(raw: ServerResponse, stallMs: number): Promise<void> {
+/** Resolves when more can be written, or the connection is closed. Node closes a socket that stalls for `stallMs`. */
+function drained(raw: ServerResponse, stallMs: number): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       raw.off('drain', done);

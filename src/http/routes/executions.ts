@@ -1,6 +1,6 @@
 // Handlers of executions.
 import { executionsApi } from '../../api/executions.ts';
-import type { Deployment, DeploymentDesk, Execution } from '../../tenancy/index.ts';
+import type { Deployment, Execution } from '../../tenancy/index.ts';
 import { implement } from '../implement.ts';
 import { pageOf } from '../page.ts';
 import type { HttpDependencies } from '../ports.ts';
@@ -38,7 +38,10 @@ export function executionRoutes(server: TypedServer, { tenants }: HttpDependenci
 }
 
 /** By its id or as ORGANIZATION/NAME: names of organizations have no slash. Fails with NOT_FOUND. */
-function findDeployment(deployments: DeploymentDesk, reference: string): Deployment {
+function findDeployment(
+  deployments: HttpDependencies['tenants']['deployments'],
+  reference: string,
+): Deployment {
   const slash = reference.indexOf('/');
   return slash === -1
     ? deployments.get(reference)

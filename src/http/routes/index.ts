@@ -6,7 +6,7 @@ import type { HttpDependencies } from '../ports.ts';
 import { artifactRoutes } from './artifacts.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { deploymentRoutes } from './deployments.ts';
-import { doorRoutes } from './door.ts';
+import { tenantRoutes } from '../tenant-api/routes.ts';
 import { entityRoutes } from './entities.ts';
 import { executionRoutes } from './executions.ts';
 import { extractionRoutes } from './extraction.ts';
@@ -43,7 +43,7 @@ export function registerRoutes(
     openAiRoutes,
     organizationRoutes,
     deploymentRoutes,
-    doorRoutes,
+    tenantRoutes,
     executionRoutes,
     limitRoutes,
     spaceRoutes,

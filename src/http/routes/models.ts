@@ -7,7 +7,7 @@ import { modelProblems } from '../../gateway/index.ts';
 import { implement } from '../implement.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { snakeName } from '../snake-case.ts';
-import { callerName } from './openai.ts';
+import { callerName } from '../openai/completion-options.ts';
 import type { TypedServer } from './typed-server.ts';
 
 export function modelRoutes(server: TypedServer, { gateway: { models } }: HttpDependencies): void {

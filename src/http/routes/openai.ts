@@ -1,4 +1,4 @@
-// OpenAI's API: what unmodified clients call. Bodies come as bytes and go on as bytes.
+// OpenAI's API for unmodified clients. Bodies are passed through as bytes.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { CoreError } from '../../core/index.ts';
@@ -7,10 +7,8 @@ import type { Operation } from '../../gateway/index.ts';
 import { sendBeforeRest } from '../tenant-api/unread-body.ts';
 import { HttpError } from '../errors.ts';
 import { installNotFound } from '../not-found.ts';
-import { attemptsId } from '../openai/attempts-id.ts';
-import { callerSignal } from '../openai/caller-signal.ts';
+import { completionOptions } from '../openai/completion-options.ts';
 import { openAiErrorOf } from '../openai/openai-error.ts';
-import { parseRoutingHeaders } from '../openai/request-headers.ts';
 import { sendCompletion } from '../openai/send-completion.ts';
 import type { GatewayDesk, HttpDependencies } from '../ports.ts';
 import {
@@ -23,132 +21,125 @@ import {
   openAiModels,
   steeringHeaders,
 } from '../../api/openai.ts';
-import type { Caller } from '../server-types.ts';
 import type { TypedServer } from './typed-server.ts';
 
 const tags = ['openai'];
-/** One row per prompt would bury all others; attempts and usage tell who asked what of whom. */
-const speaking = {
+/** No audit row per completion: attempts and usage record them. */
+const completionConfig = {
   access: 'gateway',
   isStream: true,
   audit: false,
   nulAllowedIn: 'everywhere',
 } as const;
-const reading = { access: 'gateway' } as const;
+const readConfig = { access: 'gateway' } as const;
 
 export function openAiRoutes(root: TypedServer, dependencies: HttpDependencies): void {
   const { gateway } = dependencies;
-  // A room of its own: here errors have another shape, of unknown paths too, and bodies stay bytes.
-  const inRoom = async (room: FastifyInstance): Promise<void> => {
-    const server = room.withTypeProvider<ZodTypeProvider>();
-    server.setErrorHandler((error, request, reply) => answerError(error, request, reply, dependencies));
-    installNotFound(room);
+  // A plugin with its own scope: errors have OpenAI's format, for unknown paths too, and bodies stay bytes.
+  const plugin = async (scope: FastifyInstance): Promise<void> => {
+    const server = scope.withTypeProvider<ZodTypeProvider>();
+    server.setErrorHandler((error, request, reply) => sendError(error, request, reply, dependencies));
+    installNotFound(scope);
     server.removeAllContentTypeParsers();
     server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
       done(null, body),
     );
-    const complete = (operation: Operation) => (request: FastifyRequest, reply: FastifyReply) =>
-      answer(operation, dependencies, request, reply);
+    const handler = (operation: Operation) => (request: FastifyRequest, reply: FastifyReply) =>
+      complete(operation, dependencies, request, reply);
 
     server.post(
       '/chat/completions',
       {
-        config: speaking,
+        config: completionConfig,
         bodyLimit: gateway.defaults.maxBodyBytes,
-        // The gateway reads the bytes itself; this is for the document.
+        // The gateway parses the bytes itself; the schema is documentation.
         validatorCompiler: () => () => true,
         schema: {
           operationId: 'openai.chat',
           tags,
-          summary: 'A chat completion of the best model that answers, also streamed',
-          description: `${whichModel} Everything else goes to the model as it came. ${whoSpoke}`,
+          summary: 'Create a chat completion with the best available model, optionally streamed',
+          description: `${modelField} All other fields are passed to the model unchanged. ${responseHeaders}`,
           headers: steeringHeaders,
           body: chatBody,
           response: { 200: chatAnswer, ...openAiErrorAnswers },
         },
       },
-      complete('chat'),
+      handler('chat'),
     );
 
     server.post(
       '/embeddings',
       {
-        config: speaking,
+        config: completionConfig,
         bodyLimit: gateway.defaults.maxBodyBytes,
         validatorCompiler: () => () => true,
         schema: {
           operationId: 'openai.embeddings',
           tags,
-          summary: 'Vectors of texts',
-          description: `Falls back only between providers of the very same model: vectors never mix. ${whoSpoke}`,
+          summary: 'Create embeddings',
+          description: `Falls back only to other providers of the same model: vectors of different models never mix. ${responseHeaders}`,
           headers: steeringHeaders,
           body: embeddingsBody,
           response: { 200: embeddingsAnswer, ...openAiErrorAnswers },
         },
       },
-      complete('embeddings'),
+      handler('embeddings'),
     );
 
     server.get(
       '/models',
       {
-        config: reading,
+        config: readConfig,
         schema: {
           operationId: 'openai.models',
           tags,
-          summary: 'Models that can be asked: active ones that have a key, and "auto"',
+          summary: 'List callable models: active ones with a key, and "auto"',
           response: { 200: openAiModels, ...openAiErrorAnswers },
         },
       },
-      async () => ({ object: 'list' as const, data: listCallable(gateway) }),
+      async () => ({ object: 'list' as const, data: callableModels(gateway) }),
     );
 
     server.get(
       '/models/*',
       {
-        config: reading,
+        config: readConfig,
         schema: {
           operationId: 'openai.model',
           tags,
-          summary: 'One model that can be asked',
+          summary: 'Get a callable model',
           response: { 200: openAiModel, ...openAiErrorAnswers },
         },
       },
       async (request) => {
         const name = (request.params as { readonly '*': string })['*'];
-        const model = listCallable(gateway).find(({ id }) => id === name);
+        const model = callableModels(gateway).find(({ id }) => id === name);
         if (model) return model;
         throw new GatewayError(
           'GATEWAY_MODEL_NOT_FOUND',
-          `There is no model "${name}" that can be asked. GET /v1/models lists all.`,
+          `There is no callable model "${name}". GET /v1/models lists all.`,
         );
       },
     );
   };
-  void root.register(inRoom, { prefix: '/v1' });
+  void root.register(plugin, { prefix: '/v1' });
 }
 
-const whichModel =
+const modelField =
   '`model` is `auto`, one name (tried first, then the rest), or names separated by commas; ' +
-  '`x-headworks-fallback: none` forbids the rest.';
-const whoSpoke =
-  'The headers `x-headworks-model`, `x-headworks-provider`, `x-headworks-attempts` and `x-headworks-fallback` tell who answered.';
+  '`x-headworks-fallback: none` disables the rest.';
+const responseHeaders =
+  'The headers `x-headworks-model`, `x-headworks-provider`, `x-headworks-attempts` and `x-headworks-fallback` name the model that responded.';
 
-async function answer(
+async function complete(
   operation: Operation,
-  { gateway, ids, log }: HttpDependencies,
+  dependencies: HttpDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const ask = gateway.read(operation, bytesOf(request));
-  const steering = parseRoutingHeaders(request.headers, gateway.defaults);
-  const completion = await gateway.complete({
-    requestId: attemptsId(request, ids),
-    ask,
-    caller: callerName(request.caller),
-    ...steering,
-    signal: callerSignal(reply.raw, reply.server.traffic),
-  });
+  const { gateway, log } = dependencies;
+  const parsed = gateway.parseRequest(operation, bytesOf(request));
+  const completion = await gateway.complete(parsed, completionOptions(request, reply, dependencies));
   return sendCompletion(reply, completion, log);
 }
 
@@ -157,7 +148,7 @@ function bytesOf({ body, headers }: FastifyRequest): Uint8Array {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw new HttpError(
       'HTTP_CONTENT_TYPE_UNSUPPORTED',
-      'The request body is compressed, which is not read here. Send it as plain JSON, without content-encoding.',
+      'The request body is compressed, which is not supported here. Send plain JSON without content-encoding.',
     );
   if (body instanceof Uint8Array && body.byteLength > 0) return body;
   throw new CoreError(
@@ -166,11 +157,7 @@ function bytesOf({ body, headers }: FastifyRequest): Uint8Array {
   );
 }
 
-export function callerName(caller: Caller | null): string {
-  return caller?.kind === 'gateway' ? `key:${caller.keyId}` : 'admin';
-}
-
-function listCallable({ models }: GatewayDesk) {
+function callableModels({ models }: GatewayDesk) {
   const names = models.listCallable().map(({ name, provider, createdAt }) => ({
     id: name,
     object: 'model' as const,
@@ -180,7 +167,7 @@ function listCallable({ models }: GatewayDesk) {
   return [{ id: 'auto', object: 'model' as const, created: 0, owned_by: 'headworks' }, ...names];
 }
 
-function answerError(
+function sendError(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -188,7 +175,7 @@ function answerError(
 ): void {
   const { status, headers, body, isUnexpected } = openAiErrorOf(error, request.id);
   if (isUnexpected)
-    log.error('a request failed in a way that nobody foresaw', {
+    log.error('a request failed unexpectedly', {
       requestId: request.id,
       route: request.routeOptions.url ?? 'unmatched',
       error,

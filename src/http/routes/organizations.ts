@@ -8,11 +8,11 @@ export function organizationRoutes(server: TypedServer, { tenants }: HttpDepende
   const { organizations, keys } = tenants;
   implement(server, organizationsApi, {
     list: async () => ({ organizations: organizations.list() }),
-    create: async ({ body }) => organizations.add(body.name),
+    create: async ({ body }) => organizations.create(body.name),
     get: async ({ params }) => organizations.find(params.organization),
     update: async ({ params, body }) => organizations.rename(params.organization, body.name),
     delete: async ({ params }) => {
-      await organizations.remove(params.organization);
+      await organizations.delete(params.organization);
       return null;
     },
     listKeys: async ({ params }) => ({ keys: keys.list(params.organization) }),

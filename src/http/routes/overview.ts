@@ -39,7 +39,7 @@ async function organizationsNow({ tenants, activity }: HttpDependencies, part: s
     defaultLimit: limits.defaultLimit,
     globalLimit: limits.globalLimit,
     globalUsed,
-    waiting: tenants.waiting(),
+    waiting: tenants.queued(),
     organizations: found.map((each) => {
       const {
         admitted = 0,
@@ -83,7 +83,7 @@ async function flowNow(dependencies: HttpDependencies) {
       globalUsed,
       globalLimit: tenants.limits.globalLimit,
       organizations: tenants.organizations.list().length,
-      waiting: tenants.waiting(),
+      waiting: tenants.queued(),
     },
     executions: {
       queued: jobCount(counts, executionJobName, 'queued'),

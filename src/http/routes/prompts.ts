@@ -4,25 +4,19 @@ import { promptsApi } from '../../api/prompts.ts';
 import type { CompletionResult } from '../../gateway/index.ts';
 import { completionText, GatewayError } from '../../gateway/index.ts';
 import { implement } from '../implement.ts';
-import { attemptsId } from '../openai/attempts-id.ts';
-import { callerSignal } from '../openai/caller-signal.ts';
+import { completionOptions } from '../openai/completion-options.ts';
 import { triedModelAnswer } from '../openai/openai-error.ts';
-import { parseRoutingHeaders } from '../openai/request-headers.ts';
 import type { HttpDependencies } from '../ports.ts';
-import { callerName } from './openai.ts';
 import type { TypedServer } from './typed-server.ts';
 
 export function promptRoutes(server: TypedServer, { gateway, ids }: HttpDependencies): void {
   implement(server, promptsApi, {
     process: async ({ body, request, reply }) => {
       try {
-        const completion = await gateway.complete({
-          requestId: attemptsId(request, ids),
-          ask: gateway.read('chat', chatRequest(body)),
-          caller: callerName(request.caller),
-          ...parseRoutingHeaders(request.headers, gateway.defaults),
-          signal: callerSignal(reply.raw, reply.server.traffic),
-        });
+        const completion = await gateway.complete(
+          gateway.parseRequest('chat', chatRequest(body)),
+          completionOptions(request, reply, { gateway, ids }),
+        );
         return responseOf(body.prompt, completion);
       } catch (error) {
         const exhausted = exhaustedResponse(error, request.id);

@@ -3,7 +3,7 @@ import type { JobQueue, JobView } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
 import { truncationOf } from '../degradations.ts';
 import { chunkText } from '../documents/chunk.ts';
-import { hasProse } from '../documents/json.ts';
+import { DocumentModel } from '../documents/document.ts';
 import type { ParseDeps } from '../documents/parse-input.ts';
 import { parseIngestRequest } from '../documents/parse-input.ts';
 import type { IngestDeps } from '../ingest/deps.ts';
@@ -66,7 +66,8 @@ export class Artifacts {
     const document = await parseIngestRequest(this.#deps, request, signal);
     const chunks = chunkText(document.text);
     const tokens = chunks.map(({ tokenCount }) => tokenCount);
-    const toRead = readers.model() ? chunks.filter((chunk) => hasProse(document, chunk)) : [];
+    const model = new DocumentModel(document);
+    const toRead = readers.model() ? chunks.filter((chunk) => model.hasProse(chunk)) : [];
     const { calls, promptTokens, answerTokens } = estimateReading(toRead.map(({ tokenCount }) => tokenCount));
     const state = embedders.current();
     return {

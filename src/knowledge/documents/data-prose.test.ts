@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { readByRules } from '../reading/rules-reader.ts';
-import { viewDocument } from './document.ts';
-import { isProse, proseOf, readJsonDocument } from './json.ts';
+import { DocumentModel } from './document.ts';
+import { isProse, maskData, readJsonDocument } from './json.ts';
 
 const proseLines = (value: unknown): readonly string[] => {
   const { text, data } = readJsonDocument(JSON.stringify(value));
-  const prose = proseOf({ text, metadata: { data } });
+  const prose = maskData(text, data);
   expect(prose).toHaveLength(text.length);
   return prose
     .split('\n')
@@ -46,10 +46,10 @@ describe('prose of data', () => {
   });
 
   it('is all of a text that is no data, and nothing of what is broken', () => {
-    expect(proseOf({ text: 'Note: Ann came.', metadata: {} })).toBe('Note: Ann came.');
+    expect(maskData('Note: Ann came.', undefined)).toBe('Note: Ann came.');
     const broken = readJsonDocument('{"Created At": "Ann Lee came to see us today"');
     expect(broken.data).toBe('raw');
-    expect(proseOf({ text: broken.text, metadata: { data: broken.data } }).trim()).toBe('');
+    expect(maskData(broken.text, broken.data).trim()).toBe('');
   });
 
   it('lets rules find nobody whose name is the name of a field', () => {
@@ -61,12 +61,15 @@ describe('prose of data', () => {
       comment: `Eve Adams agreed to refund order ${index}.`,
     }));
     const { text, data } = readJsonDocument(rows.map((row) => JSON.stringify(row)).join('\n'));
-    const prose = proseOf({ text, metadata: { data } });
-    const artifact = { title: 'orders', type: 'doc', sourceTs: null, text: prose };
-    const { mentions, events } = readByRules(
-      { chunk: { text: prose, startChar: 0, heading: null }, artifact, caller: 'admin' },
-      viewDocument(artifact),
-    );
+    const document = new DocumentModel({
+      title: 'orders',
+      type: 'doc',
+      sourceTs: null,
+      text,
+      metadata: { data },
+    });
+    const chunk = { text, startChar: 0, heading: null };
+    const { mentions, events } = readByRules({ chunk, document, caller: 'admin' });
     expect(new Set(mentions.map(({ surfaceForm }) => surfaceForm))).toEqual(new Set(['Eve Adams']));
     expect(events.length).toBeGreaterThan(0);
     for (const { evidence } of events)

@@ -1,5 +1,4 @@
-// What a whole document says that each of its chunks needs: people, author, date, projects. Computed once per document.
-import type { ReadingTask } from '../reading/types.ts';
+// The document model: annotations that every chunk of a document needs, built once per document.
 import {
   capitalRuns,
   inferPersonNames,
@@ -10,29 +9,88 @@ import {
 import { ProjectPhrases } from '../reading/rules/projects.ts';
 import { findDate } from '../text/dates.ts';
 import { isEveryday, isGivenName, organizationEndings, sharedNames } from '../text/lexicon.ts';
-import { findAddresses, linesOf, wordsOf } from '../text/spans.ts';
+import { foldText } from '../text/quotes.ts';
+import { findAddresses, linesOf, visibleText, wordsOf } from '../text/spans.ts';
+import { maskData } from './json.ts';
 import { headLine, peopleIn } from './headers.ts';
 import { Roster, isRole, positionBehind, readPosition } from './roster.ts';
 
-export interface DocumentView {
+/** What the prose of a document says about all of its chunks, as the rules need it. */
+export interface DocumentAnnotations {
   readonly roster: Roster;
-  /** Who says "I" where nobody else speaks. */
+  /** The person that "I" refers to outside of quoted turns. */
   readonly author: string | null;
   readonly date: Date | null;
-  /** Words that it writes in small letters somewhere. */
+  /** Words that occur in lower case. */
   readonly lowercaseWords: ReadonlySet<string>;
-  /** Phrases that name pieces of work, in lower case, with how they are to be called. */
+  /** Phrases that name projects, in lower case, with their display name. */
   readonly projects: ReadonlyMap<string, string>;
 }
 
-/** Read in pieces of about this length, so that a long document needs no long lists. */
+/**
+ * Annotations over the text of a document, computed on first use and once for all of its chunks. It never rewrites the
+ * text: offsets are UTF-16 units into `text`, and `prose` has the same length.
+ */
+export class DocumentModel {
+  readonly title: string;
+  readonly type: string;
+  readonly sourceTs: Date | null;
+  readonly text: string;
+  readonly #dataForm: unknown;
+  #prose: string | null = null;
+  #foldedText: string | null = null;
+  #annotations: DocumentAnnotations | null = null;
+
+  constructor({
+    title,
+    type,
+    sourceTs,
+    text,
+    metadata,
+  }: {
+    readonly title: string;
+    readonly type: string;
+    readonly sourceTs: Date | null;
+    readonly text: string;
+    readonly metadata?: Readonly<Record<string, unknown>>;
+  }) {
+    this.title = title;
+    this.type = type;
+    this.sourceTs = sourceTs;
+    this.text = text;
+    this.#dataForm = metadata?.['data'];
+  }
+
+  /** The text with spaces in place of everything that is data, not prose. */
+  get prose(): string {
+    this.#prose ??= maskData(this.text, this.#dataForm);
+    return this.#prose;
+  }
+
+  hasProse({ startChar, endChar }: { readonly startChar: number; readonly endChar: number }): boolean {
+    return /\S/.test(this.prose.slice(startChar, endChar));
+  }
+
+  /** Lower case, single spaces, visible characters only: for `TextOccurrences`. */
+  get foldedText(): string {
+    this.#foldedText ??= foldText(this.text);
+    return this.#foldedText;
+  }
+
+  get annotations(): DocumentAnnotations {
+    this.#annotations ??= annotate(this.title, visibleText(this.prose).text, this.sourceTs);
+    return this.#annotations;
+  }
+}
+
+/** Texts are annotated in pieces of about this length, which bounds memory. */
 const pieceLength = 65_536;
 
-export function viewDocument({ title, text, sourceTs }: ReadingTask['artifact']): DocumentView {
+function annotate(title: string, text: string, sourceTs: Date | null): DocumentAnnotations {
   const roster = new Roster();
   const lowercaseWords = new Set<string>();
   const { author, date } = readIntroductions(text, roster);
-  // After the lines that say whose an address is: what is spelled in it counts only where nobody said it.
+  // After the header lines: a name spelled in an address counts only if no line assigns the address.
   for (const { name, email } of findAddresses(text))
     if (name !== null && (email === null || !roster.byEmail(email)))
       roster.add(name, email === null ? {} : { email });

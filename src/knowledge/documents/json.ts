@@ -1,6 +1,5 @@
 // JSON documents: as searchable text, with the people their fields name and a mask of the values that hold prose.
 import { KnowledgeError } from '../errors.ts';
-import type { Chunk, Revision } from '../artifacts/types.ts';
 import type { ContextClues, StructuredMention } from '../reading/types.ts';
 import { sharedNames } from '../text/lexicon.ts';
 
@@ -311,23 +310,11 @@ export function isProse(path: string, value: string): boolean {
 /** `noteText` and `note_text` end alike. */
 const camelParted = (name: string): string => name.replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1_$2');
 
-/** Texts of revisions that chunks are read of, one after the other: each is looked through once. */
-const known = new WeakMap<object, string>();
-
-/** The revision's text, with blanks for everything that is not to be read by rules: offsets stay. */
-export function proseOf(revision: Pick<Revision, 'metadata'> & { readonly text: string }): string {
-  const form = revision.metadata['data'];
-  if (form !== 'lines' && form !== 'raw') return revision.text;
-  const found = known.get(revision) ?? (form === 'raw' ? blanked(revision.text) : proseLines(revision.text));
-  known.set(revision, found);
-  return found;
+/** The text with spaces in place of everything that is not prose: same length, so that offsets stay. */
+export function maskData(text: string, form: unknown): string {
+  if (form === 'raw') return blanked(text);
+  return form === 'lines' ? proseLines(text) : text;
 }
-
-/** Is there anything to read in this chunk of it? */
-export const hasProse = (
-  revision: Parameters<typeof proseOf>[0],
-  { startChar, endChar }: Pick<Chunk, 'startChar' | 'endChar'>,
-): boolean => /\S/.test(proseOf(revision).slice(startChar, endChar));
 
 function proseLines(text: string): string {
   const kept: string[] = [];

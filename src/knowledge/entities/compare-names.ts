@@ -161,7 +161,7 @@ function surnameLikeness(a: string, b: string): Exclude<Similarity, 'initial'> {
   const [short, long] = a.length < b.length ? [a, b] : [b, a];
   if (long.split(' ').includes(short) && short.length > 2) return 'variant';
   const similarity = typoKind(a, b);
-  // Philips and Phillips, Jansen and Janssen are different families; nobody is called Abbtot.
+  // Philips and Phillips, Jansen and Janssen are different families; Abbtot is a typo.
   return similarity === 'slip' && a.length !== b.length ? 'typo' : similarity;
 }
 

@@ -9,7 +9,7 @@ import { identityOf } from './compare-clues.ts';
 import type { ResolutionDeps } from './deps.ts';
 import type { MergeDecision } from './types.ts';
 
-/** What the model is told about a mention or a candidate. */
+/** What the prompt says about a mention or a candidate. */
 export interface ProfileSummary {
   readonly name: string;
   readonly type: EntityType;

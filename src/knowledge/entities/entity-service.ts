@@ -148,7 +148,7 @@ function assertNotDecidedSince(
   const [winner, loser] = pickWinner(a, b);
   throw new CoreError(
     'CONFLICT',
-    `"${winner.canonicalName}" and "${loser.canonicalName}" were said to be different by ${decidedBy ?? 'somebody'} ` +
+    `"${winner.canonicalName}" and "${loser.canonicalName}" were said to be different by ${decidedBy ?? 'another reviewer'} ` +
       `at ${decidedAt.toISOString()}, since you looked at them. To have it asked again, say later first: ` +
       `headworks entities review --pair ${pairId} --verdict later. If they are the same, merge them: ` +
       `headworks entities merge ${winner.entityId} ${loser.entityId}`,

@@ -41,7 +41,7 @@ describe('names of people', () => {
     ['Maria Lopez', 'Mario Lopez'],
     ['John Johnson', 'John Johnston'],
     ['Alice Smith', 'Alice Smith Jones'],
-  ])('leave doubt: %s, %s', (a, b) => {
+  ])('are uncertain: %s, %s', (a, b) => {
     expect(verdict(profile(a), profile(b))).toBe('uncertain');
   });
 
@@ -57,7 +57,7 @@ describe('names of people', () => {
     expect(verdict(profile(a), profile(b))).not.toBe('same');
   });
 
-  it('of which one is short mean the one of that name who is there', () => {
+  it('match a short name to the full name in the same artifact', () => {
     const here = { isInArtifact: true, cosine: null };
     for (const short of ['Alice', 'A. Chen', 'achen', 'Chen'])
       expect(verdict(profile(short), profile('Alice Chen'), here), short).toBe('same');
@@ -66,16 +66,16 @@ describe('names of people', () => {
   });
 });
 
-describe('an entity of several names', () => {
+describe('an entity with several names', () => {
   const known = (...names: string[]) => profileOf('person', names, cleanClues({ organization: 'Acme' }));
   const at = (name: string) => profile(name, { organization: 'Acme' });
 
-  it('is not somebody else whose initials it was once written with', () => {
+  it('does not match another person with the same initials', () => {
     expect(verdict(at('Jennifer Harris'), known('Julia Harris', 'J. Harris'))).toBe('different');
     expect(verdict(at('J. Harris'), known('Julia Harris', 'J. Harris'))).toBe('same');
   });
 
-  it('is meant by a first name only where something else says so', () => {
+  it('matches a first name only with further evidence', () => {
     const alice = profileOf('person', ['Alice Chen', 'Alice'], cleanClues({}));
     expect(verdict(profile('Alice'), alice)).toBe('uncertain');
     expect(verdict(profile('Alice'), profile('Alice'))).toBe('same');
@@ -83,7 +83,7 @@ describe('an entity of several names', () => {
 });
 
 describe('context', () => {
-  it('vetoes a same name: other organization, other address', () => {
+  it('contradicts the same name with another organization or address', () => {
     const acme = profile('Alice Chen', { organization: 'Acme Corp' });
     expect(verdict(profile('Alice Chen', { organization: 'OtherCorp' }), acme)).toBe('different');
     expect(verdict(profile('Alice Chen', { organization: 'Acme' }), acme)).toBe('same');
@@ -95,7 +95,7 @@ describe('context', () => {
     expect(verdict(profile('Alice Chen', { email: 'alice@zenith.com' }), one)).toBe('different');
   });
 
-  it('vetoes it whatever else agrees', () => {
+  it('contradicts whatever else agrees', () => {
     const around = (organization: string) =>
       profile(
         'Alice Chen',
@@ -110,7 +110,7 @@ describe('context', () => {
     expect(verdict(around('Acme'), around('Acme'))).toBe('same');
   });
 
-  it('settles doubt: one address, one organization, one role, the same company of people', () => {
+  it('decides uncertain names by address, organization, role or co-mentions', () => {
     const full = (clues: ContextClues, coMentions?: string[]) =>
       profile('Alice Chen', clues, 'person', coMentions);
     const short = (clues: ContextClues, coMentions?: string[]) =>
@@ -130,7 +130,7 @@ describe('context', () => {
     ['Robert Philips', 'Robert Phillips'],
     ['Maria Lopez', 'Mario Lopez'],
     ['Johnson', 'Johnston'],
-  ])('that colleagues share does not make one of %s and %s', (a, b) => {
+  ])('shared by colleagues does not make %s and %s the same', (a, b) => {
     const clues = { organization: 'Acme', role: 'Engineer' };
     const at = (name: string, more: ContextClues = {}) =>
       profile(name, { ...clues, ...more }, 'person', ['bob', 'eve']);
@@ -140,7 +140,7 @@ describe('context', () => {
     expect(verdict(at(a, { email: 'dj@acme.com' }), at(b, { email: 'dj@acme.com' }))).toBe('same');
   });
 
-  it('compares records field by field, whatever the fields are', () => {
+  it('compares records field by field', () => {
     const notes = [
       'born: 19831024',
       'number: 8099933',
@@ -167,7 +167,7 @@ describe('names of companies and things', () => {
   const org = (name: string) => profile(name, {}, 'org');
   const thing = (name: string) => profile(name, {}, 'project');
 
-  it('know forms, acronyms, word order and numbers', () => {
+  it('consider legal forms, acronyms, word order and numbers', () => {
     expect(verdict(org('Acme Corporation'), org('ACME Corp.'))).toBe('same');
     expect(verdict(org('Acme'), org('Acme, Inc.'))).toBe('same');
     expect(verdict(org('Acme GmbH'), org('Acme LLC'))).toBe('uncertain');
@@ -199,7 +199,7 @@ describe('names of companies and things', () => {
     expect(verdict(profile('Atlas', {}, 'place'), org('Atlas'))).toBe('different');
   });
 
-  it('that vectors bring together are a question, never an answer; people are not even that', () => {
+  it('suggested by vectors are uncertain, never the same; people are not suggested', () => {
     const near = { isInArtifact: false, cosine: 0.97 };
     expect(matchProfiles(thing('Client Gateway'), thing('Customer Portal'), near)).toMatchObject({
       verdict: 'uncertain',
@@ -210,12 +210,12 @@ describe('names of companies and things', () => {
   });
 });
 
-describe('ids that a source gives', () => {
+describe('source ids', () => {
   const folder = (name: string, id: string, source = 'looker a') =>
     profile(name, { identity: `${source}#folder/${id}` }, 'other');
   const model = (name: string) => profile(name, { identity: `looker a#model/${name}` }, 'object');
 
-  it('part what is called the same: a folder and a model, two folders', () => {
+  it('distinguish equal names: a folder and a model, two folders', () => {
     expect(verdict(folder('Finance', '1'), model('finance'))).toBe('different');
     expect(verdict(folder('Archive', '1'), folder('Archive', '2'))).toBe('different');
     expect(verdict(folder('Archive', '1'), model('archive'), { isInArtifact: true, cosine: 0.99 })).toBe(
@@ -223,17 +223,17 @@ describe('ids that a source gives', () => {
     );
   });
 
-  it('are the same whatever it is called by now', () => {
+  it('match whatever the name is now', () => {
     expect(verdict(folder('Finance', '1'), folder('Controlling & Tax', '1'))).toBe('same');
   });
 
-  it('say nothing where only one has one, or they come from two sources', () => {
+  it('are not compared when only one side has one or the sources differ', () => {
     expect(verdict(profile('Finance', {}, 'other'), folder('Finance', '1'))).toBe('same');
     expect(verdict(folder('Finance', '1', 'looker b'), folder('Finance', '1'))).toBe('same');
     expect(verdict(folder('Sales', '1', 'looker b'), folder('Finance', '1'))).toBe('different');
   });
 
-  it('leave people who their address says they are', () => {
+  it('do not override the email address of a person', () => {
     const user = (id: string, email?: string) =>
       profile('Ann Lee', { identity: `looker a#user/${id}`, ...(email === undefined ? {} : { email }) });
     expect(verdict(user('1', 'ann@x.org'), user('2', 'ann@x.org'))).toBe('same');
@@ -241,7 +241,7 @@ describe('ids that a source gives', () => {
     expect(verdict(user('1'), user('2'))).toBe('different');
   });
 
-  it('are not taken from what a reader noted', () => {
+  it("are not accepted from a reader's notes", () => {
     const forged = profile('Finance', { notes: ['source id: looker a#folder/1'] }, 'other');
     expect(forged.notes).toEqual([]);
   });

@@ -179,7 +179,7 @@ export type Decision<T> =
   /** Best first. */
   | { readonly kind: 'confirm'; readonly close: readonly MatchedCandidate<T>[] };
 
-/** Candidates that a model is asked about at once. */
+/** Candidates in one confirmation. */
 const maxConfirmed = 5;
 
 /** `hasModel`: without one, similarity of vectors alone does not keep a pair open. */

@@ -87,7 +87,7 @@ export class MergeStore {
   }
 
   /**
-   * Gives back to the loser what was resolved to it or to entities merged into it, and the mentions written since that
+   * Returns to the loser what was resolved to it or to entities merged into it, and the mentions written since that
    * name it. What was split off the winner stays split off. Fails with NOT_FOUND or KNOWLEDGE_MERGE_IMPOSSIBLE and
    * changes nothing.
    */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isUnnamed, unnamedEntityName, normalizeName, visibleName } from './normalize.ts';
 
 describe('normalizeName', () => {
-  it('gives people one key whatever the case, accents, order, titles and invisible characters', () => {
+  it('normalizes case, accents, order, titles and invisible characters of person names', () => {
     for (const name of [
       'Alice Chen',
       'ALICE  CHEN',
@@ -22,21 +22,21 @@ describe('normalizeName', () => {
     expect(normalizeName('Dr.', 'person')).toBe('dr');
   });
 
-  it('spells company forms one way and keeps them', () => {
+  it('unifies company forms and keeps them', () => {
     expect(normalizeName('Acme Corporation', 'org')).toBe('acme corp');
     expect(normalizeName('ACME, Corp.', 'org')).toBe('acme corp');
     expect(normalizeName('Acme GmbH', 'org')).toBe('acme gmbh');
     expect(normalizeName('Smith & Sons', 'org')).toBe('smith and sons');
   });
 
-  it('keeps what tells things apart: signs at the end of a word, other scripts, emoji', () => {
+  it('keeps distinctive characters: trailing signs, other scripts, emoji', () => {
     expect(normalizeName('C++', 'object')).not.toBe(normalizeName('C#', 'object'));
     expect(normalizeName('हिन्दी', 'other')).toBe('हिन्दी');
     expect(normalizeName('🚀', 'project')).toBe('🚀');
     expect(normalizeName('!!!', 'project')).toBe('!!!');
   });
 
-  it('never gives an empty key, and bounds long ones without making two names one', () => {
+  it('never returns an empty key, and limits long ones without collisions', () => {
     for (const name of ['', '   ', '\u200b\u200d\ufeff', '\0\u0007', '\ud800', '\u3164']) {
       expect(isUnnamed(name)).toBe(true);
       expect(visibleName(name)).toBe(unnamedEntityName);

@@ -54,7 +54,7 @@ export class PairStore {
     return rows;
   }
 
-  /** Open pairs of all spaces that no model has been asked about, oldest first. */
+  /** Open pairs of all spaces without a model's verdict, oldest first. */
   async listUnconfirmed(limit: number): Promise<readonly OpenPair[]> {
     const found: OpenPair[] = [];
     for (let after = lowestId; found.length < limit;) {
@@ -87,7 +87,7 @@ export class PairStore {
     await this.#database.transaction((transaction) => insertPairs(transaction, spaceId, pairs, at));
   }
 
-  /** A model was asked and did not decide: the pair stays open for a person. */
+  /** A model gave no verdict: the pair stays open for a person. */
   async markUndecided(spaceId: number, pairId: string, by: string, at: Date): Promise<void> {
     await this.#database.query(sql`
       update entity_pair set decided_by = ${by}, decided_at = ${at}
@@ -159,7 +159,7 @@ async function postponeEquivalents(
 
 /**
  * Those of `chosen` (a query on `entity_pair`) that are still to be decided: open or postponed, between two unmerged
- * entities that nobody decided to be different. The most likely pair of each two, with `live_a` < `live_b`.
+ * entities without a decision that they are different. The most likely pair of each two, with `live_a` < `live_b`.
  */
 export const openPairs = (chosen: Sql): Sql => sql`
   with chosen as (${chosen}),

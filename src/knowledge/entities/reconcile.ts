@@ -195,7 +195,7 @@ export interface EntityRepairs {
   retryConfirmation(entityId: string, signal: AbortSignal): Promise<RepairOutcome>;
   retryCandidates(entityId: string, signal: AbortSignal): Promise<RepairOutcome>;
   retryResolution(entityId: string, signal: AbortSignal): Promise<RepairOutcome>;
-  /** Asks a model about open pairs it has not been asked about. Returns how many, and the outcomes. */
+  /** Confirms open pairs without a model's verdict. Returns how many, and the outcomes. */
   confirmOpenPairs(
     limit: number,
     signal: AbortSignal,

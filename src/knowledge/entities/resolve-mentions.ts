@@ -263,7 +263,7 @@ export function reportFallbacks(
       entity_id: entityId,
       entity_type: group.type,
       space_id: spaceId,
-      artifact_uid: artifactUid,
+      artifact_id: artifactUid,
       revision_id: revisionId,
       chunk_id: chunkId,
       error_type: kindOf(error),

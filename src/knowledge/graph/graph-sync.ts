@@ -210,7 +210,7 @@ class PartialFailure extends Error {
 
 export const graphRebuildJob: JobDefinition<Record<string, never>> = {
   name: 'knowledge.graph-rebuild',
-  description: 'Builds the graph anew from the tables; the old one answers until the new one is whole.',
+  description: 'Rebuilds the graph from the tables; the old graph serves until the new one is complete.',
   parse: (raw) => z.strictObject({}).parse(raw),
   // An interrupted rebuild continues.
   retries: 4,
@@ -227,7 +227,7 @@ export const graphRebuildKey = 'rebuild';
 export interface GraphRebuildDeps {
   readonly graph: Graph;
   readonly source: GraphSource;
-  readonly keeper: GraphSync;
+  readonly sync: GraphSync;
   readonly artifacts: Pick<ArtifactStore, 'saveSteps'>;
   readonly spaces: Pick<Spaces, 'list'>;
 }
@@ -255,12 +255,12 @@ export function graphRebuildHandler(parts: GraphRebuildDeps): JobHandler<Record<
 
 /** Applies what changed in the old graph while the new one was built. */
 async function catchUp(
-  { source, keeper, artifacts }: GraphRebuildDeps,
+  { source, sync, artifacts }: GraphRebuildDeps,
   since: Date,
   signal: AbortSignal,
 ): Promise<void> {
   for (const { spaceId, chunkIds, entityIds } of await source.changedSince(since)) {
-    if (chunkIds.length > 0) await artifacts.saveSteps(spaceId, await keeper.put(spaceId, chunkIds, signal));
-    await keeper.refresh(spaceId, entityIds, signal);
+    if (chunkIds.length > 0) await artifacts.saveSteps(spaceId, await sync.put(spaceId, chunkIds, signal));
+    await sync.refresh(spaceId, entityIds, signal);
   }
 }

@@ -38,34 +38,34 @@ const run = (bad: Parameters<typeof writer>[0], names: readonly string[]) => {
   return { ...seen, result: writeBatch(write, part(names), { clock, timeoutMs: 5_000 }, signal) };
 };
 
-describe('writing into a graph', () => {
-  it('takes one call for a list, and writes the same once', async () => {
+describe('writeBatch', () => {
+  it('writes a list in one call, and duplicates once', async () => {
     const { result, written, calls } = run({}, ['a', 'b', 'a']);
     expect(await result).toEqual([]);
     expect(written).toEqual(['a', 'b']);
     expect(calls).toEqual([2]);
   });
 
-  it('writes one by one when a list fails, and names the one that failed', async () => {
+  it('writes item by item when a list fails and returns the failed one', async () => {
     const { result, written } = run({ b: new SyntaxError('bad cypher') }, ['a', 'b', 'c']);
     expect(await result).toEqual([{ what: 'entity', id: 'b', cause: 'SyntaxError' }]);
     expect(written).toEqual(['a', 'c']);
   });
 
-  it('gives up on a node that takes longer than five seconds, and goes on', async () => {
+  it('gives up on a node that exceeds the timeout and continues', async () => {
     const { result, written } = run({ b: 'hang' }, ['a', 'b', 'c']);
     expect(await result).toEqual([{ what: 'entity', id: 'b', cause: 'DEADLINE_EXCEEDED' }]);
     expect(written).toEqual(['a', 'c']);
   });
 
-  it('does not wait for each of many when everything hangs', async () => {
+  it('stops trying after several timeouts in a row', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `n${index}`);
     const { result, calls } = run(Object.fromEntries(names.map((name) => [name, 'hang'])), names);
     expect(await result).toHaveLength(20);
     expect(calls).toEqual([20, 1, 1, 1]);
   });
 
-  it('names what was taken and is not there', async () => {
+  it('returns items that were accepted but are missing', async () => {
     const { result } = run({ b: 'lost' }, ['a', 'b']);
     expect(await result).toEqual([{ what: 'entity', id: 'b', cause: 'NOT_WRITTEN' }]);
   });
@@ -73,7 +73,7 @@ describe('writing into a graph', () => {
   it.each([
     new KnowledgeError('KNOWLEDGE_GRAPH_UNAVAILABLE', 'away'),
     new CoreError('STATE_UNAVAILABLE', 'away'),
-  ])('fails as a whole when there is nothing to write into: $code', async (error) => {
+  ])('fails as a whole when the graph or store is unavailable: $code', async (error) => {
     await expect(run({ a: error }, ['a', 'b']).result).rejects.toBe(error);
   });
 });

@@ -9,7 +9,7 @@ import type { Embedders } from '../vectors/types.ts';
 import type { EventStore } from '../events/event-store.ts';
 import type { Resolver } from '../entities/types.ts';
 import type { VectorIndex } from '../vectors/vector-index.ts';
-import type { Readers } from '../reading/types.ts';
+import type { Readers } from '../reading/reader.ts';
 import type { Spaces } from '../spaces/spaces.ts';
 
 /** The graph as a step of ingest; it has its own timeouts and ledger rows. */

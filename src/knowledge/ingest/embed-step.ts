@@ -136,7 +136,7 @@ async function saveResult(
       subject: String(chunkId),
       cause,
       message,
-      details: { artifact_uid: artifactUid, revision_id: revisionId, space_id: spaceId, model, ...why },
+      details: { artifact_id: artifactUid, revision_id: revisionId, space_id: spaceId, model, ...why },
     });
 }
 

@@ -1,17 +1,18 @@
-// The job that processes an accepted revision: structured mentions, then chunk by chunk in order, vectors in parallel, graph last.
+// The job that processes an accepted revision: structured mentions, then chunk by chunk in order, vectors in
+// parallel, graph last.
 import { z } from 'zod';
-import type { CircuitBreaker } from '../../resilience/index.ts';
 import type { JobContext, JobDefinition, JobHandler } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
-import { isStaleRevision, retryOnConflict } from '../degradations.ts';
+import type { CircuitBreaker } from '../../resilience/index.ts';
 import type { Chunk, ChunkStep, ChunkStepResult, Revision } from '../artifacts/types.ts';
+import { isStaleRevision, modelCircuitBreaker, retryOnConflict } from '../degradations.ts';
+import { DocumentModel } from '../documents/document.ts';
 import type { EntityMention, Reading, StructuredMention } from '../reading/types.ts';
 import { billingCaller } from '../spaces/spaces.ts';
-import { embedChunks } from './embed-step.ts';
-import { modelCircuitBreaker } from '../degradations.ts';
-import type { ReadChunkTask } from './read-step.ts';
-import { notRead, readingOf, recordTruncation, writeReading } from './read-step.ts';
 import type { IngestDeps } from './deps.ts';
+import { embedChunks } from './embed-step.ts';
+import type { ReadTask } from './read-step.ts';
+import { readChunk, readFailed, recordTruncation, writeReading } from './read-step.ts';
 
 const payload = z.strictObject({ spaceId: z.number().int(), revisionId: z.guid() });
 
@@ -19,105 +20,104 @@ export type IngestJobPayload = z.infer<typeof payload>;
 
 export const ingestJobName = 'knowledge.ingest';
 
-/** Only a job that hangs meets it: chunks that are done stay done, and the next try goes on behind them. */
-const timeoutMs = 6 * 3_600_000;
-
 export function ingestJob(concurrency: number): JobDefinition<IngestJobPayload> {
   return {
     name: ingestJobName,
-    description: 'Reads an artifact, finds entities and events in it, embeds it and puts it into the graph.',
+    description: 'Reads an artifact, resolves its entities and events, embeds it and adds it to the graph.',
     parse: (raw) => payload.parse(raw),
-    // Five tries in all, waiting min(30·2ⁿ, 600) seconds.
+    // Five attempts in all, waiting min(30·2ⁿ, 600) seconds.
     retries: 4,
     retryDelayMs: 30_000,
     retryBackoff: true,
     retryDelayMaxMs: 600_000,
     concurrency,
-    timeoutMs,
+    // Only a hanging job reaches it: chunks that are done stay done, and the next attempt continues after them.
+    timeoutMs: 6 * 3_600_000,
   };
 }
 
-/** Chunks of one artifact that are with a model at the same time; they are written in order. */
+/** Chunks of one artifact that are read at the same time; they are written in order. */
 const readAhead = 4;
+/** Results of rules are saved in batches; results of models at once, so that no call is billed twice. */
+const stepBatchSize = 20;
+/** One statement of the graph, small enough that results are saved often. */
+const graphBatchSize = 50;
+const maxCachedCallers = 10_000;
+
+const deleted = { skipped: 'The artifact was deleted.' };
+const superseded = { skipped: 'A newer revision superseded this one.' };
 
 /**
- * The job ends as done whatever happened to single chunks: their steps and the ledger tell. It fails, to be tried again
- * behind what is done, only when the state store is away.
+ * The job completes whatever happens to single chunks: their step results and the ledger say it. It fails, to be
+ * retried after what is done, only when the database is unavailable.
  */
-export function ingestHandler(parts: IngestDeps): JobHandler<IngestJobPayload> {
-  const breaker = parts.breaker ?? modelCircuitBreaker(parts.clock, parts.options);
-  const payers = new Payers(parts.spaces);
+export function ingestHandler(deps: IngestDeps): JobHandler<IngestJobPayload> {
+  const breaker = deps.breaker ?? modelCircuitBreaker(deps.clock, deps.options);
+  const callerOf = cachedCallers(deps.spaces);
   return async ({ spaceId, revisionId }, context) => {
     const [caller, revision] = await Promise.all([
-      payers.of(spaceId),
-      parts.artifacts.revision(spaceId, revisionId),
+      callerOf(spaceId),
+      deps.artifacts.revision(spaceId, revisionId),
     ]);
-    if (caller === null || !revision) return removed;
-    if (!revision.isLatest) return replaced;
+    if (caller === null || !revision) return deleted;
+    if (!revision.isLatest) return superseded;
     try {
-      const chunks = await workOn(parts, { revision, caller, breaker }, context);
+      const task = { revision, caller, breaker, document: new DocumentModel(revision) };
+      const chunks = await processRevision(deps, task, context);
       return { result: { artifactUid: revision.artifactUid, chunks } };
     } catch (error) {
       if (isStaleRevision(error))
-        return (await parts.artifacts.revision(spaceId, revisionId)) ? replaced : removed;
+        return (await deps.artifacts.revision(spaceId, revisionId)) ? superseded : deleted;
       throw error;
     }
   };
 }
 
-const removed = { skipped: 'The artifact was removed.' };
-const replaced = { skipped: 'A newer revision took its place.' };
-
-/** Who pays for what is read in a space. That never changes: it is looked up once, not for every document. */
-class Payers {
-  readonly #spaces: IngestDeps['spaces'];
-  readonly #known = new Map<number, string>();
-
-  constructor(spaces: IngestDeps['spaces']) {
-    this.#spaces = spaces;
-  }
-
-  /** Null when there is no such space. Of one that was removed it may still be known: it has no revisions then. */
-  async of(spaceId: number): Promise<string | null> {
-    const known = this.#known.get(spaceId);
-    if (known !== undefined) return known;
-    const space = await this.#spaces.get(spaceId);
+/** A space's owner never changes. Null when there is no such space; a deleted one has no revisions. */
+function cachedCallers(spaces: IngestDeps['spaces']): (spaceId: number) => Promise<string | null> {
+  const known = new Map<number, string>();
+  return async (spaceId) => {
+    const cached = known.get(spaceId);
+    if (cached !== undefined) return cached;
+    const space = await spaces.get(spaceId);
     if (!space) return null;
-    const payer = billingCaller(space);
-    if (this.#known.size >= mostPayers) this.#known.clear();
-    this.#known.set(spaceId, payer);
-    return payer;
-  }
+    const caller = billingCaller(space);
+    if (known.size >= maxCachedCallers) known.clear();
+    known.set(spaceId, caller);
+    return caller;
+  };
 }
 
-const mostPayers = 10_000;
-
-interface About extends Omit<ReadChunkTask, 'chunk'> {
+interface RevisionTask extends Omit<ReadTask, 'chunk'> {
   readonly breaker: CircuitBreaker;
 }
 
-/** How many chunks it has. */
-async function workOn(parts: IngestDeps, about: About, { signal, progress }: JobContext): Promise<number> {
-  const { revision, caller } = about;
+/** Returns the number of chunks. */
+async function processRevision(
+  deps: IngestDeps,
+  task: RevisionTask,
+  { signal, progress }: JobContext,
+): Promise<number> {
+  const { revision } = task;
   const [chunks, done] = await Promise.all([
-    parts.artifacts.chunks(revision.revisionId),
-    doneSteps(parts, revision.revisionId),
+    deps.artifacts.chunks(revision.revisionId),
+    doneSteps(deps, revision.revisionId),
   ]);
   const todo = (step: ChunkStep) => chunks.filter(({ chunkId }) => !done.has(`${step} ${chunkId}`));
-  await writeStructured(parts, revision, caller, signal);
-  const reads = todo('read');
-  const tell = (count: number): void =>
-    progress({ done: chunks.length - reads.length + count, total: chunks.length });
-  tell(0);
+  await writeStructuredMentions(deps, task, signal);
+  const unread = todo('read');
+  const report = (count: number): void =>
+    progress({ done: chunks.length - unread.length + count, total: chunks.length });
+  report(0);
   const stop = new AbortController();
   const within = AbortSignal.any([signal, stop.signal]);
   const work = [
-    readAll(parts, about, reads, tell, within),
-    embedChunks(parts, revision.title, todo('embed'), within),
+    readAll(deps, task, unread, report, within),
+    embedChunks(deps, revision.title, todo('embed'), within),
   ] as const;
   try {
-    const [marks] = await Promise.all(work);
-    await putIntoGraph(parts, revision.spaceId, parts.graph.isWanted ? todo('graph') : [], marks, signal);
+    const [unsaved] = await Promise.all(work);
+    await addToGraph(deps, revision.spaceId, deps.graph.isWanted ? todo('graph') : [], unsaved, signal);
   } catch (error) {
     stop.abort(error);
     await Promise.allSettled(work);
@@ -130,23 +130,22 @@ async function doneSteps({ artifacts, embedders }: IngestDeps, revisionId: strin
   const state = embedders.current();
   const model = state.state === 'ready' ? state.embedder.model : null;
   const steps = await artifacts.steps(revisionId);
-  const isDone = ({ step, status, method }: (typeof steps)[number]): boolean =>
+  const isDone = ({ step, status, method }: ChunkStepResult): boolean =>
     status === 'done' && (step !== 'embed' || method === model);
   return new Set(steps.filter(isDone).map(({ step, chunkId }) => `${step} ${chunkId}`));
 }
 
-async function writeStructured(
+async function writeStructuredMentions(
   { resolver, events, graph }: IngestDeps,
-  revision: Revision,
-  caller: string,
+  { revision, caller }: RevisionTask,
   signal: AbortSignal,
 ): Promise<void> {
   const given = (revision.metadata['mentions'] ?? []) as readonly StructuredMention[];
   if (given.length === 0) return;
   const { spaceId, artifactUid, revisionId } = revision;
   const place = { spaceId, artifactUid, revisionId };
-  const mentions = given.map(mentionOf);
-  const gone = await retryOnConflict(async () => {
+  const mentions = given.map(structuredMention);
+  const removed = await retryOnConflict(async () => {
     const whole = { ...place, chunkId: null, relation: null };
     const results = await resolver.resolve(mentions, whole, caller, signal);
     const found = mentions.flatMap((mention, index) => {
@@ -155,10 +154,10 @@ async function writeStructured(
     });
     return events.writeStructured(place, found);
   });
-  if (gone.entityIds.length > 0) await graph.forget(spaceId, gone);
+  if (removed.entityIds.length > 0) await graph.forget(spaceId, removed);
 }
 
-const mentionOf = (given: StructuredMention, index: number): EntityMention => ({
+const structuredMention = (given: StructuredMention, index: number): EntityMention => ({
   ref: `s${index}`,
   surfaceForm: given.surfaceForm,
   canonicalSuggestion: given.surfaceForm,
@@ -170,76 +169,68 @@ const mentionOf = (given: StructuredMention, index: number): EntityMention => ({
   method: 'structured',
 });
 
-/** What was read and is not marked yet. */
+/** Reads ahead and writes in order, because resolution depends on the order. Returns the results not saved yet. */
 async function readAll(
-  parts: IngestDeps,
-  { breaker, ...about }: About,
+  deps: IngestDeps,
+  { breaker, ...about }: RevisionTask,
   chunks: readonly Chunk[],
-  tell: (count: number) => void,
+  report: (count: number) => void,
   signal: AbortSignal,
 ): Promise<ChunkStepResult[]> {
   const tasks = chunks.map((chunk) => ({ ...about, chunk }));
-  const started: Promise<Reading | { readonly error: unknown }>[] = [];
-  const start = (task: ReadChunkTask | undefined): void => {
-    if (task) started.push(readingOf(parts, task, signal, breaker).catch((error: unknown) => ({ error })));
+  const readings: Promise<Reading | { readonly error: unknown }>[] = [];
+  const start = (task: ReadTask | undefined): void => {
+    if (task) readings.push(readChunk(deps, task, signal, breaker).catch((error: unknown) => ({ error })));
   };
   tasks.slice(0, readAhead).forEach(start);
-  const marks: ChunkStepResult[] = [];
-  const keep = async (): Promise<void> => {
-    await parts.artifacts.saveSteps(about.revision.spaceId, marks.splice(0));
-  };
+  const unsaved: ChunkStepResult[] = [];
+  const save = (): Promise<void> => deps.artifacts.saveSteps(about.revision.spaceId, unsaved.splice(0));
   try {
     for (const [index, task] of tasks.entries()) {
       signal.throwIfAborted();
-      const reading = await started[index];
+      const reading = await readings[index];
       start(tasks[index + readAhead]);
       if (!reading) continue;
-      const mark =
+      const result =
         'error' in reading
-          ? notRead(parts, task, reading.error, signal)
-          : await writeReading(parts, task, reading, signal);
-      recordTruncation(parts, task, mark);
-      marks.push(mark);
-      tell(index + 1);
-      // What a model read is not to be paid for twice; what rules read costs little.
-      if (mark.method === 'model' || marks.length >= marksAtOnce) {
-        await keep();
-        await checkLatest(parts, about.revision);
+          ? readFailed(deps, task, reading.error, signal)
+          : await writeReading(deps, task, reading, signal);
+      recordTruncation(deps, task, result);
+      unsaved.push(result);
+      report(index + 1);
+      if (result.method === 'model' || unsaved.length >= stepBatchSize) {
+        await save();
+        await checkLatest(deps, about.revision);
       }
     }
-    return marks;
+    return unsaved;
   } catch (error) {
-    await keep();
+    await save();
     throw error;
   }
 }
 
-const marksAtOnce = 20;
-
-/** Nobody pays for the rest of a revision that a newer one replaced. Fails as writing for one that is gone does. */
+/** Stops model calls for a superseded revision. Fails like a write for a revision that is gone. */
 async function checkLatest({ artifacts }: IngestDeps, { spaceId, revisionId }: Revision): Promise<void> {
   if (await artifacts.isLatest(spaceId, revisionId)) return;
-  throw new CoreError('CONFLICT', 'The revision is not the latest any more.');
+  throw new CoreError('CONFLICT', 'The revision is no longer the latest.');
 }
 
-/** Enough for one statement of the graph, few enough that what was done is soon marked. */
-const graphAtOnce = 50;
-
-/** With marks that are still to be written: one statement does for both. */
-async function putIntoGraph(
+/** Saves `unsaved` with the graph's results, in one statement. */
+async function addToGraph(
   { artifacts, graph }: IngestDeps,
   spaceId: number,
   chunks: readonly Chunk[],
-  marks: ChunkStepResult[],
+  unsaved: ChunkStepResult[],
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    for (let first = 0; first < chunks.length; first += graphAtOnce) {
-      const ids = chunks.slice(first, first + graphAtOnce).map(({ chunkId }) => chunkId);
-      marks.push(...(await graph.put(spaceId, ids, signal)));
-      await artifacts.saveSteps(spaceId, marks.splice(0));
+    for (let first = 0; first < chunks.length; first += graphBatchSize) {
+      const ids = chunks.slice(first, first + graphBatchSize).map(({ chunkId }) => chunkId);
+      unsaved.push(...(await graph.put(spaceId, ids, signal)));
+      await artifacts.saveSteps(spaceId, unsaved.splice(0));
     }
   } finally {
-    await artifacts.saveSteps(spaceId, marks.splice(0));
+    await artifacts.saveSteps(spaceId, unsaved.splice(0));
   }
 }

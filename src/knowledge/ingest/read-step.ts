@@ -1,6 +1,7 @@
 // Reads one chunk (with a model if one is available, else by rules), resolves its mentions and writes both.
-import { abortable, kindOf, messageOf } from '../../core/index.ts';
-import { withDeadline } from '../../resilience/index.ts';
+import { executeWithDeadline, kindOf, messageOf } from '../../core/index.ts';
+import type { CircuitBreaker } from '../../resilience/index.ts';
+import type { Chunk, ChunkStepResult, Revision } from '../artifacts/types.ts';
 import {
   ingestDegradations,
   isFatalForJob,
@@ -8,106 +9,77 @@ import {
   retryOnConflict,
   truncationOf,
 } from '../degradations.ts';
-import { hasProse, proseOf } from '../documents/json.ts';
-import type { Chunk, ChunkStepResult, Revision } from '../artifacts/types.ts';
-import type { Reader, Reading, ReadingTask } from '../reading/types.ts';
-import type { CircuitBreaker } from '../../resilience/index.ts';
+import type { DocumentModel } from '../documents/document.ts';
+import type { Reader } from '../reading/reader.ts';
+import type { Reading } from '../reading/types.ts';
 import type { IngestDeps } from './deps.ts';
 
-export interface ReadChunkTask {
+export interface ReadTask {
   readonly chunk: Chunk;
-  readonly revision: Revision & { readonly text: string };
-  /** Who pays: `org:ID`, or `admin`. */
+  readonly revision: Revision;
+  readonly document: DocumentModel;
+  /** Billed caller: `org:ID`, or `admin`. */
   readonly caller: string;
 }
 
-type ReadParts = Pick<
+type ReadDeps = Pick<
   IngestDeps,
   'events' | 'readers' | 'resolver' | 'graph' | 'ledger' | 'clock' | 'log' | 'options'
 >;
 
-/**
- * Nothing is written yet. Fails only when the signal aborts, or rules fail. With `breaker` a model that is away is not
- * asked every time.
- */
-export async function readingOf(
-  parts: ReadParts,
-  task: ReadChunkTask,
+/** Data without prose: its structured mentions are known already, and no model is billed for it. */
+const emptyReading: Reading = { method: 'structured', mentions: [], events: [], dropped: [] };
+
+/** Writes nothing. Fails only when the signal aborts or the rules fail. */
+export async function readChunk(
+  deps: ReadDeps,
+  task: ReadTask,
   signal: AbortSignal,
   breaker?: CircuitBreaker,
 ): Promise<Reading> {
-  if (!hasProse(task.revision, task.chunk)) return nothingToRead;
-  const model = parts.readers.model();
-  if (!model) return parts.readers.rules.read(rulesTask(task), signal);
+  if (!task.document.hasProse(task.chunk)) return emptyReading;
+  const model = deps.readers.model();
+  if (!model) return deps.readers.rules.read(task, signal);
   try {
-    const read = () => readByModel(parts, model, task, signal);
+    const read = () => readWithModel(deps, model, task, signal);
     return await (breaker ? breaker.execute(read, signal) : read());
   } catch (error) {
     signal.throwIfAborted();
-    recordFallback(parts, task, error);
-    return { ...(await parts.readers.rules.read(rulesTask(task), signal)), fallbackFor: kindOf(error) };
+    recordFallback(deps, task, error);
+    return { ...(await deps.readers.rules.read(task, signal)), fallbackFor: kindOf(error) };
   }
 }
 
-/** Of data without a sentence: what its fields say is known already, and no model is paid for it. */
-const nothingToRead: Reading = { method: 'structured', mentions: [], events: [], dropped: [] };
-
-/** Fails when the model does, or takes longer than it may. Nothing is written yet. */
-export async function readByModel(
-  { clock, options }: Pick<ReadParts, 'clock' | 'options'>,
+/** Writes nothing. Fails when the model does or times out. */
+export function readWithModel(
+  { clock, options }: Pick<ReadDeps, 'clock' | 'options'>,
   model: Reader,
-  task: ReadChunkTask,
+  task: ReadTask,
   signal: AbortSignal,
 ): Promise<Reading> {
-  const deadline = withDeadline(signal, options.readingTimeoutMs, clock, 'reading a chunk');
-  try {
-    // A reader that does not listen is left behind.
-    return await abortable(model.read(readingTask(task), deadline.signal), deadline.signal);
-  } finally {
-    deadline.dispose();
-  }
+  return executeWithDeadline((within) => model.read(task, within), {
+    clock,
+    timeoutMs: options.readingTimeoutMs,
+    operation: 'reading a chunk',
+    signal,
+  });
 }
 
-function readingTask({ chunk, revision, caller }: ReadChunkTask): ReadingTask {
-  const { text, startChar, heading } = chunk;
-  const { title, type, sourceTs } = revision;
-  return {
-    chunk: { text, startChar, heading },
-    artifact: { title, type, sourceTs, text: revision.text },
-    caller,
-  };
-}
-
-/** Names of fields look like names of people to rules: of data they get the sentences only. */
-function rulesTask(task: ReadChunkTask): ReadingTask {
-  const { chunk, artifact, caller } = readingTask(task);
-  const text = proseOf(task.revision);
-  return {
-    chunk: { ...chunk, text: text.slice(task.chunk.startChar, task.chunk.endChar) },
-    artifact: { ...artifact, text },
-    caller,
-  };
-}
-
-function recordFallback(
-  { ledger, log }: ReadParts,
-  { chunk, revision }: ReadChunkTask,
-  error: unknown,
-): void {
-  const cause = kindOf(error);
-  const details = detailsOf(chunk, revision, error);
-  log.warn('a chunk was read by rules: no model read it', details);
+function recordFallback({ ledger, log }: ReadDeps, task: ReadTask, error: unknown): void {
+  const details = detailsOf(task, error);
+  log.warn('chunk read by rules after a failed model call', details);
   void ledger.record({
     kind: ingestDegradations.readByRules,
-    subject: String(chunk.chunkId),
-    cause,
-    message: 'No model read this chunk, so rules did: fewer mentions and events, at lower confidence.',
+    subject: String(task.chunk.chunkId),
+    cause: kindOf(error),
+    message:
+      'The model call failed, so rules read this chunk: fewer mentions and events, at lower confidence.',
     details,
   });
 }
 
-const detailsOf = (chunk: Chunk, { artifactUid }: Revision, error: unknown) => ({
-  artifact_uid: artifactUid,
+const detailsOf = ({ chunk, revision }: ReadTask, error: unknown) => ({
+  artifact_id: revision.artifactUid,
   revision_id: chunk.revisionId,
   chunk_id: chunk.chunkId,
   space_id: chunk.spaceId,
@@ -115,84 +87,78 @@ const detailsOf = (chunk: Chunk, { artifactUid }: Revision, error: unknown) => (
   error_message: messageOf(error),
 });
 
-/**
- * Resolves the mentions and writes all of it. The step's mark, with what was listed and not taken; fails only when
- * nothing more can be done now.
- */
+/** Resolves the mentions and writes them with the events. Fails only with errors that end the job. */
 export async function writeReading(
-  parts: ReadParts,
-  task: ReadChunkTask,
+  deps: ReadDeps,
+  task: ReadTask,
   reading: Reading,
   signal: AbortSignal,
 ): Promise<ChunkStepResult> {
-  const { chunk } = task;
-  const { chunkId, spaceId, artifactUid, revisionId } = chunk;
+  const { chunkId, spaceId, artifactUid, revisionId } = task.chunk;
   const place = { spaceId, artifactUid, revisionId, chunkId, relation: null };
-  const { mentions, events, method } = reading;
+  const { mentions, events, method, fallbackFor, dropped } = reading;
   try {
-    const gone = await retryOnConflict(async () => {
-      const results = await parts.resolver.resolve(mentions, place, task.caller, signal);
-      return parts.events.write(place, method, { mentions, results, events });
+    const removed = await retryOnConflict(async () => {
+      const results = await deps.resolver.resolve(mentions, place, task.caller, signal);
+      return deps.events.write(place, method, { mentions, results, events });
     });
-    if (gone.eventIds.length + gone.entityIds.length > 0) await parts.graph.forget(spaceId, gone);
-    const { fallbackFor: cause, dropped } = reading;
+    if (removed.eventIds.length + removed.entityIds.length > 0) await deps.graph.forget(spaceId, removed);
     return {
       chunkId,
       step: 'read',
       status: 'done',
       method,
-      ...(cause === undefined ? {} : { cause }),
-      ...(dropped.length === 0 ? {} : { dropped }),
+      cause: fallbackFor,
+      dropped: dropped.length === 0 ? undefined : dropped,
     };
   } catch (error) {
-    return notRead(parts, task, error, signal);
+    return readFailed(deps, task, error, signal);
   }
 }
 
-/** A row in the ledger where a reading had more than one may hold. What was refused is no loss, and has none. */
+/** Records a reading that exceeded the limits of one chunk. Rejected entries are no loss and are not recorded. */
 export function recordTruncation(
-  { ledger, log }: Pick<ReadParts, 'ledger' | 'log'>,
-  { chunk, revision }: ReadChunkTask,
-  mark: ChunkStepResult,
+  { ledger, log }: Pick<ReadDeps, 'ledger' | 'log'>,
+  { chunk, revision }: ReadTask,
+  result: ChunkStepResult,
 ): void {
-  const left = truncationOf(mark);
-  if (left === null) return;
-  const { chunkId, revisionId, spaceId } = chunk;
+  const truncation = truncationOf(result);
+  if (truncation === null) return;
   const details = {
-    artifact_uid: revision.artifactUid,
-    revision_id: revisionId,
-    chunk_id: chunkId,
-    space_id: spaceId,
-    truncated: Object.fromEntries((mark.dropped ?? []).map(({ reason, count }) => [reason, count])),
+    artifact_id: revision.artifactUid,
+    revision_id: chunk.revisionId,
+    chunk_id: chunk.chunkId,
+    space_id: chunk.spaceId,
+    truncated: Object.fromEntries((result.dropped ?? []).map(({ reason, count }) => [reason, count])),
   };
-  log.warn('a reading was too large to be taken whole', details);
+  log.warn('reading truncated', details);
   void ledger.record({
     kind: ingestDegradations.truncated,
-    subject: String(chunkId),
-    cause: left.cause,
-    message: left.message,
+    subject: String(chunk.chunkId),
+    ...truncation,
     details,
   });
 }
 
-/** This chunk is lost for now, the others are not. */
-export function notRead(
-  { ledger, log }: Pick<ReadParts, 'ledger' | 'log'>,
-  { chunk, revision }: ReadChunkTask,
+/** The chunk failed; the others continue. Throws errors that end the job. */
+export function readFailed(
+  { ledger, log }: Pick<ReadDeps, 'ledger' | 'log'>,
+  task: ReadTask,
   error: unknown,
   signal: AbortSignal,
 ): ChunkStepResult {
   if (isFatalForJob(error, signal) || isStaleRevision(error)) throw error;
-  const details = detailsOf(chunk, revision, error);
-  log.error('a chunk could not be read', details);
-  const message = 'Mentions and events of this chunk are missing. It is read again by "headworks repair".';
+  const details = detailsOf(task, error);
+  log.error('chunk not read', details);
+  const { chunkId } = task.chunk;
   const cause = kindOf(error);
+  const message = 'Mentions and events of this chunk are missing. "headworks repair" reads it again.';
   void ledger.record({
     kind: ingestDegradations.notRead,
-    subject: String(chunk.chunkId),
+    subject: String(chunkId),
     cause,
     message,
     details,
   });
-  return { chunkId: chunk.chunkId, step: 'read', status: 'failed', cause, message };
+  return { chunkId, step: 'read', status: 'failed', cause, message };
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../core/index.ts';
 import { kindOf } from '../../core/index.ts';
 import type { ResolutionMetrics } from '../entities/deps.ts';
 import type { Graph, GraphAvailability } from '../graph/graph.ts';
-import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Metrics } from '../../platform/telemetry/metrics.ts';
 
 export interface KnowledgeAlert {
   readonly name: string;

@@ -4,9 +4,10 @@ import { findJson, messageOf } from '../../core/index.ts';
 import { KnowledgeError } from '../errors.ts';
 import type { AnswerSchema, LanguageModel, Messages } from '../models/structured-output.ts';
 import { completeJson, promptData, schemaOf } from '../models/structured-output.ts';
-import { SaidInDocuments, longestQuoteWords } from '../text/quotes.ts';
+import { longestQuoteWords } from '../text/quotes.ts';
 import { readAnswer } from './parse-answer.ts';
-import type { Reader, Reading, ReadingTask } from './types.ts';
+import type { Reader, ReadingTask } from './reader.ts';
+import type { Reading } from './types.ts';
 import { actorRoles, entityTypes, eventCategories } from './types.ts';
 
 const maxAnswerLength = 2_000_000;
@@ -41,7 +42,6 @@ export const readingSchema: AnswerSchema = {
 
 /** `read` fails with KNOWLEDGE_READING_FAILED, or with the signal's reason when that aborts. */
 export function createModelReader(model: LanguageModel, ids: IdSource): Reader {
-  const documents = new SaidInDocuments();
   return {
     method: 'model',
     read: async (task, signal) => {
@@ -57,7 +57,7 @@ export function createModelReader(model: LanguageModel, ids: IdSource): Reader {
             parse: (text) => {
               const json = findJson(text, maxAnswerLength);
               if (!json) return { problem: 'It holds no JSON.' };
-              const value = readAnswer(json.value, task, documents.in(task));
+              const value = readAnswer(json.value, task);
               return value ? { value } : { problem: 'It has neither "mentions" nor "events".' };
             },
             errorCode: 'KNOWLEDGE_READING_FAILED',
@@ -97,14 +97,14 @@ const instructions = [
   'List only what the text says. An event without a literal quote is worthless. Empty lists are a good answer.',
 ].join('\n');
 
-export function readingPrompt({ chunk, artifact }: ReadingTask): Messages {
+export function readingPrompt({ chunk, document }: ReadingTask): Messages {
   const data = {
-    title: artifact.title.slice(0, 300),
-    type: artifact.type,
-    written: artifact.sourceTs?.toISOString().slice(0, 10) ?? null,
+    title: document.title.slice(0, 300),
+    type: document.type,
+    written: document.sourceTs?.toISOString().slice(0, 10) ?? null,
     heading: chunk.heading,
     // Senders and attendees are named at the top, and needed in later chunks.
-    beginning: chunk.startChar > 0 ? artifact.text.slice(0, Math.min(600, chunk.startChar)) : null,
+    beginning: chunk.startChar > 0 ? document.text.slice(0, Math.min(600, chunk.startChar)) : null,
     text: chunk.text,
   };
   return [

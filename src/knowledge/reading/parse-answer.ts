@@ -1,4 +1,5 @@
 // Turns a model's answer into a reading: every field is validated, and names and quotes must occur in the text.
+import type { ReadingTask } from './reader.ts';
 import type {
   ActorRole,
   ContextClues,
@@ -8,10 +9,9 @@ import type {
   EventCategory,
   ReadEvent,
   Reading,
-  ReadingTask,
 } from './types.ts';
-import type { Place, TextOccurrences } from '../text/quotes.ts';
-import { QuoteFinder, quoteRange } from '../text/quotes.ts';
+import type { Place } from '../text/quotes.ts';
+import { QuoteFinder, TextOccurrences, quoteRange } from '../text/quotes.ts';
 
 /** More than a chunk can hold. What is beyond is left out and counted: answers and stores have an end. */
 const mostMentions = 20_000;
@@ -36,15 +36,22 @@ function answerLists(
 }
 
 /** Null when the answer is no reading at all; single entries that cannot be used are counted in `dropped`. */
-export function readAnswer(value: unknown, { chunk }: ReadingTask, said: TextOccurrences): Reading | null {
+export function readAnswer(
+  value: unknown,
+  { chunk, document }: Pick<ReadingTask, 'chunk' | 'document'>,
+): Reading | null {
   const lists = answerLists(value);
   if (!lists) return null;
   const notes = new Notes();
+  const occurrences = new TextOccurrences(
+    { title: document.title, foldedText: () => document.foldedText },
+    chunk.text,
+  );
   const finder = new QuoteFinder(chunk.text);
   const names = new Names();
   const mentions: EntityMention[] = [];
   for (const entry of notes.first(lists.mentions, mostMentions, 'mentions-too-many')) {
-    const mention = readMention(entry, finder, said, chunk, mentions.length, notes);
+    const mention = readMention(entry, finder, occurrences, chunk, mentions.length, notes);
     if (!mention) continue;
     mentions.push(mention);
     names.add(mention);
@@ -61,7 +68,7 @@ const longestName = 300;
 function readMention(
   entry: unknown,
   finder: QuoteFinder,
-  said: TextOccurrences,
+  occurrences: TextOccurrences,
   { text, startChar }: ReadingTask['chunk'],
   index: number,
   notes: Notes,
@@ -91,7 +98,7 @@ function readMention(
     surfaceForm: text.slice(place.start, place.end),
     canonicalSuggestion: canonical ?? text.slice(place.start, place.end),
     type: readType(field(fields, 'type', 'entity_type', 'kind', 'category', 'label')) ?? 'other',
-    contextClues: cluesOf(fields, said),
+    contextClues: cluesOf(fields, occurrences),
     startChar: startChar + place.start,
     endChar: startChar + place.end,
     confidence: shareField(fields, 0.85, 'confidence', 'score'),
@@ -100,7 +107,7 @@ function readMention(
 }
 
 /** Decisive when names are compared, so a model's word is not enough: each must stand somewhere in the document. */
-function cluesOf(fields: Fields, said: TextOccurrences): ContextClues {
+function cluesOf(fields: Fields, occurrences: TextOccurrences): ContextClues {
   const nested = field(fields, 'context_clues', 'context', 'attributes');
   const all: Fields = isFields(nested) ? { ...nested, ...fields } : fields;
   const role = textField(all, longestName, 'role', 'title', 'position');
@@ -115,9 +122,9 @@ function cluesOf(fields: Fields, said: TextOccurrences): ContextClues {
   );
   const email = textField(all, 254, 'email', 'mail', 'e-mail', 'email_address');
   return {
-    ...(role !== null && said.has(role) ? { role } : {}),
-    ...(organization !== null && said.has(organization) ? { organization } : {}),
-    ...(email !== null && /.@./.test(email) && said.has(email) ? { email: email.toLowerCase() } : {}),
+    ...(role !== null && occurrences.has(role) ? { role } : {}),
+    ...(organization !== null && occurrences.has(organization) ? { organization } : {}),
+    ...(email !== null && /.@./.test(email) && occurrences.has(email) ? { email: email.toLowerCase() } : {}),
   };
 }
 
@@ -351,8 +358,8 @@ const known =
   <Word>(words: ReadonlyMap<string, Word>) =>
   (value: unknown): Word | null => {
     // ["person"], "B-PER" and "person (engineer)" mean what their first known word means.
-    const said: unknown = Array.isArray(value) ? value[0] : value;
-    const text = typeof said === 'string' ? said.slice(0, 60) : '';
+    const first: unknown = Array.isArray(value) ? value[0] : value;
+    const text = typeof first === 'string' ? first.slice(0, 60) : '';
     for (const each of [text, ...text.split(/[^\p{L}]+/u)]) {
       const word = plainKey(each);
       const found =

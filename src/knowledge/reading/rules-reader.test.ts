@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { DocumentModel } from '../documents/document.ts';
 import type { Reading } from './types.ts';
 import { longestQuoteWords } from '../text/quotes.ts';
 import { createRulesReader } from './rules-reader.ts';
@@ -12,8 +13,8 @@ function read(
   more: { title?: string; sourceTs?: Date; heading?: string } = {},
 ): Promise<Reading> {
   const { title = '', sourceTs = null, heading = null } = more;
-  const artifact = { title, type: 'doc', sourceTs, text };
-  return reader.read({ chunk: { text, startChar: 0, heading }, artifact, caller: 'admin' }, signal);
+  const document = new DocumentModel({ title, type: 'doc', sourceTs, text });
+  return reader.read({ chunk: { text, startChar: 0, heading }, document, caller: 'admin' }, signal);
 }
 
 const named = ({ mentions }: Reading, type: string) => [
@@ -93,7 +94,7 @@ describe('the rules reader on mentions', () => {
     const reading = await reader.read(
       {
         chunk: { text: later, startChar, heading: null },
-        artifact: { title: '', type: 'doc', sourceTs: null, text },
+        document: new DocumentModel({ title: '', type: 'doc', sourceTs: null, text }),
         caller: 'admin',
       },
       signal,
@@ -334,7 +335,7 @@ describe('the rules reader on anything', () => {
         const reading = await reader.read(
           {
             chunk: { text: chunk, startChar, heading: before.slice(0, 20) },
-            artifact: { title: before, type: 'doc', sourceTs: new Date(0), text },
+            document: new DocumentModel({ title: before, type: 'doc', sourceTs: new Date(0), text }),
             caller: 'x',
           },
           signal,

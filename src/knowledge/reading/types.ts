@@ -107,28 +107,3 @@ export interface Reading {
   /** What it listed and was not taken, each reason once. Nothing of it is repeated. */
   readonly dropped: readonly DroppedCount[];
 }
-
-export interface ReadingTask {
-  readonly chunk: { readonly text: string; readonly startChar: number; readonly heading: string | null };
-  readonly artifact: {
-    readonly title: string;
-    readonly type: string;
-    readonly sourceTs: Date | null;
-    /** The whole text: names that are introduced elsewhere (attendees, senders) are known in every chunk. */
-    readonly text: string;
-  };
-  /** Who pays: `org:ID`, or `admin`. */
-  readonly caller: string;
-}
-
-export interface Reader {
-  readonly method: 'model' | 'rules';
-  /** Fails with KNOWLEDGE_READING_FAILED (model: refused, late or twice unusable); rules do not fail. */
-  read(task: ReadingTask, signal: AbortSignal): Promise<Reading>;
-}
-
-/** The model reader while a model is configured and enabled, else rules; evaluated for every chunk. */
-export interface Readers {
-  readonly rules: Reader;
-  model(): Reader | null;
-}

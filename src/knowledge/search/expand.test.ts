@@ -22,8 +22,8 @@ const part = (...related: RelatedEvent[]) => ({
 });
 const shown = (items: ReturnType<typeof mergeRelated>) => items.map(({ id, reason }) => `${id} ${reason}`);
 
-describe('what parts of an expansion found', () => {
-  it('is one list, those first that share more with the results', () => {
+describe('merged expansions', () => {
+  it('are one list, ordered by what they share with the results', () => {
     const joined = mergeRelated(
       [part(event('a', 'Ann', 1), event('b', 'Bob', 0.9)), part(event('b', 'Eve', 0.8))],
       10,
@@ -31,7 +31,7 @@ describe('what parts of an expansion found', () => {
     expect(shown(joined)).toEqual(['b same_actor:Bob', 'a same_actor:Ann']);
   });
 
-  it('counts somebody whom two results share once', () => {
+  it('count an entity shared by two results once', () => {
     const joined = mergeRelated(
       [part(event('a', 'Ann', 0.9)), part(event('a', 'Ann', 0.9), event('b', 'Bob', 1))],
       10,
@@ -39,7 +39,7 @@ describe('what parts of an expansion found', () => {
     expect(shown(joined)).toEqual(['b same_actor:Bob', 'a same_actor:Ann']);
   });
 
-  it('keeps to the budget, and leaves out what cannot be shown any more', () => {
+  it('respect the budget and omit deleted events', () => {
     const { related } = part(event('a', 'Ann', 3));
     expect(
       shown(mergeRelated([{ related, items: [] }, part(event('b', 'B', 2), event('c', 'C', 1))], 1)),

@@ -40,19 +40,19 @@ export class LexicalIndex {
     onDropped: (sentence: string) => void = () => undefined,
   ): Promise<readonly RankedChunk[]> {
     const read = parseQuery(query);
-    const analysed = await analyzeQuery(this.#database, space, read, signal);
-    if (analysed.isCut) onDropped(`Only the first ${maxTerms} different words of the query were looked for.`);
+    const analyzed = await analyzeQuery(this.#database, space, read, signal);
+    if (analyzed.isCut) onDropped(`Only the first ${maxTerms} different words of the query were looked for.`);
     if (read.droppedPhrases > 0)
       onDropped(`Only the first ${maxPhrases} phrases in quotes were looked for as such.`);
-    if (!analysed.hasWords)
+    if (!analyzed.hasWords)
       onDropped('No word of the query can be searched for: signs and words such as “the” are in no index.');
-    const { words, phrases, isExact } = analysed;
+    const { words, phrases, isExact } = analyzed;
     const known = new Set(words.map(({ term }) => term));
     const isHopeless = phrases.some((phrase) => phrase.some(({ term }) => !known.has(term)));
     if (known.size === 0 || (isExact && isHopeless)) return [];
     const added = rescoreByProximity(words, phrases);
     const { rows } = await this.#database.query<Scored>(
-      scoring(space.spaceId, analysed, Math.max(limit, closely), filter),
+      scoring(space.spaceId, analyzed, Math.max(limit, closely), filter),
       { signal },
     );
     return rows
@@ -80,11 +80,11 @@ function placesIn({ titleTerms, terms, places }: Scored): WordPlaces {
  * Weights are float8: numeric costs seven times as much. OFFSET 0 prevents the planner from turning the lookups by term
  * into one join, which was 30 times slower on the embedded store.
  */
-function scoring(spaceId: number, analysed: AnalyzedQuery, limit: number, filter: SearchFilter): Sql {
-  const { averageLength } = analysed;
-  const phrases = analysed.isExact ? analysed.phrases : [];
+function scoring(spaceId: number, analyzed: AnalyzedQuery, limit: number, filter: SearchFilter): Sql {
+  const { averageLength } = analyzed;
+  const phrases = analyzed.isExact ? analyzed.phrases : [];
   const { essential, frequent } =
-    phrases.length === 0 ? selectiveTerms(analysed.words) : { essential: analysed.words, frequent: [] };
+    phrases.length === 0 ? selectiveTerms(analyzed.words) : { essential: analyzed.words, frequent: [] };
   const perWord = (k1 * b) / Math.max(averageLength, 1);
   const part = sql`
     w.weight * (p.tf * ${k1 + 1}::float8 / (p.tf + ${k1 * (1 - b)}::float8 + ${perWord}::float8 * p.len)

@@ -4,21 +4,21 @@ import { rescoreByProximity, adjacentPairs, proximityBonus } from './proximity.t
 const word = (term: string, positions: readonly number[], idf = 1) => ({ term, positions, idf });
 const places = (given: Record<string, readonly number[]>) => new Map(Object.entries(given));
 
-describe('words that stand together', () => {
+describe('adjacent terms', () => {
   const pairs = adjacentPairs([word('launch', [1], 4), word('date', [3], 1), word('bob', [4], 1)]);
 
-  it('are pairs of adjacentPairs in the query, as far apart as there', () => {
+  it('are paired in query order with their distance', () => {
     expect(pairs).toEqual([
       { first: 'launch', second: 'date', gap: 2, weight: 2 },
       { first: 'date', second: 'bob', gap: 1, weight: 1 },
     ]);
   });
 
-  it('are no pair with themselves', () => {
+  it('are not paired with themselves', () => {
     expect(adjacentPairs([word('the', [1, 2])])).toEqual([]);
   });
 
-  it('count fully as close as in the query, in either order, and less the farther they are', () => {
+  it('count fully as close as in the query, in either order, and less the farther apart', () => {
     const bonus = (launch: readonly number[], date: readonly number[]): number =>
       proximityBonus(pairs, places({ launch, date }));
     expect(bonus([5], [7])).toBe(2);
@@ -30,8 +30,8 @@ describe('words that stand together', () => {
   });
 });
 
-describe('a closer look', () => {
-  it('adds the weight of the title’s words, the more of the title is named', () => {
+describe('rescoring', () => {
+  it('adds the weight of title terms, more if more of the title is named', () => {
     const look = rescoreByProximity([word('neil', [1], 3), word('peart', [2], 5)], []);
     const whole = look({ places: places({ neil: [-20_000], peart: [-19_000] }), titleTerms: 2 });
     const half = look({ places: places({ peart: [-19_000] }), titleTerms: 2 });
@@ -42,7 +42,7 @@ describe('a closer look', () => {
     expect(look({ places: places({}), titleTerms: 0 })).toBe(0);
   });
 
-  it('adds the weight of a phrase where it stands as it is, and only there', () => {
+  it('adds the weight of a phrase only where it occurs exactly', () => {
     const phrase = [
       { term: 'graph', offset: 0 },
       { term: 'rebuild', offset: 2 },

@@ -5,8 +5,8 @@ import { fuse, rerank } from './rank.ts';
 const hits = (...scores: readonly number[]) => scores.map((score, index) => ({ chunkId: index + 1, score }));
 const ids = (list: readonly { readonly chunkId: number }[]) => list.map(({ chunkId }) => chunkId);
 
-describe('re-ranking', () => {
-  it('shares the say between words and vectors', () => {
+describe('rerank', () => {
+  it('blends lexical scores and cosines', () => {
     const ranked = rerank(
       hits(10, 9),
       new Map([
@@ -19,7 +19,7 @@ describe('re-ranking', () => {
     expect(ranked[0]?.score).toBeCloseTo(0.8 * 0.9 + 0.2 * 0.9);
   });
 
-  it('takes what has no vector yet for an average one', () => {
+  it('uses the average cosine for a chunk without a vector', () => {
     const ranked = rerank(
       hits(10, 9.9, 9.8),
       new Map([
@@ -31,7 +31,7 @@ describe('re-ranking', () => {
     expect(ids(ranked)).toEqual([3, 2, 1]);
   });
 
-  it('leaves everything as it is without vectors, and the order beyond its depth', () => {
+  it('changes nothing without vectors, and not the order beyond its depth', () => {
     expect(rerank(hits(3, 2), new Map(), { weight: 0.2, depth: 100 })).toEqual(hits(3, 2));
     const deep = rerank(
       hits(4, 3, 2, 1),
@@ -45,7 +45,7 @@ describe('re-ranking', () => {
     expect(ids(deep)).toEqual([2, 1, 3, 4]);
   });
 
-  it('changes nothing with a weight of 0, whatever the vectors say', () => {
+  it('changes nothing with a weight of 0', () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: 0.1, max: 50, noNaN: true }), { minLength: 1, maxLength: 30 }),
@@ -59,8 +59,8 @@ describe('re-ranking', () => {
   });
 });
 
-describe('fusion by rank', () => {
-  it('adds one over k plus the place in each list', () => {
+describe('fuse', () => {
+  it('adds one over k plus the rank in each list', () => {
     const fused = fuse([hits(9, 8), [{ chunkId: 2 }, { chunkId: 7 }]], 60);
     expect(ids(fused)).toEqual([2, 1, 7]);
     expect(fused[0]?.score).toBeCloseTo(1 / 62 + 1 / 61);

@@ -1,5 +1,5 @@
 // Word lists: the kind of a word (from the lexicon of compromise) and the words around names that tell what they name.
-import nlp from 'compromise/two';
+import { createRequire } from 'node:module';
 
 type WordKind =
   | 'given'
@@ -49,18 +49,30 @@ const kindOfTag: Readonly<Record<string, WordKind>> = {
   Expression: 'function',
 };
 
-/** Whole names of well-known people tell nothing of their parts. */
+/** Full names of well-known people say nothing about their parts. */
 const skippedTags = new Set(['Person', 'Emoticon', 'PhrasalVerb']);
 
-const kinds = new Map<string, WordKind>();
-for (const [word, tags] of Object.entries((nlp.model() as Model).one.lexicon)) {
-  const all = typeof tags === 'string' ? [tags] : tags;
-  if (all.some((tag) => skippedTags.has(tag))) continue;
-  const [tag = ''] = all;
-  kinds.set(word, all.includes('Abbreviation') ? 'noun' : (kindOfTag[tag] ?? 'noun'));
+/**
+ * Loaded on first use: importing compromise takes .3 to .5 s and 50 MB. Only its lexicon is used, not its tagger, which
+ * reads some twenty chunks a second; a lookup takes well under a microsecond.
+ */
+function loadKinds(): ReadonlyMap<string, WordKind> {
+  const nlp = createRequire(import.meta.url)('compromise/two') as { model(): unknown };
+  const { lexicon } = (nlp.model() as Model).one;
+  const loaded = new Map<string, WordKind>();
+  for (const [word, tags] of Object.entries(lexicon)) {
+    const all = typeof tags === 'string' ? [tags] : tags;
+    if (all.some((tag) => skippedTags.has(tag))) continue;
+    const [tag = ''] = all;
+    loaded.set(word, all.includes('Abbreviation') ? 'noun' : (kindOfTag[tag] ?? 'noun'));
+  }
+  return loaded;
 }
 
-/** Given names that are words as well: alone they mean somebody only where the sentence says so. */
+let loadedKinds: ReadonlyMap<string, WordKind> | null = null;
+const kinds = (): ReadonlyMap<string, WordKind> => (loadedKinds ??= loadKinds());
+
+/** Given names that are also words: alone they are names only if the sentence says so. */
 const namesAndWords =
   'will mark grace joy hope faith may april june august rose art bill chase drew grant sue pat rich frank jack rob ray dean miles gene guy lance max nick norm penny pearl rusty skip summer sunny tab victor ward wade dawn eve ivy iris lily olive ruby sage violet heather hazel ginger crystal amber jade autumn angel bliss charity christian earnest glory harmony honor jewel justice melody merry patience prudence royal serenity sky star sterling trinity will rocky reed robin wren jay sandy brook cliff heath dale glen ford chance trace case ace king prince duke earl major buddy'.split(
     ' ',
@@ -68,19 +80,19 @@ const namesAndWords =
 const isNameAndWord = new Set(namesAndWords);
 const monthNames = new Set(['april', 'may', 'june', 'august']);
 
-/** Of a word or, for places and organizations, several, in lower case. Undefined: no list has it. */
-export const wordKind = (word: string): WordKind | undefined => kinds.get(word);
+/** Kind of a lower-case word, or of several for places and organizations. Undefined: not in the lexicon. */
+export const wordKind = (word: string): WordKind | undefined => kinds().get(word);
 
 /** A given name that is also a word ("Grace", "Mark"). */
 export const isAmbiguousName = (word: string): boolean => isNameAndWord.has(word);
 
-/** April, May, June and August: names, but months nearly always. */
+/** April, May, June and August: nearly always months, not names. */
 export const isMonth = (word: string): boolean => monthNames.has(word);
 
 export const isGivenName = (word: string): boolean =>
-  kinds.get(word) === 'given' || isNameAndWord.has(word) || kinds.get(plainLetters(word)) === 'given';
+  kinds().get(word) === 'given' || isNameAndWord.has(word) || kinds().get(plainLetters(word)) === 'given';
 
-/** Lists have "maria", texts also "maría". */
+/** The lexicon has "maria"; texts may have "maría". */
 const plainLetters = (word: string): string =>
   /^[a-z]*$/.test(word) ? '' : word.normalize('NFD').replaceAll(/\p{M}/gu, '');
 
@@ -92,8 +104,8 @@ const everyday: ReadonlySet<WordKind | undefined> = new Set([
   'function',
 ]);
 
-/** A word of the language that names nobody and nothing by itself. */
-export const isEveryday = (word: string): boolean => everyday.has(kinds.get(word));
+/** A common word that is not a name by itself. */
+export const isEveryday = (word: string): boolean => everyday.has(kinds().get(word));
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
 

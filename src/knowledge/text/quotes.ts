@@ -1,5 +1,4 @@
 // Finds quotes and clues in a document: where a quote occurs, and whether a phrase occurs at all.
-import type { ReadingTask } from '../reading/types.ts';
 
 /** As founding research has it. */
 export const longestQuoteWords = 25;
@@ -113,7 +112,8 @@ export class QuoteFinder {
   }
 }
 
-const plain = (text: string): string =>
+/** Lower case, single spaces, visible characters only. */
+export const foldText = (text: string): string =>
   text
     .toLowerCase()
     .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '')
@@ -128,32 +128,6 @@ const addressGoesOn = new RegExp(`^[.-]${letter}`, 'u');
 
 /** Characters that are looked through for one answer: fifty clues in the longest document, beside those in the chunk. */
 const mostLookedThrough = 250_000_000;
-/** Documents whose chunks are read in turns, as workers do. */
-const keptDocuments = 8;
-
-/** Makes a document ready once for all of its chunks. */
-export class SaidInDocuments {
-  // By the text itself: its hash is kept with it, and the same string is found without being compared.
-  readonly #plain = new Map<string, string>();
-
-  in({ chunk, artifact }: Pick<ReadingTask, 'chunk' | 'artifact'>): TextOccurrences {
-    return new TextOccurrences(`${plain(artifact.title)}\n${plain(chunk.text)}`, () =>
-      this.#plainOf(artifact.text),
-    );
-  }
-
-  #plainOf(text: string): string {
-    const ready = this.#plain.get(text) ?? plain(text);
-    this.#plain.delete(text);
-    this.#plain.set(text, ready);
-    for (const oldest of this.#plain.keys()) {
-      if (this.#plain.size <= keptDocuments) break;
-      this.#plain.delete(oldest);
-    }
-    return ready;
-  }
-}
-
 /** For the clues of one answer; each is looked for once. */
 export class TextOccurrences {
   readonly #near: string;
@@ -161,9 +135,12 @@ export class TextOccurrences {
   readonly #known = new Map<string, boolean>();
   #left = mostLookedThrough;
 
-  constructor(near: string, whole: () => string) {
-    this.#near = near;
-    this.#whole = whole;
+  constructor(
+    { title, foldedText }: { readonly title: string; readonly foldedText: () => string },
+    chunkText: string,
+  ) {
+    this.#near = `${foldText(title)}\n${foldText(chunkText)}`;
+    this.#whole = foldedText;
   }
 
   /**
@@ -171,7 +148,7 @@ export class TextOccurrences {
    * An answer that makes up clues without end is not believed any more.
    */
   has(wanted: string): boolean {
-    const words = plain(wanted);
+    const words = foldText(wanted);
     const known = this.#known.get(words);
     if (known !== undefined || words === '') return known ?? false;
     const isSaid = stands(this.#near, words) || this.#standsAnywhere(words);

@@ -25,8 +25,8 @@ function embedding(embed: Embedder['embed']) {
   return { embedder, clock, calls, timesBack: () => back };
 }
 
-describe('a careful embedder', () => {
-  it('gives vectors of length one', async () => {
+describe('guardEmbedder', () => {
+  it('returns vectors of length one', async () => {
     const { embedder } = embedding(async () => [Float32Array.of(3, 4)]);
     expect(await embedder.embed(['a'], signal)).toEqual([Float32Array.of(0.6, 0.8)]);
     expect(await embedder.embed([], signal)).toEqual([]);
@@ -38,14 +38,14 @@ describe('a careful embedder', () => {
     ['without direction', [Float32Array.of(0), Float32Array.of(1)]],
     ['not of numbers', [Float32Array.of(Number.NaN), Float32Array.of(1)]],
     ['empty', [new Float32Array(), new Float32Array()]],
-  ])('refuses vectors that are %s', async (_, vectors) => {
+  ])('rejects vectors that are %s', async (_, vectors) => {
     const { embedder } = embedding(async () => vectors);
     await expect(embedder.embed(['a', 'b'], signal)).rejects.toMatchObject({
       code: 'KNOWLEDGE_EMBEDDING_FAILED',
     });
   });
 
-  it('leaves one that failed alone for a while, then asks again', async () => {
+  it('does not call a failed embedder during its cooldown, then calls it again', async () => {
     let isUp = false;
     const { embedder, clock, calls } = embedding(async () => {
       if (!isUp) throw new Error('no answer');
@@ -60,7 +60,7 @@ describe('a careful embedder', () => {
     expect(await embedder.embed(['a'], signal)).toHaveLength(1);
   });
 
-  it('says that it did not answer in time, whatever whoever was stopped says of its caller', async () => {
+  it('reports a timeout whatever error the aborted call throws', async () => {
     const { embedder, clock } = embedding(async (_, given) => {
       await new Promise((resolve) => given.addEventListener('abort', resolve));
       throw new CoreError('CANCELED', 'The caller went away before a model had answered.');
@@ -75,7 +75,7 @@ describe('a careful embedder', () => {
     deadline.dispose();
   });
 
-  it('is asked at once when somebody has a reason to, and tells once that it is back', async () => {
+  it('calls the embedder at once after resetCooldown and reports its recovery once', async () => {
     let isUp = false;
     const { embedder, calls, timesBack } = embedding(async () => {
       if (!isUp) throw new Error('no answer');
@@ -93,7 +93,7 @@ describe('a careful embedder', () => {
     expect([calls.length, timesBack()]).toEqual([4, 1]);
   });
 
-  it('does not rest after a refusal, nor after the caller gave up', async () => {
+  it("starts no cooldown after a rejected text or the caller's abort", async () => {
     const refused = embedding(async () => {
       throw new CoreError('INPUT_INVALID', 'too long');
     });
@@ -110,7 +110,7 @@ describe('a careful embedder', () => {
     expect(left.calls).toHaveLength(2);
   });
 
-  it('rests after its time ran out', async () => {
+  it('starts a cooldown after a timeout', async () => {
     const { embedder, clock, calls } = embedding(
       (_, given) =>
         new Promise((_resolve, reject) =>
@@ -129,8 +129,8 @@ describe('a careful embedder', () => {
   });
 });
 
-describe('how much an embedder’s word counts', () => {
-  it('is what the setting says, else what is known of the model, else little', () => {
+describe('blendOf', () => {
+  it('returns the setting, else the default of the model, else a small weight', () => {
     expect(blendOf('anything', 'rrf')).toEqual(equalBlend);
     expect(blendOf('openai/text-embedding-3-small', '0.35')).toMatchObject({ kind: 'rerank', weight: 0.35 });
     expect(blendOf('openai/text-embedding-3-small', null)).toEqual(equalBlend);

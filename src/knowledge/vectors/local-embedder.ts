@@ -2,7 +2,7 @@
 // first hundred words of a text, so it gets a small weight.
 import type { Clock } from '../../core/index.ts';
 import { abortable } from '../../core/index.ts';
-import { threadModule } from '../../platform/thread-module.ts';
+import { threadModule } from '../../platform/threads/thread-module.ts';
 import { ThreadPool } from '../../platform/threads/index.ts';
 import { blendOf } from './embedder.ts';
 import type { EmbeddingThread } from './embedding-thread.ts';

@@ -1,7 +1,7 @@
 // Opens the stores of a restore or a store migration, sure that no server or worker uses them.
 import type { Config } from '../../config/index.ts';
 import { CoreError, systemClock } from '../../core/index.ts';
-import { stateFolder } from '../../platform/data-folder/layout.ts';
+import { stateFolder } from '../../platform/data-folder/files.ts';
 import { hasEmbeddedStore } from '../../platform/postgres/embedded/embedded-store.ts';
 import type { Database } from '../../platform/postgres/index.ts';
 import { sql } from '../../platform/postgres/index.ts';

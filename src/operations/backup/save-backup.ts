@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CoreError, HttpFailure, systemClock } from '../../core/index.ts';
-import { makeFolder } from '../../platform/data-folder/make-folder.ts';
+import { makeFolder } from '../../platform/data-folder/files.ts';
 import type { ArchiveEnd, ArchiveHeader, FileStart, TableStart } from './archive.ts';
 import { ArchiveReader, NoopArchiveHandler, linesOf } from './archive.ts';
 

@@ -4,7 +4,7 @@ import { readFile, readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config/index.ts';
 import { formatBytes, shellWord } from '../../core/index.ts';
-import { isLoopback } from '../../platform/loopback.ts';
+import { isLoopback } from '../../platform/http-client/addresses.ts';
 import type { Finding } from './check.ts';
 import { notConfigured, ok, problem, warning } from './check.ts';
 

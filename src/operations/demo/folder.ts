@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { version } from '../../config/version.ts';
 import { CoreError } from '../../core/index.ts';
 import { openDataFolder } from '../../platform/data-folder/index.ts';
-import { makeFolder } from '../../platform/data-folder/make-folder.ts';
-import { writeWhole } from '../../platform/data-folder/write-whole.ts';
+import { makeFolder, writeFileAtomic } from '../../platform/data-folder/files.ts';
 
 /** What the next start needs and the server does not store. */
 export interface DemoState {
@@ -33,7 +32,7 @@ export async function openDemoState(folder: string): Promise<DemoState> {
 }
 
 export async function writeDemoState(folder: string, state: DemoState): Promise<void> {
-  await writeWhole(fileIn(folder), `${JSON.stringify({ what: marker, ...state }, null, 2)}\n`);
+  await writeFileAtomic(fileIn(folder), `${JSON.stringify({ what: marker, ...state }, null, 2)}\n`);
 }
 
 /**

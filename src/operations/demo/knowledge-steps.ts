@@ -7,7 +7,7 @@ import type { JobCounts } from '../../api/jobs.ts';
 import type { LedgerKinds } from '../../api/ledger.ts';
 import type { Limits } from '../../api/limits.ts';
 import type { Model } from '../../api/models.ts';
-import { vaultsFolder } from '../../platform/data-folder/layout.ts';
+import { vaultsFolder } from '../../platform/data-folder/files.ts';
 import type { Step, DemoContext } from './step.ts';
 import { until } from './step.ts';
 import { brightline } from './tenancy-steps.ts';

@@ -1,3 +1,3 @@
-// The data folder: where everything embedded lives, held by one process at a time.
-export { openDataFolder, type DataFolder, type DataFolderOptions } from './open-data-folder.ts';
-export { readHolder, type Holder } from './holder.ts';
+// The data folder, locked by one process at a time.
+export { openDataFolder, readHolder, type DataFolder, type DataFolderOptions } from './data-folder.ts';
+export type { Holder } from './errors.ts';

@@ -1,15 +1,135 @@
-// The thread in which documents of strangers are parsed. Parsers are loaded at first need.
+// The thread that parses documents from untrusted sources. Parser libraries are loaded on first use.
+import type { Address } from 'postal-mime';
 import { serveThread } from '../threads/serve-thread.ts';
-import type { Parsed } from './parsed.ts';
+import { zipProblem } from './check-zip.ts';
+import type { Parsed } from './types.ts';
+
+const heading = (level: number) => ({ selector: `h${level}`, options: { uppercase: false } });
+
+/** Keeps headings, lists and tables apart. Images and link targets are left out: they add nothing to the text. */
+async function htmlToText(html: string): Promise<string> {
+  const { convert } = await import('html-to-text');
+  return convert(html, {
+    wordwrap: false,
+    limits: { maxInputLength: html.length + 1 },
+    selectors: [
+      { selector: 'img', format: 'skip' },
+      { selector: 'a', options: { ignoreHref: true } },
+      { selector: 'table', format: 'dataTable', options: { uppercaseHeaderCells: false } },
+      ...[1, 2, 3, 4, 5, 6].map(heading),
+    ],
+  });
+}
+
+/** Through HTML, so that headings, lists and tables stay apart. */
+async function readDocx(bytes: Uint8Array): Promise<Parsed> {
+  const problem = zipProblem(bytes);
+  if (problem !== null) return { problem };
+  const { default: mammoth } = await import('mammoth');
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const convertImage = mammoth.images.imgElement(() => Promise.resolve({ src: '' }));
+  const { value } = await mammoth.convertToHtml({ buffer }, { convertImage, externalFileAccess: false });
+  const text = await htmlToText(value);
+  const pictures = value.split('<img').length - 1;
+  if (text.trim() === '' && pictures > 0)
+    return { problem: 'it has pictures but no text. Send the pictures themselves to a model that sees.' };
+  return {
+    text,
+    warnings:
+      pictures === 0
+        ? []
+        : [pictures === 1 ? 'A picture in it was left out.' : `${pictures} pictures in it were left out.`],
+  };
+}
+
+/** A message lists at most so many pages. */
+const maxListedPages = 10;
+
+async function readPdf(bytes: Uint8Array): Promise<Parsed> {
+  const { getDocumentProxy } = await import('unpdf');
+  let pdf: Awaited<ReturnType<typeof getDocumentProxy>>;
+  try {
+    pdf = await getDocumentProxy(bytes, { verbosity: 0, stopAtErrors: false });
+  } catch (error) {
+    if (error instanceof Error && error.name === 'PasswordException')
+      return { problem: 'it is protected with a password. Save it without one and send it again.' };
+    throw error;
+  }
+  const pages: string[] = [];
+  const blankPages: number[] = [];
+  for (let number = 1; number <= pdf.numPages; number++) {
+    const page = await pdf.getPage(number);
+    const { items } = await page.getTextContent();
+    const text = items
+      .map((item) => ('str' in item ? `${item.str}${item.hasEOL ? '\n' : ''}` : ''))
+      .join('')
+      .trim();
+    page.cleanup();
+    if (text === '') blankPages.push(number);
+    else pages.push(text);
+  }
+  if (pages.length === 0)
+    return {
+      problem:
+        'it has no text; its pages seem to be scanned. Send them as images (PNG, JPEG) to a model that sees, or let an OCR program add the text.',
+    };
+  return { text: pages.join('\n\n'), warnings: blankPages.length === 0 ? [] : [withoutText(blankPages)] };
+}
+
+function withoutText(pages: readonly number[]): string {
+  const named = pages.slice(0, maxListedPages).join(', ');
+  const more = pages.length > maxListedPages ? ` and ${pages.length - maxListedPages} more` : '';
+  return pages.length === 1
+    ? `Page ${named} has no text (scanned?) and was left out.`
+    : `Pages ${named}${more} have no text (scanned?) and were left out.`;
+}
+
+/** The length of the list of attachments, in characters. */
+const maxNamesLength = 300;
+
+async function readEml(bytes: Uint8Array): Promise<Parsed> {
+  const { default: PostalMime } = await import('postal-mime');
+  const mail = await PostalMime.parse(bytes);
+  if (mail.headers.length === 0)
+    return { problem: 'it has no headers, so it is not an email. Send it with its actual type.' };
+  const written = mail.text?.trim() ?? '';
+  const body = written === '' && mail.html !== undefined ? await htmlToText(mail.html) : written;
+  const head = [
+    ['From', mail.from ? formatAddresses([mail.from]) : ''],
+    ['To', formatAddresses(mail.to ?? [])],
+    ['Cc', formatAddresses(mail.cc ?? [])],
+    ['Date', mail.date ?? ''],
+    ['Subject', mail.subject ?? ''],
+  ].filter(([, value]) => value !== '');
+  const { attachments } = mail;
+  const names = attachments
+    .map(({ filename }) => filename ?? 'unnamed')
+    .join(', ')
+    .replaceAll(/\p{Cc}/gu, '')
+    .slice(0, maxNamesLength)
+    // The cut may go through a character.
+    .toWellFormed();
+  return {
+    text: [...head.map(([name, value]) => `${name}: ${value}`), '', body].join('\n').trim(),
+    warnings:
+      attachments.length === 0
+        ? []
+        : [`Its attachments were not read (${names}); send them as separate files.`],
+  };
+}
+
+function formatAddresses(addresses: readonly Address[]): string {
+  return addresses
+    .flatMap((each) => each.group ?? [each])
+    .map(({ name, address }) => (name === '' ? (address ?? '') : `${name} <${address ?? ''}>`))
+    .join(', ');
+}
 
 const functions = {
-  html: async (html: string): Promise<Parsed> => ({
-    text: (await import('./read-html.ts')).htmlToText(html),
-    warnings: [],
-  }),
-  pdf: async (bytes: Uint8Array): Promise<Parsed> => (await import('./read-pdf.ts')).readPdf(bytes),
-  docx: async (bytes: Uint8Array): Promise<Parsed> => (await import('./read-docx.ts')).readDocx(bytes),
-  eml: async (bytes: Uint8Array): Promise<Parsed> => (await import('./read-eml.ts')).readEml(bytes),
+  html: async (html: string): Promise<Parsed> => ({ text: await htmlToText(html), warnings: [] }),
+  pdf: readPdf,
+  docx: readDocx,
+  eml: readEml,
 } as const;
 export type DocumentFunctions = typeof functions;
 

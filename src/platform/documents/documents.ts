@@ -1,14 +1,12 @@
 // Reads documents of many kinds as text or as pictures. What needs parsing is parsed in threads under limits.
 import type { Clock } from '../../core/index.ts';
-import { threadModule } from '../thread-module.ts';
+import { threadModule } from '../threads/thread-module.ts';
 import { ThreadPool, ThreadStopped, ThreadThrew } from '../threads/index.ts';
-import { contradictionOf, decideType } from './decide-type.ts';
+import { charsetOf, contradictionOf, decideType, readableTypes } from './media-types.ts';
 import { decodeText } from './decode-text.ts';
 import type { DocumentFunctions } from './document-thread.ts';
-import { charsetOf, readableTypes } from './media-types.ts';
-import type { Parsed } from './parsed.ts';
-import type { DocumentContent, DocumentFile } from './ports.ts';
-import { UnreadableDocument } from './ports.ts';
+import type { DocumentContent, DocumentFile, Parsed } from './types.ts';
+import { UnreadableDocument } from './types.ts';
 
 export interface DocumentsOptions {
   readonly clock: Clock;

@@ -1,13 +1,11 @@
-// The HTTP transport for the real world, on undici's pools.
+// HTTP with undici.
 import type { LookupFunction } from 'node:net';
 import { Agent } from 'undici';
 import type { Clock, HttpAnswer, HttpRequest, HttpTransport } from '../../core/index.ts';
 import { systemClock } from '../../core/index.ts';
-import type { Timeouts } from './exchange-watch.ts';
-import { ExchangeWatch } from './exchange-watch.ts';
-import { createHttpAnswer } from './http-answer.ts';
-import { requestLabel } from './request-label.ts';
-import { UndiciExchange } from './undici-exchange.ts';
+import type { Timeouts } from './exchange.ts';
+import { ExchangeWatch, UndiciExchange } from './exchange.ts';
+import { createHttpAnswer } from './response.ts';
 
 export interface UndiciTransportOptions {
   /** Most connections to one origin at once; further requests wait for one. Default 64. */
@@ -126,4 +124,8 @@ function dispatch(agent: Agent, target: Target, request: HttpRequest, exchange: 
   } catch (error) {
     exchange.onResponseError(null, error as Error);
   }
+}
+
+export function requestLabel(method: string, { origin, pathname }: Pick<URL, 'origin' | 'pathname'>): string {
+  return `${method} ${origin}${pathname}`;
 }

@@ -1,6 +1,6 @@
 // JSON schemas of strangers, compiled and run in threads that are ended when they take too long.
 import type { Clock } from '../../core/index.ts';
-import { threadModule } from '../thread-module.ts';
+import { threadModule } from '../threads/thread-module.ts';
 import { ThreadPool, ThreadStopped, ThreadThrew } from '../threads/index.ts';
 import type { SchemaFunctions } from './schema-thread.ts';
 

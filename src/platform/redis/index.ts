@@ -1,9 +1,9 @@
 // Redis: one connection, scripts from files, clear refusals.
-export { connectRedis } from './connect-redis.ts';
-export type { ConnectRedisOptions } from './connect-redis.ts';
-export type { RedisConnection, RedisState } from './ports.ts';
-export { redisAddress } from './redis-address.ts';
-export { redisScript } from './redis-script.ts';
-export type { RedisScript } from './redis-script.ts';
-export { RedisProbe } from './redis-probe.ts';
-export type { RedisProbeOptions, RedisProbeResult } from './redis-probe.ts';
+export { connectRedis } from './connection.ts';
+export type { ConnectRedisOptions } from './connection.ts';
+export type { RedisConnection, RedisState } from './connection.ts';
+export { redisAddress } from './connection.ts';
+export { redisScript } from './script.ts';
+export type { RedisScript } from './script.ts';
+export { RedisProbe } from './probe.ts';
+export type { RedisProbeOptions, RedisProbeResult } from './probe.ts';

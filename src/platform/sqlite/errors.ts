@@ -1,10 +1,10 @@
-// What can go wrong with a SQLite file, in one line with what to do.
+// Errors of a SQLite file, each in one line with the remedy.
 import type { CoreErrorCode } from '../../core/errors.ts';
 import { HeadworksError, messageOf } from '../../core/errors.ts';
 
 type SqliteErrorCode = Extract<CoreErrorCode, `SQLITE_${string}`>;
 
-/** Its code says what it means for the file: see `coreErrorCodes`. */
+/** For the meaning of its code see `coreErrorCodes`. */
 export class SqliteError extends HeadworksError<SqliteErrorCode> {}
 
 /** SQLite's primary result codes (https://www.sqlite.org/rescode.html). */
@@ -26,10 +26,10 @@ const explanations: ReadonlyMap<number, readonly [SqliteErrorCode, string]> = ne
       'it cannot be opened. Check that its folder exists and is writable, and that it is a file.',
     ],
   ],
-  [26, ['SQLITE_UNUSABLE', 'it is not a SQLite file. Name another file; this one was not touched.']],
+  [26, ['SQLITE_UNUSABLE', 'it is not a SQLite file. Name another file; this one was not changed.']],
 ]);
 
-/** One of ours for a failure of the file; anything else (a bug in a statement) as it came. */
+/** A SqliteError for a problem of the file; any other error (a wrong statement) unchanged. */
 export function sqliteError(error: unknown, path: string): unknown {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   const explained = typeof code === 'number' ? explanations.get(code & 0xff) : undefined;

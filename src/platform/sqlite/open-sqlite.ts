@@ -1,20 +1,20 @@
-// Opens a SQLite file through node:sqlite, ready for several threads and processes.
+// Opens a SQLite file through node:sqlite for several threads and processes, and migrates it: forward only, each migration
+// once, all or nothing.
 //
-// Trap: 64-bit hashes do not fit a JavaScript number. Bind them as signed BigInt (`BigInt.asIntN(64, hash)`; an
-// unsigned one past 2^63 is refused) and read them with `statement.setReadBigInts(true)`.
+// 64-bit hashes do not fit a JavaScript number. Bind them as signed BigInt (`BigInt.asIntN(64, hash)`; an unsigned one past
+// 2^63 is rejected) and read them with `statement.setReadBigInts(true)`.
+import { createHash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
-import { sqliteError } from './errors.ts';
-import type { SqliteMigration } from './migrations.ts';
-import { migrate, requireCurrent } from './migrations.ts';
+import { sqliteError, unusableFile } from './errors.ts';
 
 export interface OpenSqliteOptions {
-  /** All of them, oldest first. Default: none, the file is taken as it is. */
+  /** All of them, oldest first. Default: none, the file is used as it is. */
   readonly migrations?: readonly SqliteMigration[];
-  /** Nothing is written, not even by migrations. Default false. */
+  /** Nothing is written, not even by migrations. Default: false. */
   readonly readOnly?: boolean;
   /**
-   * How long a statement waits for another writer. The thread is deaf meanwhile, to Ctrl-C too: whoever has the
-   * patience waits between tries instead. Default 1 s.
+   * How long a statement waits for another writer. The thread is blocked meanwhile, also for Ctrl-C: for longer waits use
+   * retryWhileBusy. Default: 1 s.
    */
   readonly busyTimeoutMs?: number;
 }
@@ -22,14 +22,14 @@ export interface OpenSqliteOptions {
 /**
  * WAL (readers and a writer do not block each other), synchronous NORMAL (a killed process loses nothing; a power cut
  * may lose the last transactions but damages nothing), foreign keys on.
- * Fails with a SqliteError that names the file; a file that is not ours is not touched.
+ * Fails with a SqliteError that names the file; a foreign file is not changed.
  */
 export function openSqlite(path: string, options: OpenSqliteOptions = {}): DatabaseSync {
   const { migrations, readOnly = false, busyTimeoutMs = 1_000 } = options;
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(path, { readOnly, timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
-    // Reads the header: a file that is no database is found out before anything is written.
+    // Reads the header, so that a file that is not a database is detected before anything is written.
     db.prepare('PRAGMA schema_version').get();
     if (!readOnly) db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     if (migrations) (readOnly ? requireCurrent : migrate)(db, path, migrations);
@@ -37,5 +37,104 @@ export function openSqlite(path: string, options: OpenSqliteOptions = {}): Datab
   } catch (error) {
     db?.close();
     throw sqliteError(error, path);
+  }
+}
+
+export interface SqliteMigration {
+  /** 1, 2, 3, … without gaps. */
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+const table = 'schema_migrations';
+
+/**
+ * Brings the file to the newest version. Safe with several processes at once.
+ * Fails with SQLITE_UNUSABLE, changing nothing, when the file is newer than this program or a migration that ran was
+ * edited since.
+ */
+export function migrate(db: DatabaseSync, path: string, migrations: readonly SqliteMigration[]): void {
+  migrations.forEach(({ version }, index) => {
+    if (version !== index + 1) throw new RangeError(`migration ${index + 1} has the number ${version}`);
+  });
+  if (isCurrent(db, path, migrations)) return;
+  immediate(db, () => {
+    db.exec(
+      `CREATE TABLE IF NOT EXISTS ${table} (version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL) STRICT`,
+    );
+    const from = checkedVersion(db, path, migrations);
+    const record = db.prepare(`INSERT INTO ${table} (version, name, checksum) VALUES (?, ?, ?)`);
+    for (const migration of migrations.slice(from)) {
+      db.exec(migration.sql);
+      record.run(migration.version, migration.name, checksum(migration));
+    }
+    db.exec(`PRAGMA user_version = ${migrations.length}`);
+  });
+}
+
+/** For a file opened read-only: it must be at the newest version already. */
+export function requireCurrent(db: DatabaseSync, path: string, migrations: readonly SqliteMigration[]): void {
+  if (!isCurrent(db, path, migrations))
+    throw unusableFile(path, 'it has an older version. Open it once for writing to upgrade it.');
+}
+
+/** Whether all migrations ran. Fails with SQLITE_UNUSABLE as `migrate` does. */
+export function isCurrent(db: DatabaseSync, path: string, migrations: readonly SqliteMigration[]): boolean {
+  const version = userVersion(db);
+  if (version > migrations.length) throw newer(path, version, migrations.length);
+  const hasTable = db.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(table);
+  if (!hasTable) return migrations.length === 0;
+  return checkedVersion(db, path, migrations) === migrations.length;
+}
+
+/** How many migrations ran; fails unless they are the known ones. */
+function checkedVersion(db: DatabaseSync, path: string, migrations: readonly SqliteMigration[]): number {
+  const applied = db.prepare(`SELECT version, checksum FROM ${table} ORDER BY version`).all();
+  if (applied.length > migrations.length) throw newer(path, applied.length, migrations.length);
+  applied.forEach((row, index) => {
+    const known = migrations[index];
+    if (known && row['version'] === known.version && row['checksum'] === checksum(known)) return;
+    throw unusableFile(
+      path,
+      `migration ${String(row['version'])} ran with another text than this program has. ` +
+        'Use the program that wrote the file, or undo the change to the migration.',
+    );
+  });
+  return applied.length;
+}
+
+function userVersion(db: DatabaseSync): number {
+  return Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
+}
+
+function newer(path: string, has: number, knows: number): Error {
+  return unusableFile(
+    path,
+    `it has version ${has}, and this program knows ${knows}. Use the newer program that wrote it.`,
+  );
+}
+
+function checksum({ sql }: SqliteMigration): string {
+  return createHash('sha256').update(sql).digest('hex');
+}
+
+/**
+ * BEGIN IMMEDIATE, `work`, COMMIT; ROLLBACK when it throws. Waits for other writers up to the busy timeout. `work` is
+ * synchronous: nothing else on this connection can come in between. Fails with a SqliteError that names the file when
+ * the file is the reason, and otherwise with what `work` threw.
+ */
+export function immediate<T>(db: DatabaseSync, work: () => T): T {
+  try {
+    db.exec('BEGIN IMMEDIATE');
+    const result = work();
+    if (result instanceof Promise)
+      throw new TypeError('work in a SQLite transaction must not be async: other work would write into it');
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    // A full disk has rolled back already; a second rollback would hide the first error.
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw sqliteError(error, db.location() ?? ':memory:');
   }
 }

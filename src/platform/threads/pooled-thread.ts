@@ -1,12 +1,10 @@
-// One thread of a pool: starts, does one thing at a time, and ends when told or when it breaks.
+// One thread of a pool: starts, runs one function at a time, and ends on request or when it fails.
 //
-//   starting ──ready──► idle ◄──answer── working ──time, memory, abort──► ended
+//   starting ──ready──► idle ◄──reply── working ──time, memory, abort──► ended
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../core/index.ts';
 import { CoreError, messageOf, onAbort } from '../../core/index.ts';
-import type { FromThread, ThreadCall } from './thread-protocol.ts';
-import { ThreadStopped, ThreadThrew } from './thread-stopped.ts';
-import { watchThread } from './thread-watch.ts';
+import type { FromThread, ThreadCall } from './serve-thread.ts';
 
 export interface ThreadSettings {
   readonly entry: URL;
@@ -148,4 +146,86 @@ function stopOf(error: unknown): ThreadStopped {
   return code === 'ERR_WORKER_OUT_OF_MEMORY'
     ? tooLarge(hardLimitMb, error)
     : new ThreadStopped('died', `The thread broke: ${messageOf(error)}`, error);
+}
+
+export interface WatchLimits {
+  /** Heap and buffers together. */
+  readonly memoryMb: number;
+  /** Time of the processor, not of the clock: a busy machine makes nobody slower by that measure. */
+  readonly cpuMs: number;
+}
+
+const everyMs = 50;
+const bytesPerMb = 1_048_576;
+
+/**
+ * Calls `onExceeded` once when the thread has more than it may; the returned function ends the watch. The thread is
+ * looked at between two steps of its code, however busy it is.
+ *
+ * V8's own limit of memory does not do: it knows nothing of buffers, and one large allocation beyond it ends the whole
+ * process ("FATAL ERROR: Reached heap limit"), not the thread. So that limit is set far above, and this one is looked at.
+ */
+export function watchThread(
+  worker: Worker,
+  limits: WatchLimits,
+  clock: Clock,
+  onExceeded: (what: 'time' | 'memory') => void,
+): () => void {
+  let isOver = false;
+  let cancel: () => void = () => undefined;
+  let cpuBefore: number | undefined;
+  const look = async () => {
+    try {
+      const [memory, cpu] = await Promise.all([worker.getHeapStatistics(), cpuMsOf(worker, clock)]);
+      if (isOver) return;
+      cpuBefore ??= cpu;
+      if (memory.used_heap_size + memory.external_memory > limits.memoryMb * bytesPerMb)
+        return onExceeded('memory');
+      if (cpu - cpuBefore > limits.cpuMs) return onExceeded('time');
+    } catch {
+      return; // the thread is gone; its end is noticed elsewhere
+    }
+    cancel = clock.after(everyMs, () => void look());
+  };
+  void look();
+  return () => {
+    isOver = true;
+    cancel();
+  };
+}
+
+async function cpuMsOf(worker: Worker, clock: Clock): Promise<number> {
+  // Node has it since 24.6; before, the clock must do.
+  if (typeof (worker as Partial<Worker>).cpuUsage !== 'function') return clock.monotonic();
+  const { user, system } = await worker.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+/**
+ * - `time`: it took longer than it was given; the thread was ended.
+ * - `memory`: it took more memory than it was given; the thread was ended.
+ * - `died`: the thread ended by itself.
+ */
+export type StopReason = 'time' | 'memory' | 'died';
+
+/** Work in a thread was ended before it had a result. Nothing else was harmed. */
+export class ThreadStopped extends Error {
+  override readonly name = 'ThreadStopped';
+  readonly reason: StopReason;
+
+  constructor(reason: StopReason, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.reason = reason;
+  }
+}
+
+/** The function in the thread threw: its error's name and message, as far as they can be cloned. */
+export class ThreadThrew extends Error {
+  override readonly name = 'ThreadThrew';
+  readonly errorName: string;
+
+  constructor(errorName: string, message: string) {
+    super(message);
+    this.errorName = errorName;
+  }
 }

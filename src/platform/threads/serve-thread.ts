@@ -1,7 +1,20 @@
-// The side of a pool that is inside the thread: calls what it is told, one after the other, and answers.
+// The inside of a pool thread: runs the functions of its module on request. Messages are cloned or transferred.
 import { parentPort } from 'node:worker_threads';
 import { messageOf } from '../../core/errors.ts';
-import type { FromThread, ThreadCall, ThreadFunctions } from './thread-protocol.ts';
+
+/** What a thread module offers: functions of one argument that can be cloned. */
+// oxlint-disable-next-line typescript/no-explicit-any -- each function has its own argument; `run` types it per name
+export type ThreadFunctions = Readonly<Record<string, (input: any) => unknown>>;
+
+export interface ThreadCall {
+  readonly name: string;
+  readonly input: unknown;
+}
+
+export type FromThread =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'returned'; readonly value: unknown }
+  | { readonly kind: 'threw'; readonly name: string; readonly message: string };
 
 /** Makes the module that calls this one that a ThreadPool can start. */
 export function serveThread(functions: ThreadFunctions): void {

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import type { Clock } from '../../core/index.ts';
 import { onAbort } from '../../core/index.ts';
 import { PooledThread, poolClosed } from './pooled-thread.ts';
-import type { ThreadFunctions } from './thread-protocol.ts';
+import type { ThreadFunctions } from './serve-thread.ts';
 
 export interface ThreadPoolOptions {
   /** A module that calls `serveThread`; see `threadModule`. */

@@ -1,7 +1,7 @@
 // A shared window that goes away and comes back never stops anybody, and never lets too many through.
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { expect, it } from 'vitest';
 import { LimiterWorld, mostIn } from '../../../test/support/resilience/rate-limiter.contract.ts';
-import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { FallbackRateWindow } from './fallback-window.ts';
 import { AdaptiveRateLimiter } from './limiter.ts';
 import { MemoryRateWindow } from './memory-window.ts';

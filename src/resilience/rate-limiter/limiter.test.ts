@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
+import { expect, it } from 'vitest';
 import { AdaptiveRateLimiter } from './limiter.ts';
 import type { WindowRequest, RateWindow, WindowReply } from './policy.ts';
 import { initialBackoff } from './policy.ts';

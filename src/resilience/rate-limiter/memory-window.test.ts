@@ -1,11 +1,11 @@
 // The in-memory window passes the contract, and never grants too much whatever happens.
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   describeRateWindowContract,
   mostIn,
 } from '../../../test/support/resilience/rate-limiter.contract.ts';
-import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { createRateLimiter, MemoryRateWindow } from './memory-window.ts';
 
 describeRateWindowContract('memory', async (settings) => ({ open: () => new MemoryRateWindow(settings) }), {

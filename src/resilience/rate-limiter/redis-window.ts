@@ -1,6 +1,6 @@
 // Decides in Redis: all processes with the same key share one rate and one backoff. One round trip per exchange.
-import type { RedisConnection } from '../../platform/redis/ports.ts';
-import { redisScript } from '../../platform/redis/redis-script.ts';
+import type { RedisConnection } from '../../platform/redis/connection.ts';
+import { redisScript } from '../../platform/redis/script.ts';
 import type { WindowRequest, RateLimits, RateWindow, WindowReply } from './policy.ts';
 import { adaptation, slidingWindows } from './policy.ts';
 

@@ -1,7 +1,7 @@
 // Keeps a limiter's grants and backoff in a SQLite file: they survive a restart, and processes that open the same file
 // share one rate.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { immediate } from '../../platform/sqlite/immediate.ts';
+import { immediate } from '../../platform/sqlite/open-sqlite.ts';
 import type { GrantJournal, JournaledGrants, JournaledState } from './policy.ts';
 import { initialBackoff } from './policy.ts';
 

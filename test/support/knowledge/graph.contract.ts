@@ -38,14 +38,14 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
       seeds: readonly string[],
       more: { budget?: number; categories?: readonly string[] } = {},
     ) => subject.graph.expand({ spaceId, seedEventIds: seeds, budget: 10, ...more }, signal);
-    const idsOf = async (...wish: Parameters<typeof expand>) =>
-      (await expand(...wish)).map(({ eventId }) => eventId);
+    const idsOf = async (...request: Parameters<typeof expand>) =>
+      (await expand(...request)).map(({ eventId }) => eventId);
 
     it('is available', async () => {
       expect(await subject.graph.availability(signal)).toEqual({ state: 'available' });
     });
 
-    it('finds events that share an actor with a seed, and says who it is', async () => {
+    it('finds events that share an actor with a seed and names the actor', async () => {
       const [seed = '', other = ''] = await subject.tell(spaceId, [
         { actors: ['Ann', 'Bob'] },
         { actors: ['Ann'] },
@@ -56,7 +56,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
       ]);
     });
 
-    it('finds events about the same, and says what it is', async () => {
+    it('finds events that share a subject with a seed and names the subject', async () => {
       const [seed = '', other = ''] = await subject.tell(spaceId, [
         { actors: ['Ann'], subjects: ['Atlas'] },
         { actors: ['Bob'], subjects: ['Atlas'] },
@@ -64,7 +64,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
       expect(await expand([seed])).toMatchObject([{ eventId: other, reason: 'same_subject:Atlas' }]);
     });
 
-    it('puts what shares more first, and what shares somebody who is in everything last', async () => {
+    it('ranks events that share more first, and events that share an entity of many events last', async () => {
       const [seed = '', both = '', rare = '', ...common] = await subject.tell(spaceId, [
         { actors: ['Ann'], subjects: ['Atlas'] },
         { actors: ['Ann'], subjects: ['Atlas'] },
@@ -78,7 +78,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
       expect(found[1]?.score).toBeGreaterThan(found[2]?.score ?? 0);
     });
 
-    it('counts half who acts in one and is the subject of the other', async () => {
+    it('counts half an entity that is actor in one event and subject of the other', async () => {
       const [seed = '', straight = '', crossed = ''] = await subject.tell(spaceId, [
         { actors: ['Ann'], subjects: ['Atlas'] },
         { actors: ['Ann'] },
@@ -90,7 +90,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
       ]);
     });
 
-    it('obeys the budget and the categories, and gives no seed back', async () => {
+    it('respects budget and categories and returns no seed', async () => {
       const told = await subject.tell(spaceId, [
         { actors: ['Ann'] },
         { actors: ['Ann'], category: 'Commitment' },
@@ -105,7 +105,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
       expect(await idsOf([])).toEqual([]);
     });
 
-    it('knows nothing of other spaces', async () => {
+    it('ignores other spaces', async () => {
       const [seed = ''] = await subject.tell(spaceId, [{ actors: ['Ann'] }]);
       const elsewhere = await subject.space();
       const [foreign = ''] = await subject.tell(elsewhere, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
@@ -113,7 +113,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
       expect(await idsOf([foreign])).toEqual([]);
     });
 
-    it('leaves out what a newer revision replaced', async () => {
+    it('omits superseded events', async () => {
       const [seed = '', other = ''] = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
       await subject.supersede([other]);
       expect(await idsOf([seed])).toEqual([]);
@@ -124,19 +124,19 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
       `"}) RETURN 1 $$, '{}') as (a agtype); drop table entity; --`,
       '$items $$ \\" \' ` {} \\u0000',
       '<script>alert(1)</script>\n\u{1F600}\u200B',
-    ])('takes the name %j for a name', async (name) => {
+    ])('treats the name %j as a value', async (name) => {
       const [seed = '', other = ''] = await subject.tell(spaceId, [{ actors: [name] }, { actors: [name] }]);
       expect(await expand([seed])).toMatchObject([{ eventId: other, reason: `same_actor:${name}` }]);
     });
 
-    it('knows which events it has not got', async () => {
+    it('counts events that are missing in the graph', async () => {
       const told = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Bob'] }]);
       expect(await subject.graph.missing(spaceId, told, signal)).toBe(0);
       await subject.graph.remove(spaceId, { eventIds: told.slice(1), entityIds: [] }, signal);
       expect(await subject.graph.missing(spaceId, told, signal)).toBe(subject.graph.isSeparateStore ? 1 : 0);
     });
 
-    it('takes the same twice as once', async () => {
+    it('is idempotent', async () => {
       const [seed = '', other = ''] = await subject.tell(spaceId, [
         { actors: ['Ann'], subjects: ['Atlas'] },
         { actors: ['Ann'], subjects: ['Atlas'] },
@@ -147,7 +147,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
       expect(before.map(({ eventId }) => eventId)).toEqual([other]);
     });
 
-    it('forgets what is removed, with its edges', async () => {
+    it('removes nodes with their edges', async () => {
       const [seed = '', other = '', third = ''] = await subject.tell(spaceId, [
         { actors: ['Ann'] },
         { actors: ['Ann'] },
@@ -158,7 +158,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
       expect(await idsOf([seed])).toEqual([third]);
     });
 
-    it('prunes what the tables no longer hold, and all of a space that is gone', async () => {
+    it('prunes what the tables no longer have, and everything of a deleted space', async () => {
       const [seed = '', other = '', third = ''] = await subject.tell(spaceId, [
         { actors: ['Ann'] },
         { actors: ['Ann'] },
@@ -172,7 +172,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
       expect(await idsOf([seed])).toEqual([]);
     });
 
-    it('answers while it is rebuilt, and the same afterwards', async () => {
+    it('serves during a rebuild and returns the same afterwards', async () => {
       const [seed = '', other = ''] = await subject.tell(spaceId, [
         { actors: ['Ann'], subjects: ['Atlas'] },
         { actors: ['Ann'] },
@@ -189,7 +189,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
       expect(await idsOf([seed])).toEqual([other]);
     });
 
-    it('gives up with the signal', async () => {
+    it('stops with the signal', async () => {
       const [seed = ''] = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
       const late = AbortSignal.abort(new Error('too late'));
       const request = { spaceId, seedEventIds: [seed], budget: 10 };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ExtractionError } from '../../errors.ts';
-import { loadRestSource } from './load.ts';
+import { loadDescription } from './load.ts';
 
 const load = (text: string, env: Readonly<Record<string, string>> = {}) =>
-  loadRestSource(text, { env, file: 'acme.yaml' });
+  loadDescription(text, { env, file: 'acme.yaml' });
 
 function problemsOf(text: string, env: Readonly<Record<string, string>> = {}): readonly string[] {
   try {
@@ -21,59 +21,63 @@ const one = `${head}resources:\n  - { name: a, path: /a, id: id }\n`;
 const resource = (text: string) => `${head}resources:\n  - { name: a, id: id, ${text} }\n`;
 
 describe('the file of a REST source', () => {
-  it('gives a definition with its defaults', () => {
+  it('returns a description with defaults', () => {
     expect(
       load(`${head}resources:\n  - { name: a, path: /a, id: id, items: data.rows, fields: { name: title } }`),
     ).toEqual({
-      name: 'acme',
+      name: 'rest acme https://api.acme.test',
       baseUrl: 'https://api.acme.test',
+      labels: {
+        server: 'acme at https://api.acme.test',
+        addressSetting: 'base_url in acme.yaml',
+        credentialSettings: 'auth in acme.yaml',
+      },
       headers: {},
       auth: { type: 'none' },
-      resources: [
+      types: [
         {
-          name: 'a',
-          path: '/a',
-          query: {},
-          pagination: { type: 'none' },
-          pageSize: null,
-          shape: { items: { kind: 'list', path: ['data', 'rows'] }, id: [['id']], name: ['title'] },
-          totalHeader: null,
-          parent: null,
+          type: {
+            name: 'a',
+            number: null,
+            endpoints: [{ name: '', pagination: 'single' }],
+            shape: { items: { kind: 'list', path: ['data', 'rows'] }, id: [['id']], name: ['title'] },
+          },
+          endpoints: {
+            '': { path: '/a', query: {}, pagination: { type: 'none' }, totalHeader: null },
+          },
         },
       ],
-      publicUrl: 'https://api.acme.test',
       secrets: [],
-      credentialVariables: [],
-      file: 'acme.yaml',
+      limiterKey: 'api.acme.test:anonymous',
     });
   });
 
-  it('takes secrets from the environment, and lists them for redaction', () => {
+  it('reads secrets from the environment, and lists them for redaction', () => {
     const text = `name: acme\nbase_url: \${URL}/v1\nauth: { type: bearer, token: "\${TOKEN}" }\nresources:\n  - { name: a, path: /a, id: id, query: { api_key: "\${KEY}" } }`;
     const loaded = load(text, { URL: 'https://api.acme.test', TOKEN: 'tok-1', KEY: 'key-1' });
     expect(loaded).toMatchObject({
       baseUrl: 'https://api.acme.test/v1',
-      publicUrl: 'https://api.acme.test/v1',
+      name: 'rest acme https://api.acme.test/v1',
       secrets: [
         { name: 'TOKEN', value: 'tok-1' },
         { name: 'KEY', value: 'key-1' },
       ],
-      credentialVariables: ['TOKEN'],
+      labels: { credentialSettings: 'auth in acme.yaml, TOKEN' },
     });
   });
 
-  it('takes what stands behind the host for a secret, and tells two apart without showing it', () => {
+  it('treats a variable after the host as a secret, and distinguishes two without showing it', () => {
     const text = `name: acme\nbase_url: https://api.acme.test/bot\${KEY}\nresources:\n  - { name: a, path: /a, id: id }`;
     const [one, other] = ['key-1', 'key-2'].map((KEY) => load(text, { KEY }));
     expect(one).toMatchObject({
       baseUrl: 'https://api.acme.test/botkey-1',
       secrets: [{ name: 'KEY', value: 'key-1' }],
     });
-    expect(one?.publicUrl).toMatch(/^https:\/\/api\.acme\.test\/bot\$\{KEY\} \([0-9a-f]{8}\)$/);
-    expect(other?.publicUrl).not.toBe(one?.publicUrl);
+    expect(one?.name).toMatch(/^rest acme https:\/\/api\.acme\.test\/bot\$\{KEY\} \([0-9a-f]{8}\)$/);
+    expect(other?.name).not.toBe(one?.name);
   });
 
-  it('tells everything that is wrong at once, each with its line', () => {
+  it('reports all problems at once, each with its line', () => {
     const text = [
       'name: acme',
       'base_url: ftp://acme',
@@ -106,8 +110,8 @@ describe('the file of a REST source', () => {
     ['nothing', '', /must have keys like name, base_url, headers/],
     ['a list', '- a', /must have keys like/],
     ['no resources', `${head}resources: []`, /line 3: resources: must hold at least one resource/],
-    ['a password in the address', one.replace('api.', 'ann:pw@api.'), /line 2: base_url: holds a user or password/],
-    ['a query in the address', one.replace('.test', '.test?x=1'), /line 2: base_url: ends in a query/],
+    ['a password in the address', one.replace('api.', 'ann:pw@api.'), /line 2: base_url: contains a user or password/],
+    ['a query in the address', one.replace('.test', '.test?x=1'), /line 2: base_url: has a query/],
     ['an unknown kind of auth', `${one}auth: { type: magic }`, /line 5: auth.*must be one of none, bearer, basic/],
     ['a literal header', `${one}headers:\n  X-Api-Key: abc`, /line 6: headers\.X-Api-Key: a secret does not belong/],
     ['a literal in a query', resource('path: /a, query: { access_token: abc }'), /line 4: resources\.0\.query\.access_token: a secret/],
@@ -123,29 +127,29 @@ describe('the file of a REST source', () => {
     ['POST', resource('path: /a, method: POST'), /method: must be GET/],
     ['a wrong type', resource('path: /a, single: 7'), /single: must be true or false/],
     ['two of a name', `${one}  - { name: a, path: /b, id: id }`, /line 5: resources\.1 \(a\): another resource has this name/],
-    ['a gap without a parent', resource('path: "/a/{parent.id}"'), /\{parent\.id\} needs a "parent"/],
+    ['a placeholder without a parent', resource('path: "/a/{parent.id}"'), /\{parent\.id\} needs a "parent"/],
     ['a parent that is not there', resource('path: "/a/{parent.id}", parent: b'), /there is no resource "b"; there are a/],
     ['its own parent', resource('path: "/a/{parent.id}", parent: a'), /is its own parent/],
-    ['a parent without a gap', `${one}  - { name: b, path: /b, id: id, parent: a }`, /no gap like \{parent\.id\}/],
-    ['a strange gap', `${one}  - { name: b, path: "/b/{x}", id: id, parent: a }`, /\{x\} is no gap/],
-    ['a child gap without children', `${one}  - { name: b, path: "/b/{child.id}", id: id, parent: a }`, /needs "children"/],
-    ['children without a gap', `${one}  - { name: b, path: "/b/{parent.id}", id: id, parent: { resource: a, children: c } }`, /needs one gap like \{child\}/],
-    ['three gaps', `${one}  - { name: b, path: "/{parent.a}/{parent.b}/{parent.c}", id: id, parent: a }`, /more than two different gaps/],
+    ['a parent without a placeholder', `${one}  - { name: b, path: /b, id: id, parent: a }`, /no placeholder like \{parent\.id\}/],
+    ['an unknown placeholder', `${one}  - { name: b, path: "/b/{x}", id: id, parent: a }`, /\{x\} is not a placeholder/],
+    ['a child placeholder without children', `${one}  - { name: b, path: "/b/{child.id}", id: id, parent: a }`, /needs "children"/],
+    ['children without a placeholder', `${one}  - { name: b, path: "/b/{parent.id}", id: id, parent: { resource: a, children: c } }`, /needs one placeholder like \{child\}/],
+    ['three placeholders', `${one}  - { name: b, path: "/{parent.a}/{parent.b}/{parent.c}", id: id, parent: a }`, /more than two different placeholders/],
     ['pages of one item', resource('path: /a, single: true, pagination: { type: page }'), /one item has no pages/],
     ['a path in one item', resource('path: /a, single: true, items: x'), /the whole body is the item/],
-    ['pages without a size', resource('path: /a, pagination: { type: page, size_param: null }'), /then say "page_size"/],
+    ['pages without a size', resource('path: /a, pagination: { type: page, size_param: null }'), /set "page_size"/],
     ['a parent in the id, and none', resource('path: /a').replace('id: id', 'id: ["{parent}", n]'), /\{parent\} needs a "parent"/],
-    ['a parent alone in the id', `${one}  - { name: b, path: "/b/{parent.id}", id: "{parent}", parent: a }`, /stands first in a list/],
+    ['a parent alone in the id', `${one}  - { name: b, path: "/b/{parent.id}", id: "{parent}", parent: a }`, /must be the first of a list/],
     ['a path with holes', resource('path: /a, items: a..b'), /items: must be a path like data\.items/],
   ]; // oxfmt-ignore
 
-  it.for(wrong)('refuses %s', ([, text, problem]) => {
+  it.for(wrong)('rejects %s', ([, text, problem]) => {
     const problems = problemsOf(text, { SET: 'set-by-us' });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(problem);
   });
 
-  it('says one problem in one line, and never a value', () => {
+  it('reports one problem in one line, and never a value', () => {
     const text = `${one}auth: { type: bearer, token: very-secret-value }`;
     expect(() => load(text)).toThrow(/^The source is not usable\. acme\.yaml line 5: auth\.token: [^\n]*$/);
     expect(() => load(text)).not.toThrow(/very-secret-value/);
@@ -153,7 +157,7 @@ describe('the file of a REST source', () => {
     expect(problemsOf(filled, { KEY: 'very-secret-value' }).join()).not.toContain('very-secret-value');
   });
 
-  it('finds rings of parents', () => {
+  it('finds cycles of parents', () => {
     const ring = (name: string, parent: string) =>
       `  - { name: ${name}, path: "/{parent.id}", id: id, parent: ${parent} }\n`;
     const problems = problemsOf(

@@ -1,65 +1,83 @@
-// Reads the definition of a REST source. Everything that is wrong with it is told at once, each with its line.
+// Loads a source file. All problems are reported at once, each with its line.
 import { hash } from 'node:crypto';
 import type { z } from 'zod';
 import { ExtractionError } from '../../errors.ts';
+import { limiterKey } from '../../rate-limiter.ts';
 import { SecretMasker } from '../secrets.ts';
 import { literalSecrets } from './literal-secrets.ts';
+import { parentInId, parentOf, placeholderProblem, resolveAuth, resolveResource } from './resolve.ts';
 import type { RawResource, RawRestSource } from './schema.ts';
 import { restSourceSchema } from './schema.ts';
-import { resolveAuth, resolveResource, gapProblem, parentInId, parentOf } from './resolve.ts';
-import type { RestSourceDefinition } from './types.ts';
+import type { AuthDescription, SourceDescription } from './types.ts';
 import type { Problem, SourceFile, Variable } from './yaml-file.ts';
 import { pathText, readSourceFile } from './yaml-file.ts';
 
-export interface LoadRestSourceOptions {
+export interface LoadDescriptionOptions {
   /** The environment, for `${NAME}`. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** As messages name it. */
+  /** The name of the file, for messages. */
   readonly file: string;
 }
 
-/** Fails with EXTRACTION_SOURCE_INVALID; its message has one problem per line, `details.problems` too. */
-export function loadRestSource(yamlText: string, { env, file }: LoadRestSourceOptions): RestSourceDefinition {
-  const source = readSourceFile(yamlText, env);
+/** Fails with EXTRACTION_SOURCE_INVALID; its message has one problem per line, as has `details.problems`. */
+export function loadDescription(yaml: string, { env, file }: LoadDescriptionOptions): SourceDescription {
+  const source = readSourceFile(yaml, env);
   if (source.isBroken) throw invalid(file, source.problems);
   const parsed = restSourceSchema.safeParse(source.value);
   const problems = [
     ...source.problems,
     ...literalSecrets(source),
     ...(parsed.success
-      ? [...addressProblems(parsed.data, source), ...checkResources(parsed.data.resources, source)]
+      ? [...addressProblems(parsed.data, source), ...resourceProblems(parsed.data.resources, source)]
       : schemaProblems(parsed.error, source)),
   ];
   if (problems.length > 0 || !parsed.success) throw invalid(file, problems);
-  const raw = parsed.data;
+  const { name, base_url, headers, resources, auth: rawAuth } = parsed.data;
   const secrets = [...source.variables]
-    .flatMap(([path, found]) => found.filter((variable) => path !== 'base_url' || isBehindHost(variable)))
-    .map(({ name, value }) => ({ name, value }));
-  const credentials = [...source.variables].filter(([path]) => path.startsWith('auth.'));
-  const baseUrl = raw.base_url.replace(/\/+$/, '');
+    .flatMap(([path, found]) => found.filter((variable) => path !== 'base_url' || isAfterHost(variable)))
+    .map(({ name: variable, value }) => [variable, { name: variable, value }] as const);
+  const baseUrl = base_url.replace(/\/+$/, '');
+  const publicUrl = maskedUrl(baseUrl, source.variables.get('base_url')?.filter(isAfterHost) ?? []);
+  const auth = resolveAuth(rawAuth);
   return {
-    name: raw.name,
+    name: `rest ${name} ${publicUrl}`,
     baseUrl,
-    publicUrl: publicUrl(baseUrl, source.variables.get('base_url')?.filter(isBehindHost) ?? []),
-    headers: raw.headers,
-    auth: resolveAuth(raw.auth),
-    resources: raw.resources.map(resolveResource),
-    secrets: [...new Map(secrets.map((secret) => [secret.name, secret])).values()],
-    credentialVariables: [...new Set(credentials.flatMap(([, found]) => found.map(({ name }) => name)))],
-    file,
+    labels: {
+      server: `${name} at ${publicUrl}`,
+      addressSetting: `base_url in ${file}`,
+      credentialSettings: [`auth in ${file}`, credentialVariables(source).join(' and ')]
+        .filter((text) => text !== '')
+        .join(', '),
+    },
+    headers,
+    auth,
+    types: resources.map(resolveResource),
+    secrets: [...new Map(secrets).values()],
+    limiterKey: limiterKey(new URL(baseUrl).host, credentialOf(auth)),
   };
 }
 
-/** Which server it is may be told; what follows (`/bot${KEY}`) may be what opens it. */
-const isBehindHost = ({ before }: Variable): boolean => /^https?:\/\/[^/]*\//.test(before);
+/** The names of the variables with the credentials, for messages. */
+function credentialVariables({ variables }: SourceFile): readonly string[] {
+  const ofAuth = [...variables].filter(([path]) => path.startsWith('auth.'));
+  return [...new Set(ofAuth.flatMap(([, found]) => found.map(({ name }) => name)))];
+}
 
-/** With what is secret in it by its name. Two sources that differ in nothing else are still two: so a hash goes with it. */
-function publicUrl(baseUrl: string, secrets: readonly Variable[]): string {
+function credentialOf(auth: AuthDescription): string | null {
+  if (auth.type === 'none') return null;
+  return [...Object.values(auth.headers), ...(auth.type === 'token' ? [auth.body] : [])].join();
+}
+
+/** The host is public; what follows it (`/bot${KEY}`) may be a secret. */
+const isAfterHost = ({ before }: Variable): boolean => /^https?:\/\/[^/]*\//.test(before);
+
+/** With secrets replaced by their names, and a hash so that sources that differ only in a secret stay distinct. */
+function maskedUrl(baseUrl: string, secrets: readonly Variable[]): string {
   const shown = new SecretMasker(secrets).mask(baseUrl);
   return shown === baseUrl ? baseUrl : `${shown} (${hash('sha256', baseUrl).slice(0, 8)})`;
 }
 
-/** What stands at a path whose variable is not set says nothing: that it is not set was said already. */
+/** Problems at a path whose variable is not set are omitted: the missing variable is reported already. */
 function schemaProblems(error: z.ZodError, source: SourceFile): readonly Problem[] {
   return error.issues.flatMap((issue) => {
     const place = pathText(issue.path);
@@ -83,10 +101,10 @@ function addressProblems({ base_url }: RawRestSource, { lineOf }: SourceFile): r
   const line = lineOf(['base_url']);
   return [
     ...(url.username !== '' || url.password !== ''
-      ? [{ line, text: 'base_url: holds a user or password; use auth of type basic' }]
+      ? [{ line, text: 'base_url: contains a user or password; use auth of type basic' }]
       : []),
     ...(url.search !== '' || url.hash !== ''
-      ? [{ line, text: 'base_url: ends in a query or fragment; use "query" of the resources' }]
+      ? [{ line, text: 'base_url: has a query or fragment; use "query" of the resources' }]
       : []),
   ];
 }
@@ -102,12 +120,8 @@ function invalid(file: string, problems: readonly Problem[]): ExtractionError {
   return new ExtractionError('EXTRACTION_SOURCE_INVALID', message, { details: { problems: lines } });
 }
 
-// What a schema cannot say about resources: names, parents, gaps, and what does not go together.
-
-export function checkResources(
-  resources: readonly RawResource[],
-  { lineOf }: SourceFile,
-): readonly Problem[] {
+/** What the schema cannot check: names, parents, placeholders, and combinations. */
+function resourceProblems(resources: readonly RawResource[], { lineOf }: SourceFile): readonly Problem[] {
   return resources.flatMap((resource, index) =>
     [
       ...nameProblems(resource, index, resources),
@@ -128,10 +142,10 @@ function nameProblems({ name }: RawResource, index: number, resources: readonly 
 }
 
 function parentProblems(resource: RawResource, resources: readonly RawResource[]): Found {
-  const gap = gapProblem(resource);
-  const gaps: Found = gap === undefined ? [] : [['path', gap]];
+  const problem = placeholderProblem(resource);
+  const placeholders: Found = problem === undefined ? [] : [['path', problem]];
   const parent = parentOf(resource)?.resource;
-  if (parent === undefined) return gaps;
+  if (parent === undefined) return placeholders;
   if (!resources.some(({ name }) => name === parent))
     return [
       [
@@ -139,12 +153,12 @@ function parentProblems(resource: RawResource, resources: readonly RawResource[]
         `there is no resource "${parent}"; there are ${resources.map(({ name }) => name).join(', ')}`,
       ],
     ];
-  return isInRing(resource, resources)
-    ? [['parent', 'is its own parent, directly or through others'], ...gaps]
-    : gaps;
+  return isInCycle(resource, resources)
+    ? [['parent', 'is its own parent, directly or through others'], ...placeholders]
+    : placeholders;
 }
 
-function isInRing(resource: RawResource, resources: readonly RawResource[]): boolean {
+function isInCycle(resource: RawResource, resources: readonly RawResource[]): boolean {
   let at = parentOf(resource)?.resource;
   for (let steps = 0; at !== undefined && steps < resources.length; steps++) {
     if (at === resource.name) return true;
@@ -163,14 +177,12 @@ function shapeProblems(resource: RawResource): Found {
     (pagination.type === 'page' && pagination.size_param === null && pagination.page_size === undefined);
   return [
     ...(single && items !== undefined
-      ? [['items', 'does not go with "single": then the whole body is the item'] as const]
+      ? [['items', 'cannot be combined with "single", where the whole body is the item'] as const]
       : []),
     ...(single && pagination.type !== 'none'
-      ? [['pagination', 'does not go with "single": one item has no pages'] as const]
+      ? [['pagination', 'cannot be combined with "single": one item has no pages'] as const]
       : []),
-    ...(hasNoSize
-      ? [['pagination', 'says no parameter for the size of pages; then say "page_size"'] as const]
-      : []),
+    ...(hasNoSize ? [['pagination', 'has no parameter for the page size; set "page_size"'] as const] : []),
     ...idProblems(ids, resource.parent !== undefined),
   ];
 }
@@ -180,7 +192,5 @@ function idProblems(ids: readonly string[], hasParent: boolean): Found {
   if (!hasParent) return [['id', `${parentInId} needs a "parent"`]];
   return ids.length > 1 && ids.lastIndexOf(parentInId) === 0
     ? []
-    : [['id', `${parentInId} stands first in a list of paths`]];
+    : [['id', `${parentInId} must be the first of a list of paths`]];
 }
-
-// The gaps in a resource's address, and what of its parent fills them.

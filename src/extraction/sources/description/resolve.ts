@@ -1,13 +1,13 @@
-// Turns the parsed form of a source description into the form that the source uses.
-import type { ItemShape } from '../../types.ts';
+// Turns the parsed source file into the description that the source uses.
+import type { ContentType, Endpoint, ItemShape, JsonPath, Pagination, ParentRule } from '../../types.ts';
+import { placeholdersIn } from '../request-builder.ts';
 import type { RawAuth, RawResource } from './schema.ts';
-import type { RestAuth, RestPagination, RestParent, RestResource } from './types.ts';
-import { gapsIn } from '../request-builder.ts';
+import type { AuthDescription, PaginationDescription, TypeDescription } from './types.ts';
 
 type RawOauth = Extract<RawAuth, { type: 'oauth_client_credentials' }>;
 type RawLogin = Extract<RawAuth, { type: 'login' }>;
 
-export function resolveAuth(raw: RawAuth): RestAuth {
+export function resolveAuth(raw: RawAuth): AuthDescription {
   switch (raw.type) {
     case 'none':
       return { type: 'none' };
@@ -25,8 +25,9 @@ export function resolveAuth(raw: RawAuth): RestAuth {
 }
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
+const isCredentialError = (status: number): boolean => [400, 401, 403, 422].includes(status);
 
-function oauth(raw: RawOauth): RestAuth {
+function oauth(raw: RawOauth): AuthDescription {
   const isInBody = raw.credentials_in === 'body';
   const fields = {
     grant_type: 'client_credentials',
@@ -44,10 +45,11 @@ function oauth(raw: RawOauth): RestAuth {
     expiresInPath: ['expires_in'],
     header: 'authorization',
     prefix: 'Bearer ',
+    isCredentialError,
   };
 }
 
-function login(raw: RawLogin): RestAuth {
+function login(raw: RawLogin): AuthDescription {
   const fields = Object.fromEntries(Object.entries(raw.body).map(([key, value]) => [key, String(value)]));
   return {
     type: 'token',
@@ -58,27 +60,43 @@ function login(raw: RawLogin): RestAuth {
     expiresInPath: raw.expires_in_path?.split('.') ?? null,
     header: raw.header.toLowerCase(),
     prefix: raw.prefix,
+    isCredentialError,
   };
 }
 
 const basic = (username: string, password: string): string =>
   `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 
-export function resolveResource(raw: RawResource): RestResource {
-  const { total, pagination } = raw;
-  return {
-    name: raw.name,
-    path: raw.path,
-    query: Object.fromEntries(Object.entries(raw.query).map(([name, value]) => [name, String(value)])),
-    pagination: resolvePagination(pagination),
-    pageSize: ('page_size' in pagination ? pagination.page_size : undefined) ?? null,
-    shape: shapeOf(raw),
-    totalHeader: total && 'header' in total ? total.header.toLowerCase() : null,
-    parent: resolveParent(raw),
+export function resolveResource(raw: RawResource): TypeDescription {
+  const { total, pagination, name, path } = raw;
+  const pageSize = 'page_size' in pagination ? pagination.page_size : undefined;
+  const endpoint: Endpoint = {
+    name: '',
+    pagination: paginations[pagination.type],
+    ...(pageSize === undefined ? {} : { pageSize }),
   };
+  const parent = resolveParent(raw);
+  const type: ContentType = {
+    name,
+    number: null,
+    endpoints: [endpoint],
+    shape: shapeOf(raw),
+    ...(parent ? { parent } : {}),
+  };
+  const query = Object.fromEntries(Object.entries(raw.query).map(([key, value]) => [key, String(value)]));
+  const totalHeader = total && 'header' in total ? total.header.toLowerCase() : null;
+  return { type, endpoints: { '': { path, query, pagination: resolvePagination(pagination), totalHeader } } };
 }
 
-function resolvePagination(raw: RawResource['pagination']): RestPagination {
+const paginations: Readonly<Record<PaginationDescription['type'], Pagination>> = {
+  none: 'single',
+  offset: 'offset',
+  page: 'page',
+  cursor: 'cursor',
+  link: 'link',
+};
+
+function resolvePagination(raw: RawResource['pagination']): PaginationDescription {
   switch (raw.type) {
     case 'none':
       return { type: 'none' };
@@ -92,6 +110,9 @@ function resolvePagination(raw: RawResource['pagination']): RestPagination {
   }
   return { type: 'link', sizeParam: raw.size_param ?? null };
 }
+
+/** In `id`: the parent's key is part of the id. */
+export const parentInId = '{parent}';
 
 function shapeOf(raw: RawResource): ItemShape {
   const { fields, total, pagination, items } = raw;
@@ -115,62 +136,53 @@ function shapeOf(raw: RawResource): ItemShape {
   };
 }
 
-export const parentInId = '{parent}';
+/** The placeholders in path and query, in their order. */
+const placeholdersOf = ({ path, query }: RawResource): readonly string[] => [
+  ...new Set([path, ...Object.values(query).map(String)].flatMap(placeholdersIn)),
+];
 
-/** In path and query, in the order in which they stand. */
-export function gapsOf({ path, query }: RawResource): readonly string[] {
-  return [...new Set([path, ...Object.values(query).map(String)].flatMap(gapsIn))];
+export function parentOf({ parent }: RawResource): { resource: string; children?: string } | undefined {
+  return typeof parent === 'string' ? { resource: parent } : parent;
 }
 
-export interface NamedParent {
-  readonly resource: string;
-  readonly children: string | undefined;
-}
+const isChildPlaceholder = (name: string): boolean => /^child(\.|$)/.test(name);
+const isParentPlaceholder = (name: string): boolean => /^parent\../.test(name);
 
-export function parentOf({ parent }: RawResource): NamedParent | undefined {
-  if (parent === undefined) return undefined;
-  return typeof parent === 'string'
-    ? { resource: parent, children: undefined }
-    : { resource: parent.resource, children: parent.children };
-}
+/** `parent.owner.id` is at owner.id of the parent's item; `child` is the array element itself. */
+const pathOf = (name: string): JsonPath => name.split('.').slice(1);
 
-/** `parent.owner.id` is at owner.id of the parent's item; `child` is the child itself. */
-const pathOf = (gap: string): readonly string[] => gap.split('.').slice(1);
-
-/** Which gap is filled by what: the child's key first, then what of the parent is needed besides. */
-export function resolveParent(resource: RawResource): RestParent | null {
+function resolveParent(resource: RawResource): ParentRule | undefined {
   const parent = parentOf(resource);
-  if (parent === undefined) return null;
-  const gaps = gapsOf(resource);
-  const own = parent.children === undefined ? gaps[0] : gaps.find(isChildGap);
-  if (own === undefined) throw new TypeError(`The resource ${resource.name} has no gap for its parent.`);
-  const other = gaps.find((gap) => gap !== own);
+  if (parent === undefined) return undefined;
+  const { resource: type, children } = parent;
+  const names = placeholdersOf(resource);
+  const first = children === undefined ? names[0] : names.find(isChildPlaceholder);
+  if (first === undefined) throw new TypeError(`${resource.name} has no placeholder for its parent.`);
+  const others = names.filter((name) => name !== first).map((name) => [name, pathOf(name)] as const);
   return {
-    resource: parent.resource,
-    children: parent.children?.split('.') ?? null,
-    key: { gap: own, path: pathOf(own) },
-    parentKey: other === undefined ? null : { gap: other, path: pathOf(other) },
+    type,
+    ...(children === undefined ? {} : { itemsAt: children.split('.') }),
+    keys: { [first]: pathOf(first) },
+    ...(others.length === 0 ? {} : { parentKeys: Object.fromEntries(others) }),
   };
 }
 
-const isChildGap = (gap: string): boolean => /^child(\.|$)/.test(gap);
-const isParentGap = (gap: string): boolean => /^parent\../.test(gap);
-
-/** What is wrong with the gaps of a resource, or nothing. */
-export function gapProblem(resource: RawResource): string | undefined {
+/** What is wrong with the placeholders of a resource, or undefined. */
+export function placeholderProblem(resource: RawResource): string | undefined {
   const parent = parentOf(resource);
-  const gaps = gapsOf(resource);
-  const unknown = gaps.find((gap) => !isChildGap(gap) && !isParentGap(gap));
+  const names = placeholdersOf(resource);
   if (parent === undefined)
-    return gaps.length === 0 ? undefined : `{${gaps[0]}} needs a "parent" that says what to fill in`;
+    return names.length === 0 ? undefined : `{${names[0]}} needs a "parent" with its values`;
+  const unknown = names.find((name) => !isChildPlaceholder(name) && !isParentPlaceholder(name));
   if (unknown !== undefined)
-    return `{${unknown}} is no gap; there are {parent.…} and, with children, {child} or {child.…}`;
-  const childGaps = gaps.filter(isChildGap);
+    return `{${unknown}} is not a placeholder; use {parent.…} or, with children, {child} or {child.…}`;
+  const ofChild = names.filter(isChildPlaceholder);
   if (parent.children === undefined) {
-    if (childGaps.length > 0) return `{${childGaps[0]}} needs "children" in "parent"; or write {parent.…}`;
-    if (gaps.length === 0) return 'has a parent, but no gap like {parent.id} in its path or query';
-    return gaps.length > 2 ? 'has more than two different gaps' : undefined;
+    if (ofChild.length > 0) return `{${ofChild[0]}} needs "children" in "parent"; or write {parent.…}`;
+    if (names.length === 0) return 'has a parent, but no placeholder like {parent.id} in its path or query';
+    return names.length > 2 ? 'has more than two different placeholders' : undefined;
   }
-  if (childGaps.length !== 1) return 'needs one gap like {child} or {child.name} for what "children" names';
-  return gaps.length > 2 ? 'has more than one different {parent.…} gap' : undefined;
+  if (ofChild.length !== 1)
+    return 'needs one placeholder like {child} or {child.name} for the elements of "children"';
+  return names.length > 2 ? 'has more than one different {parent.…} placeholder' : undefined;
 }

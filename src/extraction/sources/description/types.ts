@@ -1,79 +1,83 @@
-// A REST source as its file defines it, checked and with its secrets filled in.
-import type { ItemShape, JsonPath } from '../../types.ts';
-import type { NamedSecret } from '../secrets.ts';
+// An HTTP source as data: loaded from a file, or built in (Looker). Secrets are filled in.
+import type { ContentType, JsonPath, NamedSecret } from '../../types.ts';
+import type { SourceLabels } from '../connect.ts';
+import type { HttpResponse } from '../http-client.ts';
 
-/** How calls prove who asks. `variables` are the names of the environment variables it came from, for messages. */
-export type RestAuth =
+/** How calls are authenticated. */
+export type AuthDescription =
   | { readonly type: 'none' }
   | { readonly type: 'headers'; readonly headers: Readonly<Record<string, string>> }
   | {
       readonly type: 'token';
-      /** A path on the base URL, or an address of its own. */
+      /** A path below the base URL, or an absolute URL. */
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: string;
       readonly tokenPath: JsonPath;
       readonly expiresInPath: JsonPath | null;
-      /** The header that carries the token, and what stands before it. */
+      /** The header that carries the token, and the text before it. */
       readonly header: string;
       readonly prefix: string;
+      /** Does a rejected login mean wrong credentials? `body` is undefined unless it was a JSON object. */
+      readonly isCredentialError: (
+        status: number,
+        body: Readonly<Record<string, unknown>> | undefined,
+      ) => boolean;
     };
 
-export type RestPagination =
+/** The query parameters of pages. */
+export type PaginationDescription =
   | { readonly type: 'none' }
   | {
       readonly type: 'offset';
       readonly offsetParam: string;
       readonly limitParam: string | null;
-      /** What the server calls the first item. */
+      /** The server's number of the first item. */
       readonly start: number;
     }
   | {
       readonly type: 'page';
       readonly pageParam: string;
       readonly sizeParam: string | null;
-      /** What the server calls the first page. */
+      /** The server's number of the first page. */
       readonly start: number;
     }
-  /** `cursorParam` null: the cursor is the address of the next page. */
+  /** `cursorParam` null: the cursor is the URL of the next page. */
   | { readonly type: 'cursor'; readonly cursorParam: string | null; readonly sizeParam: string | null }
   | { readonly type: 'link'; readonly sizeParam: string | null };
 
-export interface RestResource {
-  readonly name: string;
-  /** Starts with a slash. Gaps are filled from `keys`. */
+export interface EndpointDescription {
+  /** Starts with a slash. Placeholders like `{parent.id}` are filled from `ListRef.parents`. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  readonly pagination: RestPagination;
-  readonly pageSize: number | null;
-  readonly shape: ItemShape;
-  /** The header that tells how many items there are. */
+  readonly pagination: PaginationDescription;
+  /** The header with the total number of items, in lower case. */
   readonly totalHeader: string | null;
-  readonly parent: RestParent | null;
 }
 
-export interface RestParent {
-  readonly resource: string;
-  readonly children: JsonPath | null;
-  /** The gap that the child's key fills (`parent.id`, `child.name`), and where that key is. */
-  readonly key: { readonly gap: string; readonly path: JsonPath };
-  /** A second gap, filled from the parent. */
-  readonly parentKey: { readonly gap: string; readonly path: JsonPath } | null;
+export interface TypeDescription {
+  readonly type: ContentType;
+  /** By the name of the type's endpoint. */
+  readonly endpoints: Readonly<Record<string, EndpointDescription>>;
 }
 
-export interface RestSourceDefinition {
+/** Gets a URL of the source, authenticated and within the rate limit. */
+export type GetJson = (url: URL, signal: AbortSignal) => Promise<HttpResponse>;
+
+export interface SourceDescription {
+  /** Identifies the source in the vault. */
   readonly name: string;
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
-  /** As people and the vault may see it. */
-  readonly publicUrl: string;
+  /** For messages. */
+  readonly labels: SourceLabels;
   readonly headers: Readonly<Record<string, string>>;
-  readonly auth: RestAuth;
-  readonly resources: readonly RestResource[];
-  /** Values that came from the environment and must be seen nowhere. */
+  readonly auth: AuthDescription;
+  readonly types: readonly TypeDescription[];
+  /** Replaces the types once the source is connected (Looker's --folder). Fails with a FetchError or ExtractionError. */
+  readonly narrowTypes?: (get: GetJson, signal: AbortSignal) => Promise<readonly TypeDescription[]>;
+  /** Values from the environment that must not appear anywhere. */
   readonly secrets: readonly NamedSecret[];
-  /** Names of the variables that hold the credentials, for messages. */
-  readonly credentialVariables: readonly string[];
-  /** As messages name it. */
-  readonly file: string;
+  /** Identifies the rate limiter: `limiterKey(host, credential)`. */
+  readonly limiterKey: string;
 }

@@ -1,6 +1,10 @@
-// Looker's twelve content types as data: where each is listed, in which order, and where its items keep their facts.
+// Looker as a built-in description: its twelve content types through API 4.0.
 import { ExtractionError } from '../../errors.ts';
-import type { ItemShape, ContentType } from '../../types.ts';
+import { limiterKey } from '../../rate-limiter.ts';
+import type { ContentType, ItemShape, ParentRule } from '../../types.ts';
+import type { EndpointDescription, SourceDescription, TypeDescription } from '../description/types.ts';
+import type { FolderFilter } from './folders.ts';
+import { findFolders } from './folders.ts';
 
 /** Looker's content types with the numbers of document 001. */
 export const lookerContentTypes = {
@@ -20,134 +24,115 @@ export const lookerContentTypes = {
 
 export type LookerContentType = keyof typeof lookerContentTypes;
 
-/** Types of other sources are numbered from here by the vault that holds them. */
-export const firstOwnNumber = 101;
-
-/** One list of the API. */
-export interface LookerList {
-  /** As in `Listing`. */
+interface LookerEndpoint {
   readonly name: string;
   readonly path: string;
-  readonly query: Readonly<Record<string, string>>;
+  /** Absent: one item, without pagination. */
+  readonly query?: Readonly<Record<string, string>>;
   readonly shape?: ItemShape;
+  readonly isListingOnly?: boolean;
 }
 
-export interface LookerType {
-  readonly type: ContentType;
-  readonly lists: readonly LookerList[];
-  /** Where one item is, if items are fetched one by one: `{child}` and `{parent}` stand for the request's keys. */
-  readonly itemPath?: string;
-  /** Its lists take a `folder_id`. */
+interface LookerType {
+  readonly name: LookerContentType;
+  readonly shape: ItemShape;
+  readonly endpoints: readonly LookerEndpoint[];
+  readonly parent?: ParentRule;
+  /** Its lists accept a `folder_id`. */
   readonly hasFolders?: boolean;
 }
 
 /** Without an order, pages overlap and leave gaps. */
 const byId = { sorts: 'id' };
-const inBody = { kind: 'list', path: [] } as const;
-const asBody = { kind: 'single' } as const;
+const list = { kind: 'list', path: [] } as const;
+const single = { kind: 'single' } as const;
 
-const listed = (facts: Omit<ItemShape, 'items' | 'id'>): ItemShape => ({
-  items: inBody,
-  id: [['id']],
-  ...facts,
-});
-
-const content: Omit<ItemShape, 'items' | 'id'> = {
+const content = {
   name: ['title'],
   owner: ['user_id'],
   folder: ['folder', 'id'],
   createdAt: ['created_at'],
   updatedAt: ['updated_at'],
-};
-
-function listedType(
-  name: LookerContentType,
-  path: string,
-  facts: Omit<ItemShape, 'items' | 'id'>,
-  query: Readonly<Record<string, string>> = byId,
-): LookerType {
-  return {
-    type: { name, number: lookerContentTypes[name], pagination: 'offset', shape: listed(facts) },
-    lists: [{ name: '', path, query }],
-  };
-}
-
+} as const;
 const named = { name: ['name'] } as const;
 
-export const lookerTypes: readonly LookerType[] = [
+/** A type with one list whose items are stored. */
+const listed = (
+  name: LookerContentType,
+  path: string,
+  fields: Omit<ItemShape, 'items' | 'id'>,
+  query: Readonly<Record<string, string>> = byId,
+): LookerType => ({
+  name,
+  shape: { items: list, id: [['id']], ...fields },
+  endpoints: [{ name: '', path, query }],
+});
+
+const types: readonly LookerType[] = [
   {
-    type: {
-      name: 'dashboards',
-      number: lookerContentTypes.dashboards,
-      pagination: 'offset',
-      shape: listed(content),
-    },
-    lists: [
+    name: 'dashboards',
+    shape: { items: list, id: [['id']], ...content },
+    endpoints: [
       { name: '', path: '/dashboards/search', query: byId },
-      // The API document gives it the shape of an export (`dashboard_id`, `lookml`); servers answer with dashboards
+      // The API document describes this response as an export (`dashboard_id`, `lookml`); servers return dashboards
       // whose id is `model::dashboard` (looker-open-source/sdk-codegen issue 1656).
       { name: 'lookml', path: '/dashboards/lookml/search', query: byId },
     ],
     hasFolders: true,
   },
   {
-    // The list has no query, so it only tells which looks there are.
-    type: {
-      name: 'looks',
-      number: lookerContentTypes.looks,
-      pagination: 'offset',
-      shape: { ...content, items: asBody, id: [['id']] },
-      parent: { from: 'self', key: ['id'] },
-    },
-    lists: [{ name: '', path: '/looks/search', query: { ...byId, fields: 'id' }, shape: listed({}) }],
-    itemPath: '/looks/{child}',
+    // The list does not contain the query, so it only names the looks, which are requested one by one.
+    name: 'looks',
+    shape: { items: single, id: [['id']], ...content },
+    endpoints: [
+      {
+        name: '',
+        path: '/looks/search',
+        query: { ...byId, fields: 'id' },
+        shape: { items: list, id: [['id']] },
+        isListingOnly: true,
+      },
+      { name: 'look', path: '/looks/{id}' },
+    ],
+    parent: { type: 'looks', keys: { id: ['id'] } },
     hasFolders: true,
   },
   {
-    // This list knows no `sorts`; the server keeps it in the order of names.
-    type: {
-      name: 'lookml_models',
-      number: lookerContentTypes.lookml_models,
-      pagination: 'offset',
-      shape: { items: inBody, id: [['name']], name: ['label'], folder: ['project_name'] },
-    },
-    lists: [{ name: '', path: '/lookml_models', query: {} }],
+    // This list has no `sorts`; the server orders it by name.
+    name: 'lookml_models',
+    shape: { items: list, id: [['name']], name: ['label'], folder: ['project_name'] },
+    endpoints: [{ name: '', path: '/lookml_models', query: {} }],
   },
   {
-    type: {
-      name: 'explores',
-      number: lookerContentTypes.explores,
-      pagination: 'whole',
-      shape: { items: asBody, id: [['model_name'], ['name']], name: ['label'], folder: ['model_name'] },
-      parent: {
-        from: 'lookml_models',
-        children: ['explores'],
-        key: ['name'],
-        parentKey: ['name'],
-        hasChildren: ['has_content'],
-      },
+    name: 'explores',
+    shape: { items: single, id: [['model_name'], ['name']], name: ['label'], folder: ['model_name'] },
+    endpoints: [{ name: '', path: '/lookml_models/{model}/explores/{explore}' }],
+    parent: {
+      type: 'lookml_models',
+      itemsAt: ['explores'],
+      keys: { explore: ['name'] },
+      parentKeys: { model: ['name'] },
+      hasChildrenAt: ['has_content'],
     },
-    lists: [],
-    itemPath: '/lookml_models/{parent}/explores/{child}',
   },
-  listedType('folders', '/folders/search', {
+  listed('folders', '/folders/search', {
     ...named,
     owner: ['creator_id'],
     folder: ['parent_id'],
     createdAt: ['created_at'],
   }),
-  listedType('boards', '/boards/search', {
+  listed('boards', '/boards/search', {
     name: ['title'],
     owner: ['user_id'],
     createdAt: ['created_at'],
     updatedAt: ['updated_at'],
   }),
-  listedType('users', '/users/search', { name: ['display_name'], folder: ['personal_folder_id'] }),
-  listedType('groups', '/groups/search', named),
-  listedType('roles', '/roles/search', named),
-  listedType('permission_sets', '/permission_sets/search', named),
-  listedType('model_sets', '/model_sets/search', named),
-  listedType(
+  listed('users', '/users/search', { name: ['display_name'], folder: ['personal_folder_id'] }),
+  listed('groups', '/groups/search', named),
+  listed('roles', '/roles/search', named),
+  listed('permission_sets', '/permission_sets/search', named),
+  listed('model_sets', '/model_sets/search', named),
+  listed(
     'scheduled_plans',
     '/scheduled_plans/search',
     { ...named, owner: ['user_id'], createdAt: ['created_at'], updatedAt: ['updated_at'] },
@@ -155,54 +140,143 @@ export const lookerTypes: readonly LookerType[] = [
   ),
 ];
 
-/** The same type, asked for in these folders only: each list once per folder. */
-export function inFolders(of: LookerType, folders: readonly string[]): LookerType {
-  if (of.hasFolders !== true) return of;
-  return {
-    ...of,
-    type: { ...of.type, scope: `folders ${folders.join(', ')}` },
-    lists: folders.flatMap((folder) =>
-      of.lists.map((list) => ({
-        ...list,
-        name: list.name === '' ? `folder-${folder}` : `${list.name}-folder-${folder}`,
-        query: { ...list.query, folder_id: folder },
+function describe({ name, shape, endpoints, parent }: LookerType, scope?: string): TypeDescription {
+  const type: ContentType = {
+    name,
+    number: lookerContentTypes[name],
+    endpoints: endpoints.map(({ name: endpoint, query, shape: own, isListingOnly }) => ({
+      name: endpoint,
+      pagination: query ? 'offset' : 'single',
+      shape: own,
+      isListingOnly,
+    })),
+    shape,
+    parent,
+    scope,
+  };
+  const described = endpoints.map(({ name: endpoint, path, query }): [string, EndpointDescription] => [
+    endpoint,
+    {
+      path,
+      query: query ?? {},
+      pagination: query
+        ? { type: 'offset', offsetParam: 'offset', limitParam: 'limit', start: 0 }
+        : { type: 'none' },
+      totalHeader: 'x-total-count',
+    },
+  ]);
+  // Without undefined members: the definition is stored and compared as JSON.
+  return { type: JSON.parse(JSON.stringify(type)) as ContentType, endpoints: Object.fromEntries(described) };
+}
+
+/** The types of a Looker without a folder filter. */
+export const lookerTypes: readonly TypeDescription[] = types.map((type) => describe(type));
+
+/** Does --folder apply to this type? */
+export const hasFolders = (name: string): boolean =>
+  types.find((type) => type.name === name)?.hasFolders === true;
+
+/** The same types restricted to these folders: each list once per folder. */
+export function lookerTypesInFolders(folders: readonly string[]): readonly TypeDescription[] {
+  return types.map((type) => {
+    if (type.hasFolders !== true) return describe(type);
+    const lists = type.endpoints.filter(({ query }) => query !== undefined);
+    const inFolders = folders.flatMap((folder) =>
+      lists.map((endpoint) => ({
+        ...endpoint,
+        name: endpoint.name === '' ? `folder-${folder}` : `${endpoint.name}-folder-${folder}`,
+        query: { ...endpoint.query, folder_id: folder },
       })),
-    ),
+    );
+    const others = type.endpoints.filter((endpoint) => !lists.includes(endpoint));
+    return describe({ ...type, endpoints: [...inFolders, ...others] }, `folders ${folders.join(', ')}`);
+  });
+}
+
+export interface LookerOptions {
+  /** With or without `/api/4.0`. */
+  readonly baseUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Dashboards and looks of these folders only. */
+  readonly folders?: FolderFilter;
+}
+
+/** Fails with EXTRACTION_SOURCE_INVALID for an invalid base URL. */
+export function lookerDescription({
+  baseUrl,
+  clientId,
+  clientSecret,
+  folders,
+}: LookerOptions): SourceDescription {
+  const address = parseLookerUrl(baseUrl);
+  const labels = {
+    server: `Looker at ${address.base}`,
+    addressSetting: 'LOOKER_BASE_URL',
+    credentialSettings: 'LOOKER_CLIENT_ID and LOOKER_CLIENT_SECRET',
+  };
+  const hasFilter = folders !== undefined && folders.ids.length > 0;
+  return {
+    name: `looker ${address.base}`,
+    baseUrl: address.api,
+    labels,
+    headers: {},
+    auth: {
+      type: 'token',
+      url: '/login',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ client_id: clientId, client_secret: clientSecret }).toString(),
+      tokenPath: ['access_token'],
+      expiresInPath: ['expires_in'],
+      header: 'authorization',
+      prefix: 'token ',
+      isCredentialError,
+    },
+    types: lookerTypes,
+    narrowTypes: hasFilter
+      ? async (get, signal) =>
+          lookerTypesInFolders(
+            await findFolders(folders, { api: address.api, labels, get: (url) => get(url, signal) }),
+          )
+      : undefined,
+    secrets: [],
+    limiterKey: limiterKey(address.host, clientId),
   };
 }
 
-/** As the pipeline sees it. */
-export function contentTypeOf({ type, lists }: LookerType): ContentType {
-  const isOrdinary = lists.every(({ name, shape }) => name === '' && shape === undefined);
-  if (isOrdinary) return type;
-  return { ...type, listings: lists.map(({ name, shape }) => (shape ? { name, shape } : { name })) };
+/**
+ * Looker rejects wrong credentials with 404 or 400 and its own error format; a 404 without that format is a server
+ * without this API, and a 401 or 403 that is not JSON comes from a proxy.
+ */
+function isCredentialError(status: number, body: Readonly<Record<string, unknown>> | undefined): boolean {
+  if (status === 401 || status === 403) return body !== undefined;
+  const isLookerError = typeof body?.['message'] === 'string' && 'documentation_url' in body;
+  return (status === 400 || status === 404 || status === 422) && isLookerError;
 }
 
-// Where a Looker's API is, from what people write as its address.
-
-export interface LookerAddress {
-  /** As people know it: `https://acme.looker.com:19999`. */
+export interface LookerUrl {
+  /** `https://acme.looker.com:19999` */
   readonly base: string;
   /** `https://acme.looker.com:19999/api/4.0` */
   readonly api: string;
-  /** With port, if it is not the usual one. */
+  /** With the port, if it is not the default one. */
   readonly host: string;
 }
 
-/** Accepts it with or without `/api/4.0`, trailing slash and port. Fails with EXTRACTION_SOURCE_INVALID. */
-export function lookerAddress(baseUrl: string): LookerAddress {
+/** Accepts a URL with or without `/api/4.0`, trailing slash and port. Fails with EXTRACTION_SOURCE_INVALID. */
+export function parseLookerUrl(baseUrl: string): LookerUrl {
   const url = URL.canParse(baseUrl.trim()) ? new URL(baseUrl.trim()) : undefined;
   if (!url || !/^https?:$/.test(url.protocol))
-    throw invalid('is no web address; write it like https://acme.looker.com');
+    throw invalid('is not a web address; write it like https://acme.looker.com');
   if (url.username !== '' || url.password !== '')
-    throw invalid('holds a user or password; give LOOKER_CLIENT_ID and LOOKER_CLIENT_SECRET instead');
+    throw invalid('contains a user or password; set LOOKER_CLIENT_ID and LOOKER_CLIENT_SECRET instead');
   if (url.search !== '' || url.hash !== '')
-    throw invalid('ends in a query or fragment; write it like https://acme.looker.com');
+    throw invalid('has a query or fragment; write it like https://acme.looker.com');
   const path = url.pathname.replace(/\/+$/, '').replace(/\/api(\/\d+\.\d+)?$/, '');
   const base = url.origin + path.replace(/\/+$/, '');
   return { base, api: `${base}/api/4.0`, host: url.host };
 }
 
-function invalid(what: string): ExtractionError {
-  return new ExtractionError('EXTRACTION_SOURCE_INVALID', `LOOKER_BASE_URL ${what}.`);
+function invalid(problem: string): ExtractionError {
+  return new ExtractionError('EXTRACTION_SOURCE_INVALID', `LOOKER_BASE_URL ${problem}.`);
 }

@@ -1,50 +1,78 @@
-// Which folders a folder filter means: those named, and all below them if it is recursive.
+// The folders of a folder filter: those named, and all below them if it is recursive.
 import { messageOf } from '../../../core/index.ts';
 import { ExtractionError, FetchError } from '../../errors.ts';
 import type { SourceLabels } from '../connect.ts';
 import { unreachable } from '../connect.ts';
 import type { HttpResponse } from '../http-client.ts';
-import { failureOfKind } from '../http-client.ts';
+import { countIn, failureOfKind } from '../http-client.ts';
 
 export interface FolderFilter {
   readonly ids: readonly string[];
   readonly recursive: boolean;
 }
 
-export interface FolderRow {
+export interface FolderDeps {
+  /** The base URL of the API. */
+  readonly api: string;
+  readonly labels: SourceLabels;
+  readonly get: (url: URL) => Promise<HttpResponse>;
+}
+
+const pageSize = 500;
+
+/**
+ * Ids in the given order, each folder before those below it. Fails with EXTRACTION_SOURCE_INVALID for an unknown folder
+ * and with EXTRACTION_UNREACHABLE when the folders cannot be listed.
+ */
+export async function findFolders(filter: FolderFilter, deps: FolderDeps): Promise<readonly string[]> {
+  try {
+    return await resolveFolders(filter, (offset) => folderPage(offset, deps));
+  } catch (error) {
+    throw error instanceof FetchError ? foldersUnavailable(deps.labels, error) : error;
+  }
+}
+
+async function folderPage(offset: number, { api, get }: FolderDeps) {
+  const url = new URL(`${api}/folders/search`);
+  const query = { sorts: 'id', fields: 'id,parent_id', limit: String(pageSize), offset: String(offset) };
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  const response = await get(url);
+  return { rows: readFolderRows(response), total: countIn(response.headers['x-total-count']) };
+}
+
+interface FolderRow {
   readonly id: string;
   readonly parentId: string | null;
 }
 
-/** A page of the list of folders, by offset. */
-export type FolderPage = (
+/** Returns a page of the list of folders. */
+type FolderPage = (
   offset: number,
 ) => Promise<{ readonly rows: readonly FolderRow[]; readonly total: number | null }>;
 
-/** Looker keeps LookML dashboards in a folder of this id, which is in no list. */
+/** Looker keeps LookML dashboards in a folder with this id, which no list contains. */
 const unlisted: ReadonlySet<string> = new Set(['lookml']);
 
-/** Ids in the order given, each parent before what is below it. Fails with EXTRACTION_SOURCE_INVALID. */
-export async function resolveFolders(filter: FolderFilter, page: FolderPage): Promise<readonly string[]> {
+async function resolveFolders(filter: FolderFilter, page: FolderPage): Promise<readonly string[]> {
   const folders = await allFolders(page);
   const known = new Set(folders.map(({ id }) => id));
   const missing = filter.ids.filter((id) => !known.has(id) && !unlisted.has(id));
   if (missing.length > 0)
     throw new ExtractionError(
       'EXTRACTION_SOURCE_INVALID',
-      `--folder: there is no folder ${missing.join(', ')}, or this user may not see it; check the id in Looker.`,
+      `--folder: there is no folder ${missing.join(', ')}, or this user cannot see it; check the id in Looker.`,
     );
   const wanted = new Set(filter.ids);
   if (!filter.recursive) return [...wanted];
   const below = Map.groupBy(folders, ({ parentId }) => parentId);
-  // A Set visits what is added while it is walked, and nothing twice: a ring of folders ends too.
+  // A Set iterates over elements added meanwhile, each once: a cycle of folders ends too.
   for (const id of wanted) for (const child of below.get(id) ?? []) wanted.add(child.id);
   return [...wanted];
 }
 
 /**
- * All folders cost fewer calls than one question per folder. Without a total it goes on until a page is empty: a
- * server may give shorter pages than it was asked for. Fails with a FetchError when a page brings nothing new.
+ * Listing all folders takes fewer calls than one call per folder. Without a total it continues until an empty page,
+ * because a server may return shorter pages than requested. Fails with a FetchError when a page has nothing new.
  */
 async function allFolders(page: FolderPage): Promise<readonly FolderRow[]> {
   const all = new Map<string, FolderRow>();
@@ -53,7 +81,7 @@ async function allFolders(page: FolderPage): Promise<readonly FolderRow[]> {
     if (rows.length > 0 && rows.every(({ id }) => all.has(id)))
       throw new FetchError(
         failureOfKind('malformed', 200),
-        'the list of folders begins anew on every page: the server does not heed the offset',
+        'every page of the list of folders is the first one: the server ignores the offset',
       );
     for (const row of rows) all.set(row.id, row);
     read += rows.length;
@@ -61,12 +89,12 @@ async function allFolders(page: FolderPage): Promise<readonly FolderRow[]> {
   }
 }
 
-/** The only pages that the main thread reads: a few, small, before the run. Fails with a FetchError. */
-export function readFolderRows({ bytes, label }: HttpResponse): readonly FolderRow[] {
+/** The only pages that the main thread parses: a few small ones before the run. Fails with a FetchError. */
+function readFolderRows({ bytes, label }: HttpResponse): readonly FolderRow[] {
   const rows = parsed(bytes);
   const ids = Array.isArray(rows) ? rows.map(rowOf) : [undefined];
   if (!ids.every((row) => row !== undefined))
-    throw new FetchError(failureOfKind('malformed', 200), `${label} was not answered with folders.`);
+    throw new FetchError(failureOfKind('malformed', 200), `${label} did not return folders.`);
   return ids;
 }
 
@@ -87,12 +115,11 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-/** What `connect` fails with when the list of folders does not come. */
-export function untoldFolders(words: SourceLabels, failure: FetchError): ExtractionError {
-  if (failure.failure.isTransient) return unreachable(words, failure);
+function foldersUnavailable(labels: SourceLabels, failure: FetchError): ExtractionError {
+  if (failure.failure.isTransient) return unreachable(labels, failure);
   return new ExtractionError(
     'EXTRACTION_UNREACHABLE',
-    `${words.server} does not tell its folders (${messageOf(failure)}); check that this user may see them, or leave out --folder.`,
+    `${labels.server} does not list its folders (${messageOf(failure)}); check that this user can see them, or omit --folder.`,
     { cause: failure },
   );
 }

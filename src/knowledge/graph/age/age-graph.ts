@@ -183,7 +183,7 @@ export class AgeGraph implements Graph {
     if (owner === schema) return { state: 'available' };
     return {
       state: 'unavailable',
-      reason: `The graph "nur" of this database belongs to ${owner === null ? 'somebody else' : `the schema ${owner}`}.`,
+      reason: `The graph "nur" of this database belongs to ${owner === null ? 'another application' : `the schema ${owner}`}.`,
       remedy: 'Use a database of its own with GRAPH_BACKEND=age, or set GRAPH_BACKEND=sql.',
     };
   }

@@ -17,8 +17,8 @@ function world() {
   return { said, session: new AgeSession(database as unknown as Database) };
 }
 
-describe('a session with Apache AGE', () => {
-  it('shares the graph with others, and hears what was dropped before it looks anything up', async () => {
+describe('AgeSession', () => {
+  it('takes a shared lock and refreshes the catalog before any lookup', async () => {
     const { said, session } = world();
     await session.run(async () => void said.push('work'));
     expect(said.map((text) => text.split('(')[0])).toEqual([
@@ -30,7 +30,7 @@ describe('a session with Apache AGE', () => {
     expect(said[2]).toContain('from ag_catalog.ag_graph');
   });
 
-  it('has the graph alone where one is dropped: AGE crashes the server when another looks at it', async () => {
+  it('takes an exclusive lock to drop a graph, because AGE crashes the server on concurrent lookups', async () => {
     const { said, session } = world();
     await session.run(async () => undefined, undefined, { isExclusive: true });
     expect(said[0]).toMatch(/^select pg_advisory_xact_lock\(/);

@@ -128,13 +128,13 @@ export async function createGraph(
 ): Promise<void> {
   const name = graphNames[graph];
   await database.query(sql`select create_graph(${name})`);
-  for (const label of [sql`'Entity'`, sql`'Event'`, sql`'House'`, sql`'Progress'`])
+  for (const label of [sql`'Entity'`, sql`'Event'`, sql`'Owner'`, sql`'Progress'`])
     await database.query(sql`select create_vlabel(${name}, ${label})`);
   for (const label of [sql`'ACTED_IN'`, sql`'ABOUT'`, sql`'POSSIBLY_SAME'`])
     await database.query(sql`select create_elabel(${name}, ${label})`);
   for (const statement of indexes(schemaNames[graph])) await database.query(statement);
   await database.query(sql`
-    select * from cypher(${name}, $$ CREATE (h:House {schema: $owner, at: $at}) $$,
+    select * from cypher(${name}, $$ CREATE (o:Owner {schema: $owner, at: $at}) $$,
       ${json({ owner, at: at.toISOString() })}) as (nothing agtype)`);
 }
 
@@ -159,7 +159,7 @@ function indexes(schema: Sql): readonly Sql[] {
 export async function ownerOfGraph(database: Queryable): Promise<string | null> {
   const { rows } = await database.query<{ owner: string }>(sql`
     select ${textOf(sql`owner`)} as owner
-    from cypher('nur', $$ MATCH (h:House) RETURN h.schema $$) as (owner agtype)`);
+    from cypher('nur', $$ MATCH (o:Owner) RETURN o.schema $$) as (owner agtype)`);
   return rows[0]?.owner ?? null;
 }
 
@@ -197,12 +197,12 @@ const renamedDefaults: readonly Sql[] = [
 export async function readProgress(
   database: Queryable,
 ): Promise<{ readonly since: Date; readonly position: string | null }> {
-  const { rows: house } = await database.query<{ at: string }>(sql`
-    select ${textOf(sql`at`)} as at from cypher('nur_rebuild', $$ MATCH (h:House) RETURN h.at $$) as (at agtype)`);
+  const { rows: started } = await database.query<{ at: string }>(sql`
+    select ${textOf(sql`at`)} as at from cypher('nur_rebuild', $$ MATCH (o:Owner) RETURN o.at $$) as (at agtype)`);
   const { rows } = await database.query<{ position: string }>(sql`
     select ${textOf(sql`place`)} as position
     from cypher('nur_rebuild', $$ MATCH (p:Progress) RETURN p.position $$) as (place agtype)`);
-  return { since: new Date(house[0]?.at ?? 0), position: rows[0]?.position ?? null };
+  return { since: new Date(started[0]?.at ?? 0), position: rows[0]?.position ?? null };
 }
 
 export async function writeProgress(database: Queryable, position: string): Promise<void> {

@@ -1,5 +1,5 @@
 // Finds events in sentences: category, actors and time; and the meeting or message that the header lines describe.
-import type { DocumentView } from '../../documents/document.ts';
+import type { DocumentAnnotations } from '../../documents/document.ts';
 import type { HeadLine, HeadRole } from '../../documents/headers.ts';
 import type { ActorRole, EventCategory, ReadEvent } from '../types.ts';
 import { findDate } from '../../text/dates.ts';
@@ -22,7 +22,7 @@ export function findEvents(scene: EventScene, sentences: readonly Sentence[]): r
     before = people.actor ?? before;
     // A question tells nothing yet.
     if (body.endsWith('?') || body.length < 8) continue;
-    const date = findDate(body, scene.view.date);
+    const date = findDate(body, scene.annotations.date);
     const weighed = weighSentence(sentence, body, people, date);
     if (weighed) events.push(eventOf(scene, sentence, { body, people, date, weighed }));
   }
@@ -44,14 +44,14 @@ function eventOf(
     readonly weighed: Weighed;
   },
 ): ReadEvent {
-  const { text, view } = scene;
+  const { text, annotations } = scene;
   const { isItem, speaker, end } = sentence;
   const start = isItem && speaker ? speaker.start : sentence.start;
   const quote = quoteRange(text, { start, end }, sentence.start + at);
   const subject = mentionsIn(scene, sentence).find(({ type }) => subjectTypes.has(type));
   return {
     category,
-    eventTime: date ?? view.date,
+    eventTime: date ?? annotations.date,
     narrative: narrativeOf(text.slice(start, end)),
     subjectRef: subject?.ref ?? null,
     subject: subject?.name ?? (category === 'Commitment' ? taskOf(body, isItem) : null),
@@ -108,7 +108,7 @@ interface EventScene {
   readonly mentions: readonly RefMention[];
   /** Who says "I" where nobody else speaks, if this chunk names them. */
   readonly author: RefMention | null;
-  readonly view: DocumentView;
+  readonly annotations: DocumentAnnotations;
 }
 
 interface People {
@@ -262,7 +262,7 @@ export function headEvent(
   head: readonly HeadLine[],
   mentions: readonly RefMention[],
   title: string,
-  view: DocumentView,
+  annotations: DocumentAnnotations,
 ): ReadEvent | null {
   const actors = new Map<string, { ref: string; role: ActorRole }>();
   const lines = head.slice(0, mostLines);
@@ -278,7 +278,7 @@ export function headEvent(
   });
   return {
     category: 'Collaboration',
-    eventTime: view.date,
+    eventTime: annotations.date,
     narrative: narrativeOf(`${narrativeOf(title) || 'This document'}: ${names.join(', ')}`),
     subjectRef: null,
     subject: narrativeOf(title) || null,

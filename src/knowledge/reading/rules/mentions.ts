@@ -1,5 +1,5 @@
 // Finds mentions in a text: addresses, people the document introduces, projects, and names suggested by capitals.
-import type { DocumentView } from '../../documents/document.ts';
+import type { DocumentAnnotations } from '../../documents/document.ts';
 import type { KnownPerson } from '../../documents/roster.ts';
 import { positionBehind } from '../../documents/roster.ts';
 import type { ContextClues, EntityType } from '../types.ts';
@@ -29,7 +29,7 @@ import { projectPhrases } from './projects.ts';
 export function findMentions(
   text: string,
   words: readonly Word[],
-  view: DocumentView,
+  annotations: DocumentAnnotations,
 ): readonly FoundMention[] {
   const found: FoundMention[] = [];
   const taken = new Taken();
@@ -37,12 +37,13 @@ export function findMentions(
     if (!taken.take(mention.start, mention.end)) return;
     found.push(mention);
   };
-  for (const mention of addressMentions(text, view)) add(mention);
+  for (const mention of addressMentions(text, annotations)) add(mention);
   for (const { key, start, end } of projectPhrases(words)) {
-    const name = view.projects.get(key);
+    const name = annotations.projects.get(key);
     if (name !== undefined) add({ start, end, name, type: 'project', clues: {}, confidence: 0.45 });
   }
-  for (const run of capitalRuns(words)) for (const mention of inRun(text, words, run, view)) add(mention);
+  for (const run of capitalRuns(words))
+    for (const mention of inRun(text, words, run, annotations)) add(mention);
   found.sort((a, b) => a.start - b.start);
   return withEmployers(text, ofOneType(found));
 }
@@ -73,7 +74,7 @@ function withEmployers(text: string, found: readonly FoundMention[]): readonly F
   });
 }
 
-function* addressMentions(text: string, { roster }: DocumentView): Generator<FoundMention> {
+function* addressMentions(text: string, { roster }: DocumentAnnotations): Generator<FoundMention> {
   for (const { start, end, name, email, surface } of findAddresses(text)) {
     const owner = email === null ? null : roster.byEmail(email);
     const known = owner ?? (name === null ? null : roster.whole(name.toLowerCase()));
@@ -86,16 +87,21 @@ function* addressMentions(text: string, { roster }: DocumentView): Generator<Fou
 }
 
 /** People whom the document knows; what is left between them is guessed at. */
-function* inRun(text: string, words: readonly Word[], run: Run, view: DocumentView): Generator<FoundMention> {
+function* inRun(
+  text: string,
+  words: readonly Word[],
+  run: Run,
+  annotations: DocumentAnnotations,
+): Generator<FoundMention> {
   let from = 0;
   for (let at = 0; at < run.words.length;) {
-    const hit = knownAt(run.words, at, view);
+    const hit = knownAt(run.words, at, annotations);
     const isVerb = hit?.length === 1 && opensAsVerb(words, run.at + at);
     if (!hit || isVerb) {
       at++;
       continue;
     }
-    yield* guess(text, words, run, from, at, view);
+    yield* guess(text, words, run, from, at, annotations);
     const [first, last] = [run.words[at], run.words[at + hit.length - 1]];
     const { name, clues } = hit.person;
     if (first && last)
@@ -110,7 +116,7 @@ function* inRun(text: string, words: readonly Word[], run: Run, view: DocumentVi
     at += hit.length;
     from = at;
   }
-  yield* guess(text, words, run, from, run.words.length, view);
+  yield* guess(text, words, run, from, run.words.length, annotations);
 }
 
 const afterVerbs = new Set(
@@ -128,7 +134,7 @@ interface Hit {
   readonly length: number;
 }
 
-function knownAt(run: readonly Word[], at: number, { roster }: DocumentView): Hit | null {
+function knownAt(run: readonly Word[], at: number, { roster }: DocumentAnnotations): Hit | null {
   for (let length = Math.min(roster.longest, run.length - at); length > 0; length--) {
     const key = run
       .slice(at, at + length)
@@ -150,10 +156,15 @@ function* guess(
   run: Run,
   from: number,
   to: number,
-  view: DocumentView,
+  annotations: DocumentAnnotations,
 ): Generator<FoundMention> {
   if (from >= to) return;
-  const mention = guessName(text, words, { at: run.at + from, words: run.words.slice(from, to) }, view);
+  const mention = guessName(
+    text,
+    words,
+    { at: run.at + from, words: run.words.slice(from, to) },
+    annotations,
+  );
   if (mention) yield mention;
 }
 
@@ -184,13 +195,18 @@ const isMixed = (word: string): boolean => /\p{Ll}\p{Lu}/u.test(word);
 const isShort = (word: string): boolean => /^\p{Lu}{1,3}$/u.test(word);
 
 /** Null when it is no name, as far as one can tell. */
-function guessName(text: string, words: readonly Word[], run: Run, view: DocumentView): FoundMention | null {
+function guessName(
+  text: string,
+  words: readonly Word[],
+  run: Run,
+  annotations: DocumentAnnotations,
+): FoundMention | null {
   const lead = leadOf(words, run);
-  const own = trimmed(run, view, lead !== null);
+  const own = trimmed(run, annotations, lead !== null);
   const [first] = own.words;
   const last = own.words.at(-1);
   if (!first || !last) return null;
-  const guessed = judge(text, words, own, lead, view);
+  const guessed = judge(text, words, own, lead, annotations);
   if (!guessed) return null;
   const start = guessed.start ?? first.start;
   return {
@@ -213,12 +229,12 @@ function leadOf(words: readonly Word[], { at, words: run }: Run): Word | null {
 }
 
 /** Without what only opens the sentence ("After", "The", "Key customer") or binds. */
-function trimmed({ at, words }: Run, view: DocumentView, hasLead: boolean): Run {
+function trimmed({ at, words }: Run, annotations: DocumentAnnotations, hasLead: boolean): Run {
   let from = 0;
   for (const [index, word] of words.entries()) {
     if (isInitialAt(words, index)) break;
     const isLead = hasLead && organizationLeads.has(word.lower);
-    const isOpening = word.isFirst && isPlain(word, view.lowercaseWords) && !isGivenName(word.lower);
+    const isOpening = word.isFirst && isPlain(word, annotations.lowercaseWords) && !isGivenName(word.lower);
     if (!isLead && !isOpening && wordKind(word.lower) !== 'function' && !honorifics.has(word.lower)) break;
     from++;
   }
@@ -240,7 +256,7 @@ function judge(
   words: readonly Word[],
   { at, words: own }: Run,
   lead: Word | null,
-  view: DocumentView,
+  annotations: DocumentAnnotations,
 ): Guess | null {
   const [first] = own;
   const last = own.at(-1);
@@ -252,17 +268,19 @@ function judge(
   if (wordKind(key) === 'place') return { type: 'place', confidence: 0.45 };
   if (honorifics.has(words[at - 1]?.lower ?? '') && !isEveryday(last.lower))
     return { type: 'person', confidence: 0.5 };
-  const isNamed = own.some((word) => !isPlain(word, view.lowercaseWords));
+  const isNamed = own.some((word) => !isPlain(word, annotations.lowercaseWords));
   if (lead && isNamed)
     // "Vendor X": a letter or three are no name by themselves.
     return own.length === 1 && isShort(first.text) && lead.isNext !== undefined
       ? { type: 'org', confidence: 0.4, start: lead.isCapital ? lead.start : first.start }
       : { type: 'org', confidence: 0.45 };
-  if (isInitialed(own, view.lowercaseWords) || looksLikeFullName(own, view.lowercaseWords))
+  if (isInitialed(own, annotations.lowercaseWords) || looksLikeFullName(own, annotations.lowercaseWords))
     return { type: 'person', confidence: 0.5 };
   if (isNamed && organizationPhrases.test(text.slice(Math.max(0, first.start - 40), first.start)))
     return { type: 'org', confidence: 0.4 };
-  return own.length === 1 ? judgeOne(text, words, at, first, view) : judgeSeveral(words, at, own, view);
+  return own.length === 1
+    ? judgeOne(text, words, at, first, annotations)
+    : judgeSeveral(words, at, own, annotations);
 }
 
 function judgeOne(
@@ -270,7 +288,7 @@ function judgeOne(
   words: readonly Word[],
   at: number,
   word: Word,
-  view: DocumentView,
+  annotations: DocumentAnnotations,
 ): Guess | null {
   const next = words[at + 1];
   const doesAsPeopleDo = next?.isNext === true && (personVerbs.has(next.lower) || next.lower === 'will');
@@ -278,7 +296,7 @@ function judgeOne(
   if (isGivenName(word.lower)) {
     const isSure =
       !isAmbiguousName(word.lower) ||
-      (!word.isFirst && !isMonth(word.lower) && !view.lowercaseWords.has(word.lower));
+      (!word.isFirst && !isMonth(word.lower) && !annotations.lowercaseWords.has(word.lower));
     if (isSure || doesAsPeopleDo) return { type: 'person', confidence: 0.5 };
     return isAddressed ? { type: 'person', confidence: 0.4 } : null;
   }
@@ -291,7 +309,7 @@ function judgeOne(
     word.text.length > 2 &&
     !/\p{N}|\p{Lu}{2}/u.test(word.text) &&
     !thingEndings.has(word.lower) &&
-    !isPlain(word, view.lowercaseWords);
+    !isPlain(word, annotations.lowercaseWords);
   return mayBePerson && doesAsPeopleDo ? { type: 'person', confidence: 0.4 } : null;
 }
 
@@ -300,16 +318,16 @@ function judgeSeveral(
   words: readonly Word[],
   at: number,
   own: readonly Word[],
-  view: DocumentView,
+  annotations: DocumentAnnotations,
 ): Guess | null {
   const next = words[at + own.length];
   const areNames =
-    own.length <= 3 && own.every((word) => !isPlain(word, view.lowercaseWords) && !isMixed(word.text));
+    own.length <= 3 && own.every((word) => !isPlain(word, annotations.lowercaseWords) && !isMixed(word.text));
   if (areNames && next?.isNext && personVerbs.has(next.lower)) return { type: 'person', confidence: 0.4 };
   const [first] = own;
   // A job is no name.
   if (roleWords.has(own.at(-1)?.lower ?? '')) return null;
-  const isTitle = first?.isFirst === true || own.every((word) => isPlain(word, view.lowercaseWords));
+  const isTitle = first?.isFirst === true || own.every((word) => isPlain(word, annotations.lowercaseWords));
   const isLetters = own.every(({ text }) => /^\p{Lu}+$/u.test(text));
   return isTitle || isLetters ? null : { type: 'other', confidence: 0.3 };
 }

@@ -1,14 +1,15 @@
 // How many people rules find in sentences that were written to be read by nobody's word list, and what they must not
 // take for people.
 import { describe, expect, it } from 'vitest';
+import { DocumentModel } from '../../documents/document.ts';
 import { createRulesReader } from '../rules-reader.ts';
 
 const reader = createRulesReader();
 const { signal } = new AbortController();
 
 async function peopleIn(text: string): Promise<readonly string[]> {
-  const artifact = { title: '', type: 'doc', sourceTs: null, text };
-  const task = { chunk: { text, startChar: 0, heading: null }, artifact, caller: 'admin' };
+  const document = new DocumentModel({ title: '', type: 'doc', sourceTs: null, text });
+  const task = { chunk: { text, startChar: 0, heading: null }, document, caller: 'admin' };
   const { mentions } = await reader.read(task, signal);
   const people = mentions.filter(({ type }) => type === 'person');
   return [...new Set(people.map(({ canonicalSuggestion }) => canonicalSuggestion))];

@@ -7,9 +7,8 @@ import type { Clock } from '../../../core/clock.ts';
 import { CoreError } from '../../../core/errors.ts';
 import { silentLog } from '../../../core/log.ts';
 import type { Log } from '../../../core/log.ts';
-import { folderUnusable } from '../../data-folder/data-folder-errors.ts';
-import { makeFolder } from '../../data-folder/make-folder.ts';
-import { writeWhole } from '../../data-folder/write-whole.ts';
+import { folderUnusable } from '../../data-folder/errors.ts';
+import { makeFolder, writeFileAtomic } from '../../data-folder/files.ts';
 import { scriptCommand } from '../transaction-lease.ts';
 import { SessionDatabase } from '../session-database.ts';
 import { identifier } from '../sql.ts';
@@ -220,7 +219,7 @@ export async function markInitialized(folder: string): Promise<void> {
   if (await exists(markerIn(folder))) return;
   const text =
     'Headworks has opened this store. Keep this file: it distinguishes a damaged store from a new one.\n';
-  await writeWhole(markerIn(folder), text).catch((error: unknown) => {
+  await writeFileAtomic(markerIn(folder), text).catch((error: unknown) => {
     throw folderUnusable(folder, error);
   });
 }

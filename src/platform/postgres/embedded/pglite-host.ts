@@ -1,7 +1,7 @@
 // One PGlite worker as seen by the main thread: commands and replies, until it closes, dies or is killed.
 import { Worker } from 'node:worker_threads';
 import { CoreError } from '../../../core/errors.ts';
-import { threadModule } from '../../thread-module.ts';
+import { threadModule } from '../../threads/thread-module.ts';
 import { SqlError } from '../sql.ts';
 import type { Command, CommandResult } from '../store.ts';
 import type { FromWorker, ToWorker, WorkerSettings } from './pglite-worker.ts';

@@ -60,7 +60,7 @@ create table login_link (
 );
 
 ----------------------------------------------------------------------------------------------------
--- Extraction: registered sources and runs. Extracted items are in vaults (SQLite), not here.
+-- Extraction: registered sources and runs. ExtractionSummary items are in vaults (SQLite), not here.
 -- Used by src/extraction/runs; retention extractionRunsDays deletes old runs.
 
 create table extraction_sources (

@@ -1,6 +1,6 @@
 // Slots in Redis, shared by all servers, on the clock of Redis. Calls of the same tick share one round trip.
-import type { RedisConnection } from '../../../platform/redis/ports.ts';
-import { redisScript } from '../../../platform/redis/redis-script.ts';
+import type { RedisConnection } from '../../../platform/redis/connection.ts';
+import { redisScript } from '../../../platform/redis/script.ts';
 import type { Slot, SlotCounts, SlotDecision, SlotRequest, SlotStore } from '../types.ts';
 import { CallBatch } from './call-batch.ts';
 

@@ -34,7 +34,7 @@ export function RunDetail({ id }: { readonly id: string }) {
 function Run({ run }: { readonly run: ExtractionRun }) {
   const stop = useAction(() => call('POST', `/api/v1/extraction/runs/${run.id}/stop`), {
     stale: ['extraction'],
-    done: () => 'Stopping the run. Extracted items are kept.',
+    done: () => 'Stopping the run. ExtractionSummary items are kept.',
   });
   return (
     <Stack gap="lg">

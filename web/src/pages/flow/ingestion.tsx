@@ -6,7 +6,7 @@ import { toneColor } from '../../theme.ts';
 import { Arrow } from './arrow.tsx';
 import classes from './flow-diagram.module.css';
 import { FlowCard, Line } from './flow-card.tsx';
-import { callsNow, counted, degradedOf, plural, backoffText, unanswered } from './labels.ts';
+import { callsNow, counted, degradedOf, plural, backoffText, requestsInFlight } from './labels.ts';
 
 /** Maximum lines of a list. */
 const mostLines = 3;
@@ -50,7 +50,7 @@ export function Ingestion({ flow }: { readonly flow: Flow }) {
         }}
       >
         <Line>{minute.model_failures > 0 ? `${minute.model_failures} failed` : 'None failed'}</Line>
-        <Line>{unanswered(gateway)}</Line>
+        <Line>{requestsInFlight(gateway)}</Line>
         {limit === null && gateway.available > 0 ? <Line>Some models have no quota</Line> : null}
       </FlowCard>
       <Arrow says={null} isBusy={minute.model_calls > 0} />

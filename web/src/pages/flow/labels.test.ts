@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callsNow, degradedOf, openOf, backoffText, unanswered } from './labels.ts';
+import { callsNow, degradedOf, openOf, backoffText, requestsInFlight } from './labels.ts';
 
 const run = (calls: number | null, limit: number | null) => ({
   run_id: 'r',
@@ -39,8 +39,10 @@ describe('labels of the diagram', () => {
   });
 
   it('counts requests in flight and those waiting for a model', () => {
-    expect(unanswered({ unanswered: 0, waiting: 0 })).toBe('No requests in flight');
-    expect(unanswered({ unanswered: 1, waiting: 0 })).toBe('1 request in flight, 0 waiting for a model');
-    expect(unanswered({ unanswered: 3, waiting: 1 })).toBe('3 requests in flight, 1 waiting for a model');
+    expect(requestsInFlight({ in_flight: 0, waiting: 0 })).toBe('No requests in flight');
+    expect(requestsInFlight({ in_flight: 1, waiting: 0 })).toBe('1 request in flight, 0 waiting for a model');
+    expect(requestsInFlight({ in_flight: 3, waiting: 1 })).toBe(
+      '3 requests in flight, 1 waiting for a model',
+    );
   });
 });

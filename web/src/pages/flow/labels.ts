@@ -42,10 +42,10 @@ export function backoffText({
 }
 
 /** Requests in flight, and those waiting for a model. */
-export function unanswered({
-  unanswered: all,
+export function requestsInFlight({
+  in_flight: all,
   waiting,
-}: Pick<Flow['gateway'], 'unanswered' | 'waiting'>): string {
+}: Pick<Flow['gateway'], 'in_flight' | 'waiting'>): string {
   if (all === 0) return 'No requests in flight';
   return `${counted(all, 'request')} in flight, ${waiting} waiting for a model`;
 }

@@ -1,0 +1,486 @@
+// All wiring of extraction: one extraction in this process, and the registered sources and runs of a server.
+import { availableParallelism } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { Clock, Emitter, EmittedEvent, EventListener, JobQueue, Log } from '../core/index.ts';
+import {
+  CoreError,
+  EventBus,
+  every,
+  kindOf,
+  messageOf,
+  parseCron,
+  Redactor,
+  systemClock,
+  systemIds,
+  systemRandom,
+} from '../core/index.ts';
+import { makeFolder, vaultsFolder } from '../platform/data-folder/files.ts';
+import { createUndiciTransport } from '../platform/http-client/index.ts';
+import type { Database } from '../platform/postgres/index.ts';
+import { threadModule } from '../platform/threads/thread-module.ts';
+import type { AdaptiveRateLimiter, RateLimiterSnapshot } from '../resilience/index.ts';
+import type { ExtractionEvents, WaitReason } from './events.ts';
+import { extractionEvents } from './events.ts';
+import type { ParallelConfig } from './parallel-config.ts';
+import { defaultQueueSize } from './parallel-config.ts';
+import type { Estimate } from './pipeline/estimate.ts';
+import { estimate } from './pipeline/estimate.ts';
+import type { ExtractionResult } from './pipeline/run-session.ts';
+import { emitRestartReason, runExtraction, selectTypes } from './pipeline/run-session.ts';
+import { WorkerPool } from './pipeline/worker-pool.ts';
+import type { RedisOptions } from './rate-limiter.ts';
+import { openSourceLimiter } from './rate-limiter.ts';
+import type { RunEvents } from './runs/events.ts';
+import type { ExtractSource } from './runs/run-job.ts';
+import { extractionRunHandler, extractionRunJob } from './runs/run-job.ts';
+import { RunService } from './runs/run-service.ts';
+import type { ExtractionSource } from './runs/source-schema.ts';
+import { effectiveOptions } from './runs/source-schema.ts';
+import { readSourcesFile, sourceProblems, SourceService } from './runs/source-service.ts';
+import { PostgresRunStore, PostgresSourceStore } from './runs/stores.ts';
+import type { ExtractionOptionValues, LookerOptionValues, SourceChoice } from './sources/create-source.ts';
+import { createSource, resolveSource } from './sources/create-source.ts';
+import type { ContentType, PageRequest, SessionSpec, Source } from './types.ts';
+import { pageFormats } from './types.ts';
+import { waitForVaultLock } from './vault/file.ts';
+import { readResumable } from './vault/session-state.ts';
+import type { Vault } from './vault/sessions.ts';
+import { openVault } from './vault/sessions.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The settings of an extraction; the server's configuration has this form. */
+export interface ExtractionSettings {
+  readonly extraction: ExtractionOptionValues;
+  readonly looker: LookerOptionValues;
+  readonly data: { readonly folder: string };
+  readonly redis: RedisOptions;
+  readonly retention: { readonly vaultVersionsDays: number; readonly vaultVersionsKeep: number };
+}
+
+export interface ExtractOptions {
+  readonly signal: AbortSignal;
+  /** Overrides the setting. */
+  readonly fresh?: SessionSpec['fresh'];
+  /** For `${NAME}` in source files. */
+  readonly env: Environment;
+  /** Secrets of the settings, to be redacted. */
+  readonly secrets: readonly string[];
+  readonly onEvent: EventListener;
+  /** Called with every secret that is used, so that none is printed. */
+  readonly onSecret: (secret: string) => void;
+}
+
+export interface ExtractionSummary extends ExtractionResult {
+  /** The path of the vault. */
+  readonly vault: string;
+}
+
+/**
+ * Extracts a source into its vault. Fails with an error whose code says what is not available.
+ *
+ * @example
+ * const summary = await extract(settings, { kind: 'rest', file: 'tickets.yaml' }, options);
+ */
+export async function extract(
+  settings: ExtractionSettings,
+  choice: SourceChoice,
+  options: ExtractOptions,
+): Promise<ExtractionSummary> {
+  return withSource(settings, choice, options, async ({ source, types, limiter, events, waits, closing }) => {
+    const vault = await openVaultFor(settings, source, closing, options.signal);
+    if (vault.wasOlder) events.emit('extraction:vault-migrated', { vault: vault.path });
+    waits.end();
+    const { extraction } = settings;
+    const entry = threadModule('./pipeline/worker', import.meta.url);
+    const result = await runExtraction(
+      {
+        types,
+        parallel: parallelConfigOf(extraction),
+        maxCalls: extraction.maxCalls,
+        retries: extraction.retries,
+        retryDelayMs: extraction.retryDelayMs,
+        fresh: options.fresh ?? extraction.fresh,
+        retryFailed: extraction.retryFailed,
+        vault: vault.path,
+        settings: { ...extraction },
+      },
+      {
+        source,
+        sessions: vault.sessions,
+        limiter,
+        startThreads: (ofRun, onDeath) =>
+          new WorkerPool(
+            entry,
+            {
+              vaultPath: vault.path,
+              writeLock: vault.writeLock,
+              formats: pageFormats(ofRun),
+              secrets: source.secrets ?? [],
+            },
+            { count: Math.min(extraction.workers, availableParallelism()), onDeath },
+          ),
+        clock: systemClock,
+        random: systemRandom,
+        events,
+      },
+      options.signal,
+    );
+    if (result.status === 'completed' && !result.wasComplete)
+      await pruneVersions(settings, vault, events, options.signal);
+    return { ...result, vault: vault.path };
+  });
+}
+
+/** A failure to prune is reported, and does not fail the extraction. */
+async function pruneVersions(
+  { retention }: ExtractionSettings,
+  vault: Vault,
+  events: Emitter<ExtractionEvents>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { vaultVersionsDays: olderThanDays, vaultVersionsKeep: keep } = retention;
+  if (olderThanDays === 0) return;
+  try {
+    const { versions, bytes } = await vault.prune({ olderThanDays, keep }, signal);
+    if (versions > 0) events.emit('extraction:versions-pruned', { vault: vault.path, versions, bytes });
+  } catch (error) {
+    events.emit('extraction:prune-failed', { vault: vault.path, error: messageOf(error) });
+  }
+}
+
+/** The cost of `extract` given the existing vault, which is not changed. Its few calls obey the rate limit too. */
+export async function estimateExtraction(
+  settings: ExtractionSettings,
+  choice: SourceChoice,
+  options: ExtractOptions,
+): Promise<Estimate> {
+  const { fresh, retryFailed, maxCalls } = settings.extraction;
+  return withSource(settings, choice, options, ({ source, types, events }) => {
+    const spec = { source: source.name, types, workerCount: null, config: {}, fresh, retryFailed };
+    const vault = vaultPathFor(settings, source);
+    const { progress, redefined } = readResumable(vault, spec);
+    emitRestartReason(events, vault, spec, { isResumed: progress.length > 0, lost: [], redefined });
+    const fetch = (request: PageRequest) => source.fetch(request, options.signal);
+    return estimate(types, parallelConfigOf(settings.extraction), fetch, { progress, maxCalls });
+  });
+}
+
+interface ConnectedSource {
+  readonly source: Source;
+  readonly types: readonly ContentType[];
+  readonly limiter: AdaptiveRateLimiter;
+  readonly events: EventBus<ExtractionEvents>;
+  readonly waits: WaitReporter;
+  readonly closing: AsyncDisposableStack;
+}
+
+/** Connects before the vault is created: a failed login leaves no file behind. */
+async function withSource<T>(
+  settings: ExtractionSettings,
+  choice: SourceChoice,
+  { env, secrets, onSecret, onEvent, signal }: ExtractOptions,
+  work: (connected: ConnectedSource) => Promise<T>,
+): Promise<T> {
+  const { extraction, looker } = settings;
+  await using closing = new AsyncDisposableStack();
+  const events = new EventBus(extractionEvents, () => systemClock.now());
+  events.listen(onEvent);
+  const waits = new WaitReporter(events, systemClock);
+  const redactor = new Redactor();
+  const addSecret = (secret: string) => {
+    redactor.add(secret);
+    onSecret(secret);
+  };
+  for (const secret of secrets) addSecret(secret);
+  const onIgnored = (setting: string, reason: string) =>
+    events.emit('extraction:setting-ignored', { setting, reason });
+  const description = await resolveSource(choice, { extraction, looker, env, onIgnored });
+  for (const { value } of description.secrets) addSecret(value);
+  const selected = selectedTypes(extraction);
+  selectTypes(
+    description.types.map(({ type }) => type),
+    selected,
+  );
+  const limiter = await openSourceLimiter({
+    key: description.limiterKey,
+    limits: { perMinute: extraction.rateLimitPerMinute, perSecond: extraction.rateLimitPerSecond },
+    isAdaptive: extraction.adaptive,
+    dataFolder: settings.data.folder,
+    redis: settings.redis,
+    clock: systemClock,
+    closing,
+    signal,
+    onLocked: (reason) => waits.report('limits-locked', reason),
+    onSharingChange: (error) => emitSharingChange(events, error),
+  });
+  const transport = createUndiciTransport({ connectionsPerOrigin: 64 });
+  closing.defer(() => transport.close());
+  const source = createSource(description, {
+    transport,
+    clock: systemClock,
+    limits: { firstByteMs: extraction.timeoutSeconds * 1000 },
+    onSecret: addSecret,
+    redact: (text) => redactor.text(text),
+    acquirePermit: (until) =>
+      waits.whileAcquiring(limiter, () => limiter.acquire(until, { reportsSending: true })),
+  });
+  closing.defer(() => source.close());
+  await source.connect(signal, (reason, waitMs) => waits.report('source-busy', reason, waitMs));
+  return await work({ source, types: selectTypes(source.types, selected), limiter, events, waits, closing });
+}
+
+function emitSharingChange(events: Emitter<ExtractionEvents>, error: unknown): void {
+  if (error === undefined) events.emit('extraction:limits-shared', {});
+  else events.emit('extraction:limits-unshared', { error: messageOf(error) });
+}
+
+/** Folders without types select the types that have folders. */
+function selectedTypes({ types, folders }: ExtractionOptionValues): readonly string[] {
+  return types.length > 0 || folders.length === 0 ? types : ['dashboards', 'looks'];
+}
+
+async function openVaultFor(
+  settings: ExtractionSettings,
+  source: Source,
+  closing: AsyncDisposableStack,
+  signal: AbortSignal,
+): Promise<Vault> {
+  const path = vaultPathFor(settings, source);
+  await makeFolder(dirname(path), {
+    what: 'The folder of the vault',
+    another: 'name another file with --vault',
+  });
+  const open = () => openVault(path, { source: source.name, clock: systemClock, ids: systemIds });
+  const vault = await waitForVaultLock(open, { clock: systemClock, signal });
+  closing.defer(() => vault.close());
+  return vault;
+}
+
+function parallelConfigOf(extraction: ExtractionOptionValues): ParallelConfig {
+  const { workers, queueSize, batchSize, rateLimitPerMinute, rateLimitPerSecond, adaptive } = extraction;
+  return {
+    workers,
+    queueSize: queueSize ?? defaultQueueSize(workers),
+    batchSize,
+    rateLimitPerMinute,
+    rateLimitPerSecond,
+    adaptiveRateLimiting: adaptive,
+  };
+}
+
+/** The configured file, or one like `looker-acme.looker.com.vault`. */
+function vaultPathFor({ data, extraction }: ExtractionSettings, { name }: Source): string {
+  if (extraction.vault !== null) return extraction.vault;
+  const file = name.replace(/https?:\/\//, '').replaceAll(/[^\w.-]+/g, '-');
+  return resolve(join(vaultsFolder(data.folder), `${file}.vault`));
+}
+
+/** Shorter waits are not reported. */
+const reportAfterMs = 1_000;
+
+/** Reports what an extraction waits for before it has progress to show: a login may wait a minute for a permit. */
+export class WaitReporter {
+  readonly #events: Emitter<ExtractionEvents>;
+  readonly #clock: Clock;
+  #reported = 0;
+  #hasEnded = false;
+
+  constructor(events: Emitter<ExtractionEvents>, clock: Clock) {
+    this.#events = events;
+    this.#clock = clock;
+  }
+
+  report(reason: WaitReason, why: string, waitMs: number | null = null): void {
+    if (this.#hasEnded) return;
+    this.#reported += 1;
+    this.#events.emit('extraction:waiting', { reason, why, waitMs });
+  }
+
+  /** Runs `acquire`, and reports the rate limit when that takes long and no other reason was reported. */
+  async whileAcquiring<T>(limiter: AdaptiveRateLimiter, acquire: () => Promise<T>): Promise<T> {
+    const before = this.#reported;
+    const cancel = this.#clock.after(reportAfterMs, () => {
+      if (this.#reported === before) this.report('rate-limit', limitReason(limiter.snapshot()));
+    });
+    try {
+      return await acquire();
+    } finally {
+      cancel();
+    }
+  }
+
+  /** From now on progress is reported instead. */
+  end(): void {
+    this.#hasEnded = true;
+  }
+}
+
+function limitReason(snapshot: RateLimiterSnapshot): string {
+  const { paused_until: pausedUntil, permitted_per_second: second, permitted_per_minute: minute } = snapshot;
+  if (pausedUntil !== null) return `the source requested a pause until ${pausedUntil}`;
+  const rates = [
+    ...(minute === null ? [] : [`${rounded(minute)} calls per minute`]),
+    ...(second === null ? [] : [`${rounded(second)} per second`]),
+  ];
+  return `earlier calls have used up the rate limit (${rates.join(', ')})`;
+}
+
+const rounded = (rate: number): string => String(Math.round(rate * 10) / 10);
+
+export interface ExtractionDeps {
+  readonly settings: ExtractionSettings;
+  /** Secrets of the settings, to be redacted. */
+  readonly secrets: readonly string[];
+  readonly database: Database;
+  readonly jobs: JobQueue;
+  readonly events: Emitter<RunEvents>;
+  readonly log: Log;
+  readonly redactor: Redactor;
+  /** The server's environment, with the secrets of sources. */
+  readonly env: Environment;
+  /** Variables with secrets of the server itself, which no registered source may read. */
+  readonly serverSecretVariables: readonly string[];
+  /** Only a server that stays runs extractions: vaults are in its data folder. */
+  readonly runsJobs: boolean;
+  /** Counts and traces the events of runs; they are not streamed, because a fast run emits thousands per second. */
+  readonly observe: (events: EventBus<ExtractionEvents>) => void;
+  readonly closing: AsyncDisposableStack;
+}
+
+export interface Extraction {
+  readonly sources: SourceService;
+  readonly runs: RunService;
+  /** Deletes runs that ended before a time; how many. */
+  purgeRuns(before: Date, limit: number): Promise<number>;
+}
+
+/** A cron minute is noticed within this; each occurrence is claimed once, by whichever server is first. */
+const scheduleIntervalMs = 5_000;
+
+/** Opens the registered sources and runs of a server, and starts their jobs and schedules. */
+export async function openExtraction(deps: ExtractionDeps): Promise<Extraction> {
+  const { settings, database, jobs, events, redactor } = deps;
+  const env = sourceEnvironment(deps.env, deps.serverSecretVariables);
+  const runStore = new PostgresRunStore(database);
+  const common = {
+    sources: new PostgresSourceStore(database),
+    runs: runStore,
+    clock: systemClock,
+    ids: systemIds,
+    events,
+    redact: (text: string) => redactor.text(text),
+  };
+  const sources = new SourceService({
+    ...common,
+    problems: (draft) => sourceProblems(draft, settings.extraction, env),
+  });
+  const runs = new RunService({
+    ...common,
+    inTransaction: (work) => database.transaction(work),
+    jobs,
+    nextTime: (cron, afterMs) => parseCron(cron).next(afterMs),
+  });
+  const extraction: Extraction = {
+    sources,
+    runs,
+    purgeRuns: (before, limit) => runStore.purge(before, limit),
+  };
+  await jobs.define([extractionRunJob]);
+  if (!deps.runsJobs) return extraction;
+  if (settings.extraction.sourcesFile !== null)
+    await sources.syncFile(await readSourcesFile(settings.extraction.sourcesFile));
+  await jobs.work(
+    extractionRunJob,
+    extractionRunHandler({ ...common, extract: extractRegistered(deps, env) }),
+  );
+  startSchedules(runs, deps);
+  return extraction;
+}
+
+/**
+ * The environment without the secrets of the server itself: whoever registers a source decides where its secrets are
+ * sent, and must not be able to send the server's.
+ */
+export function sourceEnvironment(env: Environment, serverSecretVariables: readonly string[]): Environment {
+  const hidden = new Set(serverSecretVariables);
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !hidden.has(name)));
+}
+
+function extractRegistered(deps: ExtractionDeps, env: Environment): ExtractSource {
+  const { settings, secrets, redactor, log } = deps;
+  const observed = new EventBus(extractionEvents, () => systemClock.now());
+  deps.observe(observed);
+  return async (source, { fresh, retryFailed, signal, onEvent }) =>
+    extract(settingsFor(source, settings, env, retryFailed), choiceOf(source), {
+      fresh,
+      signal,
+      env,
+      secrets,
+      onSecret: (secret) => redactor.add(secret),
+      onEvent: (emitted: EmittedEvent) => {
+        const { name, payload, spec } = emitted;
+        observed.emit(name as keyof ExtractionEvents, payload);
+        if (spec.level === 'warn' || spec.level === 'error')
+          log[spec.level](spec.message, { source: source.name, ...payload });
+        onEvent(emitted);
+      },
+    });
+}
+
+function choiceOf({ name, settings }: ExtractionSource): SourceChoice {
+  if (settings.kind === 'looker') return { kind: 'looker' };
+  return { kind: 'rest', file: `the source ${name}`, text: settings.definition };
+}
+
+/** The source's settings over the server's, its secrets from the environment. */
+function settingsFor(
+  { settings, options, vault }: ExtractionSource,
+  server: ExtractionSettings,
+  env: Environment,
+  retryFailed: boolean,
+): ExtractionSettings {
+  const valueOf = (variable: string): string => {
+    // The server may have these two under other names, or from its file.
+    const { clientId, clientSecret } = server.looker;
+    const value =
+      variable === 'LOOKER_CLIENT_ID'
+        ? clientId
+        : variable === 'LOOKER_CLIENT_SECRET'
+          ? clientSecret
+          : env[variable];
+    if (value) return value;
+    throw new CoreError('CONFIG_INVALID', `The environment variable ${variable} is not set in the server.`);
+  };
+  const looker =
+    settings.kind === 'looker'
+      ? {
+          baseUrl: settings.baseUrl,
+          clientId: valueOf(settings.clientIdVariable),
+          clientSecret: valueOf(settings.clientSecretVariable),
+        }
+      : server.looker;
+  return {
+    ...server,
+    extraction: {
+      ...effectiveOptions(options, server.extraction),
+      retryFailed,
+      vault: join(vaultsFolder(server.data.folder), vault),
+    },
+    looker,
+  };
+}
+
+/** Not a job of its own: one per minute would fill the list of jobs. */
+function startSchedules(runs: RunService, { log, closing }: ExtractionDeps): void {
+  const startDue = () =>
+    runs
+      .startDue()
+      .catch((error: unknown) => log.warn('Schedules could not be checked.', { cause: kindOf(error) }));
+  let last: Promise<unknown> = startDue();
+  const stop = every(systemClock, scheduleIntervalMs, () => (last = startDue()));
+  closing.defer(async () => {
+    stop();
+    await last;
+  });
+}

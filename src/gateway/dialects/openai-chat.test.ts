@@ -1,0 +1,39 @@
+// A whole answer to a client that streams, read by the openai package.
+import OpenAI from 'openai';
+import { describe, expect, it } from 'vitest';
+import { responseToSse } from './openai-chat.ts';
+
+async function streamed(message: object) {
+  const answer = {
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+  };
+  const openai = new OpenAI({
+    apiKey: 'sk-1',
+    fetch: async () =>
+      new Response(Buffer.from(responseToSse(Buffer.from(JSON.stringify(answer)))), {
+        headers: { 'content-type': 'text/event-stream' },
+      }),
+  });
+  return openai.chat.completions
+    .stream({ model: 'm', messages: [{ role: 'user', content: 'x' }] })
+    .finalChatCompletion();
+}
+
+describe('a whole answer as a stream', () => {
+  it('says its text, how it ended and what it cost', async () => {
+    const { choices, usage } = await streamed({ content: 'two\nlines, жук 😀' });
+    expect(choices[0]).toMatchObject({ message: { content: 'two\nlines, жук 😀' }, finish_reason: 'stop' });
+    expect(usage).toMatchObject({ total_tokens: 4 });
+  });
+
+  it('keeps the calls of tools apart', async () => {
+    const call = (id: string) => ({ id, type: 'function', function: { name: id, arguments: '{}' } });
+    const { choices } = await streamed({ content: null, tool_calls: [call('a'), call('b')] });
+    expect(choices[0]?.message.tool_calls?.map(({ id }) => id)).toEqual(['a', 'b']);
+  });
+});

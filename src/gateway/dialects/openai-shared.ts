@@ -1,0 +1,104 @@
+// What the OpenAI-compatible dialects share: parsing request bodies, checking response bodies, reading token usage.
+import { isUtf8 } from 'node:buffer';
+import { CoreError } from '../../core/index.ts';
+import type { CompletionRequest, Span } from '../types.ts';
+import type { Dialect, JsonObject, ReportedUsage, ResponseCheck } from './dialect.ts';
+import { scanMembers, textOf } from './wire.ts';
+
+export const invalidResponse: ResponseCheck = { state: 'invalid', failureClass: 'invalid-response' };
+
+/** The model name that selects the best available model; also the default. */
+export const autoModel = 'auto';
+
+/** Nested objects and arrays. Real tool schemas stay far below. */
+const maxNesting = 64;
+const maxModelLength = 2_000;
+export const charactersPerToken = 4;
+
+export interface ParsedBody {
+  readonly json: JsonObject;
+  /** Characters of the body. */
+  readonly length: number;
+  readonly model: string;
+  readonly modelSpans: readonly Span[];
+}
+
+/** Parses a request body. Nesting is checked before `JSON.parse`, which would overflow the stack. */
+export function parseBody(body: Uint8Array): ParsedBody {
+  const { spans, depth } = scanMembers(body, 'model', maxNesting);
+  if (depth > maxNesting) throw invalidField('body', `is nested deeper than ${maxNesting} levels`);
+  if (!isUtf8(body)) throw invalidField('body', 'must be JSON in UTF-8');
+  const text = textOf(body);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw invalidField('body', 'must be JSON; check quotes, commas and brackets', error);
+  }
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw invalidField('body', 'must be a JSON object');
+  return { json: json as JsonObject, length: text.length, model: modelOf(json), modelSpans: spans };
+}
+
+function modelOf({ model }: { readonly model?: unknown }): string {
+  if (model === undefined) return autoModel;
+  if (typeof model !== 'string' || model.trim() === '')
+    throw invalidField(
+      'model',
+      `must be the name of a model, several separated by commas, or "${autoModel}"`,
+    );
+  if (model.length > maxModelLength)
+    throw invalidField(
+      'model',
+      `is longer than ${maxModelLength.toLocaleString('en')} characters; name fewer models`,
+    );
+  return model;
+}
+
+export function invalidField(field: string, problem: string, cause?: unknown): CoreError {
+  const subject = field === 'body' ? 'The body of the request' : `The field "${field}" of the request`;
+  return new CoreError('INPUT_INVALID', `${subject} ${problem}.`, { details: { field }, cause });
+}
+
+/** Checks the whole body of a 2xx response: errors in disguise, empty and malformed ones are found here. */
+export function checkBody(dialect: Dialect, request: CompletionRequest, body: Uint8Array): ResponseCheck {
+  const json = parseJson(textOf(body));
+  // Gemini wraps its errors into an array.
+  const response = asObject(Array.isArray(json) ? json[0] : json);
+  if (!response) return invalidResponse;
+  if (isErrorBody(response)) return { state: 'error', body: JSON.stringify(response) };
+  return Array.isArray(json) ? invalidResponse : dialect.checkResponse(response, request);
+}
+
+/** A body with an error, or (Cloudflare) with a list of errors instead of choices. */
+export function isErrorBody({ error, errors, choices }: JsonObject): boolean {
+  if (error !== undefined && error !== null && error !== false && error !== '') return true;
+  return Array.isArray(errors) && errors.length > 0 && choices === undefined;
+}
+
+/** Tokens as the provider counts them; Groq's streams have them under `x_groq`. */
+export function readUsage(response: JsonObject): ReportedUsage | undefined {
+  const usage = asObject(response['usage']) ?? asObject(asObject(response['x_groq'])?.['usage']);
+  const prompt = tokenCount(usage?.['prompt_tokens']) ?? tokenCount(usage?.['total_tokens']);
+  return prompt === undefined
+    ? undefined
+    : { prompt, completion: tokenCount(usage?.['completion_tokens']) ?? 0 };
+}
+
+function tokenCount(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 && value < 1e12 ? Math.round(value) : undefined;
+}
+
+export function asObject(value: unknown): JsonObject | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as JsonObject)
+    : undefined;
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

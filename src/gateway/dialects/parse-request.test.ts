@@ -1,0 +1,239 @@
+// What is read from a request, and what is refused.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseRequest } from './parse-request.ts';
+import { spliceModel } from './wire.ts';
+
+const bytes = (body: unknown) => Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+const chat = (more: object = {}) =>
+  parseRequest('chat', bytes({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more }));
+const embed = (input: unknown) => parseRequest('embeddings', bytes({ model: 'm', input }));
+const image = (url: unknown) => ({
+  messages: [{ role: 'user', content: [{ type: 'image_url', image_url: url }] }],
+});
+
+describe('a chat request', () => {
+  it('is read: model, stream and needs', () => {
+    expect(chat()).toMatchObject({ operation: 'chat', model: 'm', isStream: false, vectorCount: 0 });
+    expect(chat().requires).toEqual({ tools: false, json: false, vision: false });
+    expect(chat({ stream: true }).isStream).toBe(true);
+    expect(chat({ stream: null }).isStream).toBe(false);
+    expect(chat({ tools: [{ type: 'function' }] }).requires.tools).toBe(true);
+    expect(chat({ functions: [{ name: 'f' }] }).requires.tools).toBe(true);
+    expect(chat({ tools: [] }).requires.tools).toBe(false);
+    expect(chat({ response_format: { type: 'json_object' } }).requires.json).toBe(true);
+    expect(chat({ response_format: { type: 'json_schema', json_schema: {} } }).requires.json).toBe(true);
+    expect(chat({ response_format: { type: 'text' } }).requires.json).toBe(false);
+    expect(chat(image({ url: 'https://example.com/cat.png' })).requires.vision).toBe(true);
+    expect(
+      chat({ messages: [{ role: 'user', content: [{ type: 'text', text: 'image_url' }] }] }).requires.vision,
+    ).toBe(false);
+  });
+
+  it('may name models in up to 2,000 characters', () => {
+    const model = 'm'.repeat(2_000);
+    expect(chat({ model }).model).toBe(model);
+  });
+
+  it('without a model asks for any', () => {
+    expect(parseRequest('chat', bytes({ messages: [{}] }))).toMatchObject({ model: 'auto', modelSpans: [] });
+  });
+
+  it('is estimated by its characters and the answer it wants', () => {
+    const text = chat({ messages: [{ role: 'user', content: 'я'.repeat(4_000) }] });
+    expect(text.estimatedPromptTokens).toBeGreaterThan(1_000);
+    expect(text.estimatedPromptTokens).toBeLessThan(1_050);
+    expect(chat({ max_tokens: 30 }).estimatedTokens).toBe(
+      chat({ max_tokens: 30 }).estimatedPromptTokens + 30,
+    );
+    expect(chat({ max_completion_tokens: 70, max_tokens: 5 }).estimatedTokens).toBe(
+      chat({ max_completion_tokens: 70, max_tokens: 5 }).estimatedPromptTokens + 70,
+    );
+  });
+
+  it('sets an answer of usual length aside when it does not say how long one may get', () => {
+    for (const more of [{}, { max_tokens: null }, { max_tokens: 'lots' }]) {
+      const { estimatedTokens, estimatedPromptTokens } = chat(more);
+      expect(estimatedTokens - estimatedPromptTokens).toBe(500);
+    }
+    const embedded = parseRequest('embeddings', bytes({ input: 'hello' }));
+    expect(embedded.estimatedTokens).toBe(embedded.estimatedPromptTokens);
+  });
+
+  it('is not weighed by the base64 of its pictures', () => {
+    const picture = chat(image({ url: `data:image/png;base64,${'A'.repeat(1_000_000)}` }));
+    expect(picture.estimatedPromptTokens).toBeLessThan(1_500);
+    expect(picture.estimatedPromptTokens).toBeGreaterThan(500);
+  });
+});
+
+describe('an embeddings request', () => {
+  it.each<[unknown, number]>([
+    ['text', 1],
+    [['a', 'b', 'c'], 3],
+    [[1, 2, 3], 1],
+    [[[1, 2], [3]], 2],
+  ])('%j asks for %i vectors', (input, vectors) => {
+    expect(embed(input)).toMatchObject({ vectorCount: vectors, isStream: false });
+  });
+});
+
+describe('a request that cannot be read', () => {
+  const nested = (depth: number) => `{"messages":[{}],"x":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+
+  it.each<[string, string | Buffer, string]>([
+    ['empty', '', 'body'],
+    ['no JSON', '{"messages":', 'body'],
+    ['two objects', '{}{}', 'body'],
+    ['a list', '[]', 'body'],
+    ['null', 'null', 'body'],
+    ['text', '"model"', 'body'],
+    ['a byte order mark', '\uFEFF{"messages":[{}]}', 'body'],
+    ['not UTF-8', Buffer.from('7b226d65737361676573223a5b22ff225d7d', 'hex'), 'body'],
+    ['too deep', nested(64), 'body'],
+    ['far too deep', nested(100_000), 'body'],
+    ['never closed', '['.repeat(1_000_000), 'body'],
+    ['a number as model', '{"model":1,"messages":[{}]}', 'model'],
+    ['null as model', '{"model":null,"messages":[{}]}', 'model'],
+    ['no name as model', '{"model":" ","messages":[{}]}', 'model'],
+    ['a book as model', JSON.stringify({ model: 'm'.repeat(2_001), messages: [{}] }), 'model'],
+    ['no messages', '{"model":"m"}', 'messages'],
+    ['empty messages', '{"messages":[]}', 'messages'],
+    ['text as messages', '{"messages":"hi"}', 'messages'],
+    ['text as a message', '{"messages":[{},"hi"]}', 'messages[1]'],
+    ['text as stream', '{"messages":[{}],"stream":"yes"}', 'stream'],
+  ])('names the field: %s', (_what, body, field) => {
+    expect(() => parseRequest('chat', Buffer.from(body))).toThrow(
+      expect.objectContaining({ code: 'INPUT_INVALID', details: { field } }),
+    );
+  });
+
+  it.each([[undefined], [null], [''], [[]], [5], [{}], [['a', 1]], [[['a']]], [[[]]], [[null]]])(
+    'refuses %j as input of embeddings',
+    (input) => {
+      expect(() => embed(input)).toThrow(
+        expect.objectContaining({ code: 'INPUT_INVALID', details: { field: 'input' } }),
+      );
+    },
+  );
+
+  it('does not repeat what was sent', () => {
+    expect(() => parseRequest('chat', Buffer.from('{"secret prompt'))).not.toThrow(/secret/);
+  });
+
+  it('may be nested as deep as is allowed', () => {
+    expect(parseRequest('chat', Buffer.from(nested(63))).model).toBe('auto');
+  });
+
+  it('refuses by nothing but INPUT_INVALID, whatever bytes come', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom('chat' as const, 'embeddings' as const),
+        fc.oneof(
+          fc.uint8Array(),
+          fc.json().map((json) => Buffer.from(json)),
+        ),
+        (operation, body) => {
+          try {
+            parseRequest(operation, body);
+          } catch (error) {
+            expect(error).toMatchObject({ code: 'INPUT_INVALID' });
+          }
+        },
+      ),
+    );
+  });
+});
+
+describe('the body that goes to a provider', () => {
+  const sent = (body: string, model = 'up/stream') =>
+    Buffer.from(spliceModel(parseRequest('chat', Buffer.from(body)), model)).toString();
+
+  it.each<[string, string, string]>([
+    ['a plain one', '{"model":"m","messages":[{}]}', '{"model":"up/stream","messages":[{}]}'],
+    [
+      'white space',
+      ' {\n "model" :\t"m" , "messages":[{}] } ',
+      ' {\n "model" :\t"up/stream" , "messages":[{}] } ',
+    ],
+    ['the last member', '{"messages":[{}],"model":"m"}', '{"messages":[{}],"model":"up/stream"}'],
+    [
+      'the last member with a blank',
+      '{"messages":[{}],"model":"m" }',
+      '{"messages":[{}],"model":"up/stream" }',
+    ],
+    [
+      'twice',
+      '{"model":"a","messages":[{}],"model":"b"}',
+      '{"model":"up/stream","messages":[{}],"model":"up/stream"}',
+    ],
+    ['an escaped name', '{"\\u006dodel":"m","messages":[{}]}', '{"\\u006dodel":"up/stream","messages":[{}]}'],
+    ['quotes in it', '{"model":"a\\\\\\"b","messages":[{}]}', '{"model":"up/stream","messages":[{}]}'],
+    [
+      'others inside',
+      '{"messages":[{"model":"x"}],"model":"m","a":{"model":1}}',
+      '{"messages":[{"model":"x"}],"model":"up/stream","a":{"model":1}}',
+    ],
+    [
+      'the word as a value',
+      '{"a":"model","model":"m","messages":[{}]}',
+      '{"a":"model","model":"up/stream","messages":[{}]}',
+    ],
+    ['none', ' { "messages":[{}]}', ' {"model":"up/stream", "messages":[{}]}'],
+    [
+      'numbers as they are written',
+      '{"model":"m","messages":[{}],"seed":12345678901234567890,"t":1.0}',
+      '{"model":"up/stream","messages":[{}],"seed":12345678901234567890,"t":1.0}',
+    ],
+  ])('differs in nothing but the model: %s', (_what, body, expected) => {
+    expect(sent(body)).toBe(expected);
+  });
+
+  it('carries any name of a model', () => {
+    expect(JSON.parse(sent('{"model":"m","messages":[{}]}', 'a"b\\c\n'))).toMatchObject({
+      model: 'a"b\\c\n',
+    });
+  });
+
+  it('parses to the same with another model, for any JSON, and leaves all other bytes', () => {
+    const value = fc.oneof(
+      fc.jsonValue({ maxDepth: 4 }),
+      fc.constantFrom('model', '"model":', '\\', '\\"', '{"model":"x"}', '\u2028', '😀', 'я'),
+      fc.record({ model: fc.string() }),
+    );
+    const key = fc.oneof(
+      fc.constantFrom('model', 'modelx', 'Model', 'm"odel', '\\model', 'модель'),
+      fc.string(),
+    );
+    const member = fc.tuple(key, value, fc.constantFrom('', ' ', '\n\t'), fc.boolean());
+    fc.assert(
+      fc.property(
+        fc.array(member, { maxLength: 6 }),
+        fc.string({ minLength: 1 }),
+        fc.boolean(),
+        (members, name, isLast) => {
+          const own = `"model":${JSON.stringify(`m${name}`)}`;
+          const others = members.map(([label, item, blank, isEscaped]) => {
+            const written = isEscaped ? escaped(label) : JSON.stringify(label);
+            return `${blank}${written}${blank}:${blank}${JSON.stringify(item)}${blank}`;
+          });
+          const all = isLast ? [...others, '"messages":[{}]', own] : [own, ...others, '"messages":[{}]'];
+          const body = `{${all.join(',')}}`;
+          const parsed = JSON.parse(body) as Record<string, unknown>;
+          if (typeof parsed['model'] !== 'string' || parsed['model'].trim() === '') return;
+          const ask = parseRequest('chat', Buffer.from(body));
+          expect(ask.model).toBe(parsed['model']);
+          const result = Buffer.from(spliceModel(ask, name)).toString();
+          expect(JSON.parse(result)).toEqual({ ...parsed, model: name });
+          const spansOut = ask.modelSpans.reduce((sum, [start, end]) => sum + end - start, 0);
+          const spansIn = ask.modelSpans.length * Buffer.byteLength(JSON.stringify(name));
+          expect(Buffer.byteLength(result)).toBe(Buffer.byteLength(body) - spansOut + spansIn);
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+const escaped = (text: string): string =>
+  `"${Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')}"`;

@@ -1,0 +1,110 @@
+// Where a model stands in the order, and the sentence that says why.
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
+import { describe, expect, it } from 'vitest';
+import type { ScriptedModel } from '../../../test/support/gateway/routing-world.ts';
+import { MapCooldowns, modelOf, scriptedKeys } from '../../../test/support/gateway/routing-world.ts';
+import type { ModelView } from '../types.ts';
+import type { Score } from '../types.ts';
+import type { RoutingSnapshot } from '../routing/select-candidates.ts';
+import { FailureBackoff } from '../state/availability.ts';
+import { explainPosition } from './model-service.ts';
+
+function world(scripted: readonly ScriptedModel[]) {
+  const clock = new VirtualClock();
+  const cooldowns = new MapCooldowns(clock);
+  const backoff = new FailureBackoff(clock);
+  const snapshot: RoutingSnapshot = {
+    models: scripted.map((model, index) => modelOf(model, index + 1)),
+    keys: scriptedKeys(() => 1),
+    cooldowns,
+    scores: { of: (id) => ({ effectiveScore: scripted[id - 1]?.score ?? 0.5 }) as Score },
+    backoff,
+  };
+  const place = (name: string, change: Partial<ModelView> = {}) => {
+    const model = snapshot.models.find((each) => each.name === name);
+    if (!model) throw new Error(`No model ${name}.`);
+    const view = { ...model, isConfigured: true, availableAt: null, cooldowns: [], ...change };
+    return explainPosition(model, view as unknown as ModelView, snapshot);
+  };
+  const cool = (modelId: number) =>
+    cooldowns.extend({
+      modelId,
+      keyId: 'key-0',
+      until: clock.now() + 1_000,
+      cause: 'rate-limit',
+      source: 'test',
+      reason: null,
+      setAt: clock.now(),
+    });
+  return { place, cool, backOff: (id: number) => [1, 2, 3].forEach(() => backoff.failed(id)) };
+}
+
+const three: readonly ScriptedModel[] = [
+  { name: 'a', score: 0.9 },
+  { name: 'b', score: 0.7 },
+  { name: 'c', score: 0.8 },
+];
+
+describe('the place of a model', () => {
+  it('is by its score, and names who comes before it', () => {
+    const { place } = world(three);
+    expect(place('a')).toEqual({
+      position: 1,
+      positionReason: 'no available model has a higher score than its 0.9000.',
+    });
+    expect(place('b')).toEqual({
+      position: 3,
+      positionReason: 'its score is 0.7000; the model before it is c with 0.8000.',
+    });
+  });
+
+  it('is behind all others while it rests, and first before better ones that do', () => {
+    const { place, backOff, cool } = world(three);
+    backOff(1);
+    expect(place('a')).toMatchObject({
+      position: 3,
+      positionReason: expect.stringContaining('failed in a row'),
+    });
+    expect(place('c')).toMatchObject({
+      position: 1,
+      positionReason: expect.stringContaining('a higher score are cooling'),
+    });
+    cool(3);
+    expect(place('b').position).toBe(1);
+  });
+
+  it('of a model for embeddings is among those that have the very same model, whatever others are called', () => {
+    const embeddings = { embeddings: true };
+    const { place } = world([
+      { name: 'embed', upstream: 'talk', score: 1 },
+      { name: 'a/embed', upstream: 'embed', score: 0.2, capabilities: embeddings },
+      { name: 'b/embed', upstream: 'embed', score: 0.4, capabilities: embeddings },
+      { name: 'c/other', upstream: 'other', score: 0.9, capabilities: embeddings },
+    ]);
+    expect(['a/embed', 'b/embed', 'c/other', 'embed'].map((name) => place(name).position)).toEqual([
+      2, 1, 1, 1,
+    ]);
+  });
+});
+
+describe('a model that would not be asked', () => {
+  it.each<[string, Partial<ModelView>, string]>([
+    ['disabled', { isActive: false }, 'it is disabled.'],
+    ['without a key', { isConfigured: false, needs: 'KEY_1' }, 'it has no key: set KEY_1.'],
+    [
+      'cooling down',
+      {
+        availableAt: new Date('2026-03-01T12:00:00Z'),
+        cooldowns: [{ cause: 'rate-limit' }, { cause: 'quota' }, { cause: 'quota' }] as never,
+      },
+      'it is cooling down until 2026-03-01T12:00:00.000Z (rate-limit, quota).',
+    ],
+    [
+      'out of quota',
+      { availableAt: new Date('2026-03-01T12:00:00Z'), cooldowns: [{ cause: 'quota' }] as never },
+      'its quota is used up until 2026-03-01T12:00:00.000Z.',
+    ],
+  ])('because it is %s has no place, and says so', (_why, change, positionReason) => {
+    expect(world(three).place('a', change)).toEqual({ position: null, positionReason });
+  });
+});

@@ -1,0 +1,256 @@
+// Probes: minimal requests that find out whether models work, on schedule or on demand, and rejected keys in the ledger.
+import type { Clock, EmittedEvent, IdSource } from '../../core/index.ts';
+import { HeadworksError, kindOf } from '../../core/index.ts';
+import type { Degradation, LedgerRecorder, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
+import { parseRequest } from '../dialects/parse-request.ts';
+import { GatewayError } from '../errors.ts';
+import type { CompletionOptions, CompletionRequest, CompletionResult, Model } from '../types.ts';
+import type { ModelView, ProbeResult } from '../types.ts';
+import type { Models } from './model-service.ts';
+import type { KeyLookup } from './provider-keys.ts';
+import { describeMissing } from './provider-keys.ts';
+
+export interface ProbeDeps {
+  readonly complete: (request: CompletionRequest, options: CompletionOptions) => Promise<CompletionResult>;
+  readonly keys: Pick<KeyLookup, 'missingEnvVars'>;
+  readonly ids: IdSource;
+  /** Deadline of one probe. */
+  readonly deadlineMs: number;
+}
+
+/** Enough for a short completion. OpenAI rejects less than 16. */
+const probeTokens = 16;
+
+/** Enough that one model that hangs does not delay the others. */
+const concurrency = 8;
+
+/**
+ * In the given order. Probes respect cooldowns and quotas; models that may not be called now are `skipped`. Fails with
+ * CANCELED once none is running.
+ */
+export async function probeModels(
+  deps: ProbeDeps,
+  models: readonly Model[],
+  signal: AbortSignal,
+): Promise<readonly ProbeResult[]> {
+  const results: ProbeResult[] = [];
+  const waiting = models.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, model] of waiting) results[index] = await probeModel(deps, model, signal);
+  };
+  const workers = await Promise.allSettled(Array.from({ length: concurrency }, worker));
+  const failed = workers.find((each) => each.status === 'rejected');
+  if (failed) throw failed.reason;
+  return results;
+}
+
+async function probeModel(deps: ProbeDeps, model: Model, signal: AbortSignal): Promise<ProbeResult> {
+  const result = await probeOnce(deps, model, { max_tokens: probeTokens }, signal);
+  // Some models reject that parameter (OpenAI's reasoning models): then it is sent without.
+  return result.outcome === 'validation' && !model.capabilities.embeddings
+    ? probeOnce(deps, model, {}, signal)
+    : result;
+}
+
+async function probeOnce(
+  deps: ProbeDeps,
+  model: Model,
+  limit: object,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
+  const skipped = (reason: string): ProbeResult => ({
+    model: model.name,
+    outcome: 'skipped',
+    reason,
+    durationMs: null,
+  });
+  if (!model.isActive) return skipped('disabled');
+  const missing = deps.keys.missingEnvVars(model);
+  if (missing.length > 0) return skipped(`needs ${describeMissing(missing)}`);
+  try {
+    const { durationMs } = await deps.complete(probeRequest(model, limit), {
+      requestId: deps.ids.uuid(),
+      caller: 'probe',
+      allowFallback: false,
+      maxRetries: 0,
+      deadlineMs: deps.deadlineMs,
+      waitMs: 0,
+      signal,
+    });
+    return { model: model.name, outcome: 'success', reason: null, durationMs };
+  } catch (error) {
+    const tried = error instanceof GatewayError ? error.tried[0] : undefined;
+    if (!tried) {
+      if (!(error instanceof HeadworksError) || error.code === 'CANCELED') throw error;
+      // No call was made: it was disabled meanwhile, or time ran out first.
+      return skipped(error.message);
+    }
+    const { outcome, status, availableAt } = tried;
+    if (outcome === 'not-tried') return skipped('no time left');
+    if (outcome === 'unavailable') return skipped('disabled, deleted or replaced meanwhile');
+    if (outcome === 'cooling-down')
+      return skipped(
+        `cooling down until ${availableAt === null ? 'soon' : new Date(availableAt).toISOString()}`,
+      );
+    const reason = status === null ? null : `responded with ${status}`;
+    return { model: model.name, outcome, reason, durationMs: null };
+  }
+}
+
+/** A completion cut off by the limit counts as success. */
+function probeRequest(model: Model, limit: object): CompletionRequest {
+  const isEmbedding = model.capabilities.embeddings;
+  const body = isEmbedding
+    ? { model: model.name, input: 'ping' }
+    : { model: model.name, messages: [{ role: 'user', content: 'ping' }], ...limit };
+  return parseRequest(isEmbedding ? 'embeddings' : 'chat', Buffer.from(JSON.stringify(body)));
+}
+
+/* ---- the schedule ---- */
+
+/** Coordinates all processes on a store. Implemented by Postgres and by test doubles. */
+export interface ProbeSchedule {
+  /** True for the one process that may probe now; the first probe ever is due an interval after the first claim. */
+  claim(now: number, intervalMs: number): Promise<boolean>;
+}
+
+export interface HealthChecksDeps {
+  readonly clock: Clock;
+  readonly schedule: ProbeSchedule;
+  readonly intervalMs: number;
+  readonly probeAll: (signal: AbortSignal) => Promise<unknown>;
+  readonly onFailure: (cause: string) => void;
+}
+
+/** How often the schedule is checked; with a short interval, four times per interval. */
+const checkEveryMs = 30_000;
+
+/** Probes all models on schedule. The returned function stops it and cancels running probes. */
+export function startHealthChecks(deps: HealthChecksDeps): () => Promise<void> {
+  const { clock, schedule, intervalMs } = deps;
+  const stopping = new AbortController();
+  const check = async (): Promise<void> => {
+    try {
+      const isClaimed = await schedule.claim(clock.now(), intervalMs);
+      if (isClaimed && !stopping.signal.aborted) await deps.probeAll(stopping.signal);
+    } catch (error) {
+      if (!stopping.signal.aborted) deps.onFailure(kindOf(error));
+    }
+  };
+  const pauseMs = Math.min(checkEveryMs, intervalMs / 4);
+  let checking: Promise<void> = Promise.resolve();
+  let cancel: () => void = () => undefined;
+  const arm = (afterMs: number): void => {
+    if (stopping.signal.aborted) return;
+    cancel = clock.after(afterMs, () => {
+      checking = check().finally(() => arm(pauseMs));
+    });
+  };
+  arm(0);
+  return async () => {
+    stopping.abort();
+    cancel();
+    await checking;
+  };
+}
+
+/* ---- rejected keys: recorded by model, repaired by a probe ---- */
+
+/** The ledger kind; the subject is the model's name, the cause `authentication` or `payment`. */
+export const keyRejectedKind = 'gateway.key-rejected';
+
+type Rejection = 'authentication' | 'payment';
+
+const isRejection = (outcome: unknown): outcome is Rejection =>
+  outcome === 'authentication' || outcome === 'payment';
+
+type RecordedModels = Pick<Models, 'listCallable' | 'keySourceOf'>;
+
+/** An event listener that records rejected keys, one ledger row per model. */
+export function rejectedKeyRecorder(
+  ledger: LedgerRecorder,
+  models: RecordedModels,
+): (event: EmittedEvent) => void {
+  return ({ name, payload }) => {
+    if (name !== 'gateway:attempt-finished' || !isRejection(payload['outcome'])) return;
+    // The rejected key is not the one the model has now.
+    if (payload['isStale'] === true) return;
+    void ledger.record(degradationOf(String(payload['model']), payload['outcome'], models));
+  };
+}
+
+function degradationOf(name: string, cause: Rejection, models: RecordedModels): Degradation {
+  const model = models.listCallable().find((each) => each.name === name);
+  const provider = model?.provider ?? 'Its provider';
+  const variable = model ? models.keySourceOf(model) : null;
+  const key = variable === null ? 'a call without a key' : `a key in ${variable}`;
+  const meaning =
+    cause === 'authentication'
+      ? 'it is invalid, or may not use this model'
+      : 'it has no credit or quota left';
+  const remedy =
+    variable === null
+      ? `Repeat its "headworks models add" with --replace and --env-var, the variable that holds its key.`
+      : cause === 'authentication'
+        ? `Set a valid key there and restart the server.`
+        : `Add credit to the account, or set another key there and restart the server.`;
+  return {
+    kind: keyRejectedKind,
+    subject: name,
+    cause,
+    message:
+      `${provider} rejects ${key} for ${name}: ${meaning}. ${remedy} ` +
+      `Then run "headworks models warm ${name}" and "headworks repair"; or "headworks models disable ${name}" to stop using it.`,
+    details: { provider, envVar: variable },
+  };
+}
+
+/** Repaired once the provider accepts every key of the model; gone when the model is no longer callable. */
+export function rejectedKeyRepair(models: Pick<Models, 'listCallable' | 'get' | 'probe'>): RegisteredRepair {
+  return {
+    kind: keyRejectedKind,
+    describe: 'Probes the model once with each of its keys.',
+    repair: async ({ subject }, signal) => {
+      const found = models.listCallable().find(({ name }) => name === subject);
+      if (!found) return { outcome: 'gone' };
+      const model = await models.get(found.id);
+      return (
+        coolingDown(model) ??
+        (await failedProbe(model, models, signal)) ??
+        coolingDown(await models.get(found.id)) ?? { outcome: 'repaired' }
+      );
+    },
+  };
+}
+
+/** A rejected key is cooling down; that another key works does not repair it. */
+function coolingDown({ name, cooldowns }: ModelView): RepairOutcome | undefined {
+  const until = Math.max(0, ...cooldowns.filter(({ cause }) => isRejection(cause)).map((each) => each.until));
+  return until === 0
+    ? undefined
+    : stillBroken(
+        `The rejected key of ${name} is cooling down until ${new Date(until).toISOString()}; ` +
+          `"headworks models warm ${name}" clears that.`,
+      );
+}
+
+/** Keys rotate: as many probes as there are keys use each of them once. */
+async function failedProbe(
+  { id, name, keyCount }: ModelView,
+  models: Pick<Models, 'probe'>,
+  signal: AbortSignal,
+): Promise<RepairOutcome | undefined> {
+  for (let turn = 0; turn < keyCount; turn++) {
+    const [probe] = await models.probe([id], signal);
+    if (probe?.outcome === 'success') continue;
+    const reason = probe?.reason ?? 'no response';
+    return stillBroken(
+      probe?.outcome === 'skipped'
+        ? `${name} cannot be called now: ${reason}.`
+        : `${name} still fails: ${probe?.outcome ?? 'unknown'} (${reason}).`,
+    );
+  }
+  return undefined;
+}
+
+const stillBroken = (reason: string): RepairOutcome => ({ outcome: 'still-broken', reason });

@@ -1,0 +1,140 @@
+// Rounds of probes on a virtual clock: when they begin, that they never overlap, how they end.
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
+import { describe, expect, it } from 'vitest';
+import { CoreError } from '../../core/index.ts';
+import type { ProbeSchedule } from './health-check.ts';
+import { startHealthChecks } from './health-check.ts';
+
+const hourMs = 3_600_000;
+
+/** As the store keeps them, for any number of workers. */
+class MemoryRounds implements ProbeSchedule {
+  claims = 0;
+  #startedAt: number | undefined;
+
+  async claim(now: number, intervalMs: number): Promise<boolean> {
+    const isDue = this.#startedAt !== undefined && this.#startedAt <= now - intervalMs;
+    if (this.#startedAt === undefined || isDue) this.#startedAt = now;
+    if (isDue) this.claims += 1;
+    return isDue;
+  }
+}
+
+function worker(
+  clock: VirtualClock,
+  schedule: ProbeSchedule,
+  {
+    intervalMs = hourMs,
+    probeAll,
+  }: { intervalMs?: number; probeAll?: (signal: AbortSignal) => Promise<unknown> } = {},
+) {
+  const startedAt: number[] = [];
+  const failures: string[] = [];
+  const stop = startHealthChecks({
+    clock,
+    schedule,
+    intervalMs,
+    probeAll: async (signal) => {
+      startedAt.push(clock.monotonic());
+      return probeAll?.(signal);
+    },
+    onFailure: (cause) => void failures.push(cause),
+  });
+  return { startedAt, failures, stop };
+}
+
+describe('rounds of probes', () => {
+  it('begin once per interval, the first one an interval after the start, by one worker of several', async () => {
+    const clock = new VirtualClock();
+    const rounds = new MemoryRounds();
+    const workers = [worker(clock, rounds), worker(clock, rounds), worker(clock, rounds)];
+    await clock.advance(hourMs - 1);
+    expect(rounds.claims).toBe(0);
+    await clock.advance(5 * hourMs);
+    const all = workers.flatMap(({ startedAt }) => startedAt).sort((a, b) => a - b);
+    expect(all).toHaveLength(5);
+    for (const [index, at] of all.entries())
+      expect(at - (all[index - 1] ?? 0)).toBeGreaterThanOrEqual(hourMs);
+    await Promise.all(workers.map(({ stop }) => stop()));
+    expect(clock.pending).toBe(0);
+  });
+
+  it('keep a short interval too', async () => {
+    const clock = new VirtualClock();
+    const { startedAt, stop } = worker(clock, new MemoryRounds(), { intervalMs: 2_000 });
+    await clock.advance(10_500);
+    expect(startedAt).toEqual([2_000, 4_000, 6_000, 8_000, 10_000]);
+    await stop();
+  });
+
+  it('never overlap, however long one takes', async () => {
+    const clock = new VirtualClock();
+    let underWay = 0;
+    let most = 0;
+    const { startedAt, stop } = worker(clock, new MemoryRounds(), {
+      intervalMs: 1_000,
+      probeAll: async () => {
+        most = Math.max(most, ++underWay);
+        await clock.sleep(3_500);
+        underWay -= 1;
+      },
+    });
+    await clock.advance(12_000);
+    expect(startedAt.length).toBeGreaterThan(1);
+    expect(most).toBe(1);
+    await clock.run(stop());
+  });
+
+  it('go on after one that failed, and after a store that was away', async () => {
+    const clock = new VirtualClock();
+    const rounds = new MemoryRounds();
+    let looks = 0;
+    const flaky: ProbeSchedule = {
+      claim: (now, intervalMs) => {
+        looks += 1;
+        return looks === 2
+          ? Promise.reject(new CoreError('STATE_UNAVAILABLE', 'away'))
+          : rounds.claim(now, intervalMs);
+      },
+    };
+    const { startedAt, failures, stop } = worker(clock, flaky, {
+      intervalMs: 1_000,
+      probeAll: () => Promise.reject(new TypeError('broken')),
+    });
+    await clock.advance(3_000);
+    expect(startedAt.length).toBeGreaterThan(1);
+    expect(failures.slice(0, 2)).toEqual(['STATE_UNAVAILABLE', 'TypeError']);
+    await stop();
+  });
+});
+
+describe('stopping', () => {
+  it('ends a round that is under way, and is no failure', async () => {
+    const clock = new VirtualClock();
+    const { startedAt, failures, stop } = worker(clock, new MemoryRounds(), {
+      intervalMs: 1_000,
+      probeAll: (signal) => clock.sleep(hourMs, signal),
+    });
+    await clock.advance(1_000);
+    expect(startedAt).toHaveLength(1);
+    await stop();
+    await clock.advance(hourMs);
+    expect({ startedAt: startedAt.length, failures, pending: clock.pending }).toEqual({
+      startedAt: 1,
+      failures: [],
+      pending: 0,
+    });
+  });
+
+  it('while a round is being claimed begins none', async () => {
+    const clock = new VirtualClock();
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const { startedAt, stop } = worker(clock, { claim: () => promise });
+    await clock.advance(1);
+    const stopped = stop();
+    resolve(true);
+    await stopped;
+    expect(startedAt).toEqual([]);
+    expect(clock.pending).toBe(0);
+  });
+});

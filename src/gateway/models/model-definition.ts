@@ -1,0 +1,284 @@
+// Validates the definition of a model that an operator adds by CLI, HTTP or configuration file, and fills in defaults.
+import { z } from 'zod';
+import { CoreError } from '../../core/index.ts';
+import { isPrivateHost } from '../../platform/http-client/addresses.ts';
+import type { Capabilities, ModelDefinition, Quotas } from '../types.ts';
+import { catalogEnvVars } from './catalog.ts';
+
+/* ---- base URLs with environment variables ---- */
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `{NAME}`, or `{NAME=default}`. */
+const urlVariable = /\{([A-Z][A-Z0-9_]*)(?:=([^}]*))?\}/g;
+
+export interface UrlVariable {
+  readonly name: string;
+  /** Undefined: the model is not configured without it. */
+  readonly fallback: string | undefined;
+}
+
+export function urlVariables(baseUrl: string): readonly UrlVariable[] {
+  return Array.from(baseUrl.matchAll(urlVariable), ([, name = '', fallback]) => ({ name, fallback }));
+}
+
+/** The URL to call, without a trailing slash; undefined when a variable is missing or it is not an HTTP URL. */
+export function fillBaseUrl(baseUrl: string, env: Environment): string | undefined {
+  let isMissing = false;
+  const filled = baseUrl.replace(urlVariable, (_, name: string, fallback: string | undefined, at: number) => {
+    const value = env[name]?.trim() || fallback;
+    if (value === undefined) isMissing = true;
+    // At the start the value is a URL itself; further on it is a path segment and must not change the host or path.
+    return at === 0 ? (value ?? '').replace(/\/+$/, '') : encodeURIComponent(value ?? '');
+  });
+  if (isMissing) return undefined;
+  // OLLAMA_BASE_URL is set with and without /v1.
+  const url = filled.replace(/\/+$/, '').replace(/\/v1\/v1$/, '/v1');
+  return baseUrlProblem(url) === undefined ? url : undefined;
+}
+
+/** What is wrong with a base URL, to follow its name; undefined: nothing. */
+export function baseUrlProblem(baseUrl: string): string | undefined {
+  if (!URL.canParse(baseUrl)) return 'must be a URL like https://api.example.com/v1';
+  const url = new URL(baseUrl);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'must start with http:// or https://';
+  if (url.username !== '' || url.password !== '')
+    return 'must not contain a user or password; put the key into an environment variable';
+  return url.search !== '' || url.hash !== '' || /[?#]/.test(baseUrl)
+    ? 'must not contain a query or fragment'
+    : undefined;
+}
+
+/** Whether the host is this machine or in a private network. Decided from the name, without a DNS lookup. */
+export function isLocalUrl(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const host = new URL(url).hostname.toLowerCase();
+  if (isPrivateHost(host)) return true;
+  const isName = !host.startsWith('[') && !/^[\d.]+$/.test(host);
+  return isName && (!host.includes('.') || /\.(?:local|internal|lan|home\.arpa)$/.test(host));
+}
+
+/* ---- environment variables: whoever may add a model must not be able to send our secrets elsewhere ---- */
+
+/** Never allowed, although they end like keys: ours, the stores', and credentials of other systems. */
+const forbiddenEnvVars =
+  /^(?:HEADWORKS|DATABASE|DB|POSTGRES|PG|REDIS|AWS|NPM|NODE|SSH|GPG|CI|VAULT|KUBE|DOCKER|STRIPE|SLACK|LOOKER)_|(?:PRIVATE|SECRET|ACCESS|ENCRYPTION|SIGNING|MASTER|ADMIN|SESSION|REFRESH|DEPLOY)_(?:KEY|TOKEN)$|_(?:SSH|GPG)_KEY$/;
+
+/** Why this variable may not hold provider keys, to follow its name; undefined: it may. */
+export function envVarProblem(name: string): string | undefined {
+  if (!/^[A-Z][A-Z0-9_]{2,127}$/.test(name))
+    return 'must be the name of an environment variable in capitals, like GROQ_API_KEY';
+  if (forbiddenEnvVars.test(name)) return 'is not allowed: it looks like a secret of another system';
+  return /_API_(?:KEY|TOKEN)$/.test(name) || catalogEnvVars.has(name)
+    ? undefined
+    : 'must look like a provider key: only variables that end in _API_KEY or _API_TOKEN are allowed';
+}
+
+/** Why a base URL may not contain this variable; undefined: it may. Its value is not a secret. */
+function urlVariableProblem(name: string): string | undefined {
+  return /^[A-Z][A-Z0-9_]*_(?:ACCOUNT_ID|PROJECT_ID|RESOURCE|REGION)$/.test(name) &&
+    !forbiddenEnvVars.test(name)
+    ? undefined
+    : 'is not allowed in a base URL; only names that end in _ACCOUNT_ID, _PROJECT_ID, _RESOURCE or _REGION are';
+}
+
+/* ---- the schema ---- */
+
+const positiveInteger = z
+  .number('must be a whole number')
+  .int('must be a whole number')
+  .min(1, 'must be at least 1')
+  .max(1e12);
+const flag = z.boolean('must be true or false');
+
+/** Names are separated by commas in a request, so none may contain one. */
+const name = z
+  .string('must be a name')
+  .regex(
+    /^[A-Za-z0-9@][\w.:/@+-]{0,199}$/,
+    'must be letters, digits and . _ : / @ + -, at most 200, without spaces or commas',
+  )
+  .refine((given) => given !== 'auto', 'must not be "auto", which selects the best model');
+
+const baseUrl = z
+  .string('must be a URL')
+  .max(2000)
+  .transform((url) => url.trim().replace(/\/+$/, ''))
+  .superRefine((url, context) => {
+    for (const message of baseUrlProblems(url)) context.addIssue({ code: 'custom', message });
+  });
+
+function baseUrlProblems(url: string): readonly string[] {
+  const variables = urlVariables(url);
+  const filled = fillBaseUrl(url, Object.fromEntries(variables.map((variable) => [variable.name, 'x'])));
+  const endpoint = /\/(?:(?:chat\/)?completions|embeddings)$/i.exec(url);
+  return [
+    ...(filled === undefined ? [baseUrlProblem(url) ?? 'must be a URL'] : []),
+    ...(endpoint
+      ? [`must end before ${endpoint[0]}, which is appended to it: ${url.slice(0, endpoint.index)}`]
+      : []),
+    ...variables.flatMap((variable) => {
+      const problem = urlVariableProblem(variable.name);
+      return problem === undefined ? [] : [`contains {${variable.name}}, which ${problem}`];
+    }),
+  ];
+}
+
+const envVar = z.string('must be the name of an environment variable').superRefine((given, context) => {
+  const message = envVarProblem(given);
+  if (message !== undefined) context.addIssue({ code: 'custom', message });
+});
+
+const headers = z
+  .record(
+    z.string().regex(/^[\w-]{1,100}$/, 'must be header names'),
+    z.string('must be text').regex(/^[\x20-\x7e]{0,1000}$/, 'must be plain text on one line'),
+    'must be names and values',
+  )
+  .refine(
+    (given) =>
+      Object.keys(given).every(
+        (header) =>
+          !/authorization|cookie|key|token|secret|^host$|^content-|^accept(-encoding)?$/i.test(header),
+      ),
+    'must not contain credentials or headers that the gateway sets; put keys into the environment',
+  );
+
+const schema = strict({
+  name,
+  baseUrl,
+  model: z
+    .string('must be text')
+    .regex(/^\S(?:.{0,198}\S)?$/, "must be the provider's name for the model")
+    .optional(),
+  provider: z
+    .string('must be a name')
+    .regex(/^[\w.-]{1,100}$/, 'must be letters, digits and . _ -')
+    .optional(),
+  envVar: envVar.nullish(),
+  headers: headers.optional(),
+  capabilities: strict({
+    streaming: flag.optional(),
+    tools: flag.optional(),
+    json: flag.optional(),
+    vision: flag.optional(),
+    embeddings: flag.optional(),
+    contextTokens: positiveInteger.nullish(),
+  }).optional(),
+  quotas: strict({
+    requestsPerMinute: positiveInteger.optional(),
+    requestsPerDay: positiveInteger.optional(),
+    tokensPerMinute: positiveInteger.optional(),
+    tokensPerDay: positiveInteger.optional(),
+  }).optional(),
+});
+
+type Given = z.infer<typeof schema>;
+
+function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const keys = Object.keys(shape);
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? `has no ${(issue.keys as readonly string[]).map((key) => `"${key}"`).join(', ')}; allowed: ${keys.join(', ')}`
+        : `must be an object with ${keys.slice(0, 3).join(', ')}, …`,
+  });
+}
+
+/* ---- parsing ---- */
+
+/** One problem: the path of the field from the outside in, and a message to follow its name. */
+export interface ModelProblem {
+  readonly path: readonly string[];
+  readonly message: string;
+}
+
+/** Every problem at once; empty for a valid definition. */
+export function modelProblems(input: unknown): readonly ModelProblem[] {
+  const parsed = schema.safeParse(input);
+  return parsed.success ? [] : parsed.error.issues.map((issue) => problemOf(issue, input));
+}
+
+/** The problems are sentences without a period: `baseUrl must start with …`. */
+export function checkModelDefinition(
+  input: unknown,
+): { readonly value: ModelDefinition } | { readonly problems: readonly string[] } {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return { value: definitionOf(parsed.data) };
+  const problems = parsed.error.issues.map((issue) => problemOf(issue, input));
+  return {
+    problems: problems.map(
+      ({ path, message }) => `${path.length === 0 ? 'a model' : path.join('.')} ${message}`,
+    ),
+  };
+}
+
+/** Fails with INPUT_INVALID that names every invalid field. */
+export function parseModelDefinition(input: unknown): ModelDefinition {
+  const checked = checkModelDefinition(input);
+  if ('value' in checked) return checked.value;
+  const { problems } = checked;
+  throw new CoreError('INPUT_INVALID', `The model is invalid: ${problems.join('; ')}.`, {
+    details: { problems },
+  });
+}
+
+function problemOf(issue: z.core.$ZodIssue, input: unknown): ModelProblem {
+  const path = issue.path.map(String);
+  const found = issue.path.reduce<unknown>(
+    (inner, key) => (inner as Readonly<Record<PropertyKey, unknown>> | null | undefined)?.[key],
+    input,
+  );
+  return { path, message: path.length > 0 && found === undefined ? 'is missing' : issue.message };
+}
+
+function definitionOf(given: Given): ModelDefinition {
+  return {
+    name: given.name,
+    provider: given.provider ?? defaultProvider(given),
+    baseUrl: given.baseUrl,
+    upstreamModel: given.model ?? defaultUpstreamModel(given),
+    envVar: given.envVar ?? null,
+    headers: given.headers ?? {},
+    // A model with a key is a service with limits, wherever it listens.
+    isLocal: (given.envVar ?? null) === null && isLocalUrl(given.baseUrl),
+    capabilities: capabilitiesOf(given.capabilities ?? {}),
+    quotas: withoutUndefined(given.quotas ?? {}),
+  };
+}
+
+/** Defaults: what every OpenAI-compatible server supports, without what few support. */
+function capabilitiesOf(given: NonNullable<Given['capabilities']>): Capabilities {
+  const embeddings = given.embeddings ?? false;
+  return {
+    streaming: given.streaming ?? !embeddings,
+    tools: given.tools ?? !embeddings,
+    json: given.json ?? !embeddings,
+    vision: given.vision ?? false,
+    embeddings,
+    contextTokens: given.contextTokens ?? null,
+  };
+}
+
+function defaultProvider({ name: full, baseUrl: url }: Given): string {
+  const [first, ...rest] = full.split('/');
+  if (rest.length > 0 && first !== undefined && /^[\w.-]+$/.test(first)) return first;
+  return URL.canParse(url) ? new URL(url).hostname.replace(/[^\w.-]/g, '') : 'custom';
+}
+
+function defaultUpstreamModel({ name: full, provider }: Given): string {
+  return provider !== undefined && full.startsWith(`${provider}/`) ? full.slice(provider.length + 1) : full;
+}
+
+function withoutUndefined(given: NonNullable<Given['quotas']>): Quotas {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+/** Whether a definition points to another endpoint or key, so that what was learned about the old one is void. */
+export function endpointChanged(before: ModelDefinition, after: ModelDefinition): boolean {
+  return (
+    before.baseUrl !== after.baseUrl ||
+    before.upstreamModel !== after.upstreamModel ||
+    before.envVar !== after.envVar
+  );
+}

@@ -1,0 +1,141 @@
+// All models in memory, in sync with the store.
+import { isDeepStrictEqual } from 'node:util';
+import type { Reload } from '../../resilience/index.ts';
+import { GatewayError } from '../errors.ts';
+import type { StateDeps } from '../state/store-access.ts';
+import { storeReload, withStoreTimeout } from '../state/store-access.ts';
+import type { ModelStore } from '../stores.ts';
+import type { Model, ModelDefinition } from '../types.ts';
+
+export interface ModelRegistryDeps extends StateDeps {
+  readonly store: ModelStore;
+  readonly builtIn: readonly ModelDefinition[];
+  /** From the configuration file; overrides built-in definitions of the same name. */
+  readonly configured: readonly ModelDefinition[];
+}
+
+export class ModelRegistry {
+  readonly #deps: ModelRegistryDeps;
+  readonly #reload: Reload;
+  readonly #defined: ReadonlySet<string>;
+  #models: readonly Model[] = [];
+  #byId: ReadonlyMap<number, Model> = new Map();
+  #byName: ReadonlyMap<string, Model> = new Map();
+
+  constructor(deps: ModelRegistryDeps) {
+    this.#deps = deps;
+    this.#defined = new Set([...deps.builtIn, ...deps.configured].map(({ name }) => name));
+    this.#reload = storeReload(deps, 'read models', () => this.#load());
+  }
+
+  /** By id. The same array until something changes, and the same object until that model changes: caches rely on it. */
+  list(): readonly Model[] {
+    return this.#models;
+  }
+
+  byId(id: number): Model | undefined {
+    return this.#byId.get(id);
+  }
+
+  byName(name: string): Model | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** Fails with GATEWAY_MODEL_EXISTS or STATE_UNAVAILABLE. */
+  add(definition: ModelDefinition): Promise<Model> {
+    return this.#withStore(async (store) => {
+      const added = await store.add(definition);
+      this.#set([...this.#models, added]);
+      await this.#reload.refresh();
+      return added;
+    });
+  }
+
+  /** Fails with GATEWAY_MODEL_NOT_FOUND or STATE_UNAVAILABLE. */
+  setActive(id: number, isActive: boolean): Promise<Model> {
+    return this.#withStore(async (store) =>
+      this.#changed(id, this.#byId.has(id) && (await store.setActive(id, isActive))),
+    );
+  }
+
+  /** Added models only. Fails with GATEWAY_MODEL_NOT_FOUND or STATE_UNAVAILABLE. */
+  replace(id: number, definition: ModelDefinition): Promise<Model> {
+    return this.#withStore(async (store) => this.#changed(id, await store.replace(id, definition)));
+  }
+
+  /** Added models only. Fails with GATEWAY_MODEL_NOT_FOUND or STATE_UNAVAILABLE. */
+  remove(id: number): Promise<void> {
+    return this.#withStore(async (store) => {
+      if (!(await store.remove(id))) throw modelNotFound(id);
+      this.#set(this.#models.filter((model) => model.id !== id));
+      await this.#reload.refresh();
+    });
+  }
+
+  /** By id, removed models included. Fails with STATE_UNAVAILABLE. */
+  names(): Promise<ReadonlyMap<number, string>> {
+    return this.#withStore((store) => store.names());
+  }
+
+  /** Writes the definitions to the store, then loads. Fails with STATE_UNAVAILABLE. */
+  async start(): Promise<void> {
+    const { store, builtIn, configured } = this.#deps;
+    const inConfig = new Set(configured.map(({ name }) => name));
+    await store.sync(
+      builtIn.filter(({ name }) => !inConfig.has(name)),
+      'built-in',
+    );
+    await store.sync(configured, 'config');
+    await this.#reload.start();
+  }
+
+  refresh(): Promise<boolean> {
+    return this.#reload.refresh();
+  }
+
+  close(): Promise<void> {
+    return this.#reload.close();
+  }
+
+  #withStore<T>(work: (store: ModelStore) => Promise<T>): Promise<T> {
+    return withStoreTimeout(this.#deps.clock, work(this.#deps.store));
+  }
+
+  async #changed(id: number, changed: Model | false | undefined): Promise<Model> {
+    if (!changed) throw modelNotFound(id);
+    this.#set(this.#models.map((model) => (model.id === id ? changed : model)));
+    await this.#reload.refresh();
+    return changed;
+  }
+
+  async #load(): Promise<void> {
+    const stored = await this.#deps.store.list();
+    // Models that are no longer defined anywhere stay in the store for their history only.
+    this.#set(stored.filter(({ origin, name }) => origin === 'added' || this.#defined.has(name)));
+  }
+
+  #set(models: readonly Model[]): void {
+    const next = models
+      .map((model) => {
+        const known = this.#byId.get(model.id);
+        return known && isDeepStrictEqual(known, model) ? known : model;
+      })
+      .sort((a, b) => a.id - b.id);
+    if (next.length === this.#models.length && next.every((model, index) => model === this.#models[index]))
+      return;
+    this.#models = next;
+    this.#byId = new Map(next.map((model) => [model.id, model]));
+    this.#byName = new Map(next.map((model) => [model.name, model]));
+  }
+}
+
+export const modelNotFound = (id: number): GatewayError =>
+  new GatewayError(
+    'GATEWAY_MODEL_NOT_FOUND',
+    `There is no model with the id ${id}. "headworks models list" shows all.`,
+  );
+
+export const modelExists = (name: string): GatewayError =>
+  new GatewayError('GATEWAY_MODEL_EXISTS', `A model named ${name} exists already. Choose another name.`, {
+    details: { name },
+  });

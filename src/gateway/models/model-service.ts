@@ -1,0 +1,400 @@
+// Operator actions on models: list, add, replace, remove, enable, set cooldowns, probe, explain.
+import type { Clock, IdSource } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
+import { parseRequest } from '../dialects/parse-request.ts';
+import type { ProviderQuotas } from '../quotas/provider-quotas.ts';
+import type { RoutingSnapshot } from '../routing/select-candidates.ts';
+import { selectCandidates } from '../routing/select-candidates.ts';
+import type { Cooldowns, FailureBackoff } from '../state/availability.ts';
+import type { GatewayState } from '../state/gateway-state.ts';
+import type { ScoreLookup } from '../state/scores.ts';
+import { successRate } from '../state/scores.ts';
+import { withStoreTimeout } from '../state/store-access.ts';
+import type {
+  Cooldown,
+  Model,
+  ModelExplanation,
+  ModelFilter,
+  ModelHistory,
+  ModelInput,
+  ModelView,
+  ProbeResult,
+  Score,
+} from '../types.ts';
+import { allKeys } from '../types.ts';
+import { modelIdentity } from './catalog.ts';
+import { endpointChanged, parseModelDefinition } from './model-definition.ts';
+import { modelNotFound } from './model-registry.ts';
+import type { KeyLookup } from './provider-keys.ts';
+import { describeMissing } from './provider-keys.ts';
+
+export interface ModelServiceDeps {
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly state: GatewayState;
+  readonly keys: KeyLookup;
+  readonly backoff: FailureBackoff;
+  readonly quotas: Pick<ProviderQuotas, 'exhaustedUntil'>;
+  readonly probe: (models: readonly Model[], signal: AbortSignal) => Promise<readonly ProbeResult[]>;
+  /** Its keys may be new to the redactor. */
+  readonly onDefined: () => void;
+}
+
+/** Methods with an id fail with GATEWAY_MODEL_NOT_FOUND when there is none. */
+export class ModelService {
+  readonly #deps: ModelServiceDeps;
+
+  constructor(deps: ModelServiceDeps) {
+    this.#deps = deps;
+  }
+
+  /** Names by id, removed models included. Fails with STATE_UNAVAILABLE. */
+  names(): Promise<ReadonlyMap<number, string>> {
+    return this.#deps.state.models.names();
+  }
+
+  /** Active models with a key, from memory. */
+  listCallable(): readonly Model[] {
+    const { state, keys } = this.#deps;
+    return state.models.list().filter((model) => model.isActive && keys.isConfigured(model));
+  }
+
+  /** The variable in which its keys were found; null when it has none or needs none. */
+  keySourceOf(model: Model): string | null {
+    return this.#deps.keys.keySourceOf(model);
+  }
+
+  async list(filter: ModelFilter): Promise<readonly ModelView[]> {
+    const { state } = this.#deps;
+    const scores = await state.scores.forWindow(filter.windowDays);
+    const models = state.models.list();
+    const blocked = await this.#blockedKeys(models);
+    const views = models
+      .map((model) => this.#viewWith(model, blocked, scores, filter.includeRecent))
+      .filter(
+        (view) =>
+          (!filter.activeOnly || view.isActive) &&
+          (!filter.availableOnly || view.availableAt === null) &&
+          (!filter.configuredOnly || view.isConfigured),
+      );
+    return views.sort(
+      (a, b) => b.effectiveReliabilityScore - a.effectiveReliabilityScore || (a.name < b.name ? -1 : 1),
+    );
+  }
+
+  async get(id: number): Promise<ModelView> {
+    return this.#view(this.#existing(id));
+  }
+
+  /** Fails with INPUT_INVALID or GATEWAY_MODEL_EXISTS. */
+  async add(input: ModelInput): Promise<ModelView> {
+    const added = await this.#deps.state.models.add(parseModelDefinition(input));
+    this.#deps.onDefined();
+    return this.#view(added);
+  }
+
+  /**
+   * Replaces the definition of an added model under the same name; id, scores and usage stay. Cooldowns are cleared if
+   * its endpoint changed. Fails with INPUT_INVALID, or CONFLICT for models that were not added.
+   */
+  async replace(id: number, input: ModelInput): Promise<ModelView> {
+    const known = this.#added(id, 'replaced');
+    const definition = parseModelDefinition(input);
+    if (definition.name !== known.name)
+      throw new CoreError(
+        'INPUT_INVALID',
+        `The name of ${known.name} cannot be changed. Add the model as ${definition.name}, then delete ${known.name}.`,
+        { details: { field: 'name' } },
+      );
+    const { state, backoff } = this.#deps;
+    const changed = await state.models.replace(id, definition);
+    if (endpointChanged(known, changed)) {
+      backoff.succeeded(id);
+      // In effect here at once; what cannot be written now is written later.
+      state.cooldowns.clear(id).catch(() => undefined);
+    }
+    this.#deps.onDefined();
+    return this.#view(changed);
+  }
+
+  /** Removes an added model and returns its last state; usage stays. Fails with CONFLICT like `replace`. */
+  async remove(id: number): Promise<ModelView> {
+    const view = await this.#view(this.#added(id, 'deleted'));
+    await this.#deps.state.models.remove(id);
+    return view;
+  }
+
+  async setActive(id: number, isActive: boolean): Promise<ModelView> {
+    return this.#view(await this.#deps.state.models.setActive(id, isActive));
+  }
+
+  /** Sets a cooldown on all keys of the model; 0 clears all its cooldowns. */
+  async setAvailability(id: number, retryAfterSeconds: number, reason: string | null): Promise<ModelView> {
+    const model = this.#existing(id);
+    const { state, clock } = this.#deps;
+    if (retryAfterSeconds === 0) await state.cooldowns.clear(id);
+    else {
+      const now = clock.now();
+      await state.cooldowns.extendDurably({
+        modelId: id,
+        keyId: allKeys,
+        until: now + retryAfterSeconds * 1_000,
+        cause: 'manual',
+        source: 'admin',
+        reason,
+        setAt: now,
+      });
+    }
+    return this.#view(model);
+  }
+
+  /** Records an attempt manually; without a response time the average stays as it is. */
+  async increment(
+    id: number,
+    outcome: 'success' | 'server-error',
+    responseTimeSeconds: number | null,
+  ): Promise<ModelView> {
+    const model = this.#existing(id);
+    const { state, clock, ids } = this.#deps;
+    state.attempts.record({
+      requestId: ids.uuid(),
+      modelId: id,
+      at: clock.now(),
+      outcome,
+      status: null,
+      durationMs: (responseTimeSeconds ?? state.scores.of(id).longTerm.averageSeconds) * 1_000,
+      promptTokens: 0,
+      completionTokens: 0,
+      caller: 'manual',
+    });
+    // It counts already; a store that does not accept it now gets it later.
+    await withStoreTimeout(clock, state.attempts.flush()).catch(() => undefined);
+    return this.#view(model);
+  }
+
+  async explain(id: number): Promise<ModelExplanation> {
+    const model = this.#existing(id);
+    const { state, backoff, keys } = this.#deps;
+    const explained = await state.scores.explain(id);
+    const models = state.models.list();
+    const blocked = await this.#blockedKeys(models);
+    const view = this.#viewWith(model, blocked, state.scores, true);
+    const snapshot = { models, keys, cooldowns: blocked, scores: state.scores, backoff };
+    return {
+      model: view,
+      ...explained,
+      ...explainPosition(model, view, snapshot),
+      backoffUntil: backoff.until(id),
+    };
+  }
+
+  history(id: number, hours: number): Promise<ModelHistory> {
+    return this.#deps.state.scores.history(this.#existing(id).id, hours);
+  }
+
+  /** Sends a minimal request to these models now; to all callable ones when none are given. */
+  probe(ids: readonly number[] | null, signal?: AbortSignal): Promise<readonly ProbeResult[]> {
+    const models = ids === null ? this.listCallable() : ids.map((id) => this.#existing(id));
+    return this.#deps.probe(models, signal ?? new AbortController().signal);
+  }
+
+  #existing(id: number): Model {
+    const model = this.#deps.state.models.byId(id);
+    if (model) return model;
+    throw modelNotFound(id);
+  }
+
+  /** Built-in and configured models would be back after the next start. */
+  #added(id: number, action: 'replaced' | 'deleted'): Model {
+    const model = this.#existing(id);
+    if (model.origin === 'added') return model;
+    const why =
+      model.origin === 'built-in'
+        ? 'it is built in'
+        : 'it is defined in the settings (gateway.models); change it there and restart the server';
+    throw new CoreError(
+      'CONFLICT',
+      `Model ${model.name} cannot be ${action}: ${why}. "headworks models disable ${model.name}" takes it out of use.`,
+    );
+  }
+
+  /** Cooldowns as operators see them: an exhausted quota counts as one with cause `quota`. */
+  async #blockedKeys(models: readonly Model[]): Promise<CooldownLookup> {
+    const { clock, keys, quotas, state } = this.#deps;
+    const exhausted = await Promise.all(
+      models.flatMap((model) =>
+        keys.keysOf(model).map(async ({ id: keyId }): Promise<Cooldown | undefined> => {
+          const until = await quotas.exhaustedUntil(model, keyId);
+          if (until === null) return undefined;
+          const setAt = clock.now();
+          return { modelId: model.id, keyId, until, cause: 'quota', source: 'quota', reason: null, setAt };
+        }),
+      ),
+    );
+    const byModel = Map.groupBy(
+      exhausted.filter((found) => found !== undefined),
+      ({ modelId }) => modelId,
+    );
+    return {
+      of: (modelId, keyId) =>
+        longerOf(
+          state.cooldowns.of(modelId, keyId),
+          byModel.get(modelId)?.find((each) => each.keyId === keyId),
+        ),
+      ofModel: (modelId) => [...state.cooldowns.ofModel(modelId), ...(byModel.get(modelId) ?? [])],
+    };
+  }
+
+  async #view(model: Model): Promise<ModelView> {
+    return this.#viewWith(model, await this.#blockedKeys([model]), this.#deps.state.scores, true);
+  }
+
+  #viewWith(model: Model, blocked: CooldownLookup, scores: ScoreLookup, includeRecent: boolean): ModelView {
+    const { state, keys } = this.#deps;
+    const keyIds = keys.keysOf(model).map(({ id }) => id);
+    const missing = keys.missingEnvVars(model);
+    return modelView({
+      model: state.models.byId(model.id) ?? model,
+      score: scores.of(model.id),
+      keyIds,
+      isConfigured: missing.length === 0,
+      keySource: keys.keySourceOf(model),
+      needs: missing.length === 0 ? null : describeMissing(missing),
+      // Cooldowns of keys that are no longer set are irrelevant.
+      cooldowns: blocked.ofModel(model.id).filter(({ keyId }) => keyId === allKeys || keyIds.includes(keyId)),
+      availableAt: availableAt(blocked, model.id, keyIds),
+      includeRecent,
+    });
+  }
+}
+
+/** The public methods, for callers and test doubles. */
+export type Models = Pick<ModelService, keyof ModelService>;
+
+type CooldownLookup = Pick<Cooldowns, 'of' | 'ofModel'>;
+
+function longerOf(one: Cooldown | undefined, other: Cooldown | undefined): Cooldown | undefined {
+  if (!one || !other) return one ?? other;
+  return other.until > one.until ? other : one;
+}
+
+/* ---- views ---- */
+
+export interface ModelViewInput {
+  readonly model: Model;
+  readonly score: Score;
+  readonly keyIds: readonly string[];
+  readonly isConfigured: boolean;
+  readonly keySource: string | null;
+  readonly needs: string | null;
+  /** Active ones. */
+  readonly cooldowns: readonly Cooldown[];
+  /** See the function of that name. */
+  readonly availableAt: number | null;
+  readonly includeRecent: boolean;
+}
+
+/** When the first of the keys is available again, epoch milliseconds; null: now. Without keys, by `allKeys` alone. */
+export function availableAt(
+  cooldowns: Pick<Cooldowns, 'of'>,
+  modelId: number,
+  keyIds: readonly string[],
+): number | null {
+  let first = Number.POSITIVE_INFINITY;
+  for (const keyId of keyIds.length === 0 ? [allKeys] : keyIds) {
+    const cooldown = cooldowns.of(modelId, keyId);
+    if (!cooldown) return null;
+    first = Math.min(first, cooldown.until);
+  }
+  return first;
+}
+
+export function modelView(input: ModelViewInput): ModelView {
+  const { model, score, includeRecent } = input;
+  const { longTerm, recent } = score;
+  return {
+    id: model.id,
+    name: model.name,
+    provider: model.provider,
+    apiEndpoint: model.baseUrl + (model.capabilities.embeddings ? '/embeddings' : '/chat/completions'),
+    upstreamModel: model.upstreamModel,
+    envVar: model.envVar,
+    isLocal: model.isLocal,
+    origin: model.origin,
+    capabilities: model.capabilities,
+    quotas: model.quotas,
+    isActive: model.isActive,
+    isConfigured: input.isConfigured,
+    keyCount: input.keyIds.length,
+    keySource: input.keySource,
+    needs: input.needs,
+    availableAt: input.availableAt === null ? null : new Date(input.availableAt),
+    cooldowns: input.cooldowns,
+    successCount: longTerm.successes,
+    failureCount: longTerm.requests - longTerm.successes,
+    requestCount: longTerm.requests,
+    successRate: rounded(successRate(longTerm)),
+    averageResponseTime: rounded(longTerm.averageSeconds),
+    reliabilityScore: rounded(score.reliabilityScore),
+    recentSuccessRate: includeRecent && recent.requests > 0 ? rounded(successRate(recent)) : null,
+    recentRequestCount: includeRecent ? recent.requests : null,
+    recentReliabilityScore:
+      includeRecent && score.recentReliabilityScore !== null ? rounded(score.recentReliabilityScore) : null,
+    effectiveReliabilityScore: rounded(score.effectiveScore),
+    decisionReason: score.decisionReason,
+  };
+}
+
+const rounded = (value: number): number => Math.round(value * 10_000) / 10_000;
+
+/* ---- the position in the routing order ---- */
+
+/** For a plain request with `auto`; an embedding model is compared with other providers of the same model. */
+export function explainPosition(
+  model: Model,
+  view: ModelView,
+  snapshot: RoutingSnapshot,
+): Pick<ModelExplanation, 'position' | 'positionReason'> {
+  const none = (positionReason: string) => ({ position: null, positionReason });
+  if (!view.isActive) return none('it is disabled.');
+  if (!view.isConfigured) return none(`it has no key: set ${view.needs ?? 'its variable'}.`);
+  if (view.availableAt !== null) return none(unavailableReason(view, view.availableAt.toISOString()));
+  const order = routingOrder(model, snapshot);
+  const index = order.findIndex(({ id }) => id === model.id);
+  return { position: index + 1, positionReason: positionReason(order, index, snapshot) };
+}
+
+function unavailableReason({ cooldowns }: ModelView, until: string): string {
+  const causes = [...new Set(cooldowns.map(({ cause }) => cause))].join(', ');
+  return causes === 'quota'
+    ? `its quota is used up until ${until}.`
+    : `it is cooling down until ${until} (${causes}).`;
+}
+
+/** Always contains the model: it is active, has a key and supports a plain request. */
+function routingOrder(model: Model, snapshot: RoutingSnapshot): readonly Model[] {
+  const isEmbedding = model.capabilities.embeddings;
+  const body = { model: 'auto', input: 'x', messages: [{ role: 'user', content: 'x' }] };
+  const request = parseRequest(isEmbedding ? 'embeddings' : 'chat', Buffer.from(JSON.stringify(body)));
+  const isSame = (other: Model) => modelIdentity(other.upstreamModel) === modelIdentity(model.upstreamModel);
+  const models = isEmbedding ? snapshot.models.filter(isSame) : snapshot.models;
+  return selectCandidates(request, true, { ...snapshot, models }).map((candidate) => candidate.model);
+}
+
+function positionReason(
+  order: readonly Model[],
+  index: number,
+  { scores, backoff }: RoutingSnapshot,
+): string {
+  const effective = (model: Model | undefined) => (model ? scores.of(model.id).effectiveScore : 0);
+  const [model, above] = [order[index], order[index - 1]];
+  const own = effective(model).toFixed(4);
+  if (!above)
+    return order.some((other) => effective(other) > effective(model))
+      ? `its score is ${own}; models with a higher score are cooling down or failed several times in a row.`
+      : `no available model has a higher score than its ${own}.`;
+  const isBehindForBackoff = model && backoff.isBackedOff(model.id) && !backoff.isBackedOff(above.id);
+  return isBehindForBackoff
+    ? `its last requests failed in a row, so it is tried after all others for a while.`
+    : `its score is ${own}; the model before it is ${above.name} with ${effective(above).toFixed(4)}.`;
+}

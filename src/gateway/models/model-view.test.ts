@@ -1,0 +1,84 @@
+// What people see of a model.
+import { describe, expect, it } from 'vitest';
+import type { Model } from '../types.ts';
+import { allKeys } from '../types.ts';
+import { exampleCooldown, exampleModel, moment } from '../../../test/support/gateway/examples.ts';
+import { availableAt, modelView } from './model-service.ts';
+import { scoreOf } from '../state/scores.ts';
+
+const emptyTally = { requests: 0, successes: 0, averageSeconds: 0 };
+
+const model: Model = {
+  ...exampleModel('a/one'),
+  id: 3,
+  isActive: true,
+  origin: 'built-in',
+  createdAt: new Date(moment(0)),
+};
+const score = scoreOf(
+  { requests: 3, successes: 2, averageSeconds: 1 / 3 },
+  { requests: 1, successes: 1, averageSeconds: 0.5 },
+  7,
+);
+const base = {
+  model,
+  score,
+  keyIds: ['k1'],
+  isConfigured: true,
+  keySource: 'A_API_KEY',
+  needs: null,
+  cooldowns: [],
+  availableAt: null,
+};
+
+describe('modelView', () => {
+  it('shows counts, rates and scores, rounded', () => {
+    expect(modelView({ ...base, includeRecent: true })).toMatchObject({
+      id: 3,
+      apiEndpoint: 'https://demo.example/v1/chat/completions',
+      successCount: 2,
+      failureCount: 1,
+      requestCount: 3,
+      successRate: 0.6667,
+      averageResponseTime: 0.3333,
+      reliabilityScore: 0.7867,
+      recentSuccessRate: 1,
+      recentRequestCount: 1,
+      recentReliabilityScore: 0.98,
+      effectiveReliabilityScore: 0.7867,
+      decisionReason: expect.stringContaining('Long-term'),
+      availableAt: null,
+      keyCount: 1,
+    });
+  });
+
+  it('keeps recent numbers to itself unless asked, and has none where nothing happened', () => {
+    const none = { recentSuccessRate: null, recentReliabilityScore: null };
+    expect(modelView({ ...base, includeRecent: false })).toMatchObject({ ...none, recentRequestCount: null });
+    const quiet = { ...base, score: scoreOf(emptyTally, emptyTally, 7), includeRecent: true };
+    expect(modelView(quiet)).toMatchObject({ ...none, recentRequestCount: 0, reliabilityScore: 0.5 });
+  });
+
+  it('shows where an embedder is called, and when it is available again', () => {
+    const embedder = { ...model, capabilities: { ...model.capabilities, embeddings: true } };
+    const view = modelView({ ...base, model: embedder, availableAt: moment(5), includeRecent: false });
+    expect(view.apiEndpoint).toBe('https://demo.example/v1/embeddings');
+    expect(view.availableAt).toEqual(new Date(moment(5)));
+  });
+});
+
+describe('availableAt', () => {
+  const cooling = (times: Record<string, number>) => ({
+    of: (_: number, keyId: string) => {
+      const until = times[keyId];
+      return until === undefined ? undefined : exampleCooldown({ keyId, until });
+    },
+  });
+
+  it('is now as long as one key is free, else when the soonest is', () => {
+    expect(availableAt(cooling({ a: 5 }), 1, ['a', 'b'])).toBeNull();
+    expect(availableAt(cooling({ a: 5, b: 3 }), 1, ['a', 'b'])).toBe(3);
+    expect(availableAt(cooling({ [allKeys]: 9 }), 1, [])).toBe(9);
+    expect(availableAt(cooling({ a: 9 }), 1, [])).toBeNull();
+  });
+});

@@ -1,0 +1,411 @@
+// What providers really answer, and what each of it is.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { HttpFailure } from '../../core/index.ts';
+import type { FailureClass } from '../errors.ts';
+import { failureRules } from '../errors.ts';
+import { classifyResponse, classifyFailure } from './classify-failure.ts';
+
+const now = Date.UTC(2026, 0, 31, 12);
+const classify = (status: number, body: unknown = '', headers: Record<string, string> = {}) =>
+  classifyResponse({ status, headers, body: typeof body === 'string' ? body : JSON.stringify(body) }, now);
+const openAi = (code: string | null, message: string, type = 'invalid_request_error') => ({
+  error: { message, type, param: null, code },
+});
+
+type Row = readonly [what: string, status: number, body: unknown, expected: FailureClass];
+
+const byStatus: readonly Row[] = [
+  ['a bad request', 400, openAi(null, "'temperature' must be at most 2"), 'validation'],
+  [
+    'an unprocessable request',
+    422,
+    { detail: [{ msg: 'field required', loc: ['body', 'messages'] }] },
+    'validation',
+  ],
+  ['a refused key', 401, openAi('invalid_api_key', 'Incorrect API key provided: sk-x'), 'authentication'],
+  ['a forbidden key', 403, { error: { message: 'Country not supported' } }, 'authentication'],
+  ['no money', 402, { error: { message: 'Insufficient Balance' } }, 'payment'],
+  ['an unknown path', 404, '404 page not found', 'not-found'],
+  ['a path that takes no POST', 405, 'Method Not Allowed', 'not-found'],
+  ['a body too large', 413, '<html>413</html>', 'context-too-long'],
+  ['a full window', 429, '', 'rate-limit'],
+  ['a server error', 500, 'oops', 'server-error'],
+  ['a bad gateway', 502, '<html></html>', 'server-error'],
+  ['an overloaded server', 529, { error: { type: 'overloaded_error' } }, 'server-error'],
+  ['a gateway timeout', 504, '', 'timeout'],
+  ['a redirect', 302, '', 'invalid-response'],
+];
+
+const contextTooLong: readonly Row[] = [
+  [
+    'OpenAI',
+    400,
+    openAi(
+      'context_length_exceeded',
+      "This model's maximum context length is 8192 tokens. However, you requested 9000.",
+    ),
+    'context-too-long',
+  ],
+  [
+    'vLLM without code',
+    400,
+    { message: "This model's maximum context length is 4096 tokens.", code: 400 },
+    'context-too-long',
+  ],
+  [
+    'Groq, larger than a minute allows',
+    413,
+    openAi(
+      'rate_limit_exceeded',
+      'Request too large for model `llama` on tokens per minute (TPM): Limit 6000, Requested 8000',
+      'tokens',
+    ),
+    'context-too-long',
+  ],
+  [
+    'OpenAI, larger than a minute allows',
+    429,
+    openAi(
+      'rate_limit_exceeded',
+      'Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 40000. The input or output tokens must be reduced in order to run successfully.',
+      'tokens',
+    ),
+    'context-too-long',
+  ],
+  [
+    'Groq and Cerebras',
+    400,
+    openAi(null, 'Please reduce the length of the messages or completion.'),
+    'context-too-long',
+  ],
+  [
+    'Gemini',
+    400,
+    [
+      {
+        error: {
+          code: 400,
+          message: 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+          status: 'INVALID_ARGUMENT',
+        },
+      },
+    ],
+    'context-too-long',
+  ],
+  [
+    'Mistral',
+    400,
+    {
+      object: 'error',
+      message: 'Prompt contains 40000 tokens, too large for model with 32768 maximum context length',
+      type: 'invalid_request_error',
+    },
+    'context-too-long',
+  ],
+  [
+    'TGI at HuggingFace',
+    422,
+    { error: 'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000' },
+    'context-too-long',
+  ],
+  [
+    'GitHub Models',
+    413,
+    {
+      error: {
+        code: 'tokens_limit_reached',
+        message: 'Request body too large for gpt-4o-mini model. Max size: 8000 tokens.',
+      },
+    },
+    'context-too-long',
+  ],
+  [
+    'Cloudflare',
+    400,
+    {
+      errors: [
+        {
+          code: 5021,
+          message:
+            'The estimated number of input and maximum output tokens (30000) exceeded this model context window limit (24000).',
+        },
+      ],
+    },
+    'context-too-long',
+  ],
+  [
+    'Fireworks',
+    400,
+    { error: { message: 'The prompt is too long: 9000, model maximum context length: 8191' } },
+    'context-too-long',
+  ],
+  [
+    'llama.cpp',
+    400,
+    {
+      error: {
+        code: 400,
+        message: 'the request exceeds the available context size',
+        type: 'exceed_context_size_error',
+      },
+    },
+    'context-too-long',
+  ],
+  ['Ollama', 400, { error: 'the input length exceeds the context length' }, 'context-too-long'],
+  ['too many tokens', 400, { message: 'Too many tokens in the prompt' }, 'context-too-long'],
+  [
+    'OpenRouter, in what its upstream said',
+    400,
+    {
+      error: {
+        message: 'Provider returned error',
+        code: 400,
+        metadata: { raw: '{"error":{"message":"maximum context length is 8192"}}', provider_name: 'X' },
+      },
+    },
+    'context-too-long',
+  ],
+];
+
+const contentRefused: readonly Row[] = [
+  [
+    'OpenAI',
+    400,
+    openAi('content_policy_violation', 'Your request was rejected as a result of our safety system.'),
+    'content-refused',
+  ],
+  [
+    'Azure',
+    400,
+    {
+      error: {
+        code: 'content_filter',
+        message:
+          "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+        innererror: { code: 'ResponsibleAIPolicyViolation' },
+      },
+    },
+    'content-refused',
+  ],
+  [
+    'Azure, only inside',
+    400,
+    { error: { code: 'BadRequest', message: 'no', innererror: { code: 'ResponsibleAIPolicyViolation' } } },
+    'content-refused',
+  ],
+  [
+    'OpenRouter',
+    403,
+    {
+      error: {
+        code: 403,
+        message: 'Your chosen model requires moderation and your input was flagged for "violence".',
+      },
+    },
+    'content-refused',
+  ],
+  ['DeepSeek', 400, openAi('invalid_request_error', 'Content Exists Risk'), 'content-refused'],
+  [
+    'Alibaba',
+    400,
+    { error: { code: 'data_inspection_failed', message: 'Input data may contain inappropriate content.' } },
+    'content-refused',
+  ],
+];
+
+const others: readonly Row[] = [
+  ['OpenAI, an unknown model', 404, openAi('model_not_found', 'The model `x` does not exist'), 'not-found'],
+  [
+    'Groq, a retired model',
+    400,
+    openAi('model_decommissioned', 'The model `x` has been decommissioned'),
+    'not-found',
+  ],
+  [
+    'Mistral',
+    400,
+    { object: 'error', message: 'Invalid model: x', type: 'invalid_model', code: '1500' },
+    'not-found',
+  ],
+  ['OpenRouter', 400, { error: { code: 400, message: 'x/y is not a valid model ID' } }, 'not-found'],
+  [
+    'HuggingFace',
+    400,
+    { error: { message: "The requested model 'x' is not supported", code: 'model_not_supported' } },
+    'not-found',
+  ],
+  [
+    'OpenRouter, nobody runs it with tools',
+    404,
+    { error: { code: 404, message: 'No endpoints found that support tool use.' } },
+    'validation',
+  ],
+  [
+    'Gemini, a wrong key',
+    400,
+    [
+      {
+        error: {
+          code: 400,
+          message: 'API key not valid. Please pass a valid API key.',
+          status: 'INVALID_ARGUMENT',
+          details: [{ reason: 'API_KEY_INVALID' }],
+        },
+      },
+    ],
+    'authentication',
+  ],
+  ['OpenAI, no quota', 429, openAi('insufficient_quota', 'You exceeded your current quota'), 'payment'],
+  ['Mistral, a key without quota', 429, '', 'payment'],
+  [
+    'Novita, no balance',
+    403,
+    { code: 403, reason: 'NOT_ENOUGH_BALANCE', message: 'not enough balance' },
+    'payment',
+  ],
+  [
+    'billing, as a bad request',
+    400,
+    openAi('billing_hard_limit_reached', 'Billing hard limit has been reached'),
+    'payment',
+  ],
+];
+
+/** What went wrong in the system that the founding document describes: `500 and "429" in body`. */
+const limits: readonly Row[] = [
+  ['says so', 500, { error: { message: 'Rate limit exceeded, slow down' } }, 'rate-limit'],
+  ['says so by code', 500, { error: { code: 429, message: 'upstream' } }, 'rate-limit'],
+  ['says so by type', 529, { error: { type: 'rate_limit_error', message: 'later' } }, 'rate-limit'],
+  ['says so by a name', 503, { error: { code: 'TooManyRequests', message: 'later' } }, 'rate-limit'],
+  ['says so in capitals', 500, { error: { code: 'RATE_LIMIT_EXCEEDED' } }, 'rate-limit'],
+  ['says so in a 200', 200, { error: { type: 'rate_limit_error', message: 'later' } }, 'rate-limit'],
+  ['speaks of limits', 500, { error: { message: 'See our rate limits page.' } }, 'server-error'],
+  [
+    'has an id with 429 in it',
+    500,
+    { error: { message: 'internal error', request_id: 'req_4291' } },
+    'server-error',
+  ],
+  ['names a request 429', 500, 'request 429 failed', 'server-error'],
+  ['counts 429 rows', 503, { error: { message: '429 rows were read' } }, 'server-error'],
+  ['has 429 in an address', 502, { error: { message: 'see https://status.example/429' } }, 'server-error'],
+];
+
+describe('an answer that refuses', () => {
+  it.each(byStatus)('%s (%i) by its status', (_what, status, body, expected) => {
+    expect(classify(status, body)).toMatchObject({ failureClass: expected, status });
+  });
+  it.each(contextTooLong)('%s (%i) says that the request is too long', (_what, status, body, expected) => {
+    expect(classify(status, body).failureClass).toBe(expected);
+  });
+  it.each(contentRefused)('%s (%i) will not answer this content', (_what, status, body, expected) => {
+    expect(classify(status, body).failureClass).toBe(expected);
+  });
+  it.each(others)('%s (%i)', (what, status, body, expected) => {
+    const headers: Record<string, string> = what.startsWith('Mistral, a key')
+      ? { 'x-ratelimit-limit-req-minute': '0' }
+      : {};
+    expect(classify(status, body, headers).failureClass).toBe(expected);
+  });
+  it.each(limits)('%s (%i)', (_what, status, body, expected) => {
+    expect(classify(status, body).failureClass).toBe(expected);
+  });
+
+  it.each<Row>([
+    ['a field that is too long', 400, openAi(null, "'user' is too long"), 'validation'],
+    ['a word about context', 400, openAi(null, 'context must be a string'), 'validation'],
+    ['too large a number', 400, openAi(null, 'max_tokens is too large: 100000'), 'validation'],
+    ['a tool named content_filter', 400, openAi(null, "tools[0]: 'x' is not allowed"), 'validation'],
+    [
+      'a full window that counts tokens',
+      429,
+      openAi(
+        'rate_limit_exceeded',
+        'Rate limit reached for model `x` on tokens per minute (TPM): Limit 6000, Used 5500, Requested 900. Please try again in 4s.',
+        'tokens',
+      ),
+      'rate-limit',
+    ],
+  ])('is not taken for more than it is: %s', (_what, status, body, expected) => {
+    expect(classify(status, body).failureClass).toBe(expected);
+  });
+
+  it('carries the hint of when to come back', () => {
+    expect(classify(429, '', { 'retry-after': '60' }).retryHint).toEqual({
+      retryAfterMs: 60_000,
+      source: 'retry-after',
+    });
+    expect(classify(503, '', { 'retry-after': '7' }).retryHint?.retryAfterMs).toBe(7_000);
+  });
+
+  it("keeps the provider's sentence where the request is at fault, and only there", () => {
+    expect(classify(400, openAi(null, 'temperature is too high')).message).toBe('temperature is too high');
+    expect(classify(401, openAi(null, 'bad key sk-123')).message).toBeNull();
+    expect(classify(500, { error: { message: 'stack trace' } }).message).toBeNull();
+    expect(classify(400, '<html>nginx</html>').message).toBeNull();
+  });
+
+  it('keeps of a sentence nothing that steers a terminal, and none that is blank', () => {
+    const steering = 'top\u001b[2J\u0000\u0007 is\u202e bad\n';
+    expect(classify(400, openAi(null, steering)).message).toBe('top [2J  is  bad');
+    for (const blank of ['', ' \n', '\u0000']) expect(classify(400, openAi(null, blank)).message).toBeNull();
+  });
+});
+
+describe('an error inside a 200', () => {
+  it.each<[unknown, FailureClass, number]>([
+    [{ error: { code: 429, message: 'Rate limited upstream' } }, 'rate-limit', 429],
+    [{ error: { code: 502, message: 'Provider returned error' } }, 'server-error', 502],
+    [{ error: { code: 'context_length_exceeded', message: 'too long' } }, 'context-too-long', 400],
+    [{ error: { type: 'invalid_request_error', message: 'bad field' } }, 'validation', 400],
+    [{ error: { type: 'authentication_error', message: 'who?' } }, 'authentication', 401],
+    [{ error: 'something broke' }, 'server-error', 500],
+    [{ error: 'Rate limit reached' }, 'rate-limit', 500],
+  ])('%j is %s', (body, failureClass, status) => {
+    expect(classify(200, body)).toMatchObject({ failureClass, status });
+  });
+});
+
+describe('a call without an answer', () => {
+  it.each<[HttpFailure['kind'], FailureClass]>([
+    ['timeout', 'timeout'],
+    ['network', 'network'],
+    ['too-large', 'invalid-response'],
+    ['aborted', 'canceled'],
+  ])('%s is %s', (kind, expected) => {
+    expect(classifyFailure(new HttpFailure(kind, 'x'))).toEqual({
+      failureClass: expected,
+      status: null,
+      retryHint: undefined,
+      message: null,
+    });
+  });
+});
+
+describe('classification', () => {
+  it('gives one of the classes whatever comes', () => {
+    const body = fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc.json().map((inner) => `{"error":{"message":${inner},"metadata":{"raw":${JSON.stringify(inner)}}}}`),
+    );
+    fc.assert(
+      fc.property(fc.integer({ min: 200, max: 599 }), body, (status, text) => {
+        const { failureClass, status: shown } = classify(status, text);
+        expect(Object.keys(failureRules)).toContain(failureClass);
+        if (failureRules[failureClass].isCallersFault) expect(shown).toBeGreaterThanOrEqual(400);
+      }),
+    );
+  });
+
+  it.each(['moderation ', 'tokens ', 'model ', 'exceeds the ', '{"error":'])(
+    'reads a long body of %j in no time',
+    (piece) => {
+      const body = JSON.stringify({ error: { message: piece.repeat(6_000) } });
+      const started = performance.now();
+      classify(400, body);
+      expect(performance.now() - started).toBeLessThan(1_000);
+    },
+  );
+});

@@ -1,0 +1,303 @@
+// One call to one provider: forwards the caller's bytes, and returns a response only once it has proven to be one.
+import type {
+  Clock,
+  HttpAnswer,
+  HttpRequest,
+  HttpTransport,
+  HttpWait,
+  LinkedSignal,
+} from '../../core/index.ts';
+import type { Redactor } from '../../core/index.ts';
+import { HttpFailure, linkSignals } from '../../core/index.ts';
+import { quotaWindows } from '../../resilience/index.ts';
+import type { ReportedUsage } from '../dialects/dialect.ts';
+import { dialectOf } from '../dialects/parse-request.ts';
+import { responseToSse } from '../dialects/openai-chat.ts';
+import { charactersPerToken, checkBody } from '../dialects/openai-shared.ts';
+import { spliceModel, textOf } from '../dialects/wire.ts';
+import type { FailureClass } from '../errors.ts';
+import type {
+  AttemptTimeouts,
+  CompletionRequest,
+  ProviderCall,
+  ProviderClient,
+  ProviderFailure,
+  ProviderOutcome,
+  QuotaExhausted,
+  TokenUsage,
+} from '../types.ts';
+import type { ClassifiedFailure } from './classify-failure.ts';
+import { classifyFailure, classifyResponse, maxErrorBodyBytes } from './classify-failure.ts';
+import { ProviderStreamBody } from './provider-stream.ts';
+import type { StreamFailure } from './stream-reader.ts';
+import { StreamReader } from './stream-reader.ts';
+
+export interface ProviderClientDeps {
+  readonly transport: HttpTransport;
+  readonly clock: Clock;
+  /** Knows the provider keys: providers' messages pass through it before they are shown. */
+  readonly redactor: Pick<Redactor, 'text'>;
+  /** Larger responses without streaming are invalid. */
+  readonly maxResponseBytes: number;
+}
+
+const maxMessageLength = 300;
+/** How long to wait for the body of an error response: it may carry a retry hint, but the next model waits. */
+const errorBodyMs = 1_000;
+/** Limit for what comes before the first content: comments, role chunks, empty deltas. */
+const maxHeadBytes = 256 * 1024;
+const eventStream = 'text/event-stream; charset=utf-8';
+
+/** An abort by the caller's signal is `canceled`, whatever its reason. */
+export function createProviderClient(deps: ProviderClientDeps): ProviderClient {
+  return {
+    call: (call) => (call.request.isStream ? callStreamed(deps, call) : callWhole(deps, call)),
+  };
+}
+
+async function callWhole(deps: ProviderClientDeps, call: ProviderCall): Promise<ProviderOutcome> {
+  const { idleMs, firstTokenMs } = call.timeouts;
+  try {
+    const answer = await deps.transport.request(httpRequest(call, call.signal, idleMs, firstTokenMs));
+    if (!isSuccess(answer)) return await errorResponse(deps, answer, call.signal);
+    return checkedResponse(deps, call.request, answer, await answer.bytes(deps.maxResponseBytes));
+  } catch (error) {
+    return thrownFailure(deps, error);
+  }
+}
+
+/**
+ * One timer covers everything up to the first content: headers, comments and blank lines are not what was requested.
+ * After it the stream has its own idle timeout, and keeps the link.
+ */
+async function callStreamed(deps: ProviderClientDeps, call: ProviderCall): Promise<ProviderOutcome> {
+  const { firstTokenMs, idleMs } = call.timeouts;
+  const link = linkSignals(call.signal);
+  let isTimedOut = false;
+  const cancelTimer = deps.clock.after(firstTokenMs, () => {
+    isTimedOut = true;
+    link.abort(new HttpFailure('timeout', `${call.model.name}: no content within ${firstTokenMs} ms.`));
+  });
+  let isCommitted = false;
+  try {
+    const request = httpRequest(call, link.signal, Math.max(firstTokenMs, idleMs));
+    const outcome = await streamedOutcome(deps, call, await deps.transport.request(request), link);
+    isCommitted = outcome.kind === 'stream';
+    return outcome;
+  } catch (error) {
+    const timeout = isTimedOut && new HttpFailure('timeout', 'No content in time.', error, 'answer');
+    return thrownFailure(deps, timeout || error);
+  } finally {
+    cancelTimer();
+    if (!isCommitted) link.dispose();
+  }
+}
+
+async function streamedOutcome(
+  deps: ProviderClientDeps,
+  { request, timeouts, model, signal }: ProviderCall,
+  answer: HttpAnswer,
+  link: LinkedSignal,
+): Promise<ProviderOutcome> {
+  if (!isSuccess(answer)) return errorResponse(deps, answer, signal);
+  // Some providers respond to a streaming request in one piece: it is passed on as one event.
+  if (contentType(answer).includes('json'))
+    return checkedResponse(deps, request, answer, await answer.bytes(deps.maxResponseBytes));
+  const opened = await readHead(answer, request.choiceCount);
+  if (opened.state === 'ended') return checkedResponse(deps, request, answer, opened.bytes);
+  if (opened.state === 'failed') {
+    const { failure } = opened;
+    return 'errorBody' in failure
+      ? classifiedFailure(deps, answer, failure.errorBody)
+      : plainFailure(failure.failureClass, answer.status);
+  }
+  const { head, chunks, reader } = opened;
+  const rest = new ProviderStreamBody({
+    chunks,
+    reader,
+    link,
+    clock: deps.clock,
+    idleMs: timeouts.idleMs,
+    tokens: () => tokenUsage(request, reader.usage, reader.characters),
+    model: model.name,
+  });
+  const type = contentType(answer);
+  return {
+    kind: 'stream',
+    status: answer.status,
+    contentType: type.includes('event-stream') ? type : eventStream,
+    head,
+    rest,
+    ended: rest.ended,
+    quotaExhaustedUntil: quotaExhaustedUntil(answer.headers, deps.clock.now()),
+  };
+}
+
+function httpRequest(
+  { model, baseUrl, key, request, timeouts }: ProviderCall,
+  signal: AbortSignal,
+  bodyTimeoutMs: number,
+  answerTimeoutMs = Number.POSITIVE_INFINITY,
+): HttpRequest {
+  const headers: Record<string, string> = { ...model.headers, 'content-type': 'application/json' };
+  headers['accept'] = request.isStream ? 'text/event-stream, application/json' : 'application/json';
+  // The bytes are passed on as they come, so they must not be compressed.
+  headers['accept-encoding'] = 'identity';
+  if (key.secret !== null) headers['authorization'] = `Bearer ${key.secret}`;
+  return {
+    method: 'POST',
+    url: baseUrl + dialectOf(request.operation).path,
+    headers,
+    body: spliceModel(request, model.upstreamModel),
+    signal,
+    connectTimeoutMs: timeouts.connectMs,
+    headersTimeoutMs: timeouts.firstTokenMs,
+    bodyTimeoutMs,
+    answerTimeoutMs,
+  };
+}
+
+/* ---- the start of a stream: held back until its first content, so that another model can still take over ---- */
+
+type StreamHead =
+  | {
+      readonly state: 'committed';
+      readonly head: readonly Uint8Array[];
+      readonly chunks: AsyncIterator<Uint8Array>;
+      readonly reader: StreamReader;
+    }
+  | { readonly state: 'failed'; readonly failure: StreamFailure }
+  /** It ended without content. It may not have been a stream: these are its bytes. */
+  | { readonly state: 'ended'; readonly bytes: Uint8Array };
+
+/** Fails with an HttpFailure. */
+async function readHead(answer: HttpAnswer, choiceCount: number): Promise<StreamHead> {
+  const chunks = answer.body[Symbol.asyncIterator]();
+  const reader = new StreamReader(choiceCount);
+  const head: Uint8Array[] = [];
+  let headBytes = 0;
+  for (;;) {
+    const next = await chunks.next();
+    const bytes = next.done ? reader.end() : reader.push(next.value);
+    if (bytes) {
+      head.push(bytes);
+      headBytes += bytes.length;
+    }
+    if (reader.isCommitted) return { state: 'committed', head, chunks, reader };
+    if (next.done && !reader.failure) return { state: 'ended', bytes: Buffer.concat(head) };
+    const isUseless = reader.isDone || headBytes + reader.pendingBytes > maxHeadBytes;
+    const failure = reader.failure ?? (isUseless ? invalidStream : undefined);
+    if (!failure) continue;
+    await chunks.return?.();
+    return { state: 'failed', failure };
+  }
+}
+
+const invalidStream: StreamFailure = { failureClass: 'invalid-response' };
+
+/* ---- outcomes ---- */
+
+/** A whole body with status 2xx: a response, an error in disguise, or neither. */
+function checkedResponse(
+  deps: ProviderClientDeps,
+  request: CompletionRequest,
+  answer: HttpAnswer,
+  body: Uint8Array,
+): ProviderOutcome {
+  const check = checkBody(dialectOf(request.operation), request, body);
+  if (check.state === 'error') return classifiedFailure(deps, answer, check.body);
+  if (check.state === 'invalid') return plainFailure(check.failureClass, answer.status);
+  return {
+    kind: 'response',
+    status: answer.status,
+    contentType: request.isStream ? eventStream : contentType(answer) || 'application/json',
+    body: request.isStream ? responseToSse(body) : body,
+    tokens: tokenUsage(request, check.usage, check.characters),
+    quotaExhaustedUntil: quotaExhaustedUntil(answer.headers, deps.clock.now()),
+  };
+}
+
+/** The status decides; a body that does not arrive soon, or never ends, is ignored. */
+async function errorResponse(
+  deps: ProviderClientDeps,
+  answer: HttpAnswer,
+  callerSignal: AbortSignal,
+): Promise<ProviderFailure> {
+  const body = await answer.bytes(maxErrorBodyBytes, errorBodyMs).catch((error: unknown) => {
+    if (error instanceof HttpFailure && !callerSignal.aborted) return new Uint8Array();
+    throw error;
+  });
+  return classifiedFailure(deps, answer, textOf(body));
+}
+
+function thrownFailure(deps: ProviderClientDeps, error: unknown): ProviderFailure {
+  const failure =
+    error instanceof HttpFailure ? error : new HttpFailure('network', 'The call failed.', error);
+  const exceeded = failure.wait && timeoutOfWait[failure.wait];
+  return { ...failureOf(deps, classifyFailure(failure)), exceeded };
+}
+
+const timeoutOfWait: Readonly<Record<HttpWait, keyof AttemptTimeouts>> = {
+  connect: 'connectMs',
+  headers: 'firstTokenMs',
+  answer: 'firstTokenMs',
+  body: 'idleMs',
+};
+
+function classifiedFailure(deps: ProviderClientDeps, answer: HttpAnswer, body: string): ProviderFailure {
+  const { status, headers } = answer;
+  return failureOf(deps, classifyResponse({ status, headers, body }, deps.clock.now()));
+}
+
+function failureOf({ redactor }: ProviderClientDeps, classified: ClassifiedFailure): ProviderFailure {
+  const { failureClass, status, retryHint, message } = classified;
+  // Redacted before it is truncated: half a secret is not recognized.
+  const clean = message === null ? null : redactor.text(message).replace(/\s+/g, ' ').trim();
+  const shown =
+    clean !== null && clean.length > maxMessageLength ? `${clean.slice(0, maxMessageLength)}…` : clean;
+  return { kind: 'failure', failureClass, status, retryHint, message: shown };
+}
+
+function plainFailure(failureClass: FailureClass, status: number): ProviderFailure {
+  return { kind: 'failure', failureClass, status, retryHint: undefined, message: null };
+}
+
+function tokenUsage(
+  request: CompletionRequest,
+  usage: ReportedUsage | undefined,
+  characters: number,
+): TokenUsage {
+  if (usage) return { ...usage, isEstimated: false };
+  const completion = Math.ceil(characters / charactersPerToken);
+  return { prompt: request.estimatedPromptTokens, completion, isEstimated: true };
+}
+
+/** From the quota headers of a successful response: the latest reset of the windows that are used up. */
+function quotaExhaustedUntil(
+  headers: Readonly<Record<string, string>>,
+  now: number,
+): QuotaExhausted | undefined {
+  if (!mayBeExhausted(headers)) return undefined;
+  let latest: QuotaExhausted | undefined;
+  for (const { remaining, resetMs, source } of quotaWindows(headers, now)) {
+    if (remaining !== 0 || resetMs === 0) continue;
+    if (latest === undefined || now + resetMs > latest.at) latest = { at: now + resetMs, source };
+  }
+  return latest;
+}
+
+/** Nearly always false: a quick check that saves parsing all windows. */
+function mayBeExhausted(headers: Readonly<Record<string, string>>): boolean {
+  for (const name in headers)
+    if (name === 'ratelimit' || (name.includes('remaining') && headers[name]?.trim().startsWith('0')))
+      return true;
+  return false;
+}
+
+function isSuccess({ status }: HttpAnswer): boolean {
+  return status >= 200 && status < 300;
+}
+
+function contentType({ headers }: HttpAnswer): string {
+  return headers['content-type'] ?? '';
+}

@@ -1,0 +1,238 @@
+// A committed stream: everything after its first content, passed on as it arrives, with idle timeouts.
+import type { Clock, LinkedSignal } from '../../core/index.ts';
+import { CoreError, HttpFailure, onAbort } from '../../core/index.ts';
+import { IdleTimer } from '../../resilience/index.ts';
+import type { FailureClass } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
+import type { ProviderFailure, StreamEnd, TokenUsage } from '../types.ts';
+import { classifyFailure, classifyResponse } from './classify-failure.ts';
+import type { StreamReader } from './stream-reader.ts';
+
+export interface ProviderStreamBodyDeps {
+  readonly chunks: AsyncIterator<Uint8Array>;
+  readonly reader: StreamReader;
+  /** Aborts the call; linked to the caller's signal. */
+  readonly link: LinkedSignal;
+  readonly clock: Clock;
+  readonly idleMs: number;
+  readonly tokens: () => TokenUsage;
+  /** For messages. */
+  readonly model: string;
+}
+
+/** After [DONE] the connection gets this long to end, so that it can be reused. */
+const drainMs = 500;
+
+/** After the last content, usage and [DONE] get this long to arrive. */
+const usageMs = 1_000;
+
+/** Comments and empty chunks reset the idle timeout, but only for so many idle timeouts without content. */
+const idleTimeoutsWithoutContent = 10;
+
+/** Iterated once, one `next` at a time. */
+export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array> {
+  readonly #deps: ProviderStreamBodyDeps;
+  readonly #ended = Promise.withResolvers<StreamEnd>();
+  readonly #idleTimer: IdleTimer;
+  readonly #time: StreamTime;
+  #removeAbortListener: () => void = () => undefined;
+  /** Null: completed; undefined: not ended yet. */
+  #outcome: FailureClass | null | undefined;
+  #isTimedOut = false;
+  /** Since when only usage and [DONE] are expected; monotonic. */
+  #awaitingDoneSince: number | undefined;
+  /** Events with content so far, and the stream time of the last one. */
+  #contentEvents = 0;
+  #lastContentMs = 0;
+
+  constructor(deps: ProviderStreamBodyDeps) {
+    this.#deps = deps;
+    this.#time = new StreamTime(deps.clock);
+    this.#idleTimer = new IdleTimer(deps.clock, () => {
+      this.#isTimedOut = true;
+      deps.link.abort(new HttpFailure('timeout', `${deps.model} sent nothing for ${deps.idleMs} ms.`));
+    });
+    // The caller may abort while nobody reads.
+    this.#removeAbortListener = onAbort(deps.link.signal, () =>
+      this.#settle(this.#isTimedOut ? 'timeout' : 'canceled'),
+    );
+  }
+
+  get ended(): Promise<StreamEnd> {
+    return this.#ended.promise;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    const { reader, chunks } = this.#deps;
+    while (this.#outcome === undefined) {
+      if (reader.failure) return this.#failWithEvent();
+      if (reader.isDone) return this.#finish();
+      let next: IteratorResult<Uint8Array>;
+      try {
+        this.#idleTimer.start(this.#timeoutMs());
+        this.#time.startRead();
+        next = await chunks.next();
+        this.#idleTimer.pause();
+        // The end is no data: the time counts up to the last byte.
+        if (!next.done) this.#time.endRead();
+      } catch (error) {
+        return this.#interrupted(error);
+      }
+      const bytes = next.done ? reader.end() : reader.push(next.value);
+      if (bytes) return { done: false, value: bytes };
+      if (next.done && !reader.failure) return reader.isComplete ? this.#finish() : this.#fail('network');
+    }
+    return this.#outcome === null ? finished : this.#fail(this.#outcome);
+  }
+
+  /** The consumer stops early: the provider call is aborted. */
+  async return(): Promise<IteratorResult<Uint8Array, undefined>> {
+    this.#deps.link.abort(new HttpFailure('aborted', 'The stream was abandoned by its consumer.'));
+    this.#settle('canceled');
+    return finished;
+  }
+
+  /** Short while only usage and [DONE] are missing, even if comments keep coming. */
+  #timeoutMs(): number {
+    const { reader, clock, idleMs } = this.#deps;
+    if (!reader.isAwaitingDone) {
+      this.#awaitingDoneSince = undefined;
+      return Math.min(idleMs, this.#untilContentMs());
+    }
+    const now = clock.monotonic();
+    this.#awaitingDoneSince ??= now;
+    return Math.max(0, Math.min(idleMs, this.#awaitingDoneSince + usageMs - now));
+  }
+
+  #untilContentMs(): number {
+    const { reader, idleMs } = this.#deps;
+    const { ms } = this.#time;
+    if (reader.contentEvents > this.#contentEvents) {
+      this.#contentEvents = reader.contentEvents;
+      this.#lastContentMs = ms;
+    }
+    return Math.max(0, this.#lastContentMs + idleTimeoutsWithoutContent * idleMs - ms);
+  }
+
+  #finish(): IteratorResult<Uint8Array, undefined> {
+    const { chunks, link, clock } = this.#deps;
+    this.#settle(null);
+    const cancel = clock.after(drainMs, () =>
+      link.abort(new HttpFailure('aborted', 'The stream has ended.')),
+    );
+    drain(chunks).then(cancel, cancel);
+    return finished;
+  }
+
+  #interrupted(error: unknown): IteratorResult<Uint8Array, undefined> {
+    // A connection that breaks after completion is no failure.
+    if (this.#deps.reader.isComplete) {
+      this.#settle(null);
+      return finished;
+    }
+    if (this.#isTimedOut) return this.#fail('timeout', error);
+    const failureClass = error instanceof HttpFailure ? classifyFailure(error).failureClass : 'network';
+    return this.#fail(failureClass, error);
+  }
+
+  #failWithEvent(): never {
+    const { reader, clock } = this.#deps;
+    const { failure } = reader;
+    if (!failure || 'failureClass' in failure) return this.#fail(failure?.failureClass ?? 'invalid-response');
+    const response = { status: 200, headers: {}, body: failure.errorBody };
+    const { failureClass, retryHint } = classifyResponse(response, clock.now());
+    return this.#fail(failureClass, undefined, retryHint);
+  }
+
+  #fail(failureClass: FailureClass, cause?: unknown, retryHint?: ProviderFailure['retryHint']): never {
+    const { link, model } = this.#deps;
+    const isStopping = isShuttingDown(link.signal.reason);
+    this.#settle(failureClass, retryHint);
+    link.abort(new HttpFailure('aborted', 'The stream failed.'));
+    const why = isStopping ? 'this server is stopping' : failureClass;
+    throw new GatewayError(
+      'GATEWAY_STREAM_INTERRUPTED',
+      `The response of ${model} was interrupted (${why}). What was received is incomplete; send the request again.`,
+      { isRetryable: isStopping || failureClass !== 'canceled', details: { model, failureClass }, cause },
+    );
+  }
+
+  #settle(failureClass: FailureClass | null, retryHint?: ProviderFailure['retryHint']): void {
+    if (this.#outcome !== undefined) return;
+    const { reader, tokens, link } = this.#deps;
+    this.#outcome = reader.isComplete && !reader.failure ? null : failureClass;
+    this.#idleTimer.stop();
+    this.#removeAbortListener();
+    link.dispose();
+    // A stream that stalled is charged the wait; one that was complete is not.
+    const streamMs = this.#outcome === null ? this.#time.ms : this.#time.msSoFar;
+    this.#ended.resolve({ failureClass: this.#outcome, tokens: tokens(), streamMs, retryHint });
+  }
+}
+
+const isShuttingDown = (reason: unknown): boolean =>
+  reason instanceof CoreError && reason.code === 'SHUTTING_DOWN';
+
+const finished: IteratorResult<Uint8Array, undefined> = { done: true, value: undefined };
+
+async function drain(chunks: AsyncIterator<Uint8Array>): Promise<void> {
+  for (let next = await chunks.next(); !next.done;) next = await chunks.next();
+}
+
+/**
+ * A chunk that is there this soon after it was read had arrived before. After a long pause of the consumer a busy
+ * machine may take longer to deliver it: a hundredth of the pause.
+ */
+const immediateMs = 1;
+const immediateShare = 0.01;
+
+/**
+ * The time a provider took for its stream, without pauses of the consumer. Between two chunks the consumer processes
+ * the first, then the provider sends the next. If the next one is there at once, that time was the consumer's; if not,
+ * the provider was working during all of it.
+ */
+export class StreamTime {
+  readonly #clock: Clock;
+  #ms = 0;
+  /** Monotonic: when the last chunk arrived. */
+  #arrivedAt: number;
+  /** Monotonic: when the next one was requested; undefined while the consumer is processing. */
+  #readAt: number | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#arrivedAt = clock.monotonic();
+  }
+
+  /** Up to the last chunk. */
+  get ms(): number {
+    return this.#ms;
+  }
+
+  /** Up to now while a read is pending, otherwise up to the last chunk. */
+  get msSoFar(): number {
+    return this.#readAt === undefined ? this.#ms : this.#ms + this.#since(this.#readAt);
+  }
+
+  startRead(): void {
+    this.#readAt = this.#clock.monotonic();
+  }
+
+  endRead(): void {
+    if (this.#readAt === undefined) return;
+    this.#ms += this.#since(this.#readAt);
+    this.#arrivedAt = this.#clock.monotonic();
+    this.#readAt = undefined;
+  }
+
+  #since(readAt: number): number {
+    const waitedMs = this.#clock.monotonic() - readAt;
+    const consumerMs = readAt - this.#arrivedAt;
+    const isImmediate = waitedMs < Math.max(immediateMs, consumerMs * immediateShare);
+    return isImmediate && consumerMs >= immediateMs ? waitedMs : waitedMs + consumerMs;
+  }
+}

@@ -1,0 +1,198 @@
+// Counts calls against the providers' quotas, so that providers do not have to reject them.
+//
+// Every call is counted in this process first, then in the shared counter if there is one. At the limit here means at the
+// limit everywhere. While the shared counter is unavailable each process uses its own count: one process alone never
+// exceeds a quota, n of them exceed it at most n times, and what a process took meanwhile still counts for it afterwards.
+import type { Clock, Emitter } from '../../core/index.ts';
+import { CoreError, kindOf, withTimeout } from '../../core/index.ts';
+import type { GatewayEvents } from '../events.ts';
+import type { KeyLookup } from '../models/provider-keys.ts';
+import type { AttemptStore } from '../stores.ts';
+import type { Model, TokenEstimate } from '../types.ts';
+import type { QuotaCounter, QuotaWindow } from './quota-counter.ts';
+import { dayMs, MemoryQuotaCounter, quotaWindowsOf } from './quota-counter.ts';
+
+export interface ProviderQuotasDeps {
+  readonly clock: Clock;
+  readonly events: Emitter<GatewayEvents>;
+  /** Shared with other processes. Default: none. */
+  readonly shared?: QuotaCounter | undefined;
+}
+
+/** Settled or refunded once; later calls are ignored. */
+export interface QuotaGrant {
+  /** The actual cost of the call; without it the estimate stays. */
+  settle(tokens: number): void;
+  /** The call was not made. */
+  refund(): void;
+}
+
+/** A grant, or when (epoch milliseconds) there may be one. */
+export type QuotaDecision = { readonly grant: QuotaGrant } | { readonly availableAt: number };
+
+/** A shared counter that takes longer is ignored, and not called again for a while. */
+const sharedTimeoutMs = 250;
+const sharedPauseMs = 5_000;
+/**
+ * The share of a token quota reserved at most for one completion. Many callers send the largest possible `max_tokens`
+ * and use a hundredth of it; reserved in full, it would fit only into an empty window.
+ */
+const completionShare = 0.1;
+/** More calls per day than any quota allows. */
+const maxEarlierCalls = 20_000;
+
+const unlimited = Promise.resolve({ grant: { settle: () => undefined, refund: () => undefined } });
+
+export class ProviderQuotas {
+  readonly #clock: Clock;
+  readonly #events: Emitter<GatewayEvents>;
+  readonly #local: MemoryQuotaCounter;
+  readonly #shared: QuotaCounter | undefined;
+  readonly #windows = new WeakMap<Model['quotas'], readonly QuotaWindow[]>();
+  readonly #startedAt: number;
+  readonly #seeded = new Set<number>();
+  /** Monotonic. */
+  #sharedPausedUntil = Number.NEGATIVE_INFINITY;
+
+  constructor({ clock, events, shared }: ProviderQuotasDeps) {
+    this.#clock = clock;
+    this.#events = events;
+    this.#local = new MemoryQuotaCounter(clock);
+    this.#shared = shared;
+    this.#startedAt = clock.now();
+  }
+
+  /** Never waits for quota. */
+  take(model: Model, keyId: string, estimate: TokenEstimate): Promise<QuotaDecision> {
+    const windows = this.#windowsOf(model);
+    return windows.length === 0 ? unlimited : this.#take(model, keyId, windows, estimate);
+  }
+
+  /** Until when (epoch milliseconds) not even the smallest call is possible; null: it is now. Takes nothing. */
+  async exhaustedUntil(model: Model, keyId: string): Promise<number | null> {
+    const windows = this.#windowsOf(model);
+    if (windows.length === 0) return null;
+    const name = counterName(model, keyId);
+    const smallest = costsOf(windows, 1, 1);
+    const localMs = this.#local.wait(name, windows, smallest);
+    const sharedMs = await this.#callShared((shared) => shared.wait(name, windows, smallest));
+    const waitMs = Math.max(localMs, sharedMs ?? 0);
+    return waitMs === 0 ? null : this.#clock.now() + waitMs;
+  }
+
+  /**
+   * Counts calls made before this process started. Attempts do not record the key; keys rotate, so the calls are
+   * assigned to them in turn. Fails with STATE_UNAVAILABLE and may be repeated.
+   */
+  async seed(
+    models: readonly Model[],
+    keys: Pick<KeyLookup, 'keysOf'>,
+    attempts: Pick<AttemptStore, 'list'>,
+  ): Promise<void> {
+    for (const model of models) {
+      const windows = this.#windowsOf(model);
+      const modelKeys = keys.keysOf(model);
+      if (windows.length === 0 || modelKeys.length === 0 || this.#seeded.has(model.id)) continue;
+      const listed = await attempts.list({ modelId: model.id, limit: maxEarlierCalls });
+      this.#seeded.add(model.id);
+      const calls = listed
+        .filter(({ at, caller }) => this.#isEarlierCall(at) && caller !== 'manual')
+        .sort((a, b) => a.at - b.at);
+      for (const [index, { at, promptTokens, completionTokens }] of calls.entries()) {
+        const name = counterName(model, modelKeys[index % modelKeys.length]?.id ?? '');
+        const stamp = this.#clock.monotonic() - (this.#clock.now() - at);
+        this.#local.correct(name, windows, costsOf(windows, 1, promptTokens + completionTokens), stamp);
+      }
+    }
+  }
+
+  #isEarlierCall(at: number): boolean {
+    return at >= this.#startedAt - dayMs && at < this.#startedAt;
+  }
+
+  async #take(
+    model: Model,
+    keyId: string,
+    windows: readonly QuotaWindow[],
+    estimate: TokenEstimate,
+  ): Promise<QuotaDecision> {
+    const name = counterName(model, keyId);
+    const costs = windows.map((window) => reservedCost(window, estimate));
+    const local = this.#local.count(name, windows, costs);
+    if (local.waitMs > 0) return { availableAt: this.#clock.now() + local.waitMs };
+    const correctLocal = (amounts: readonly number[]) =>
+      this.#local.correct(name, windows, amounts, local.stamp);
+    const shared = await this.#callShared((counter) => counter.count(name, windows, costs));
+    if (shared && shared.waitMs > 0) {
+      correctLocal(costs.map((cost) => -cost));
+      return { availableAt: this.#clock.now() + shared.waitMs };
+    }
+    const settleAt = (actual: readonly number[]) => {
+      const amounts = actual.map((cost, index) => cost - (costs[index] ?? 0));
+      if (amounts.every((amount) => amount === 0)) return;
+      correctLocal(amounts);
+      if (shared) this.#correctShared(name, windows, amounts, shared.stamp);
+    };
+    return { grant: grantOf(settleAt, windows) };
+  }
+
+  /** If it fails, the estimate stays. */
+  #correctShared(name: string, windows: readonly QuotaWindow[], amounts: readonly number[], stamp: number) {
+    const shared = this.#shared;
+    if (shared) Promise.try(() => shared.correct(name, windows, amounts, stamp)).catch(() => undefined);
+  }
+
+  /** Undefined when the shared counter is absent or unavailable. */
+  async #callShared<T extends object | number>(
+    call: (shared: QuotaCounter) => T | Promise<T>,
+  ): Promise<T | undefined> {
+    const shared = this.#shared;
+    if (!shared || this.#clock.monotonic() < this.#sharedPausedUntil) return undefined;
+    try {
+      return await withTimeout(() => call(shared), {
+        clock: this.#clock,
+        timeoutMs: sharedTimeoutMs,
+        onTimeout: () =>
+          new CoreError('DEADLINE_EXCEEDED', 'The shared quota counter did not respond in time.'),
+      });
+    } catch (error) {
+      this.#sharedPausedUntil = this.#clock.monotonic() + sharedPauseMs;
+      this.#events.emit('gateway:store-failed', { what: 'shared quotas', cause: kindOf(error), waiting: 0 });
+      return undefined;
+    }
+  }
+
+  #windowsOf({ quotas }: Model): readonly QuotaWindow[] {
+    let windows = this.#windows.get(quotas);
+    if (!windows) this.#windows.set(quotas, (windows = quotaWindowsOf(quotas)));
+    return windows;
+  }
+}
+
+/** By endpoint, not by id: a model removed and added again there continues with what the provider has counted. */
+const counterName = ({ name, baseUrl, upstreamModel }: Model, keyId: string): string =>
+  `${name} ${baseUrl} ${upstreamModel}:${keyId}`;
+
+function costsOf(windows: readonly QuotaWindow[], requests: number, tokens: number): number[] {
+  return windows.map(({ unit }) => (unit === 'requests' ? requests : tokens));
+}
+
+/** Counted before the call: the whole prompt, and of the completion no more than its share. */
+function reservedCost({ unit, limit }: QuotaWindow, estimate: TokenEstimate): number {
+  if (unit === 'requests') return 1;
+  const { estimatedTokens, estimatedPromptTokens } = estimate;
+  const completion = Math.min(estimatedTokens - estimatedPromptTokens, limit * completionShare);
+  return Math.ceil(estimatedPromptTokens + completion);
+}
+
+function grantOf(settleAt: (actual: readonly number[]) => void, windows: readonly QuotaWindow[]): QuotaGrant {
+  let isOpen = true;
+  const once = (requests: number, tokens: number) => {
+    if (isOpen) settleAt(costsOf(windows, requests, tokens));
+    isOpen = false;
+  };
+  return {
+    settle: (tokens) => once(1, Math.ceil(tokens)),
+    refund: () => once(0, 0),
+  };
+}

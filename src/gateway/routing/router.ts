@@ -1,0 +1,279 @@
+// Routes a request: selects candidates and tries them in rounds until one responds.
+//
+//   ┌► round: every candidate that is due has one try, in order; the first response ends the request
+//   │    no response: sleep until the earlier of
+//   │    ├─ some failed transiently and have tries left: RETRY_DELAY, or later when the first of them is available ─┐
+//   │    ├─ some are cooling down, and the caller waits that long: when the first of them is available ─────────────┤
+//   │    └─ neither, or the sleep would reach the deadline → routing error                                          │
+//   └───────────────────────────────────────────────────────────────────────────────────────────────────────────────┘
+//
+// A model has at most 1 + MAX_RETRIES tries per request, or two if the caller waits for it. `model-first` makes all of
+// them, RETRY_DELAY apart, before the next model; the rest is the same.
+import type { FailureClass } from '../errors.ts';
+import { failureRules, isTransientModelFault } from '../errors.ts';
+import type { KeyLookup } from '../models/provider-keys.ts';
+import { KeyRotation } from '../models/provider-keys.ts';
+import type { ProviderQuotas, QuotaGrant } from '../quotas/provider-quotas.ts';
+import type { Cooldowns } from '../state/availability.ts';
+import type { ScoreLookup } from '../state/scores.ts';
+import type {
+  AttemptTimeouts,
+  CompletionOptions,
+  CompletionRequest,
+  CompletionResult,
+  GatewayLoad,
+  ProviderClient,
+  ProviderFailure,
+  ProviderKey,
+} from '../types.ts';
+import { routingError } from './routing-errors.ts';
+import type { CandidateState } from './routing-run.ts';
+import {
+  attemptTimeouts,
+  availabilityOf,
+  hasTriesLeft,
+  isDue,
+  isShortenedTimeout,
+  refreshCandidate,
+  RoutingRun,
+  statusAfter,
+} from './routing-run.ts';
+import { selectCandidates } from './select-candidates.ts';
+import type { Call, SettleDeps } from './settle-call.ts';
+import { isStale, settleFailure, settleSuccess } from './settle-call.ts';
+
+export interface RouterDeps extends SettleDeps {
+  /** Throws when this caller may send no requests now (GATEWAY_TOKEN_CAP_EXCEEDED). Default: all may. */
+  readonly admit?: (caller: string) => void;
+  readonly keys: KeyLookup;
+  readonly cooldowns: Pick<Cooldowns, 'of' | 'extend'>;
+  readonly scores: ScoreLookup;
+  readonly quotas: Pick<ProviderQuotas, 'take'>;
+  readonly provider: ProviderClient;
+}
+
+export class Router {
+  readonly #deps: RouterDeps;
+  readonly #rotation = new KeyRotation();
+  #inFlight = 0;
+  #waiting = 0;
+
+  constructor(deps: RouterDeps) {
+    this.#deps = deps;
+  }
+
+  load(): GatewayLoad {
+    return { inFlight: this.#inFlight, waiting: this.#waiting };
+  }
+
+  /** Fails with a GatewayError, INPUT_INVALID, CANCELED or DEADLINE_EXCEEDED. */
+  async complete(request: CompletionRequest, options: CompletionOptions): Promise<CompletionResult> {
+    const run = this.begin(request, options);
+    let result: CompletionResult | undefined;
+    this.#inFlight++;
+    try {
+      result = await this.#runRounds(run, options.maxRetries ?? this.#deps.policy.maxRetries);
+      if (result) return result;
+      throw routingError(this.#deps, run);
+    } finally {
+      this.#inFlight--;
+      this.#countFailures(run, result);
+    }
+  }
+
+  begin(request: CompletionRequest, options: CompletionOptions): RoutingRun {
+    const { admit, clock, models, ...snapshot } = this.#deps;
+    admit?.(options.caller);
+    const candidates = selectCandidates(request, options.allowFallback, { ...snapshot, models: models() });
+    return new RoutingRun(request, options, candidates, clock);
+  }
+
+  /** A request counts once per model in its backoff; the model that responded is counted at the end of its response. */
+  #countFailures(run: RoutingRun, result: CompletionResult | undefined): void {
+    for (const { lastFailure, candidate } of run.candidates)
+      if (lastFailure && candidate.model !== result?.model && isTransientModelFault(lastFailure.failureClass))
+        if (!isStale(this.#deps, candidate.model)) this.#deps.backoff.failed(candidate.model.id);
+  }
+
+  /* ---- rounds ---- */
+
+  /** Undefined when no model responded or time is up. Throws CANCELED. */
+  async #runRounds(run: RoutingRun, maxRetries: number): Promise<CompletionResult | undefined> {
+    const { clock, policy } = this.#deps;
+    do {
+      for (const [index, state] of run.candidates.entries()) {
+        if (!isDue(state, maxRetries, clock.now())) continue;
+        if (run.isExpired) break;
+        run.throwIfCanceled();
+        const hasOthers = () => this.#hasAvailable(run.candidates.slice(index + 1), maxRetries);
+        const result =
+          policy.retryOrder === 'rounds'
+            ? await this.#tryModel(run, state, hasOthers)
+            : await this.#retryModel(run, state, maxRetries, hasOthers);
+        if (result) return result;
+        run.throwIfCanceled();
+      }
+    } while (await this.#sleep(run, this.#pauseMs(run, maxRetries)));
+    return undefined;
+  }
+
+  /** All tries of a model, one after the other. */
+  async #retryModel(
+    run: RoutingRun,
+    state: CandidateState,
+    maxRetries: number,
+    hasOthers: () => boolean,
+  ): Promise<CompletionResult | undefined> {
+    for (;;) {
+      const triesBefore = state.tries;
+      const result = await this.#tryModel(run, state, hasOthers);
+      if (result) return result;
+      run.throwIfCanceled();
+      const isWorthRetry = state.status === 'retryable' && hasTriesLeft(state, maxRetries);
+      if (!isWorthRetry || state.tries === triesBefore) return undefined;
+      if (!(await this.#sleep(run, this.#deps.policy.retryDelayMs))) return undefined;
+    }
+  }
+
+  async #sleep(run: RoutingRun, ms: number): Promise<boolean> {
+    this.#waiting++;
+    try {
+      return await run.sleep(ms);
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  #hasAvailable(states: readonly CandidateState[], maxRetries: number): boolean {
+    const { cooldowns, clock } = this.#deps;
+    const now = clock.now();
+    return states.some(
+      (state) => isDue(state, maxRetries, now) && availabilityOf(state, cooldowns, now).at === null,
+    );
+  }
+
+  /** Milliseconds until the next round; infinite when there is none. */
+  #pauseMs(run: RoutingRun, maxRetries: number): number {
+    const { clock, cooldowns, policy } = this.#deps;
+    const now = clock.now();
+    let retryAt = Number.POSITIVE_INFINITY;
+    let availableAt = Number.POSITIVE_INFINITY;
+    for (const state of run.candidates) {
+      if (state.status === 'excluded' || !hasTriesLeft(state, maxRetries)) continue;
+      const { at } = availabilityOf(state, cooldowns, now);
+      if (state.status === 'retryable') {
+        state.retryAt ??= now + policy.retryDelayMs;
+        retryAt = Math.min(retryAt, Math.max(state.retryAt, at ?? 0));
+      } else if (at !== null) availableAt = Math.min(availableAt, at);
+      // It became available while others were tried. After a rate limit it gets a pause.
+      else if (isDue(state, maxRetries, now))
+        availableAt = Math.min(
+          availableAt,
+          state.status === 'rate-limited' ? now + policy.retryDelayMs : now,
+        );
+    }
+    const retryMs = Math.max(0, retryAt - now);
+    const waitMs = Math.max(1, availableAt - now);
+    if (waitMs >= retryMs || waitMs > run.waitLeftMs) return retryMs;
+    run.waitLeftMs -= waitMs;
+    return waitMs;
+  }
+
+  /* ---- one try of one model ---- */
+
+  /**
+   * Chooses a key, takes quota, calls, settles. A key that is rejected (429, 401, 403, 402) or out of quota is followed
+   * by the next key within the same try, each key at most once; anything else ends the try. Without a response `state`
+   * tells why. Counts as a try only if a call was made.
+   */
+  async #tryModel(
+    run: RoutingRun,
+    state: CandidateState,
+    hasOthers: () => boolean,
+  ): Promise<CompletionResult | undefined> {
+    const { policy, provider, quotas } = this.#deps;
+    const { request, options } = run;
+    refreshCandidate(state, request, this.#deps);
+    if (state.status === 'excluded') return undefined;
+    const { model, keys, baseUrl } = state.candidate;
+    const triedKeys: string[] = [];
+    let isCalled = false;
+    state.retryAt = undefined;
+    for (;;) {
+      const isUsable = ({ id }: ProviderKey) => !triedKeys.includes(id) && !this.#isBlocked(state, id);
+      const key = this.#rotation.pick(model.id, keys, isUsable);
+      if (!key) break;
+      triedKeys.push(key.id);
+      const decision = await quotas.take(model, key.id, request);
+      if ('availableAt' in decision) {
+        (state.quotaBlockedUntil ??= new Map()).set(key.id, decision.availableAt);
+        continue;
+      }
+      if (run.isCanceledOrExpired) {
+        decision.grant.refund();
+        return undefined;
+      }
+      const call = this.#beginCall(run, state, key, decision.grant);
+      if (!isCalled) state.tries++;
+      isCalled = true;
+      const timeouts = attemptTimeouts(run, policy, hasOthers);
+      const outcome = await provider.call({
+        model,
+        baseUrl,
+        key,
+        request,
+        timeouts,
+        signal: options.signal,
+      });
+      if (outcome.kind !== 'failure') {
+        const durationMs = this.#deps.clock.monotonic() - call.startedAt;
+        settleSuccess(this.#deps, call, outcome, durationMs);
+        const isFallback = !state.candidate.isFirstChoice || run.candidates[0] !== state;
+        return { model, attempts: run.calls, isFallback, durationMs, response: outcome };
+      }
+      const failure = this.#attributed(run, outcome, timeouts);
+      settleFailure(this.#deps, call, failure);
+      state.lastFailure = failure;
+      state.status = statusAfter(failure.failureClass);
+      if (run.isCanceledOrExpired || !isKeyFailure(failure.failureClass)) return undefined;
+    }
+    if (!isCalled && state.status === 'pending') state.status = 'blocked';
+    return undefined;
+  }
+
+  #beginCall(run: RoutingRun, state: CandidateState, key: ProviderKey, grant: QuotaGrant): Call {
+    const { clock } = this.#deps;
+    run.calls++;
+    return {
+      options: run.options,
+      state,
+      model: state.candidate.model,
+      key,
+      grant,
+      at: clock.now(),
+      startedAt: clock.monotonic(),
+    };
+  }
+
+  #isBlocked({ candidate, quotaBlockedUntil }: CandidateState, keyId: string): boolean {
+    const { cooldowns, clock } = this.#deps;
+    if (cooldowns.of(candidate.model.id, keyId) !== undefined) return true;
+    return quotaBlockedUntil !== undefined && (quotaBlockedUntil.get(keyId) ?? 0) > clock.now();
+  }
+
+  /** A call that the caller canceled, or for which the deadline left too little time, is not the model's failure. */
+  #attributed(run: RoutingRun, failure: ProviderFailure, timeouts: AttemptTimeouts): ProviderFailure {
+    const { failureClass, exceeded } = failure;
+    const mayBeCanceled = failureClass === 'network' || failureClass === 'timeout';
+    if (mayBeCanceled && run.options.signal.aborted) return { ...failure, failureClass: 'canceled' };
+    const isShortened =
+      exceeded !== undefined && isShortenedTimeout(exceeded, timeouts, run, this.#deps.policy);
+    return isShortened ? { ...failure, failureClass: 'deadline-too-short' } : failure;
+  }
+}
+
+/** Another key of the same model may work. */
+function isKeyFailure(failureClass: FailureClass): boolean {
+  const { cools, cooldown } = failureRules[failureClass];
+  return cools === 'key' && cooldown !== 0;
+}

@@ -1,0 +1,265 @@
+// One request in progress: its deadline, the caller's signal, and the state of each candidate.
+import type { Clock } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
+import type { FailureClass } from '../errors.ts';
+import { failureRules } from '../errors.ts';
+import { endpointChanged } from '../models/model-definition.ts';
+import type { GatewayOptions } from '../options.ts';
+import type { Cooldowns } from '../state/availability.ts';
+import type {
+  Attempt,
+  AttemptTimeouts,
+  CompletionOptions,
+  CompletionRequest,
+  ProviderFailure,
+} from '../types.ts';
+import type { Candidate, RoutingSnapshot } from './select-candidates.ts';
+import { refreshedCandidate } from './select-candidates.ts';
+
+/* ---- policy ---- */
+
+export interface RoutingPolicy {
+  /** Extra tries per model and request. */
+  readonly maxRetries: number;
+  readonly retryDelayMs: number;
+  readonly retryOrder: GatewayOptions['retryOrder'];
+  readonly defaultCooldownMs: number;
+  readonly connectMs: number;
+  /** For streams; `responseMs` is the same for whole responses. */
+  readonly firstTokenMs: number;
+  readonly responseMs: number;
+  readonly idleMs: number;
+}
+
+export function routingPolicy(options: GatewayOptions): RoutingPolicy {
+  return {
+    maxRetries: options.maxRetries,
+    retryDelayMs: options.retryDelaySeconds * 1_000,
+    retryOrder: options.retryOrder,
+    defaultCooldownMs: options.rateLimitDefaultCooldownSeconds * 1_000,
+    connectMs: options.connectTimeoutSeconds * 1_000,
+    firstTokenMs: options.firstTokenTimeoutSeconds * 1_000,
+    responseMs: options.responseTimeoutSeconds * 1_000,
+    idleMs: options.idleTimeoutSeconds * 1_000,
+  };
+}
+
+/* ---- the request ---- */
+
+/** Timers may fire early by this much; no model could respond in what is left then. */
+const negligibleMs = 5;
+
+/**
+ * The deadline holds until a response is complete or a stream has started: a running stream is bounded by its idle
+ * timeout and by its caller. It needs no timer: no attempt gets more time than is left, and no sleep starts that would
+ * reach it.
+ */
+export class RoutingRun {
+  readonly request: CompletionRequest;
+  readonly options: CompletionOptions;
+  readonly candidates: readonly CandidateState[];
+  /** Calls made so far. */
+  calls = 0;
+  /** How much longer it may wait for a model that is cooling down. */
+  waitLeftMs: number;
+  /** There would have been another try with a later deadline. */
+  hitDeadline = false;
+  readonly #clock: Clock;
+  readonly #endsAt: number;
+
+  constructor(
+    request: CompletionRequest,
+    options: CompletionOptions,
+    candidates: readonly Candidate[],
+    clock: Clock,
+  ) {
+    this.request = request;
+    this.options = options;
+    this.candidates = candidates.map(newCandidateState);
+    this.waitLeftMs = options.waitMs;
+    this.#clock = clock;
+    this.#endsAt = clock.monotonic() + options.deadlineMs;
+  }
+
+  get isExpired(): boolean {
+    return this.remainingMs() === 0;
+  }
+
+  /** Nobody waits for a response any more. */
+  get isCanceledOrExpired(): boolean {
+    return this.options.signal.aborted || this.isExpired;
+  }
+
+  remainingMs(): number {
+    const leftMs = this.#endsAt - this.#clock.monotonic();
+    return leftMs < negligibleMs ? 0 : leftMs;
+  }
+
+  /** Throws CANCELED once the caller has disconnected, and SHUTTING_DOWN when this server stops. */
+  throwIfCanceled(): void {
+    const { aborted, reason } = this.options.signal;
+    if (!aborted) return;
+    if (reason instanceof CoreError && reason.code === 'SHUTTING_DOWN') throw reason;
+    throw new CoreError('CANCELED', 'The caller disconnected before a model had responded.', {
+      cause: reason,
+    });
+  }
+
+  /** False, at once, when the sleep would reach the deadline. */
+  async sleep(ms: number): Promise<boolean> {
+    if (ms >= this.remainingMs()) {
+      this.hitDeadline ||= Number.isFinite(ms);
+      return false;
+    }
+    try {
+      await this.#clock.sleep(ms, this.options.signal);
+    } catch (error) {
+      this.throwIfCanceled();
+      throw error;
+    }
+    return true;
+  }
+}
+
+/* ---- timeouts of one attempt ---- */
+
+/** While others can still be tried, an attempt gets at most half of the time left: a hanging model cannot use it all. */
+export function attemptTimeouts(
+  run: RoutingRun,
+  policy: RoutingPolicy,
+  hasOthers: () => boolean,
+): AttemptTimeouts {
+  const leftMs = run.remainingMs();
+  const configuredMs = configuredTimeout(run, policy);
+  const isTight = leftMs / 2 < configuredMs;
+  const shareMs = isTight && hasOthers() ? leftMs / 2 : leftMs;
+  const firstTokenMs = Math.min(configuredMs, shareMs);
+  return {
+    connectMs: Math.min(policy.connectMs, shareMs),
+    firstTokenMs,
+    // A stream that has started may outlive the deadline.
+    idleMs: run.request.isStream ? policy.idleMs : Math.min(policy.idleMs, firstTokenMs),
+  };
+}
+
+/** Less than half of the configured timeout was left by the caller's deadline: the timeout is not the model's fault. */
+export function isShortenedTimeout(
+  exceeded: keyof AttemptTimeouts,
+  timeouts: AttemptTimeouts,
+  run: RoutingRun,
+  policy: RoutingPolicy,
+): boolean {
+  const configuredMs = exceeded === 'firstTokenMs' ? configuredTimeout(run, policy) : policy[exceeded];
+  return timeouts[exceeded] < configuredMs / 2;
+}
+
+function configuredTimeout({ request }: RoutingRun, policy: RoutingPolicy): number {
+  return request.isStream ? policy.firstTokenMs : policy.responseMs;
+}
+
+/* ---- candidates ---- */
+
+/**
+ * - `pending`: not tried yet.
+ * - `blocked`: none of its keys could be used; no call was made.
+ * - `retryable`: its last try failed transiently; it is tried again in a later round.
+ * - `rate-limited`: it is tried again in a round after its cooldown. A local model has no cooldown and is not.
+ * - `excluded`: it failed for good, or was disabled, removed or replaced meanwhile; it is not tried again.
+ */
+export type CandidateStatus = 'pending' | 'blocked' | 'retryable' | 'rate-limited' | 'excluded';
+
+export interface CandidateState {
+  /** With its model as it was defined at its last try. */
+  candidate: Candidate;
+  status: CandidateStatus;
+  /** Tries, not calls: a try that moves from a rejected key to the next is one. */
+  tries: number;
+  /** Of its last try. */
+  lastFailure: ProviderFailure | undefined;
+  /** The attempt of this request that counts against the model so far; the next one supersedes it. */
+  countedFailure: Attempt | undefined;
+  /** Keys blocked by our count of the provider's quota, until when (epoch milliseconds). */
+  quotaBlockedUntil: Map<string, number> | undefined;
+  /** Rounds before this time (epoch milliseconds) skip it; undefined until its round is over. */
+  retryAt: number | undefined;
+}
+
+function newCandidateState(candidate: Candidate): CandidateState {
+  return {
+    candidate,
+    status: 'pending',
+    tries: 0,
+    lastFailure: undefined,
+    countedFailure: undefined,
+    quotaBlockedUntil: undefined,
+    retryAt: undefined,
+  };
+}
+
+/** Before each try, as a request may take minutes: applies the current definition of the model, or excludes it. */
+export function refreshCandidate(
+  state: CandidateState,
+  request: CompletionRequest,
+  { models, keys }: { readonly models: () => RoutingSnapshot['models'] } & Pick<RoutingSnapshot, 'keys'>,
+): void {
+  const before = state.candidate;
+  const current = models();
+  if (current.includes(before.model)) return;
+  const refreshed = refreshedCandidate(before, request, { models: current, keys });
+  if (!refreshed) {
+    state.status = 'excluded';
+    return;
+  }
+  state.candidate = refreshed;
+  if (!endpointChanged(before.model, refreshed.model)) return;
+  // Failures of the old endpoint are irrelevant for the new one; the tries stay counted.
+  state.status = 'pending';
+  state.lastFailure = undefined;
+  state.countedFailure = undefined;
+  state.quotaBlockedUntil = undefined;
+}
+
+export function statusAfter(failureClass: FailureClass): CandidateStatus {
+  if (failureRules[failureClass].isRetried) return 'retryable';
+  return failureClass === 'rate-limit' ? 'rate-limited' : 'excluded';
+}
+
+/** A rate-limited model has one more try even if MAX_RETRIES is 0: there is another round only if the caller waits. */
+export function hasTriesLeft({ status, tries }: CandidateState, maxRetries: number): boolean {
+  return tries <= (status === 'rate-limited' ? Math.max(1, maxRetries) : maxRetries);
+}
+
+/** Whether it may be tried in this round. Cooldowns are checked by the try itself. */
+export function isDue(state: CandidateState, maxRetries: number, now: number): boolean {
+  const { status, candidate, retryAt } = state;
+  if (status === 'excluded' || !hasTriesLeft(state, maxRetries)) return false;
+  if (status === 'rate-limited') return !candidate.model.isLocal;
+  return status !== 'retryable' || retryAt === undefined || retryAt <= now;
+}
+
+export interface Availability {
+  /** When the first of its keys is available, epoch milliseconds; null: now. */
+  readonly at: number | null;
+  /** A limit is the reason for at least one key. */
+  readonly isLimited: boolean;
+}
+
+const availableNow: Availability = { at: null, isLimited: false };
+
+export function availabilityOf(
+  { candidate, quotaBlockedUntil }: CandidateState,
+  cooldowns: Pick<Cooldowns, 'of'>,
+  now: number,
+): Availability {
+  let first = Number.POSITIVE_INFINITY;
+  let isLimited = false;
+  for (const key of candidate.keys) {
+    const cooldown = cooldowns.of(candidate.model.id, key.id);
+    const blockedUntil = quotaBlockedUntil?.get(key.id) ?? 0;
+    const until = Math.max(cooldown?.until ?? 0, blockedUntil);
+    if (until <= now) return availableNow;
+    first = Math.min(first, until);
+    isLimited ||= blockedUntil > now || cooldown?.cause === 'rate-limit' || cooldown?.cause === 'quota';
+  }
+  return { at: first, isLimited };
+}

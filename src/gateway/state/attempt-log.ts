@@ -1,0 +1,147 @@
+// Attempts, written behind the requests in batches. A crash loses about the last half second; memory is bounded, so a
+// store that stays unavailable loses the oldest.
+import type { WriteBehind } from '../../resilience/index.ts';
+import { failureRules } from '../errors.ts';
+import type { AttemptStore } from '../stores.ts';
+import type { Attempt } from '../types.ts';
+import type { StateDeps } from './store-access.ts';
+import { isPermanentStoreError, storeWrites } from './store-access.ts';
+
+export interface AttemptLogLimits {
+  /** How long attempts are collected before they are written. */
+  readonly flushIntervalMs: number;
+  /** Rows per statement. */
+  readonly batch: number;
+  /** Attempts kept in memory. */
+  readonly maxWaiting: number;
+}
+
+const defaultLimits: AttemptLogLimits = { flushIntervalMs: 500, batch: 1_000, maxWaiting: 20_000 };
+
+/** When memory is full, this share is dropped at once: one event for many attempts. */
+const droppedShare = 0.05;
+
+export class AttemptLog {
+  readonly #deps: StateDeps;
+  readonly #store: Pick<AttemptStore, 'append'>;
+  readonly #limits: AttemptLogLimits;
+  readonly #writes: WriteBehind;
+  readonly #listeners: ((attempt: Attempt) => void)[] = [];
+  #waiting: Attempt[] = [];
+  #inFlight: readonly Attempt[] = [];
+
+  constructor(deps: StateDeps, store: Pick<AttemptStore, 'append'>, limits: Partial<AttemptLogLimits> = {}) {
+    this.#deps = deps;
+    this.#store = store;
+    this.#limits = { ...defaultLimits, ...limits };
+    this.#writes = storeWrites(deps, 'attempts', {
+      delayMs: this.#limits.flushIntervalMs,
+      waiting: () => this.#waiting.length + this.#inFlight.length,
+      batchSize: () => this.#limits.batch,
+      write: () => this.#write(),
+    });
+  }
+
+  /** Attempts that are not stored yet, oldest first. */
+  get waiting(): readonly Attempt[] {
+    return [...this.#inFlight, ...this.#waiting];
+  }
+
+  /** Never waits, never throws. Returns the attempt as it is stored. */
+  record(given: Attempt): Attempt {
+    const attempt = clamp(given);
+    if (this.#waiting.length >= this.#limits.maxWaiting) this.#dropOldest();
+    this.#waiting.push(attempt);
+    for (const listener of this.#listeners) listener(attempt);
+    this.#writes.wake();
+    return attempt;
+  }
+
+  /** Called for every attempt when it is recorded, before it is written. */
+  onRecord(listener: (attempt: Attempt) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Writes everything now; false when the store did not accept it. Never rejects. */
+  flush(): Promise<boolean> {
+    return this.#writes.flush();
+  }
+
+  /** Writes everything, then runs `read` while no write runs: exactly `waiting` is what it cannot see. */
+  withWritesPaused<T>(read: () => Promise<T>): Promise<T> {
+    return this.#writes.withWritesPaused(read);
+  }
+
+  /** One last write; reports what is dropped. */
+  async close(): Promise<void> {
+    if (await this.#writes.close()) return;
+    this.#reportDropped(this.#waiting.length);
+    this.#waiting = [];
+  }
+
+  async #write(): Promise<void> {
+    this.#inFlight = this.#waiting.splice(0, this.#limits.batch);
+    try {
+      await this.#store.append(this.#inFlight);
+    } catch (error) {
+      // Fields are clamped, so a rejected batch is a defect; it must not block those behind it.
+      if (isPermanentStoreError(error)) this.#reportDropped(this.#inFlight.length);
+      else this.#waiting = [...this.#inFlight, ...this.#waiting];
+      throw error;
+    } finally {
+      this.#inFlight = [];
+    }
+  }
+
+  #dropOldest(): void {
+    const count = Math.max(Math.floor(this.#limits.maxWaiting * droppedShare), 1);
+    this.#reportDropped(this.#waiting.splice(0, count).length);
+  }
+
+  #reportDropped(count: number): void {
+    this.#deps.events.emit('gateway:attempts-dropped', { count });
+  }
+}
+
+/**
+ * Whether an attempt says something about the model's reliability. Limits, errors and disconnects of the caller,
+ * short deadlines and calls to a former endpoint do not.
+ */
+export const isReliabilityOutcome = ({ outcome, isStale }: Pick<Attempt, 'outcome' | 'isStale'>): boolean =>
+  isStale !== true && (outcome === 'success' || failureRules[outcome].countsAgainst);
+
+/** For each attempt, whether it counts: it is about reliability and none of the others supersedes it. */
+export function countsAmong(attempts: readonly Attempt[]): readonly boolean[] {
+  const superseded = new Set(attempts.map(({ supersedes }) => supersedes));
+  return attempts.map((attempt) => isReliabilityOutcome(attempt) && !superseded.has(attempt));
+}
+
+/* ---- values as every store accepts them: numbers come from providers and may be anything ---- */
+
+const maxInteger = 2_147_483_647;
+
+const toCount = (value: number): number => (value >= 0 ? Math.min(Math.trunc(value), maxInteger) : 0);
+const isCount = (value: number): boolean => toCount(value) === value;
+const withoutNul = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '') : text);
+
+function clamp(attempt: Attempt): Attempt {
+  const { requestId, caller, at, durationMs, promptTokens, completionTokens } = attempt;
+  const isValid =
+    Number.isInteger(at) &&
+    durationMs >= 0 &&
+    durationMs < Infinity &&
+    isCount(promptTokens) &&
+    isCount(completionTokens) &&
+    !requestId.includes('\0') &&
+    !caller.includes('\0');
+  if (isValid) return attempt;
+  return {
+    ...attempt,
+    requestId: withoutNul(requestId),
+    caller: withoutNul(caller),
+    at: Math.trunc(at),
+    durationMs: durationMs >= 0 && durationMs < Infinity ? durationMs : 0,
+    promptTokens: toCount(promptTokens),
+    completionTokens: toCount(completionTokens),
+  };
+}

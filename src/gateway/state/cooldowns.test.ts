@@ -1,0 +1,212 @@
+// The board: at once in memory, at once in the store, and right whatever the store does.
+import { describe, expect, it } from 'vitest';
+import type { CooldownStore } from '../stores.ts';
+import { allKeys } from '../types.ts';
+import { Cooldowns } from './availability.ts';
+import { exampleCooldown, exampleModel, moment } from '../../../test/support/gateway/examples.ts';
+import { stateWorld } from '../../../test/support/gateway/state-world.ts';
+
+async function setUp() {
+  const world = stateWorld();
+  const model = await world.memory.models.add(exampleModel('a/one'));
+  const local = await world.memory.models.add(exampleModel('a/local', { isLocal: true }));
+  const models = { byId: (id: number) => [model, local].find((each) => each.id === id) };
+  const board = () => new Cooldowns({ ...world.parts, store: world.stores.cooldowns, models });
+  const one = board();
+  await one.start();
+  return { ...world, model, local, board, one };
+}
+
+describe('Cooldowns', () => {
+  it('holds the key back from the moment it is told until it is over', async () => {
+    const { one, clock } = await setUp();
+    one.extend(exampleCooldown({ until: moment(1_000) }));
+    expect(one.of(1, 'k1')).toMatchObject({ until: moment(1_000), source: 'retry-after' });
+    expect(one.of(1, 'k2')).toBeUndefined();
+    expect(one.of(2, 'k1')).toBeUndefined();
+    await clock.advance(999);
+    expect(one.of(1, 'k1')).toBeDefined();
+    expect(one.ofModel(1)).toHaveLength(1);
+    await clock.advance(1);
+    expect(one.of(1, 'k1')).toBeUndefined();
+    expect(one.ofModel(1)).toEqual([]);
+  });
+
+  it('gives the later of the key and the whole model', async () => {
+    const { one } = await setUp();
+    one.extend(exampleCooldown({ until: moment(1_000) }));
+    one.extend(exampleCooldown({ keyId: allKeys, until: moment(500), cause: 'manual' }));
+    expect(one.of(1, 'k1')?.until).toBe(moment(1_000));
+    expect(one.of(1, 'k2')?.until).toBe(moment(500));
+    one.extend(exampleCooldown({ keyId: allKeys, until: moment(2_000) }));
+    expect(one.of(1, 'k1')?.until).toBe(moment(2_000));
+  });
+
+  it('is never shortened by a shorter hint, and tells of changes only', async () => {
+    const { one, named, memory, clock } = await setUp();
+    one.extend(exampleCooldown({ until: moment(3_600_000), source: 'default' }));
+    one.extend(exampleCooldown({ until: moment(60_000), source: 'retry-after', setAt: moment(1) }));
+    expect(one.of(1, 'k1')).toMatchObject({ until: moment(3_600_000), source: 'default' });
+    await clock.advance(0);
+    expect((await memory.cooldowns.active(moment(0))).cooldowns).toHaveLength(1);
+    expect(named('gateway:availability-updated')).toEqual([
+      { model: 'a/one', availableAt: '2026-03-01T13:00:00.000Z', cause: 'rate-limit', source: 'default' },
+    ]);
+  });
+
+  it('is written at once and known after a restart', async () => {
+    const { one, board } = await setUp();
+    await one.extendDurably(exampleCooldown({ reason: 'because' }));
+    const restarted = board();
+    await restarted.start();
+    expect(restarted.of(1, 'k1')).toEqual(exampleCooldown({ reason: 'because' }));
+  });
+
+  it('leaves models on this machine alone, except by hand', async () => {
+    const { one, local } = await setUp();
+    one.extend(exampleCooldown({ modelId: local.id }));
+    expect(one.of(local.id, 'k1')).toBeUndefined();
+    await one.extendDurably(exampleCooldown({ modelId: local.id, cause: 'manual' }));
+    expect(one.of(local.id, 'k1')).toBeDefined();
+  });
+
+  it('ignores a cooldown without an end and cuts one that no store can hold', async () => {
+    const { one, memory } = await setUp();
+    await one.extendDurably(exampleCooldown({ until: Number.POSITIVE_INFINITY }));
+    await one.extendDurably(exampleCooldown({ until: Number.NaN }));
+    expect(one.of(1, 'k1')).toBeUndefined();
+    await one.extendDurably(exampleCooldown({ until: 8e15 }));
+    const [kept] = (await memory.cooldowns.active(moment(0))).cooldowns;
+    expect(new Date(kept?.until ?? 0).getUTCFullYear()).toBe(9999);
+  });
+
+  it('is cleared by hand for all keys and tells so; what comes after that counts, even within the millisecond', async () => {
+    const { one, named, memory } = await setUp();
+    await one.extendDurably(exampleCooldown());
+    await one.extendDurably(exampleCooldown({ keyId: 'k2' }));
+    await one.clear(1);
+    expect(one.ofModel(1)).toEqual([]);
+    expect(named('gateway:availability-updated').at(-1)).toMatchObject({
+      availableAt: null,
+      cause: 'manual',
+    });
+    await one.extendDurably(exampleCooldown({ until: moment(10) }));
+    expect(one.of(1, 'k1')?.until).toBe(moment(10));
+    expect((await memory.cooldowns.active(moment(0))).cooldowns).toHaveLength(1);
+  });
+
+  it('does not let an older cooldown of another process undo a clear', async () => {
+    const { one, board, clock } = await setUp();
+    const other = board();
+    await other.start();
+    await clock.advance(10);
+    await one.clear(1);
+    // Set before the clear, heard of after it.
+    await other.extendDurably(exampleCooldown({ setAt: moment(5) }));
+    await one.refresh();
+    await other.refresh();
+    expect([one.of(1, 'k1'), other.of(1, 'k1')]).toEqual([undefined, undefined]);
+  });
+
+  it('goes on from memory when the store is away, says so, and catches up', async () => {
+    const { one, goAway, comeBack, named, memory, clock } = await setUp();
+    goAway();
+    one.extend(exampleCooldown());
+    const durable = one.extendDurably(exampleCooldown({ keyId: 'k2' }));
+    await expect(durable).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', isRetryable: true });
+    await clock.advance(1_000);
+    expect(one.of(1, 'k1')).toBeDefined();
+    expect(named('gateway:store-failed')[0]).toMatchObject({ what: 'cooldowns', cause: 'STATE_UNAVAILABLE' });
+    comeBack();
+    one.retryNow();
+    await clock.advance(0);
+    expect((await memory.cooldowns.active(moment(0))).cooldowns).toHaveLength(2);
+  });
+
+  it('is set and cleared at once and says so within a second when the store accepts and never answers', async () => {
+    const { parts, memory, clock } = stateWorld();
+    let thaw: () => void = () => undefined;
+    let frozen: Promise<void> | undefined = new Promise((resolve) => (thaw = resolve));
+    const store: CooldownStore = {
+      extend: async (cooldown) => {
+        await frozen;
+        return memory.cooldowns.extend(cooldown);
+      },
+      clear: async (modelId, at) => {
+        await frozen;
+        return memory.cooldowns.clear(modelId, at);
+      },
+      active: (now) => memory.cooldowns.active(now),
+    };
+    const one = new Cooldowns({ ...parts, store, models: { byId: () => undefined } });
+    const told = async (work: Promise<void>) => {
+      const startedAt = clock.monotonic();
+      await expect(clock.run(work)).rejects.toMatchObject({
+        code: 'STATE_UNAVAILABLE',
+        isRetryable: true,
+        message: expect.stringMatching(/^In effect in this process.*DEADLINE_EXCEEDED/) as string,
+      });
+      return clock.monotonic() - startedAt;
+    };
+    const setting = told(one.extendDurably(exampleCooldown()));
+    expect(one.of(1, 'k1')).toBeDefined();
+    expect(await setting).toBe(1_000);
+    const clearing = told(one.clear(1));
+    expect(one.ofModel(1)).toEqual([]);
+    expect(await clearing).toBe(1_000);
+    expect(await told(one.extendDurably(exampleCooldown({ keyId: 'k2' })))).toBe(1_000);
+    frozen = undefined;
+    thaw();
+    await clock.advance(0);
+    expect((await memory.cooldowns.active(moment(0))).cooldowns).toMatchObject([{ keyId: 'k2' }]);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('clears while the store is away, and nothing that waited comes back', async () => {
+    const { one, goAway, comeBack, memory, clock, board } = await setUp();
+    await one.extendDurably(exampleCooldown({ keyId: 'stored' }));
+    goAway();
+    one.extend(exampleCooldown({ keyId: 'waiting' }));
+    await expect(one.clear(1)).rejects.toThrow('In effect in this process');
+    expect(one.ofModel(1)).toEqual([]);
+    comeBack();
+    await clock.advance(10_000);
+    expect((await memory.cooldowns.active(moment(0))).cooldowns).toEqual([]);
+    const restarted = board();
+    await restarted.start();
+    expect(restarted.ofModel(1)).toEqual([]);
+  });
+
+  it('keeps a refusal that came after a clear while the store was away', async () => {
+    const { one, goAway, comeBack, memory, clock } = await setUp();
+    goAway();
+    one.extend(exampleCooldown());
+    await expect(one.clear(1)).rejects.toThrow('In effect in this process');
+    one.extend(exampleCooldown({ until: moment(3_600_000), setAt: moment(1) }));
+    comeBack();
+    await clock.advance(10_000);
+    expect((await memory.cooldowns.active(moment(0))).cooldowns).toMatchObject([
+      { keyId: 'k1', until: moment(3_600_000) },
+    ]);
+    await one.refresh();
+    expect(one.of(1, 'k1')?.until).toBe(moment(3_600_000));
+  });
+
+  it('drops what the store refuses for good, so that others pass', async () => {
+    const { parts, memory, clock } = stateWorld();
+    const store: CooldownStore = {
+      extend: async (cooldown) => {
+        if (cooldown.keyId === 'bad') throw Object.assign(new Error('nul'), { code: '22021' });
+        return memory.cooldowns.extend(cooldown);
+      },
+      clear: (modelId, at) => memory.cooldowns.clear(modelId, at),
+      active: (now) => memory.cooldowns.active(now),
+    };
+    const one = new Cooldowns({ ...parts, store, models: { byId: () => undefined } });
+    one.extend(exampleCooldown({ keyId: 'bad' }));
+    one.extend(exampleCooldown({ keyId: 'good' }));
+    await clock.advance(1_000);
+    expect((await memory.cooldowns.active(moment(0))).cooldowns).toMatchObject([{ keyId: 'good' }]);
+    expect(one.of(1, 'bad')).toBeDefined();
+  });
+});

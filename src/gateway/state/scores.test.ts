@@ -1,0 +1,229 @@
+// Scores from memory equal what the store would say, at every moment.
+import { array, assert, asyncProperty, constantFrom, oneof, record } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../core/index.ts';
+import type { Attempt } from '../types.ts';
+import type { AttemptStore } from '../stores.ts';
+import { AttemptLog, isReliabilityOutcome } from './attempt-log.ts';
+import { exampleAttempt, moment } from '../../../test/support/gateway/examples.ts';
+import { MemoryAttemptStore } from '../../../test/support/gateway/memory-stores.ts';
+import { Scores } from './scores.ts';
+import { stateWorld } from '../../../test/support/gateway/state-world.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** Writes and reads that take a few milliseconds, so that attempts come meanwhile. */
+const slow = (store: AttemptStore, clock: Clock): AttemptStore => ({
+  append: async (attempts) => {
+    await clock.sleep(1);
+    await store.append(attempts);
+    await clock.sleep(1);
+  },
+  tallies: async (range) => {
+    const tallies = await store.tallies(range);
+    await clock.sleep(3);
+    return tallies;
+  },
+  list: (filter) => store.list(filter),
+  history: (range) => store.history(range),
+  purge: (before, limit) => store.purge(before, limit),
+});
+
+describe('Scores', () => {
+  it('gives the prior to a model that nobody asked', async () => {
+    const { scores } = await stateWorld().open();
+    expect(scores.of(7)).toMatchObject({ effectiveScore: 0.5, longTerm: { requests: 0 }, windowDays: 7 });
+  });
+
+  it('counts an attempt at once, before it is written', async () => {
+    const { scores, attempts } = await stateWorld().open();
+    attempts.record(exampleAttempt({ durationMs: 2_000 }));
+    expect(scores.of(1).recent).toEqual({ requests: 1, successes: 1, averageSeconds: 2 });
+    expect(scores.of(1)).toBe(scores.of(1));
+  });
+
+  it('does not count a call to a place where the model led before, but what it cost', async () => {
+    const { scores, attempts, usage } = await stateWorld().open();
+    // Times that no store takes as they are.
+    for (const change of [{}, { outcome: 'network', durationMs: Number.NaN }] as const)
+      attempts.record(exampleAttempt({ requestId: 'other', isStale: true, ...change }));
+    expect(scores.of(1).recent.requests).toBe(0);
+    expect(usage.usedToday('admin')).toBe(30);
+  });
+
+  it('knows the history after a restart, the window apart from the rest', async () => {
+    const { open, memory } = stateWorld();
+    const old = exampleAttempt({ requestId: 'old', at: moment(-8 * dayMs), outcome: 'timeout' });
+    await memory.attempts.append([old, exampleAttempt({ at: moment(-hourMs) })]);
+    const { scores } = await open();
+    expect(scores.of(1)).toMatchObject({
+      longTerm: { requests: 2, successes: 1 },
+      recent: { requests: 1, successes: 1 },
+    });
+    expect((await scores.forWindow(9)).of(1)).toMatchObject({
+      longTerm: { requests: 2 },
+      recent: { requests: 2 },
+      windowDays: 9,
+    });
+  });
+
+  it('moves the window on', async () => {
+    const { open, clock, memory } = stateWorld();
+    await memory.attempts.append([exampleAttempt()]);
+    const { scores } = await open();
+    await clock.advance(6 * dayMs);
+    expect(scores.of(1)).toMatchObject({ longTerm: { requests: 1 }, recent: { requests: 1 } });
+    await clock.advance(dayMs + 2 * hourMs);
+    expect(scores.of(1)).toMatchObject({ longTerm: { requests: 1 }, recent: { requests: 0 } });
+  });
+
+  it('hears within half a minute what other processes did', async () => {
+    const world = stateWorld();
+    const [one, two] = [await world.open(), await world.open()];
+    one.attempts.record(exampleAttempt({ outcome: 'server-error' }));
+    await world.clock.advance(31_000);
+    expect(two.scores.of(1).longTerm).toMatchObject({ requests: 1, successes: 0 });
+    expect(one.scores.of(1).longTerm).toMatchObject({ requests: 1, successes: 0 });
+  });
+
+  it('reads only the window again while the hour lasts', async () => {
+    const { open, clock, calls } = stateWorld();
+    await open();
+    const reads = () => calls.filter((call) => call === 'attempts.tallies').length;
+    const before = reads();
+    await clock.advance(30_000);
+    expect(reads() - before).toBe(1);
+  });
+
+  it('explains a score with what is behind it', async () => {
+    const { scores, attempts } = await stateWorld().open();
+    for (const requestId of ['a', 'b', 'c']) attempts.record(exampleAttempt({ requestId }));
+    const { score, steps, recentAttempts } = await scores.explain(1, 2);
+    expect(score.effectiveScore).toBeCloseTo(0.96);
+    expect(steps.join()).toContain('3 of 3');
+    expect(recentAttempts.map(({ requestId }) => requestId)).toEqual(['c', 'b']);
+  });
+
+  it('counts a request once that failed before the tallies were read and succeeded meanwhile', async () => {
+    const { open, clock, stores } = stateWorld();
+    const slowStores = { ...stores, attempts: slow(stores.attempts, clock) };
+    const { scores, attempts } = await clock.run(open({ stores: slowStores }));
+    const failed = attempts.record(exampleAttempt({ outcome: 'timeout' }));
+    await clock.run(attempts.flush());
+    const read = scores.refresh();
+    await clock.advance(1);
+    attempts.record(exampleAttempt({ supersedes: failed }));
+    await clock.run(read);
+    expect(scores.of(1).longTerm).toMatchObject({ requests: 1, successes: 1 });
+  });
+
+  it('gives a model that was bad its chance back: old failures leave the window while probes fill it', async () => {
+    const { parts, memory, clock } = stateWorld();
+    const attempts = new AttemptLog(parts, memory.attempts);
+    const scores = new Scores({ ...parts, store: memory.attempts, attempts, windowDays: 7 });
+    const [bad, fair] = [1, 2];
+    const at = () => clock.now();
+    const append = (modelId: number, count: number, change: Partial<Attempt>) =>
+      memory.attempts.append(
+        Array.from({ length: count }, (_, index) =>
+          exampleAttempt({ modelId, at: at(), requestId: `${modelId} ${at()} ${index}`, ...change }),
+        ),
+      );
+    await append(bad, 100, { outcome: 'timeout' });
+    await append(fair, 100, { durationMs: 5_000 });
+    const leads = async () => {
+      await scores.refresh();
+      return scores.of(bad).effectiveScore > scores.of(fair).effectiveScore;
+    };
+    // A probe an hour, as the health worker makes them; nobody else asks the one that is behind.
+    const hoursUntilItLeads = async () => {
+      for (let hour = 1; hour <= 10 * 24; hour += 1) {
+        await clock.advance(hourMs);
+        await append(bad, 1, { durationMs: 500, caller: 'probe' });
+        await append(fair, 1, { durationMs: 5_000 });
+        if (await leads()) return hour;
+      }
+      return Number.POSITIVE_INFINITY;
+    };
+    expect(await leads()).toBe(false);
+    const hours = await hoursUntilItLeads();
+    expect(hours).toBeGreaterThan(24);
+    expect(hours).toBeLessThanOrEqual(7 * 24 + 1);
+    expect(scores.of(bad).effectiveScore).toBeCloseTo(0.98);
+    expect(scores.of(bad).reliabilityScore).toBeLessThan(0.8);
+  });
+
+  it('never counts a request twice, whenever it is written or read again', async () => {
+    const attempt = record({
+      kind: constantFrom('attempt' as const),
+      modelId: constantFrom(1, 2),
+      requestId: constantFrom('a', 'b', 'c', 'd'),
+      outcome: constantFrom<Attempt['outcome']>(
+        'success',
+        'server-error',
+        'timeout',
+        'rate-limit',
+        'canceled',
+      ),
+    });
+    const step = oneof(
+      { weight: 5, arbitrary: attempt },
+      {
+        weight: 1,
+        arbitrary: record({ kind: constantFrom('write' as const, 'read' as const, 'away' as const) }),
+      },
+    );
+    await assert(
+      asyncProperty(array(step, { maxLength: 30 }), async (steps) => {
+        const { open, clock, goAway, comeBack, stores } = stateWorld();
+        const { scores, attempts } = await clock.run(
+          open({
+            stores: { ...stores, attempts: slow(stores.attempts, clock) },
+          }),
+        );
+        const truth = new MemoryAttemptStore();
+        const ended = new Map<string, number>();
+        const counted = new Map<string, Attempt | undefined>();
+        const check = async () => {
+          for (const { modelId, ...tally } of await truth.tallies({}))
+            expect(scores.of(modelId).longTerm).toEqual(tally);
+        };
+        for (const each of steps) {
+          await clock.advance(1);
+          if (each.kind === 'attempt') {
+            const { modelId, outcome } = each;
+            // Success ends a request: what follows under its name is another one.
+            const requestId = `${each.requestId}${ended.get(each.requestId) ?? 0}`;
+            if (outcome === 'success') ended.set(each.requestId, (ended.get(each.requestId) ?? 0) + 1);
+            const key = `${modelId} ${requestId}`;
+            const isCounted = isReliabilityOutcome({ outcome });
+            const supersedes = isCounted ? counted.get(key) : undefined;
+            const made = attempts.record(
+              exampleAttempt({
+                modelId,
+                requestId,
+                outcome,
+                at: clock.now(),
+                ...(supersedes && { supersedes }),
+              }),
+            );
+            if (isCounted) counted.set(key, outcome === 'success' ? undefined : made);
+            await truth.append([made]);
+          } else if (each.kind === 'write') void attempts.flush();
+          else if (each.kind === 'read') void scores.refresh();
+          else {
+            goAway();
+            void scores.refresh();
+            await clock.advance(1);
+            comeBack();
+          }
+          await check();
+        }
+        await clock.advance(1_000);
+        await check();
+      }),
+      { numRuns: 150 },
+    );
+  });
+});

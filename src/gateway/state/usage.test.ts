@@ -1,0 +1,110 @@
+// Tokens of today, of all processes, without counting anything twice.
+import { describe, expect, it } from 'vitest';
+import type { UsageStore } from '../stores.ts';
+import { exampleAttempt, moment } from '../../../test/support/gateway/examples.ts';
+import { stateWorld } from '../../../test/support/gateway/state-world.ts';
+import { callerOfKey } from './usage.ts';
+
+const caller = callerOfKey('a');
+const use = (tokens: number, at = moment(0)) =>
+  exampleAttempt({ caller, promptTokens: tokens, completionTokens: 0, at });
+
+describe('UsageTracker', () => {
+  it('counts at once what an attempt cost, and once when it is written', async () => {
+    const { open, clock, memory } = stateWorld();
+    const { usage, attempts } = await open();
+    attempts.record(use(10));
+    attempts.record({ ...use(5), outcome: 'network' });
+    attempts.record({ ...use(0), outcome: 'server-error' });
+    expect(usage.usedToday(caller)).toBe(15);
+    await clock.advance(500);
+    expect(usage.usedToday(caller)).toBe(15);
+    expect(await memory.usage.list({ fromDay: '2026-01-01' })).toEqual([
+      { day: '2026-03-01', caller, modelId: 1, requests: 2, promptTokens: 15, completionTokens: 0 },
+    ]);
+    await usage.refresh();
+    expect(usage.usedToday(caller)).toBe(15);
+    expect(usage.usedToday('nobody')).toBe(0);
+  });
+
+  it('does not count twice what is read while it is being written', async () => {
+    const { open, clock, stores, memory } = stateWorld();
+    const slow: UsageStore = {
+      add: async (lines) => {
+        await memory.usage.add(lines);
+        await clock.sleep(50);
+      },
+      list: (filter) => memory.usage.list(filter),
+      purge: (beforeDay, limit) => memory.usage.purge(beforeDay, limit),
+    };
+    const { usage, attempts } = await open({ stores: { ...stores, usage: slow } });
+    attempts.record(use(10));
+    await clock.advance(510);
+    const read = usage.refresh();
+    await clock.advance(100);
+    await read;
+    expect(usage.usedToday(caller)).toBe(10);
+  });
+
+  it('tells a key over its cap from one that has something left', async () => {
+    const { usage, attempts } = await stateWorld().open();
+    attempts.record(use(100));
+    expect(usage.isOverCap({ id: 'a', dailyTokenCap: 101 })).toBe(false);
+    expect(usage.isOverCap({ id: 'a', dailyTokenCap: 100 })).toBe(true);
+    expect(usage.isOverCap({ id: 'a', dailyTokenCap: null })).toBe(false);
+    expect(usage.isOverCap({ id: 'b', dailyTokenCap: 0 })).toBe(true);
+  });
+
+  it('counts what other processes used, soon', async () => {
+    const world = stateWorld();
+    const [one, two] = [await world.open(), await world.open()];
+    one.attempts.record(use(10));
+    two.attempts.record(use(3));
+    await world.clock.advance(16_000);
+    expect([one, two].map(({ usage }) => usage.usedToday(caller))).toEqual([13, 13]);
+    one.attempts.record(use(1));
+    expect(one.usage.usedToday(caller)).toBe(14);
+  });
+
+  it('begins anew at midnight UTC; what began before counts for the day before', async () => {
+    const { open, clock } = stateWorld();
+    const { usage, attempts } = await open();
+    attempts.record(use(10));
+    await clock.advance(12 * 3_600_000);
+    expect(usage.usedToday(caller)).toBe(0);
+    attempts.record(use(7, moment(0)));
+    attempts.record(use(2, clock.now()));
+    expect(usage.usedToday(caller)).toBe(2);
+    await clock.advance(500);
+    expect(usage.usedToday(caller)).toBe(2);
+    const lines = await usage.list({ fromDay: '2026-03-01', caller });
+    expect(lines.map(({ day, promptTokens }) => `${day} ${promptTokens}`)).toEqual([
+      '2026-03-01 17',
+      '2026-03-02 2',
+    ]);
+  });
+
+  it('loses nothing while the store is away', async () => {
+    const { open, clock, goAway, comeBack, memory } = stateWorld();
+    const { usage, attempts } = await open();
+    goAway();
+    attempts.record(use(10));
+    await clock.advance(40_000);
+    attempts.record(use(5));
+    expect(usage.usedToday(caller)).toBe(15);
+    comeBack();
+    await clock.advance(1_000);
+    expect(usage.usedToday(caller)).toBe(15);
+    expect(await memory.usage.list({ fromDay: '2026-01-01' })).toMatchObject([
+      { requests: 2, promptTokens: 15 },
+    ]);
+  });
+
+  it('knows after a restart what was used today', async () => {
+    const { open } = stateWorld();
+    const first = await open();
+    first.attempts.record(use(10));
+    await first.close();
+    expect((await open()).usage.usedToday(caller)).toBe(10);
+  });
+});

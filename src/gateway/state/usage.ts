@@ -1,0 +1,174 @@
+// Tokens per caller, model and day (UTC): counted in memory at once, written behind, merged with other processes'.
+import type { Reload, WriteBehind } from '../../resilience/index.ts';
+import type { AttemptStore, UsageStore } from '../stores.ts';
+import type { Attempt, GatewayKey, Usage } from '../types.ts';
+import type { StateDeps } from './store-access.ts';
+import { isPermanentStoreError, storeReload, storeWrites, withStoreTimeout } from './store-access.ts';
+
+const dayMs = 86_400_000;
+const flushIntervalMs = 500;
+
+/** As `2026-01-31`, in UTC. */
+const dayOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10);
+
+/** The caller under which requests with a gateway key are counted. */
+export const callerOfKey = (id: string): string => `key:${id}`;
+
+type MutableUsage = { -readonly [Field in keyof Usage]: Usage[Field] };
+
+export class UsageTracker {
+  readonly #deps: StateDeps & { readonly store: UsageStore };
+  readonly #writes: WriteBehind;
+  readonly #reload: Reload;
+  /** Rows that are not stored yet, by day, model and caller. */
+  readonly #unwritten = new Map<string, MutableUsage>();
+  /** Tokens of `today` by caller: stored, and not stored yet. */
+  #stored = new Map<string, number>();
+  #own = new Map<string, number>();
+  #today: number;
+  /** As text; formatted once a day, not once a request. */
+  #todayText: string;
+
+  constructor(deps: StateDeps & { readonly store: UsageStore }) {
+    this.#deps = deps;
+    this.#today = dayNumber(deps.clock.now());
+    this.#todayText = dayOf(deps.clock.now());
+    this.#writes = storeWrites(deps, 'usage', {
+      delayMs: flushIntervalMs,
+      waiting: () => this.#unwritten.size,
+      // Rows grow instead of becoming more.
+      batchSize: () => Number.POSITIVE_INFINITY,
+      write: () => this.#write(),
+    });
+    this.#reload = storeReload(deps, 'read usage', () => this.#load());
+  }
+
+  /** Counts the cost of an attempt on the day it started. Failures without cost are not counted. */
+  count({ caller, modelId, at, outcome, promptTokens, completionTokens }: Attempt): void {
+    const tokens = promptTokens + completionTokens;
+    if (outcome !== 'success' && tokens === 0) return;
+    this.#checkDay();
+    const isToday = dayNumber(at) === this.#today;
+    if (isToday) add(this.#own, caller, tokens);
+    const day = isToday ? this.#todayText : dayOf(at);
+    this.#addRow({ day, caller, modelId, requests: 1, promptTokens, completionTokens });
+    this.#writes.wake();
+  }
+
+  /** Tokens since midnight UTC of all processes; those of others arrive with a delay. */
+  usedToday(caller: string): number {
+    this.#checkDay();
+    return (this.#stored.get(caller) ?? 0) + (this.#own.get(caller) ?? 0);
+  }
+
+  /** Whether the key has used its tokens of today. Requests in flight are not counted yet. */
+  isOverCap({ id, dailyTokenCap }: Pick<GatewayKey, 'id' | 'dailyTokenCap'>): boolean {
+    return dailyTokenCap !== null && this.usedToday(callerOfKey(id)) >= dailyTokenCap;
+  }
+
+  /** Stored rows, with everything this process counted. Fails with STATE_UNAVAILABLE. */
+  list(filter: { readonly fromDay: string; readonly caller?: string }): Promise<readonly Usage[]> {
+    const { clock, store } = this.#deps;
+    const reading = this.#writes.flush().then(() => store.list(filter));
+    return withStoreTimeout(clock, reading);
+  }
+
+  start(): Promise<void> {
+    return this.#reload.start();
+  }
+
+  refresh(): Promise<boolean> {
+    return this.#reload.refresh();
+  }
+
+  async close(): Promise<void> {
+    await this.#reload.close();
+    await this.#writes.close();
+  }
+
+  #addRow(row: Usage): void {
+    const key = `${row.day} ${row.modelId} ${row.caller}`;
+    const known = this.#unwritten.get(key);
+    if (!known) {
+      this.#unwritten.set(key, { ...row });
+      return;
+    }
+    known.requests += row.requests;
+    known.promptTokens += row.promptTokens;
+    known.completionTokens += row.completionTokens;
+  }
+
+  async #write(): Promise<void> {
+    const rows = [...this.#unwritten.values()];
+    this.#unwritten.clear();
+    try {
+      await this.#deps.store.add(rows);
+    } catch (error) {
+      if (!isPermanentStoreError(error)) for (const row of rows) this.#addRow(row);
+      throw error;
+    }
+    for (const { day, caller, promptTokens, completionTokens } of rows) {
+      if (day !== this.#todayText) continue;
+      add(this.#own, caller, -(promptTokens + completionTokens));
+      add(this.#stored, caller, promptTokens + completionTokens);
+    }
+  }
+
+  async #load(): Promise<void> {
+    await this.#writes.withWritesPaused(async () => {
+      const day = dayNumber(this.#deps.clock.now());
+      const rows = await this.#deps.store.list({ fromDay: dayOf(day * dayMs) });
+      this.#checkDay();
+      if (day !== this.#today) return;
+      this.#stored = new Map();
+      for (const { day: rowDay, caller, promptTokens, completionTokens } of rows)
+        if (rowDay === dayOf(day * dayMs)) add(this.#stored, caller, promptTokens + completionTokens);
+    });
+  }
+
+  #checkDay(): void {
+    const today = dayNumber(this.#deps.clock.now());
+    if (today === this.#today) return;
+    this.#today = today;
+    this.#todayText = dayOf(today * dayMs);
+    this.#stored = new Map();
+    this.#own = new Map();
+  }
+}
+
+const dayNumber = (atMs: number): number => Math.floor(atMs / dayMs);
+
+function add(totals: Map<string, number>, caller: string, tokens: number): void {
+  totals.set(caller, (totals.get(caller) ?? 0) + tokens);
+}
+
+/* ---- retention ---- */
+
+export interface GatewayRetentionRule {
+  readonly kind: string;
+  readonly describe: string;
+  /** Older rows are deleted; 0 keeps them. */
+  readonly keepDays: number;
+  /** Deletes up to `limit` rows from before `before`; returns how many. */
+  readonly purge: (before: Date, limit: number) => Promise<number>;
+}
+
+export function gatewayRetentionRules(
+  { attempts, usage }: { attempts: Pick<AttemptStore, 'purge'>; usage: Pick<UsageStore, 'purge'> },
+  days: { readonly attemptsDays: number; readonly usageDays: number },
+): readonly GatewayRetentionRule[] {
+  return [
+    {
+      kind: 'gateway-attempts',
+      describe: 'calls to AI models',
+      keepDays: days.attemptsDays,
+      purge: (before, limit) => attempts.purge(before, limit),
+    },
+    {
+      kind: 'gateway-usage',
+      describe: 'daily token usage',
+      keepDays: days.usageDays,
+      purge: (before, limit) => usage.purge(dayOf(before.getTime()), limit),
+    },
+  ];
+}

@@ -1,0 +1,154 @@
+// Traces with OpenTelemetry, loaded only when tracing is configured.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Context, Span } from '@opentelemetry/api';
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
+import type { Sampler, SpanExporter } from '@opentelemetry/sdk-trace-node';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  NodeTracerProvider,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+} from '@opentelemetry/sdk-trace-node';
+import { messageOf } from '../../core/errors.ts';
+import type { OpenSpan, SpanFacts, Tracer } from '../../core/tracing.ts';
+
+type RootSampler = 'always_on' | 'always_off' | 'traceidratio';
+
+export type SamplerName = RootSampler | `parentbased_${RootSampler}`;
+
+export interface OtelTracerOptions {
+  /** Where spans go, with its path. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly serviceName: string;
+  readonly serviceVersion: string;
+  readonly resourceAttributes: Readonly<Record<string, string>>;
+  readonly sampler: SamplerName;
+  /** Share of traces that are kept, 0 to 1, by the samplers with `ratio`. */
+  readonly samplerRatio: number;
+  /** Told once when spans stop arriving, with the reason, and once, with null, when they arrive again. */
+  readonly onDelivery: (problem: string | null) => void;
+}
+
+export interface OtelTracer extends Tracer {
+  /** Sends what waits, within a few seconds, and stops. */
+  close(): Promise<void>;
+}
+
+const longestFlushMs = 3_000;
+
+export function createOtelTracer(options: OtelTracerOptions): OtelTracer {
+  const exporter = watched(
+    new OTLPTraceExporter({
+      url: options.url,
+      headers: { ...options.headers },
+      timeoutMillis: longestFlushMs,
+    }),
+    options.onDelivery,
+  );
+  const provider = new NodeTracerProvider({
+    resource: defaultResource().merge(
+      resourceFromAttributes({
+        'service.version': options.serviceVersion,
+        ...options.resourceAttributes,
+        'service.name': options.serviceName,
+      }),
+    ),
+    sampler: samplerOf(options),
+    spanProcessors: [new BatchSpanProcessor(exporter, { exportTimeoutMillis: longestFlushMs })],
+  });
+  const tracer = provider.getTracer('headworks', options.serviceVersion);
+  const here = new AsyncLocalStorage<Context>();
+  const parent = (): Context => here.getStore() ?? ROOT_CONTEXT;
+
+  const begin = (name: string, facts: SpanFacts, headers?: Readonly<Record<string, unknown>>): OpenSpan => {
+    const from = headers ? contextOf(headers) : parent();
+    const kind = headers ? SpanKind.SERVER : SpanKind.INTERNAL;
+    const span = tracer.startSpan(name, { kind, attributes: facts }, from);
+    const inside = trace.setSpan(from, span);
+    return {
+      run: (work) => here.run(inside, work),
+      end: (more, hasFailed) => end(span, more, hasFailed),
+    };
+  };
+
+  return {
+    begin,
+    within: async (name, facts, work) => {
+      const span = begin(name, facts);
+      let hasFailed = true;
+      try {
+        const result = await span.run(work);
+        hasFailed = false;
+        return result;
+      } finally {
+        span.end({}, hasFailed);
+      }
+    },
+    past: (name, facts, durationMs, hasFailed) => {
+      const now = Date.now();
+      const span = tracer.startSpan(
+        name,
+        { attributes: facts, startTime: now - durationMs, kind: SpanKind.INTERNAL },
+        parent(),
+      );
+      if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end(now);
+    },
+    current: () => {
+      const found = trace.getSpanContext(parent());
+      return found ? { trace_id: found.traceId, span_id: found.spanId } : null;
+    },
+    headers: (): Record<string, string> => {
+      const found = trace.getSpanContext(parent());
+      return found ? { traceparent: `00-${found.traceId}-${found.spanId}-0${found.traceFlags & 1}` } : {};
+    },
+    close: () => provider.shutdown().catch(() => undefined),
+  };
+}
+
+function watched(exporter: SpanExporter, onDelivery: OtelTracerOptions['onDelivery']): SpanExporter {
+  let isArriving = true;
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        const arrives = result.error === undefined;
+        if (arrives !== isArriving) onDelivery(arrives ? null : messageOf(result.error));
+        isArriving = arrives;
+        done(result);
+      }),
+    shutdown: () => exporter.shutdown(),
+  };
+}
+
+function end(span: Span, facts: SpanFacts, hasFailed: boolean): void {
+  span.setAttributes(facts);
+  if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end();
+}
+
+const traceparent = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/** The caller's span as W3C Trace Context names it; none when it does not, or not as it should. */
+function contextOf(headers: Readonly<Record<string, unknown>>): Context {
+  const [, traceId = '', spanId = '', flags = ''] = traceparent.exec(String(headers['traceparent'])) ?? [];
+  const isValid = !/^0*$/.test(traceId) && !/^0*$/.test(spanId);
+  if (!isValid) return ROOT_CONTEXT;
+  const traceFlags = Number.parseInt(flags, 16) & 1;
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
+}
+
+function samplerOf({ sampler, samplerRatio }: OtelTracerOptions): Sampler {
+  const [, parentBased, name] = /^(parentbased_)?(.*)$/.exec(sampler) ?? [];
+  const root =
+    name === 'always_off'
+      ? new AlwaysOffSampler()
+      : name === 'traceidratio'
+        ? new TraceIdRatioBasedSampler(samplerRatio)
+        : new AlwaysOnSampler();
+  return parentBased === undefined ? root : new ParentBasedSampler({ root });
+}

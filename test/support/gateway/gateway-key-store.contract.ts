@@ -1,0 +1,38 @@
+// What every store of gateway keys does.
+import { describe, expect, it } from 'vitest';
+import type { GatewayKeyStore } from '../../../src/gateway/stores.ts';
+import { exampleKey, moment } from './examples.ts';
+
+/** `make` gives an empty store. */
+export function describeGatewayKeyStoreContract(name: string, make: () => Promise<GatewayKeyStore>): void {
+  describe(`gateway keys in ${name}`, () => {
+    it('gives back keys as they were added, oldest first', async () => {
+      const store = await make();
+      const plain = exampleKey(1);
+      const full = exampleKey(2, {
+        name: 'ü "x"',
+        expiresAt: new Date(moment(9)),
+        dailyTokenCap: 5_000_000_000,
+      });
+      await store.add(full);
+      await store.add(plain);
+      expect(await store.list()).toEqual([plain, full]);
+    });
+
+    it('revokes once; the first time stays', async () => {
+      const store = await make();
+      const { hash, ...key } = exampleKey(1);
+      await store.add({ ...key, hash });
+      const revoked = { ...key, revokedAt: new Date(moment(10)) };
+      expect(await store.revoke(key.id, new Date(moment(10)))).toEqual(revoked);
+      expect(await store.revoke(key.id, new Date(moment(20)))).toEqual(revoked);
+      expect(await store.list()).toEqual([{ ...revoked, hash }]);
+    });
+
+    it('knows no key that is not there', async () => {
+      const store = await make();
+      expect(await store.revoke(exampleKey(7).id, new Date(moment(0)))).toBeUndefined();
+      expect(await store.revoke('nonsense', new Date(moment(0)))).toBeUndefined();
+    });
+  });
+}

@@ -1,0 +1,436 @@
+// A router on virtual time with scripted models: records calls, sleeps, attempts and events.
+import { VirtualClock } from '../core/virtual-clock.ts';
+import { CoreError, onAbort } from '../../../src/core/index.ts';
+import type { FailureClass } from '../../../src/gateway/errors.ts';
+import type {
+  CompletionRequest,
+  Attempt,
+  AttemptTimeouts,
+  CompletionOptions,
+  Model,
+  Cooldown,
+  ModelDefinition,
+  ProviderResponse,
+  ProviderClient,
+  ProviderFailure,
+  ProviderStream,
+  CompletionResult,
+  TokenUsage,
+} from '../../../src/gateway/types.ts';
+import type { Cooldowns } from '../../../src/gateway/state/availability.ts';
+import type { KeyLookup } from '../../../src/gateway/models/provider-keys.ts';
+import type { ProviderQuotas } from '../../../src/gateway/quotas/provider-quotas.ts';
+import { allKeys } from '../../../src/gateway/types.ts';
+import type { RoutingPolicy } from '../../../src/gateway/routing/routing-run.ts';
+import { Router } from '../../../src/gateway/routing/router.ts';
+import { FailureBackoff } from '../../../src/gateway/state/availability.ts';
+
+/** Records its sleeps. */
+export class RecordingClock extends VirtualClock {
+  readonly sleeps: number[] = [];
+
+  override sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    this.sleeps.push(ms);
+    return super.sleep(ms, signal);
+  }
+}
+
+/**
+ * What a scripted model does with one call. Until a timeout or an abort, `unreachable` accepts no connection, `hang`
+ * sends nothing, and `silent` sends headers only.
+ */
+export type ScriptedCall =
+  | 'respond'
+  | keyof typeof timeoutOf
+  | FailureClass
+  | {
+      readonly does: 'respond' | FailureClass;
+      readonly afterMs?: number;
+      readonly hintMs?: number;
+      readonly status?: number;
+      readonly message?: string;
+      readonly exhaustedForMs?: number;
+    }
+  | {
+      readonly does: 'stream';
+      readonly afterMs?: number;
+      readonly endsAfterMs: number;
+      readonly broken?: FailureClass;
+      readonly hintMs?: number;
+    };
+
+const timeoutOf = { unreachable: 'connectMs', hang: 'firstTokenMs', silent: 'idleMs' } as const;
+
+const isEndless = (call: ScriptedCall): call is keyof typeof timeoutOf =>
+  typeof call === 'string' && call in timeoutOf;
+
+/** By call number of that model, from 0, and by key; the last element of an array is repeated. */
+export type Script = ScriptedCall | readonly ScriptedCall[] | ((call: number, keyId: string) => ScriptedCall);
+
+export interface ScriptedModel {
+  readonly name: string;
+  readonly script?: Script;
+  readonly score?: number;
+  readonly upstream?: string;
+  readonly keys?: number;
+  readonly isLocal?: boolean;
+  readonly isActive?: boolean;
+  readonly envVar?: string;
+  readonly baseUrl?: string;
+  readonly capabilities?: Partial<Model['capabilities']>;
+  readonly quotas?: Model['quotas'];
+}
+
+export interface MadeCall {
+  readonly model: string;
+  readonly key: string;
+  readonly baseUrl: string;
+  readonly atMs: number;
+}
+
+export const tokens: TokenUsage = { prompt: 10, completion: 5, isEstimated: false };
+
+const unlimited: Pick<ProviderQuotas, 'take'> = {
+  take: async () => ({ grant: { settle: () => undefined, refund: () => undefined } }),
+};
+
+/** Keys named `key-N` from `first` on; a variable in a base URL counts as not set. */
+export function scriptedKeys(countOf: (model: string) => number, first = 0): KeyLookup {
+  const keysOf = ({ name }: ModelDefinition) =>
+    Array.from({ length: countOf(name) }, (_, index) => ({ id: `key-${index + first}`, secret: 'x' }));
+  const baseUrlOf = ({ baseUrl }: ModelDefinition) => (baseUrl.includes('{') ? undefined : baseUrl);
+  const keySourceOf = (model: ModelDefinition) => (keysOf(model).length > 0 ? model.envVar : null);
+  return {
+    keysOf,
+    keySourceOf,
+    baseUrlOf,
+    isConfigured: (model) => keysOf(model).length > 0 && baseUrlOf(model) !== undefined,
+    missingEnvVars: (model) => {
+      const variables = [...model.baseUrl.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+      if (keySourceOf(model) === null && model.envVar !== null) variables.unshift(model.envVar);
+      return variables.length === 0 ? [] : [variables];
+    },
+  };
+}
+
+const policy: RoutingPolicy = {
+  maxRetries: 10,
+  retryDelayMs: 10_000,
+  retryOrder: 'rounds',
+  defaultCooldownMs: 3_600_000,
+  connectMs: 5_000,
+  firstTokenMs: 20_000,
+  responseMs: 60_000,
+  idleMs: 20_000,
+};
+
+export function modelOf(scripted: ScriptedModel, id: number): Model {
+  const { name, upstream = name, isLocal = false, isActive = true, capabilities, quotas = {} } = scripted;
+  return {
+    id,
+    name,
+    provider: name.split('/')[0] ?? name,
+    baseUrl: scripted.baseUrl ?? `https://${id}.example/v1`,
+    upstreamModel: upstream,
+    envVar: scripted.envVar ?? `KEY_${id}`,
+    headers: {},
+    isLocal,
+    isActive,
+    capabilities: {
+      streaming: true,
+      tools: true,
+      json: true,
+      vision: true,
+      embeddings: false,
+      contextTokens: null,
+      ...capabilities,
+    },
+    quotas,
+    origin: 'added',
+    createdAt: new Date(0),
+  };
+}
+
+export function requestFor(model: string, differing: Partial<CompletionRequest> = {}): CompletionRequest {
+  return {
+    operation: 'chat',
+    body: new Uint8Array(),
+    modelSpans: [],
+    model,
+    isStream: false,
+    choiceCount: 1,
+    requires: { tools: false, json: false, vision: false },
+    estimatedTokens: 100,
+    estimatedPromptTokens: 60,
+    vectorCount: 0,
+    dimensions: null,
+    ...differing,
+  };
+}
+
+/** Never shortened, as the real ones. */
+export class MapCooldowns implements Pick<Cooldowns, 'of' | 'extend'> {
+  readonly #clock: VirtualClock;
+  readonly #kept = new Map<string, Cooldown>();
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
+  }
+
+  of(modelId: number, keyId: string): Cooldown | undefined {
+    const both = [this.#kept.get(`${modelId} ${keyId}`), this.#kept.get(`${modelId} ${allKeys}`)];
+    const active = both.filter((cooldown) => cooldown !== undefined && cooldown.until > this.#clock.now());
+    return active.sort((a, b) => (b?.until ?? 0) - (a?.until ?? 0))[0];
+  }
+
+  extend(cooldown: Cooldown): void {
+    const name = `${cooldown.modelId} ${cooldown.keyId}`;
+    const kept = this.#kept.get(name);
+    if (!kept || kept.until < cooldown.until) this.#kept.set(name, cooldown);
+  }
+
+  all(): readonly Cooldown[] {
+    return [...this.#kept.values()];
+  }
+}
+
+/** Options that differ from the defaults, and the request if it is not a plain one. */
+export type RequestOptions = Partial<CompletionOptions> & { readonly request?: CompletionRequest };
+
+export class RoutingWorld {
+  readonly clock = new RecordingClock();
+  models: readonly Model[];
+  readonly calls: MadeCall[] = [];
+  readonly attempts: Attempt[] = [];
+  readonly events: { readonly name: string; readonly payload: unknown }[] = [];
+  readonly cooldowns = new MapCooldowns(this.clock);
+  readonly backoff = new FailureBackoff(this.clock);
+  readonly timeouts: { readonly connectMs: number; readonly firstTokenMs: number }[] = [];
+  readonly router: Router;
+  readonly #scripted: readonly ScriptedModel[];
+  readonly #startedAt = this.clock.monotonic();
+  #requests = 0;
+
+  constructor(
+    scripted: readonly ScriptedModel[],
+    differing: Partial<RoutingPolicy> = {},
+    quotas: Pick<ProviderQuotas, 'take'> = unlimited,
+  ) {
+    this.#scripted = scripted;
+    this.models = scripted.map((model, index) => modelOf(model, index + 1));
+    this.router = new Router({
+      clock: this.clock,
+      models: () => this.models,
+      keys: scriptedKeys((name) => this.#scriptedOf(name).keys ?? 1, 1),
+      cooldowns: this.cooldowns,
+      scores: { of: (id) => this.#scoreOf(id) },
+      backoff: this.backoff,
+      quotas,
+      provider: { call: (request) => this.#call(request) },
+      attempts: {
+        record: (attempt) => {
+          this.attempts.push(attempt);
+          return attempt;
+        },
+      },
+      events: { emit: (name, payload) => void this.events.push({ name, payload }) },
+      policy: { ...policy, ...differing },
+    });
+  }
+
+  /** Sends a request and runs virtual time until it ends. */
+  complete(model = 'auto', given: RequestOptions = {}): Promise<CompletionResult> {
+    return this.clock.run(this.begin(model, given));
+  }
+
+  /** Sends a request without moving time. */
+  begin(model = 'auto', { request, ...differing }: RequestOptions = {}): Promise<CompletionResult> {
+    const completing = this.router.complete(request ?? requestFor(model), {
+      requestId: `request-${++this.#requests}`,
+      caller: 'key:1',
+      allowFallback: true,
+      deadlineMs: 120_000,
+      waitMs: 0,
+      signal: new AbortController().signal,
+      ...differing,
+    });
+    completing.catch(() => undefined);
+    return completing;
+  }
+
+  /** The error of a request; fails if it succeeds. */
+  async failure(model = 'auto', given: RequestOptions = {}): Promise<Error> {
+    const result = await this.complete(model, given).catch((error: Error) => error);
+    if (result instanceof Error) return result;
+    throw new Error(`${result.model.name} responded.`);
+  }
+
+  callsOf(name: string): number {
+    return this.calls.filter(({ model }) => model === name).length;
+  }
+
+  /** Model names in the order of the calls. */
+  get called(): readonly string[] {
+    return this.calls.map(({ model }) => model);
+  }
+
+  idOf(name: string): number {
+    return this.models.find((model) => model.name === name)?.id ?? 0;
+  }
+
+  /** Changes a model, as an operator does. */
+  replace(name: string, change: Partial<Omit<Model, 'id'>>): void {
+    this.models = this.models.map((model) => (model.name === name ? { ...model, ...change } : model));
+  }
+
+  cool(name: string, forMs: number, cause: Cooldown['cause'] = 'rate-limit', keyId = 'key-1'): void {
+    const now = this.clock.now();
+    const modelId = this.idOf(name);
+    this.cooldowns.extend({
+      modelId,
+      keyId,
+      until: now + forMs,
+      cause,
+      source: 'test',
+      reason: null,
+      setAt: now,
+    });
+  }
+
+  #scriptedOf(name: string): ScriptedModel {
+    const scripted = this.#scripted.find((model) => model.name === name);
+    if (!scripted) throw new Error(`There is no ${name}.`);
+    return scripted;
+  }
+
+  #scoreOf(id: number) {
+    const tally = { requests: 0, successes: 0, averageSeconds: 0 };
+    const score = this.#scripted[id - 1]?.score ?? 0.5;
+    return {
+      longTerm: tally,
+      recent: tally,
+      windowDays: 7,
+      reliabilityScore: score,
+      recentReliabilityScore: null,
+      effectiveScore: score,
+      decisionReason: '',
+    };
+  }
+
+  #call: ProviderClient['call'] = async ({ model, baseUrl, key, timeouts, signal }) => {
+    const number = this.callsOf(model.name);
+    const atMs = this.clock.monotonic() - this.#startedAt;
+    this.calls.push({ model: model.name, key: key.id, baseUrl, atMs });
+    this.timeouts.push(timeouts);
+    const script = this.#scriptedOf(model.name).script ?? 'respond';
+    const scriptedCall = callOf(script, number, key.id);
+    if (isEndless(scriptedCall)) return this.#hang(timeouts, timeoutOf[scriptedCall], signal);
+    const behavior = typeof scriptedCall === 'string' ? { does: scriptedCall } : scriptedCall;
+    if ('afterMs' in behavior && behavior.afterMs !== undefined) {
+      const tooLong = behavior.afterMs > timeouts.firstTokenMs;
+      const end = await this.#wait(tooLong ? timeouts.firstTokenMs : behavior.afterMs, signal);
+      if (end === 'aborted') return failureOf('canceled');
+      if (tooLong) return { ...failureOf('timeout'), exceeded: 'firstTokenMs' };
+    }
+    if (behavior.does === 'stream') return this.#stream(behavior, signal);
+    if (behavior.does !== 'respond')
+      return failureOf(behavior.does, 'hintMs' in behavior ? behavior : { ...behavior, hintMs: undefined });
+    const exhaustedForMs = 'exhaustedForMs' in behavior ? behavior.exhaustedForMs : undefined;
+    return responseOf(exhaustedForMs === undefined ? undefined : this.clock.now() + exhaustedForMs);
+  };
+
+  async #hang(
+    timeouts: AttemptTimeouts,
+    exceeded: keyof AttemptTimeouts,
+    signal: AbortSignal,
+  ): Promise<ProviderFailure> {
+    const end = await this.#wait(timeouts[exceeded], signal);
+    return end === 'aborted' ? failureOf('canceled') : { ...failureOf('timeout'), exceeded };
+  }
+
+  /** Not through `sleep`, which records the router's sleeps. */
+  #wait(ms: number, signal: AbortSignal): Promise<'over' | 'aborted'> {
+    return new Promise((resolve) => {
+      const stop = this.clock.after(ms, () => resolve('over'));
+      onAbort(signal, () => {
+        stop();
+        resolve('aborted');
+      });
+    });
+  }
+
+  #stream(
+    { endsAfterMs, broken, hintMs }: Extract<ScriptedCall, { readonly does: 'stream' }>,
+    signal: AbortSignal,
+  ): ProviderStream {
+    const begunAt = this.clock.monotonic();
+    const ended = this.#wait(endsAfterMs, signal).then((end) => ({
+      failureClass: end === 'aborted' ? ('canceled' as const) : (broken ?? null),
+      tokens,
+      streamMs: this.clock.monotonic() - begunAt,
+      retryHint: hintOf(hintMs),
+    }));
+    return {
+      kind: 'stream',
+      status: 200,
+      contentType: 'text/event-stream',
+      head: [],
+      rest: (async function* () {
+        const { failureClass } = await ended;
+        if (failureClass) throw new CoreError('INTERNAL', 'broken');
+        yield new Uint8Array();
+      })(),
+      ended,
+      quotaExhaustedUntil: undefined,
+    };
+  }
+}
+
+function callOf(script: Script, call: number, keyId: string): ScriptedCall {
+  if (typeof script === 'function') return script(call, keyId);
+  if (!isList(script)) return script;
+  return script[Math.min(call, script.length - 1)] ?? 'respond';
+}
+
+const isList = (script: ScriptedCall | readonly ScriptedCall[]): script is readonly ScriptedCall[] =>
+  Array.isArray(script);
+
+const statuses: Partial<Record<FailureClass, number>> = {
+  'rate-limit': 429,
+  'server-error': 503,
+  authentication: 401,
+  payment: 402,
+  validation: 400,
+  'context-too-long': 400,
+  'content-refused': 400,
+  'not-found': 404,
+  'invalid-response': 200,
+};
+
+const hintOf = (hintMs: number | undefined): ProviderFailure['retryHint'] =>
+  hintMs === undefined ? undefined : { retryAfterMs: hintMs, source: 'retry-after' };
+
+function failureOf(
+  failureClass: FailureClass,
+  { hintMs, status, message }: { hintMs?: number | undefined; status?: number; message?: string } = {},
+): ProviderFailure {
+  return {
+    kind: 'failure',
+    failureClass,
+    status: status ?? statuses[failureClass] ?? null,
+    retryHint: hintOf(hintMs),
+    message: message ?? null,
+  };
+}
+
+function responseOf(exhaustedAt: number | undefined): ProviderResponse {
+  return {
+    kind: 'response',
+    status: 200,
+    contentType: 'application/json',
+    body: new Uint8Array(),
+    tokens,
+    quotaExhaustedUntil:
+      exhaustedAt === undefined ? undefined : { at: exhaustedAt, source: 'x-ratelimit-reset' },
+  };
+}

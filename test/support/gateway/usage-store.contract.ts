@@ -1,0 +1,65 @@
+// What every store of usage does.
+import { describe, expect, it } from 'vitest';
+import type { UsageStore } from '../../../src/gateway/stores.ts';
+import { exampleUsage } from './examples.ts';
+
+/** `make` gives an empty store that knows the models with these ids. */
+export function describeUsageStoreContract(
+  name: string,
+  make: () => Promise<{ readonly store: UsageStore; readonly modelIds: readonly [number, number] }>,
+): void {
+  describe(`usage in ${name}`, () => {
+    it('adds to what is there, also within one call', async () => {
+      const { store, modelIds } = await make();
+      const [one, two] = modelIds;
+      const line = exampleUsage({ modelId: one });
+      await store.add([line, exampleUsage({ modelId: two }), { ...line, promptTokens: 3_000_000_000 }]);
+      await store.add([line]);
+      await store.add([]);
+      expect(await store.list({ fromDay: '2026-03-01' })).toEqual([
+        { ...line, requests: 3, promptTokens: 3_000_000_020, completionTokens: 15 },
+        exampleUsage({ modelId: two }),
+      ]);
+    });
+
+    it('adds exactly what many write at once, in whatever order', async () => {
+      const { store, modelIds } = await make();
+      const lines = modelIds.flatMap((modelId) =>
+        ['a', 'b'].map((caller) => exampleUsage({ modelId, caller })),
+      );
+      await Promise.all(
+        Array.from({ length: 20 }, (_, index) => store.add(index % 2 === 0 ? lines : lines.toReversed())),
+      );
+      expect((await store.list({ fromDay: '2026-03-01' })).map(({ requests }) => requests)).toEqual([
+        20, 20, 20, 20,
+      ]);
+    });
+
+    it('lists from a day on, of one caller if asked', async () => {
+      const { store, modelIds } = await make();
+      const [modelId] = modelIds;
+      const of = (day: string, caller: string) => exampleUsage({ modelId, day, caller });
+      const lines = [
+        of('2026-02-28', 'b'),
+        of('2026-03-01', 'a'),
+        of('2026-03-01', 'b'),
+        of('2026-03-02', 'a'),
+      ];
+      await store.add(lines.toReversed());
+      expect(await store.list({ fromDay: '2026-03-01' })).toEqual(lines.slice(1));
+      expect(await store.list({ fromDay: '2026-02-01', caller: 'b' })).toEqual([lines[0], lines[2]]);
+    });
+
+    it('purges days before the one given, and no more than asked', async () => {
+      const { store, modelIds } = await make();
+      const [modelId] = modelIds;
+      await store.add(
+        ['2026-01-01', '2026-01-02', '2026-01-03'].map((day) => exampleUsage({ modelId, day })),
+      );
+      expect(await store.purge('2026-01-01', 10)).toBe(0);
+      expect(await store.purge('2026-01-03', 1)).toBe(1);
+      expect(await store.purge('2026-01-03', 10)).toBe(1);
+      expect(await store.list({ fromDay: '2025-01-01' })).toMatchObject([{ day: '2026-01-03' }]);
+    });
+  });
+}

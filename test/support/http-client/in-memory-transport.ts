@@ -1,0 +1,182 @@
+// A transport in memory: a handler instead of a network.
+import type {
+  Clock,
+  HttpAnswer,
+  HttpRequest,
+  HttpTransport,
+  HttpWait,
+  LinkedSignal,
+} from '../../../src/core/index.ts';
+import { abortable, HttpFailure, linkSignals, systemClock } from '../../../src/core/index.ts';
+import type { BodySource } from '../../../src/platform/http-client/response.ts';
+import { createHttpAnswer, within } from '../../../src/platform/http-client/response.ts';
+import { requestLabel } from '../../../src/platform/http-client/undici-transport.ts';
+
+export interface InMemoryRequest {
+  readonly method: HttpRequest['method'];
+  readonly url: URL;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  /** Aborts when the caller has left or dropped the answer, as a server notices by its socket. */
+  readonly signal: AbortSignal;
+}
+
+export interface InMemoryAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** An iterable is sent piece by piece; if it throws, the connection was cut. */
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+/** Takes its time with `clock.sleep(ms, request.signal)`; throwing means that no answer came. */
+export type InMemoryHandler = (request: InMemoryRequest) => InMemoryAnswer | Promise<InMemoryAnswer>;
+
+export interface InMemoryTransportOptions {
+  readonly handler: InMemoryHandler;
+  /** Settles when a connection to this origin stands; throws when it is refused. Default: at once. */
+  readonly connect?: (origin: string, signal: AbortSignal) => Promise<void>;
+  readonly clock?: Clock;
+  /** For requests that set none. Default 10 s, 120 s and 120 s, as on the real transport. */
+  readonly connectTimeoutMs?: number;
+  readonly headersTimeoutMs?: number;
+  readonly bodyTimeoutMs?: number;
+}
+
+/** Keeps the same promises as the undici transport; one contract suite runs on both. */
+export function createInMemoryTransport(options: InMemoryTransportOptions): HttpTransport {
+  const clock = options.clock ?? systemClock;
+  const closing = new AbortController();
+
+  async function request(request: HttpRequest): Promise<HttpAnswer> {
+    const url = new URL(request.url);
+    const label = requestLabel(request.method, url);
+    const link = linkFor(request, closing.signal, clock, label);
+    const step = async <T>(work: () => Promise<T> | T, ms: number, wait: HttpWait): Promise<T> => {
+      try {
+        if (link.signal.aborted) throw link.signal.reason;
+        const what = wait === 'connect' ? 'connection' : 'answer';
+        const late = () =>
+          new HttpFailure('timeout', `${label}: no ${what} within ${ms} ms.`, undefined, wait);
+        return await within(clock, ms, abortable(Promise.resolve(work()), link.signal), late);
+      } catch (error) {
+        const failure = failureOf(error, link, label);
+        link.abort(failure);
+        link.dispose();
+        throw failure;
+      }
+    };
+    await step(
+      () => options.connect?.(url.origin, link.signal),
+      request.connectTimeoutMs ?? options.connectTimeoutMs ?? 10_000,
+      'connect',
+    );
+    request.onSent?.();
+    const answer = await step(
+      () => options.handler(inMemoryRequest(request, url, link.signal)),
+      request.headersTimeoutMs ?? options.headersTimeoutMs ?? 120_000,
+      'headers',
+    );
+    return createHttpAnswer({
+      status: answer.status,
+      headers: joined(answer.headers),
+      source: sourceOf(request.method === 'HEAD' ? undefined : answer.body, link, label),
+      clock,
+      bodyTimeoutMs: request.bodyTimeoutMs ?? options.bodyTimeoutMs ?? 120_000,
+      label,
+    });
+  }
+
+  return {
+    request,
+    async close() {
+      closing.abort(new HttpFailure('aborted', 'The transport was closed.'));
+    },
+  };
+}
+
+/** Aborts with its caller, with the transport, and when the whole answer takes too long. */
+function linkFor(request: HttpRequest, closing: AbortSignal, clock: Clock, label: string): LinkedSignal {
+  const link = linkSignals(request.signal, closing);
+  const { answerTimeoutMs = Number.POSITIVE_INFINITY } = request;
+  if (answerTimeoutMs === Number.POSITIVE_INFINITY) return link;
+  const stopTimer = clock.after(answerTimeoutMs, () =>
+    link.abort(
+      new HttpFailure(
+        'timeout',
+        `${label}: the answer was not all there within ${answerTimeoutMs} ms.`,
+        undefined,
+        'answer',
+      ),
+    ),
+  );
+  return {
+    ...link,
+    dispose() {
+      stopTimer();
+      link.dispose();
+    },
+  };
+}
+
+function inMemoryRequest(request: HttpRequest, url: URL, signal: AbortSignal): InMemoryRequest {
+  return {
+    method: request.method,
+    url,
+    headers: joined(request.headers),
+    body: Buffer.from(request.body ?? ''),
+    signal,
+  };
+}
+
+function sourceOf(body: InMemoryAnswer['body'], link: LinkedSignal, label: string): BodySource {
+  const pieces = piecesOf(body)[Symbol.asyncIterator]();
+  let isOver = false;
+  const over = () => {
+    isOver = true;
+    link.dispose();
+  };
+  return {
+    async pull() {
+      if (isOver) return null;
+      try {
+        if (link.signal.aborted) throw link.signal.reason;
+        const next = await abortable(pieces.next(), link.signal);
+        if (!next.done) return next.value;
+        over();
+        return null;
+      } catch (error) {
+        const failure = failureOf(error, link, label);
+        link.abort(failure);
+        link.dispose();
+        throw failure;
+      }
+    },
+    abandon(failure) {
+      if (isOver) return;
+      link.abort(failure);
+      over();
+      // Lets a generator run its `finally`, as a server would notice the closed socket.
+      pieces.return(undefined).catch(() => undefined);
+    },
+  };
+}
+
+async function* piecesOf(body: InMemoryAnswer['body']): AsyncGenerator<Uint8Array> {
+  if (body === undefined) return;
+  if (typeof body === 'string') yield Buffer.from(body);
+  else if (body instanceof Uint8Array) yield body;
+  else yield* body;
+}
+
+function failureOf(error: unknown, link: LinkedSignal, label: string): HttpFailure {
+  if (error instanceof HttpFailure) return error;
+  if (link.signal.aborted) return new HttpFailure('aborted', `${label} was stopped by its caller.`, error);
+  return new HttpFailure('network', `${label} failed: no usable answer came.`, error);
+}
+
+function joined(headers: InMemoryAnswer['headers']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), [value].flat().join(', ')]),
+  );
+}
