@@ -1,7 +1,7 @@
 // Search for workflows, with the parameters and limits of the HTTP API.
 import { inOurWords } from '../core/index.ts';
 import type { KnowledgeSearch } from '../tenancy/index.ts';
-import type { HttpDependencies } from '../http/index.ts';
+import type { ServerDeps } from '../http/index.ts';
 import { searchApi } from '../api/knowledge.ts';
 import { fromWire, toWire } from '../api/names.ts';
 import { searchRequest, searchView } from '../http/routes/knowledge.ts';
@@ -14,7 +14,7 @@ const filterFields = searchBody.pick({ filters: true, graph_filters: true });
 export function knowledgeSearchOf({
   spaces,
   search,
-}: Pick<HttpDependencies['knowledge'], 'spaces' | 'search'>): KnowledgeSearch {
+}: Pick<ServerDeps['knowledge'], 'spaces' | 'search'>): KnowledgeSearch {
   return {
     ...spaceCheckOf(spaces),
     filterProblems: (fields) =>

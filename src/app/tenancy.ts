@@ -3,7 +3,7 @@ import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { systemClock, systemIds, systemRandom } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
-import type { HttpDependencies } from '../http/index.ts';
+import type { ServerDeps } from '../http/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';
 import { isPrivateHost } from '../platform/http-client/index.ts';
 import type { OpenTenancy } from '../tenancy/index.ts';
@@ -24,7 +24,7 @@ export interface TenancyParts {
   readonly jobs: JobQueue;
   readonly ledger: LedgerRecorder;
   readonly gateway: Gateway;
-  readonly knowledge: HttpDependencies['knowledge'];
+  readonly knowledge: ServerDeps['knowledge'];
 }
 
 export async function startTenancy(parts: TenancyParts, closing: AsyncDisposableStack): Promise<OpenTenancy> {

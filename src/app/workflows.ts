@@ -4,7 +4,7 @@ import { systemClock, systemIds } from '../core/index.ts';
 import type { GatewayClient, TextRequest } from '../gateway/index.ts';
 import type { DocumentIntake, DocumentReader, SchemaChecker, Workflow } from '../tenancy/index.ts';
 import { createWorkflows, DeploymentError } from '../tenancy/index.ts';
-import type { HttpDependencies } from '../http/index.ts';
+import type { ServerDeps } from '../http/index.ts';
 import type { DocumentsOptions } from '../platform/documents/index.ts';
 import { contradictionOf, Documents, UnreadableDocument } from '../platform/documents/index.ts';
 import type { SchemaChecksOptions } from '../platform/json-schema/index.ts';
@@ -18,7 +18,7 @@ export interface CompletionGateway {
 
 export interface WorkflowSources {
   readonly gateway: CompletionGateway;
-  readonly knowledge: Pick<HttpDependencies['knowledge'], 'spaces' | 'artifacts' | 'search'>;
+  readonly knowledge: Pick<ServerDeps['knowledge'], 'spaces' | 'artifacts' | 'search'>;
   readonly clock?: Clock;
   readonly ids?: IdSource;
   /** Overrides for tests. */

@@ -204,7 +204,7 @@ it('whoever waits for a slot when the server stops is sent away at once', async 
     new Promise((_, reject) => void onAbort(signal, () => reject(new CoreError('CANCELED', 'left'))));
   const world = await tenantApiWorld({ slots });
   const waiting = world.call('POST', `${deploymentPath}?wait=60`, { headers: json, body: '{}' });
-  await soon(() => expect(world.server.traffic.underWay).toBe(1));
+  await soon(() => expect(world.server.traffic.inFlight).toBe(1));
   await drain(world.server, 60_000);
   const { status, headers, body } = await waiting;
   expect([status, headers.get('retry-after'), body.errors[0]?.code]).toEqual([503, '2', 'shutting_down']);

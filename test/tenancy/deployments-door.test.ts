@@ -588,7 +588,7 @@ describe('a caller that goes away', () => {
     const { socket } = world.socket(`${rawHead(2)}{}`);
     await checking.promise;
     socket.destroy();
-    await soon(() => expect(world.server.traffic.underWay).toBe(0));
+    await soon(() => expect(world.server.traffic.inFlight).toBe(0));
     checked.resolve([]);
     await soon(() => expect(world.slots.releases).toHaveLength(1));
     expect(await world.store.list({ limit: 1 })).toEqual([]);
@@ -605,7 +605,7 @@ describe('a caller that goes away', () => {
     await soon(async () => expect(await world.store.unfinished()).toHaveLength(1));
     leaving.abort();
     await expect(calling).rejects.toThrow();
-    await soon(() => expect(world.server.traffic.underWay).toBe(0));
+    await soon(() => expect(world.server.traffic.inFlight).toBe(0));
     expect(world.slots.held.size).toBe(1);
     expect(world.slots.releases).toEqual([]);
     await world.work();

@@ -169,12 +169,12 @@ describe('keys of organizations', () => {
     expect(await as(key)).toMatchObject({ status: 403, body: { error: { code: 'FORBIDDEN' } } });
     const unknown = await as(`hwo_${'x'.repeat(43)}`);
     expect(unknown).toMatchObject({ status: 401 });
-    expect(unknown.body.error.message).toContain('Nobody here knows these credentials');
+    expect(unknown.body.error.message).toContain('These credentials are unknown');
     await world.clock.advance(1_000);
     const expired = await as(key);
     expect(expired.status).toBe(401);
     expect(expired.body.error.message).toContain("This organization's key has expired.");
-    expect((await as(key.slice(0, -1))).body.error.message).toContain('Nobody here knows');
+    expect((await as(key.slice(0, -1))).body.error.message).toContain('These credentials are unknown');
   });
 });
 

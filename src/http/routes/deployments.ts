@@ -1,13 +1,13 @@
 // Handlers of deployments.
 import { deploymentsApi } from '../../api/deployments.ts';
 import type { Deployment } from '../../tenancy/index.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
 export function deploymentRoutes(
   server: TypedServer,
-  { tenants: { deployments, organizations } }: HttpDependencies,
+  { tenants: { deployments, organizations } }: ServerDeps,
 ): void {
   const view = (deployment: Deployment, organizationName: string) => ({
     ...deployment,
@@ -41,10 +41,7 @@ export function deploymentRoutes(
 }
 
 /** Null also where this machine has no signing secret: the deployment can be read all the same. */
-function secretOf(
-  deployments: HttpDependencies['tenants']['deployments'],
-  deployment: Deployment,
-): string | null {
+function secretOf(deployments: ServerDeps['tenants']['deployments'], deployment: Deployment): string | null {
   try {
     return deployments.signingSecret(deployment);
   } catch {

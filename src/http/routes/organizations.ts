@@ -1,10 +1,10 @@
 // Handlers of organizations and their keys.
 import { organizationsApi } from '../../api/organizations.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
-export function organizationRoutes(server: TypedServer, { tenants }: HttpDependencies): void {
+export function organizationRoutes(server: TypedServer, { tenants }: ServerDeps): void {
   const { organizations, keys } = tenants;
   implement(server, organizationsApi, {
     list: async () => ({ organizations: organizations.list() }),

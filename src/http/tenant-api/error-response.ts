@@ -2,8 +2,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Usage } from '../../tenancy/index.ts';
 import { AdmissionError } from '../../tenancy/index.ts';
-import { answerTo } from '../error-answer.ts';
-import type { HttpDependencies } from '../ports.ts';
+import type { ServerDeps } from '../deps.ts';
+import { toErrorResponse } from '../errors.ts';
 import { sendBeforeRest } from './unread-body.ts';
 
 export interface TenantErrorItem {
@@ -55,7 +55,7 @@ function tenantMessageOf(code: string, status: number): string | undefined {
 
 /** Never throws. */
 export function tenantErrorOf(thrown: unknown, requestId: string): TenantErrorResponse {
-  const { status, body, retryAfterHeader, isUnexpected } = answerTo(thrown, requestId);
+  const { status, body, retryAfterHeader, isUnexpected } = toErrorResponse(thrown, requestId);
   const { code, message, details } = body.error;
   const itemCode = codesByStatus[status] ?? code.toLowerCase();
   const rejected = thrown instanceof AdmissionError && status === 429 ? thrown : undefined;
@@ -119,7 +119,7 @@ export function sendTenantError(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  { log, redactor, clock }: Pick<HttpDependencies, 'log' | 'redactor' | 'clock'>,
+  { log, redactor, clock }: Pick<ServerDeps, 'log' | 'redactor' | 'clock'>,
 ): void {
   const { status, headers, body, isUnexpected } = tenantErrorOf(error, request.id);
   if (isUnexpected)

@@ -4,10 +4,10 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { CoreError, linkSignals } from '../../core/index.ts';
 import type { DeploymentRef, Execution, ExecutionInput, PendingExecution } from '../../tenancy/index.ts';
-import { installNotFound } from '../not-found.ts';
-import { callerSignal } from '../openai/caller-signal.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from '../routes/typed-server.ts';
+import type { ServerDeps } from '../deps.ts';
+import { installNotFound } from '../guards.ts';
+import type { TypedServer } from '../implement.ts';
+import { clientAbortSignal } from '../lifecycle.ts';
 import { sendTenantError } from './error-response.ts';
 import { bodyKindOf, readInput } from './request-body.ts';
 import {
@@ -32,7 +32,7 @@ const marginMs = 60_000;
 
 type Params = z.infer<typeof deploymentParams>;
 
-export function tenantRoutes(root: TypedServer, dependencies: HttpDependencies): void {
+export function tenantRoutes(root: TypedServer, dependencies: ServerDeps): void {
   const { starter, executions } = dependencies.tenants;
   const memory = new UploadMemory(starter.uploads.maxUploadMemoryBytes);
   // A plugin of its own: errors, also of unknown paths, have another shape, and bodies are received by ourselves.
@@ -124,14 +124,14 @@ function deploymentRefOf({ params, caller }: FastifyRequest): DeploymentRef {
 
 /** The slot comes before the body. After the commit the slot belongs to the execution, whatever the caller does. */
 async function execute(
-  { tenants: { starter, executions }, clock }: HttpDependencies,
+  { tenants: { starter, executions }, clock }: ServerDeps,
   memory: UploadMemory,
   request: ExecuteRequest,
   reply: FastifyReply,
 ): Promise<Execution> {
   const { draining } = request.server.traffic;
   const kind = bodyKindOf(request.raw, starter.uploads);
-  const disconnected = callerSignal(reply.raw);
+  const disconnected = clientAbortSignal(reply.raw);
   const waiting = linkSignals(disconnected, draining);
   try {
     const { wait } = request.query;

@@ -1,4 +1,4 @@
-// What the HTTP server needs of the rest of the house. The composition root plugs it in.
+// Dependencies of the HTTP server; the composition root provides them.
 import type {
   Clock,
   Emitter,
@@ -10,7 +10,15 @@ import type {
   Redactor,
   Tracer,
 } from '../core/index.ts';
-import type { ExtractionSource, RunService, SourceService } from '../extraction/index.ts';
+import type {
+  DeadLetter,
+  ExtractionSource,
+  ItemRecord,
+  RunService,
+  SourceService,
+  TypeRecord,
+  VersionRecord,
+} from '../extraction/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { KnowledgeAlert, KnowledgeServices } from '../knowledge/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
@@ -30,8 +38,7 @@ import type {
   OrganizationService,
   ApiKeyService,
 } from '../tenancy/index.ts';
-import type { Sessions } from './dashboard/sessions.ts';
-import type { VaultService } from './vault-desk.ts';
+import type { Sessions } from './dashboard/session.ts';
 import type { HttpEvents } from './events.ts';
 import type { HttpLimits } from './limits.ts';
 
@@ -169,7 +176,7 @@ export interface DashboardParts {
   readonly sessions: Sessions;
 }
 
-export interface HttpDependencies {
+export interface ServerDeps {
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly redactor: Redactor;
@@ -207,4 +214,25 @@ export interface HttpDependencies {
   /** Further origins of web pages, as `https://app.example.com`. */
   readonly allowedOrigins: readonly string[];
   readonly limits?: Partial<HttpLimits>;
+}
+
+export interface VaultService {
+  /** All fail with NOT_FOUND when the run is not known, or its vault is not on this machine. */
+  summary(run: string): Promise<{
+    readonly types: readonly TypeRecord[];
+    /** Pages that did not come, each once, newest first, at most 200. */
+    readonly deadLetters: readonly DeadLetter[];
+  }>;
+  /** In the order of their ids. */
+  items(
+    run: string,
+    query: { readonly type: string; readonly after: string; readonly limit: number },
+  ): Promise<readonly ItemRecord[]>;
+  item(
+    run: string,
+    type: string,
+    id: string,
+  ): Promise<{ readonly item: ItemRecord; readonly versions: readonly VersionRecord[] }>;
+  /** JSON text, indented; null for a version in which the item was gone. */
+  data(run: string, type: string, id: string, version: number | null): Promise<string | null>;
 }

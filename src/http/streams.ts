@@ -2,13 +2,12 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, EmittedEvent, Emitter, Redactor } from '../core/index.ts';
-import { plainValue, withoutContent } from '../core/index.ts';
+import { plainValue, snakeCaseKeys, withoutContent } from '../core/index.ts';
 import { HttpError } from './errors.ts';
 import type { HttpEvents } from './events.ts';
 import type { HttpLimits } from './limits.ts';
-import { snakeCase } from './snake-case.ts';
 
-/** How long a reader that was told to go may take to read the rest. */
+/** How long a finished stream may take to be read to its end. */
 const lingerMs = 5_000;
 
 export interface StreamParts {
@@ -26,10 +25,10 @@ export function eventText(name: string, data: unknown): string {
 export function liveEventText(emitted: EmittedEvent, redactor: Redactor): string {
   const payload = plainValue(withoutContent(emitted), { text: (raw) => redactor.text(raw) });
   const at = new Date(emitted.at).toISOString();
-  return eventText(emitted.name, { name: emitted.name, at, payload: snakeCase(payload) });
+  return eventText(emitted.name, { name: emitted.name, at, payload: snakeCaseKeys(payload) });
 }
 
-/** open → (finish: told to go, reads the rest) → closed. What is sent after `finish` is dropped. */
+/** open → (finish: the rest is read) → closed. What is written after `finish` is dropped. */
 export class OpenStream extends Readable {
   readonly #parts: StreamParts;
   readonly #label: { readonly requestId: string; readonly route: string };
@@ -41,11 +40,11 @@ export class OpenStream extends Readable {
     this.#parts = parts;
     this.#label = label;
     this.#cancelTimer = this.#armHeartbeat();
-    // The first bytes carry the headers; `retry` tells browsers when to come back.
+    // The first bytes carry the headers; `retry` tells browsers when to reconnect.
     this.push('retry: 2000\n\n');
   }
 
-  /** Queues the text; a reader that is too far behind is told so and let go. */
+  /** Queues the text; a reader that is too far behind is disconnected with a reason. */
   write(text: string): void {
     if (this.#isFinishing || this.destroyed) return;
     const bufferedBytes = this.readableLength;
@@ -54,7 +53,7 @@ export class OpenStream extends Readable {
       return;
     }
     this.#parts.events.emit('http:stream-dropped', { ...this.#label, bufferedBytes });
-    this.finish('too-slow', 'Events were left out because they were read too slowly. Connect again.');
+    this.finish('too-slow', 'Events were dropped because they were read too slowly. Connect again.');
   }
 
   finish(reason: 'draining' | 'too-slow', message: string): void {
@@ -100,7 +99,7 @@ export class OpenStreams {
     if (this.#streams.size >= this.#parts.limits.maxStreams)
       throw new HttpError(
         'HTTP_TOO_MANY_STREAMS',
-        `${this.#streams.size} streams are open, which is all this server holds. Close one, or try again later.`,
+        `${this.#streams.size} streams are open, the maximum of this server. Close one, or try again later.`,
         { isRetryable: true },
       );
     const stream = new OpenStream(this.#parts, {
@@ -126,7 +125,7 @@ export function sendStream(reply: FastifyReply, stream: OpenStream): FastifyRepl
     .headers({
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store, no-transform',
-      // Proxies like nginx would hold events back.
+      // Proxies like nginx would buffer events.
       'x-accel-buffering': 'no',
     })
     .send(stream);

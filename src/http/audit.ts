@@ -1,9 +1,9 @@
-// Every admin action leaves one audit row, written before its answer goes out.
+// Audit rows and change events of successful and refused changes.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Emitter } from '../core/index.ts';
 import { CoreError, kindOf } from '../core/index.ts';
+import type { AuditRow, AuditTrail } from './deps.ts';
 import type { HttpEvents } from './events.ts';
-import type { AuditRow, AuditTrail } from './ports.ts';
 
 export interface AuditParts {
   readonly clock: Clock;
@@ -13,8 +13,8 @@ export interface AuditParts {
 }
 
 /**
- * Methods that change nothing leave no row, and neither do strangers: they could fill the table. A row that cannot
- * be written is an error event; the caller still learns what happened.
+ * One row per change with admin rights, written before the response is sent. Reads write none, and neither do rejected
+ * credentials: they could fill the table. A row that cannot be written is an error event; the response is sent anyway.
  */
 export function installAudit(server: FastifyInstance, parts: AuditParts): void {
   server.decorateRequest('isAudited', false);
@@ -47,7 +47,7 @@ function rowOf(request: FastifyRequest, reply: FastifyReply, clock: Clock): Audi
   };
 }
 
-/** A store that hangs must not hold back the answer for ever. */
+/** A store that hangs must not delay the response forever. */
 function inTime({ clock, auditTimeoutMs }: AuditParts, work: Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(auditTimeoutMs, () =>
@@ -56,5 +56,18 @@ function inTime({ clock, auditTimeoutMs }: AuditParts, work: Promise<void>): Pro
       ),
     );
     work.finally(cancel).then(resolve, reject);
+  });
+}
+
+/** Tells readers of the live stream which operation changed something, and no more. */
+export function installChanges(server: FastifyInstance, events: Emitter<HttpEvents>): void {
+  // When the response is made: the change happened even if the caller does not wait for it.
+  server.addHook('onSend', (request, reply, payload, done) => {
+    const { url = '', schema, config } = request.routeOptions;
+    const isChange = request.method !== 'GET' && request.method !== 'HEAD' && config.audit !== false;
+    const isDone = reply.statusCode >= 200 && reply.statusCode < 300;
+    if (isChange && isDone && url.startsWith('/api/v1/') && schema?.operationId !== undefined)
+      events.emit('http:changed', { operation: schema.operationId });
+    done(null, payload);
   });
 }
