@@ -1,5 +1,5 @@
 // The dashboards of Acme Retail in the response shapes of Looker.
-import type { ContentChange, WrittenItems } from '../../simulators/looker/ports.ts';
+import type { ContentChange, WrittenItems } from '../../simulators/looker/types.ts';
 import type { FolderName, PersonKey, Report, Tile } from './acme-company.ts';
 import {
   dashboards,
