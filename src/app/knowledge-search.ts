@@ -1,5 +1,5 @@
 // Search, as workflows ask for it: the same words and limits as over HTTP.
-import { inOurWords } from '../core/index.ts';
+import { zodErrorMessage } from '../core/index.ts';
 import type { KnowledgeSearch } from '../tenancy/workflows/index.ts';
 import type { HttpDependencies } from '../http/index.ts';
 import { searchApi } from '../api/knowledge.ts';
@@ -18,7 +18,7 @@ export function knowledgeSearchOf({
   return {
     ...spaceCheckOf(spaces),
     filterProblems: (fields) =>
-      (filterFields.safeParse(fields, { error: inOurWords }).error?.issues ?? []).flatMap((issue) => {
+      (filterFields.safeParse(fields, { error: zodErrorMessage }).error?.issues ?? []).flatMap((issue) => {
         const unknown = issue.code === 'unrecognized_keys' ? issue.keys : [];
         return unknown.length > 0
           ? unknown.map((key) => ({

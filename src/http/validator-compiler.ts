@@ -2,13 +2,13 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import type { $ZodType } from 'zod/v4/core';
 import { safeParse } from 'zod/v4/core';
-import { inOurWords } from '../core/index.ts';
+import { zodErrorMessage } from '../core/index.ts';
 
 /** For fastify's setValidatorCompiler. What a schema says itself counts before what is said here. */
 export const validatorCompiler: FastifySchemaCompiler<$ZodType> =
   ({ schema }) =>
   (data: unknown) => {
-    const { data: value, error } = safeParse(schema, data, { error: inOurWords });
+    const { data: value, error } = safeParse(schema, data, { error: zodErrorMessage });
     if (!error) return { value };
     return {
       // As fastify wants them; its types know only an Error.

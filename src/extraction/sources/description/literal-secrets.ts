@@ -1,5 +1,5 @@
 // Secrets that stand in a source file themselves. Files are shared and kept in git: only `${NAME}` may stand there.
-import { isSecretName, maskShapes } from '../../../core/secret-shapes.ts';
+import { isSecretName, maskShapes } from '../../../core/redaction.ts';
 import type { Path, Problem, SourceFile } from './yaml-file.ts';
 import { pathText } from './yaml-file.ts';
 
