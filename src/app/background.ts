@@ -3,7 +3,7 @@ import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { systemClock, systemIds, systemRandom } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
-import type { AlertDesk, TenantDesks } from '../http/index.ts';
+import type { AlertDesk, TenantServices } from '../http/index.ts';
 import {
   BatchingLedgerRecorder,
   RepairRegistry,
@@ -24,7 +24,7 @@ import {
   registerRetentionMetrics,
 } from '../operations/retention.ts';
 import { createJobQueue } from '../platform/jobs/queue.ts';
-import { startDeployments } from './deployments.ts';
+import { startTenancy } from './tenancy.ts';
 import type { Environment } from './extraction-environment.ts';
 import type { ExtractionRuns } from './extraction-runs.ts';
 import { extractionRunsRule, startExtractionRuns } from './extraction-runs.ts';
@@ -46,7 +46,7 @@ export interface Background {
   readonly runner: RepairRunner;
   readonly extraction: ExtractionRuns;
   readonly gateway: Gateway;
-  readonly tenants: TenantDesks;
+  readonly tenants: TenantServices;
   readonly knowledge: ServerKnowledge;
 }
 
@@ -87,18 +87,18 @@ export async function startBackground(
     (await ledgerStore.list({ kind, subject, limit: 1 })).length > 0;
   const shared = { config, stores, telemetry, role, jobs, ledger: recorder, gateway, isRecorded };
   const knowledge = await composeKnowledge(shared, closing);
-  const deployments = await startDeployments({ ...shared, knowledge }, closing);
+  const tenancy = await startTenancy({ ...shared, knowledge }, closing);
   const rules = [
     ...coreRetentionRules({ audit, ledger: ledgerStore, jobs }, config.retention),
     extractionRunsRule(database, config.retention.extractionRunsDays),
     ...gateway.retention,
-    ...deployments.retention,
+    ...tenancy.retention,
   ];
   registerRetentionMetrics(metrics, rules);
   const repairs = new RepairRegistry();
   repairs.register(purgeRepair({ ...parts, rules }));
   repairs.register(rejectedKeyRepair(gateway.models));
-  for (const repair of [...deployments.repairs, ...knowledge.repairs]) repairs.register(repair);
+  for (const repair of [...tenancy.repairs, ...knowledge.repairs]) repairs.register(repair);
   const runner = new RepairRunner({
     ...parts,
     store: ledgerStore,
@@ -115,7 +115,7 @@ export async function startBackground(
   if (withSchedules) await schedule(config, jobs);
   const extraction = await startExtractionRuns({ config, database, jobs, telemetry, role, env }, closing);
 
-  await deployments.work();
+  await tenancy.work();
   await knowledge.work();
 
   metrics.gauge(openRowsGauge(ledgerStore));
@@ -135,7 +135,12 @@ export async function startBackground(
     runner,
     extraction,
     gateway,
-    tenants: { ...deployments.desks, alerts: allAlerts(deployments.desks.alerts, knowledge.alerts) },
+    tenants: {
+      ...tenancy,
+      limits: tenancy.admission.limits,
+      queued: () => tenancy.admission.controller.queued,
+      alerts: allAlerts(tenancy.admission.alerts, knowledge.alerts),
+    },
     knowledge,
   };
 }

@@ -3,7 +3,7 @@ import type { Config, ConfigRow } from '../config/index.ts';
 import { describeConfig } from '../config/index.ts';
 import { version } from '../config/version.ts';
 import { noTracer, systemClock, systemIds } from '../core/index.ts';
-import type { ConfigValue, HttpDependencies, LedgerDesk } from '../http/index.ts';
+import type { ConfigValue, ServerDeps, LedgerDesk } from '../http/index.ts';
 import type { SearchService } from '../knowledge/index.ts';
 import { closeEntry, ledgerRepairJob } from '../ledger/index.ts';
 import { isLoopback } from '../platform/http-client/addresses.ts';
@@ -12,7 +12,7 @@ import { openVaultService } from './vault-desk.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export interface HttpParts extends Pick<
-  HttpDependencies,
+  ServerDeps,
   'readiness' | 'doctor' | 'backup' | 'presence' | 'dashboard' | 'activity' | 'mcp'
 > {
   readonly config: Config;
@@ -22,7 +22,7 @@ export interface HttpParts extends Pick<
   readonly isAdminToken: (token: string) => boolean;
 }
 
-export function httpDependencies(parts: HttpParts): HttpDependencies {
+export function httpDependencies(parts: HttpParts): ServerDeps {
   const { config, telemetry, background } = parts;
   const { server } = config;
   const { redactor, log, events, metrics } = telemetry;
@@ -41,8 +41,14 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
       isAdminToken: parts.isAdminToken,
       gatewayKeyOf: (credential) => background.gateway.keyOf(credential),
       gatewayKeyRefusal: (credential) => background.gateway.keyRefusal(credential),
-      organizationOf: (credential) => background.tenants.keys.organizationOf(credential),
-      organizationKeyRefusal: (credential) => background.tenants.keys.refusal(credential),
+      organizationOf: (credential) => {
+        const check = background.tenants.keys.authenticate(credential);
+        return check?.kind === 'valid' ? check.organizationId : null;
+      },
+      organizationKeyRefusal: (credential) => {
+        const check = background.tenants.keys.authenticate(credential);
+        return check === null || check.kind === 'valid' ? null : check.kind;
+      },
     },
     metricsAccess:
       server.metricsAccess === 'auto' ? (isLoopback(server.host) ? 'public' : 'admin') : server.metricsAccess,

@@ -41,7 +41,7 @@ describe('search for workflows', () => {
       organizationId: 'org_1',
       space: 'bi',
       query: 'risks',
-      wish: { limit: 3, filters, graph_filters: ['Decision'] },
+      parameters: { limit: 3, filters, graph_filters: ['Decision'] },
       signal: new AbortController().signal,
     });
     expect(owners).toEqual([['org_1', 'bi']]);
@@ -63,7 +63,7 @@ describe('search for workflows', () => {
     expect(warning).toBe('W.');
   });
 
-  it('says in words what is wrong with filters, all at once', () => {
+  it('reports all problems of filters', () => {
     const { made } = world();
     expect(made.filterProblems({ filters: undefined, graph_filters: undefined })).toEqual([]);
     expect(
@@ -81,7 +81,7 @@ describe('search for workflows', () => {
         field: 'filters.entity_ids.0',
         message: 'must be an id, like 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
       },
-      { field: 'filters.colour', message: 'is not known here' },
+      { field: 'filters.colour', message: 'is unknown' },
       { field: 'graph_filters.0', message: expect.stringMatching(/^must be one of Commitment, /) },
     ]);
     expect(made.filterProblems({ filters: { sources: ['a\0'] }, graph_filters: undefined })).toEqual([

@@ -1,7 +1,7 @@
-// Search, as workflows ask for it: the same words and limits as over HTTP.
+// Search for workflows, with the parameters and limits of the HTTP API.
 import { zodErrorMessage } from '../core/index.ts';
-import type { KnowledgeSearch } from '../tenancy/workflows/index.ts';
-import type { HttpDependencies } from '../http/index.ts';
+import type { KnowledgeSearch } from '../tenancy/index.ts';
+import type { ServerDeps } from '../http/index.ts';
 import { searchApi } from '../api/knowledge.ts';
 import { fromWire, toWire } from '../api/names.ts';
 import { searchRequest, searchView } from '../http/routes/knowledge.ts';
@@ -10,11 +10,11 @@ import { spaceCheckOf } from './space-check.ts';
 const { body: searchBody, output } = searchApi.search;
 const filterFields = searchBody.pick({ filters: true, graph_filters: true });
 
-/** An organization searches its own spaces, whatever name is given. */
+/** Only spaces of the organization itself are resolved, whatever name is given. */
 export function knowledgeSearchOf({
   spaces,
   search,
-}: Pick<HttpDependencies['knowledge'], 'spaces' | 'search'>): KnowledgeSearch {
+}: Pick<ServerDeps['knowledge'], 'spaces' | 'search'>): KnowledgeSearch {
   return {
     ...spaceCheckOf(spaces),
     filterProblems: (fields) =>
@@ -23,18 +23,18 @@ export function knowledgeSearchOf({
         return unknown.length > 0
           ? unknown.map((key) => ({
               field: [...issue.path, key.slice(0, longestField)].join('.'),
-              message: 'is not known here',
+              message: 'is unknown',
             }))
           : [{ field: issue.path.join('.'), message: issue.message }];
       }),
-    search: async ({ organizationId, space, query, wish, signal }) => {
+    search: async ({ organizationId, space, query, parameters, signal }) => {
       const owned = await spaces.resolve(organizationId, space ?? undefined);
-      const request = fromWire(searchBody, searchBody.parse({ query, ...wish }));
+      const request = fromWire(searchBody, searchBody.parse({ query, ...parameters }));
       const response = await search.search(owned, searchRequest(request as never), signal);
       return { answer: toWire(output, searchView(response)) as never, warning: response.warning };
     },
   };
 }
 
-/** Names of unknown fields are shown, and may be a book. */
+/** Names of unknown fields are shown, and may be very long. */
 const longestField = 100;

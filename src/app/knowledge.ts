@@ -14,7 +14,7 @@ import { embedderKinds, repairWhenModelsAnswer, requestRepairs, whenWarmed } fro
 import type { ServerRole } from './client/server-file.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
-import { languageModelOf } from './workflow-parts.ts';
+import { languageModelOf } from './workflows.ts';
 
 export interface ServerKnowledgeDeps {
   readonly config: Config;

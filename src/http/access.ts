@@ -1,32 +1,32 @@
-// Who may call what. Every route must say so, and is checked before its body is read.
+// Access: every route declares who may call it; credentials are checked before the body is read.
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { CoreError, kindOf } from '../core/index.ts';
 import type { Emitter } from '../core/index.ts';
-import { comesFromOurPage, sessionIn } from './dashboard/session-cookie.ts';
-import type { Sessions } from './dashboard/sessions.ts';
+import { CoreError, kindOf } from '../core/index.ts';
+import type { Sessions } from './dashboard/session.ts';
+import { comesFromOurPage, sessionIn } from './dashboard/session.ts';
+import type { Access } from './deps.ts';
 import type { HttpEvents } from './events.ts';
-import type { Access } from './ports.ts';
 import type { Caller, RouteAccess } from './server-types.ts';
 
-/** The longest credential that is looked at, in bytes. */
-const longestCredential = 512;
+/** In bytes; longer credentials are rejected unread. */
+const maxCredentialBytes = 512;
 
-/** A check that takes the same time for every wrong token. Hashing both would do that, too, at 3 µs a request. */
+/** A check that takes the same time for every wrong token. Hashing both would, too, but costs 3 µs a request. */
 export function createTokenCheck(token: string): (candidate: string) => boolean {
-  const expected = padded(token, Buffer.alloc(4 + longestCredential));
-  const given = Buffer.alloc(4 + longestCredential);
+  const expected = padded(token, Buffer.alloc(4 + maxCredentialBytes));
+  const given = Buffer.alloc(4 + maxCredentialBytes);
   return (candidate) =>
-    Buffer.byteLength(candidate) <= longestCredential && timingSafeEqual(padded(candidate, given), expected);
+    Buffer.byteLength(candidate) <= maxCredentialBytes && timingSafeEqual(padded(candidate, given), expected);
 }
 
-/** Of one size whatever the text: its length, then the text, then zeros. */
+/** Always of the same size: the length, the text, zeros. */
 function padded(text: string, into: Buffer): Buffer {
   into.writeUInt32LE(Buffer.byteLength(text));
   return into.fill(0, 4 + into.write(text, 4));
 }
 
-/** Refuses to build a route that does not say who may call it, and checks every call of the others. */
+/** Fails for a route that does not declare its access, and checks every call of the others. */
 export function installAccess(
   server: FastifyInstance,
   access: Access,
@@ -48,7 +48,7 @@ export function installAccess(
   });
 }
 
-/** The error as a value: what `done` sets off must not come back here to be caught. */
+/** The error as a value: errors thrown by `done` must not be caught here. */
 function callerOrError(...question: Parameters<typeof callerOf>): Caller | Error {
   try {
     return callerOf(...question);
@@ -74,7 +74,7 @@ function refused(
   return error;
 }
 
-/** From memory, at once. */
+/** Synchronous, from memory. */
 function callerOf(
   request: FastifyRequest,
   needed: Exclude<RouteAccess, 'public'>,
@@ -89,7 +89,7 @@ function callerOf(
   return admitted(known, needed);
 }
 
-/** Only the holder of the whole key hears that there once was one. */
+/** Only the holder of the complete key learns that it existed. */
 function refuseFormerKey(credential: string, needed: Exclude<RouteAccess, 'public'>, access: Access): void {
   const ofGateway = access.gatewayKeyRefusal(credential);
   const why = ofGateway ?? access.organizationKeyRefusal(credential);
@@ -100,9 +100,9 @@ function refuseFormerKey(credential: string, needed: Exclude<RouteAccess, 'publi
 }
 
 function admitted(caller: Caller | null, needed: Exclude<RouteAccess, 'public'>): Caller {
-  if (!caller) throw unauthenticated('Nobody here knows these credentials.', needed);
+  if (!caller) throw unauthenticated('These credentials are unknown.', needed);
   if (!reaches(caller, needed))
-    throw new CoreError('FORBIDDEN', `These credentials are known but do not reach this. ${howTo[needed]}`);
+    throw new CoreError('FORBIDDEN', `These credentials do not allow this. ${howTo[needed]}`);
   return caller;
 }
 
@@ -119,13 +119,13 @@ function knownCaller(credential: string, access: Access): Caller | null {
   return access.isAdminToken(credential) ? { kind: 'admin' } : null;
 }
 
-/** The dashboard's cookie is as good as the admin token, but only for what our own page asks. */
+/** The dashboard's cookie counts as the admin token, but only for requests of our own page. */
 function hasSession(request: FastifyRequest, sessions: Pick<Sessions, 'isValid'>): boolean {
   const session = sessionIn(request);
   return session !== null && comesFromOurPage(request) && sessions.isValid(session);
 }
 
-/** How all other credentials travel: `Authorization: Bearer …`. */
+/** All other credentials: `Authorization: Bearer …`. */
 function credentialOf(request: FastifyRequest, needed: Exclude<RouteAccess, 'public'>): string {
   const header = request.headers.authorization;
   if (header === undefined) {
@@ -133,19 +133,18 @@ function credentialOf(request: FastifyRequest, needed: Exclude<RouteAccess, 'pub
     if (isFromElsewhere && needed !== 'organization')
       throw new CoreError(
         'FORBIDDEN',
-        `A session is taken from the dashboard’s own page only. ${howTo[needed]}`,
+        `A session is accepted from the dashboard’s own page only. ${howTo[needed]}`,
       );
-    throw unauthenticated('This needs credentials.', needed);
+    throw unauthenticated('Credentials are required.', needed);
   }
   const credential = /^bearer +([\u0021-\u007e]{1,512})$/i.exec(header)?.[1];
-  if (credential === undefined)
-    throw unauthenticated('The Authorization header cannot be understood.', needed);
+  if (credential === undefined) throw unauthenticated('The Authorization header is malformed.', needed);
   return credential;
 }
 
-/** Behind the door are strangers: to them it is one sentence, whatever is the matter. */
+/** Callers of the deployment API get one sentence, whatever is wrong. */
 function unauthenticated(why: string, needed: Exclude<RouteAccess, 'public'>): CoreError {
-  const words = needed === 'organization' ? 'This needs a key that works.' : why;
+  const words = needed === 'organization' ? 'A valid key is required.' : why;
   return new CoreError('UNAUTHENTICATED', `${words} ${howTo[needed]}`);
 }
 
@@ -156,5 +155,5 @@ const howTo: Readonly<Record<Exclude<RouteAccess, 'public'>, string>> = {
   organization: 'Send a key of the organization as bearer token in the Authorization header.',
   tenant: 'Send a key of the organization, or the admin token, as bearer token in the Authorization header.',
   gateway:
-    'Send a gateway key as bearer token in the Authorization header; "headworks keys create --name NAME" makes one.',
+    'Send a gateway key as bearer token in the Authorization header; "headworks keys create --name NAME" creates one.',
 };

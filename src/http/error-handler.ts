@@ -1,24 +1,23 @@
-// Sends error answers: from handlers, from the framework, and for what is not even HTTP.
+// Sends error responses: of handlers, of the framework, and for malformed HTTP.
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IdSource, Log, Redactor } from '../core/index.ts';
 import { CoreError, kindOf } from '../core/index.ts';
-import { answerTo, forStrangers } from './error-answer.ts';
-import { HttpError } from './errors.ts';
+import { HttpError, toErrorResponse, redactStoreErrors } from './errors.ts';
 import { openAiErrorOf } from './openai/openai-error.ts';
 
-/** Below it errors have OpenAI's shape, also those of a URL that leads to no route there. */
+/** Errors below it have OpenAI's shape, unknown paths included. */
 const isOpenAiPath = (url: string): boolean => /^\/v1(?:[/?]|$)/.test(url);
 
 /** For fastify's setErrorHandler and frameworkErrors. */
 export function createErrorHandler(redactor: Redactor, log: Log) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const error = request.caller?.kind === 'admin' ? thrown : forStrangers(thrown);
+    const error = request.caller?.kind === 'admin' ? thrown : redactStoreErrors(thrown);
     const { status, body, headers, isUnexpected } = isOpenAiPath(request.url)
       ? openAiErrorOf(error, request.id)
       : ourErrorOf(error, request.id);
     if (isUnexpected)
-      log.error('a request failed in a way that nobody foresaw', {
+      log.error('a request failed unexpectedly', {
         requestId: request.id,
         method: request.method,
         route: request.routeOptions.url ?? 'unmatched',
@@ -29,13 +28,13 @@ export function createErrorHandler(redactor: Redactor, log: Log) {
       .headers(headers)
       .header('x-request-id', request.id)
       .type('application/json; charset=utf-8')
-      // As text: a route's answer schema must not get in the way of saying what went wrong.
+      // As text: a response schema of the route must not turn a 400 into a 500.
       .send(JSON.stringify(redactor.value(body)));
   };
 }
 
 function ourErrorOf(error: unknown, requestId: string) {
-  const { retryAfterHeader, ...answer } = answerTo(error, requestId);
+  const { retryAfterHeader, ...answer } = toErrorResponse(error, requestId);
   return { ...answer, headers: retryAfterHeader === undefined ? {} : { 'retry-after': retryAfterHeader } };
 }
 
@@ -46,7 +45,7 @@ export function createClientErrorHandler(ids: IdSource) {
       socket.destroy();
       return;
     }
-    const { status, body } = answerTo(refusalFor(error), ids.uuid());
+    const { status, body } = toErrorResponse(refusalFor(error), ids.uuid());
     const text = JSON.stringify(body);
     socket.end(
       `HTTP/1.1 ${status} ${status === 408 ? 'Request Timeout' : 'Bad Request'}\r\n` +
@@ -66,6 +65,6 @@ function refusalFor(error: Error): CoreError | HttpError {
         'The request line and headers are too large. Send less.',
       );
     default:
-      return new CoreError('INPUT_INVALID', 'What was sent is not an HTTP request that can be understood.');
+      return new CoreError('INPUT_INVALID', 'This is not a valid HTTP request.');
   }
 }

@@ -1,12 +1,19 @@
-// What can be wrong with a request before any domain sees it.
-import type { ErrorCodes } from '../core/index.ts';
-import { HeadworksError } from '../core/index.ts';
+// Error codes of the HTTP server, the status of every error, and the shape of error responses.
+import type { FastifyError } from 'fastify';
+import type { ErrorResponse } from '../api/fields.ts';
+import type { ErrorCategory, ErrorCodes } from '../core/index.ts';
+import { CoreError, coreErrorCodes, HeadworksError, plainValue, snakeCaseKeys } from '../core/index.ts';
+import { extractionErrorCodes } from '../extraction/index.ts';
+import { gatewayErrorCodes } from '../gateway/index.ts';
+import { knowledgeErrorCodes } from '../knowledge/index.ts';
+import { ledgerErrorCodes } from '../ledger/index.ts';
+import { admissionErrorCodes, deploymentErrorCodes } from '../tenancy/index.ts';
 
-/** Each code with its consequence. */
+/** Errors of a request before any domain handles it. */
 export const httpErrorCodes = {
   HTTP_HOST_NOT_ALLOWED: {
     category: 'forbidden',
-    consequence: 'The Host header names a host that we are not known as; nothing was done.',
+    consequence: 'The Host header names an unknown host; nothing was done.',
   },
   HTTP_ORIGIN_NOT_ALLOWED: {
     category: 'forbidden',
@@ -18,11 +25,11 @@ export const httpErrorCodes = {
   },
   HTTP_BODY_TOO_LARGE: {
     category: 'too_large',
-    consequence: 'The request body is larger than we read; nothing was done.',
+    consequence: 'The request body is larger than accepted; nothing was done.',
   },
   HTTP_CONTENT_TYPE_UNSUPPORTED: {
     category: 'invalid_input',
-    consequence: 'The request body is not of a type we read; nothing was done.',
+    consequence: 'The request body is of an unsupported type; nothing was done.',
   },
   HTTP_REQUEST_TOO_SLOW: {
     category: 'request_timeout',
@@ -30,14 +37,201 @@ export const httpErrorCodes = {
   },
   HTTP_HEADERS_TOO_LARGE: {
     category: 'too_large',
-    consequence: 'The request line or headers are larger than we read; nothing was done.',
+    consequence: 'The request line or headers are larger than accepted; nothing was done.',
   },
   HTTP_TOO_MANY_STREAMS: {
     category: 'temporary',
-    consequence: 'As many streams are open as we serve at once; ask again later.',
+    consequence: 'The maximum number of streams is open; retry later.',
   },
 } as const satisfies ErrorCodes;
 
 export type HttpErrorCode = keyof typeof httpErrorCodes;
 
 export class HttpError extends HeadworksError<HttpErrorCode> {}
+
+const allCodes = {
+  ...coreErrorCodes,
+  ...ledgerErrorCodes,
+  ...extractionErrorCodes,
+  ...gatewayErrorCodes,
+  ...admissionErrorCodes,
+  ...deploymentErrorCodes,
+  ...knowledgeErrorCodes,
+  ...httpErrorCodes,
+} as const;
+
+export type KnownErrorCode = keyof typeof allCodes;
+
+interface StatusRule {
+  readonly status: number;
+  /** Sent as Retry-After when the error itself does not say when. */
+  readonly retryAfterMs?: number;
+}
+
+const soonMs = 2_000;
+
+const statusByCategory: Readonly<Record<ErrorCategory, StatusRule>> = {
+  invalid_input: { status: 400 },
+  unauthenticated: { status: 401 },
+  forbidden: { status: 403 },
+  not_found: { status: 404 },
+  request_timeout: { status: 408 },
+  conflict: { status: 409 },
+  too_large: { status: 413 },
+  unprocessable: { status: 422 },
+  limit_reached: { status: 429 },
+  // The client is gone; 499 is what proxies log for that.
+  canceled: { status: 499 },
+  internal: { status: 500 },
+  upstream_failed: { status: 502 },
+  unreachable: { status: 502 },
+  misconfigured: { status: 503 },
+  unusable: { status: 503 },
+  temporary: { status: 503, retryAfterMs: soonMs },
+  unavailable: { status: 503, retryAfterMs: soonMs },
+  timeout: { status: 504 },
+  storage_full: { status: 507 },
+};
+
+/** Codes whose status differs from that of their category. */
+const statusByCode: Readonly<Partial<Record<KnownErrorCode, StatusRule>>> = {
+  CONFIG_INVALID: { status: 500 },
+  GATEWAY_EXHAUSTED: { status: 503 },
+  ADMISSION_ORG_LIMIT: { status: 429, retryAfterMs: soonMs },
+  ADMISSION_GLOBAL_LIMIT: { status: 429, retryAfterMs: soonMs },
+  HTTP_HOST_NOT_ALLOWED: { status: 421 },
+  HTTP_METHOD_NOT_ALLOWED: { status: 405 },
+  HTTP_CONTENT_TYPE_UNSUPPORTED: { status: 415 },
+  HTTP_HEADERS_TOO_LARGE: { status: 431 },
+  HTTP_TOO_MANY_STREAMS: { status: 503, retryAfterMs: 10_000 },
+};
+
+/** The status of every error code. */
+export const errorMapping: Readonly<Record<KnownErrorCode, StatusRule>> = Object.fromEntries(
+  Object.entries(allCodes).map(([code, { category }]) => [
+    code,
+    statusByCode[code as KnownErrorCode] ?? statusByCategory[category],
+  ]),
+) as Record<KnownErrorCode, StatusRule>;
+
+export function isKnownErrorCode(code: string): code is KnownErrorCode {
+  return Object.hasOwn(errorMapping, code);
+}
+
+export interface ErrorReply {
+  readonly status: number;
+  readonly body: ErrorResponse;
+  /** Whole seconds, as the Retry-After header demands. */
+  readonly retryAfterHeader: string | undefined;
+  /** A bug: its message is logged, not sent. */
+  readonly isUnexpected: boolean;
+}
+
+/** Never throws, whatever it is given. Messages of status 500 are not sent. */
+export function toErrorResponse(thrown: unknown, requestId: string): ErrorReply {
+  const error = knownErrorOf(thrown);
+  const rule = errorMapping[error.code];
+  const isUnexpected = rule.status === 500;
+  const retryAfterMs = error.retryAfterMs ?? rule.retryAfterMs;
+  const details = isUnexpected ? {} : error.details;
+  return {
+    status: rule.status,
+    isUnexpected,
+    retryAfterHeader:
+      retryAfterMs === undefined ? undefined : String(Math.max(1, Math.ceil(retryAfterMs / 1000))),
+    body: {
+      error: {
+        code: error.code,
+        message: isUnexpected
+          ? `An internal error occurred. The server log has details under request id ${requestId}.`
+          : error.message,
+        request_id: requestId,
+        ...(retryAfterMs === undefined ? {} : { retry_after_seconds: Math.max(retryAfterMs, 0) / 1000 }),
+        ...(Object.keys(details).length === 0
+          ? {}
+          : { details: snakeCaseKeys(plainValue(details)) as Record<string, unknown> }),
+      },
+    },
+  };
+}
+
+/** Their messages name addresses, users and folders of the server. */
+const storeErrors = /^(STATE|REDIS|SQLITE|DATA_FOLDER)_/;
+
+/** For callers other than the admin: that a store is unavailable and when to retry, without details. */
+export function redactStoreErrors(thrown: unknown): unknown {
+  if (!(thrown instanceof CoreError) || !storeErrors.test(thrown.code)) return thrown;
+  const { code, isRetryable, retryAfterMs } = thrown;
+  return new CoreError(code, 'A store of this server is unavailable.', {
+    isRetryable,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    cause: thrown,
+  });
+}
+
+function knownErrorOf(thrown: unknown): HeadworksError<KnownErrorCode> {
+  if (thrown instanceof HeadworksError)
+    return isKnownErrorCode(thrown.code)
+      ? (thrown as HeadworksError<KnownErrorCode>)
+      : new CoreError('INTERNAL', thrown.message, { cause: thrown });
+  if (thrown instanceof Error) return fromFramework(thrown as FastifyError);
+  return new CoreError('INTERNAL', 'A value was thrown that is not an error.');
+}
+
+function fromFramework(error: FastifyError): HeadworksError<KnownErrorCode> {
+  if (error.validation) return invalidInput(error);
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new HttpError('HTTP_BODY_TOO_LARGE', 'The request body is too large. Send less at once.');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new HttpError(
+        'HTTP_CONTENT_TYPE_UNSUPPORTED',
+        'The request body is of an unsupported type. Send JSON with content-type: application/json.',
+      );
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return new CoreError('INPUT_INVALID', 'A part of the path is longer than any name or id can be.');
+    case 'FST_ERR_HANDLER_TIMEOUT':
+      return new CoreError(
+        'DEADLINE_EXCEEDED',
+        'The request took too long and was aborted. Try again later.',
+        {
+          isRetryable: true,
+        },
+      );
+    default:
+      break;
+  }
+  // Other client errors of the framework: malformed JSON, forbidden keys, wrong lengths, bad URLs.
+  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
+    return new CoreError('INPUT_INVALID', `The request cannot be read: ${error.message}`);
+  return new CoreError('INTERNAL', error.message, { cause: error });
+}
+
+const places: Readonly<Record<string, string>> = {
+  body: 'body',
+  querystring: 'query',
+  params: 'path',
+  headers: 'headers',
+};
+
+/** Names every field that is wrong, all at once. */
+function invalidInput(error: FastifyError): CoreError {
+  const place = places[error.validationContext ?? ''] ?? 'request';
+  const problems = (error.validation ?? []).flatMap(({ instancePath, message = 'is invalid', params }) => {
+    const path = [place, ...instancePath.split('/').filter((part) => part !== '')].join('.');
+    const unknown = Array.isArray(params['keys']) ? (params['keys'] as unknown[]).map(String) : [];
+    if (unknown.length === 0) return [{ field: path, message }];
+    return unknown.map((key) => ({ field: `${path}.${key}`, message }));
+  });
+  return invalidFields(problems);
+}
+
+/** The request is rejected because of these. */
+export function invalidFields(
+  problems: readonly { readonly field: string; readonly message: string }[],
+): CoreError {
+  const list = problems.map(({ field, message }) => `${field}: ${message}`).join('; ');
+  return new CoreError('INPUT_INVALID', `The request is invalid. ${list.replace(/\.$/, '')}.`, {
+    details: { problems },
+  });
+}

@@ -1,11 +1,12 @@
 import fastify from 'fastify';
-import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { serializerCompiler } from 'fastify-type-provider-zod';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { instant } from '../api/fields.ts';
 import { operation } from '../api/operation.ts';
 import { implement } from './implement.ts';
-import { validatorCompiler } from './validator-compiler.ts';
+import { validatorCompiler } from './server.ts';
 
 const Thing = z.object({
   thing_id: z.string(),

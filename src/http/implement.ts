@@ -1,13 +1,41 @@
 // Makes fastify routes of API operations.
-import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  RawServerDefault,
+  RouteShorthandOptions,
+} from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { ErrorResponse } from '../api/fields.ts';
 import type { Camel, DomainValue } from '../api/names.ts';
 import { fromWire, toWire } from '../api/names.ts';
 import type { Operation, OutputOf, RawOutput, ResourceApi } from '../api/operation.ts';
-import { callerSignal as clientAbortSignal } from './openai/caller-signal.ts';
+import { clientAbortSignal } from './lifecycle.ts';
 import type { Caller } from './server-types.ts';
-import type { TypedServer } from './routes/typed-server.ts';
+
+export type TypedServer = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
+
+/** Reads one item more than the page holds: that tells whether there is a next page. */
+export async function pageOf<Item>(
+  limit: number,
+  read: (limit: number) => Promise<readonly Item[]>,
+  cursorOf: (item: Item) => string = (item) => (item as { readonly id: string }).id,
+): Promise<{ readonly items: readonly Item[]; readonly next: string | null }> {
+  const found = await read(limit + 1);
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  return { items, next: found.length > limit && last !== undefined ? cursorOf(last) : null };
+}
 
 type Parsed<Schema> = Schema extends z.ZodType ? Camel<z.output<Schema>> : never;
 

@@ -1,14 +1,14 @@
 // The HTTP server: build it, listen with it, drain it.
 export { createTokenCheck } from './access.ts';
-export { buildServer } from './build-server.ts';
-export { createSessions } from './dashboard/sessions.ts';
-export type { DrainReport } from './drain.ts';
-export { drain } from './drain.ts';
-export type { KnownErrorCode } from './error-mapping.ts';
-export { errorMapping } from './error-mapping.ts';
+export { buildServer } from './server.ts';
+export { createSessions } from './dashboard/session.ts';
+export type { DrainReport } from './lifecycle.ts';
+export { drain } from './lifecycle.ts';
+export type { KnownErrorCode } from './errors.ts';
+export { errorMapping } from './errors.ts';
 export type { HttpErrorCode } from './errors.ts';
 export { HttpError, httpErrorCodes } from './errors.ts';
-export type { VaultService } from './vault-desk.ts';
+export type { VaultService } from './deps.ts';
 export type { HttpEvents } from './events.ts';
 export { httpEvents } from './events.ts';
 export type { HttpLimits } from './limits.ts';
@@ -21,7 +21,7 @@ export type {
   ConfigValue,
   ExtractionDesk,
   GatewayDesk,
-  HttpDependencies,
+  ServerDeps,
   DashboardParts,
   Logins,
   LedgerDesk,
@@ -29,5 +29,5 @@ export type {
   McpRequest,
   Presence,
   AlertDesk,
-  TenantDesks,
-} from './ports.ts';
+  TenantServices,
+} from './deps.ts';

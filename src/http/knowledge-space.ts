@@ -1,7 +1,7 @@
 // Selects the space of a request: an organization's key reaches its own spaces only, the admin names the owner.
 import { CoreError } from '../core/index.ts';
 import type { Space } from '../knowledge/index.ts';
-import type { HttpDependencies } from './ports.ts';
+import type { ServerDeps } from './deps.ts';
 import type { Caller } from './server-types.ts';
 
 export interface SpaceRef {
@@ -11,7 +11,7 @@ export interface SpaceRef {
 
 /** The organization whose knowledge is meant; null: the server's own. Fails with NOT_FOUND or FORBIDDEN. */
 export function ownerOf(
-  { tenants: { organizations } }: Pick<HttpDependencies, 'tenants'>,
+  { tenants: { organizations } }: Pick<ServerDeps, 'tenants'>,
   caller: Caller | null,
   organization: string | undefined,
 ): string | null {
@@ -36,7 +36,7 @@ export function ownerOf(
 
 /** The space of the request. Fails with NOT_FOUND or FORBIDDEN, revealing nothing about spaces of others. */
 export function spaceOf(
-  dependencies: Pick<HttpDependencies, 'tenants' | 'knowledge'>,
+  dependencies: Pick<ServerDeps, 'tenants' | 'knowledge'>,
   caller: Caller | null,
   { organization, space }: SpaceRef,
 ): Promise<Space> {

@@ -1,4 +1,4 @@
-// How much, how long, how many: bounds of the HTTP server.
+// Limits of the HTTP server.
 
 export interface HttpLimits {
   /** Largest request body that is read. */
@@ -9,11 +9,11 @@ export interface HttpLimits {
   readonly requestTimeoutMs: number;
   /** How long an idle connection is kept. */
   readonly keepAliveTimeoutMs: number;
-  /** Longest time from the request to the answer; streams have none. */
+  /** Longest time from the request to the response; streams have no limit. */
   readonly handlerTimeoutMs: number;
-  /** Longest wait for an audit row to be written before the answer goes out without it. */
+  /** Longest wait for an audit row before the response is sent without it. */
   readonly auditTimeoutMs: number;
-  /** Between two signs of life on a stream. */
+  /** Between two heartbeats of a stream. */
   readonly heartbeatMs: number;
   /** Unread bytes at which a stream's reader counts as too slow. */
   readonly streamBufferBytes: number;
@@ -33,7 +33,7 @@ export const defaultHttpLimits: HttpLimits = {
   maxStreams: 256,
 };
 
-/** Of a body beside the document itself. */
+/** For the rest of a body beside the document. */
 const bodySlackBytes = 1_048_576;
 
 /** Largest body that brings a document of so many bytes: in base64 it is a third larger. */

@@ -1,6 +1,6 @@
 // What we add to fastify's own types: every route says who may call it, every request knows who did.
-import type { OpenStreams } from './open-streams.ts';
-import type { Traffic } from './traffic.ts';
+import type { Traffic } from './lifecycle.ts';
+import type { OpenStreams } from './streams.ts';
 
 /**
  * `public`: anybody. `admin`: who has the admin token. `organization`: who has a key of an organization.

@@ -21,7 +21,7 @@ function setUp() {
 }
 
 describe('WriteBehind', () => {
-  it('writes also what comes in the moment between its last look and its end', async () => {
+  it('writes what arrives between its last check and its end', async () => {
     const { clock, parts, waiting, written, source } = setUp();
     let isLate = true;
     const loop = new WriteBehind(parts, {
@@ -43,7 +43,7 @@ describe('WriteBehind', () => {
     expect(written).toEqual(['first', 'late']);
   });
 
-  it('writes nothing while a still read runs, and everything before it', async () => {
+  it('writes everything before a paused read and nothing during it', async () => {
     const { clock, parts, waiting, written, source } = setUp();
     const loop = new WriteBehind(parts, source);
     waiting.push('a');
@@ -60,7 +60,7 @@ describe('WriteBehind', () => {
     expect(written).toEqual(['a', 'b']);
   });
 
-  it('gathers again when little waits, and writes all of it when somebody needs that', async () => {
+  it('collects again when little waits, and writes everything on flush', async () => {
     const { clock, parts, waiting, written, source } = setUp();
     const loop = new WriteBehind(parts, { ...source, batchSize: () => 2 });
     waiting.push('a', 'b', 'c', 'd');

@@ -63,10 +63,6 @@ export const deploymentErrorCodes = {
     category: 'conflict',
     consequence: 'The deployment is disabled; nothing was accepted.',
   },
-  DEPLOYMENT_WORKFLOW_UNAVAILABLE: {
-    category: 'misconfigured',
-    consequence: 'The workflow is not available on this server; nothing was accepted.',
-  },
   DEPLOYMENT_INPUT_INVALID: {
     category: 'invalid_input',
     consequence:

@@ -1,17 +1,26 @@
-// Deployments: workflows that organizations call, and what became of each call.
+// Tenancy: organizations, their deployments and executions, and the limits of concurrent requests.
 export * from './admission/index.ts';
-export type * from './desk-ports.ts';
-export * from './errors.ts';
-export * from './ports.ts';
-export { openTenants } from './open-tenants.ts';
-export type { OpenTenants, OpenTenantsOptions } from './open-tenants.ts';
-export { tenantEvents } from './tenant-events.ts';
-export type { TenantEvents } from './tenant-events.ts';
-export type { TenantStores, TenantTopic } from './tenant-stores.ts';
-export { executionJobName } from './executions/execution-job.ts';
-export { executionEvents } from './executions/events.ts';
-export type { ExecutionEvents } from './executions/events.ts';
-export { forTenant } from './executions/for-tenant.ts';
-export { openExecutions } from './executions/open-executions.ts';
-export type { OpenExecutions, OpenExecutionsParts } from './executions/open-executions.ts';
-export { executionRetentionRules } from './executions/retention-rules.ts';
+export { DeploymentError, deploymentErrorCodes } from './errors.ts';
+export type { DeploymentErrorCode } from './errors.ts';
+export { executionEvents, tenantEvents } from './events.ts';
+export type { ExecutionEvents, TenantEvents } from './events.ts';
+export type { DeploymentService } from './deployments/deployments.ts';
+export type { ExecutionService } from './executions/executions.ts';
+export { executionRetentionRules } from './executions/executions.ts';
+export { toTenantView } from './executions/failure.ts';
+export { executionJobName } from './executions/run-execution.ts';
+export type {
+  DeploymentRef,
+  ExecutionStarter,
+  PendingExecution,
+  UploadLimits,
+} from './executions/start-execution.ts';
+export * from './executions/types.ts';
+export { openExecutions, openServerAdmission, openTenancy, openTenants } from './open-tenancy.ts';
+export type { OpenExecutions, OpenTenancy, TenancyDeps, TenantServices } from './open-tenancy.ts';
+export type { ApiKeyService } from './organizations/api-keys.ts';
+export type { OrganizationService } from './organizations/organizations.ts';
+export * from './types.ts';
+export { createWorkflows } from './workflows/create-workflows.ts';
+export { workflowNames } from './workflows/workflow.ts';
+export type * from './workflows/workflow.ts';

@@ -1,7 +1,7 @@
 // Names: what is taken, what is refused, and which are the same.
 import { assert, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deploymentNameProblem, displayName, nameKey, organizationName, shownName } from './names.ts';
+import { deploymentNameProblem, displayName, nameKey, organizationName, quoteName } from './names.ts';
 
 describe('the name of an organization', () => {
   it.each([
@@ -14,7 +14,7 @@ describe('the name of an organization', () => {
     'organic',
   ])('may be %s', (name) => expect(organizationName(name)).toBe(name));
 
-  it('is kept in one way, however it was typed', () => {
+  it('is normalized', () => {
     expect(organizationName('Zu\u0308rich')).toBe('Zürich');
     expect(organizationName('u\u0308'.repeat(100))).toHaveLength(100);
   });
@@ -57,7 +57,7 @@ describe('the name of an organization', () => {
   });
 });
 
-it('a key may be called what an organization may not', () => {
+it('a key may have names that an organization may not', () => {
   expect(displayName('ci/cd')).toBe('ci/cd');
   expect(() => displayName('')).toThrow('name: must not be empty');
 });
@@ -88,11 +88,11 @@ describe('the name of a deployment', () => {
 });
 
 describe('the key of a name', () => {
-  it('does not change when it is made of a key, whatever the name', () => {
+  it('is idempotent for any name', () => {
     assert(property(string({ unit: 'grapheme' }), (name) => nameKey(nameKey(name)) === nameKey(name)));
   });
 
-  it('is the same for a name and its other spellings', () => {
+  it('is the same for other spellings of a name', () => {
     assert(
       property(string({ unit: 'grapheme' }), (name) => {
         const key = nameKey(name);
@@ -101,13 +101,13 @@ describe('the key of a name', () => {
     );
   });
 
-  it('tells different names apart', () => {
+  it('differs for different names', () => {
     expect(nameKey('acme')).not.toBe(nameKey('acmé'));
     expect(nameKey('a b')).not.toBe(nameKey('ab'));
   });
 });
 
-it('a name is shown short and harmless', () => {
-  expect(shownName('x'.repeat(10_000)).length).toBeLessThan(70);
-  expect(shownName('a\u001b]0;"\ud800')).toBe('"a�]0;\\"�"');
+it('a quoted name is short and safe on a terminal', () => {
+  expect(quoteName('x'.repeat(10_000)).length).toBeLessThan(70);
+  expect(quoteName('a\u001b]0;"\ud800')).toBe('"a�]0;\\"�"');
 });

@@ -1,67 +1,67 @@
-// What organizations, keys and deployments may be called.
+// Rules for names of organizations, keys and deployments, organization ids, and input checks that several files share.
+import type { IdSource } from '../core/index.ts';
 import { CoreError, isUuid } from '../core/index.ts';
-import { asSentence } from './as-sentence.ts';
 
-const longestName = 100;
-/** Counts characters, not the halves that some are made of. */
-const atMostLongest = /^.{1,100}$/su;
+const maxNameLength = 100;
+/** Counts code points, not UTF-16 units. */
+const withinMaxLength = /^.{1,100}$/su;
 
-/** Control and format characters, unassigned and private ones, spaces other than the plain one, and what shows nothing. */
+/** Control, format, unassigned and private characters, spaces other than U+0020, and characters without a glyph. */
 const invisible = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u;
 
-/** The name as it is kept (NFC). Fails with INPUT_INVALID. */
+/** The name as it is stored (NFC). Fails with INPUT_INVALID. */
 export function displayName(given: string, field = 'name'): string {
   const name = given.normalize('NFC');
-  const problem = problemOf(name);
+  const problem = nameProblem(name);
   if (problem !== null) throw invalidName(field, problem);
   return name;
 }
 
-/** As `displayName`, and without what would be taken for an id or for more than one part of an address. */
+/** As `displayName`, and without anything that could be taken for an id or for several path segments. */
 export function organizationName(given: string): string {
   const name = displayName(given);
-  if (/[/\\]/.test(name)) throw invalidName('name', 'must hold no slash: it is part of an address');
+  if (/[/\\]/.test(name)) throw invalidName('name', 'must not contain a slash: it is part of a URL');
   if (nameKey(name).startsWith('org_'))
     throw invalidName('name', 'must not begin with "org_": it would be taken for an id');
   return name;
 }
 
-function problemOf(name: string): string | null {
+function nameProblem(name: string): string | null {
   if (name === '') return 'must not be empty';
-  if (!atMostLongest.test(name)) return `must have at most ${longestName} characters`;
-  if (invisible.test(name)) return 'must hold no control characters, and none that cannot be seen';
-  if (name.startsWith(' ') || name.endsWith(' ')) return 'must neither begin nor end with a space';
-  return /[\p{L}\p{N}]/u.test(name) ? null : 'must hold at least one letter or digit';
+  if (!withinMaxLength.test(name)) return `must have at most ${maxNameLength} characters`;
+  if (invisible.test(name)) return 'must not contain control characters or invisible characters';
+  if (name.startsWith(' ') || name.endsWith(' ')) return 'must not begin or end with a space';
+  return /[\p{L}\p{N}]/u.test(name) ? null : 'must contain at least one letter or digit';
 }
 
 const deploymentNameShape = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** What is wrong with a deployment's name; null when nothing is. */
+/** What is wrong with a deployment's name; null when it is valid. */
 export function deploymentNameProblem(name: string): string | null {
-  if (name.length < 1 || name.length > longestName) return `must have 1 to ${longestName} characters`;
+  if (name.length < 1 || name.length > maxNameLength) return `must have 1 to ${maxNameLength} characters`;
   if (isUuid(name)) return 'must not have the form of an id: it would be taken for one';
   if (deploymentNameShape.test(name)) return null;
-  return 'must consist of letters (a to z), digits, "-", "_" and ".", and begin with a letter or digit: it is part of an address';
+  return 'must consist of letters (a to z), digits, "-", "_" and ".", and begin with a letter or digit: it is part of a URL';
 }
 
 /**
- * Two names with the same key are the same to people: their case, full and half width, ligatures and the number of
- * spaces do not tell them apart. Letters of different alphabets that look alike do.
+ * Names with the same key are the same name: case, full and half width, ligatures and the number of spaces make no
+ * difference. Letters of different scripts that look alike do.
  */
 export function nameKey(name: string): string {
-  // Large, then small: "ß" and "SS" are the same name.
+  // Upper case, then lower case: "ß" and "SS" are the same name.
   return name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC').replace(/\s+/g, ' ');
 }
 
-/** A name or id that somebody gave, for a message: cut, and harmless on a terminal. */
-export function shownName(name: string): string {
+/** A given name or id for a message: truncated, and safe on a terminal. */
+export function quoteName(name: string): string {
   const cut = name.length > 60 ? `${name.slice(0, 60)}…` : name;
   return JSON.stringify(cut.toWellFormed().replace(/\p{C}/gu, '\ufffd'));
 }
 
 const invalidName = (field: string, message: string): CoreError => invalidInput([{ field, message }]);
 
-/** All problems at once, each with its field. */
+/** One error for all problems, each with its field. */
 export function invalidInput(
   problems: readonly { readonly field: string; readonly message: string }[],
 ): CoreError {
@@ -69,4 +69,50 @@ export function invalidInput(
   return new CoreError('INPUT_INVALID', `Nothing was changed. ${asSentence(list)}`, {
     details: { problems },
   });
+}
+
+/** `holder` is the name as its holder spells it. */
+export const nameTaken = (what: 'organization' | 'deployment', holder: string): CoreError =>
+  new CoreError(
+    'CONFLICT',
+    `There is already ${what === 'organization' ? 'an organization' : 'a deployment of this organization'} ` +
+      `named ${quoteName(holder)}; case makes no difference. Choose another name.`,
+  );
+
+export const organizationDeleted = (): CoreError =>
+  new CoreError('NOT_FOUND', 'The organization was deleted meanwhile.');
+
+export const hasRunningExecutions = (what: 'organization' | 'deployment'): CoreError =>
+  new CoreError(
+    'CONFLICT',
+    `The ${what} has unfinished executions ("headworks executions list"). Stop them or wait, then delete it.`,
+  );
+
+/** With exactly one full stop at the end. */
+export const asSentence = (text: string): string => `${text.trimEnd().replace(/\.$/, '')}.`;
+
+const organizationIdShape = /^org_[0-9A-Za-z]{16}$/;
+
+export const isOrganizationId = (text: string): boolean => organizationIdShape.test(text);
+
+/** `org_` and 16 letters and digits: 95 random bits. */
+export function newOrganizationId(ids: IdSource): string {
+  let characters = '';
+  while (characters.length < 16) characters += ids.token(24).replace(/[-_]/g, '');
+  return `org_${characters.slice(0, 16)}`;
+}
+
+/** Deeper than any sensible request. */
+export const maxDepth = 100;
+
+/** Whether a value is nested so deeply that recursive code would exhaust the stack. */
+export function isTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; depth <= maxDepth; depth++) {
+    level = level.flatMap((item) =>
+      typeof item === 'object' && item !== null ? (Object.values(item) as unknown[]) : [],
+    );
+    if (level.length === 0) return false;
+  }
+  return true;
 }

@@ -1,3 +1,3 @@
-// Words and limits that clients of the API need without the rest of the domain.
+// Constants that clients of the API need without the rest of the domain.
 export { maxLimit } from './options.ts';
-export { workflowNames } from './ports.ts';
+export { workflowNames } from './workflows/workflow.ts';

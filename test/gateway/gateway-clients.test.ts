@@ -39,7 +39,7 @@ describe('the openai package', () => {
   const client = ({ url, key }: { url: string; key: string }) =>
     new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 });
 
-  it('chats, calls tools, keeps to JSON and sees images', async () => {
+  it('completes chats with tools, JSON and images', async () => {
     const at = await world();
     const openai = client(at);
     const ask = (more: object, content: unknown = 'hello') =>
@@ -70,7 +70,7 @@ describe('the openai package', () => {
     expect(seen.choices[0]?.message.content).toContain('I see 1 image');
   });
 
-  it('streams with usage, and streams a tool call', async () => {
+  it('streams with usage and with a tool call', async () => {
     const at = await world();
     const openai = client(at);
     const stream = await openai.chat.completions.create({
@@ -98,7 +98,7 @@ describe('the openai package', () => {
     });
   });
 
-  it('lists models, embeds, and understands our errors', async () => {
+  it('lists models, creates embeddings, and parses errors', async () => {
     const at = await world();
     const openai = client(at);
     const names = (await openai.models.list()).data.map(({ id }) => id);
@@ -123,7 +123,7 @@ describe('the openai package', () => {
     await expect(refused).rejects.toBeInstanceOf(BadRequestError);
   });
 
-  it('aborts: the provider is let go at once, not when a limit strikes', async () => {
+  it('aborts the provider call at once', async () => {
     const at = await world({ responseTimeoutSeconds: 30, idleTimeoutSeconds: 30 });
     at.simulator.script('second', [{ fault: 'hang' }, { fault: 'silent' }]);
     const openai = client(at);
@@ -158,7 +158,7 @@ describe('the openai package', () => {
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe("the AI SDK's OpenAI-compatible provider", () => {
-  it('generates, streams, calls tools, makes objects and embeds', async () => {
+  it('generates text, streams, calls tools, generates objects and embeds', async () => {
     const at = await world();
     const provider = createOpenAICompatible({
       name: 'headworks',

@@ -43,8 +43,8 @@ const idOf = async (at: GatewayWorld, name: string): Promise<number> => {
 const model = async (at: GatewayWorld, name: string): Promise<ModelBody> =>
   (await (await at.call('GET', `/api/v1/models/${await idOf(at, name)}`)).json()) as ModelBody;
 
-describe('a model that is limited', () => {
-  it('is called once, not once per request, and does not lose reliability', async () => {
+describe('a rate-limited model', () => {
+  it('is called once, not once per request, without losing reliability', async () => {
     const at = await gatewayWorld({
       providers: [
         {
@@ -68,7 +68,7 @@ describe('a model that is limited', () => {
     expect(told).toContainEqual(['gateway:availability-updated', 'availability_updated']);
   });
 
-  it('is warmed by hand, cooled by hand with a reason, and never cooled for less', async () => {
+  it('gets manual cooldowns with a reason that are cleared manually and never shortened', async () => {
     const at = await gatewayWorld({ providers: three });
     const id = await idOf(at, 'alpha/alpha-1');
     const cool = async (query: string) =>
@@ -95,8 +95,8 @@ describe('a model that is limited', () => {
   });
 });
 
-describe('a model without money', () => {
-  it('cools, and does not lose reliability', async () => {
+describe('a model without credit', () => {
+  it('cools down without losing reliability', async () => {
     const at = await gatewayWorld({
       providers: [
         { name: 'alpha', models: [{ name: 'a', faults: [{ fault: 402, probability: 1 }] }] },
@@ -112,10 +112,10 @@ describe('a model without money', () => {
   });
 });
 
-describe('when nobody can answer', () => {
+describe('when no model is available', () => {
   const limited = { fault: 429, hint: 'retry-after', seconds: 90, probability: 1 };
 
-  it('answers 429 with the soonest when all are limited', async () => {
+  it('returns 429 with Retry-After when all are rate-limited', async () => {
     const at = await gatewayWorld({
       providers: [
         { name: 'alpha', models: [{ name: 'a', faults: [limited] }] },
@@ -147,7 +147,7 @@ describe('when nobody can answer', () => {
     expect([at.calls('a'), at.calls('b')]).toEqual([1, 1]);
   });
 
-  it('answers 503 after exactly 1 + MAX_RETRIES tries of each, and says what each did', async () => {
+  it('returns 503 after exactly 1 + MAX_RETRIES tries of each, with the result of each', async () => {
     const at = await gatewayWorld({
       providers: [
         { name: 'alpha', models: [{ name: 'a', faults: [{ fault: 500, probability: 1 }] }] },
@@ -167,7 +167,7 @@ describe('when nobody can answer', () => {
     expect(answer.headers.get('x-should-retry')).toBe('false');
   });
 
-  it('names the variables that would help when no model has a key', async () => {
+  it('lists the variables to set when no model has a key', async () => {
     const at = await gatewayWorld({
       providers: three,
       env: { ALPHA_API_KEY: '', BETA_API_KEY: '', GAMMA_API_KEY: '' },
@@ -177,7 +177,7 @@ describe('when nobody can answer', () => {
     expect(((await answer.json()) as ErrorBody).error.message).toMatch(/GROQ_API_KEY/);
   });
 
-  it('waits for the soonest when asked to', async () => {
+  it('waits for the first available model with x-headworks-wait', async () => {
     const at = await gatewayWorld({
       providers: [
         { name: 'alpha', models: [{ name: 'a', script: [{ fault: 429, hint: 'retry-after', seconds: 1 }] }] },
@@ -190,7 +190,7 @@ describe('when nobody can answer', () => {
 });
 
 describe('streams', () => {
-  it('go to another model as long as nothing was said', async () => {
+  it('fall back to another model before the first content', async () => {
     const at = await gatewayWorld({
       providers: [
         {
@@ -209,7 +209,7 @@ describe('streams', () => {
     expect(at.calls('a')).toBe(5);
   });
 
-  it('end with an error event when they break off after that, and count as a failure', async () => {
+  it('end with an error event when they are interrupted after that, and count as a failure', async () => {
     const at = await gatewayWorld({
       providers: [
         { name: 'alpha', models: [{ name: 'a', answer: 'one two three four five six', script: ['cut'] }] },
@@ -227,7 +227,7 @@ describe('streams', () => {
     expect((await model(at, 'alpha/a')).success_count).toBe(0);
   });
 
-  it('hold a thousand at once, none mixed up', { timeout: 60_000 }, async () => {
+  it('run a thousand at once without mixing them up', { timeout: 60_000 }, async () => {
     const at = await gatewayWorld({
       providers: [{ name: 'alpha', models: [{ name: 'a', token_ms: 30 }] }],
       options: { firstTokenTimeoutSeconds: 30, idleTimeoutSeconds: 30, requestTimeoutSeconds: 60 },
@@ -247,8 +247,8 @@ describe('streams', () => {
   });
 });
 
-describe('what is asked', () => {
-  it('travels untouched but for the name of the model', async () => {
+describe('a request', () => {
+  it('is forwarded unchanged except for the model name', async () => {
     const at = await gatewayWorld({ providers: [{ name: 'alpha', models: [{ name: 'a' }] }] });
     const strange =
       '{ "x" : 1e2, "model":"auto" ,"messages":[{"role":"user","content":"h\\u00e9llo 😀"}],"seed":12345678901234567890}';
@@ -266,7 +266,7 @@ describe('what is asked', () => {
     ['a model that is no text', '{"model":7,"messages":[{"role":"user","content":"x"}]}', 400],
     ['nesting without end', `{"messages":${'['.repeat(5_000)}${']'.repeat(5_000)}}`, 400],
     ['an unknown model', '{"model":"nope","messages":[{"role":"user","content":"x"}]}', 404],
-  ])('is refused when it is %s', async (_what, body, status) => {
+  ])('is rejected when it is %s', async (_what, body, status) => {
     const at = await gatewayWorld({ providers: three });
     const answer = await at.call('POST', '/v1/chat/completions', body);
     expect(answer.status).toBe(status);
@@ -276,7 +276,7 @@ describe('what is asked', () => {
     expect(three.reduce((sum, { name }) => sum + at.calls(`${name}-1`), 0)).toBe(0);
   });
 
-  it('is refused when it is too large or not JSON by its type, in the same shape', async () => {
+  it('is rejected in the same format when it is too large or has another content type', async () => {
     const at = await gatewayWorld({ providers: three, options: { maxBodyBytes: 2_048 } });
     const large = await at.chat({ messages: [{ role: 'user', content: 'x'.repeat(3_000) }] });
     expect(large.status).toBe(413);
@@ -290,7 +290,7 @@ describe('what is asked', () => {
     expect(((await header.json()) as ErrorBody).error.param).toBe('x-headworks-timeout');
   });
 
-  it('goes to the named models first, to them alone if told so, and to several by commas', async () => {
+  it('uses the named models first, only them without fallback, and several separated by commas', async () => {
     const at = await gatewayWorld({ providers: three });
     const spoke = async (name: string, headers: Record<string, string> = {}) =>
       (await at.chat({ model: name }, headers)).headers.get('x-headworks-model');
@@ -305,7 +305,7 @@ describe('what is asked', () => {
 });
 
 describe('embeddings', () => {
-  it('fall back only to providers of the very same model', async () => {
+  it('fall back only to providers of the same model', async () => {
     const embed = (name: string) => ({ name, kind: 'embeddings', dimensions: 8 });
     const at = await gatewayWorld({
       providers: [
@@ -325,7 +325,7 @@ describe('embeddings', () => {
 });
 
 describe('scores', () => {
-  it('charge each model its own time and its own failures, and explain themselves', async () => {
+  it("count each model's own time and failures, and can be explained", async () => {
     const at = await gatewayWorld({
       providers: [
         {
@@ -357,7 +357,7 @@ describe('scores', () => {
     ]);
   });
 
-  it('show a key only its own calls behind them', async () => {
+  it('show a key only its own attempts', async () => {
     const at = await gatewayWorld({ providers: [{ name: 'alpha', models: [{ name: 'a' }] }] });
     const made = async (name: string) =>
       at.gateway.keys.create({ name, expiresAt: null, dailyTokenCap: null });
@@ -374,7 +374,7 @@ describe('scores', () => {
     expect(await callers()).toHaveLength(3);
   });
 
-  it('take attempts by hand, and leave the recent ones out unless asked', async () => {
+  it('accept manual attempts and omit recent numbers unless requested', async () => {
     const at = await gatewayWorld({ providers: three });
     const id = await idOf(at, 'alpha/alpha-1');
     await at.call('POST', `/api/v1/models/${id}/increment-success?response_time=2`);
@@ -405,7 +405,7 @@ describe('scores', () => {
 });
 
 describe('models and keys', () => {
-  it('are added, refused twice, disabled and enabled', async () => {
+  it('are added once, disabled and enabled', async () => {
     const at = await gatewayWorld({ providers: three });
     const add = (body: object) => at.call('POST', '/api/v1/models', body);
     const own = { name: 'own', base_url: 'https://llm.example.com/v1', env_var: 'OWN_API_KEY' };
@@ -430,7 +430,7 @@ describe('models and keys', () => {
     );
   });
 
-  it('are made once, work until revoked or expired, and count their tokens against a cap', async () => {
+  it('are created, work until revoked or expired, and count tokens against a cap', async () => {
     const at = await gatewayWorld({ providers: three });
     const create = async (body: object) =>
       (await (await at.call('POST', '/api/v1/keys', body)).json()) as { id: string; key: string };
@@ -462,7 +462,7 @@ describe('models and keys', () => {
     expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  it('are probed within what they may, and told apart', async () => {
+  it('are probed within their limits with separate results', async () => {
     const at = await gatewayWorld({ providers: three });
     at.simulator.script('beta-1', [{ fault: '401' }]);
     const cooled = await idOf(at, 'gamma/gamma-1');
@@ -480,7 +480,7 @@ describe('models and keys', () => {
 });
 
 describe('a prompt', () => {
-  it('is answered in the shape of the founding document', async () => {
+  it('returns the response format of the founding document', async () => {
     const at = await gatewayWorld({ providers: three });
     at.simulator.script('alpha-1', [{ fault: '500' }]);
     const answer = await at.call('POST', '/api/v1/prompts/process', {

@@ -86,8 +86,8 @@ const warm = async (server: RunningServer, name: string) =>
     `/api/v1/models/${await modelIdOf(server, name)}/availability?retry_after_seconds=0`,
   );
 
-describe('a key that its provider refuses', () => {
-  it('is a row per model that says what to do, stays while it is wrong, and goes when it is right', async () => {
+describe('a key rejected by its provider', () => {
+  it('is a ledger row per model with the remedy, open until the key is accepted', async () => {
     const simulator = await simulated();
     const config = await testConfig();
     const wrong = await house(config, bad, simulator);
@@ -130,7 +130,7 @@ describe('a key that its provider refuses', () => {
     expect(await chat(right, 'acme/a')).toBe(200);
   }, 60_000);
 
-  it('is not taken for good because another key of the model works', async () => {
+  it('is not repaired because another key of the model works', async () => {
     const simulator = await simulated();
     const server = await house(await testConfig(), `${bad},${good}`, simulator);
     expect(await chat(server, 'acme/a')).toBe(200);
@@ -143,7 +143,7 @@ describe('a key that its provider refuses', () => {
     expect((await rows(server))[0]?.last_repair_error).toContain('is cooling down until');
   }, 60_000);
 
-  it('for want of money says so, and goes with the model when that is disabled', async () => {
+  it('for missing credit says so, and is gone when the model is disabled', async () => {
     const simulator = await simulated();
     simulator.script('b', [{ fault: '402' }]);
     const server = await house(await testConfig(), good, simulator);
@@ -156,7 +156,7 @@ describe('a key that its provider refuses', () => {
     expect(await rows(server, 'all')).toMatchObject([{ subject: 'acme/b', repaired_how: 'gone' }]);
   }, 60_000);
 
-  it('is repaired by a probe once the model answers again, and by nothing else', async () => {
+  it('is repaired only by a successful probe', async () => {
     const simulator = await simulated();
     simulator.script('a', [{ fault: '403' }]);
     const server = await house(await testConfig(), good, simulator);
@@ -174,7 +174,7 @@ describe('a key that its provider refuses', () => {
   }, 60_000);
 });
 
-it('is no row when the model was replaced since: its key is another one now', () => {
+it('is not recorded when the model was replaced meanwhile', () => {
   const recorded: string[] = [];
   const tell = rejectedKeyRecorder(
     { record: async ({ subject }) => void recorded.push(subject) },

@@ -45,7 +45,7 @@ async function named(at: GatewayWorld, name: string): Promise<ModelBody> {
 describe('a model whose declared quota is used up', () => {
   const quota = { models: { 'alpha/alpha-1': { quotas: { requestsPerMinute: 2 } } } };
 
-  it('is shown as unavailable, why, and until when, wherever models are looked at', async () => {
+  it('is shown as unavailable with the reason and time everywhere', async () => {
     const at = await gatewayWorld({ providers: two, ...quota });
     expect((await named(at, 'alpha/alpha-1')).available_at).toBeNull();
     for (let request = 0; request < 3; request++) await at.chat({ model: 'alpha/alpha-1' });
@@ -74,7 +74,7 @@ describe('a model whose declared quota is used up', () => {
     });
   });
 
-  it('stays so when its cooldowns are taken back, and is available while another key has room', async () => {
+  it('stays so when cooldowns are cleared, and is available while another key has quota', async () => {
     const env = { ALPHA_API_KEY: 'sk-alpha,sk-other' };
     const providers = [
       { ...two[0], name: 'alpha', models: [{ name: 'alpha-1' }], keys: ['sk-alpha', 'sk-other'] },
@@ -93,7 +93,7 @@ describe('a model whose declared quota is used up', () => {
   });
 });
 
-describe('a model of one’s own', () => {
+describe('an added model', () => {
   const own = {
     name: 'own/large',
     base_url: 'https://llm.example.com/v1',
@@ -103,7 +103,7 @@ describe('a model of one’s own', () => {
   const change = (at: GatewayWorld, method: 'PUT' | 'DELETE', id: number, body?: object) =>
     at.call(method, `/api/v1/models/${id}`, body);
 
-  it('is replaced: it keeps its id, its state and its scores, and loses what was learned of the old place', async () => {
+  it('is replaced: it keeps id, state and scores, and loses cooldowns of the old endpoint', async () => {
     const at = await gatewayWorld({ providers: two });
     const { id } = (await (await at.call('POST', '/api/v1/models', own)).json()) as ModelBody;
     await at.call('POST', `/api/v1/models/${id}/increment-success?response_time=1`);
@@ -144,7 +144,7 @@ describe('a model of one’s own', () => {
     ]);
   });
 
-  it('is replaced while it is asked: what becomes of that call says nothing of the new place', async () => {
+  it('is replaced during a call, which does not affect the new endpoint', async () => {
     const slow = { ...two[0], name: 'alpha', models: [{ name: 'alpha-1' }], latency_ms: 300 };
     const at = await gatewayWorld({ providers: [slow, { name: 'beta', models: [{ name: 'beta-1' }] }] });
     const { id } = await named(at, 'alpha/alpha-1');
@@ -164,7 +164,7 @@ describe('a model of one’s own', () => {
     expect(at.calls('beta-1')).toBe(1);
   });
 
-  it('is removed: nobody is told of it any more, its usage stays, and its name is free', async () => {
+  it('is deleted: it is no longer listed, its usage stays, and its name can be reused', async () => {
     const at = await gatewayWorld({ providers: two });
     const { id } = await named(at, 'alpha/alpha-1');
     expect((await at.chat({ model: 'alpha/alpha-1' })).status).toBe(200);
@@ -187,7 +187,7 @@ describe('a model of one’s own', () => {
     ]);
   });
 
-  it('is what can be replaced and removed: others are refused, saying what to do instead', async () => {
+  it('can be replaced and deleted; others are rejected with an alternative', async () => {
     const configured = {
       name: 'set',
       provider: 'set',
@@ -223,7 +223,7 @@ describe('a model of one’s own', () => {
     }
   });
 
-  it('that is wrong is told everything at once, by the names that stand in the body', async () => {
+  it('that is invalid reports every problem at once with the names of the body', async () => {
     const at = await gatewayWorld({ providers: two });
     const wrong = {
       name: 'a,b',
@@ -261,7 +261,7 @@ describe('a model of one’s own', () => {
     }
   });
 
-  it('takes its provider and its upstream name from its name and address', async () => {
+  it('gets provider and upstream name from its name and base URL', async () => {
     const at = await gatewayWorld({ providers: two });
     const made = async (body: object) =>
       (await (await at.call('POST', '/api/v1/models', { ...own, ...body })).json()) as ModelBody;
@@ -273,7 +273,7 @@ describe('a model of one’s own', () => {
   });
 });
 
-it('tells where a key was found, and everything that is missing', async () => {
+it('reports where a key was found and what is missing', async () => {
   const at = await gatewayWorld({ providers: two, env: { GITHUB_TOKEN: 'ghp_of-ci' } });
   expect(await named(at, 'github/openai/gpt-4o-mini')).toMatchObject({
     is_configured: true,
@@ -287,7 +287,7 @@ it('tells where a key was found, and everything that is missing', async () => {
   });
 });
 
-describe('a URL below /v1 that leads nowhere', () => {
+describe('an unknown URL below /v1', () => {
   it.each([
     ['GET', '/v1/%zz', 400, 'INPUT_INVALID'],
     ['POST', '/v1/chat/%', 400, 'INPUT_INVALID'],
@@ -297,7 +297,7 @@ describe('a URL below /v1 that leads nowhere', () => {
     ['GET', '/v1?x=1', 404, 'NOT_FOUND'],
     ['GET', '/v1/chat/completions', 405, 'HTTP_METHOD_NOT_ALLOWED'],
     ['PUT', '/v1/models', 405, 'HTTP_METHOD_NOT_ALLOWED'],
-  ])('%s %s is refused in OpenAI’s shape', async (method, path, status, code) => {
+  ])('%s %s is rejected in OpenAI’s format', async (method, path, status, code) => {
     const at = await gatewayWorld({ providers: two });
     const answer = await at.server.inject({ method: method as 'GET', url: path });
     expect(answer.statusCode).toBe(status);
@@ -307,7 +307,7 @@ describe('a URL below /v1 that leads nowhere', () => {
     });
   });
 
-  it('elsewhere has our own shape', async () => {
+  it('elsewhere has our own format', async () => {
     const at = await gatewayWorld({ providers: two });
     for (const path of ['/v12/%zz', '/api/v1/%zz', '/%zz/v1/models']) {
       const body: object = (await at.server.inject({ method: 'GET', url: path })).json();

@@ -9,8 +9,8 @@ import { databaseUrl, uniqueName } from '../support/services.ts';
 const start = Date.parse('2026-03-01T12:00:00Z');
 const hourMs = 3_600_000;
 
-describe.each(migratedDatabases)('rounds of probes on a store (%s)', (_name, open) => {
-  it('are due an interval after the first look, and after each round', async () => {
+describe.each(migratedDatabases)('the probe schedule on a store (%s)', (_name, open) => {
+  it('is due an interval after the first claim, and after each claim', async () => {
     const { database, dispose } = await open();
     onTestFinished(dispose);
     const rounds = new PostgresProbeSchedule(database);
@@ -21,7 +21,7 @@ describe.each(migratedDatabases)('rounds of probes on a store (%s)', (_name, ope
   });
 });
 
-it('one of all processes that ask at the same moment begins the round', async () => {
+it('is claimed by one of several simultaneous processes', async () => {
   const schema = uniqueName('rounds');
   const connect = () => openServerDatabase({ url: databaseUrl(), schema, clock: systemClock, poolSize: 4 });
   const { database: first, dispose } = await migratedDatabase(await connect());

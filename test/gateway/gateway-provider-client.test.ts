@@ -142,7 +142,7 @@ async function readRest({
 }
 
 describe('a call', () => {
-  it('carries key, headers and the caller’s bytes but for the model', async () => {
+  it('sends key, headers and the caller’s bytes except for the model', async () => {
     const made = world(() => json(good));
     await made.run();
     const [request] = made.requests;
@@ -159,13 +159,13 @@ describe('a call', () => {
     );
   });
 
-  it('sends no credentials where there are none', async () => {
+  it('sends no credentials without a key', async () => {
     const made = world(() => json(good));
     await made.clock.run(made.chat(false, { secret: null }));
     expect(made.requests[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  it('hands out a good answer untouched, with nothing of its headers but the type', async () => {
+  it('returns a valid response unchanged, with only the content type of its headers', async () => {
     const outcome = await world(() => json(good, 200, { 'set-cookie': 'x=1' })).run();
     expect(outcome).toEqual({
       kind: 'response',
@@ -177,12 +177,12 @@ describe('a call', () => {
     });
   });
 
-  it('estimates tokens that nobody counted', async () => {
+  it('estimates tokens without usage', async () => {
     const outcome = await world(() => json({ choices: [{ message: { content: 'x'.repeat(40) } }] })).run();
     expect(outcome).toMatchObject({ tokens: { completion: 10, isEstimated: true } });
   });
 
-  it('asks for embeddings at their own address, and counts them', async () => {
+  it('calls the embeddings endpoint and counts vectors', async () => {
     const made = world(() =>
       json({ data: [{ embedding: [1] }, { embedding: [2] }], usage: { prompt_tokens: 9 } }),
     );
@@ -200,7 +200,7 @@ describe('a call', () => {
     expect(made.requests[0]?.url.pathname).toBe('/v1/embeddings');
   });
 
-  it('learns from a good answer that the key has nothing left', async () => {
+  it('reads an exhausted quota from the headers of a valid response', async () => {
     const made = world(() =>
       json(good, 200, {
         'x-ratelimit-remaining-requests': '0',
@@ -215,7 +215,7 @@ describe('a call', () => {
     });
   });
 
-  it('learns the same from the standard header', async () => {
+  it('reads an exhausted quota from the standard header', async () => {
     const made = world(() => json(good, 200, { ratelimit: '"burst";r=0;t=10, "day";r=7;t=3600' }));
     expect(await made.run()).toMatchObject({
       quotaExhaustedUntil: { at: made.clock.now() + 10_000, source: 'ratelimit' },
@@ -261,12 +261,12 @@ describe('a call', () => {
       json({ pad: 'x'.repeat(200_000) }, 503),
       { failureClass: 'server-error', status: 503 },
     ],
-  ])('fails, and never throws: %s', async (_what, answer, expected) => {
+  ])('returns a failure and never throws: %s', async (_what, answer, expected) => {
     expect(await world(() => answer).run()).toMatchObject({ kind: 'failure', ...expected });
     expect(await world(() => answer).run(true)).toMatchObject({ kind: 'failure', ...expected });
   });
 
-  it('passes on the sentence of a refusal that is the caller’s fault, without secrets and not too long', async () => {
+  it('passes on the message of a rejected request, redacted and truncated', async () => {
     const message = `temperature is bad \n for ${secret} ${'!'.repeat(1_000)}`;
     const outcome = await world(() => json({ error: { message } }, 400)).run();
     expect(outcome).toMatchObject({ failureClass: 'validation', status: 400 });
@@ -276,7 +276,7 @@ describe('a call', () => {
     expect(told.length).toBeLessThanOrEqual(301);
   });
 
-  it('is bounded as a whole: blank lines after the headers buy no time', async () => {
+  it('is bounded as a whole, blank lines included', async () => {
     const blank = Array.from({ length: 1_000 }, () => ['\n', 4_000]).flat();
     const drips = streamWorld([...blank, JSON.stringify(good)], {
       headers: { 'content-type': 'application/json' },
@@ -287,7 +287,7 @@ describe('a call', () => {
     expect(drips.clock.pending).toBe(0);
   });
 
-  it('is bounded: connection, first byte, silence', async () => {
+  it('has timeouts for connection, first byte and idle time', async () => {
     const stuck = world(() => json(good), { connect: () => new Promise(() => undefined) });
     expect(await stuck.run()).toMatchObject({ failureClass: 'timeout', status: null, exceeded: 'connectMs' });
     expect(await stuck.run(true)).toMatchObject({ failureClass: 'timeout', exceeded: 'connectMs' });
@@ -308,7 +308,7 @@ describe('a call', () => {
     { stream: true, body: [3_600_000] },
     { stream: false, body: [3_600_000] },
     { stream: false, body: Array.from({ length: 100 }, () => ['x', 400]).flat() },
-  ])('waits a second for the body of a refusal, no longer (stream $stream)', async (given) => {
+  ])('waits up to a second for the body of an error response (stream $stream)', async (given) => {
     const made: ReturnType<typeof world> = world(async (request) => ({
       ...(await stream(() => made.clock, given.body)(request)),
       status: 429,
@@ -324,14 +324,14 @@ describe('a call', () => {
     expect(made.clock.pending).toBe(0);
   });
 
-  it('calls a cut connection a network failure', async () => {
+  it('classifies a cut connection as a network failure', async () => {
     const refused = world(() => Promise.reject(new Error('reset')));
     expect(await refused.run()).toMatchObject({ failureClass: 'network', status: null });
     expect(await streamWorld(['{"cho', new Error('cut')]).run()).toMatchObject({ failureClass: 'network' });
   });
 
   it.each([false, true])(
-    'stops the provider at once when the caller leaves (stream: %s)',
+    'aborts the provider call when the caller disconnects (stream: %s)',
     async (isStreamed) => {
       const made: ReturnType<typeof world> = world(async ({ signal }) => {
         await made.clock.sleep(10_000, signal);
@@ -356,7 +356,7 @@ describe('a call', () => {
 describe('a streamed call, before its first content', () => {
   const role = event({ role: 'assistant', content: '' });
 
-  it('holds back comments and roles, and hands out every byte', async () => {
+  it('holds back comments and roles and passes every byte on', async () => {
     const script = [
       ': processing\n\n',
       1_000,
@@ -418,7 +418,7 @@ describe('a streamed call, before its first content', () => {
       [...Array.from({ length: 300 }, () => 'x'.repeat(1_000)), 3_600_000],
       { failureClass: 'invalid-response' },
     ],
-  ])('fails by %s', async (_what, script, expected) => {
+  ])('fails with %s', async (_what, script, expected) => {
     const made = streamWorld(script);
     expect(await made.run(true)).toMatchObject({ kind: 'failure', ...expected });
     expect(made.clock.pending).toBe(0);
@@ -426,19 +426,19 @@ describe('a streamed call, before its first content', () => {
     if (script.includes(3_600_000)) expect(made.requests[0]?.signal.aborted).toBe(true);
   });
 
-  it('must come in time, whatever else comes', async () => {
+  it('times out without content, whatever else arrives', async () => {
     const made = streamWorld(Array.from({ length: 100 }, () => [': still here\n\n', 1_000]).flat());
     expect(await made.run(true)).toMatchObject({ kind: 'failure', failureClass: 'timeout' });
     expect(made.clock.monotonic()).toBe(20_000);
     expect(made.requests[0]?.signal.aborted).toBe(true);
   });
 
-  it('may take longer than a silence later on', async () => {
+  it('may take longer than the idle timeout', async () => {
     const made = await committed([role, 15_000, event({ content: 'a' }), event({}, 'stop'), done]);
     expect(await readRest(made)).toContain('"a"');
   });
 
-  it('takes a plain answer to a streamed request, and hands it out as the stream that was asked for', async () => {
+  it('turns a whole response to a streaming request into a stream', async () => {
     for (const made of [world(() => json(good)), streamWorld([JSON.stringify(good)])]) {
       const outcome = await made.run(true);
       expect(outcome).toMatchObject({
@@ -454,7 +454,7 @@ describe('a streamed call, before its first content', () => {
     }
   });
 
-  it('learns from the headers of a stream', async () => {
+  it('reads an exhausted quota from the headers of a stream', async () => {
     const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '30' };
     const made = await committed([event({ content: 'a' }), event({}, 'stop')], { headers });
     expect(made.outcome.quotaExhaustedUntil).toMatchObject({ source: 'x-ratelimit-reset' });
@@ -466,7 +466,7 @@ describe('a streamed call, after its first content', () => {
   const second = `data: ${JSON.stringify({ choices: [{ index: 1, delta: { content: 'b' } }] })}\n\n`;
   const usage = 'data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":6}}\n\n';
 
-  it('tells what it cost', async () => {
+  it('reports its token usage', async () => {
     const made = await committed([a, event({}, 'stop'), usage, done]);
     await readRest(made);
     expect(await made.outcome.ended).toEqual({
@@ -476,7 +476,7 @@ describe('a streamed call, after its first content', () => {
     });
   });
 
-  it('is timed by what the provider took, not by how fast it is read', async () => {
+  it('is timed by the provider, not by how fast it is read', async () => {
     const script = [a, 3_000, event({ content: 'b' }), event({ content: 'c' }), event({}, 'stop'), done];
     for (const readerMs of [0, 10_000]) {
       const made = await committed(script);
@@ -488,7 +488,7 @@ describe('a streamed call, after its first content', () => {
     }
   });
 
-  it('that is cut after its last word is whole: nothing is added to it, and what it cost is estimated', async () => {
+  it('cut after its last content is complete, with estimated usage', async () => {
     const made = await committed([a, event({}, 'stop'), new Error('cut before usage and [DONE]')]);
     expect(await readRest(made)).toBe(a + event({}, 'stop'));
     expect(await made.outcome.ended).toMatchObject({
@@ -506,7 +506,7 @@ describe('a streamed call, after its first content', () => {
     ['by silence after the last word', [a, event({}, 'stop'), 3_600_000]],
     ['by silence after usage', [a, event({ content: 'b' }, 'stop'), usage, 3_600_000]],
     ['in one piece', [a + event({}, 'stop') + done]],
-  ])('ends well %s', async (_what, script) => {
+  ])('completes %s', async (_what, script) => {
     const made = await committed(script);
     const sent = script.filter((step) => typeof step === 'string').join('');
     expect(await readRest(made)).toBe(sent);
@@ -518,7 +518,7 @@ describe('a streamed call, after its first content', () => {
   it.each<[string, Script]>([
     ['silent', [3_600_000]],
     ['not at an end', Array.from({ length: 100 }, () => [400, ': still here\n\n']).flat()],
-  ])('is not waited for when all is said and it is %s: a second for usage and [DONE]', async (_, after) => {
+  ])('waits a second for usage and [DONE] when it is complete and %s', async (_, after) => {
     const made = await committed([a, 3_000, event({}, 'stop'), 900, usage, ...after]);
     expect(await readRest(made)).toContain(usage);
     expect(made.clock.monotonic()).toBe(4_000);
@@ -532,14 +532,14 @@ describe('a streamed call, after its first content', () => {
     expect(made.clock.pending).toBe(0);
   });
 
-  it('is not cut by an end that stands beside content: some write one into every piece', async () => {
+  it('is not ended by a finish reason beside content, which some providers write into every chunk', async () => {
     const script = [event({ content: 'a' }, 'stop'), 4_000, event({ content: 'b' }, 'stop'), 4_000, done];
     const made = await committed(script);
     expect(await readRest(made)).toContain('"b"');
     expect(await made.outcome.ended).toMatchObject({ failureClass: null });
   });
 
-  it('is whole when every answer that was asked for has ended, not only those that began', async () => {
+  it('is complete when every requested choice has finished', async () => {
     const body = { messages: [{}], stream: true, n: 2 };
     const other = (delta: object, finish: string | null) =>
       `data: ${JSON.stringify({ choices: [{ index: 1, delta, finish_reason: finish }] })}\n\n`;
@@ -578,7 +578,7 @@ describe('a streamed call, after its first content', () => {
     ],
     ['garbage', [a, 'data: {"choices\n\n'], 'invalid-response'],
     ['a cut while another choice goes on', [a, second, event({}, 'stop'), new Error('cut')], 'network'],
-  ])('breaks off by %s, after whole events only', async (_what, script, failureClass) => {
+  ])('is interrupted by %s, after whole events only', async (_what, script, failureClass) => {
     const made = await committed(script);
     let text = Buffer.concat(made.outcome.head).toString();
     const reading = (async () => {
@@ -593,7 +593,7 @@ describe('a streamed call, after its first content', () => {
     expect(made.clock.pending).toBe(0);
   });
 
-  it('that breaks off for a limit tells when to come back', async () => {
+  it('interrupted by a rate limit has a retry hint', async () => {
     const words = { code: 429, message: 'Rate limit reached. Please try again in 42s.' };
     const made = await committed([a, `data: ${JSON.stringify({ error: words })}\n\n`]);
     await expect(readRest(made)).rejects.toMatchObject({ code: 'GATEWAY_STREAM_INTERRUPTED' });
@@ -607,7 +607,7 @@ describe('a streamed call, after its first content', () => {
     ['comments', ': still here\n\n'],
     ['empty pieces', event({})],
     ['an event that does not end', 'x'],
-  ])('is given up when nothing but %s comes for ten silences', async (_, mumble) => {
+  ])('times out when only %s arrive for ten idle timeouts', async (_, mumble) => {
     const mumbling = Array.from({ length: 30 }, () => [4_000, mumble]).flat();
     const made = await committed([a, 4_000, event({ content: 'b' }), ...mumbling, event({}, 'stop'), done]);
     await expect(readRest(made)).rejects.toMatchObject({ details: { failureClass: 'timeout' } });
@@ -619,13 +619,13 @@ describe('a streamed call, after its first content', () => {
     expect(made.clock.pending).toBe(0);
   });
 
-  it('may think for several silences, as long as it shows signs of life', async () => {
+  it('may send no content for several idle timeouts while comments arrive', async () => {
     const thinking = Array.from({ length: 10 }, () => [4_000, ': still here\n\n']).flat();
     const made = await committed([a, ...thinking, event({ content: 'b' }), ...thinking, done]);
     expect(await readRest(made)).toContain(done);
   });
 
-  it('says that it is this server that stops', async () => {
+  it('reports that this server is stopping', async () => {
     const made = streamWorld([a, 3_600_000]);
     const stopping = new AbortController();
     const outcome = await made.clock.run(made.chat(true, { signal: stopping.signal }));
@@ -639,7 +639,7 @@ describe('a streamed call, after its first content', () => {
     expect(await outcome.ended).toMatchObject({ failureClass: 'canceled' });
   });
 
-  it('does not take a slow reader for a silent model', async () => {
+  it('does not time out because of a slow reader', async () => {
     const made = await committed([
       a,
       event({ content: 'b' }),
@@ -653,7 +653,7 @@ describe('a streamed call, after its first content', () => {
     expect(await made.clock.run(pieces.next())).toMatchObject({ done: false });
   });
 
-  it('waits for a model that is slow but not silent', async () => {
+  it('waits for a model that is slow but not idle', async () => {
     const script = [
       a,
       ...Array.from({ length: 20 }, () => [4_000, event({ content: 'b' })]).flat(),
@@ -663,7 +663,7 @@ describe('a streamed call, after its first content', () => {
     expect(await readRest(await committed(script))).toContain('"b"');
   });
 
-  it('stops the provider when the reader leaves', async () => {
+  it('aborts the provider call when the reader stops', async () => {
     const made = await committed([a, event({ content: 'b' }), 1_000, event({ content: 'c' })]);
     for await (const _ of made.outcome.rest) break;
     expect(made.requests[0]?.signal.aborted).toBe(true);
@@ -688,7 +688,7 @@ describe('a streamed call, after its first content', () => {
     expect(made.clock.pending).toBe(0);
   });
 
-  it('lets go of the caller’s signal when it is over', async () => {
+  it('removes its listener from the caller’s signal at the end', async () => {
     const made = streamWorld([a, event({}, 'stop'), done]);
     const { signal } = new AbortController();
     const outcome = await made.clock.run(made.chat(true, { signal }));
@@ -729,7 +729,7 @@ describe('a call over a real socket', () => {
     { stream: true, status: 429, failed: { failureClass: 'rate-limit', status: 429 } },
     { stream: false, status: 429, failed: { failureClass: 'rate-limit', status: 429 } },
   ])(
-    'that says nothing in time is dropped; only a refusal counts (stream $stream, status $status)',
+    'that sends nothing in time is dropped; only an error status counts (stream $stream, status $status)',
     async (given) => {
       left = Promise.withResolvers<void>();
       const { port } = server.address() as AddressInfo;

@@ -39,7 +39,7 @@ describeQuotaCounterContract('Redis', counterOn);
 const smallCall = { estimatedTokens: 10, estimatedPromptTokens: 10 };
 
 describe('a quota counter in Redis', () => {
-  it('decides as the one in memory does, step by step', async () => {
+  it('decides as the one in memory, step by step', async () => {
     const step = fc.record({
       waitMs: fc.oneof(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 90_000_000 })),
       tokens: fc.integer({ min: 0, max: 150 }),
@@ -75,7 +75,7 @@ describe('a quota counter in Redis', () => {
     );
   });
 
-  it('goes by the server’s clock, and leaves nothing behind for ever', async () => {
+  it('uses the server’s clock, and its keys expire', async () => {
     const name = uniqueName('real');
     const counter = new RedisQuotaCounter(redis);
     const windows = quotaWindowsOf({ requestsPerMinute: 2 });
@@ -87,7 +87,7 @@ describe('a quota counter in Redis', () => {
     expect(ttl).toBeLessThan(65_000);
   });
 
-  it('goes on when the server’s clock is set back', async () => {
+  it('continues when the server’s clock is set back', async () => {
     let now = 10_000_000;
     const name = uniqueName('back');
     const counter = new RedisQuotaCounter(redis, () => now);
@@ -100,7 +100,7 @@ describe('a quota counter in Redis', () => {
     expect((await counter.count(name, windows, [1])).waitMs).toBe(0);
   });
 
-  it('is shared by keepers, whose burst together stays within the quota', async () => {
+  it('keeps the bursts of several processes within the quota', async () => {
     const shared = new RedisQuotaCounter(redis);
     const model = modelOf(
       { name: uniqueName('model'), quotas: { requestsPerMinute: 20, tokensPerDay: 10_000 } },
@@ -114,7 +114,7 @@ describe('a quota counter in Redis', () => {
     expect(taken.filter((outcome) => 'grant' in outcome)).toHaveLength(20);
   });
 
-  it('that is gone leaves the keeper to its own count', async () => {
+  it('that is unavailable leaves the process with its own count', async () => {
     const gone = await connectRedis({ url: redisUrl(), keyPrefix: `${prefix}:` });
     await gone.close();
     const shared = new RedisQuotaCounter(gone);

@@ -98,7 +98,7 @@ it('shares cooldowns, models and keys between servers within a second, and keeps
   expect((await chat(three, 'alpha')).headers.get('x-headworks-model')).toBe('alpha');
 }, 60_000);
 
-it('answers from memory while Postgres is away, and writes down later what it learned', async () => {
+it('responds from memory while Postgres is unavailable, and stores attempts later', async () => {
   const postgres = await startPrivatePostgres();
   const simulator = await simulated();
   const env = shared({ DATABASE_URL: postgres.url });
@@ -133,7 +133,7 @@ it('answers from memory while Postgres is away, and writes down later what it le
   expect((await seen(again, 'alpha'))?.available_at).toEqual(expect.any(String));
 }, 90_000);
 
-it('obeys at once and answers soon when somebody changes models and Postgres accepts but never answers', async () => {
+it('applies a change at once and responds soon when Postgres accepts it but never responds', async () => {
   const postgres = await startPrivatePostgres();
   const simulator = await simulated();
   const env = shared({ DATABASE_URL: postgres.url });
@@ -189,7 +189,7 @@ it('obeys at once and answers soon when somebody changes models and Postgres acc
   await expect.poll(async () => (await seen(again, 'alpha'))?.available_at, { timeout: 60_000 }).toBe(until);
 }, 120_000);
 
-it('tells the doctor in which variables the keys were found', async () => {
+it('reports to the doctor in which variables the keys were found', async () => {
   const config = await testConfig(shared());
   const server = await startServer(config, { role: 'serve', env: { ...keys, GITHUB_TOKEN: 'ghp_of-ci' } });
   onTestFinished(() => server.stop());
@@ -202,7 +202,7 @@ it('tells the doctor in which variables the keys were found', async () => {
   expect(models?.detail).toContain('alpha (ALPHA_API_KEY)');
 }, 60_000);
 
-it('probes on its own, one server of several, and leaves those alone that cool', async () => {
+it('probes on schedule in one of several servers, without models that are cooling down', async () => {
   const simulator = await simulated();
   const env = shared({ HEALTH_CHECK_INTERVAL: '2' });
   const one = await start(await testConfig(env));
@@ -218,7 +218,7 @@ it('probes on its own, one server of several, and leaves those alone that cool',
   expect(simulator.stats().models['beta']?.calls).toBe(0);
 }, 60_000);
 
-it('takes models from the config file, and never shows a key', async () => {
+it('reads models from the configuration file and never shows a key', async () => {
   const simulator = await simulated({ alpha: { script: [401] } });
   const config = await testConfig(shared());
   const server = await start({

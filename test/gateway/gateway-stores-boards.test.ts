@@ -83,7 +83,7 @@ describe('two processes on one server', () => {
     await expect.poll(() => one.state.models.byId(one.modelId)?.isActive, soon).toBe(true);
   });
 
-  it('remember across a restart, and a shorter hint never shortens', async () => {
+  it('keep cooldowns across a restart, and a shorter hint never shortens one', async () => {
     const first = await open();
     const { modelId } = first;
     const long = cooldownOf(modelId);
@@ -101,7 +101,7 @@ describe('two processes on one server', () => {
     await third.state.cooldowns.clear(modelId);
   });
 
-  it('agree on scores after both have written and read', async () => {
+  it('agree on scores after both have written and read them', async () => {
     const [one, two] = [await open(), await open()];
     const before = one.state.scores.of(one.modelId).longTerm.requests;
     one.state.attempts.record(attemptOf(one.modelId, 'of one'));
@@ -113,7 +113,7 @@ describe('two processes on one server', () => {
       expect(state.scores.of(one.modelId).longTerm.requests).toBe(before + 2);
   });
 
-  it('lose no more than about a second of attempts when one is killed', async () => {
+  it('lose at most about a second of attempts when one is killed', async () => {
     const script = fileURLToPath(new URL('gateway-stores-recorder.ts', import.meta.url));
     const child = spawn(process.execPath, [script, databaseUrl(), opened.database.schema], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -136,7 +136,7 @@ describe('two processes on one server', () => {
   }, 60_000);
 });
 
-it('goes on without its server, and catches up when it is back', async () => {
+it('continues without its database server and catches up afterwards', async () => {
   const server = await startPrivatePostgres();
   const schema = 'headworks';
   const migrated = await migratedDatabase(await openDatabase(server.url, schema));

@@ -49,7 +49,7 @@ async function until(socket: Socket, pattern: RegExp): Promise<string> {
 }
 
 describe('paths below /v1', () => {
-  it('that do not exist, and methods that they do not know, are refused in the shape of OpenAI', async () => {
+  it("that do not exist, and unsupported methods, are rejected in OpenAI's format", async () => {
     const at = await gatewayWorld(one());
     for (const [method, path, status, allow] of [
       ['GET', '/v1/nothing', 404, null],
@@ -81,7 +81,7 @@ describe('paths below /v1', () => {
     expect(heads.map(({ status }) => status)).toEqual([200, 405]);
   });
 
-  it('need credentials, and say so in the shape of OpenAI', async () => {
+  it("require credentials, with errors in OpenAI's format", async () => {
     const at = await gatewayWorld(one());
     for (const path of ['/v1/models', '/v1/models/alpha/a']) {
       const answer = await at.call('GET', path, undefined, { authorization: 'Bearer hwk_wrong' });
@@ -92,7 +92,7 @@ describe('paths below /v1', () => {
     expect(at.calls('a')).toBe(0);
   });
 
-  it('name one model, as it is or percent-encoded', async () => {
+  it('can name one model, plain or percent-encoded', async () => {
     const at = await gatewayWorld(one());
     for (const id of ['alpha/a', 'alpha%2Fa', 'alpha%2fa', 'auto']) {
       const answer = await at.call('GET', `/v1/models/${id}`);
@@ -110,7 +110,7 @@ describe('paths below /v1', () => {
 });
 
 describe('bodies', () => {
-  it('may come in pieces, after "100 Continue", or with a charset', async () => {
+  it('may be chunked, sent after "100 Continue", or have a charset', async () => {
     const at = await gatewayWorld(one());
     const text = JSON.stringify(question);
     const chunked = await dial(at);
@@ -130,7 +130,7 @@ describe('bodies', () => {
     expect(charset.status).toBe(200);
   });
 
-  it('that are compressed, empty, of another type, or too large in pieces are refused, and nobody is asked', async () => {
+  it('that are compressed, empty, of another type or too large are rejected without a call', async () => {
     const at = await gatewayWorld({ ...one(), options: { maxBodyBytes: 4_096 } });
     const send = (body: string | Uint8Array<ArrayBuffer> | undefined, headers: Record<string, string>) =>
       fetch(`${at.url}/v1/chat/completions`, {
@@ -156,7 +156,7 @@ describe('bodies', () => {
     expect(at.calls('a')).toBe(1);
   });
 
-  it('that are far too large are answered, and read on for a while, so that the caller sees the answer', async () => {
+  it('that are far too large are read for a while after the response, so that the caller receives it', async () => {
     const at = await gatewayWorld({ ...one(), options: { maxBodyBytes: 4_096 } });
     const megabyte = Buffer.alloc(1_048_576, 0x20);
     for (const path of ['chat/completions', 'embeddings']) {
@@ -174,7 +174,7 @@ describe('bodies', () => {
     expect(at.calls('a')).toBe(0);
   });
 
-  it('that name the model twice reach the provider with its own name in both places', async () => {
+  it('with two model members reach the provider with its name in both', async () => {
     const at = await gatewayWorld(one());
     const twice = '{"model":"nope","messages":[{"role":"user","content":"hi"}],"model":"alpha/a"}';
     const answer = await at.call('POST', '/v1/chat/completions', twice);
@@ -186,7 +186,7 @@ describe('bodies', () => {
     ]);
   });
 
-  it('for embeddings know no stream', async () => {
+  it('for embeddings ignore stream', async () => {
     const at = await gatewayWorld(one({ kind: 'embeddings', dimensions: 4 }));
     const answer = await at.call('POST', '/v1/embeddings', {
       model: 'auto',
@@ -198,8 +198,8 @@ describe('bodies', () => {
   });
 });
 
-describe('answers', () => {
-  it("carry the caller's request id, and count each request though all have the same", async () => {
+describe('responses', () => {
+  it("carry the caller's request id, and count each request even if ids repeat", async () => {
     const at = await gatewayWorld({
       ...one({ faults: [{ fault: 500, probability: 1 }] }),
       options: { maxRetries: 0 },
@@ -225,7 +225,7 @@ describe('answers', () => {
     }
   });
 
-  it('can be read by pages of configured origins, streamed or not, whatever headers their client sends', async () => {
+  it('can be read by pages of allowed origins, streamed or not', async () => {
     const origin = 'https://app.example.com';
     const at = await gatewayWorld({ ...one(), allowedOrigins: [origin] });
     const preflight = await at.call('OPTIONS', '/v1/chat/completions', undefined, {
@@ -244,7 +244,7 @@ describe('answers', () => {
     }
   });
 
-  it('of megabytes arrive whole, and larger ones than allowed count as broken', async () => {
+  it('of megabytes arrive complete, and larger ones than allowed count as invalid', async () => {
     const answer = `${'m'.repeat(50_000)} `.repeat(60).trim();
     const providers = [
       { name: 'alpha', models: [{ name: 'a', answer }] },
@@ -260,7 +260,7 @@ describe('answers', () => {
     expect((await small.chat({ model: 'alpha/a' })).headers.get('x-headworks-model')).toBe('beta/b');
   });
 
-  it('without usage are counted by their characters', async () => {
+  it('without usage are counted by characters', async () => {
     const at = await gatewayWorld(one({ answer: manyWords }));
     const { key, record } = await at.gateway.keys.create({ name: 'k', expiresAt: null, dailyTokenCap: null });
     await (await at.chat({ stream: true }, { authorization: `Bearer ${key}` })).text();
@@ -273,10 +273,10 @@ describe('answers', () => {
   });
 });
 
-describe('a caller that leaves', () => {
+describe('a caller that disconnects', () => {
   const ask = JSON.stringify({ ...question, stream: true });
 
-  it('before its answer has begun ends the call to the provider', async () => {
+  it('before its response has started ends the provider call', async () => {
     const at = await gatewayWorld(one({ script: ['hang'] }));
     const socket = await dial(at);
     socket.write(head(Buffer.byteLength(ask)) + ask);
@@ -288,7 +288,7 @@ describe('a caller that leaves', () => {
     expect(at.simulator.aborted()).toBe(1);
   });
 
-  it('in the middle of a stream ends it at the provider, and costs the model nothing', async () => {
+  it('in the middle of a stream ends the provider call without counting against the model', async () => {
     const at = await gatewayWorld(one({ answer: manyWords, token_ms: 20 }));
     const socket = await dial(at);
     socket.write(head(Buffer.byteLength(ask)) + ask);
@@ -301,7 +301,7 @@ describe('a caller that leaves', () => {
     expect(finished()[0]?.payload['outcome']).toBe('canceled');
   });
 
-  it('before its request is whole asks nobody, and after its answer disturbs nobody', async () => {
+  it('before its request is complete or after its response has no effect', async () => {
     const at = await gatewayWorld(one());
     const early = await dial(at);
     early.write(head(1_000) + ask);
@@ -316,7 +316,7 @@ describe('a caller that leaves', () => {
     expect(at.simulator.aborted()).toBe(0);
   });
 
-  it('before a prompt or a probe is answered ends that too', async () => {
+  it('during a prompt or a probe ends that, too', async () => {
     const at = await gatewayWorld(one({ script: [{ fault: 'hang', times: 2 }] }));
     for (const [path, body] of [
       ['/api/v1/prompts/process', { prompt: 'hello' }],
@@ -338,7 +338,7 @@ describe('a caller that leaves', () => {
   });
 });
 
-it('a reader that stands still holds back the provider, gets the rest when it reads on, and blames nobody', async () => {
+it('a reader that pauses applies backpressure to the provider, gets the rest later, and does not count against the model', async () => {
   // More than all sockets on the way hold: the provider cannot be through before somebody reads.
   const words = Array.from({ length: 400 }, (_, index) => `${index}${'w'.repeat(100_000)}`).join(' ');
   const at = await gatewayWorld(one({ answer: words }));
@@ -370,7 +370,7 @@ it('a reader that stands still holds back the provider, gets the rest when it re
 });
 
 describe('a server that stops', () => {
-  it('lets a stream under way finish, and refuses new ones in the shape of OpenAI', async () => {
+  it("lets running streams finish and rejects new ones in OpenAI's format", async () => {
     const at = await gatewayWorld(one({ answer: manyWords, token_ms: 2 }));
     const answer = await at.chat({ stream: true });
     const draining = drain(at.server, 15_000);
@@ -383,7 +383,7 @@ describe('a server that stops', () => {
     expect(at.calls('a')).toBe(1);
   });
 
-  it('cuts off what does not end in time, at the provider too, and says so', async () => {
+  it('aborts what does not end in time, at the provider too, and reports it', async () => {
     const at = await gatewayWorld(one({ answer: manyWords, token_ms: 500, first_token_ms: 200 }));
     const answer = await at.chat({ stream: true });
     const whole = at.chat();

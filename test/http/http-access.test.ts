@@ -308,7 +308,7 @@ describe('access', () => {
     ['gatewayKeyRefusal', 'revoked', 'This gateway key was revoked.'],
     ['organizationKeyRefusal', 'expired', "This organization's key has expired."],
     ['organizationKeyRefusal', 'revoked', "This organization's key was revoked."],
-    ['organizationKeyRefusal', null, 'Nobody here knows these credentials.'],
+    ['organizationKeyRefusal', null, 'These credentials are unknown.'],
   ] as const)('tells the holder of a key why it is refused: %s %s', async (name, why, message) => {
     const { dependencies } = testHouse();
     const access = { ...dependencies.access, [name]: () => why };

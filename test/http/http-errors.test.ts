@@ -1,17 +1,16 @@
-import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { CoreError, HeadworksError, coreErrorCodes, systemClock } from '../../src/core/index.ts';
-import { answerTo } from '../../src/http/error-answer.ts';
-import { buildServer, errorMapping, httpErrorCodes } from '../../src/http/index.ts';
 import { ErrorResponse } from '../../src/api/fields.ts';
+import { CoreError, HeadworksError, coreErrorCodes, systemClock } from '../../src/core/index.ts';
 import { extractionErrorCodes } from '../../src/extraction/errors.ts';
-import { admissionErrorCodes } from '../../src/tenancy/errors.ts';
-import { deploymentErrorCodes } from '../../src/tenancy/errors.ts';
-import { knowledgeErrorCodes } from '../../src/knowledge/errors.ts';
 import { gatewayErrorCodes } from '../../src/gateway/errors.ts';
+import { toErrorResponse } from '../../src/http/errors.ts';
+import { buildServer, errorMapping, httpErrorCodes } from '../../src/http/index.ts';
+import { knowledgeErrorCodes } from '../../src/knowledge/errors.ts';
 import { ledgerErrorCodes } from '../../src/ledger/index.ts';
+import { admissionErrorCodes, deploymentErrorCodes } from '../../src/tenancy/errors.ts';
 import { asAdmin, organizationKey, testHouse } from '../support/http-dependencies.ts';
 import { secrets } from '../support/secrets.ts';
 
@@ -92,7 +91,7 @@ describe('error answers', () => {
     expect(toTenant.statusCode).toBe(503);
     expect(toTenant.json<ErrorBody>().error).toMatchObject({
       code: 'STATE_UNAVAILABLE',
-      message: 'A store of this server is away.',
+      message: 'A store of this server is unavailable.',
       retry_after_seconds: 2,
     });
   });
@@ -101,7 +100,9 @@ describe('error answers', () => {
     const { answer } = await failing(new CoreError('REDIS_UNAVAILABLE', 'away', { retryAfterMs: 1_200 }));
     expect(answer.headers['retry-after']).toBe('2');
     expect(answer.json<ErrorBody>().error.retry_after_seconds).toBe(1.2);
-    expect(answerTo(new CoreError('CONFLICT', '', { retryAfterMs: 0 }), 'id').retryAfterHeader).toBe('1');
+    expect(toErrorResponse(new CoreError('CONFLICT', '', { retryAfterMs: 0 }), 'id').retryAfterHeader).toBe(
+      '1',
+    );
   });
 
   it.each([
@@ -117,7 +118,7 @@ describe('error answers', () => {
     expect(answer.statusCode).toBe(500);
     const { message, request_id: requestId, details } = answer.json<ErrorBody>().error;
     expect(message).toBe(
-      `Something went wrong on our side. The log has a line with request id ${requestId}.`,
+      `An internal error occurred. The server log has details under request id ${requestId}.`,
     );
     expect(details).toBeUndefined();
     expect(logged).toEqual([
@@ -143,7 +144,7 @@ describe('error answers', () => {
     );
     fc.assert(
       fc.property(thrown, (value) => {
-        const { body } = answerTo(value, 'some-id');
+        const { body } = toErrorResponse(value, 'some-id');
         expect(ErrorResponse.safeParse(JSON.parse(JSON.stringify(body))).success).toBe(true);
       }),
     );
@@ -166,7 +167,7 @@ describe('error answers', () => {
     const server = await buildServer(testHouse().dependencies);
     const { error } = (await server.inject('/api/v1/doctor')).json<{ error: { message: string } }>();
     expect(error.message).toBe(
-      'This needs credentials. Send the admin token as bearer token in the Authorization header; ' +
+      'Credentials are required. Send the admin token as bearer token in the Authorization header; ' +
         'it was printed at the first start, or set as HEADWORKS_ADMIN_TOKEN.',
     );
   });

@@ -4,7 +4,7 @@ import { admissionWorld } from '../support/tenancy/admission-world.ts';
 import { CoreError } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { asAdmin, testHouse } from '../support/http-dependencies.ts';
-import { emptyTenantDesks } from '../support/tenancy/tenant-desks.ts';
+import { emptyTenantServices } from '../support/tenancy/tenant-services.ts';
 
 const organizations = [
   { id: 'org_a1b2c3d4e5f6g7h8', name: 'acme-corp', createdAt: new Date(0) },
@@ -21,8 +21,8 @@ async function house() {
     return found;
   };
   const tenants = {
-    ...emptyTenantDesks,
-    organizations: { ...emptyTenantDesks.organizations, find, list: () => organizations },
+    ...emptyTenantServices,
+    organizations: { ...emptyTenantServices.organizations, find, list: () => organizations },
     limits: world.admission.limits,
     alerts: world.admission.alerts,
   };

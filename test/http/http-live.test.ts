@@ -206,7 +206,7 @@ describe('draining', () => {
     const { server, get, read } = await listening({ doctor: () => work.promise });
     const stream = await read('/api/v1/events');
     const begun = get('/api/v1/doctor');
-    await vi.waitFor(() => expect(server.traffic.underWay).toBe(2));
+    await vi.waitFor(() => expect(server.traffic.inFlight).toBe(2));
 
     const draining = drain(server, 60_000);
     const refused = await get('/api/v1/jobs');
@@ -237,7 +237,7 @@ describe('draining', () => {
     const { server, get, clock } = await listening({ doctor: () => new Promise(() => undefined) });
     const hanging = get('/api/v1/doctor');
     hanging.catch(() => undefined);
-    await vi.waitFor(() => expect(server.traffic.underWay).toBe(1));
+    await vi.waitFor(() => expect(server.traffic.inFlight).toBe(1));
     expect(await clock.run(drain(server, 5_000))).toEqual({ cutOff: 1 });
     await expect(hanging).rejects.toMatchObject({ kind: 'network' });
   });

@@ -9,7 +9,7 @@ import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
 import { NotedGraph, bracketReader, exactResolver } from '../support/knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld, noModel } from '../support/knowledge-world.ts';
-import { emptyTenantDesks } from '../support/tenancy/tenant-desks.ts';
+import { emptyTenantServices } from '../support/tenancy/tenant-services.ts';
 
 const base = '/api/v1/knowledge';
 
@@ -52,9 +52,9 @@ describe('knowledge over HTTP', () => {
         organizationOf: (key) => ({ 'acme-key': acme, 'other-key': other })[key] ?? null,
       },
       tenants: {
-        ...emptyTenantDesks,
+        ...emptyTenantServices,
         organizations: {
-          ...emptyTenantDesks.organizations,
+          ...emptyTenantServices.organizations,
           find: (reference) => {
             const found = Object.entries(organizations).find((entry) => entry.includes(reference));
             if (!found) throw new CoreError('NOT_FOUND', 'There is no such organization.');

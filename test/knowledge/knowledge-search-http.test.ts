@@ -12,7 +12,7 @@ import { adminToken, testHouse } from '../support/http-dependencies.ts';
 import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';
-import { emptyTenantDesks } from '../support/tenancy/tenant-desks.ts';
+import { emptyTenantServices } from '../support/tenancy/tenant-services.ts';
 
 describe('search over HTTP', () => {
   let world: KnowledgeWorld;
@@ -38,9 +38,9 @@ describe('search over HTTP', () => {
         organizationOf: (key) => ({ 'acme-key': acme, 'other-key': other })[key] ?? null,
       },
       tenants: {
-        ...emptyTenantDesks,
+        ...emptyTenantServices,
         organizations: {
-          ...emptyTenantDesks.organizations,
+          ...emptyTenantServices.organizations,
           find: (reference) => {
             const found = Object.entries(organizations).find((entry) => entry.includes(reference));
             if (!found) throw new CoreError('NOT_FOUND', 'There is no such organization.');

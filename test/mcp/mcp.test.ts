@@ -533,9 +533,7 @@ describe('an organization with nothing but a key', () => {
     const served = serveMcp(client, { ...streams, maxDocumentBytes: 1_000, complain: () => undefined });
     await expect(served).rejects.toMatchObject({
       code: 'UNAUTHENTICATED',
-      message: expect.stringMatching(
-        /^Nobody here knows these credentials\. Put a key .* HEADWORKS_API_KEY/,
-      ) as string,
+      message: expect.stringMatching(/^These credentials are unknown\. Set HEADWORKS_API_KEY/) as string,
     });
     await client.close();
   });

@@ -13,8 +13,8 @@ import {
   systemIds,
   systemRandom,
 } from '../../src/core/index.ts';
-import { liveEventText } from '../../src/http/open-streams.ts';
 import { buildServer, httpEvents } from '../../src/http/index.ts';
+import { liveEventText } from '../../src/http/streams.ts';
 import {
   BatchingLedgerRecorder,
   RepairRegistry,

@@ -14,13 +14,13 @@ import {
 import { VirtualClock } from './core/virtual-clock.ts';
 import { RunService, SourceService, runEvents } from '../../src/extraction/index.ts';
 import { GatewayError } from '../../src/gateway/index.ts';
-import type { AuditRecord, ExtractionDesk, GatewayDesk, HttpDependencies } from '../../src/http/index.ts';
+import type { AuditRecord, ExtractionDesk, GatewayDesk, ServerDeps } from '../../src/http/index.ts';
 import { createSessions, createTokenCheck, httpEvents } from '../../src/http/index.ts';
 import { closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
 import { MemoryLedgerStore } from './ledger/memory-ledger-store.ts';
 import { Activity } from '../../src/operations/activity.ts';
 import { emptyKnowledgeDesks } from './knowledge-desks.ts';
-import { emptyTenantDesks } from './tenancy/tenant-desks.ts';
+import { emptyTenantServices } from './tenancy/tenant-services.ts';
 
 export const adminToken = 'test-admin-token-0123456789';
 export const organizationKey = 'test-organization-key-0123456789';
@@ -38,7 +38,7 @@ export const testEvents = {
 } as const;
 
 export interface TestHouse {
-  readonly dependencies: HttpDependencies;
+  readonly dependencies: ServerDeps;
   readonly clock: VirtualClock;
   readonly redactor: Redactor;
   readonly bus: EventBus<typeof httpEvents & typeof ledgerEvents & typeof testEvents>;
@@ -52,7 +52,7 @@ export interface TestHouse {
 }
 
 /** `change` replaces whatever the test is about. */
-export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
+export function testHouse(change: Partial<ServerDeps> = {}): TestHouse {
   const clock = new VirtualClock(Date.parse('2026-03-01T12:00:00Z'));
   const ids = seededIds(seededRandom(1), () => clock.now());
   const redactor = new Redactor();
@@ -71,7 +71,7 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
   const repairs: unknown[] = [];
   const attached = { count: 0 };
 
-  const dependencies: HttpDependencies = {
+  const dependencies: ServerDeps = {
     clock,
     ids,
     redactor,
@@ -112,7 +112,7 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
     },
     extraction: extractionDesk(clock, ids),
     gateway: silentGateway,
-    tenants: emptyTenantDesks,
+    tenants: emptyTenantServices,
     knowledge: emptyKnowledgeDesks,
     activity: new Activity(clock),
     dashboard: {
@@ -225,7 +225,7 @@ function extractionDesk(clock: VirtualClock, ids: IdSource): ExtractionDesk {
 }
 
 /** As much of a queue as routes use. */
-function jobQueueOf(views: Map<string, JobView>): HttpDependencies['jobs'] {
+function jobQueueOf(views: Map<string, JobView>): ServerDeps['jobs'] {
   const move = (id: string, from: readonly string[], to: JobView['state']): boolean => {
     const view = views.get(id);
     if (!view || !from.includes(view.state)) return false;
@@ -250,7 +250,7 @@ function jobQueueOf(views: Map<string, JobView>): HttpDependencies['jobs'] {
   };
 }
 
-function memoryLogins(clock: VirtualClock, ids: IdSource): HttpDependencies['dashboard']['logins'] {
+function memoryLogins(clock: VirtualClock, ids: IdSource): ServerDeps['dashboard']['logins'] {
   const expiry = new Map<string, number>();
   return {
     create: async () => {

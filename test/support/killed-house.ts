@@ -3,7 +3,7 @@ import { expect, onTestFinished } from 'vitest';
 import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
 import type { HeadworksProcess } from './headworks-process.ts';
 import { startHeadworks } from './headworks-process.ts';
-import type { DoorAnswer } from './tenancy/door-world.ts';
+import type { DoorAnswer } from './tenancy/tenant-api-world.ts';
 import type { AdminAccess, Tenant } from './tenancy/tenant-house.ts';
 import {
   addModels,

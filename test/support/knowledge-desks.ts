@@ -1,6 +1,6 @@
 // Desks of knowledge that hold nothing: a test brings the ones it is about.
 import { CoreError } from '../../src/core/index.ts';
-import type { HttpDependencies } from '../../src/http/index.ts';
+import type { ServerDeps } from '../../src/http/index.ts';
 
 const nothing = async (): Promise<never> => {
   throw new CoreError('NOT_FOUND', 'There is nothing in this test house.');
@@ -8,7 +8,7 @@ const nothing = async (): Promise<never> => {
 const none = async (): Promise<readonly never[]> => [];
 
 /** `testHouse({ knowledge: { ...emptyKnowledgeDesks, search: … } })`. */
-export const emptyKnowledgeDesks: HttpDependencies['knowledge'] = {
+export const emptyKnowledgeDesks: ServerDeps['knowledge'] = {
   spaces: { resolve: nothing, list: none, create: nothing, delete: nothing },
   artifacts: {
     maxDocumentBytes: 1_000_000,

@@ -4,7 +4,7 @@ import { CoreError } from '../../src/core/index.ts';
 import type { Deployment, Execution, ExecutionFilter } from '../../src/tenancy/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { asAdmin, testHouse } from '../support/http-dependencies.ts';
-import { emptyTenantDesks } from '../support/tenancy/tenant-desks.ts';
+import { emptyTenantServices } from '../support/tenancy/tenant-services.ts';
 
 const acme = { id: 'org_a1b2c3d4e5f6g7h8', name: 'acme-corp', createdAt: new Date(0) };
 const invoices = {
@@ -39,11 +39,11 @@ async function house() {
     throw new CoreError('NOT_FOUND', `There is no deployment with the id ${id}.`);
   };
   const tenants = {
-    ...emptyTenantDesks,
-    organizations: { ...emptyTenantDesks.organizations, list: () => [acme] },
-    deployments: { ...emptyTenantDesks.deployments, list: () => [invoices], find, get },
+    ...emptyTenantServices,
+    organizations: { ...emptyTenantServices.organizations, list: () => [acme] },
+    deployments: { ...emptyTenantServices.deployments, list: () => [invoices], find, get },
     executions: {
-      ...emptyTenantDesks.executions,
+      ...emptyTenantServices.executions,
       get: async () => execution,
       list: async (filter: ExecutionFilter) => {
         asked.push(filter);

@@ -6,43 +6,51 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { withPostgres } from '../../scripts/services/ping.ts';
-import { startAdmission } from '../../src/app/admission.ts';
 import type { ServerRole } from '../../src/app/index.ts';
 import { openStores } from '../../src/app/stores.ts';
 import { createTelemetry } from '../../src/app/telemetry.ts';
 import type { Config } from '../../src/config/index.ts';
-import { kindOf, systemClock } from '../../src/core/index.ts';
+import { kindOf, systemClock, systemIds } from '../../src/core/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { checkNotifyRoundTrip } from '../../src/platform/postgres/change-feed.ts';
 import { takeSessionLock } from '../../src/platform/postgres/server/index.ts';
-import { alertRules } from '../../src/tenancy/index.ts';
+import { RedisProbe } from '../../src/platform/redis/index.ts';
+import { alertRules, openServerAdmission } from '../../src/tenancy/index.ts';
 import { databaseUrl, redisUrl, uniqueName } from '../support/services.ts';
 import { FakeExecutions } from '../support/tenancy/admission-world.ts';
 import { testConfig } from '../support/test-server.ts';
 import { withoutNotifications } from './admission-pooler.ts';
 
-async function house(config: Config, role: ServerRole = 'serve') {
+async function openServer(config: Config, role: ServerRole = 'serve') {
   const closing = new AsyncDisposableStack();
   const close = async () => closing.disposeAsync();
   onTestFinished(close);
   const telemetry = createTelemetry(config, role);
   const stores = await openStores(config, telemetry, closing);
-  const backs: string[] = [];
   const executions = Object.assign(new FakeExecutions(), { onEnded: async () => async () => undefined });
-  const admission = await startAdmission(
-    {
-      config,
-      stores,
-      telemetry,
-      role,
-      ledger: { record: async () => undefined },
-      executions,
-      endOverdue: async () => undefined,
-      onRedisBack: (kind) => backs.push(kind),
-    },
-    closing,
-  );
-  return { admission, telemetry, stores, close, backs };
+  const probe =
+    config.redis.url === null
+      ? undefined
+      : new RedisProbe({ url: config.redis.url, keyPrefix: config.redis.keyPrefix });
+  closing.defer(() => probe?.close());
+  const admission = await openServerAdmission({
+    database: stores.database,
+    databaseUrl: config.state.databaseUrl,
+    redis: stores.redis,
+    probe,
+    clock: systemClock,
+    ids: systemIds,
+    events: telemetry.events,
+    ledger: { record: async () => undefined },
+    role: role === 'worker' || role === 'command' ? role : 'server',
+    executions,
+    options: config.admission,
+    endOverdue: async () => undefined,
+    onOutageEnded: () => undefined,
+  });
+  closing.defer(() => admission.close());
+  for (const gauge of admission.gauges) telemetry.metrics.gauge(gauge);
+  return { admission, telemetry, stores, close };
 }
 
 /** Ends the connection that holds this lock. */
@@ -61,24 +69,24 @@ const request = (executionId: string) => ({ organizationId: 'org_x', executionId
 describe('without Redis', () => {
   it('a second server on the same database is refused at once, and may start when the first has gone', async () => {
     const config = await testConfig();
-    const first = await house(config);
-    const refused = house(config);
+    const first = await openServer(config);
+    const refused = openServer(config);
     await expect(refused).rejects.toMatchObject({
       code: 'ADMISSION_NEEDS_REDIS',
       message: expect.stringContaining('Set REDIS_URL') as string,
     });
-    await house(await testConfig());
+    await openServer(await testConfig());
     await first.close();
-    const second = await house(config);
+    const second = await openServer(config);
     await second.admission.controller.acquire(request('1'));
-    expect(second.admission.takesExecutions).toBe(true);
+    expect(second.admission.mayRunExecutions).toBe(true);
   });
 
   it('a command beside it does its work, but lets nobody in', async () => {
     const config = await testConfig();
-    await house(config);
-    const command = await house(config, 'command');
-    expect(command.admission.takesExecutions).toBe(false);
+    await openServer(config);
+    const command = await openServer(config, 'command');
+    expect(command.admission.mayRunExecutions).toBe(false);
     await expect(command.admission.controller.acquire(request('1'))).rejects.toMatchObject({
       code: 'ADMISSION_NEEDS_REDIS',
     });
@@ -86,11 +94,11 @@ describe('without Redis', () => {
 
   it('a limit that a command changes counts at once in the server', async () => {
     const config = await testConfig();
-    const server = await house(config);
+    const server = await openServer(config);
     await server.stores.database.query(sql`
       insert into organizations (id, name, name_key, created_at) values ('org_x', 'x', 'x', now())`);
     await server.admission.controller.acquire(request('1'));
-    const command = await house(config, 'command');
+    const command = await openServer(config, 'command');
     const { view } = await command.admission.limits.set('org_x', 1);
     // It cannot know what the server counts and remembers, and does not claim to.
     expect(view).toMatchObject({ limit: 1, usage: { countedBy: 'executions' }, isCacheKnown: false });
@@ -114,19 +122,19 @@ describe('behind a pooler in transaction mode', () => {
     { timeout: 60_000 },
     async () => {
       const proxy = await withoutNotifications(databaseUrl());
-      await expect(house(await testConfig({ DATABASE_URL: proxy }))).rejects.toMatchObject({
+      await expect(openServer(await testConfig({ DATABASE_URL: proxy }))).rejects.toMatchObject({
         code: 'ADMISSION_NEEDS_REDIS',
         message: expect.stringContaining('session mode') as string,
       });
       const prefix = `${uniqueName('adm')}:`;
       const redis = { REDIS_URL: redisUrl(), HEADWORKS_REDIS_KEY_PREFIX: prefix };
-      const { stores } = await house(await testConfig({ DATABASE_URL: proxy, ...redis }));
+      const { stores } = await openServer(await testConfig({ DATABASE_URL: proxy, ...redis }));
       expect(await checkNotifyRoundTrip(stores.database)).toBe(false);
     },
   );
 
   it('is told from a database that can be listened to', async () => {
-    const { stores } = await house(await testConfig());
+    const { stores } = await openServer(await testConfig());
     expect(await checkNotifyRoundTrip(stores.database)).toBe(true);
   });
 });
@@ -135,12 +143,12 @@ describe('with Redis', () => {
   it('any number of servers share one database', async () => {
     const schema = { HEADWORKS_DATABASE_SCHEMA: uniqueName('app') };
     const prefix = { REDIS_URL: redisUrl(), HEADWORKS_REDIS_KEY_PREFIX: `${uniqueName('adm')}:` };
-    const one = await house(await testConfig({ ...schema, ...prefix }));
-    const two = await house(await testConfig({ ...schema, ...prefix }));
+    const one = await openServer(await testConfig({ ...schema, ...prefix }));
+    const two = await openServer(await testConfig({ ...schema, ...prefix }));
     await one.admission.controller.acquire(request('1'));
     await two.admission.controller.acquire(request('2'));
-    const worker = await house(await testConfig({ ...schema, ...prefix }), 'worker');
-    expect(worker.admission.takesExecutions).toBe(true);
+    const worker = await openServer(await testConfig({ ...schema, ...prefix }), 'worker');
+    expect(worker.admission.mayRunExecutions).toBe(true);
     await one.admission.controller.release({ organizationId: 'org_x', executionId: '1' });
     await two.admission.controller.release({ organizationId: 'org_x', executionId: '2' });
   });
@@ -163,31 +171,31 @@ describe('servers with Redis and one without', () => {
 
   it('do not start beside each other on one database, whoever was first', async () => {
     const config = await both();
-    const servers = [await house(config.with), await house(config.with)];
-    await expect(house(config.without)).rejects.toMatchObject(needsRedis);
+    const servers = [await openServer(config.with), await openServer(config.with)];
+    await expect(openServer(config.without)).rejects.toMatchObject(needsRedis);
     for (const server of servers) await server.close();
-    const alone = await house(config.without);
-    await expect(house(config.with)).rejects.toMatchObject(needsRedis);
+    const alone = await openServer(config.without);
+    await expect(openServer(config.with)).rejects.toMatchObject(needsRedis);
     await alone.close();
-    await house(config.with);
+    await openServer(config.with);
   });
 
   it('are not kept away by commands and workers, nor keep those away', async () => {
     const config = await both();
     for (const role of ['command', 'worker'] as const)
-      for (const each of [config.with, config.without]) await house(each, role);
-    const alone = await house(config.without);
-    for (const each of [config.with, config.without]) await house(each, 'command');
+      for (const each of [config.with, config.without]) await openServer(each, role);
+    const alone = await openServer(config.without);
+    for (const each of [config.with, config.without]) await openServer(each, 'command');
     await alone.admission.controller.acquire(request('1'));
     await alone.close();
-    const server = await house(config.with);
-    for (const each of [config.with, config.without]) await house(each, 'command');
+    const server = await openServer(config.with);
+    for (const each of [config.with, config.without]) await openServer(each, 'command');
     await server.admission.controller.acquire(request('2'));
   });
 
   it('shut the door of those whose lock was lost and taken by the other', async () => {
     const config = await both();
-    const server = await house(config.with);
+    const server = await openServer(config.with);
     const take = async () => {
       await cut(config.lock);
       return takeSessionLock({
@@ -263,7 +271,7 @@ describe('monitoring/headworks-alerts.yml', async () => {
   });
 
   it('names only metrics that there are', async () => {
-    const { telemetry, admission } = await house(await testConfig());
+    const { telemetry, admission } = await openServer(await testConfig());
     await admission.controller.acquire(request('1'));
     const text = await telemetry.metrics.text();
     const named = rules.flatMap(({ expr }) => expr.match(/headworks_\w+/g) ?? []);

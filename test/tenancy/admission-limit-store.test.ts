@@ -1,7 +1,7 @@
 // Limits in Postgres keep their contract, embedded and on a server.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeLimitStoreContract } from '../support/tenancy/limit-store.contract.ts';
-import { PostgresLimitStore } from '../../src/tenancy/postgres/postgres-limit-store.ts';
+import { PostgresLimitStore } from '../../src/tenancy/postgres/postgres-tenant-store.ts';
 import { systemIds } from '../../src/core/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import type { MigratedDatabase } from '../support/migrated-databases.ts';

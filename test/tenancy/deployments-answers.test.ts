@@ -4,7 +4,13 @@ import type { HttpAnswer, HttpRequest } from '../../src/core/index.ts';
 import { CoreError, onAbort } from '../../src/core/index.ts';
 import { GatewayError } from '../../src/gateway/index.ts';
 import { drain } from '../../src/http/index.ts';
-import { asAcme, doorPath, doorWorld, otherKey, rawHead } from '../support/tenancy/door-world.ts';
+import {
+  asAcme,
+  deploymentPath,
+  tenantApiWorld,
+  otherKey,
+  rawHead,
+} from '../support/tenancy/tenant-api-world.ts';
 import { CountedSlots, exampleDeployment, other } from '../support/tenancy/execution-world.ts';
 
 const json = { ...asAcme, 'content-type': 'application/json' };
@@ -18,7 +24,7 @@ const withoutKey = () =>
 describe('a failure of the gateway', () => {
   it('is told in neutral words at the door and by the webhook; the execution keeps the rest', async () => {
     const sent: HttpRequest[] = [];
-    const world = await doorWorld({
+    const world = await tenantApiWorld({
       deployments: [exampleDeployment({ webhookUrl: 'https://receiver.example/hook' })],
       run: () => Promise.reject(withoutKey()),
       transport: {
@@ -30,26 +36,26 @@ describe('a failure of the gateway', () => {
       },
     });
     await world.work();
-    const { body } = await world.call('POST', `${doorPath}?timeout=10`, { headers: json, body: '{}' });
+    const { body } = await world.call('POST', `${deploymentPath}?timeout=10`, { headers: json, body: '{}' });
     await world.clock.advance(0);
     const error = {
       code: 'GATEWAY_NOT_CONFIGURED',
       message:
-        'This could not be done, and trying again does not help. Please tell whoever gave you this API.',
+        'This could not be completed, and trying again does not help. Please contact the provider of this API.',
     };
     expect(body).toMatchObject({ status: 'error', error });
     expect(sent.map(({ body: text }) => JSON.parse(String(text)) as unknown)).toMatchObject([
       { data: { error } },
     ]);
     expect(JSON.stringify([body, sent])).not.toMatch(/clerk|headworks models/);
-    expect(await world.desk.get(body.execution_id)).toMatchObject({
+    expect(await world.executions.get(body.execution_id)).toMatchObject({
       failure: { message: expect.stringContaining('office/clerk') as string },
     });
   });
 
   it('of one document of several is told so in the result, too', async () => {
     const message = 'office/clerk refuses the request.';
-    const world = await doorWorld({
+    const world = await tenantApiWorld({
       run: async () => [
         { file: 'a.txt', status: 'completed', output: { error: 'theirs' }, error: null },
         {
@@ -59,46 +65,50 @@ describe('a failure of the gateway', () => {
       ],
     });
     await world.work();
-    const { body } = await world.call('POST', `${doorPath}?timeout=10`, { headers: json, body: '{}' });
+    const { body } = await world.call('POST', `${deploymentPath}?timeout=10`, { headers: json, body: '{}' });
     expect(body.result).toEqual([
       { file: 'a.txt', status: 'completed', output: { error: 'theirs' }, error: null },
       { file: 'b.txt', error: { code: 'GATEWAY_REQUEST_REJECTED', message: 'Please change it.' } },
     ]);
-    expect(await world.desk.get(body.execution_id)).toMatchObject({ result: [{}, { error: { message } }] });
+    expect(await world.executions.get(body.execution_id)).toMatchObject({
+      result: [{}, { error: { message } }],
+    });
   });
 });
 
 it('where to ask for the state stays valid when organization and deployment are renamed', async () => {
-  const world = await doorWorld();
-  const { body } = await world.call('POST', doorPath, { headers: json, body: '{}' });
+  const world = await tenantApiWorld();
+  const { body } = await world.call('POST', deploymentPath, { headers: json, body: '{}' });
   const [deployment] = world.deployments;
   expect(body.status_api).toBe(
     `/deployment/api/${deployment?.organizationId}/${deployment?.id}?execution_id=${body.execution_id}`,
   );
   world.deployments[0] = exampleDeployment({ name: 'bills' });
-  expect(await world.call('GET', doorPath)).toMatchObject({ status: 400 });
+  expect(await world.call('GET', deploymentPath)).toMatchObject({ status: 400 });
   expect(await world.call('GET', body.status_api)).toMatchObject({ status: 200, body: { status: 'queued' } });
   const foreign = { headers: { authorization: `Bearer ${otherKey}` } };
   expect(await world.call('GET', body.status_api, foreign)).toMatchObject({ status: 404 });
 });
 
 it('whoever has no key that works hears one sentence, and of no command', async () => {
-  const world = await doorWorld();
+  const world = await tenantApiWorld();
   const refused: Record<string, string>[] = [
     {},
     { authorization: 'Basic abc' },
     { authorization: 'Bearer hwo_nobody' },
   ];
-  const answers = await Promise.all(refused.map((headers) => world.call('POST', doorPath, { headers })));
+  const answers = await Promise.all(
+    refused.map((headers) => world.call('POST', deploymentPath, { headers })),
+  );
   expect(answers.map(({ status }) => status)).toEqual([401, 401, 401]);
   expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
   const gateway = { authorization: 'Bearer hwk_test-gateway-key-0123456789' };
-  const wrongKind = await world.call('POST', doorPath, { headers: gateway });
+  const wrongKind = await world.call('POST', deploymentPath, { headers: gateway });
   expect(JSON.stringify([...answers, wrongKind])).not.toContain('headworks ');
 });
 
 it('a host that we are not known as is told in the same shape, without what to set', async () => {
-  const world = await doorWorld();
+  const world = await tenantApiWorld();
   const head = rawHead(2).replace('host: 127.0.0.1', 'host: rebound.example');
   const { received } = world.socket(`${head}{}`);
   await soon(() => expect(received()).toContain('HTTP/1.1 421'));
@@ -108,15 +118,15 @@ it('a host that we are not known as is told in the same shape, without what to s
 
 describe('a timeout', () => {
   it('may be said in the query and in the body, if it is the same', async () => {
-    const world = await doorWorld();
+    const world = await tenantApiWorld();
     const call = (query: string, body: string) =>
-      world.call('POST', `${doorPath}?timeout=${query}`, { headers: json, body });
+      world.call('POST', `${deploymentPath}?timeout=${query}`, { headers: json, body });
     expect(await call('0', '{"timeout": 0}')).toMatchObject({ status: 200 });
     expect(await call('0', '{"timeout": "0"}')).toMatchObject({ status: 200 });
     expect(await call('5', '{"timeout": 7}')).toMatchObject({
       status: 400,
       body: {
-        errors: [{ detail: '"timeout" is 7 in the body and 5 in the query: say it once.', attr: 'timeout' }],
+        errors: [{ detail: '"timeout" is 7 in the body and 5 in the query; send it once.', attr: 'timeout' }],
       },
     });
     expect(world.slots.held.size).toBe(2);
@@ -127,8 +137,8 @@ it.each([
   ['no id of an execution', '', 'is missing'],
   ['one that is none', '?execution_id=1', /^must be an id, like 0195a1b2-/],
 ])('%s is told in words of ours', async (_what, query, detail) => {
-  const world = await doorWorld();
-  const { body } = await world.call('GET', doorPath + query);
+  const world = await tenantApiWorld();
+  const { body } = await world.call('GET', deploymentPath + query);
   expect(body.errors).toEqual([
     { code: 'invalid', detail: expect.stringMatching(detail) as string, attr: 'execution_id' },
   ]);
@@ -137,7 +147,7 @@ it.each([
 describe('an idempotency key', () => {
   it('belongs to a deployment: under another one it is another key', async () => {
     const id = (last: string) => `0195a1b2-0000-7000-8000-00000000000${last}`;
-    const world = await doorWorld({
+    const world = await tenantApiWorld({
       deployments: [
         exampleDeployment({ id: id('a') }),
         exampleDeployment({ id: id('b'), name: 'second' }),
@@ -148,20 +158,21 @@ describe('an idempotency key', () => {
       (await world.call('POST', path, { headers: { ...headers, 'idempotency-key': 'k' }, body: '{}' })).body
         .execution_id;
     const ids = [
-      await call(doorPath),
+      await call(deploymentPath),
       await call('/deployment/api/acme/second'),
       await call('/deployment/api/other/invoices', { ...json, authorization: `Bearer ${otherKey}` as never }),
     ];
     expect(new Set(ids).size).toBe(3);
-    expect(await call(doorPath)).toBe(ids[0]);
+    expect(await call(deploymentPath)).toBe(ids[0]);
   });
 
   it('counts for as long as its execution is kept', async () => {
-    const world = await doorWorld();
+    const world = await tenantApiWorld();
     const headers = { ...json, 'idempotency-key': 'k' };
-    const call = async () => (await world.call('POST', doorPath, { headers, body: '{}' })).body.execution_id;
+    const call = async () =>
+      (await world.call('POST', deploymentPath, { headers, body: '{}' })).body.execution_id;
     const first = await call();
-    await world.desk.stop(first);
+    await world.executions.stop(first);
     expect(await call()).toBe(first);
     await world.store.purge(new Date(world.clock.now() + 1), 10);
     expect(await call()).not.toBe(first);
@@ -170,10 +181,11 @@ describe('an idempotency key', () => {
 
 describe('uploads', () => {
   it('together hold no more memory than they may: 503 with Retry-After, no slot held, and room again later', async () => {
-    const world = await doorWorld({ options: { maxBodyBytes: 10_000, maxUploadMemoryBytes: 10_000 } });
+    const world = await tenantApiWorld({ options: { maxBodyBytes: 10_000, maxUploadMemoryBytes: 10_000 } });
     const { socket, received } = world.socket(`${rawHead(9_000)}{"a":"${'x'.repeat(8_000)}`);
     await soon(() => expect(world.slots.held.size).toBe(1));
-    const call = () => world.call('POST', doorPath, { headers: json, body: `{"a":"${'x'.repeat(5_000)}"}` });
+    const call = () =>
+      world.call('POST', deploymentPath, { headers: json, body: `{"a":"${'x'.repeat(5_000)}"}` });
     await soon(async () => expect((await call()).status).toBe(503));
     const { headers, body } = await call();
     expect([headers.get('retry-after'), body.errors[0]?.code]).toEqual(['2', 'deployment_uploads_full']);
@@ -190,9 +202,9 @@ it('whoever waits for a slot when the server stops is sent away at once', async 
   const slots = new CountedSlots(0);
   slots.acquire = ({ signal }) =>
     new Promise((_, reject) => void onAbort(signal, () => reject(new CoreError('CANCELED', 'left'))));
-  const world = await doorWorld({ slots });
-  const waiting = world.call('POST', `${doorPath}?wait=60`, { headers: json, body: '{}' });
-  await soon(() => expect(world.server.traffic.underWay).toBe(1));
+  const world = await tenantApiWorld({ slots });
+  const waiting = world.call('POST', `${deploymentPath}?wait=60`, { headers: json, body: '{}' });
+  await soon(() => expect(world.server.traffic.inFlight).toBe(1));
   await drain(world.server, 60_000);
   const { status, headers, body } = await waiting;
   expect([status, headers.get('retry-after'), body.errors[0]?.code]).toEqual([503, '2', 'shutting_down']);

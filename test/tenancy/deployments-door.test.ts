@@ -5,8 +5,14 @@ import { AdmissionError } from '../../src/tenancy/index.ts';
 import { CoreError, onAbort } from '../../src/core/index.ts';
 import type { ExecutionStore, WorkflowTask } from '../../src/tenancy/index.ts';
 import { CountedSlots, acme, exampleDeployment } from '../support/tenancy/execution-world.ts';
-import type { CallInit, DoorWorld } from '../support/tenancy/door-world.ts';
-import { asAcme, doorPath, doorWorld, otherKey, rawHead } from '../support/tenancy/door-world.ts';
+import type { CallInit, TenantApiWorld } from '../support/tenancy/tenant-api-world.ts';
+import {
+  asAcme,
+  deploymentPath,
+  tenantApiWorld,
+  otherKey,
+  rawHead,
+} from '../support/tenancy/tenant-api-world.ts';
 
 const json = { ...asAcme, 'content-type': 'application/json' };
 const echo = async ({ input }: WorkflowTask) => ({
@@ -26,8 +32,8 @@ const soon = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout:
 
 describe('a request', () => {
   it('is accepted as JSON, answered at once, and its state can be asked for as often as wanted', async () => {
-    const world = await doorWorld({ run: echo });
-    const { status, body } = await world.call('POST', doorPath, {
+    const world = await tenantApiWorld({ run: echo });
+    const { status, body } = await world.call('POST', deploymentPath, {
       headers: json,
       body: '{"b": 1, "a": "ü"}',
     });
@@ -44,13 +50,13 @@ describe('a request', () => {
   });
 
   it('is accepted as a form with files and fields, and waits for its result', async () => {
-    const world = await doorWorld({ run: echo });
+    const world = await tenantApiWorld({ run: echo });
     await world.work();
     const form = formOf(['a.txt', 'eins'], ['../b\n.csv', 'zwei', 'text/csv']);
     form.append('tag', 'x');
     form.append('tag', 'y');
     form.append('timeout', '300');
-    const { body } = await world.call('POST', doorPath, { body: form });
+    const { body } = await world.call('POST', deploymentPath, { body: form });
     expect(body.status).toBe('completed');
     expect(body.result).toEqual({
       parameters: { tag: ['x', 'y'] },
@@ -62,14 +68,14 @@ describe('a request', () => {
   });
 
   it('may have no body at all, if the workflow needs none', async () => {
-    const world = await doorWorld({ run: echo });
-    expect(await world.call('POST', `${doorPath}?timeout=0`)).toMatchObject({ status: 200 });
+    const world = await tenantApiWorld({ run: echo });
+    expect(await world.call('POST', `${deploymentPath}?timeout=0`)).toMatchObject({ status: 200 });
     expect(await world.call('POST', `/deployment/api/${acme}/invoices`)).toMatchObject({ status: 200 });
   });
 
   it.each(['query', 'body'])('waits as long as its %s says, and no longer', async (place) => {
-    const world = await doorWorld();
-    const calling = world.call('POST', `${doorPath}${place === 'query' ? '?timeout=7' : ''}`, {
+    const world = await tenantApiWorld();
+    const calling = world.call('POST', `${deploymentPath}${place === 'query' ? '?timeout=7' : ''}`, {
       headers: json,
       body: place === 'body' ? '{"timeout": 7}' : '{}',
     });
@@ -86,9 +92,9 @@ describe('a request', () => {
   });
 
   it('comes twice with one idempotency key and runs once', async () => {
-    const world = await doorWorld({ run: echo, slots: new CountedSlots(1) });
+    const world = await tenantApiWorld({ run: echo, slots: new CountedSlots(1) });
     const call = (body: string, key = 'once') =>
-      world.call('POST', doorPath, { headers: { ...json, 'idempotency-key': key }, body });
+      world.call('POST', deploymentPath, { headers: { ...json, 'idempotency-key': key }, body });
     const first = await call('{"a":1}');
     expect((await call('{"a":1}')).body).toEqual(first.body);
     expect(await call('{"a":2}')).toMatchObject({
@@ -102,8 +108,8 @@ describe('a request', () => {
   });
 
   it('is stopped by DELETE', async () => {
-    const world = await doorWorld();
-    const { body } = await world.call('POST', doorPath, { headers: json, body: '{}' });
+    const world = await tenantApiWorld();
+    const { body } = await world.call('POST', deploymentPath, { headers: json, body: '{}' });
     const stopped = await world.call('DELETE', body.status_api);
     expect([stopped.status, stopped.body.status]).toEqual([200, 'stopped']);
     expect((await world.call('GET', body.status_api)).body.status).toBe('stopped');
@@ -111,17 +117,17 @@ describe('a request', () => {
   });
 
   it('that failed says why, and what was left out', async () => {
-    const world = await doorWorld({
+    const world = await tenantApiWorld({
       run: async () => {
         throw new CoreError('DEADLINE_EXCEEDED', 'It took too long.');
       },
     });
     await world.work();
-    const { body } = await world.call('POST', `${doorPath}?timeout=10`, { headers: json, body: '{}' });
+    const { body } = await world.call('POST', `${deploymentPath}?timeout=10`, { headers: json, body: '{}' });
     expect(body).toMatchObject({
       status: 'error',
       result: null,
-      error: { code: 'DEADLINE_EXCEEDED', message: expect.stringMatching(/^This took longer/) as string },
+      error: { code: 'DEADLINE_EXCEEDED', message: expect.stringMatching(/^This took too long/) as string },
     });
   });
 });
@@ -131,7 +137,7 @@ describe('a refusal', () => {
   const refusing = async (limitedBy: 'organization' | 'global') => {
     const slots = new CountedSlots(1);
     slots.acquire = () => Promise.reject(rejectionError({ limitedBy, usage }, 4_200));
-    return (await doorWorld({ slots })).call('POST', doorPath, { headers: json, body: '{}' });
+    return (await tenantApiWorld({ slots })).call('POST', deploymentPath, { headers: json, body: '{}' });
   };
 
   it('has the words of the founding document when the organization has as many as it may', async () => {
@@ -180,16 +186,16 @@ describe('bad input', () => {
     maxBodyBytes: 100_000,
   };
   const bad: readonly [name: string, status: number, path: string, init: CallInit, word?: string][] = [
-    ['no key', 401, doorPath, { headers: {} }, 'authentication_failed'],
-    ['a malformed key', 401, doorPath, { headers: { authorization: 'Basic abc' } }],
-    ['an unknown key', 401, doorPath, { headers: { authorization: 'Bearer hwo_nobody' } }],
+    ['no key', 401, deploymentPath, { headers: {} }, 'authentication_failed'],
+    ['a malformed key', 401, deploymentPath, { headers: { authorization: 'Basic abc' } }],
+    ['an unknown key', 401, deploymentPath, { headers: { authorization: 'Bearer hwo_nobody' } }],
     [
       'a key of another kind',
       403,
-      doorPath,
+      deploymentPath,
       { headers: { authorization: 'Bearer hwk_test-gateway-key-0123456789' } },
     ],
-    ['a foreign key', 404, doorPath, { headers: { authorization: `Bearer ${otherKey}` } }, 'not_found'],
+    ['a foreign key', 404, deploymentPath, { headers: { authorization: `Bearer ${otherKey}` } }, 'not_found'],
     ['an unknown organization', 404, '/deployment/api/nobody/invoices', {}],
     ['an unknown API', 404, '/deployment/api/acme/nothing', {}],
     ['an API with a slash', 404, '/deployment/api/acme/invoices/more', {}],
@@ -203,54 +209,54 @@ describe('bad input', () => {
     ['U+0000', 400, '/deployment/api/acme/a%00', {}, 'invalid'],
     ['broken Unicode', 400, '/deployment/api/acme/%ff%fe', {}],
     ['a name of 10,000 characters', 400, `/deployment/api/${'n'.repeat(10_000)}/invoices`, {}],
-    ['timeout=abc', 400, `${doorPath}?timeout=abc`, {}, 'invalid'],
-    ['timeout=301', 400, `${doorPath}?timeout=301`, {}],
-    ['timeout=-2', 400, `${doorPath}?timeout=-2`, {}],
-    ['timeout=1.5', 400, `${doorPath}?timeout=1.5`, {}],
-    ['two timeouts', 400, `${doorPath}?timeout=1&timeout=2`, {}],
-    ['a timeout that is misspelt', 400, `${doorPath}?timout=30`, {}, 'invalid'],
+    ['timeout=abc', 400, `${deploymentPath}?timeout=abc`, {}, 'invalid'],
+    ['timeout=301', 400, `${deploymentPath}?timeout=301`, {}],
+    ['timeout=-2', 400, `${deploymentPath}?timeout=-2`, {}],
+    ['timeout=1.5', 400, `${deploymentPath}?timeout=1.5`, {}],
+    ['two timeouts', 400, `${deploymentPath}?timeout=1&timeout=2`, {}],
+    ['a timeout that is misspelt', 400, `${deploymentPath}?timout=30`, {}, 'invalid'],
     [
       'a timeout in the body that is none',
       400,
-      doorPath,
+      deploymentPath,
       { headers: json, body: '{"timeout": "soon"}' },
       'invalid',
     ],
-    ['wait=abc', 400, `${doorPath}?wait=abc`, {}],
-    ['wait=61', 400, `${doorPath}?wait=61`, {}],
-    ['wait=100000', 400, `${doorPath}?wait=100000`, {}],
-    ['broken JSON', 400, doorPath, { headers: json, body: '{"a":' }],
-    ['JSON that is no object', 400, doorPath, { headers: json, body: '[1]' }],
+    ['wait=abc', 400, `${deploymentPath}?wait=abc`, {}],
+    ['wait=61', 400, `${deploymentPath}?wait=61`, {}],
+    ['wait=100000', 400, `${deploymentPath}?wait=100000`, {}],
+    ['broken JSON', 400, deploymentPath, { headers: json, body: '{"a":' }],
+    ['JSON that is no object', 400, deploymentPath, { headers: json, body: '[1]' }],
     [
       'a body of no known type',
       415,
-      doorPath,
+      deploymentPath,
       { headers: { ...asAcme, 'content-type': 'text/plain' }, body: 'x' },
     ],
     [
       'JSON in another charset than UTF-8',
       415,
-      doorPath,
+      deploymentPath,
       { headers: { ...asAcme, 'content-type': 'application/json; charset=utf-16' }, body: '{}' },
       'unsupported_media_type',
     ],
     [
       'a compressed body',
       415,
-      doorPath,
+      deploymentPath,
       { headers: { ...json, 'content-encoding': 'gzip' }, body: 'x' },
       'unsupported_media_type',
     ],
     [
       'a form without boundary',
       400,
-      doorPath,
+      deploymentPath,
       { headers: { ...asAcme, 'content-type': 'multipart/form-data' }, body: 'x' },
     ],
     [
       'a form that is cut off',
       400,
-      doorPath,
+      deploymentPath,
       {
         headers: { ...asAcme, 'content-type': 'multipart/form-data; boundary=b' },
         body: '--b\r\ncontent-disposition: form-data; name="f"; filename="a"\r\n\r\nabc',
@@ -259,7 +265,7 @@ describe('bad input', () => {
     ...['text/pl\0ain', 'text/plain\x1b; charset=utf-8'].map((type): (typeof bad)[number] => [
       `a file of type ${JSON.stringify(type)}`,
       400,
-      doorPath,
+      deploymentPath,
       {
         headers: { ...asAcme, 'content-type': 'multipart/form-data; boundary=b' },
         body: `--b\r\ncontent-disposition: form-data; name="f"; filename="a"\r\ncontent-type: ${type}\r\n\r\nabc\r\n--b--`,
@@ -270,7 +276,7 @@ describe('bad input', () => {
       (name): (typeof bad)[number] => [
         `a file with ${name.slice(0, 40)}`,
         400,
-        doorPath,
+        deploymentPath,
         {
           headers: { ...asAcme, 'content-type': 'multipart/form-data; boundary=b' },
           body: `--b\r\ncontent-disposition: form-data; name="f"; ${name}\r\n\r\nabc\r\n--b--`,
@@ -278,23 +284,39 @@ describe('bad input', () => {
         'invalid',
       ],
     ),
-    ['too many files', 413, doorPath, { body: formOf(['a', '1'], ['b', '2'], ['c', '3']) }],
-    ['a file that is too large', 413, doorPath, { body: formOf(['a', big]) }],
+    ['too many files', 413, deploymentPath, { body: formOf(['a', '1'], ['b', '2'], ['c', '3']) }],
+    ['a file that is too large', 413, deploymentPath, { body: formOf(['a', big]) }],
     [
       'files that are too large together',
       413,
-      doorPath,
+      deploymentPath,
       { body: formOf(['a', 'x'.repeat(49_900)], ['b', 'x'.repeat(49_900)]) },
     ],
-    ['a stream that is too large', 413, doorPath, { headers: json, body: new Blob([big, big]).stream() }],
-    ['JSON that is too large', 413, doorPath, { headers: json, body: JSON.stringify({ big: big + big }) }],
-    ['what the workflow does not take', 400, doorPath, { headers: json, body: '{"bad": 1}' }, 'invalid'],
+    [
+      'a stream that is too large',
+      413,
+      deploymentPath,
+      { headers: json, body: new Blob([big, big]).stream() },
+    ],
+    [
+      'JSON that is too large',
+      413,
+      deploymentPath,
+      { headers: json, body: JSON.stringify({ big: big + big }) },
+    ],
+    [
+      'what the workflow does not take',
+      400,
+      deploymentPath,
+      { headers: json, body: '{"bad": 1}' },
+      'invalid',
+    ],
   ];
 
   it.each(bad)(
     '%s is answered with %d, in the shape of the document, and holds no slot',
     async (_name, status, path, init, word) => {
-      const world = await doorWorld({
+      const world = await tenantApiWorld({
         options: limits,
         checkInput: async (_options, { parameters }) =>
           'bad' in parameters ? [{ field: 'bad', message: 'must not be there' }] : [],
@@ -318,25 +340,25 @@ describe('bad input', () => {
   );
 
   it('names the field it is about', async () => {
-    const world = await doorWorld();
-    const query = await world.call('POST', `${doorPath}?timeout=abc`);
+    const world = await tenantApiWorld();
+    const query = await world.call('POST', `${deploymentPath}?timeout=abc`);
     expect(query.body.errors).toMatchObject([{ attr: 'timeout' }]);
-    const strange = await world.call('POST', `${doorPath}?timout=30&wiat=1`);
+    const strange = await world.call('POST', `${deploymentPath}?timout=30&wiat=1`);
     expect(strange.body.errors).toMatchObject([{ attr: 'timout' }, { attr: 'wiat' }]);
-    const state = await world.call('GET', `${doorPath}?execution_id=${exampleDeployment().id}&wait=1`);
+    const state = await world.call('GET', `${deploymentPath}?execution_id=${exampleDeployment().id}&wait=1`);
     expect(state.body.errors).toMatchObject([{ attr: 'wait' }]);
-    const body = await world.call('POST', doorPath, { headers: json, body: '{"timeout": 500}' });
+    const body = await world.call('POST', deploymentPath, { headers: json, body: '{"timeout": 500}' });
     expect(body.body.errors).toMatchObject([{ attr: 'timeout' }]);
-    const wait = await world.call('POST', `${doorPath}?wait=100000`);
+    const wait = await world.call('POST', `${deploymentPath}?wait=100000`);
     expect(wait.body.errors).toEqual([
       { code: 'invalid', detail: '"wait" must be from 0 to 60 seconds.', attr: 'wait' },
     ]);
   });
 
   it('says so when something was sent twice', async () => {
-    const world = await doorWorld();
-    const twice = { code: 'invalid', detail: expect.stringMatching(/say it once/) as string };
-    const query = await world.call('POST', `${doorPath}?timeout=5&timeout=6&wait=1&wait=2`);
+    const world = await tenantApiWorld();
+    const twice = { code: 'invalid', detail: expect.stringMatching(/send it once/) as string };
+    const query = await world.call('POST', `${deploymentPath}?timeout=5&timeout=6&wait=1&wait=2`);
     expect(query.body.errors).toEqual([
       { ...twice, attr: 'timeout' },
       { ...twice, attr: 'wait' },
@@ -344,45 +366,45 @@ describe('bad input', () => {
     const form = new FormData();
     form.append('timeout', '5');
     form.append('timeout', '6');
-    const { body } = await world.call('POST', doorPath, { body: form });
+    const { body } = await world.call('POST', deploymentPath, { body: form });
     expect(body.errors).toEqual([{ ...twice, attr: 'timeout' }]);
   });
 
   it.each(['utf-8', 'UTF8', '"utf-8"'])('is not JSON that says that it is %s', async (charset) => {
-    const world = await doorWorld();
+    const world = await tenantApiWorld();
     const headers = { ...asAcme, 'content-type': `application/json; charset=${charset}` };
-    expect(await world.call('POST', doorPath, { headers, body: '{"a": "ü"}' })).toMatchObject({
+    expect(await world.call('POST', deploymentPath, { headers, body: '{"a": "ü"}' })).toMatchObject({
       status: 200,
     });
   });
 
   it('of a state is a 404 or 400, never another tenant’s', async () => {
-    const world = await doorWorld({
+    const world = await tenantApiWorld({
       deployments: [
         exampleDeployment(),
         exampleDeployment({ id: '0195a1b2-0000-7000-8000-00000000000b', name: 'second' }),
       ],
     });
-    const { body } = await world.call('POST', doorPath, { headers: json, body: '{}' });
+    const { body } = await world.call('POST', deploymentPath, { headers: json, body: '{}' });
     const query = `?execution_id=${body.execution_id}`;
     const foreign = { headers: { authorization: `Bearer ${otherKey}` } };
     for (const method of ['GET', 'DELETE']) {
       const answers = [
-        await world.call(method, doorPath + query, foreign),
+        await world.call(method, deploymentPath + query, foreign),
         await world.call(method, `/deployment/api/other/invoices${query}`, foreign),
         await world.call(method, `/deployment/api/acme/second${query}`),
-        await world.call(method, `${doorPath}?execution_id=0195a1b2-0000-7000-8000-0000000000ff`),
+        await world.call(method, `${deploymentPath}?execution_id=0195a1b2-0000-7000-8000-0000000000ff`),
       ];
       expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
-      expect(await world.call(method, doorPath)).toMatchObject({ status: 400 });
-      expect(await world.call(method, `${doorPath}?execution_id=1`)).toMatchObject({ status: 400 });
+      expect(await world.call(method, deploymentPath)).toMatchObject({ status: 400 });
+      expect(await world.call(method, `${deploymentPath}?execution_id=1`)).toMatchObject({ status: 400 });
     }
     expect((await world.call('GET', body.status_api)).body.status).toBe('queued');
   });
 
   it('of a path or method is told in the same shape', async () => {
-    const world = await doorWorld();
-    expect(await world.call('PUT', doorPath)).toMatchObject({
+    const world = await tenantApiWorld();
+    expect(await world.call('PUT', deploymentPath)).toMatchObject({
       status: 405,
       body: { type: 'client_error', errors: [{ code: 'method_not_allowed', attr: null }] },
     });
@@ -400,9 +422,9 @@ describe('bad input', () => {
     new CoreError('STATE_UNAVAILABLE', 'The Postgres server (db.internal:5432) does not answer.'),
     new AdmissionError('ADMISSION_UNAVAILABLE', 'Redis at db.internal:6379 is away.'),
   ])('a store that is away is a 503 that does not say where it is ($code)', async (away) => {
-    const world = await doorWorld();
+    const world = await tenantApiWorld();
     world.store.dispatch = () => Promise.reject(away);
-    const { status, headers, body } = await world.call('POST', doorPath, { headers: json, body: '{}' });
+    const { status, headers, body } = await world.call('POST', deploymentPath, { headers: json, body: '{}' });
     expect([status, body.type, headers.get('retry-after')]).toEqual([503, 'server_error', '2']);
     expect(body.errors).toEqual([
       {
@@ -415,7 +437,7 @@ describe('bad input', () => {
   });
 
   it('a store that hangs is one after five seconds, with no slot held', async () => {
-    const world = await doorWorld();
+    const world = await tenantApiWorld();
     const hanging = vi.fn(
       (signal?: AbortSignal) =>
         new Promise<never>((_, reject) => void onAbort(signal, (reason) => reject(reason))),
@@ -424,10 +446,10 @@ describe('bad input', () => {
     store.dispatch = (_execution, _input, _enqueue, limits) => hanging(limits?.signal);
     store.byIdempotencyKey = (_deployment, _key, signal) => hanging(signal);
     store.get = (_id, signal) => hanging(signal);
-    const state = `${doorPath}?execution_id=${exampleDeployment().id}`;
+    const state = `${deploymentPath}?execution_id=${exampleDeployment().id}`;
     const calls = [
-      world.call('POST', doorPath, { headers: json, body: '{}' }),
-      world.call('POST', doorPath, { headers: { ...json, 'idempotency-key': 'k' }, body: '{}' }),
+      world.call('POST', deploymentPath, { headers: json, body: '{}' }),
+      world.call('POST', deploymentPath, { headers: { ...json, 'idempotency-key': 'k' }, body: '{}' }),
       world.call('GET', state),
       world.call('DELETE', state),
     ];
@@ -442,9 +464,9 @@ describe('bad input', () => {
   });
 
   it('a store that goes away after a request was accepted does not make the caller send it again', async () => {
-    const world = await doorWorld();
+    const world = await tenantApiWorld();
     world.store.get = () => Promise.reject(new CoreError('STATE_UNAVAILABLE', 'away'));
-    const { status, body } = await world.call('POST', `${doorPath}?timeout=300`, {
+    const { status, body } = await world.call('POST', `${deploymentPath}?timeout=300`, {
       headers: json,
       body: '{}',
     });
@@ -453,9 +475,9 @@ describe('bad input', () => {
   });
 
   it('of our own is told without details', async () => {
-    const world = await doorWorld();
+    const world = await tenantApiWorld();
     world.store.dispatch = () => Promise.reject(new TypeError('secret internals'));
-    const { status, body } = await world.call('POST', doorPath, { headers: json, body: '{}' });
+    const { status, body } = await world.call('POST', deploymentPath, { headers: json, body: '{}' });
     expect([status, body.type]).toEqual([500, 'server_error']);
     expect(JSON.stringify(body)).not.toContain('internals');
     expect(world.slots.held.size).toBe(0);
@@ -464,10 +486,10 @@ describe('bad input', () => {
 
 describe('a body that does not come', () => {
   const limits = { minUploadBytesPerSecond: 1_024, uploadTimeoutSeconds: 60 };
-  const holding = (world: DoorWorld) => soon(() => expect(world.slots.held.size).toBe(1));
+  const holding = (world: TenantApiWorld) => soon(() => expect(world.slots.held.size).toBe(1));
 
   it('is given up when it trickles: 408, and the slot is free', async () => {
-    const world = await doorWorld({ options: limits });
+    const world = await tenantApiWorld({ options: limits });
     const { socket, received, closed } = world.socket(`${rawHead(1_000_000)}{"a":"`);
     await holding(world);
     for (let second = 0; second < 4; second++) {
@@ -487,7 +509,7 @@ describe('a body that does not come', () => {
   });
 
   it('may take its time while it is fast enough, but not longer than the deadline', async () => {
-    const world = await doorWorld({ options: limits });
+    const world = await tenantApiWorld({ options: limits });
     const { socket, received } = world.socket(`${rawHead(1_000_000)}{"a":"`);
     await holding(world);
     for (let second = 0; second < 59; second += 5) {
@@ -505,7 +527,7 @@ describe('a body that does not come', () => {
     ['JSON', rawHead(1_000)],
     ['a form', rawHead(1_000, 'multipart/form-data; boundary=b')],
   ])('because its caller hung up gives the slot back (%s)', async (_kind, head) => {
-    const world = await doorWorld({ options: limits });
+    const world = await tenantApiWorld({ options: limits });
     const { socket } = world.socket(`${head}--b\r\ncontent-disposition: form-data; name="f"\r\n\r\nabc`);
     await holding(world);
     socket.destroy();
@@ -515,11 +537,11 @@ describe('a body that does not come', () => {
   });
 
   it('is not even asked for when there is no slot', async () => {
-    const world = await doorWorld({ slots: new CountedSlots(0) });
+    const world = await tenantApiWorld({ slots: new CountedSlots(0) });
     const { received } = world.socket(rawHead(50_000, 'application/json', 'expect: 100-continue\r\n'));
     await soon(() => expect(received()).toContain('HTTP/1.1 429'));
     expect(received()).not.toContain('100 Continue');
-    const open = await doorWorld();
+    const open = await tenantApiWorld();
     const asked = open.socket(rawHead(2, 'application/json', 'expect: 100-continue\r\n'));
     await soon(() => expect(asked.received()).toContain('100 Continue'));
     asked.socket.write('{}');
@@ -527,7 +549,7 @@ describe('a body that does not come', () => {
   });
 
   it('is read to its end and thrown away after a refusal, and the connection closed', async () => {
-    const world = await doorWorld({ slots: new CountedSlots(0) });
+    const world = await tenantApiWorld({ slots: new CountedSlots(0) });
     const { socket, received, closed } = world.socket(`${rawHead(500_000)}{`);
     await soon(() => expect(received()).toMatch(/^HTTP\/1\.1 429[^]*"type":"client_error"/));
     expect(received()).toMatch(/^connection: close\r$/im);
@@ -535,12 +557,12 @@ describe('a body that does not come', () => {
     socket.write('x'.repeat(499_999));
     await closed;
     // Nothing is left to throw away here, and the connection stays.
-    const { headers } = await world.call('POST', doorPath, { headers: json, body: '{}' });
+    const { headers } = await world.call('POST', deploymentPath, { headers: json, body: '{}' });
     expect(headers.get('connection')).toBe('keep-alive');
   });
 
   it('leaves other routes with their own, shorter time', async () => {
-    const world = await doorWorld();
+    const world = await tenantApiWorld();
     const { received, closed } = world.socket(
       'POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer hwk_test-gateway-key-0123456789\r\n' +
         'content-type: application/json\r\ncontent-length: 100\r\nexpect: 100-continue\r\n\r\n{',
@@ -557,7 +579,7 @@ describe('a caller that goes away', () => {
   it('before its request was accepted gets no execution, and gives its slot back', async () => {
     const checking = Promise.withResolvers<void>();
     const checked = Promise.withResolvers<readonly []>();
-    const world = await doorWorld({
+    const world = await tenantApiWorld({
       checkInput: () => {
         checking.resolve();
         return checked.promise;
@@ -566,16 +588,16 @@ describe('a caller that goes away', () => {
     const { socket } = world.socket(`${rawHead(2)}{}`);
     await checking.promise;
     socket.destroy();
-    await soon(() => expect(world.server.traffic.underWay).toBe(0));
+    await soon(() => expect(world.server.traffic.inFlight).toBe(0));
     checked.resolve([]);
     await soon(() => expect(world.slots.releases).toHaveLength(1));
     expect(await world.store.list({ limit: 1 })).toEqual([]);
   });
 
   it('after its request was accepted releases nothing: the execution goes on', async () => {
-    const world = await doorWorld({ run: async () => 'done anyway' });
+    const world = await tenantApiWorld({ run: async () => 'done anyway' });
     const leaving = new AbortController();
-    const calling = world.call('POST', `${doorPath}?timeout=300`, {
+    const calling = world.call('POST', `${deploymentPath}?timeout=300`, {
       headers: json,
       body: '{}',
       signal: leaving.signal,
@@ -583,7 +605,7 @@ describe('a caller that goes away', () => {
     await soon(async () => expect(await world.store.unfinished()).toHaveLength(1));
     leaving.abort();
     await expect(calling).rejects.toThrow();
-    await soon(() => expect(world.server.traffic.underWay).toBe(0));
+    await soon(() => expect(world.server.traffic.inFlight).toBe(0));
     expect(world.slots.held.size).toBe(1);
     expect(world.slots.releases).toEqual([]);
     await world.work();
@@ -593,12 +615,12 @@ describe('a caller that goes away', () => {
   });
 
   it('while the server drains hears the state there is', async () => {
-    const world = await doorWorld();
-    const calling = world.call('POST', `${doorPath}?timeout=300`, { headers: json, body: '{}' });
+    const world = await tenantApiWorld();
+    const calling = world.call('POST', `${deploymentPath}?timeout=300`, { headers: json, body: '{}' });
     await soon(async () => expect(await world.store.unfinished()).toHaveLength(1));
     world.server.traffic.stopTaking();
     expect(await calling).toMatchObject({ status: 200, body: { status: 'queued' } });
-    expect(await world.call('POST', doorPath)).toMatchObject({
+    expect(await world.call('POST', deploymentPath)).toMatchObject({
       status: 503,
       body: { type: 'server_error', errors: [{ code: 'shutting_down' }] },
     });

@@ -2,7 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
-import { createWorkflows } from '../../src/app/workflow-parts.ts';
+import { openWorkflows } from '../../src/app/workflows.ts';
+import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
 import { gatewayWorld } from '../support/gateway/gateway-world.ts';
 
 const example = async (name: string): Promise<Record<string, unknown>> =>
@@ -25,7 +26,9 @@ it('is a workflow that gives what it promises', async () => {
   });
   const closing = new AsyncDisposableStack();
   onTestFinished(() => closing.disposeAsync());
-  const structure = createWorkflows({ gateway }, closing).find(({ name }) => name === 'structure');
+  const structure = openWorkflows({ gateway, knowledge: emptyKnowledgeDesks }, closing).find(
+    ({ name }) => name === 'structure',
+  );
   expect(await structure?.checkOptions(options, 'org_1')).toEqual([]);
   const answer = await structure?.run({
     organizationId: 'org_1',

@@ -11,7 +11,7 @@ import {
   exampleDeployment,
   executionWorld,
   inputOf,
-  knock,
+  startRequest,
   other,
 } from '../support/tenancy/execution-world.ts';
 
@@ -40,34 +40,27 @@ describe('the door', () => {
         { callerOrganizationId: other },
         { organization: '' },
         { organization: 'x'.repeat(10_000) },
-      ].map((change) => world.door.enter({ ...knock, ...change }).catch((error: unknown) => error)),
+      ].map((change) => world.starter.begin({ ...startRequest, ...change }).catch((error: unknown) => error)),
     );
     expect(new Set(refusals.map((error) => (error as Error).message)).size).toBe(1);
     expect(refusals).toSatisfy((errors: CoreError[]) => errors.every(({ code }) => code === 'NOT_FOUND'));
     expect(world.slots.held.size).toBe(0);
   });
 
-  it('refuses what is switched off, not there yet, or asked to wait too long, before a slot is taken', async () => {
+  it('rejects a disabled deployment and an invalid wait before a slot is acquired', async () => {
     const world = await executionWorld({
       clock: new VirtualClock(),
-      deployments: [
-        exampleDeployment({ isActive: false }),
-        exampleDeployment({ name: 'search', workflow: 'search' }),
-        exampleDeployment({ name: 'fine' }),
-      ],
+      deployments: [exampleDeployment({ isActive: false }), exampleDeployment({ name: 'fine' })],
     });
-    const enter = (change: object) => world.door.enter({ ...knock, ...change });
-    await expect(enter({})).rejects.toMatchObject({ code: 'DEPLOYMENT_INACTIVE' });
-    await expect(enter({ deployment: 'search' })).rejects.toMatchObject({
-      code: 'DEPLOYMENT_WORKFLOW_UNAVAILABLE',
-    });
+    const begin = (change: object) => world.starter.begin({ ...startRequest, ...change });
+    await expect(begin({})).rejects.toMatchObject({ code: 'DEPLOYMENT_INACTIVE' });
     for (const waitMs of [60_001, -1, Number.NaN])
-      await expect(enter({ deployment: 'fine', waitMs })).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+      await expect(begin({ deployment: 'fine', waitMs })).rejects.toMatchObject({ code: 'INPUT_INVALID' });
     expect(world.slots.releases).toEqual([]);
     expect(world.slots.held.size).toBe(0);
   });
 
-  it('gives the slot back exactly once on every way out before the dispatch', async () => {
+  it('releases the slot exactly once on every path before the commit', async () => {
     const store = (await executionWorld({ clock: new VirtualClock() })).store;
     let problem: Error | undefined;
     const dispatch = store.dispatch.bind(store);
@@ -78,34 +71,34 @@ describe('the door', () => {
       checkInput: async (_options, { parameters }) =>
         parameters['bad'] === undefined ? [] : [{ field: 'bad', message: 'must not be there' }],
     });
-    const { door, slots } = world;
+    const { starter, slots } = world;
 
-    const left = await door.enter(knock);
-    await left.leave();
-    await left.leave();
-    const bad = await door.enter(knock);
-    await expect(bad.accept(inputOf({ bad: 1 }))).rejects.toMatchObject({
+    const left = await starter.begin(startRequest);
+    await left.cancel();
+    await left.cancel();
+    const bad = await starter.begin(startRequest);
+    await expect(bad.commit(inputOf({ bad: 1 }))).rejects.toMatchObject({
       code: 'DEPLOYMENT_INPUT_INVALID',
       details: { problems: [{ field: 'bad', message: 'must not be there' }] },
     });
-    await bad.leave();
-    const deep = await door.enter(knock);
+    await bad.cancel();
+    const deep = await starter.begin(startRequest);
     const nested = JSON.parse(`${'['.repeat(5_000)}${']'.repeat(5_000)}`) as unknown;
-    await expect(deep.accept(inputOf({ nested }))).rejects.toMatchObject({
+    await expect(deep.commit(inputOf({ nested }))).rejects.toMatchObject({
       code: 'DEPLOYMENT_INPUT_INVALID',
     });
     problem = new CoreError('STATE_UNAVAILABLE', 'away');
-    const unstored = await door.enter(knock);
-    await expect(unstored.accept(inputOf())).rejects.toBe(problem);
-    await unstored.leave();
+    const unstored = await starter.begin(startRequest);
+    await expect(unstored.commit(inputOf())).rejects.toBe(problem);
+    await unstored.cancel();
     expect(slots.releases).toEqual([left, bad, deep, unstored].map(({ executionId }) => executionId));
     expect(slots.held.size).toBe(0);
 
     problem = undefined;
-    const entry = await door.enter(knock);
-    await entry.accept(inputOf());
-    await entry.leave();
-    await expect(entry.accept(inputOf())).rejects.toMatchObject({ code: 'INTERNAL' });
+    const entry = await starter.begin(startRequest);
+    await entry.commit(inputOf());
+    await entry.cancel();
+    await expect(entry.commit(inputOf())).rejects.toMatchObject({ code: 'INTERNAL' });
     expect([...slots.held]).toEqual([entry.executionId]);
     expect(slots.renewedHere.size).toBe(0);
     expect(slots.releases).toHaveLength(4);
@@ -126,8 +119,10 @@ describe('the door', () => {
 
   it('gives the same execution to two who bring the same key at the same time, and one slot back', async () => {
     const world = await executionWorld({ clock: new VirtualClock() });
-    const entries = await Promise.all([1, 2].map(() => world.door.enter({ ...knock, idempotencyKey: 'k' })));
-    const executions = await Promise.all(entries.map((entry) => entry.accept(inputOf({ a: 1 }))));
+    const entries = await Promise.all(
+      [1, 2].map(() => world.starter.begin({ ...startRequest, idempotencyKey: 'k' })),
+    );
+    const executions = await Promise.all(entries.map((entry) => entry.commit(inputOf({ a: 1 }))));
     expect(executions[0]).toEqual(executions[1]);
     expect([...world.slots.held]).toEqual([executions[0]?.executionId]);
     expect(world.slots.releases).toHaveLength(1);
@@ -142,7 +137,7 @@ describe('an execution', () => {
       run: async ({ input, organizationId }) => ({ said: input.parameters, to: organizationId }),
     });
     const execution = await accepted(world, {}, { hello: 'there' });
-    const waiting = world.desk.whenEnded(execution.executionId, 300_000, never);
+    const waiting = world.executions.whenEnded(execution.executionId, 300_000, never);
     await clock.advance(12_000);
     await world.work();
     expect(await waiting).toMatchObject({
@@ -174,7 +169,7 @@ describe('an execution', () => {
     const ended = async (parameters: Record<string, unknown>) => {
       tries = 0;
       const { executionId } = await accepted(world, {}, parameters);
-      const { status, failure } = await clock.run(world.desk.whenEnded(executionId, 200_000, never));
+      const { status, failure } = await clock.run(world.executions.whenEnded(executionId, 200_000, never));
       return { status, failure, tries };
     };
     expect(await ended({})).toEqual({
@@ -204,20 +199,23 @@ describe('an execution', () => {
       },
     });
     const queued = await accepted(world);
-    expect(await world.desk.stop(queued.executionId)).toMatchObject({ status: 'stopped', startedAt: null });
+    expect(await world.executions.stop(queued.executionId)).toMatchObject({
+      status: 'stopped',
+      startedAt: null,
+    });
     await world.work();
     const running = await accepted(world);
     await clock.advance(0);
-    expect(await world.desk.get(running.executionId)).toMatchObject({ status: 'executing' });
-    const stopped = await world.desk.stop(running.executionId);
+    expect(await world.executions.get(running.executionId)).toMatchObject({ status: 'executing' });
+    const stopped = await world.executions.stop(running.executionId);
     await clock.advance(5_000);
     expect(stopped).toMatchObject({ status: 'stopped', result: null });
-    expect(await world.desk.get(running.executionId)).toEqual(stopped);
-    expect(await world.desk.stop(running.executionId)).toEqual(stopped);
+    expect(await world.executions.get(running.executionId)).toEqual(stopped);
+    expect(await world.executions.stop(running.executionId)).toEqual(stopped);
     expect(begun).toBe(1);
     expect(world.slots.held.size).toBe(0);
     expect(world.slots.renewedHere.size).toBe(0);
-    await expect(world.desk.stop('0195a1b2-0000-7000-8000-0000000000ff')).rejects.toMatchObject({
+    await expect(world.executions.stop('0195a1b2-0000-7000-8000-0000000000ff')).rejects.toMatchObject({
       code: 'NOT_FOUND',
     });
   });
@@ -230,11 +228,11 @@ describe('an execution', () => {
     await clock.advance(0);
     for (const { jobId } of [running, waiting]) await world.jobs.cancel(jobId);
     await clock.advance(0);
-    expect(await world.desk.get(running.executionId)).toMatchObject({ status: 'stopped' });
-    expect(await world.settle()).toBe(1);
-    expect(await world.desk.get(waiting.executionId)).toMatchObject({ status: 'stopped' });
+    expect(await world.executions.get(running.executionId)).toMatchObject({ status: 'stopped' });
+    expect(await world.failOrphans()).toBe(1);
+    expect(await world.executions.get(waiting.executionId)).toMatchObject({ status: 'stopped' });
     expect(world.slots.held.size).toBe(0);
-    expect(await world.settle()).toBe(0);
+    expect(await world.failOrphans()).toBe(0);
   });
 
   it('ends as an error after its time, and after the hours that a slot may be held whatever its job does', async () => {
@@ -247,15 +245,15 @@ describe('an execution', () => {
     await world.work();
     const slow = await accepted(world);
     await clock.advance(60_001);
-    expect(await world.desk.get(slow.executionId)).toMatchObject({
+    expect(await world.executions.get(slow.executionId)).toMatchObject({
       status: 'error',
       failure: { code: 'DEADLINE_EXCEEDED' },
     });
     await world.jobs.stop(0);
     const abandoned = await accepted(world);
-    expect(await world.settle()).toBe(0);
+    expect(await world.failOrphans()).toBe(0);
     await world.endOverdue(abandoned.executionId);
-    expect(await world.desk.get(abandoned.executionId)).toMatchObject({
+    expect(await world.executions.get(abandoned.executionId)).toMatchObject({
       status: 'error',
       failure: { code: 'DEADLINE_EXCEEDED' },
     });
@@ -267,23 +265,23 @@ describe('an execution', () => {
     const { executionId } = await accepted(world);
     const views = world.jobs.get.bind(world.jobs);
     world.jobs.list = async () => [];
-    expect(await world.settle()).toBe(0);
+    expect(await world.failOrphans()).toBe(0);
     world.jobs.get = async (id) => {
       const view = await views(id);
       return view && { ...view, state: 'failed', reason: 'The process that ran it went away.' };
     };
-    expect(await world.settle()).toBe(1);
-    expect(await world.desk.get(executionId)).toMatchObject({
+    expect(await world.failOrphans()).toBe(1);
+    expect(await world.executions.get(executionId)).toMatchObject({
       status: 'error',
       failure: { code: 'INTERNAL', message: expect.stringContaining('went away') as string },
     });
     const second = await accepted(world);
     world.jobs.get = async () => null;
-    expect(await world.settle()).toBe(1);
-    expect(await world.desk.get(second.executionId)).toMatchObject({ status: 'error' });
+    expect(await world.failOrphans()).toBe(1);
+    expect(await world.executions.get(second.executionId)).toMatchObject({ status: 'error' });
   });
 
-  it('keeps its outcome while the state store is away, and asks no model twice', async () => {
+  it('keeps its outcome while the state store is down, and calls no model twice', async () => {
     const clock = new VirtualClock();
     let runs = 0;
     const world = await executionWorld({ clock, run: async () => ++runs });
@@ -294,10 +292,10 @@ describe('an execution', () => {
     await world.work();
     const { executionId } = await accepted(world);
     await clock.advance(20_000);
-    expect(await world.desk.get(executionId)).toMatchObject({ status: 'executing' });
+    expect(await world.executions.get(executionId)).toMatchObject({ status: 'executing' });
     isAway = false;
     await clock.advance(2_000);
-    expect(await world.desk.get(executionId)).toMatchObject({ status: 'completed', result: 1 });
+    expect(await world.executions.get(executionId)).toMatchObject({ status: 'completed', result: 1 });
     expect(runs).toBe(1);
   });
 
@@ -308,7 +306,7 @@ describe('an execution', () => {
     const { executionId } = await accepted(world);
     await clock.advance(0);
     await clock.run(world.jobs.stop(100));
-    expect(await world.desk.get(executionId)).toMatchObject({ status: 'executing', endedAt: null });
+    expect(await world.executions.get(executionId)).toMatchObject({ status: 'executing', endedAt: null });
     expect([...world.slots.held]).toEqual([executionId]);
     expect(world.slots.renewedHere.size).toBe(0);
   });
@@ -321,10 +319,10 @@ describe('waiting for an end', () => {
     const { executionId } = await accepted(world);
     const leaving = new AbortController();
     const answers: string[] = [];
-    void world.desk
+    void world.executions
       .whenEnded(executionId, 7_000, never)
       .then(({ status }) => answers.push(`in time ${status}`));
-    void world.desk
+    void world.executions
       .whenEnded(executionId, 100_000, leaving.signal)
       .then(({ status }) => answers.push(`left ${status}`));
     await clock.advance(6_999);
@@ -335,7 +333,9 @@ describe('waiting for an end', () => {
     await clock.advance(0);
     expect(answers).toEqual(['in time queued', 'left queued']);
     expect(clock.pending).toBe(0);
-    await expect(world.desk.whenEnded('nonsense', 1_000, never)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(world.executions.whenEnded('nonsense', 1_000, never)).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    });
     expect(clock.pending).toBe(0);
   });
 
@@ -343,7 +343,7 @@ describe('waiting for an end', () => {
     const clock = new VirtualClock();
     const world = await executionWorld({ clock });
     const { executionId } = await accepted(world);
-    const waiting = world.desk.whenEnded(executionId, 60_000, never);
+    const waiting = world.executions.whenEnded(executionId, 60_000, never);
     await world.close();
     await clock.advance(1_000);
     await world.store.end(executionId, { status: 'stopped' }, new Date(clock.now()));
@@ -357,18 +357,18 @@ describe('the desk', () => {
     const world = await executionWorld({ clock: new VirtualClock() });
     const { executionId } = await accepted(world);
     const ours = exampleDeployment();
-    expect(await world.desk.getOf(ours, executionId)).toMatchObject({ executionId });
+    expect(await world.executions.getOf(ours, executionId)).toMatchObject({ executionId });
     const theirs = exampleDeployment({ id: '0195a1b2-0000-7000-8000-00000000000b' });
-    await expect(world.desk.getOf(theirs, executionId)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(world.executions.getOf(theirs, executionId)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
   it('frees slots of what has ended or nobody knows, never of what is under way', async () => {
     const world = await executionWorld({ clock: new VirtualClock() });
     const { executionId } = await accepted(world);
-    await expect(world.desk.release(executionId)).rejects.toMatchObject({ code: 'CONFLICT' });
-    await world.desk.stop(executionId);
-    expect(await world.desk.release(executionId)).toEqual({ wasHeld: false });
+    await expect(world.executions.release(executionId)).rejects.toMatchObject({ code: 'CONFLICT' });
+    await world.executions.stop(executionId);
+    expect(await world.executions.release(executionId)).toEqual({ wasHeld: false });
     world.slots.held.add('0195a1b2-0000-7000-8000-0000000000ff');
-    expect(await world.desk.release('0195a1b2-0000-7000-8000-0000000000ff')).toEqual({ wasHeld: true });
+    expect(await world.executions.release('0195a1b2-0000-7000-8000-0000000000ff')).toEqual({ wasHeld: true });
   });
 });

@@ -60,7 +60,7 @@ describe('a webhook', () => {
     const { received, transport } = receiver([200]);
     const world = await executionWorld({ clock, transport, deployments: hooked });
     const { executionId } = await accepted(world);
-    await world.desk.stop(executionId);
+    await world.executions.stop(executionId);
     await world.work();
     await clock.advance(0);
     expect(received.map(({ body }) => JSON.parse(String(body)) as { type: string })).toMatchObject([

@@ -1,9 +1,10 @@
 // Organizations, keys and deployments on both databases; in several processes, in step.
+import { keyProblem, organizationOf } from '../support/tenancy/tenant-world.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { silentEmitter, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { exampleDeployment, exampleOrganization, exampleWorkflow } from '../support/tenancy/examples.ts';
 import { openTenants } from '../../src/tenancy/index.ts';
-import { postgresTenantStores } from '../../src/tenancy/postgres/postgres-tenant-stores.ts';
+import { postgresTenantStores } from '../../src/tenancy/postgres/postgres-tenant-store.ts';
 import { describeTenantStoresContract } from '../support/tenancy/tenant-stores.contract.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
@@ -63,7 +64,7 @@ describe('two processes on one server', () => {
       events: silentEmitter,
       stores: postgresTenantStores(database),
       workflows: [exampleWorkflow()],
-      longestWaitSeconds: 60,
+      maxWaitSeconds: 60,
       webhookSecret: null,
       isForbiddenHost: () => false,
     });
@@ -76,16 +77,16 @@ describe('two processes on one server', () => {
 
   it('know of each other what was added, changed, revoked and removed', async () => {
     const [one, two] = [await open(), await open()];
-    const { id } = await one.organizations.add('acme');
+    const { id } = await one.organizations.create('acme');
     const { key, record } = await one.keys.create('acme', { name: 'ci', expiresAt: null });
-    await expect.poll(() => two.keys.organizationOf(key), soon).toBe(id);
+    await expect.poll(() => organizationOf(two.keys, key), soon).toBe(id);
     const wish = {
       ...exampleDeployment(1),
       name: 'invoices',
       waitSeconds: 1,
     };
     const { name, workflow, options, webhookUrl, waitSeconds, isActive } = wish;
-    const added = await one.deployments.add(id, {
+    const added = await one.deployments.create(id, {
       name,
       workflow,
       options,
@@ -94,21 +95,21 @@ describe('two processes on one server', () => {
       isActive,
     });
     await expect.poll(() => two.deployments.list('acme'), soon).toEqual([added]);
-    await two.deployments.change(added.id, { isActive: false });
+    await two.deployments.update(added.id, { isActive: false });
     await expect.poll(() => one.deployments.find('ACME', 'Invoices').isActive, soon).toBe(false);
     await two.keys.revoke(id, record.id);
-    await expect.poll(() => one.keys.refusal(key), soon).toBe('revoked');
-    await one.organizations.remove('acme');
+    await expect.poll(() => keyProblem(one.keys, key), soon).toBe('revoked');
+    await one.organizations.delete('acme');
     await expect.poll(() => two.organizations.list(), soon).toEqual([]);
     await expect.poll(() => two.deployments.list(), soon).toEqual([]);
-    expect([one, two].map(({ keys }) => keys.organizationOf(key))).toEqual([null, null]);
+    expect([one, two].map(({ keys }) => organizationOf(keys, key))).toEqual([null, null]);
   });
 
   it('give a name to one of them, however close they come', async () => {
     const [one, two] = [await open(), await open()];
     const results = await Promise.allSettled([
-      one.organizations.add('Ärzte'),
-      two.organizations.add('ÄRZTE'),
+      one.organizations.create('Ärzte'),
+      two.organizations.create('ÄRZTE'),
     ]);
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
@@ -117,9 +118,9 @@ describe('two processes on one server', () => {
     const { database } = opened;
     const stores = postgresTenantStores(database);
     const organization = exampleOrganization(7);
-    await stores.organizations.add(organization);
+    await stores.organizations.create(organization);
     const deployment = exampleDeployment(7, { organizationId: organization.id });
-    await stores.deployments.add(deployment);
+    await stores.deployments.create(deployment);
     let removal: Promise<boolean> = Promise.resolve(false);
     await database.transaction(async (transaction) => {
       const id = systemIds.uuid();
@@ -127,7 +128,7 @@ describe('two processes on one server', () => {
         insert into executions
           (id, organization_id, deployment_id, status, request_hash, job_id, parameters, accepted_at)
         values (${id}, ${organization.id}, ${deployment.id}, 'queued', '', ${id}, '{}', now())`);
-      removal = postgresTenantStores(other).organizations.remove(organization.id);
+      removal = postgresTenantStores(other).organizations.delete(organization.id);
       removal.catch(() => undefined);
       // It waits for our lock: seen from a third connection, so that nothing here depends on how long that takes.
       await expect.poll(() => isWaiting(third), soon).toBe(true);

@@ -1,10 +1,11 @@
 // Workflows plugged into the real gateway, document reader and schema checker, in front of simulated models.
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createWorkflows } from '../../src/app/workflow-parts.ts';
+import { openWorkflows } from '../../src/app/workflows.ts';
 import { systemClock } from '../../src/core/index.ts';
 import type { ExecutionInput, Workflow, WorkflowName } from '../../src/tenancy/index.ts';
 import { withDeadline } from '../../src/resilience/index.ts';
 import type { GatewayWorldOptions } from '../support/gateway/gateway-world.ts';
+import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
 import { gatewayWorld } from '../support/gateway/gateway-world.ts';
 import { docxOf, paragraph, pdfOf } from '../support/sample-documents.ts';
 
@@ -17,8 +18,8 @@ async function world(model: object, more: Partial<GatewayWorldOptions> & { schem
   });
   const closing = new AsyncDisposableStack();
   onTestFinished(() => closing.disposeAsync());
-  const workflows = createWorkflows(
-    { gateway, schemaLimits: { timeoutMs: more.schemaMs ?? 5_000 } },
+  const workflows = openWorkflows(
+    { gateway, knowledge: emptyKnowledgeDesks, schemaLimits: { timeoutMs: more.schemaMs ?? 5_000 } },
     closing,
   );
   const find = (name: WorkflowName): Workflow => {

@@ -2,7 +2,7 @@
 import type { DeploymentWithSecret } from '../../api/deployments.ts';
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
-import type { WorkflowName } from '../../tenancy/ports.ts';
+import type { WorkflowName } from '../../tenancy/index.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';

@@ -3,7 +3,7 @@ import type { Estimate, ExtractionSummary } from '../../app/extract.ts';
 import { counted } from '../counted.ts';
 import { humanDuration } from '../human-time.ts';
 import type { CliSession } from '../session.ts';
-import { snakeCased } from '../snake-case.ts';
+import { snakeCaseKeys } from '../../core/index.ts';
 
 export function showEstimate({ out }: CliSession, estimate: Estimate): void {
   const { types, calls, callsThisRun, isAtLeast, minutes, probes } = estimate;
@@ -110,7 +110,7 @@ function resultAnswer(result: ExtractionSummary): object {
     items_per_second: result.itemsPerSecond,
     throughput_items_per_second: throughputItemsPerSecond,
     session_totals: { items, calls, errors, active_seconds: activeMs / 1000 },
-    types: snakeCased(result.types),
+    types: snakeCaseKeys(result.types),
     metrics: result.metrics,
     rate_limiter: result.rateLimiter,
   };

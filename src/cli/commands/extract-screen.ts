@@ -6,7 +6,7 @@ import type { ProgressFigures } from '../../extraction/events.ts';
 import { counted } from '../counted.ts';
 import { humanDuration } from '../human-time.ts';
 import type { CliSession } from '../session.ts';
-import { snakeCased } from '../snake-case.ts';
+import { snakeCaseKeys } from '../../core/index.ts';
 import { printable } from '../table.ts';
 import { barLayout, wrapParts, type BarLayout } from './bar-layout.ts';
 import { TypePaces } from './type-pace.ts';
@@ -30,7 +30,9 @@ export function startScreen(session: CliSession, hasProgress = true): Screen {
 function jsonScreen({ out, redactor }: CliSession): Screen {
   return {
     show: ({ name, at, payload }) =>
-      out.jsonLine(redactor.value(snakeCased({ event: name, at: new Date(at).toISOString(), ...payload }))),
+      out.jsonLine(
+        redactor.value(snakeCaseKeys({ event: name, at: new Date(at).toISOString(), ...payload })),
+      ),
     end: () => undefined,
   };
 }

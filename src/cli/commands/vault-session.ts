@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type * as vaultTools from '../../app/vault.ts';
 import { humanMoment } from '../human-time.ts';
 import type { CliSession } from '../session.ts';
-import { snakeName } from '../snake-case.ts';
+import { toSnakeCase } from '../../core/index.ts';
 
 export interface VaultOption {
   readonly vault?: string;
@@ -47,7 +47,7 @@ export async function chosenVault(
 export function answerOf(record: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(record).map(([name, value]: [string, unknown]) => [
-      snakeName(name),
+      toSnakeCase(name),
       /At$|^at$/.test(name) && typeof value === 'number' ? isoMoment(value) : value,
     ]),
   );

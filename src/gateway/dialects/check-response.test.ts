@@ -20,7 +20,7 @@ const chat = (message: object, finish: string | null = 'stop', more: object = {}
   ...more,
 });
 
-describe('a chat answer', () => {
+describe('a chat response', () => {
   it.each<[string, unknown]>([
     ['text', chat({ content: 'hello' })],
     ['parts', chat({ content: [{ type: 'text', text: 'hello' }] })],
@@ -35,7 +35,7 @@ describe('a chat answer', () => {
       { choices: [...chat({ content: '' }).choices, ...chat({ content: 'x' }).choices] },
     ],
     ['text beside an empty error', chat({ content: 'x' }, 'stop', { error: null })],
-  ])('is good: %s', (_what, body) => {
+  ])('is valid: %s', (_what, body) => {
     expect(check(body)).toMatchObject({ state: 'valid' });
   });
 
@@ -52,11 +52,11 @@ describe('a chat answer', () => {
     ['no content', chat({ content: '' })],
     ['no message', { choices: [{ finish_reason: 'stop' }] }],
     ['an empty list of tools', chat({ content: null, tool_calls: [] }, 'tool_calls')],
-  ])('is bad: %s', (_what, body) => {
+  ])('is invalid: %s', (_what, body) => {
     expect(check(body)).toEqual({ state: 'invalid', failureClass: 'invalid-response' });
   });
 
-  it('that the filter emptied was refused', () => {
+  it('emptied by the content filter is content-refused', () => {
     expect(check(chat({ content: '' }, 'content_filter'))).toEqual({
       state: 'invalid',
       failureClass: 'content-refused',
@@ -72,11 +72,11 @@ describe('a chat answer', () => {
       { choices: [{ error: { code: 502, message: 'no' }, finish_reason: 'error' }] },
     ],
     ["Cloudflare's errors", { success: false, errors: [{ code: 3040, message: 'no' }] }],
-  ])('is none: %s', (_what, body) => {
+  ])('is an error: %s', (_what, body) => {
     expect(check(body)).toMatchObject({ state: 'error', body: expect.stringContaining('no') as string });
   });
 
-  it('tells what it cost, if the provider does', () => {
+  it('reports the token usage of the provider', () => {
     const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
     expect(check(chat({ content: 'four' }, 'stop', { usage }))).toEqual({
       state: 'valid',
@@ -95,7 +95,7 @@ describe('embeddings', () => {
     data: vectors.map((embedding, index) => ({ index, embedding })),
   });
 
-  it('are good as numbers and in base64', () => {
+  it('are valid as numbers and in base64', () => {
     expect(check(data([1, 2], [3, 4]), 'embeddings', 2)).toMatchObject({ state: 'valid' });
     expect(check(data('AACAPw==', 'AAAAQA=='), 'embeddings', 2)).toMatchObject({ state: 'valid' });
     const usage = { prompt_tokens: 5, total_tokens: 5 };
@@ -104,7 +104,7 @@ describe('embeddings', () => {
     });
   });
 
-  it('must be as long as was asked for, as numbers and in base64', () => {
+  it('must have the requested dimensions, as numbers and in base64', () => {
     const isValid = (embedding: unknown, dimensions: number) =>
       check(data(embedding), 'embeddings', 1, dimensions).state === 'valid';
     const base64 = (...values: number[]) => Buffer.from(Float32Array.from(values).buffer).toString('base64');
@@ -127,7 +127,7 @@ describe('embeddings', () => {
     ['no base64', data('not base64!'), 1],
     ['vectors of different length', data([1, 2], [1]), 2],
     ['a chat answer', chat({ content: 'hello' }), 1],
-  ])('are bad: %s', (_what, body, vectors) => {
+  ])('are invalid: %s', (_what, body, vectors) => {
     expect(check(body, 'embeddings', vectors)).toEqual({
       state: 'invalid',
       failureClass: 'invalid-response',

@@ -24,14 +24,14 @@ async function streamed(message: object) {
     .finalChatCompletion();
 }
 
-describe('a whole answer as a stream', () => {
-  it('says its text, how it ended and what it cost', async () => {
+describe('responseToSse', () => {
+  it('keeps content, finish reason and usage', async () => {
     const { choices, usage } = await streamed({ content: 'two\nlines, жук 😀' });
     expect(choices[0]).toMatchObject({ message: { content: 'two\nlines, жук 😀' }, finish_reason: 'stop' });
     expect(usage).toMatchObject({ total_tokens: 4 });
   });
 
-  it('keeps the calls of tools apart', async () => {
+  it('gives every tool call an index', async () => {
     const call = (id: string) => ({ id, type: 'function', function: { name: id, arguments: '{}' } });
     const { choices } = await streamed({ content: null, tool_calls: [call('a'), call('b')] });
     expect(choices[0]?.message.tool_calls?.map(({ id }) => id)).toEqual(['a', 'b']);

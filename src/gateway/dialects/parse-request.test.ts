@@ -13,7 +13,7 @@ const image = (url: unknown) => ({
 });
 
 describe('a chat request', () => {
-  it('is read: model, stream and needs', () => {
+  it('is parsed into model, stream and requirements', () => {
     expect(chat()).toMatchObject({ operation: 'chat', model: 'm', isStream: false, vectorCount: 0 });
     expect(chat().requires).toEqual({ tools: false, json: false, vision: false });
     expect(chat({ stream: true }).isStream).toBe(true);
@@ -35,11 +35,11 @@ describe('a chat request', () => {
     expect(chat({ model }).model).toBe(model);
   });
 
-  it('without a model asks for any', () => {
+  it('without a model uses auto', () => {
     expect(parseRequest('chat', bytes({ messages: [{}] }))).toMatchObject({ model: 'auto', modelSpans: [] });
   });
 
-  it('is estimated by its characters and the answer it wants', () => {
+  it('is estimated from its characters and the requested completion length', () => {
     const text = chat({ messages: [{ role: 'user', content: 'я'.repeat(4_000) }] });
     expect(text.estimatedPromptTokens).toBeGreaterThan(1_000);
     expect(text.estimatedPromptTokens).toBeLessThan(1_050);
@@ -51,7 +51,7 @@ describe('a chat request', () => {
     );
   });
 
-  it('sets an answer of usual length aside when it does not say how long one may get', () => {
+  it('reserves a default completion length when it sets no limit', () => {
     for (const more of [{}, { max_tokens: null }, { max_tokens: 'lots' }]) {
       const { estimatedTokens, estimatedPromptTokens } = chat(more);
       expect(estimatedTokens - estimatedPromptTokens).toBe(500);
@@ -60,7 +60,7 @@ describe('a chat request', () => {
     expect(embedded.estimatedTokens).toBe(embedded.estimatedPromptTokens);
   });
 
-  it('is not weighed by the base64 of its pictures', () => {
+  it('does not count the base64 of images as text', () => {
     const picture = chat(image({ url: `data:image/png;base64,${'A'.repeat(1_000_000)}` }));
     expect(picture.estimatedPromptTokens).toBeLessThan(1_500);
     expect(picture.estimatedPromptTokens).toBeGreaterThan(500);
@@ -73,12 +73,12 @@ describe('an embeddings request', () => {
     [['a', 'b', 'c'], 3],
     [[1, 2, 3], 1],
     [[[1, 2], [3]], 2],
-  ])('%j asks for %i vectors', (input, vectors) => {
+  ])('%j requests %i vectors', (input, vectors) => {
     expect(embed(input)).toMatchObject({ vectorCount: vectors, isStream: false });
   });
 });
 
-describe('a request that cannot be read', () => {
+describe('an invalid request', () => {
   const nested = (depth: number) => `{"messages":[{}],"x":${'['.repeat(depth)}${']'.repeat(depth)}}`;
 
   it.each<[string, string | Buffer, string]>([
@@ -102,14 +102,14 @@ describe('a request that cannot be read', () => {
     ['text as messages', '{"messages":"hi"}', 'messages'],
     ['text as a message', '{"messages":[{},"hi"]}', 'messages[1]'],
     ['text as stream', '{"messages":[{}],"stream":"yes"}', 'stream'],
-  ])('names the field: %s', (_what, body, field) => {
+  ])('is rejected with the name of the field: %s', (_what, body, field) => {
     expect(() => parseRequest('chat', Buffer.from(body))).toThrow(
       expect.objectContaining({ code: 'INPUT_INVALID', details: { field } }),
     );
   });
 
   it.each([[undefined], [null], [''], [[]], [5], [{}], [['a', 1]], [[['a']]], [[[]]], [[null]]])(
-    'refuses %j as input of embeddings',
+    'is rejected with %j as embeddings input',
     (input) => {
       expect(() => embed(input)).toThrow(
         expect.objectContaining({ code: 'INPUT_INVALID', details: { field: 'input' } }),
@@ -117,15 +117,15 @@ describe('a request that cannot be read', () => {
     },
   );
 
-  it('does not repeat what was sent', () => {
+  it('is not repeated in the error message', () => {
     expect(() => parseRequest('chat', Buffer.from('{"secret prompt'))).not.toThrow(/secret/);
   });
 
-  it('may be nested as deep as is allowed', () => {
+  it('is not one nested up to the limit', () => {
     expect(parseRequest('chat', Buffer.from(nested(63))).model).toBe('auto');
   });
 
-  it('refuses by nothing but INPUT_INVALID, whatever bytes come', () => {
+  it('always fails with INPUT_INVALID, whatever the bytes', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('chat' as const, 'embeddings' as const),
@@ -145,7 +145,7 @@ describe('a request that cannot be read', () => {
   });
 });
 
-describe('the body that goes to a provider', () => {
+describe('the body sent to a provider', () => {
   const sent = (body: string, model = 'up/stream') =>
     Buffer.from(spliceModel(parseRequest('chat', Buffer.from(body)), model)).toString();
 
@@ -185,17 +185,17 @@ describe('the body that goes to a provider', () => {
       '{"model":"m","messages":[{}],"seed":12345678901234567890,"t":1.0}',
       '{"model":"up/stream","messages":[{}],"seed":12345678901234567890,"t":1.0}',
     ],
-  ])('differs in nothing but the model: %s', (_what, body, expected) => {
+  ])('differs only in the model: %s', (_what, body, expected) => {
     expect(sent(body)).toBe(expected);
   });
 
-  it('carries any name of a model', () => {
+  it('can contain any model name', () => {
     expect(JSON.parse(sent('{"model":"m","messages":[{}]}', 'a"b\\c\n'))).toMatchObject({
       model: 'a"b\\c\n',
     });
   });
 
-  it('parses to the same with another model, for any JSON, and leaves all other bytes', () => {
+  it('parses to the same JSON with another model and keeps all other bytes', () => {
     const value = fc.oneof(
       fc.jsonValue({ maxDepth: 4 }),
       fc.constantFrom('model', '"model":', '\\', '\\"', '{"model":"x"}', '\u2028', '😀', 'я'),

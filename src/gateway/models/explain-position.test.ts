@@ -45,8 +45,8 @@ const three: readonly ScriptedModel[] = [
   { name: 'c', score: 0.8 },
 ];
 
-describe('the place of a model', () => {
-  it('is by its score, and names who comes before it', () => {
+describe('the position of a model', () => {
+  it('follows its score and names the model before it', () => {
     const { place } = world(three);
     expect(place('a')).toEqual({
       position: 1,
@@ -58,7 +58,7 @@ describe('the place of a model', () => {
     });
   });
 
-  it('is behind all others while it rests, and first before better ones that do', () => {
+  it('is last during its backoff and first when better models are backed off or cooling down', () => {
     const { place, backOff, cool } = world(three);
     backOff(1);
     expect(place('a')).toMatchObject({
@@ -73,7 +73,7 @@ describe('the place of a model', () => {
     expect(place('b').position).toBe(1);
   });
 
-  it('of a model for embeddings is among those that have the very same model, whatever others are called', () => {
+  it('of an embedding model is among providers of the same model', () => {
     const embeddings = { embeddings: true };
     const { place } = world([
       { name: 'embed', upstream: 'talk', score: 1 },
@@ -87,7 +87,7 @@ describe('the place of a model', () => {
   });
 });
 
-describe('a model that would not be asked', () => {
+describe('a model that would not be called', () => {
   it.each<[string, Partial<ModelView>, string]>([
     ['disabled', { isActive: false }, 'it is disabled.'],
     ['without a key', { isConfigured: false, needs: 'KEY_1' }, 'it has no key: set KEY_1.'],
@@ -104,7 +104,7 @@ describe('a model that would not be asked', () => {
       { availableAt: new Date('2026-03-01T12:00:00Z'), cooldowns: [{ cause: 'quota' }] as never },
       'its quota is used up until 2026-03-01T12:00:00.000Z.',
     ],
-  ])('because it is %s has no place, and says so', (_why, change, positionReason) => {
+  ])('because it is %s has no position and a reason', (_why, change, positionReason) => {
     expect(world(three).place('a', change)).toEqual({ position: null, positionReason });
   });
 });

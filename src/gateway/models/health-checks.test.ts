@@ -43,8 +43,8 @@ function worker(
   return { startedAt, failures, stop };
 }
 
-describe('rounds of probes', () => {
-  it('begin once per interval, the first one an interval after the start, by one worker of several', async () => {
+describe('scheduled probes', () => {
+  it('start once per interval in one of several processes, the first an interval after the start', async () => {
     const clock = new VirtualClock();
     const rounds = new MemoryRounds();
     const workers = [worker(clock, rounds), worker(clock, rounds), worker(clock, rounds)];
@@ -59,7 +59,7 @@ describe('rounds of probes', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('keep a short interval too', async () => {
+  it('respect a short interval', async () => {
     const clock = new VirtualClock();
     const { startedAt, stop } = worker(clock, new MemoryRounds(), { intervalMs: 2_000 });
     await clock.advance(10_500);
@@ -67,7 +67,7 @@ describe('rounds of probes', () => {
     await stop();
   });
 
-  it('never overlap, however long one takes', async () => {
+  it('never overlap, however long they take', async () => {
     const clock = new VirtualClock();
     let underWay = 0;
     let most = 0;
@@ -85,7 +85,7 @@ describe('rounds of probes', () => {
     await clock.run(stop());
   });
 
-  it('go on after one that failed, and after a store that was away', async () => {
+  it('continue after a failure and after a store outage', async () => {
     const clock = new VirtualClock();
     const rounds = new MemoryRounds();
     let looks = 0;
@@ -109,7 +109,7 @@ describe('rounds of probes', () => {
 });
 
 describe('stopping', () => {
-  it('ends a round that is under way, and is no failure', async () => {
+  it('cancels running probes without reporting a failure', async () => {
     const clock = new VirtualClock();
     const { startedAt, failures, stop } = worker(clock, new MemoryRounds(), {
       intervalMs: 1_000,
@@ -126,7 +126,7 @@ describe('stopping', () => {
     });
   });
 
-  it('while a round is being claimed begins none', async () => {
+  it('during a claim starts no probes', async () => {
     const clock = new VirtualClock();
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const { startedAt, stop } = worker(clock, { claim: () => promise });

@@ -40,7 +40,7 @@ describe('the catalog', () => {
     });
   });
 
-  it('names each model once, after its provider, without what a list of names could not hold', () => {
+  it('has unique names of provider and model, without commas or spaces', () => {
     expect(new Set(catalog.map(({ name }) => name)).size).toBe(catalog.length);
     for (const { name, provider, upstreamModel } of catalog) {
       expect(name).toBe(`${provider}/${upstreamModel}`);
@@ -48,7 +48,7 @@ describe('the catalog', () => {
     }
   });
 
-  it('keeps its own rules for variables and addresses', () => {
+  it('satisfies the rules for variables and base URLs', () => {
     for (const { envVar, baseUrl } of catalog) {
       expect(envVarProblem(envVar ?? '')).toBeUndefined();
       expect(baseUrl).not.toMatch(/\/$/);
@@ -56,7 +56,7 @@ describe('the catalog', () => {
     }
   });
 
-  it('lets embeddings fall back between providers of the very same model', () => {
+  it('allows embeddings to fall back between providers of the same model', () => {
     const same = catalog.filter(
       ({ upstreamModel }) => modelIdentity(upstreamModel) === 'text-embedding-3-small',
     );
@@ -66,8 +66,8 @@ describe('the catalog', () => {
   });
 });
 
-describe('the key ring', () => {
-  it('takes several keys apart by commas, trimmed, each once, in their order', () => {
+describe('ProviderKeys', () => {
+  it('splits several keys at commas, trimmed, unique, in their order', () => {
     const keys = new ProviderKeys({ GROQ_API_KEY: ' b-key ,a-key,, b-key\n' }).keysOf(
       named('groq/llama-3.3-70b-versatile'),
     );
@@ -78,7 +78,7 @@ describe('the key ring', () => {
     expect(new Set(keys.map(({ id }) => id)).size).toBe(2);
   });
 
-  it('gives a key the same id wherever it stands', () => {
+  it('gives a key the same id in any position', () => {
     const model = named('groq/llama-3.3-70b-versatile');
     const [one] = new ProviderKeys({ GROQ_API_KEY: 'k1,k2' }).keysOf(model);
     const [, other] = new ProviderKeys({ GROQ_API_KEY: 'k2,k1' }).keysOf(model);
@@ -91,13 +91,13 @@ describe('the key ring', () => {
     );
   });
 
-  it('needs none for a model without variable', () => {
+  it('needs no key for a model without a variable', () => {
     expect(new ProviderKeys({}).keysOf({ ...named('groq/llama-3.3-70b-versatile'), envVar: null })).toEqual([
       { id: 'none', secret: null },
     ]);
   });
 
-  it("fills Cloudflare's account in, and cannot be led elsewhere by it", () => {
+  it("fills in Cloudflare's account id, which cannot change the path", () => {
     const model = named('cloudflare/@cf/baai/bge-m3');
     const ring = (id?: string) => new ProviderKeys({ CLOUDFLARE_ACCOUNT_ID: id }).baseUrlOf(model);
     expect(ring('abc')).toBe('https://api.cloudflare.com/client/v4/accounts/abc/ai/v1');
@@ -107,7 +107,7 @@ describe('the key ring', () => {
     );
   });
 
-  it('takes Ollama for configured only when something of it is set', () => {
+  it('treats Ollama as configured only when its URL or key is set', () => {
     const model = named('ollama/llama3.2');
     const seen = (env: Record<string, string>) => {
       const ring = new ProviderKeys(env);
@@ -130,11 +130,11 @@ describe('the key ring', () => {
     ['ollama/llama3.2', { OLLAMA_BASE_URL: 'http://user:word@box' }, 'OLLAMA_BASE_URL'],
     ['github/openai/gpt-4o-mini', {}, 'GITHUB_MODELS_TOKEN or GITHUB_TOKEN'],
     ['groq/llama-3.3-70b-versatile', { GROQ_API_KEY: 'x' }, ''],
-  ])('says what is still missing for %s with %j', (name, env, words) => {
+  ])('lists what is missing for %s with %j', (name, env, words) => {
     expect(describeMissing(new ProviderKeys(env).missingEnvVars(named(name)))).toBe(words);
   });
 
-  it('takes a token that is meant for GitHub Models before one that may be there for anything, and tells which', () => {
+  it('prefers GITHUB_MODELS_TOKEN over GITHUB_TOKEN and reports the source', () => {
     const model = named('github/openai/gpt-4o-mini');
     const seen = (env: Record<string, string>) => {
       const ring = new ProviderKeys(env);
@@ -148,13 +148,13 @@ describe('the key ring', () => {
     expect(seen({})).toEqual([[], null]);
   });
 
-  it('tells every secret, for the redactor', () => {
+  it('lists every secret for the redactor', () => {
     const ring = new ProviderKeys({ GROQ_API_KEY: 'a1,b1', OPENAI_API_KEY: 'c1', OTHER_API_KEY: 'd1' });
     expect(ring.secretsOf(catalog)).toEqual(['a1', 'b1', 'c1']);
   });
 });
 
-describe('a variable', () => {
+describe('an environment variable', () => {
   it.each([
     'GROQ_API_KEY',
     'CLOUDFLARE_API_TOKEN',
@@ -162,7 +162,7 @@ describe('a variable', () => {
     'GITHUB_MODELS_TOKEN',
     'MY_LLM_API_KEY',
     'CITY_AI_API_KEY',
-  ])('%s may hold keys', (name) => {
+  ])('%s is allowed for keys', (name) => {
     expect(envVarProblem(name)).toBeUndefined();
   });
   it.each([
@@ -191,12 +191,12 @@ describe('a variable', () => {
     'X_KEY=1',
     '',
     '_KEY',
-  ])('%j may not', (name) => {
+  ])('%j is not allowed', (name) => {
     expect(envVarProblem(name)).toMatch(/^(must|is) /);
   });
 });
 
-describe('an address', () => {
+describe('a base URL', () => {
   it.each([
     'http://localhost:11434/v1',
     'http://127.0.0.1/v1',
@@ -224,7 +224,7 @@ describe('an address', () => {
   });
 });
 
-describe('a model of one’s own', () => {
+describe('an added model', () => {
   const least = { name: 'acme/llama', baseUrl: 'https://llm.acme.example/v1/' };
 
   it('gets its defaults', () => {
@@ -257,7 +257,7 @@ describe('a model of one’s own', () => {
     );
   });
 
-  it('keeps what is given', () => {
+  it('keeps the given values', () => {
     const given = {
       ...least,
       model: 'Llama 3',
@@ -330,19 +330,19 @@ describe('a model of one’s own', () => {
     ['half a quota', { ...least, quotas: { requestsPerMinute: 1.5 } }, /must be a whole number/],
     ['an unknown quota', { ...least, quotas: { perHour: 1 } }, /quotas has no "perHour"/],
     ['an unknown ability', { ...least, capabilities: { magic: true } }, /capabilities has no "magic"/],
-  ])('is refused: %s', (_what, input, problem) => {
+  ])('is rejected: %s', (_what, input, problem) => {
     const checked = checkModelDefinition(input);
     expect('problems' in checked ? checked.problems.join('; ') : checked).toMatch(problem);
     expect(() => parseModelDefinition(input)).toThrow(expect.objectContaining({ code: 'INPUT_INVALID' }));
   });
 
-  it('may have an account in its address', () => {
+  it('may have an account id variable in its base URL', () => {
     expect(
       parseModelDefinition({ ...least, baseUrl: 'https://x.example/{ACME_ACCOUNT_ID}/v1' }).baseUrl,
     ).toContain('{ACME_ACCOUNT_ID}');
   });
 
-  it('tells every problem at once', () => {
+  it('reports every problem at once', () => {
     const checked = checkModelDefinition({
       name: 'a b',
       baseUrl: 'ftp://x/{DATABASE_URL}',
@@ -375,13 +375,13 @@ describe('the option gateway.models', () => {
     return 'problem' in parsed ? parsed.problem : undefined;
   };
 
-  it('reads a list, or the same as JSON', () => {
+  it('accepts a list, or the same as JSON', () => {
     expect(modelsOption.parse([model])).toMatchObject({ value: [{ name: 'a', isLocal: true }] });
     expect(modelsOption.parse(JSON.stringify([model]))).toMatchObject({ value: [{ name: 'a' }] });
     expect(modelsOption.parse([])).toEqual({ value: [] });
   });
 
-  it('tells which model is wrong, and how', () => {
+  it('reports which model is invalid and why', () => {
     expect(problem('groq')).toMatch(/must be a list of models/);
     expect(problem({ model })).toMatch(/must be a list of models/);
     expect(problem([model, { name: 'b' }])).toMatch(/model 2 \(b\): baseUrl is missing/);

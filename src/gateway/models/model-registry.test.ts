@@ -5,7 +5,7 @@ import { exampleModel } from '../../../test/support/gateway/examples.ts';
 import { stateWorld } from '../../../test/support/gateway/state-world.ts';
 
 describe('ModelRegistry', () => {
-  it('holds what the product and the config file define, the file winning', async () => {
+  it('contains built-in and configured models, with the configuration file taking precedence', async () => {
     const { open } = stateWorld();
     const mine = exampleModel('a/one', { baseUrl: 'https://mine.example/v1' });
     const { models } = await open({
@@ -18,7 +18,7 @@ describe('ModelRegistry', () => {
     expect(models.byName('a/three')).toBeUndefined();
   });
 
-  it('forgets what nobody defines any more, and remembers its id when it comes back', async () => {
+  it('drops models that are no longer defined and restores their id when they return', async () => {
     const { open } = stateWorld();
     const one = exampleModel('a/one');
     const first = await open({ configured: [one] });
@@ -27,7 +27,7 @@ describe('ModelRegistry', () => {
     expect((await open({ builtIn: [one] })).models.byName('a/one')).toMatchObject({ id, origin: 'built-in' });
   });
 
-  it('gives the same array and objects until something changes', async () => {
+  it('returns the same array and objects until something changes', async () => {
     const world = stateWorld();
     const options = { builtIn: [exampleModel('a/one'), exampleModel('a/two')] };
     const [one, two] = [await world.open(options), await world.open(options)];
@@ -42,7 +42,7 @@ describe('ModelRegistry', () => {
     expect(one.models.list()[1]).toBe(before[1]);
   });
 
-  it('adds a model for everybody, once', async () => {
+  it('adds a model for all processes, once', async () => {
     const world = stateWorld();
     const [one, two] = [await world.open(), await world.open()];
     const added = await one.models.add(exampleModel('a/new'));
@@ -55,7 +55,7 @@ describe('ModelRegistry', () => {
     await expect(one.models.setActive(99, true)).rejects.toMatchObject({ code: 'GATEWAY_MODEL_NOT_FOUND' });
   });
 
-  it('says within seconds that the store does not answer, and shows the change when it was done after all', async () => {
+  it('fails within seconds when the store does not respond, and shows the change if it was made after all', async () => {
     const world = stateWorld();
     let thaw: () => void = () => undefined;
     let frozen: Promise<void> | undefined;
@@ -90,7 +90,7 @@ describe('ModelRegistry', () => {
     expect(state.models.byId(id)).toMatchObject({ upstreamModel: 'x', isActive: false });
   });
 
-  it('replaces and removes what was added for everybody, and keeps what it was called', async () => {
+  it('replaces and removes an added model for all processes and keeps its name for history', async () => {
     const world = stateWorld();
     const options = { builtIn: [exampleModel('a/built-in')] };
     const [one, two] = [await world.open(options), await world.open(options)];

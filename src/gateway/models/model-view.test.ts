@@ -52,14 +52,14 @@ describe('modelView', () => {
     });
   });
 
-  it('keeps recent numbers to itself unless asked, and has none where nothing happened', () => {
+  it('omits recent numbers unless requested or when there are none', () => {
     const none = { recentSuccessRate: null, recentReliabilityScore: null };
     expect(modelView({ ...base, includeRecent: false })).toMatchObject({ ...none, recentRequestCount: null });
     const quiet = { ...base, score: scoreOf(emptyTally, emptyTally, 7), includeRecent: true };
     expect(modelView(quiet)).toMatchObject({ ...none, recentRequestCount: 0, reliabilityScore: 0.5 });
   });
 
-  it('shows where an embedder is called, and when it is available again', () => {
+  it('shows the endpoint of an embedding model and when it is available again', () => {
     const embedder = { ...model, capabilities: { ...model.capabilities, embeddings: true } };
     const view = modelView({ ...base, model: embedder, availableAt: moment(5), includeRecent: false });
     expect(view.apiEndpoint).toBe('https://demo.example/v1/embeddings');
@@ -75,7 +75,7 @@ describe('availableAt', () => {
     },
   });
 
-  it('is now as long as one key is free, else when the soonest is', () => {
+  it('is now while one key is available, otherwise when the first one is', () => {
     expect(availableAt(cooling({ a: 5 }), 1, ['a', 'b'])).toBeNull();
     expect(availableAt(cooling({ a: 5, b: 3 }), 1, ['a', 'b'])).toBe(3);
     expect(availableAt(cooling({ [allKeys]: 9 }), 1, [])).toBe(9);

@@ -44,7 +44,7 @@ const failing =
 const a = modelOf({ name: 'a' }, 1);
 
 describe('a probe', () => {
-  it('asks that model alone, once, for one word', async () => {
+  it('calls only that model, once, with a minimal request', async () => {
     const embedder = modelOf({ name: 'e', capabilities: { embeddings: true } }, 2);
     const { sent, probe } = prober(success);
     expect(await probe([a, embedder])).toEqual([
@@ -67,7 +67,7 @@ describe('a probe', () => {
     expect(new Set(sent.map(({ requestId }) => requestId)).size).toBe(2);
   });
 
-  it('gives room for a short answer, and asks without a limit whoever refuses that', async () => {
+  it('limits the completion, and repeats without the limit when that is rejected', async () => {
     const limits = () =>
       sent.map(({ request }) => (JSON.parse(Buffer.from(request.body).toString()) as Body).max_tokens);
     type Body = { readonly max_tokens?: number };
@@ -83,7 +83,7 @@ describe('a probe', () => {
     expect(limits()).toEqual([16, undefined, 16, undefined, 16]);
   });
 
-  it('passes by what is disabled or has no key', async () => {
+  it('skips models that are disabled or have no key', async () => {
     const { sent, probe } = prober(success, ['b']);
     const results = await probe([modelOf({ name: 'a', isActive: false }, 1), modelOf({ name: 'b' }, 2)]);
     expect(results).toMatchObject([
@@ -106,13 +106,13 @@ describe('a probe', () => {
       { outcome: 'skipped', reason: 'cooling down until 2026-03-01T12:00:00.000Z' },
     ],
     ['late', { outcome: 'not-tried', tries: 0 }, { outcome: 'skipped' }],
-  ])('tells apart a model that was %s', async (_what, tried, expected) => {
+  ])('reports a model that was %s', async (_what, tried, expected) => {
     expect(await prober(failing(tried)).probe([a])).toMatchObject([
       { model: 'a', durationMs: null, ...expected },
     ]);
   });
 
-  it('that could not even be made is skipped, with the reason', async () => {
+  it('that could not be sent is skipped with the reason', async () => {
     const disabled = new GatewayError('GATEWAY_NOT_CONFIGURED', 'It is disabled.');
     const { probe } = prober(() => Promise.reject(disabled));
     expect(await probe([a])).toMatchObject([{ outcome: 'skipped', reason: 'It is disabled.' }]);
@@ -120,7 +120,7 @@ describe('a probe', () => {
 });
 
 describe('many probes', () => {
-  it('run a few at a time and keep their order', async () => {
+  it('run with limited concurrency and keep their order', async () => {
     const models = Array.from({ length: 30 }, (_, index) => modelOf({ name: `m${index}` }, index + 1));
     let underWay = 0;
     let most = 0;
@@ -135,7 +135,7 @@ describe('many probes', () => {
     expect(most).toBe(8);
   });
 
-  it('end together when they are cancelled, and none is left under way', async () => {
+  it('end when they are canceled, with none left running', async () => {
     const models = Array.from({ length: 20 }, (_, index) => modelOf({ name: `m${index}` }, index + 1));
     const leaving = new AbortController();
     let underWay = 0;
@@ -151,7 +151,7 @@ describe('many probes', () => {
     expect({ underWay, sent: sent.length }).toEqual({ underWay: 0, sent: 8 });
   });
 
-  it('do not hide a fault of our own', async () => {
+  it('do not hide unexpected errors', async () => {
     await expect(prober(() => Promise.reject(new TypeError('a bug'))).probe([a])).rejects.toThrow('a bug');
   });
 });

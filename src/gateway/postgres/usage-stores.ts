@@ -36,21 +36,21 @@ export class PostgresAttemptStore implements AttemptStore {
     const of = <Field extends keyof Attempt>(field: Field) => attempts.map((attempt) => attempt[field]);
     await this.#database.query(sql`
       ${superseding(attempts)}
-      insert into gateway_attempts (request_id, model_id, at, outcome, counts, status, duration_ms, prompt_tokens,
+      insert into gateway_attempts (request_id, model_id, at, outcome, is_counted, status, duration_ms, prompt_tokens,
         completion_tokens, caller)
-      select request_id, model_id, to_timestamp(ms / 1000), outcome, counts, status, duration_ms, prompt_tokens,
+      select request_id, model_id, to_timestamp(ms / 1000), outcome, is_counted, status, duration_ms, prompt_tokens,
         completion_tokens, caller
       from unnest(${of('requestId')}::text[], ${of('modelId')}::bigint[], ${of('at')}::double precision[],
         ${of('outcome')}::text[], ${counts}::boolean[], ${of('status')}::smallint[],
         ${of('durationMs')}::double precision[], ${of('promptTokens')}::integer[],
         ${of('completionTokens')}::integer[], ${of('caller')}::text[])
-        with ordinality as batch (request_id, model_id, ms, outcome, counts, status, duration_ms, prompt_tokens,
+        with ordinality as batch (request_id, model_id, ms, outcome, is_counted, status, duration_ms, prompt_tokens,
           completion_tokens, caller, position)
       order by position`);
   }
 
   async tallies({ since, before }: { since?: Date; before?: Date }): Promise<readonly ModelTally[]> {
-    const conditions: Sql[] = [sql`counts`];
+    const conditions: Sql[] = [sql`is_counted`];
     if (since) conditions.push(sql`at >= ${since}`);
     if (before) conditions.push(sql`at < ${before}`);
     const { rows } = await this.#database.query<ModelTally>(sql`
@@ -85,7 +85,7 @@ export class PostgresAttemptStore implements AttemptStore {
         coalesce(avg(duration_ms) filter (where outcome = 'success'), 0) / 1000 as "averageSeconds"
       from (select outcome, duration_ms,
           floor(extract(epoch from at - ${since}::timestamptz) * 1000 / ${intervalMs}::double precision)::bigint as bucket
-        from gateway_attempts where counts and model_id = ${modelId} and at >= ${since}) as counted
+        from gateway_attempts where is_counted and model_id = ${modelId} and at >= ${since}) as counted
       group by bucket order by bucket`);
     return rows;
   }
@@ -105,10 +105,10 @@ function superseding(attempts: readonly Attempt[]): Sql {
   if (later.length === 0) return sql``;
   return sql`
     with superseded as (
-      update gateway_attempts earlier set counts = false
+      update gateway_attempts earlier set is_counted = false
       from unnest(${later.map(({ requestId }) => requestId)}::text[],
         ${later.map(({ modelId }) => modelId)}::bigint[]) as batch (request_id, model_id)
-      where earlier.counts and earlier.outcome <> 'success' and earlier.request_id = batch.request_id
+      where earlier.is_counted and earlier.outcome <> 'success' and earlier.request_id = batch.request_id
         and earlier.model_id = batch.model_id)`;
 }
 
@@ -203,9 +203,9 @@ export class PostgresProbeSchedule implements ProbeSchedule {
     const at = new Date(now);
     const due = new Date(now - intervalMs);
     const { rows } = await this.#database.query<{ is_claimed: boolean }>(sql`
-      insert into gateway_probe_rounds (started_at) values (${at})
-      on conflict (is_only) do update set started_at = excluded.started_at
-        where gateway_probe_rounds.started_at <= ${due}
+      insert into gateway_probe_schedule (started_at) values (${at})
+      on conflict (is_singleton) do update set started_at = excluded.started_at
+        where gateway_probe_schedule.started_at <= ${due}
       returning (xmax <> 0) as is_claimed`);
     return rows[0]?.is_claimed ?? false;
   }

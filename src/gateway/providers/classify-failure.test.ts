@@ -292,14 +292,14 @@ const limits: readonly Row[] = [
   ['has 429 in an address', 502, { error: { message: 'see https://status.example/429' } }, 'server-error'],
 ];
 
-describe('an answer that refuses', () => {
-  it.each(byStatus)('%s (%i) by its status', (_what, status, body, expected) => {
+describe('an error response', () => {
+  it.each(byStatus)('is classified by status: %s (%i)', (_what, status, body, expected) => {
     expect(classify(status, body)).toMatchObject({ failureClass: expected, status });
   });
-  it.each(contextTooLong)('%s (%i) says that the request is too long', (_what, status, body, expected) => {
+  it.each(contextTooLong)('is context-too-long: %s (%i)', (_what, status, body, expected) => {
     expect(classify(status, body).failureClass).toBe(expected);
   });
-  it.each(contentRefused)('%s (%i) will not answer this content', (_what, status, body, expected) => {
+  it.each(contentRefused)('is content-refused: %s (%i)', (_what, status, body, expected) => {
     expect(classify(status, body).failureClass).toBe(expected);
   });
   it.each(others)('%s (%i)', (what, status, body, expected) => {
@@ -327,11 +327,11 @@ describe('an answer that refuses', () => {
       ),
       'rate-limit',
     ],
-  ])('is not taken for more than it is: %s', (_what, status, body, expected) => {
+  ])('is not over-interpreted: %s', (_what, status, body, expected) => {
     expect(classify(status, body).failureClass).toBe(expected);
   });
 
-  it('carries the hint of when to come back', () => {
+  it('carries the retry hint', () => {
     expect(classify(429, '', { 'retry-after': '60' }).retryHint).toEqual({
       retryAfterMs: 60_000,
       source: 'retry-after',
@@ -339,14 +339,14 @@ describe('an answer that refuses', () => {
     expect(classify(503, '', { 'retry-after': '7' }).retryHint?.retryAfterMs).toBe(7_000);
   });
 
-  it("keeps the provider's sentence where the request is at fault, and only there", () => {
+  it("keeps the provider's message only when the request is at fault", () => {
     expect(classify(400, openAi(null, 'temperature is too high')).message).toBe('temperature is too high');
     expect(classify(401, openAi(null, 'bad key sk-123')).message).toBeNull();
     expect(classify(500, { error: { message: 'stack trace' } }).message).toBeNull();
     expect(classify(400, '<html>nginx</html>').message).toBeNull();
   });
 
-  it('keeps of a sentence nothing that steers a terminal, and none that is blank', () => {
+  it('strips control characters from messages and ignores blank ones', () => {
     const steering = 'top\u001b[2J\u0000\u0007 is\u202e bad\n';
     expect(classify(400, openAi(null, steering)).message).toBe('top [2J  is  bad');
     for (const blank of ['', ' \n', '\u0000']) expect(classify(400, openAi(null, blank)).message).toBeNull();
@@ -367,7 +367,7 @@ describe('an error inside a 200', () => {
   });
 });
 
-describe('a call without an answer', () => {
+describe('a call without a response', () => {
   it.each<[HttpFailure['kind'], FailureClass]>([
     ['timeout', 'timeout'],
     ['network', 'network'],
@@ -384,7 +384,7 @@ describe('a call without an answer', () => {
 });
 
 describe('classification', () => {
-  it('gives one of the classes whatever comes', () => {
+  it('returns a known class for any input', () => {
     const body = fc.oneof(
       fc.string(),
       fc.json(),
@@ -400,7 +400,7 @@ describe('classification', () => {
   });
 
   it.each(['moderation ', 'tokens ', 'model ', 'exceeds the ', '{"error":'])(
-    'reads a long body of %j in no time',
+    'reads a long body of %j quickly',
     (piece) => {
       const body = JSON.stringify({ error: { message: piece.repeat(6_000) } });
       const started = performance.now();

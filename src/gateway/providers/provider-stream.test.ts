@@ -3,7 +3,7 @@ import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
 import { StreamTime } from './provider-stream.ts';
 
-describe('the time of a provider', () => {
+describe('StreamTime', () => {
   async function spent(steps: readonly (readonly [readerMs: number, providerMs: number])[]): Promise<number> {
     const clock = new VirtualClock();
     const speaking = new StreamTime(clock);
@@ -60,7 +60,7 @@ describe('the time of a provider', () => {
     expect(await spent(steps)).toBe(ms);
   });
 
-  it('goes to the last piece; so far, it goes on while it is waited for, and stands still while the reader is', async () => {
+  it('ends at the last chunk; msSoFar continues during a read and pauses while the consumer processes', async () => {
     const clock = new VirtualClock();
     const speaking = new StreamTime(clock);
     speaking.startRead();

@@ -12,13 +12,13 @@ const read = (...pieces: string[]) => {
   return { reader, out };
 };
 
-describe('an end', () => {
-  it('is a reason that says something', () => {
+describe('the end of a stream', () => {
+  it('is a finish reason that is not empty', () => {
     expect(read(chunk({ content: 'a' }, ''), chunk({}, '')).reader.isComplete).toBe(false);
     expect(read(chunk({ content: 'a' }, ''), chunk({}, 'stop')).reader.isComplete).toBe(true);
   });
 
-  it('is through when nothing but usage can follow', () => {
+  it('is awaited when only usage can follow', () => {
     expect(read(chunk({ content: 'a' })).reader.isAwaitingDone).toBe(false);
     expect(read(chunk({ content: 'a' }, 'stop')).reader.isAwaitingDone).toBe(false);
     expect(read(chunk({ content: 'a' }, 'stop'), 'data: {"choices":[]}\n\n').reader.isAwaitingDone).toBe(
@@ -78,11 +78,11 @@ describe('events', () => {
     ],
     ['a field without a colon', 'data\n\n', [['', '']]],
     ['a byte order mark', '\uFEFFdata: a\n\n', [['', 'a']]],
-  ])('are read: %s', (_what, text, expected) => {
+  ])('are parsed: %s', (_what, text, expected) => {
     expect(events(text)).toEqual(expected);
   });
 
-  it('are the same wherever the stream is cut, and their bytes are the stream', () => {
+  it('are the same however the stream is cut, and their bytes add up to the stream', () => {
     const textWith = (...lineEnds: readonly string[]) =>
       fc.array(fc.constantFrom('data: ', 'я', '😀', ': c', 'event: e', 'x', ...lineEnds), { maxLength: 40 });
     const text = fc.oneof(textWith('\n', '\r\n', '\n\n', '\r\n\r\n'), textWith('\r', '\r\r'));
@@ -101,13 +101,13 @@ describe('events', () => {
   });
 });
 
-it('hands out an event of lines that end with CR as soon as it is whole', () => {
+it('returns an event with CR line ends as soon as it is complete', () => {
   const { reader, out } = read('data: {"choices":[{"delta":{"content":"a"}}]}\r\r', 'data: [DONE]\r\r');
   expect(out.map((bytes) => bytes.length)).toEqual([47, 14]);
   expect([reader.isCommitted, reader.isDone]).toEqual([true, true]);
 });
 
-describe('a streamed answer', () => {
+describe('a streamed response', () => {
   it.each<[string, object]>([
     ['text', { content: 'h' }],
     ['reasoning', { reasoning_content: 'hm' }],
@@ -135,7 +135,7 @@ describe('a streamed answer', () => {
     expect(out).toEqual([event]);
   });
 
-  it('is complete by [DONE] or a reason to finish, and cut without', () => {
+  it('is complete with [DONE] or a finish reason, and cut without', () => {
     expect(read(chunk({ content: 'a' })).reader.isComplete).toBe(false);
     expect(read(chunk({ content: 'a' }), chunk({}, 'stop')).reader.isComplete).toBe(true);
     expect(read(chunk({ content: 'a' }), 'data: [DONE]\n\n').reader).toMatchObject({
@@ -144,11 +144,11 @@ describe('a streamed answer', () => {
     });
   });
 
-  it('that was cut off before its first word by max_tokens is an answer', () => {
+  it('cut off by max_tokens before its first content is valid', () => {
     expect(read(chunk({}, 'length')).reader).toMatchObject({ isCommitted: true, isComplete: true });
   });
 
-  it('that the filter stopped before its first word was refused', () => {
+  it('stopped by the content filter before its first content is content-refused', () => {
     expect(read(chunk({}, 'content_filter')).reader.failure).toEqual({ failureClass: 'content-refused' });
     expect(read(chunk({ content: 'a' }), chunk({}, 'content_filter')).reader.failure).toBeUndefined();
   });
@@ -158,7 +158,7 @@ describe('a streamed answer', () => {
     ['an event named error', 'event: error\ndata: {"message":"no"}\n\n'],
     ['a list', 'data: [{"error":{"message":"no"}}]\n\n'],
     ['a choice', 'data: {"choices":[{"delta":{},"finish_reason":"error","error":{"message":"no"}}]}\n\n'],
-  ])('fails by an error as %s, before content and after it', (_what, event) => {
+  ])('fails with an error as %s, before and after content', (_what, event) => {
     expect(read(event).reader.failure).toEqual({ errorBody: expect.stringContaining('no') as string });
     const { reader, out } = read(
       chunk({ content: 'a' }) + event + chunk({ content: 'b' }),
@@ -168,11 +168,11 @@ describe('a streamed answer', () => {
     expect(out).toEqual([chunk({ content: 'a' }), '']);
   });
 
-  it('fails by an event that is no JSON', () => {
+  it('fails with an event that is not JSON', () => {
     expect(read('data: {"choices":[{"del\n\n').reader.failure).toEqual({ failureClass: 'invalid-response' });
   });
 
-  it('fails by an event that never ends, and takes one with a picture in it', () => {
+  it('fails with an event that never ends, and accepts one with an image', () => {
     const megabyte = 'A'.repeat(1024 * 1024);
     const picture = chunk({ content: megabyte.repeat(3) });
     const good = read(chunk({ content: 'a' }), picture.slice(0, 100), picture.slice(100));
@@ -192,7 +192,7 @@ describe('a streamed answer', () => {
     expect(endless.out).toEqual([chunk({ content: 'a' }), '', '', '', '', '']);
   });
 
-  it('tells what it cost, by usage or by characters', () => {
+  it('reports usage, or characters without it', () => {
     const usage = { prompt_tokens: 4, completion_tokens: 2 };
     const last = `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
     expect(read(chunk({ content: 'ab' }, null, { usage: null }), last).reader).toMatchObject({
@@ -202,7 +202,7 @@ describe('a streamed answer', () => {
     expect(read(chunk({}, 'stop', { x_groq: { usage } })).reader.usage).toEqual({ prompt: 4, completion: 2 });
   });
 
-  it('hands out every byte once, whole events only, however it is cut', () => {
+  it('passes every byte on once, in whole events, however it is cut', () => {
     const stream = Buffer.from(
       `: hi\r\n\r\n${chunk({ role: 'assistant' })}${chunk({ content: 'жук 😀' })}${chunk({ content: 'b' })}${chunk({}, 'stop')}data: [DONE]\n\n`,
     );

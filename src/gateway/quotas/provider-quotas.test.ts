@@ -29,14 +29,14 @@ function keeperOf(shared?: QuotaCounter, clock = new VirtualClock()) {
   return { clock, keeper, events, takeAll };
 }
 
-describe('keeping quotas', () => {
-  it('grants everything where no quota is known', async () => {
+describe('ProviderQuotas', () => {
+  it('grants everything without a quota', async () => {
     const { keeper } = keeperOf();
     for (let call = 0; call < 1_000; call++)
       expect(await keeper.take(model({}), 'key', prompt(1_000_000))).toHaveProperty('grant');
   });
 
-  it('grants what the quota allows, per model and key, and tells when there is more', async () => {
+  it('grants what the quota allows per model and key, and returns when more is available', async () => {
     const { clock, keeper, takeAll } = keeperOf();
     const limited = model({ requestsPerMinute: 3 });
     expect(await takeAll(limited)).toBe(3);
@@ -48,7 +48,7 @@ describe('keeping quotas', () => {
     expect(await takeAll(limited)).toBe(3);
   });
 
-  it('goes on counting for a model that is removed and added again, and begins anew where it leads elsewhere', async () => {
+  it('continues counting for a model removed and added again, and starts over when its endpoint changes', async () => {
     const { takeAll } = keeperOf();
     const quotas = { requestsPerDay: 3 };
     const place = { name: 'p/m', quotas, baseUrl: 'https://here.example/v1' };
@@ -59,7 +59,7 @@ describe('keeping quotas', () => {
     expect(await takeAll(modelOf({ ...place, upstream: 'other' }, 3))).toBe(3);
   });
 
-  it('tells without taking whether even the smallest call must wait, and until when', async () => {
+  it('returns until when even the smallest call must wait, without taking quota', async () => {
     const { clock, keeper, takeAll } = keeperOf();
     const limited = model({ requestsPerMinute: 2, tokensPerMinute: 1_000 });
     expect(await keeper.exhaustedUntil(model({}), 'key')).toBeNull();
@@ -74,7 +74,7 @@ describe('keeping quotas', () => {
     expect(await keeper.exhaustedUntil(limited, 'key')).toBeNull();
   });
 
-  it('holds the estimate until it is settled', async () => {
+  it('reserves the estimate until it is settled', async () => {
     const { keeper, takeAll } = keeperOf();
     const limited = model({ tokensPerMinute: 1_000 });
     const taken = await keeper.take(limited, 'key', prompt(900));
@@ -86,11 +86,11 @@ describe('keeping quotas', () => {
     expect(await takeAll(limited, 199)).toBe(3);
   });
 
-  describe('for an answer that may be longer than the quota', () => {
+  describe('for a completion that may exceed the quota', () => {
     const day = model({ tokensPerDay: 100_000 });
     const greedy = { estimatedTokens: 15 + 131_072, estimatedPromptTokens: 15 };
 
-    it('sets aside a tenth of it, so that what was used already does not block the model', async () => {
+    it('reserves a tenth of it, so that earlier usage does not block the model', async () => {
       const { keeper } = keeperOf();
       await keeper.take(day, 'key', prompt(2));
       let taken = 0;
@@ -98,7 +98,7 @@ describe('keeping quotas', () => {
       expect(taken).toBe(9);
     });
 
-    it('counts what it really cost, in each window its own', async () => {
+    it('counts the actual cost in each window', async () => {
       const { keeper, takeAll } = keeperOf();
       const both = model({ tokensPerMinute: 10_000, tokensPerDay: 100_000 });
       for (const real of [4_000, 5_000]) {
@@ -109,7 +109,7 @@ describe('keeping quotas', () => {
       expect(await takeAll(both, 100)).toBe(10);
     });
 
-    it('asks nobody whose quota the prompt alone would exceed', async () => {
+    it('blocks a model whose quota the prompt alone would exceed', async () => {
       const { keeper } = keeperOf();
       await keeper.take(day, 'key', prompt(60_000));
       const large = { estimatedTokens: 171_072, estimatedPromptTokens: 40_001 };
@@ -117,7 +117,7 @@ describe('keeping quotas', () => {
     });
   });
 
-  it('takes back a grant that was not used', async () => {
+  it('refunds a grant that was not used', async () => {
     const { keeper, takeAll } = keeperOf();
     const limited = model({ requestsPerDay: 1, tokensPerMinute: 100 });
     const taken = await keeper.take(limited, 'key', prompt(100));
@@ -144,7 +144,7 @@ describe('after a restart', () => {
   });
   const keys = (count: number) => scriptedKeys(() => count);
 
-  it('counts what was called in the last 24 hours', async () => {
+  it('counts the calls of the last 24 hours', async () => {
     const { clock, keeper, takeAll } = keeperOf();
     const limited = model({ requestsPerDay: 5 });
     await keeper.seed([limited], keys(1), attempts(hour, 20 * hour, 25 * hour, 5));
@@ -153,14 +153,14 @@ describe('after a restart', () => {
     expect(await takeAll(limited, 1, 'key-0')).toBe(1);
   });
 
-  it('counts tokens, too', async () => {
+  it('counts their tokens, too', async () => {
     const { keeper, takeAll } = keeperOf();
     const limited = model({ tokensPerDay: 1_000 });
     await keeper.seed([limited], keys(1), attempts(hour, 2 * hour, 3 * hour));
     expect(await takeAll(limited, 100, 'key-0')).toBe(7);
   });
 
-  it('deals past calls out to the keys in turn', async () => {
+  it('assigns earlier calls to the keys in turn', async () => {
     const { keeper, takeAll } = keeperOf();
     const limited = model({ requestsPerDay: 5 });
     await keeper.seed([limited], keys(2), attempts(hour, 2 * hour, 3 * hour));
@@ -168,7 +168,7 @@ describe('after a restart', () => {
     expect(await takeAll(limited, 1, 'key-1')).toBe(4);
   });
 
-  it('counts them once, and not what this process called itself', async () => {
+  it('counts them once, without calls of this process', async () => {
     const { clock, keeper, takeAll } = keeperOf();
     const limited = model({ requestsPerDay: 5 });
     await clock.advance(1_000);
@@ -178,7 +178,7 @@ describe('after a restart', () => {
     expect(await takeAll(limited, 1, 'key-0')).toBe(4);
   });
 
-  it('can be told later when the store was away', async () => {
+  it('can be repeated when the store was unavailable', async () => {
     const { keeper, takeAll } = keeperOf();
     const limited = model({ requestsPerDay: 5 });
     const away = { list: () => Promise.reject(new CoreError('STATE_UNAVAILABLE', 'away')) };
@@ -193,7 +193,7 @@ describe('a shared counter', () => {
   const away = (): Promise<never> => Promise.reject(new CoreError('REDIS_UNAVAILABLE', 'away'));
   const silence = (): Promise<never> => new Promise(() => undefined);
 
-  it('is shared: two processes together stay within the quota', async () => {
+  it('keeps two processes together within the quota', async () => {
     const clock = new VirtualClock();
     const shared = new MemoryQuotaCounter(clock);
     const one = keeperOf(shared, clock);
@@ -203,7 +203,7 @@ describe('a shared counter', () => {
     expect((await one.takeAll(limited)) + (await two.takeAll(limited))).toBe(2);
   });
 
-  it('tells also what others have used up', async () => {
+  it('reports quota used up by other processes', async () => {
     const clock = new VirtualClock();
     const shared = new MemoryQuotaCounter(clock);
     const here = keeperOf(shared, clock).keeper;
@@ -212,7 +212,7 @@ describe('a shared counter', () => {
     expect(await here.exhaustedUntil(limited, 'key')).toBeGreaterThan(clock.now());
   });
 
-  it('refusing gives the own count back', async () => {
+  it('rolls back the local count when it refuses', async () => {
     const clock = new VirtualClock();
     const shared = new MemoryQuotaCounter(clock);
     const one = keeperOf(shared, clock);
@@ -224,7 +224,7 @@ describe('a shared counter', () => {
     expect(await one.takeAll(limited)).toBe(4);
   });
 
-  it('hears what calls really cost', async () => {
+  it('is corrected by actual costs', async () => {
     const clock = new VirtualClock();
     const shared = new MemoryQuotaCounter(clock);
     const tokens = model({ tokensPerMinute: 100 });
@@ -233,7 +233,7 @@ describe('a shared counter', () => {
     expect(await keeperOf(shared, clock).takeAll(tokens, 10)).toBe(8);
   });
 
-  it('that is away leaves each process to its own count, and is not asked again at once', async () => {
+  it('that is unavailable leaves each process with its own count and is not called again at once', async () => {
     let asked = 0;
     const shared: QuotaCounter = { count: () => (asked++, away()), wait: away, correct: away };
     const { clock, takeAll, events } = keeperOf(shared);
@@ -250,7 +250,7 @@ describe('a shared counter', () => {
     expect(asked).toBe(2);
   });
 
-  it('that throws at once is away as well', async () => {
+  it('that throws synchronously counts as unavailable', async () => {
     const shared: QuotaCounter = {
       count: () => {
         throw new CoreError('REDIS_UNAVAILABLE', 'away');
@@ -261,7 +261,7 @@ describe('a shared counter', () => {
     expect(await keeperOf(shared).takeAll(limited)).toBe(4);
   });
 
-  it('that is back does not make a process forget what it took meanwhile', async () => {
+  it('that is available again does not reset what a process took meanwhile', async () => {
     const clock = new VirtualClock();
     const back = new MemoryQuotaCounter(clock);
     let isAway = true;
@@ -277,7 +277,7 @@ describe('a shared counter', () => {
     expect(await takeAll(limited)).toBe(0);
   });
 
-  it('that does not answer is not waited for', async () => {
+  it('that does not respond is not waited for', async () => {
     const shared: QuotaCounter = { count: silence, wait: silence, correct: away };
     const { clock, keeper } = keeperOf(shared);
     expect(await clock.run(keeper.exhaustedUntil(limited, 'key'))).toBeNull();
@@ -288,7 +288,7 @@ describe('a shared counter', () => {
     expect(await keeper.take(limited, 'key', prompt(1))).toHaveProperty('grant');
   });
 
-  it('that cannot be told a correction harms nobody', async () => {
+  it('that fails to accept a correction causes no error', async () => {
     const clock = new VirtualClock();
     const memory = new MemoryQuotaCounter(clock);
     const shared: QuotaCounter = {

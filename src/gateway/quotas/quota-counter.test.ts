@@ -7,8 +7,8 @@ import { quotaWindowsOf } from './quota-counter.ts';
 
 describeQuotaCounterContract('memory', (clock) => new MemoryQuotaCounter(clock));
 
-describe('a window in memory', () => {
-  it('never holds more than its limit in any sliding minute, and comes back in time', async () => {
+describe('a quota window in memory', () => {
+  it('never exceeds its limit in any sliding minute, and frees capacity in time', async () => {
     const step = fc.record({
       waitMs: fc.integer({ min: 0, max: 40_000 }),
       cost: fc.integer({ min: 1, max: 100 }),

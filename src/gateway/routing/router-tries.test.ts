@@ -7,14 +7,14 @@ import { failureRules } from '../errors.ts';
 import type { FailureClass } from '../errors.ts';
 
 describe('keys of a model', () => {
-  it('take turns', async () => {
+  it('rotate', async () => {
     const world = new RoutingWorld([{ name: 'a', keys: 3 }]);
     for (let index = 0; index < 5; index++) await world.complete();
     expect(world.calls.map(({ key }) => key)).toEqual(['key-1', 'key-2', 'key-3', 'key-1', 'key-2']);
   });
 
   it.each(['rate-limit', 'authentication', 'payment'] as const)(
-    'give way to the next at once, within one try, after %s',
+    'are followed by the next key within the same try after %s',
     async (failureClass) => {
       const script = (_: number, key: string) => (key === 'key-1' ? failureClass : 'respond');
       const world = new RoutingWorld([{ name: 'a', keys: 2, script, score: 0.9 }, { name: 'b' }], {
@@ -29,20 +29,20 @@ describe('keys of a model', () => {
     },
   );
 
-  it('are one try together, and each of them is asked once in it', async () => {
+  it('are one try together, each used once in it', async () => {
     const script = (_: number, key: string) => (key === 'key-1' ? 'rate-limit' : 'server-error');
     const world = new RoutingWorld([{ name: 'a', keys: 2, script }], { maxRetries: 1 });
     expect(await world.failure()).toMatchObject({ tried: [{ outcome: 'server-error', tries: 2 }] });
     expect(world.calls.map(({ key }) => key)).toEqual(['key-1', 'key-2', 'key-2']);
   });
 
-  it('of a local model that all refuse are each asked once', async () => {
+  it('of a local model that rejects all are each used once', async () => {
     const world = new RoutingWorld([{ name: 'a', keys: 3, isLocal: true, script: 'rate-limit' }]);
     await world.failure();
     expect(world.calls.map(({ key }) => key)).toEqual(['key-1', 'key-2', 'key-3']);
   });
 
-  it('do not give way after a failure that is not the key’s', async () => {
+  it('are not followed by the next after a failure unrelated to the key', async () => {
     const world = new RoutingWorld([
       { name: 'a', keys: 2, script: 'server-error', score: 0.9 },
       { name: 'b' },
@@ -51,14 +51,14 @@ describe('keys of a model', () => {
     expect(world.called).toEqual(['a', 'b']);
   });
 
-  it('that cool are passed over', async () => {
+  it('that are cooling down are skipped', async () => {
     const world = new RoutingWorld([{ name: 'a', keys: 3 }]);
     world.cool('a', 60_000, 'rate-limit', 'key-2');
     for (let index = 0; index < 4; index++) await world.complete();
     expect(world.calls.map(({ key }) => key)).toEqual(['key-1', 'key-3', 'key-1', 'key-3']);
   });
 
-  it('that are all revoked make the model fall back, not the request fail', async () => {
+  it('that are all revoked cause a fallback, not a failed request', async () => {
     const world = new RoutingWorld([
       { name: 'a', keys: 2, script: 'authentication', score: 0.9 },
       { name: 'b' },
@@ -70,7 +70,7 @@ describe('keys of a model', () => {
 });
 
 describe('cooldowns', () => {
-  it('keep a limited model from being asked: once, not once per request', async () => {
+  it('keep a rate-limited model from being called more than once', async () => {
     const world = new RoutingWorld([
       { name: 'a', script: { does: 'rate-limit', hintMs: 60_000 }, score: 0.9 },
       { name: 'b' },
@@ -98,7 +98,7 @@ describe('cooldowns', () => {
   });
 
   const classes = Object.keys(failureRules) as FailureClass[];
-  it.each(classes)('after %s obey a hint where the table says so', async (failureClass) => {
+  it.each(classes)('after %s obey a retry hint where the rules say so', async (failureClass) => {
     const world = new RoutingWorld([{ name: 'a', script: { does: failureClass, hintMs: 7_000 } }], {
       maxRetries: 0,
     });
@@ -109,14 +109,14 @@ describe('cooldowns', () => {
     if (obeysHint) expect(world.cooldowns.all()).toMatchObject([{ source: 'retry-after' }]);
   });
 
-  it.each(classes)('do not come over local models after %s', async (failureClass) => {
+  it.each(classes)('are not set on local models after %s', async (failureClass) => {
     const script = { does: failureClass, hintMs: 7_000 } as const;
     const world = new RoutingWorld([{ name: 'a', isLocal: true, script }], { maxRetries: 0 });
     await world.failure();
     expect(world.cooldowns.all()).toEqual([]);
   });
 
-  it('are announced when a limit is met', async () => {
+  it('are announced by an event after a rate limit', async () => {
     const world = new RoutingWorld([{ name: 'groq/a', script: { does: 'rate-limit', hintMs: 7_500 } }]);
     await world.failure();
     expect(world.events).toContainEqual({
@@ -125,7 +125,7 @@ describe('cooldowns', () => {
     });
   });
 
-  it('are learned from an answer that says that nothing is left', async () => {
+  it('are set by a response whose headers report an exhausted quota', async () => {
     const world = new RoutingWorld([
       { name: 'a', script: { does: 'respond', exhaustedForMs: 30_000 }, score: 0.9 },
       { name: 'local', script: { does: 'respond', exhaustedForMs: 30_000 }, isLocal: true },
@@ -138,8 +138,8 @@ describe('cooldowns', () => {
   });
 });
 
-describe('what is written down', () => {
-  it('charges each model only its own time', async () => {
+describe('attempts', () => {
+  it('record only the time of their own call', async () => {
     const world = new RoutingWorld([
       { name: 'slow', script: { does: 'server-error', afterMs: 30_000 }, score: 0.9 },
       { name: 'quick', script: { does: 'respond', afterMs: 200 } },
@@ -178,7 +178,7 @@ describe('what is written down', () => {
     ]);
   });
 
-  it('records which failure of the same request and model an attempt supersedes, so that scores count it once', async () => {
+  it('record which failure of the same request and model they supersede, so that scores count it once', async () => {
     const keyed = (_: number, key: string) => (key === 'key-1' ? 'rate-limit' : 'server-error');
     const world = new RoutingWorld([
       { name: 'a', script: ['server-error', 'timeout', 'respond'], score: 0.9 },
@@ -218,7 +218,7 @@ describe('a fallback', () => {
     ['off,auto', 'a', true],
     ['blind', 'a', true],
     ['small,a', 'a', true],
-  ])('is what answers for "%s": %s, %s', async (model, spoke, isFallback) => {
+  ])('is reported for "%s": %s, %s', async (model, spoke, isFallback) => {
     const requires = { tools: true, json: false, vision: false };
     const completion = await new RoutingWorld(models).complete(model, {
       request: requestFor(model, { requires }),
@@ -230,7 +230,7 @@ describe('a fallback', () => {
 describe('a stream', () => {
   const request = requestFor('auto', { isStream: true });
 
-  it('is recorded at its end, with its own time and tokens', async () => {
+  it('is recorded at its end with its time and tokens', async () => {
     const world = new RoutingWorld([
       { name: 'a', script: { does: 'stream', afterMs: 500, endsAfterMs: 3_000 } },
     ]);
@@ -249,7 +249,7 @@ describe('a stream', () => {
     expect(world.clock.pending).toBe(0);
   });
 
-  it('that breaks off counts as what broke it, and rests the model in the end', async () => {
+  it('that is interrupted counts as its failure and leads to a backoff', async () => {
     const script = { does: 'stream', endsAfterMs: 1_000, broken: 'timeout' } as const;
     const world = new RoutingWorld([{ name: 'a', script, score: 0.9 }, { name: 'b' }]);
     for (let index = 0; index < 3; index++) {
@@ -260,7 +260,7 @@ describe('a stream', () => {
     expect(await world.complete()).toMatchObject({ model: { name: 'b' } });
   });
 
-  it('that breaks off for a limit cools its key', async () => {
+  it('interrupted by a rate limit sets a cooldown on its key', async () => {
     const script = { does: 'stream', endsAfterMs: 1_000, broken: 'rate-limit' } as const;
     const world = new RoutingWorld([{ name: 'a', script }]);
     await world.complete('auto', { request });
@@ -268,7 +268,7 @@ describe('a stream', () => {
     expect(world.cooldowns.all()).toMatchObject([{ modelId: 1, cause: 'rate-limit' }]);
   });
 
-  it('that breaks off for a limit and says how long cools its key for so long', async () => {
+  it('interrupted by a rate limit with a retry hint sets a cooldown of that length', async () => {
     const script = { does: 'stream', endsAfterMs: 1_000, broken: 'rate-limit', hintMs: 42_000 } as const;
     const world = new RoutingWorld([{ name: 'a', script }]);
     await world.complete('auto', { request });
@@ -277,14 +277,14 @@ describe('a stream', () => {
     expect(world.cooldowns.all()).toMatchObject([{ until, source: 'retry-after' }]);
   });
 
-  it('is not cut by the deadline once it has begun', async () => {
+  it('is not cut by the deadline once it has started', async () => {
     const world = new RoutingWorld([{ name: 'a', script: { does: 'stream', endsAfterMs: 60_000 } }]);
     await world.complete('auto', { request, deadlineMs: 5_000 });
     await world.clock.advance(60_000);
     expect(world.attempts).toMatchObject([{ outcome: 'success', durationMs: 60_000 }]);
   });
 
-  it('ends when its caller goes, and is recorded as cancelled', async () => {
+  it('ends when its caller disconnects and is recorded as canceled', async () => {
     const world = new RoutingWorld([{ name: 'a', script: { does: 'stream', endsAfterMs: 60_000 } }]);
     const caller = new AbortController();
     await world.complete('auto', { request, signal: caller.signal });
@@ -296,7 +296,7 @@ describe('a stream', () => {
   });
 });
 
-describe('a call that is under way while its model is replaced', () => {
+describe('a call during which its model is replaced', () => {
   const meanwhile = async (
     script: ScriptedModel['script'],
     change: (world: RoutingWorld) => void,
@@ -317,7 +317,7 @@ describe('a call that is under way while its model is replaced', () => {
     world.replace('a', { baseUrl: `https://moved-${++places}.example/v1` });
 
   it.each(['rate-limit', 'authentication', 'not-found', 'server-error', 'timeout'] as const)(
-    'says nothing of the new one: neither cooldown nor rest nor score, by %s',
+    'affects neither cooldown, backoff nor score of the new one after %s',
     async (does) => {
       const world = await meanwhile({ does, afterMs: 1_000, hintMs: 60_000 }, moved);
       expect(world.cooldowns.all()).toEqual([]);
@@ -332,7 +332,7 @@ describe('a call that is under way while its model is replaced', () => {
     },
   );
 
-  it('nor by an answer, or a stream that breaks; what it cost is still counted', async () => {
+  it('does not affect it after a response or an interrupted stream either, but its cost counts', async () => {
     const empty = await meanwhile({ does: 'respond', afterMs: 1_000, exhaustedForMs: 60_000 }, moved);
     expect(empty.cooldowns.all()).toEqual([]);
     expect(empty.attempts[0]).toMatchObject({ outcome: 'success', isStale: true, promptTokens: 10 });
@@ -343,7 +343,7 @@ describe('a call that is under way while its model is replaced', () => {
     expect(broken.attempts).toMatchObject(Array.from({ length: 3 }, () => ({ isStale: true })));
   });
 
-  it('nor of one that was removed; but of one that leads where it led', async () => {
+  it('does not affect a removed model, but one with the same endpoint', async () => {
     const limit = { does: 'rate-limit', afterMs: 1_000, hintMs: 60_000 } as const;
     const removed = await meanwhile(limit, (world) => (world.models = []), { allowFallback: false });
     expect(removed.cooldowns.all()).toEqual([]);
@@ -353,7 +353,7 @@ describe('a call that is under way while its model is replaced', () => {
   });
 });
 
-describe('own quotas', () => {
+describe('local quotas', () => {
   function keeper(world: () => RoutingWorld, freeAfterMs: Readonly<Record<string, number>>) {
     const told: string[] = [];
     const quotas: Pick<ProviderQuotas, 'take'> = {
@@ -372,7 +372,7 @@ describe('own quotas', () => {
     return { quotas, told };
   }
 
-  it('keep a model from being called, and say when it is free', async () => {
+  it('keep a model from being called and report when it is available', async () => {
     const { quotas } = keeper(() => world, { 'a key-1': 20_000, 'b key-1': 5_000 });
     const world: RoutingWorld = new RoutingWorld([{ name: 'a' }, { name: 'b' }], {}, quotas);
     expect(await world.failure()).toMatchObject({
@@ -387,7 +387,7 @@ describe('own quotas', () => {
     expect(world.attempts).toEqual([]);
   });
 
-  it('pass on to the next key', async () => {
+  it('lead to the next key', async () => {
     const { quotas } = keeper(() => world, { 'a key-1': 20_000 });
     const world: RoutingWorld = new RoutingWorld([{ name: 'a', keys: 2 }], {}, quotas);
     expect(await world.complete()).toMatchObject({ attempts: 1 });
@@ -401,7 +401,7 @@ describe('own quotas', () => {
     expect(world.calls).toMatchObject([{ atMs: 5_000 }]);
   });
 
-  it('are charged what the call cost; nothing where the provider did not work; the estimate where nobody knows', async () => {
+  it('are charged the cost of the call, nothing for rejected calls, and the estimate if the cost is unknown', async () => {
     const { quotas, told } = keeper(() => world, {});
     const world: RoutingWorld = new RoutingWorld(
       [
@@ -422,7 +422,7 @@ describe('own quotas', () => {
     ]);
   });
 
-  it('come back when the caller went away before the call', async () => {
+  it('are refunded when the caller disconnects before the call', async () => {
     const told: string[] = [];
     const caller = new AbortController();
     const world = new RoutingWorld(

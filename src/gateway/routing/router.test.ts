@@ -18,7 +18,7 @@ const classes = Object.keys(failureRules).filter((name) => name !== 'canceled') 
 const embedder = modelOf({ name: 'e', capabilities: { embeddings: true } }, 1).capabilities;
 
 describe('rounds', () => {
-  it('asks the best model once when it answers', async () => {
+  it('call the best model once when it responds', async () => {
     const world = new RoutingWorld([
       { name: 'a', score: 0.2 },
       { name: 'b', score: 0.8 },
@@ -29,7 +29,7 @@ describe('rounds', () => {
     expect(world.clock.pending).toBe(0);
   });
 
-  it.each(classes)('goes to the next model at once after %s', async (failureClass) => {
+  it.each(classes)('continue with the next model at once after %s', async (failureClass) => {
     const world = new RoutingWorld([{ name: 'a', script: failureClass, score: 0.9 }, { name: 'b' }]);
     expect(await world.complete()).toMatchObject({ model: { name: 'b' }, attempts: 2, isFallback: true });
     expect(world.calls.map(({ atMs }) => atMs)).toEqual([0, 0]);
@@ -41,7 +41,7 @@ describe('rounds', () => {
     [1, 2],
     [10, 11],
   ])(
-    'with MAX_RETRIES %i makes exactly %i tries per model, and sleeps between rounds only',
+    'make with MAX_RETRIES %i exactly %i tries per model and sleep only between rounds',
     async (maxRetries, tries) => {
       for (const failureClass of transient) {
         const world = new RoutingWorld(
@@ -61,13 +61,13 @@ describe('rounds', () => {
     },
   );
 
-  it('lets a request say how many extra tries it wants', async () => {
+  it('use the maximum number of retries of the request', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'server-error' }]);
     await world.failure('a', { maxRetries: 2 });
     expect(world.calls).toHaveLength(3);
   });
 
-  it('asks again in a later round only those whose failure may pass', async () => {
+  it('retry only transient failures in a later round', async () => {
     const world = new RoutingWorld(
       [
         { name: 'broken', script: 'server-error', score: 0.9 },
@@ -81,7 +81,7 @@ describe('rounds', () => {
     expect(world.called).toEqual(['broken', 'revoked', 'limited', 'picky', 'broken', 'broken']);
   });
 
-  it('asks a limited model again in a later round once its cooldown is over, while it has tries left', async () => {
+  it('retry a rate-limited model in a later round after its cooldown while it has tries left', async () => {
     const script = [
       { does: 'rate-limit', hintMs: 10_001 },
       { does: 'rate-limit', hintMs: 1 },
@@ -103,7 +103,7 @@ describe('rounds', () => {
     ]);
   });
 
-  it('asks nobody once more who has had all tries, because another still has some', async () => {
+  it('do not retry a model without tries left because another has some', async () => {
     const world = new RoutingWorld(
       [
         { name: 'a', script: 'server-error', score: 0.9 },
@@ -116,7 +116,7 @@ describe('rounds', () => {
     expect(world.called).toEqual(['a', 'a', 'late', 'late']);
   });
 
-  it('never asks a local model again that answered 429, though it does not cool', async () => {
+  it('never retry a local model after 429, although it has no cooldown', async () => {
     const world = new RoutingWorld([
       { name: 'local', script: 'rate-limit', isLocal: true, score: 0.9 },
       { name: 'b', script: ['server-error', 'server-error', 'respond'] },
@@ -126,7 +126,7 @@ describe('rounds', () => {
     expect(world.cooldowns.all()).toEqual([]);
   });
 
-  it('takes in a model whose cooldown is over by the next round', async () => {
+  it('include a model whose cooldown has ended by the next round', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'server-error', score: 0.9 }, { name: 'b' }]);
     world.cool('b', 9_000);
     expect(await world.complete()).toMatchObject({ model: { name: 'b' } });
@@ -137,7 +137,7 @@ describe('rounds', () => {
     ]);
   });
 
-  it('does not come back to a failing model before it said so', async () => {
+  it('do not retry a failing model before its retry hint', async () => {
     const world = new RoutingWorld([
       { name: 'a', script: [{ does: 'server-error', hintMs: 25_000 }, 'respond'] },
     ]);
@@ -150,7 +150,7 @@ describe('rounds', () => {
 describe('model-first', () => {
   const order = { retryOrder: 'model-first', maxRetries: 2 } as const;
 
-  it('makes all tries of one model before the next', async () => {
+  it('makes all tries of a model before the next', async () => {
     const world = new RoutingWorld(
       [
         { name: 'a', script: 'server-error', score: 0.9 },
@@ -164,7 +164,7 @@ describe('model-first', () => {
   });
 
   it.each(classes.filter((name) => !failureRules[name].isRetried))(
-    'goes on at once after %s',
+    'continues at once after %s',
     async (failureClass) => {
       const world = new RoutingWorld([{ name: 'a', script: failureClass, score: 0.9 }, { name: 'b' }], order);
       await world.complete();
@@ -173,14 +173,14 @@ describe('model-first', () => {
     },
   );
 
-  it('goes on at once when the model says when to come back', async () => {
+  it('continues at once when the model sends a retry hint', async () => {
     const script = { does: 'server-error', hintMs: 30_000 } as const;
     const world = new RoutingWorld([{ name: 'a', script, score: 0.9 }, { name: 'b' }], order);
     expect(await world.complete()).toMatchObject({ model: { name: 'b' } });
     expect(world.callsOf('a')).toBe(1);
   });
 
-  it('goes on to the next model rather than sleep past the deadline', async () => {
+  it('continues with the next model instead of sleeping past the deadline', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'server-error', score: 0.9 }, { name: 'b' }], order);
     expect(await world.complete('auto', { deadlineMs: 15_000 })).toMatchObject({ model: { name: 'b' } });
     expect(world.called).toEqual(['a', 'a', 'b']);
@@ -209,7 +209,7 @@ describe('a model that changes between its tries', () => {
     ['becomes another model', (world) => world.replace('a', { upstreamModel: 'other' })],
     ['cannot any more do what is asked', (world) => world.replace('a', { capabilities: embedder })],
     ['loses its address', (world) => world.replace('a', { baseUrl: 'https://{ACME_REGION}.example' })],
-  ])('is not asked again when it %s; the others are', async (_, change) => {
+  ])('is not tried again when it %s; the others are', async (_, change) => {
     for (const retryOrder of ['rounds', 'model-first'] as const) {
       const world = new RoutingWorld(
         [
@@ -224,7 +224,7 @@ describe('a model that changes between its tries', () => {
     }
   });
 
-  it('ends the request when it was the last, with what it said; one that had no turn is gone', async () => {
+  it('ends the request when it was the last; one that was not tried is reported as unavailable', async () => {
     const alone = failing();
     expect(await meanwhile(alone, () => (alone.models = []))).toMatchObject({
       code: 'GATEWAY_EXHAUSTED',
@@ -245,7 +245,7 @@ describe('a model that changes between its tries', () => {
     expect(world.called).toEqual(['a']);
   });
 
-  it('is asked where it leads now, and what it did before is forgotten but for the tries', async () => {
+  it('is called at its new endpoint, with its earlier failures reset except for the tries', async () => {
     const world = failing();
     const error = await meanwhile(world, () => world.replace('a', { baseUrl: 'https://moved.example/v1' }));
     expect(world.calls.map(({ baseUrl }) => baseUrl)).toEqual([
@@ -259,7 +259,7 @@ describe('a model that changes between its tries', () => {
 });
 
 describe('the deadline', () => {
-  it('is never slept past', async () => {
+  it('is never exceeded by a sleep', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'server-error' }]);
     const error = await world.failure('auto', { deadlineMs: 25_000 });
     expect(error).toMatchObject({
@@ -272,13 +272,13 @@ describe('the deadline', () => {
     expect(world.clock.pending).toBe(0);
   });
 
-  it('is not eaten by a model that hangs', async () => {
+  it('is not used up by a model that hangs', async () => {
     const world = new RoutingWorld([{ name: 'hangs', script: 'hang', score: 0.9 }, { name: 'b' }]);
     expect(await world.complete('auto', { deadlineMs: 10_000 })).toMatchObject({ model: { name: 'b' } });
     expect(world.calls.map(({ atMs }) => atMs)).toEqual([0, 5_000]);
   });
 
-  it('leaves all of the rest to the last that can be asked', async () => {
+  it('leaves all remaining time to the last available model', async () => {
     const world = new RoutingWorld([
       { name: 'a', script: { does: 'respond', afterMs: 9_000 }, score: 0.9 },
       { name: 'cools' },
@@ -288,19 +288,19 @@ describe('the deadline', () => {
     expect(await world.complete('auto', { deadlineMs: 10_000 })).toMatchObject({ model: { name: 'a' } });
   });
 
-  it('bounds every limit of an attempt', async () => {
+  it('bounds every timeout of an attempt', async () => {
     const world = new RoutingWorld([{ name: 'a' }]);
     await world.complete('a', { deadlineMs: 3_000 });
     expect(world.timeouts).toEqual([{ connectMs: 3_000, firstTokenMs: 3_000, idleMs: 3_000 }]);
   });
 
-  it('bounds a stream until it has begun, not its silences after that', async () => {
+  it('bounds a stream until it has started, not its idle timeout after that', async () => {
     const world = new RoutingWorld([{ name: 'a' }]);
     await world.complete('a', { deadlineMs: 3_000, request: requestFor('a', { isStream: true }) });
     expect(world.timeouts).toEqual([{ connectMs: 3_000, firstTokenMs: 3_000, idleMs: 20_000 }]);
   });
 
-  it('leaves every attempt its configured time while there is enough', async () => {
+  it('leaves every attempt its configured timeout while there is enough time', async () => {
     const world = new RoutingWorld([{ name: 'a' }, { name: 'b' }]);
     await world.complete();
     await world.complete('auto', { request: requestFor('auto', { isStream: true }) });
@@ -310,7 +310,7 @@ describe('the deadline', () => {
     ]);
   });
 
-  it('is shared out among models that all are slow', async () => {
+  it('is divided among models that are all slow', async () => {
     const world = new RoutingWorld([
       { name: 'a', script: { does: 'invalid-response', afterMs: 4_900 }, score: 0.9 },
       { name: 'b', script: () => ({ does: 'server-error', afterMs: 2_000 }), score: 0.8 },
@@ -329,7 +329,7 @@ describe('the deadline', () => {
     expect(world.clock.monotonic()).toBe(10_000);
   });
 
-  it('ends a call under way, and tells apart who had no turn', async () => {
+  it('ends a running call and reports models that were not tried', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'hang', score: 0.9 }, { name: 'b' }]);
     // Nobody else could be asked, so all of the time is the first one's.
     world.cool('b', 60_000);
@@ -344,7 +344,7 @@ describe('the deadline', () => {
     expect(world.clock.monotonic()).toBe(10_000);
   });
 
-  it('is told in round figures, with what helps when the network reaches nobody', async () => {
+  it('is reported in round figures, with advice for unreachable models', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'network' }]);
     const { message } = await world.failure('auto', { deadlineMs: 9_999.8368 });
     expect(message).toContain(
@@ -353,19 +353,19 @@ describe('the deadline', () => {
     expect(message).not.toContain('longer timeout');
   });
 
-  it('says DEADLINE_EXCEEDED only when nobody had a turn', async () => {
+  it('causes DEADLINE_EXCEEDED only when no model was tried', async () => {
     const world = new RoutingWorld([{ name: 'a' }]);
     expect(await world.failure('auto', { deadlineMs: 0 })).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
     expect(world.calls).toEqual([]);
   });
 
-  it('is over when so little is left that nobody could answer, as when a timer fires a little early', async () => {
+  it('counts as reached when a timer fires slightly early', async () => {
     const world = new RoutingWorld([{ name: 'a' }]);
     expect(await world.failure('auto', { deadlineMs: 4 })).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
     expect(world.calls).toEqual([]);
   });
 
-  it('does not blame a model that had less than half of its time', async () => {
+  it('does not count against a model that had less than half of its timeout', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'hang' }]);
     const hasty = await world.failure('a', { deadlineMs: 20_000 });
     expect(hasty).toMatchObject({ tried: [{ outcome: 'deadline-too-short' }] });
@@ -393,14 +393,14 @@ describe('the deadline', () => {
     },
   );
 
-  it('does not excuse a timeout that the provider itself tells of', async () => {
+  it('does not excuse a timeout reported by the provider', async () => {
     const script = { does: 'timeout', status: 504 } as const;
     const world = new RoutingWorld([{ name: 'a', script }], { maxRetries: 0 });
     await world.failure('a', { deadlineMs: 100 });
     expect(world.attempts).toMatchObject([{ outcome: 'timeout', status: 504 }]);
   });
 
-  it('gives a model that had too little time its turn again while time is left', async () => {
+  it('allows another try of a model that had too little time while time is left', async () => {
     const world = new RoutingWorld(
       [
         { name: 'a', script: ['hang', 'respond'], score: 0.9 },
@@ -417,8 +417,8 @@ describe('the deadline', () => {
   });
 });
 
-describe('a caller that goes away', () => {
-  it('aborts the call; it is recorded as cancelled and rests nobody', async () => {
+describe('a caller that disconnects', () => {
+  it('aborts the call, which is recorded as canceled without a backoff', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'hang', score: 0.9 }, { name: 'b' }]);
     for (let index = 0; index < 4; index++) {
       const caller = new AbortController();
@@ -446,15 +446,15 @@ describe('a caller that goes away', () => {
     expect(world.clock.pending).toBe(0);
   });
 
-  it('who was gone before it began has nobody asked', async () => {
+  it('before the request starts causes no call', async () => {
     const world = new RoutingWorld([{ name: 'a' }]);
     expect(await world.failure('a', { signal: AbortSignal.abort() })).toMatchObject({ code: 'CANCELED' });
     expect(world.calls).toEqual([]);
   });
 });
 
-describe('waiting for the soonest', () => {
-  it('waits for the model that is free first instead of failing', async () => {
+describe('waiting for a model', () => {
+  it('waits for the model that is available first instead of failing', async () => {
     const world = new RoutingWorld([{ name: 'a', score: 0.9 }, { name: 'b' }]);
     world.cool('a', 30_000);
     world.cool('b', 12_000);
@@ -465,7 +465,7 @@ describe('waiting for the soonest', () => {
     expect(world.clock.sleeps).toEqual([12_000]);
   });
 
-  it('counts who has no answer yet, and who of them waits', async () => {
+  it('is counted in the load, as are requests in flight', async () => {
     const world = new RoutingWorld([{ name: 'a' }]);
     world.cool('a', 12_000);
     const completion = world.complete('auto', { waitMs: 15_000 });
@@ -494,7 +494,7 @@ describe('waiting for the soonest', () => {
     expect(world.calls).toEqual([]);
   });
 
-  it('asks a model again that refused for a limit, once its time has come', async () => {
+  it('retries a rate-limited model after its cooldown', async () => {
     const world = new RoutingWorld([
       { name: 'a', script: [{ does: 'rate-limit', hintMs: 5_000 }, 'respond'] },
     ]);
@@ -502,13 +502,13 @@ describe('waiting for the soonest', () => {
     expect(world.calls.map(({ atMs }) => atMs)).toEqual([0, 5_000]);
   });
 
-  it('gives up when the waits together would be too long', async () => {
+  it('ends when the waits together would be too long', async () => {
     const world = new RoutingWorld([{ name: 'a', script: { does: 'rate-limit', hintMs: 4_000 } }]);
     await world.failure('auto', { waitMs: 10_000 });
     expect(world.calls.map(({ atMs }) => atMs)).toEqual([0, 4_000, 8_000]);
   });
 
-  it('is not put off by a failing model that comes back much later', async () => {
+  it('is not delayed by a failing model with a much later retry', async () => {
     const script = [{ does: 'server-error', hintMs: 90_000 }, 'respond'] as const;
     const models = [{ name: 'far', script, score: 0.9 }, { name: 'near' }];
     for (const [deadlineMs, waitMs, model, atMs] of [
@@ -524,7 +524,7 @@ describe('waiting for the soonest', () => {
     }
   });
 
-  it('does not make a failing model’s pause shorter', async () => {
+  it('does not shorten the retry delay of a failing model', async () => {
     const world = new RoutingWorld([
       { name: 'failing', script: ['server-error', 'respond'], score: 0.9 },
       { name: 'near', script: 'server-error' },
@@ -538,7 +538,7 @@ describe('waiting for the soonest', () => {
     ]);
   });
 
-  it('gives the one try that was waited for, and no more, when MAX_RETRIES is 0', async () => {
+  it('makes one try after the wait, and no more, when MAX_RETRIES is 0', async () => {
     const limit = { does: 'rate-limit', hintMs: 5_000 } as const;
     const world = new RoutingWorld([{ name: 'a', script: [limit, 'respond'] }], { maxRetries: 0 });
     expect(await world.complete('auto', { waitMs: 10_000 })).toMatchObject({ attempts: 2 });
@@ -585,7 +585,7 @@ describe('whatever the models do', () => {
     coolForMs: fc.option(fc.integer({ min: 1, max: 200_000 })),
   });
 
-  it('keeps every promise about tries, cooldowns, keys and time', async () => {
+  it('keeps every guarantee about tries, cooldowns, keys and time', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(scripted, { minLength: 1, maxLength: 4 }),

@@ -9,7 +9,7 @@ const world = (...scripts: readonly ScriptedCall[]) =>
     { maxRetries: 0 },
   );
 
-describe('when nobody answers', () => {
+describe('when no model responds', () => {
   it.each<[string, readonly ScriptedCall[], string]>([
     ['all limited', ['rate-limit', 'rate-limit'], 'GATEWAY_ALL_RATE_LIMITED'],
     ['one limited, one broken', ['rate-limit', 'server-error'], 'GATEWAY_EXHAUSTED'],
@@ -19,7 +19,7 @@ describe('when nobody answers', () => {
     ['one refuses the request, one is revoked', ['authentication', 'validation'], 'GATEWAY_REQUEST_REJECTED'],
     ['one refuses the request, one is broken', ['validation', 'server-error'], 'GATEWAY_EXHAUSTED'],
     ['too long for one, the other limited', ['context-too-long', 'rate-limit'], 'GATEWAY_EXHAUSTED'],
-  ])('and %s, it says %3$s', async (_, scripts, code) => {
+  ])('and %s, the code is %3$s', async (_, scripts, code) => {
     const here = world(...scripts);
     const error = (await here.failure()) as GatewayError;
     expect(error.code).toBe(code);
@@ -30,7 +30,7 @@ describe('when nobody answers', () => {
     });
   });
 
-  it('tells when the soonest is free again', async () => {
+  it('the error reports when the first model is available again', async () => {
     const here = world({ does: 'rate-limit', hintMs: 90_000 }, { does: 'rate-limit', hintMs: 30_000 });
     const now = here.clock.now();
     const error = (await here.failure()) as GatewayError;
@@ -60,7 +60,7 @@ describe('when nobody answers', () => {
     expect(error.message).toContain('The first, p/m1, is available in 30 s.');
   });
 
-  it('tells it from cooldowns alone, without a call', async () => {
+  it('the error reports it from cooldowns alone, without a call', async () => {
     const here = world('respond', 'respond');
     here.cool('p/m0', 20_000, 'rate-limit');
     here.cool('p/m1', 10_000, 'quota');
@@ -68,7 +68,7 @@ describe('when nobody answers', () => {
     expect(here.calls).toEqual([]);
   });
 
-  it('tells what a local model said of its limit, though it does not cool', async () => {
+  it('the error reports the retry hint of a local model, although it has no cooldown', async () => {
     const script = { does: 'rate-limit', hintMs: 50_000 } as const;
     const here = new RoutingWorld([{ name: 'mine', script, isLocal: true }], { maxRetries: 0 });
     const error = (await here.failure()) as GatewayError;
@@ -77,7 +77,7 @@ describe('when nobody answers', () => {
     expect(error.tried).toMatchObject([{ availableAt: null }]);
   });
 
-  it('says so when our own count of a quota leaves too little for the request', async () => {
+  it('the error reports when the rest of a local quota is too small for the request', async () => {
     const now = 1_700_000_000_000;
     const quotas = { take: async () => ({ availableAt: now + 30_000 }) };
     const here = new RoutingWorld([{ name: 'a' }], { maxRetries: 0 }, quotas);
@@ -86,19 +86,19 @@ describe('when nobody answers', () => {
     expect(error.tried).toMatchObject([{ outcome: 'cooling-down', availableAt: now + 30_000 }]);
   });
 
-  it('promises no time when a model that failed could be asked at once', async () => {
+  it('the error has no retry time when a failed model could be called at once', async () => {
     const error = (await world('rate-limit', 'server-error').failure()) as GatewayError;
     expect(error.retryAfterMs).toBeUndefined();
   });
 
-  it('does not call a model limited that a person or a refused key keeps away', async () => {
+  it('a manual cooldown or a rejected key does not count as a limit', async () => {
     const here = world('respond', 'respond');
     here.cool('p/m0', 20_000, 'manual');
     here.cool('p/m1', 10_000, 'authentication');
     expect(await here.failure()).toMatchObject({ code: 'GATEWAY_EXHAUSTED', retryAfterMs: 10_000 });
   });
 
-  it('gives back the first provider’s status and words when the request is at fault', async () => {
+  it('the error has the first provider’s status and message when the request is at fault', async () => {
     const here = world(
       { does: 'validation', status: 422, message: 'temperature must be at most 2' },
       { does: 'validation', status: 400, message: 'bad temperature' },
@@ -108,12 +108,12 @@ describe('when nobody answers', () => {
     expect(error.message).toContain('p/m0 rejects the request: "temperature must be at most 2"');
   });
 
-  it('gives 400 for a refusal that came as a good answer', async () => {
+  it('the status is 400 for a rejection inside a 200', async () => {
     const here = world({ does: 'content-refused', status: 200 });
     expect(await here.failure()).toMatchObject({ code: 'GATEWAY_REQUEST_REJECTED', status: 400 });
   });
 
-  it('says that the request is at fault though others, not asked, are cooling', async () => {
+  it('the request is at fault even if other models are cooling down', async () => {
     const here = world('validation', 'respond');
     here.cool('p/m1', 10_000);
     expect(await here.failure()).toMatchObject({
@@ -122,7 +122,7 @@ describe('when nobody answers', () => {
     });
   });
 
-  it('names some models in the message and all in the list', async () => {
+  it('the message names some models and the list all', async () => {
     const error = (await world(
       ...Array.from({ length: 8 }, () => 'network' as const),
     ).failure()) as GatewayError;

@@ -65,7 +65,7 @@ describe('the order of candidates', () => {
     expect(names(requestFor('auto'))).toEqual(['b/x', 'b/a', 'c/y', 'a/x']);
   });
 
-  it('puts resting models behind, and cooling ones last', () => {
+  it('puts backed-off models behind and those cooling down last', () => {
     const world = snapshotOf(three);
     world.backOff(2);
     world.cool(3);
@@ -95,15 +95,12 @@ describe('the order of candidates', () => {
     ' , ,',
     Array.from({ length: 33 }, (_, index) => `n${index}`).join(','),
     ','.repeat(5_000_000),
-  ])(
-    'is refused for commas without names, and for more than 32 names, before any is looked up (case %#)',
-    (model) => {
-      const invalid = { code: 'INPUT_INVALID', details: { field: 'model' } };
-      expect(() => snapshotOf(three).names(requestFor(model))).toThrow(expect.objectContaining(invalid));
-    },
-  );
+  ])('is rejected for commas without names and for more than 32 names (case %#)', (model) => {
+    const invalid = { code: 'INPUT_INVALID', details: { field: 'model' } };
+    expect(() => snapshotOf(three).names(requestFor(model))).toThrow(expect.objectContaining(invalid));
+  });
 
-  it('takes 32 names', () => {
+  it('accepts 32 names', () => {
     const many = Array.from({ length: 32 }, (_, index) => ({ name: `m${String(index).padStart(2, '0')}` }));
     const wanted = many.map(({ name }) => name).toReversed();
     expect(snapshotOf([...three, ...many]).names(requestFor(wanted.join(',')))).toEqual([
@@ -114,21 +111,21 @@ describe('the order of candidates', () => {
     ]);
   });
 
-  it('keeps a named model first even while it cools', () => {
+  it('keeps a named model first even while it is cooling down', () => {
     const world = snapshotOf(three);
     world.cool(1);
     expect(world.names(requestFor('a/x'))).toEqual(['a/x', 'b/x', 'c/y']);
   });
 
-  it('takes the best that is free for auto without fallback', () => {
+  it('is the best available model for auto without fallback', () => {
     const world = snapshotOf(three);
     world.cool(2);
     expect(world.names(requestFor('auto'), false)).toEqual(['c/y']);
   });
 });
 
-describe('who is left out', () => {
-  it('leaves out what is disabled, has no key, or no address', () => {
+describe('the filter', () => {
+  it('drops models that are disabled or have no key or URL', () => {
     const { names } = snapshotOf([
       ...three,
       { name: 'off', isActive: false },
@@ -143,13 +140,13 @@ describe('who is left out', () => {
     ['tools', { requires: { tools: true, json: false, vision: false } }],
     ['json', { requires: { tools: false, json: true, vision: false } }],
     ['vision', { requires: { tools: false, json: false, vision: true } }],
-  ])('leaves out what cannot do %s', (capability, ask) => {
+  ])('drops models that do not support %s', (capability, ask) => {
     const { names } = snapshotOf([...three, { name: 'poor', capabilities: { [capability]: false } }]);
     expect(names(requestFor('auto', ask))).not.toContain('poor');
     expect(names(requestFor('auto'))).toContain('poor');
   });
 
-  it('leaves out models that cannot read so much, but asks the largest when none can', () => {
+  it('drops models with too small a context, but keeps the largest when all are too small', () => {
     const { names } = snapshotOf([
       { name: 'small', capabilities: { contextTokens: 1_000 } },
       { name: 'large', capabilities: { contextTokens: 8_000 } },
@@ -181,12 +178,12 @@ describe('embeddings', () => {
     ['a/e,auto', true, ['a/e', 'b/e']],
     ['auto', true, ['b/e', 'a/e']],
     ['auto', false, ['b/e']],
-  ])('for "%s" with fallback %s stay with one model: %j', (model, allowFallback, expected) => {
+  ])('for "%s" with fallback %s use one model: %j', (model, allowFallback, expected) => {
     expect(snapshotOf(vectors).names(embeddingRequest(model), allowFallback)).toEqual(expected);
   });
 
   it.each(['c/f,a/e', 'a/e,c/f,auto', 'e,f'])(
-    'by the names of different models, "%s", are refused',
+    'with names of different models, "%s", are rejected',
     (model) => {
       const { names } = snapshotOf(vectors);
       for (const allowFallback of [true, false])
@@ -196,7 +193,7 @@ describe('embeddings', () => {
     },
   );
 
-  it('by auto mean the same model whatever scores, rests and cooldowns say', () => {
+  it('with auto use the same model regardless of scores, backoff and cooldowns', () => {
     const world = snapshotOf(vectors);
     for (const id of [2, 3]) {
       world.backOff(id);
@@ -205,12 +202,12 @@ describe('embeddings', () => {
     expect(world.names(embeddingRequest('auto'))).toEqual(['b/e', 'a/e']);
   });
 
-  it('go to another provider of the same model when the named one has no key', () => {
+  it('use another provider of the same model when the named one has no key', () => {
     const keyless = vectors.map((model) => (model.name === 'a/e' ? { ...model, keys: 0 } : model));
     expect(snapshotOf(keyless).names(embeddingRequest('a/e'))).toEqual(['b/e']);
   });
 
-  it('never go to another model when nobody has a key for this one', () => {
+  it('never use another model when this one has no key anywhere', () => {
     const keyless = vectors.map((model) => (model.upstream === 'e' ? { ...model, keys: 0 } : model));
     expect(snapshotOf(keyless).error(embeddingRequest('a/e'))).toMatchObject({
       code: 'GATEWAY_NOT_CONFIGURED',
@@ -220,7 +217,7 @@ describe('embeddings', () => {
 });
 
 describe('when there is no candidate', () => {
-  it('says that a name is unknown, and which ones are near', () => {
+  it('reports an unknown name with similar ones', () => {
     const { error } = snapshotOf([
       { name: 'groq/llama-3.3-70b-versatile', upstream: 'llama-3.3-70b-versatile' },
     ]);
@@ -233,11 +230,11 @@ describe('when there is no candidate', () => {
     expect(error(requestFor('zzz'.repeat(10_000))).message.length).toBeLessThan(400);
   });
 
-  it('says so of one unknown name among known ones, too', () => {
+  it('reports one unknown name among known ones', () => {
     expect(snapshotOf(three).error(requestFor('a/x,nobody')).code).toBe('GATEWAY_MODEL_NOT_FOUND');
   });
 
-  it('lists the variables that would help when nothing has a key', () => {
+  it('lists the variables that would help when no model has a key', () => {
     const { error } = snapshotOf([
       { name: 'a', keys: 0, envVar: 'GROQ_API_KEY' },
       { name: 'b', baseUrl: 'https://x/{CLOUDFLARE_ACCOUNT_ID}/v1' },
@@ -250,7 +247,7 @@ describe('when there is no candidate', () => {
     expect(missing.details).toEqual({ envVars: ['CLOUDFLARE_ACCOUNT_ID', 'GROQ_API_KEY'] });
   });
 
-  it('says which variables only help together, and that of others one is enough', () => {
+  it('distinguishes variables needed together from alternatives', () => {
     const models = catalog
       .filter(({ provider }) => ['groq', 'cloudflare', 'ollama'].includes(provider))
       .map((definition, index): Model => {
@@ -269,7 +266,7 @@ describe('when there is no candidate', () => {
     );
   });
 
-  it('says that a named model is disabled', () => {
+  it('reports that a named model is disabled', () => {
     const { error } = snapshotOf([...three, { name: 'off', isActive: false }]);
     expect(error(requestFor('off'), false)).toMatchObject({
       code: 'GATEWAY_NOT_CONFIGURED',
@@ -277,11 +274,11 @@ describe('when there is no candidate', () => {
     });
   });
 
-  it('says that no model is known when there is none', () => {
+  it('reports that there is no model at all', () => {
     expect(snapshotOf([]).error(requestFor('auto')).message).toContain('headworks models add');
   });
 
-  it('names what the configured ones lack, and who would have it', () => {
+  it('names what configured models do not support, and the variables of those that do', () => {
     const { error } = snapshotOf([
       { name: 'poor', capabilities: { vision: false } },
       { name: 'rich', keys: 0, envVar: 'RICH_API_KEY' },
@@ -295,7 +292,7 @@ describe('when there is no candidate', () => {
     expect(unable.message).toContain('RICH_API_KEY');
   });
 
-  it('says of which kind a named model is not, and who is', () => {
+  it('reports the wrong kind of a named model and suggests others', () => {
     const isEmbedding = { capabilities: { embeddings: true } };
     const embeddings = (model: string) => requestFor(model, { operation: 'embeddings' });
     const { error } = snapshotOf([

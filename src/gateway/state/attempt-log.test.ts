@@ -25,7 +25,7 @@ function setUp(limits: { batch?: number; maxWaiting?: number } = {}) {
 }
 
 describe('AttemptLog', () => {
-  it('writes what came within half a second in one go', async () => {
+  it('writes the attempts of half a second in one batch', async () => {
     const { clock, record, written } = setUp();
     record('a', 'b');
     await clock.advance(300);
@@ -39,7 +39,7 @@ describe('AttemptLog', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('keeps attempts in order while the store is away and repeats them', async () => {
+  it('keeps attempts in order while the store is unavailable and retries them', async () => {
     const { clock, record, written, behaviour, named, recorder } = setUp({ batch: 2 });
     behaviour.fail = away;
     record('a', 'b', 'c');
@@ -56,7 +56,7 @@ describe('AttemptLog', () => {
     expect(written()).toEqual(['ab', 'cd']);
   });
 
-  it('forgets the oldest when too many wait, and says how many', async () => {
+  it('drops the oldest when too many wait, and reports how many', async () => {
     const { clock, record, recorder, behaviour, named } = setUp({ maxWaiting: 40 });
     behaviour.fail = away;
     record(...Array.from({ length: 43 }, (_, index) => `${index} `));
@@ -79,7 +79,7 @@ describe('AttemptLog', () => {
     expect(named('gateway:attempts-dropped')).toEqual([{ count: 2 }]);
   });
 
-  it('makes numbers and texts storable', async () => {
+  it('clamps numbers and texts to storable values', async () => {
     const { recorder } = setUp();
     recorder.record(
       exampleAttempt({
@@ -95,7 +95,7 @@ describe('AttemptLog', () => {
     ]);
   });
 
-  it('writes everything when it closes, or says what is lost', async () => {
+  it('writes everything when it closes, or reports what is dropped', async () => {
     const good = setUp();
     good.record('a', 'b');
     await good.recorder.close();

@@ -18,7 +18,7 @@ async function setUp() {
 }
 
 describe('Cooldowns', () => {
-  it('holds the key back from the moment it is told until it is over', async () => {
+  it('blocks the key from the moment it is set until it expires', async () => {
     const { one, clock } = await setUp();
     one.extend(exampleCooldown({ until: moment(1_000) }));
     expect(one.of(1, 'k1')).toMatchObject({ until: moment(1_000), source: 'retry-after' });
@@ -32,7 +32,7 @@ describe('Cooldowns', () => {
     expect(one.ofModel(1)).toEqual([]);
   });
 
-  it('gives the later of the key and the whole model', async () => {
+  it('returns the longer one of the key and the whole model', async () => {
     const { one } = await setUp();
     one.extend(exampleCooldown({ until: moment(1_000) }));
     one.extend(exampleCooldown({ keyId: allKeys, until: moment(500), cause: 'manual' }));
@@ -42,7 +42,7 @@ describe('Cooldowns', () => {
     expect(one.of(1, 'k1')?.until).toBe(moment(2_000));
   });
 
-  it('is never shortened by a shorter hint, and tells of changes only', async () => {
+  it('is never shortened by a shorter hint, and emits events for changes only', async () => {
     const { one, named, memory, clock } = await setUp();
     one.extend(exampleCooldown({ until: moment(3_600_000), source: 'default' }));
     one.extend(exampleCooldown({ until: moment(60_000), source: 'retry-after', setAt: moment(1) }));
@@ -54,7 +54,7 @@ describe('Cooldowns', () => {
     ]);
   });
 
-  it('is written at once and known after a restart', async () => {
+  it('is written at once and restored after a restart', async () => {
     const { one, board } = await setUp();
     await one.extendDurably(exampleCooldown({ reason: 'because' }));
     const restarted = board();
@@ -62,7 +62,7 @@ describe('Cooldowns', () => {
     expect(restarted.of(1, 'k1')).toEqual(exampleCooldown({ reason: 'because' }));
   });
 
-  it('leaves models on this machine alone, except by hand', async () => {
+  it('is not set on local models, except manually', async () => {
     const { one, local } = await setUp();
     one.extend(exampleCooldown({ modelId: local.id }));
     expect(one.of(local.id, 'k1')).toBeUndefined();
@@ -70,7 +70,7 @@ describe('Cooldowns', () => {
     expect(one.of(local.id, 'k1')).toBeDefined();
   });
 
-  it('ignores a cooldown without an end and cuts one that no store can hold', async () => {
+  it('ignores a cooldown without an end and clamps one that no store can hold', async () => {
     const { one, memory } = await setUp();
     await one.extendDurably(exampleCooldown({ until: Number.POSITIVE_INFINITY }));
     await one.extendDurably(exampleCooldown({ until: Number.NaN }));
@@ -80,7 +80,7 @@ describe('Cooldowns', () => {
     expect(new Date(kept?.until ?? 0).getUTCFullYear()).toBe(9999);
   });
 
-  it('is cleared by hand for all keys and tells so; what comes after that counts, even within the millisecond', async () => {
+  it('is cleared for all keys with an event; a later one counts, even within the same millisecond', async () => {
     const { one, named, memory } = await setUp();
     await one.extendDurably(exampleCooldown());
     await one.extendDurably(exampleCooldown({ keyId: 'k2' }));
@@ -108,7 +108,7 @@ describe('Cooldowns', () => {
     expect([one.of(1, 'k1'), other.of(1, 'k1')]).toEqual([undefined, undefined]);
   });
 
-  it('goes on from memory when the store is away, says so, and catches up', async () => {
+  it('continues from memory while the store is unavailable, reports it, and catches up', async () => {
     const { one, goAway, comeBack, named, memory, clock } = await setUp();
     goAway();
     one.extend(exampleCooldown());
@@ -123,7 +123,7 @@ describe('Cooldowns', () => {
     expect((await memory.cooldowns.active(moment(0))).cooldowns).toHaveLength(2);
   });
 
-  it('is set and cleared at once and says so within a second when the store accepts and never answers', async () => {
+  it('is set and cleared at once, and fails within a second when the store never responds', async () => {
     const { parts, memory, clock } = stateWorld();
     let thaw: () => void = () => undefined;
     let frozen: Promise<void> | undefined = new Promise((resolve) => (thaw = resolve));
@@ -162,7 +162,7 @@ describe('Cooldowns', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('clears while the store is away, and nothing that waited comes back', async () => {
+  it('is cleared while the store is unavailable, and waiting writes do not restore it', async () => {
     const { one, goAway, comeBack, memory, clock, board } = await setUp();
     await one.extendDurably(exampleCooldown({ keyId: 'stored' }));
     goAway();
@@ -177,7 +177,7 @@ describe('Cooldowns', () => {
     expect(restarted.ofModel(1)).toEqual([]);
   });
 
-  it('keeps a refusal that came after a clear while the store was away', async () => {
+  it('is kept when it was set after a clear while the store was unavailable', async () => {
     const { one, goAway, comeBack, memory, clock } = await setUp();
     goAway();
     one.extend(exampleCooldown());
@@ -192,7 +192,7 @@ describe('Cooldowns', () => {
     expect(one.of(1, 'k1')?.until).toBe(moment(3_600_000));
   });
 
-  it('drops what the store refuses for good, so that others pass', async () => {
+  it('is dropped when the store rejects it for good, without blocking others', async () => {
     const { parts, memory, clock } = stateWorld();
     const store: CooldownStore = {
       extend: async (cooldown) => {

@@ -12,7 +12,7 @@ function restless() {
 }
 
 describe('a model that keeps failing', () => {
-  it('rests after three requests in a row', () => {
+  it('is backed off after three failed requests in a row', () => {
     const { backoff, fail, backoffMs } = restless();
     fail(2);
     expect(backoff.isBackedOff(1)).toBe(false);
@@ -23,7 +23,7 @@ describe('a model that keeps failing', () => {
     expect(backoffMs()).toBe(30_000);
   });
 
-  it('rests twice as long after each further failure, up to ten minutes', async () => {
+  it('is backed off twice as long after each further failure, up to ten minutes', async () => {
     const { clock, fail, backoffMs } = restless();
     fail(2);
     for (const expected of [30_000, 60_000, 120_000, 240_000, 480_000, 600_000, 600_000]) {
@@ -34,13 +34,13 @@ describe('a model that keeps failing', () => {
     }
   });
 
-  it('rests once for failures that come together', () => {
+  it('is backed off once for simultaneous failures', () => {
     const { fail, backoffMs } = restless();
     fail(100);
     expect(backoffMs()).toBe(30_000);
   });
 
-  it('is forgiven everything by one success', async () => {
+  it('is reset by one success', async () => {
     const { clock, backoff, fail, backoffMs } = restless();
     fail(3);
     backoff.succeeded(1);
@@ -54,8 +54,8 @@ describe('a model that keeps failing', () => {
   });
 });
 
-describe('resting in the gateway', () => {
-  it('sorts a model behind the others after three bad requests, and back by a success', async () => {
+describe('backoff in the router', () => {
+  it('puts a model behind the others after three failed requests, and back after a success', async () => {
     const script = (call: number) => (call < 3 ? 'server-error' : 'respond');
     const world = new RoutingWorld([{ name: 'a', script, score: 0.9 }, { name: 'b' }]);
     for (let index = 0; index < 4; index++) await world.complete();
@@ -66,14 +66,14 @@ describe('resting in the gateway', () => {
     expect(world.called.slice(7)).toEqual(['a', 'a']);
   });
 
-  it('counts a request once, however often it tried', async () => {
+  it('counts a request once, however often it was tried', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'server-error' }]);
     await world.failure();
     expect(world.callsOf('a')).toBe(11);
     expect(world.backoff.isBackedOff(1)).toBe(false);
   });
 
-  it('begins anew after an answer, also one that came in a later round', async () => {
+  it('is reset by a response, also in a later round', async () => {
     const script = (call: number) => (call % 4 === 3 ? 'respond' : 'server-error');
     const world = new RoutingWorld([{ name: 'a', script }], { maxRetries: 0 });
     await world.failure();
@@ -87,15 +87,18 @@ describe('resting in the gateway', () => {
     expect(world.backoff.isBackedOff(1)).toBe(true);
   });
 
-  it('asks a resting model when it is the only one', async () => {
+  it('does not exclude the only model', async () => {
     const world = new RoutingWorld([{ name: 'a' }]);
     for (let index = 0; index < 3; index++) world.backoff.failed(1);
     expect(await world.complete()).toMatchObject({ model: { name: 'a' } });
   });
 
-  it.each(['rate-limit', 'validation', 'authentication'] as const)('is not for %s', async (failureClass) => {
-    const world = new RoutingWorld([{ name: 'a', script: failureClass, isLocal: true }]);
-    for (let index = 0; index < 5; index++) await world.failure();
-    expect(world.backoff.isBackedOff(1)).toBe(false);
-  });
+  it.each(['rate-limit', 'validation', 'authentication'] as const)(
+    'does not start after %s',
+    async (failureClass) => {
+      const world = new RoutingWorld([{ name: 'a', script: failureClass, isLocal: true }]);
+      for (let index = 0; index < 5; index++) await world.failure();
+      expect(world.backoff.isBackedOff(1)).toBe(false);
+    },
+  );
 });

@@ -9,7 +9,7 @@ import { stateWorld } from '../../../test/support/gateway/state-world.ts';
 const plain = { name: 'ci', expiresAt: null, dailyTokenCap: null };
 
 describe('GatewayKeys', () => {
-  it('makes a key that is shown once and kept as a hash', async () => {
+  it('creates a key that is shown once and stored as a hash', async () => {
     const { open, memory } = stateWorld();
     const { keys } = await open();
     const { key, record } = await keys.create({ ...plain, dailyTokenCap: 5 });
@@ -20,7 +20,7 @@ describe('GatewayKeys', () => {
     expect(JSON.stringify([await memory.keys.list(), record])).not.toContain(key.slice(10));
   });
 
-  it('refuses what it does not know, and says why only to the one who holds the key', async () => {
+  it('rejects unknown keys, and reports the reason only for a known key', async () => {
     const { keys } = await stateWorld().open();
     const { key } = await keys.create(plain);
     for (const wrong of [
@@ -37,7 +37,7 @@ describe('GatewayKeys', () => {
     expect(keys.whyRefused(key)).toBeUndefined();
   });
 
-  it('refuses a key from the moment it expires', async () => {
+  it('rejects a key from the moment it expires', async () => {
     const { open, clock } = stateWorld();
     const { keys } = await open();
     const { key } = await keys.create({ ...plain, expiresAt: new Date(moment(1_000)) });
@@ -48,7 +48,7 @@ describe('GatewayKeys', () => {
     expect(keys.whyRefused(key)).toBe('expired');
   });
 
-  it('knows in every process what one created and revoked', async () => {
+  it('shares created and revoked keys between processes', async () => {
     const world = stateWorld();
     const [one, two] = [await world.open(), await world.open()];
     const { key, record } = await one.keys.create(plain);
@@ -63,7 +63,7 @@ describe('GatewayKeys', () => {
     await expect(one.keys.revoke('nonsense')).rejects.toMatchObject({ code: 'GATEWAY_KEY_NOT_FOUND' });
   });
 
-  it('is not undone by a read that began before the key was revoked', async () => {
+  it('keeps a key revoked when an older read completes later', async () => {
     const { parts, memory, clock } = stateWorld();
     const store: GatewayKeyStore = {
       add: (key) => memory.keys.add(key),
@@ -85,7 +85,7 @@ describe('GatewayKeys', () => {
     expect(keys.whyRefused(key)).toBe('revoked');
   });
 
-  it('verifies from memory while the store is away, and makes no key then', async () => {
+  it('verifies from memory while the store is unavailable, and creates no key then', async () => {
     const { open, goAway } = stateWorld();
     const { keys } = await open();
     const { key } = await keys.create(plain);

@@ -12,7 +12,7 @@ import { stateWorld } from '../../../test/support/gateway/state-world.ts';
 const builtIn = [exampleModel('a/one')];
 
 describe('GatewayState', () => {
-  it('passes cooldowns and clears on to other processes', async () => {
+  it('shares cooldowns and clears with other processes', async () => {
     const world = stateWorld();
     const [one, two] = [await world.open({ builtIn }), await world.open({ builtIn })];
     one.cooldowns.extend(exampleCooldown());
@@ -23,7 +23,7 @@ describe('GatewayState', () => {
     expect(one.cooldowns.of(1, 'k1')).toBeUndefined();
   });
 
-  it('finds out by itself what it was not told', async () => {
+  it('polls for changes without notifications', async () => {
     const world = stateWorld();
     const state = await world.open({
       builtIn,
@@ -37,7 +37,7 @@ describe('GatewayState', () => {
     expect(state.keys.verify(key)).toBeDefined();
   });
 
-  it('asks a store of its own nothing while nothing happens', async () => {
+  it('does not poll an unshared store without changes', async () => {
     const world = stateWorld();
     const changes = { isShared: false, watch: async () => async () => undefined };
     const state = await world.open({ builtIn, stores: { ...world.stores, changes } });
@@ -49,7 +49,7 @@ describe('GatewayState', () => {
     expect(world.calls.toSorted()).toEqual(['attempts.append', 'attempts.tallies', 'usage.add']);
   });
 
-  it('goes on from memory when the store is away and catches up when it is back', async () => {
+  it('continues from memory while the store is unavailable and catches up afterwards', async () => {
     const world = stateWorld();
     const state = await world.open({ builtIn });
     const { key } = await state.keys.create({ name: 'x', expiresAt: null, dailyTokenCap: null });
@@ -83,7 +83,7 @@ describe('GatewayState', () => {
     expect(restarted.usage.usedToday('admin')).toBe(75);
   });
 
-  it('does not start without its store, and leaves nothing behind', async () => {
+  it('fails to start without its store and leaves no timers', async () => {
     const { open, goAway, clock } = stateWorld();
     goAway();
     await expect(open({ builtIn })).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
@@ -104,7 +104,7 @@ describe('GatewayState', () => {
 });
 
 describe('gatewayRetentionRules', () => {
-  it('lets attempts and usage of old days go', async () => {
+  it('deletes old attempts and usage', async () => {
     const { memory } = stateWorld();
     await memory.attempts.append([exampleAttempt()]);
     await memory.usage.add([

@@ -31,7 +31,7 @@ describe('score', () => {
     });
   });
 
-  it('says which one it took and why', () => {
+  it('reports which one it uses and why', () => {
     expect(scoreOf(emptyTally, emptyTally, 7).decisionReason).toContain('prior 0.5');
     expect(scoreOf(tally(9, 9), tally(2, 2), 7).decisionReason).toMatch(
       /^Long-term: only 2 in the last 7 days/,

@@ -31,7 +31,7 @@ const slow = (store: AttemptStore, clock: Clock): AttemptStore => ({
 });
 
 describe('Scores', () => {
-  it('gives the prior to a model that nobody asked', async () => {
+  it('returns the prior for a model without attempts', async () => {
     const { scores } = await stateWorld().open();
     expect(scores.of(7)).toMatchObject({ effectiveScore: 0.5, longTerm: { requests: 0 }, windowDays: 7 });
   });
@@ -43,7 +43,7 @@ describe('Scores', () => {
     expect(scores.of(1)).toBe(scores.of(1));
   });
 
-  it('does not count a call to a place where the model led before, but what it cost', async () => {
+  it('does not count a call to a former endpoint, but its cost', async () => {
     const { scores, attempts, usage } = await stateWorld().open();
     // Times that no store takes as they are.
     for (const change of [{}, { outcome: 'network', durationMs: Number.NaN }] as const)
@@ -52,7 +52,7 @@ describe('Scores', () => {
     expect(usage.usedToday('admin')).toBe(30);
   });
 
-  it('knows the history after a restart, the window apart from the rest', async () => {
+  it('restores the history after a restart, with the window separate', async () => {
     const { open, memory } = stateWorld();
     const old = exampleAttempt({ requestId: 'old', at: moment(-8 * dayMs), outcome: 'timeout' });
     await memory.attempts.append([old, exampleAttempt({ at: moment(-hourMs) })]);
@@ -68,7 +68,7 @@ describe('Scores', () => {
     });
   });
 
-  it('moves the window on', async () => {
+  it('moves the window', async () => {
     const { open, clock, memory } = stateWorld();
     await memory.attempts.append([exampleAttempt()]);
     const { scores } = await open();
@@ -78,7 +78,7 @@ describe('Scores', () => {
     expect(scores.of(1)).toMatchObject({ longTerm: { requests: 1 }, recent: { requests: 0 } });
   });
 
-  it('hears within half a minute what other processes did', async () => {
+  it('includes attempts of other processes within half a minute', async () => {
     const world = stateWorld();
     const [one, two] = [await world.open(), await world.open()];
     one.attempts.record(exampleAttempt({ outcome: 'server-error' }));
@@ -87,7 +87,7 @@ describe('Scores', () => {
     expect(one.scores.of(1).longTerm).toMatchObject({ requests: 1, successes: 0 });
   });
 
-  it('reads only the window again while the hour lasts', async () => {
+  it('reads only the window within the same hour', async () => {
     const { open, clock, calls } = stateWorld();
     await open();
     const reads = () => calls.filter((call) => call === 'attempts.tallies').length;
@@ -96,7 +96,7 @@ describe('Scores', () => {
     expect(reads() - before).toBe(1);
   });
 
-  it('explains a score with what is behind it', async () => {
+  it('explains a score with its attempts', async () => {
     const { scores, attempts } = await stateWorld().open();
     for (const requestId of ['a', 'b', 'c']) attempts.record(exampleAttempt({ requestId }));
     const { score, steps, recentAttempts } = await scores.explain(1, 2);
@@ -105,7 +105,7 @@ describe('Scores', () => {
     expect(recentAttempts.map(({ requestId }) => requestId)).toEqual(['c', 'b']);
   });
 
-  it('counts a request once that failed before the tallies were read and succeeded meanwhile', async () => {
+  it('counts a request once that failed before the tallies were read and succeeded during the read', async () => {
     const { open, clock, stores } = stateWorld();
     const slowStores = { ...stores, attempts: slow(stores.attempts, clock) };
     const { scores, attempts } = await clock.run(open({ stores: slowStores }));
@@ -118,7 +118,7 @@ describe('Scores', () => {
     expect(scores.of(1).longTerm).toMatchObject({ requests: 1, successes: 1 });
   });
 
-  it('gives a model that was bad its chance back: old failures leave the window while probes fill it', async () => {
+  it('lets a bad model recover: old failures leave the window while probes fill it', async () => {
     const { parts, memory, clock } = stateWorld();
     const attempts = new AttemptLog(parts, memory.attempts);
     const scores = new Scores({ ...parts, store: memory.attempts, attempts, windowDays: 7 });

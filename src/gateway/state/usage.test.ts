@@ -10,7 +10,7 @@ const use = (tokens: number, at = moment(0)) =>
   exampleAttempt({ caller, promptTokens: tokens, completionTokens: 0, at });
 
 describe('UsageTracker', () => {
-  it('counts at once what an attempt cost, and once when it is written', async () => {
+  it('counts the cost of an attempt at once, and only once when it is written', async () => {
     const { open, clock, memory } = stateWorld();
     const { usage, attempts } = await open();
     attempts.record(use(10));
@@ -46,7 +46,7 @@ describe('UsageTracker', () => {
     expect(usage.usedToday(caller)).toBe(10);
   });
 
-  it('tells a key over its cap from one that has something left', async () => {
+  it('detects a key over its cap', async () => {
     const { usage, attempts } = await stateWorld().open();
     attempts.record(use(100));
     expect(usage.isOverCap({ id: 'a', dailyTokenCap: 101 })).toBe(false);
@@ -55,7 +55,7 @@ describe('UsageTracker', () => {
     expect(usage.isOverCap({ id: 'b', dailyTokenCap: 0 })).toBe(true);
   });
 
-  it('counts what other processes used, soon', async () => {
+  it('includes the usage of other processes with a delay', async () => {
     const world = stateWorld();
     const [one, two] = [await world.open(), await world.open()];
     one.attempts.record(use(10));
@@ -66,7 +66,7 @@ describe('UsageTracker', () => {
     expect(one.usage.usedToday(caller)).toBe(14);
   });
 
-  it('begins anew at midnight UTC; what began before counts for the day before', async () => {
+  it('starts over at midnight UTC; attempts started before count for the day before', async () => {
     const { open, clock } = stateWorld();
     const { usage, attempts } = await open();
     attempts.record(use(10));
@@ -84,7 +84,7 @@ describe('UsageTracker', () => {
     ]);
   });
 
-  it('loses nothing while the store is away', async () => {
+  it('loses nothing while the store is unavailable', async () => {
     const { open, clock, goAway, comeBack, memory } = stateWorld();
     const { usage, attempts } = await open();
     goAway();
@@ -100,7 +100,7 @@ describe('UsageTracker', () => {
     ]);
   });
 
-  it('knows after a restart what was used today', async () => {
+  it('restores the usage of today after a restart', async () => {
     const { open } = stateWorld();
     const first = await open();
     first.attempts.record(use(10));

@@ -4,21 +4,21 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IdSource } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
 import type { CompletionOptions } from '../../gateway/index.ts';
-import type { HttpDependencies } from '../ports.ts';
+import type { ServerDeps } from '../deps.ts';
+import { clientAbortSignal } from '../lifecycle.ts';
 import type { Caller } from '../server-types.ts';
-import { callerSignal } from './caller-signal.ts';
 
 /** Fails with INPUT_INVALID for an invalid routing header. */
 export function completionOptions(
   request: FastifyRequest,
   reply: FastifyReply,
-  { gateway, ids }: Pick<HttpDependencies, 'gateway' | 'ids'>,
+  { gateway, ids }: Pick<ServerDeps, 'gateway' | 'ids'>,
 ): CompletionOptions {
   return {
     requestId: attemptsId(request, ids),
     caller: callerName(request.caller),
     ...parseRoutingHeaders(request.headers, gateway.defaults),
-    signal: callerSignal(reply.raw, reply.server.traffic),
+    signal: clientAbortSignal(reply.raw, reply.server.traffic),
   };
 }
 

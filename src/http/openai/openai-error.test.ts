@@ -28,9 +28,9 @@ const tried = (outcome: TriedModel['outcome']): TriedModel => ({
   availableAt: Date.parse('2026-03-01T12:00:00Z'),
 });
 
-describe('an error of the gateway', () => {
+describe('a gateway error', () => {
   it.each(Object.keys(gatewayErrorCodes) as GatewayErrorCode[])(
-    '%s has its status, type and word',
+    '%s has its status, type and code',
     (code) => {
       const { status, body, isUnexpected, headers } = openAiErrorOf(
         new GatewayError(code, 'What happened.'),
@@ -48,13 +48,13 @@ describe('an error of the gateway', () => {
     },
   );
 
-  it('does not tell a client to stay away when tries were left and only time was not', () => {
+  it('does not forbid a client retry when only time ran out', () => {
     const error = new GatewayError('GATEWAY_EXHAUSTED', 'x', { details: { deadlineMs: 15_000 } });
     expect(openAiErrorOf(error, 'r')).toMatchObject({ status: 503, headers: {} });
     expect(openAiErrorOf(error, 'r').headers).not.toHaveProperty('x-should-retry');
   });
 
-  it('lists every model that was tried, with when it is free again', () => {
+  it('lists every tried model with when it is available again', () => {
     const error = new GatewayError('GATEWAY_ALL_RATE_LIMITED', 'x', {
       retryAfterMs: 1_200,
       tried: [tried('rate-limit'), { ...tried('cooling-down'), availableAt: null }],
@@ -95,7 +95,7 @@ describe('any other error', () => {
     [new CoreError('INPUT_INVALID', 'x'), 400, 'invalid_request_error', 'input_invalid'],
     [new CoreError('SHUTTING_DOWN', 'x'), 503, 'server_error', 'shutting_down'],
     [new CoreError('DEADLINE_EXCEEDED', 'x'), 504, 'server_error', 'deadline_exceeded'],
-  ])('%s has a status, a type and a word', (error, status, type, code) => {
+  ])('%s has a status, a type and a code', (error, status, type, code) => {
     const answered = openAiErrorOf(error, 'r');
     expect([answered.status, answered.body.error.type, answered.body.error.code]).toEqual([
       status,
@@ -105,7 +105,7 @@ describe('any other error', () => {
     expect(answered.headers).not.toHaveProperty('x-should-retry');
   });
 
-  it('names the field that is wrong', () => {
+  it('names the invalid field', () => {
     const field = new CoreError('INPUT_INVALID', 'x', { details: { field: 'messages[0]' } });
     expect(openAiErrorOf(field, 'r').body.error.param).toBe('messages[0]');
     expect(openAiErrorOf(new GatewayError('GATEWAY_MODEL_NOT_FOUND', 'x'), 'r').body.error.param).toBe(
@@ -114,7 +114,7 @@ describe('any other error', () => {
     expect(openAiErrorOf(new CoreError('INPUT_INVALID', 'x'), 'r').body.error.param).toBeNull();
   });
 
-  it('that nobody foresaw keeps its words inside', () => {
+  it('that is unexpected does not reveal its message', () => {
     for (const thrown of [new TypeError('secret detail'), 'secret detail', null, undefined]) {
       const answered = openAiErrorOf(thrown, 'r-9');
       expect(answered).toMatchObject({ status: 500, isUnexpected: true });

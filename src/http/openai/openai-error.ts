@@ -1,9 +1,9 @@
 // Error responses in OpenAI's format, which clients of /v1 understand, with our own details in addition.
 import type { CoreErrorCode } from '../../core/index.ts';
 import { HeadworksError } from '../../core/index.ts';
-import { GatewayError } from '../../gateway/index.ts';
 import type { GatewayErrorCode, TriedModel } from '../../gateway/index.ts';
-import { answerTo } from '../error-answer.ts';
+import { GatewayError } from '../../gateway/index.ts';
+import { toErrorResponse } from '../errors.ts';
 
 export interface OpenAiError {
   readonly message: string;
@@ -43,7 +43,7 @@ const codesOfOpenAi: Partial<Record<GatewayErrorCode | CoreErrorCode, string>> =
 
 /** Never throws. */
 export function openAiErrorOf(thrown: unknown, requestId: string): OpenAiErrorAnswer {
-  const answered = answerTo(thrown, requestId);
+  const answered = toErrorResponse(thrown, requestId);
   const { code, message, retry_after_seconds } = answered.body.error;
   const gatewayError = thrown instanceof GatewayError ? thrown : undefined;
   const status = gatewayError?.status ?? answered.status;

@@ -93,7 +93,7 @@ async function read(socket: Socket): Promise<string> {
   return text;
 }
 
-it('tells who spoke, and keeps what hooks have set', async () => {
+it('sends headers with the model and those set by hooks', async () => {
   const { socket, done } = await sent(stream((async function* () {})()));
   const text = await read(socket);
   await done;
@@ -111,7 +111,7 @@ it('tells who spoke, and keeps what hooks have set', async () => {
   expect(text).toContain('data: 1\n\n');
 });
 
-it('takes no more of a provider than a reader that stands still leaves room for, and goes on when it reads', async () => {
+it('applies backpressure to the provider when the caller stops reading, and continues when it reads', async () => {
   const { state, stream: answer } = endless();
   const { socket, done } = await sent(answer);
   socket.pause();
@@ -136,7 +136,7 @@ it('takes no more of a provider than a reader that stands still leaves room for,
   expect(state.isStopped).toBe(true);
 });
 
-it('lets go of the provider when a reader takes nothing for too long', async () => {
+it('aborts the provider call when the caller stalls too long', async () => {
   const { state, stream: answer } = endless();
   const { socket, done, raw } = await sent(answer, 150);
   socket.pause();
@@ -145,7 +145,7 @@ it('lets go of the provider when a reader takes nothing for too long', async () 
   expect(raw().destroyed).toBe(true);
 });
 
-it('lets go of a large answer that nobody reads', async () => {
+it('drops a large response that the caller does not read', async () => {
   const { socket, done, raw } = await sent(whole(Buffer.alloc(32 * 1024 * 1024, 'x')), 150);
   socket.pause();
   await done;
@@ -153,7 +153,7 @@ it('lets go of a large answer that nobody reads', async () => {
   expect(raw().writableFinished).toBe(false);
 });
 
-it('ends with an error event when the model breaks off, and logs what nobody foresaw', async () => {
+it('ends with an error event when the stream is interrupted, and logs unexpected errors', async () => {
   const broken = (reason: Error) => {
     const next = () => Promise.reject(reason);
     return stream({ [Symbol.asyncIterator]: () => ({ next }) });
@@ -168,7 +168,7 @@ it('ends with an error event when the model breaks off, and logs what nobody for
   expect(bug.told).toMatchObject([{ fields: { requestId: 'r-1', error: { message: 'a bug of ours' } } }]);
 });
 
-it('cuts the connection, and says so in the log, when not even headers can be sent', async () => {
+it('closes the connection and logs it when headers cannot be sent', async () => {
   const { socket, done, raw, told } = await sent({ ...whole(piece), contentType: 'text/\u{1f600}' });
   socket.resume();
   await done;

@@ -2,17 +2,15 @@
 import { artifactsApi } from '../../api/artifacts.ts';
 import { CoreError } from '../../core/index.ts';
 import type { IngestRequest, Revision } from '../../knowledge/index.ts';
-import type { HandlerInput } from '../implement.ts';
-import { implement } from '../implement.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { HandlerInput, TypedServer } from '../implement.ts';
+import { implement, pageOf } from '../implement.ts';
 import { spaceOf } from '../knowledge-space.ts';
 import { documentBodyBytes } from '../limits.ts';
-import { pageOf } from '../page.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
 type ArtifactInput = HandlerInput<(typeof artifactsApi)['ingest']>['body'];
 
-export function artifactRoutes(server: TypedServer, dependencies: HttpDependencies): void {
+export function artifactRoutes(server: TypedServer, dependencies: ServerDeps): void {
   const { artifacts } = dependencies.knowledge;
   const bodyLimit = documentBodyBytes(artifacts.maxDocumentBytes);
   implement(

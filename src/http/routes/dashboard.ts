@@ -4,14 +4,14 @@ import { gzip as gzipCallback } from 'node:zlib';
 import { dashboardApi } from '../../api/overview.ts';
 import { CoreError } from '../../core/index.ts';
 import type { DashboardAsset, DashboardFiles } from '../../operations/index.ts';
-import { dropSession, keepSession } from '../dashboard/session-cookie.ts';
+import { dropSession, keepSession } from '../dashboard/session.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
 const gzip = promisify(gzipCallback);
 
-export function dashboardRoutes(server: TypedServer, dependencies: HttpDependencies): void {
+export function dashboardRoutes(server: TypedServer, dependencies: ServerDeps): void {
   const { dashboard, access } = dependencies;
   implement(server, dashboardApi, {
     createLoginLink: async () => {
@@ -41,7 +41,7 @@ export function dashboardRoutes(server: TypedServer, dependencies: HttpDependenc
 /** Forever: the name changes with the content. */
 const unchanging = 'public, max-age=31536000, immutable';
 
-function fileRoutes(server: TypedServer, { dashboard, ids }: HttpDependencies): void {
+function fileRoutes(server: TypedServer, { dashboard, ids }: ServerDeps): void {
   const config = { access: 'public' } as const;
   const schema = { hide: true } as const;
   const { files } = dashboard;

@@ -1,13 +1,13 @@
 // Handlers of deployments.
 import { deploymentsApi } from '../../api/deployments.ts';
-import type { Deployment, DeploymentDesk } from '../../tenancy/index.ts';
+import type { Deployment } from '../../tenancy/index.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
 export function deploymentRoutes(
   server: TypedServer,
-  { tenants: { deployments, organizations } }: HttpDependencies,
+  { tenants: { deployments, organizations } }: ServerDeps,
 ): void {
   const view = (deployment: Deployment, organizationName: string) => ({
     ...deployment,
@@ -29,19 +29,19 @@ export function deploymentRoutes(
       };
     },
     create: async ({ body: { organization, ...input } }) =>
-      detail(await deployments.add(organization, input)),
+      detail(await deployments.create(organization, input)),
     get: async ({ params }) => detail(deployments.get(params.id)),
     update: async ({ params, body: { workflow: _never, ...change } }) =>
-      detail(await deployments.change(params.id, change)),
+      detail(await deployments.update(params.id, change)),
     delete: async ({ params }) => {
-      await deployments.remove(params.id);
+      await deployments.delete(params.id);
       return null;
     },
   });
 }
 
 /** Null also where this machine has no signing secret: the deployment can be read all the same. */
-function secretOf(deployments: DeploymentDesk, deployment: Deployment): string | null {
+function secretOf(deployments: ServerDeps['tenants']['deployments'], deployment: Deployment): string | null {
   try {
     return deployments.signingSecret(deployment);
   } catch {

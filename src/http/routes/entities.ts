@@ -1,15 +1,14 @@
 // Handlers of entities: read, merge, split, review.
 import { entitiesApi } from '../../api/entities.ts';
 import type { EntityDetail, EntityMerge, EntityPair, EntityView } from '../../knowledge/index.ts';
-import { implement } from '../implement.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
+import { implement, pageOf } from '../implement.ts';
 import type { SpaceRef } from '../knowledge-space.ts';
 import { actorOf, spaceOf } from '../knowledge-space.ts';
-import { pageOf } from '../page.ts';
-import type { HttpDependencies } from '../ports.ts';
 import type { Caller } from '../server-types.ts';
-import type { TypedServer } from './typed-server.ts';
 
-export function entityRoutes(server: TypedServer, dependencies: HttpDependencies): void {
+export function entityRoutes(server: TypedServer, dependencies: ServerDeps): void {
   const { entities, graph } = dependencies.knowledge;
   const space = (caller: Caller | null, ref: SpaceRef) => spaceOf(dependencies, caller, ref);
   implement(server, entitiesApi, {

@@ -1,12 +1,11 @@
 // Handlers of executions.
 import { executionsApi } from '../../api/executions.ts';
-import type { Deployment, DeploymentDesk, Execution } from '../../tenancy/index.ts';
-import { implement } from '../implement.ts';
-import { pageOf } from '../page.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
+import type { Deployment, Execution } from '../../tenancy/index.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
+import { implement, pageOf } from '../implement.ts';
 
-export function executionRoutes(server: TypedServer, { tenants }: HttpDependencies): void {
+export function executionRoutes(server: TypedServer, { tenants }: ServerDeps): void {
   const { executions, organizations, deployments } = tenants;
   /** With names; what was deleted in the meantime shows its id. */
   const views = (found: readonly Execution[]) => {
@@ -38,7 +37,7 @@ export function executionRoutes(server: TypedServer, { tenants }: HttpDependenci
 }
 
 /** By its id or as ORGANIZATION/NAME: names of organizations have no slash. Fails with NOT_FOUND. */
-function findDeployment(deployments: DeploymentDesk, reference: string): Deployment {
+function findDeployment(deployments: ServerDeps['tenants']['deployments'], reference: string): Deployment {
   const slash = reference.indexOf('/');
   return slash === -1
     ? deployments.get(reference)

@@ -8,12 +8,11 @@ import type {
   VersionRecord,
 } from '../../extraction/index.ts';
 import { inputOf } from '../../extraction/index.ts';
-import { implement } from '../implement.ts';
-import { pageOf } from '../page.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
+import { implement, pageOf } from '../implement.ts';
 
-export function extractionRoutes(server: TypedServer, dependencies: HttpDependencies): void {
+export function extractionRoutes(server: TypedServer, dependencies: ServerDeps): void {
   const { sources, runs, vaults } = dependencies.extraction;
   /** In wire names already: a source is shown as it was registered. */
   const view = (source: ExtractionSource) => ({

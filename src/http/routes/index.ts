@@ -1,12 +1,12 @@
 // Every route of the server, resource by resource.
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { ServerDeps } from '../deps.ts';
 import type { HttpLimits } from '../limits.ts';
-import type { HttpDependencies } from '../ports.ts';
 import { artifactRoutes } from './artifacts.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { deploymentRoutes } from './deployments.ts';
-import { doorRoutes } from './door.ts';
+import { tenantRoutes } from '../tenant-api/routes.ts';
 import { entityRoutes } from './entities.ts';
 import { executionRoutes } from './executions.ts';
 import { extractionRoutes } from './extraction.ts';
@@ -25,11 +25,7 @@ import { serverRoutes } from './server.ts';
 import { spaceRoutes } from './spaces.ts';
 import { streamRoutes } from './streams.ts';
 
-export function registerRoutes(
-  server: FastifyInstance,
-  dependencies: HttpDependencies,
-  limits: HttpLimits,
-): void {
+export function registerRoutes(server: FastifyInstance, dependencies: ServerDeps, limits: HttpLimits): void {
   const typed = server.withTypeProvider<ZodTypeProvider>();
   for (const register of [
     serverRoutes,
@@ -43,7 +39,7 @@ export function registerRoutes(
     openAiRoutes,
     organizationRoutes,
     deploymentRoutes,
-    doorRoutes,
+    tenantRoutes,
     executionRoutes,
     limitRoutes,
     spaceRoutes,

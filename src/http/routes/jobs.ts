@@ -2,11 +2,11 @@
 import { jobsApi } from '../../api/jobs.ts';
 import type { JobView } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
-export function jobRoutes(server: TypedServer, { jobs }: HttpDependencies): void {
+export function jobRoutes(server: TypedServer, { jobs }: ServerDeps): void {
   const existing = async (id: string): Promise<JobView> => {
     const job = await jobs.get(id);
     if (!job) throw new CoreError('NOT_FOUND', `There is no job ${id}.`);

@@ -1,11 +1,11 @@
 // Handlers of gateway keys.
 import { keysApi } from '../../api/keys.ts';
 import { CoreError } from '../../core/index.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
-export function gatewayKeyRoutes(server: TypedServer, { gateway, clock }: HttpDependencies): void {
+export function gatewayKeyRoutes(server: TypedServer, { gateway, clock }: ServerDeps): void {
   const { keys, models } = gateway;
   implement(server, keysApi, {
     list: async () => ({ keys: await keys.list() }),

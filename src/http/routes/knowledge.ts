@@ -1,18 +1,16 @@
 // Handlers of knowledge events, search and the graph.
 import { eventsApi, graphApi, searchApi } from '../../api/knowledge.ts';
 import type { SearchRequest, SearchResponse, StoredEvent } from '../../knowledge/index.ts';
-import type { HandlerInput } from '../implement.ts';
-import { implement } from '../implement.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { HandlerInput, TypedServer } from '../implement.ts';
+import { implement, pageOf } from '../implement.ts';
 import { spaceOf } from '../knowledge-space.ts';
-import { pageOf } from '../page.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
 const isDay = /^[\d-]+$/;
 const dateOf = (text: string | undefined): Date | undefined =>
   text === undefined ? undefined : new Date(text);
 
-export function knowledgeRoutes(server: TypedServer, dependencies: HttpDependencies): void {
+export function knowledgeRoutes(server: TypedServer, dependencies: ServerDeps): void {
   const { events, search, graph } = dependencies.knowledge;
   implement(server, eventsApi, {
     list: async ({

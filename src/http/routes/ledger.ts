@@ -1,12 +1,11 @@
 // Handlers of the ledger.
 import { ledgerApi } from '../../api/ledger.ts';
 import { CoreError } from '../../core/index.ts';
-import { implement } from '../implement.ts';
-import { pageOf } from '../page.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
+import { implement, pageOf } from '../implement.ts';
 
-export function ledgerRoutes(server: TypedServer, { ledger }: HttpDependencies): void {
+export function ledgerRoutes(server: TypedServer, { ledger }: ServerDeps): void {
   implement(server, ledgerApi, {
     list: async ({ query: { limit, ...filter } }) => {
       const { items, next } = await pageOf(limit, (most) => ledger.list({ ...filter, limit: most }));

@@ -1,11 +1,11 @@
 // Handlers of concurrency limits and alerts.
 import { alertsApi, limitsApi } from '../../api/limits.ts';
 import type { LimitView } from '../../tenancy/index.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
-export function limitRoutes(server: TypedServer, { tenants }: HttpDependencies): void {
+export function limitRoutes(server: TypedServer, { tenants }: ServerDeps): void {
   const { limits, organizations, alerts } = tenants;
   implement(server, limitsApi, {
     list: async ({ query }) => {

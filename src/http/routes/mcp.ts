@@ -2,21 +2,17 @@
 import type { FastifyRequest } from 'fastify';
 import { mcpApi } from '../../api/server.ts';
 import { CoreError } from '../../core/index.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
+import { clientAbortSignal } from '../lifecycle.ts';
 import type { HttpLimits } from '../limits.ts';
 import { documentBodyBytes } from '../limits.ts';
-import { callerSignal } from '../openai/caller-signal.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
 /** What tools call of this API has the usual time limit; reporting that it was exceeded takes a little more. */
 const reportingMs = 5_000;
 
-export function mcpRoutes(
-  server: TypedServer,
-  { mcp, knowledge }: HttpDependencies,
-  limits: HttpLimits,
-): void {
+export function mcpRoutes(server: TypedServer, { mcp, knowledge }: ServerDeps, limits: HttpLimits): void {
   implement(
     server,
     mcpApi,
@@ -27,7 +23,7 @@ export function mcpRoutes(
           credential: credentialOf(request),
           headers: protocolHeaders(request),
           body: request.body,
-          signal: callerSignal(reply.raw, server.traffic),
+          signal: clientAbortSignal(reply.raw, server.traffic),
         });
         // As text: it is JSON already.
         return reply.code(status).type('application/json; charset=utf-8').serializer(String).send(body);

@@ -2,15 +2,15 @@
 import type { z } from 'zod';
 import { ModelRequest, modelsApi } from '../../api/models.ts';
 import { fromWire } from '../../api/names.ts';
+import { toSnakeCase } from '../../core/index.ts';
 import type { ModelView } from '../../gateway/index.ts';
 import { modelProblems } from '../../gateway/index.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import type { HttpDependencies } from '../ports.ts';
-import { snakeName } from '../snake-case.ts';
 import { callerName } from '../openai/completion-options.ts';
-import type { TypedServer } from './typed-server.ts';
 
-export function modelRoutes(server: TypedServer, { gateway: { models } }: HttpDependencies): void {
+export function modelRoutes(server: TypedServer, { gateway: { models } }: ServerDeps): void {
   implement(
     server,
     modelsApi,
@@ -61,7 +61,7 @@ const checkedModel: z.ZodType = ModelRequest.superRefine(
   (body, context) => {
     const known = new Set(context.issues.map(({ path = [] }) => path.join('.')));
     for (const { path, message } of modelProblems(fromWire(ModelRequest, body))) {
-      const names = path.map(snakeName);
+      const names = path.map(toSnakeCase);
       if (path.length > 0 && !known.has(names.join('.')))
         context.addIssue({ code: 'custom', path: names, message });
     }

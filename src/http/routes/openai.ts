@@ -1,16 +1,6 @@
 // OpenAI's API for unmodified clients. Bodies are passed through as bytes.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import { CoreError } from '../../core/index.ts';
-import { GatewayError } from '../../gateway/index.ts';
-import type { Operation } from '../../gateway/index.ts';
-import { sendBeforeRest } from '../tenant-api/unread-body.ts';
-import { HttpError } from '../errors.ts';
-import { installNotFound } from '../not-found.ts';
-import { completionOptions } from '../openai/completion-options.ts';
-import { openAiErrorOf } from '../openai/openai-error.ts';
-import { sendCompletion } from '../openai/send-completion.ts';
-import type { GatewayDesk, HttpDependencies } from '../ports.ts';
 import {
   chatAnswer,
   chatBody,
@@ -21,7 +11,17 @@ import {
   openAiModels,
   steeringHeaders,
 } from '../../api/openai.ts';
-import type { TypedServer } from './typed-server.ts';
+import { CoreError } from '../../core/index.ts';
+import type { Operation } from '../../gateway/index.ts';
+import { GatewayError } from '../../gateway/index.ts';
+import type { GatewayDesk, ServerDeps } from '../deps.ts';
+import { HttpError } from '../errors.ts';
+import { installNotFound } from '../guards.ts';
+import type { TypedServer } from '../implement.ts';
+import { completionOptions } from '../openai/completion-options.ts';
+import { openAiErrorOf } from '../openai/openai-error.ts';
+import { sendCompletion } from '../openai/send-completion.ts';
+import { sendBeforeRest } from '../tenant-api/unread-body.ts';
 
 const tags = ['openai'];
 /** No audit row per completion: attempts and usage record them. */
@@ -33,7 +33,7 @@ const completionConfig = {
 } as const;
 const readConfig = { access: 'gateway' } as const;
 
-export function openAiRoutes(root: TypedServer, dependencies: HttpDependencies): void {
+export function openAiRoutes(root: TypedServer, dependencies: ServerDeps): void {
   const { gateway } = dependencies;
   // A plugin with its own scope: errors have OpenAI's format, for unknown paths too, and bodies stay bytes.
   const plugin = async (scope: FastifyInstance): Promise<void> => {
@@ -133,7 +133,7 @@ const responseHeaders =
 
 async function complete(
   operation: Operation,
-  dependencies: HttpDependencies,
+  dependencies: ServerDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
@@ -171,7 +171,7 @@ function sendError(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  { log, redactor, clock }: HttpDependencies,
+  { log, redactor, clock }: ServerDeps,
 ): void {
   const { status, headers, body, isUnexpected } = openAiErrorOf(error, request.id);
   if (isUnexpected)

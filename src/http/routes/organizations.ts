@@ -1,18 +1,18 @@
 // Handlers of organizations and their keys.
 import { organizationsApi } from '../../api/organizations.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
-export function organizationRoutes(server: TypedServer, { tenants }: HttpDependencies): void {
+export function organizationRoutes(server: TypedServer, { tenants }: ServerDeps): void {
   const { organizations, keys } = tenants;
   implement(server, organizationsApi, {
     list: async () => ({ organizations: organizations.list() }),
-    create: async ({ body }) => organizations.add(body.name),
+    create: async ({ body }) => organizations.create(body.name),
     get: async ({ params }) => organizations.find(params.organization),
     update: async ({ params, body }) => organizations.rename(params.organization, body.name),
     delete: async ({ params }) => {
-      await organizations.remove(params.organization);
+      await organizations.delete(params.organization);
       return null;
     },
     listKeys: async ({ params }) => ({ keys: keys.list(params.organization) }),

@@ -3,27 +3,27 @@ import { overviewApi } from '../../api/overview.ts';
 import type { ExtractionRun, ExtractionSource } from '../../extraction/index.ts';
 import { itemsOfRun, totalOfRun } from '../../extraction/index.ts';
 import type { ModelView } from '../../gateway/index.ts';
-import { executionJobName } from '../../tenancy/index.ts';
 import type { RunSample } from '../../operations/index.ts';
+import { executionJobName } from '../../tenancy/index.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import type { HttpDependencies } from '../ports.ts';
 import { limitView } from './limits.ts';
-import type { TypedServer } from './typed-server.ts';
 
-type Counts = Awaited<ReturnType<HttpDependencies['jobs']['counts']>>;
+type Counts = Awaited<ReturnType<ServerDeps['jobs']['counts']>>;
 
 const maxOrganizations = 200;
 const maxKinds = 20;
 const minuteMs = 60_000;
 
-export function overviewRoutes(server: TypedServer, dependencies: HttpDependencies): void {
+export function overviewRoutes(server: TypedServer, dependencies: ServerDeps): void {
   implement(server, overviewApi, {
     getOrganizations: ({ query }) => organizationsNow(dependencies, query.name ?? ''),
     getFlow: () => flowNow(dependencies),
   });
 }
 
-async function organizationsNow({ tenants, activity }: HttpDependencies, part: string) {
+async function organizationsNow({ tenants, activity }: ServerDeps, part: string) {
   const { limits, organizations } = tenants;
   const active = new Map(activity.tenants().map((each) => [each.organizationId, each]));
   const all = organizations.list();
@@ -39,7 +39,7 @@ async function organizationsNow({ tenants, activity }: HttpDependencies, part: s
     defaultLimit: limits.defaultLimit,
     globalLimit: limits.globalLimit,
     globalUsed,
-    waiting: tenants.waiting(),
+    waiting: tenants.queued(),
     organizations: found.map((each) => {
       const {
         admitted = 0,
@@ -56,10 +56,10 @@ async function organizationsNow({ tenants, activity }: HttpDependencies, part: s
   };
 }
 
-const minutesOf = (activity: HttpDependencies['activity']) =>
+const minutesOf = (activity: ServerDeps['activity']) =>
   activity.minutes().map((minute) => ({ ...minute, at: new Date(minute.at) }));
 
-async function flowNow(dependencies: HttpDependencies) {
+async function flowNow(dependencies: ServerDeps) {
   const { tenants, activity } = dependencies;
   const [extraction, gateway, { globalUsed }, kinds, counts, { dependencies: states }] = await Promise.all([
     extractionNow(dependencies),
@@ -83,7 +83,7 @@ async function flowNow(dependencies: HttpDependencies) {
       globalUsed,
       globalLimit: tenants.limits.globalLimit,
       organizations: tenants.organizations.list().length,
-      waiting: tenants.waiting(),
+      waiting: tenants.queued(),
     },
     executions: {
       queued: jobCount(counts, executionJobName, 'queued'),
@@ -98,7 +98,7 @@ async function flowNow(dependencies: HttpDependencies) {
   };
 }
 
-async function extractionNow({ extraction, activity, clock }: HttpDependencies) {
+async function extractionNow({ extraction, activity, clock }: ServerDeps) {
   const [running, [last], sources] = await Promise.all([
     extraction.runs.list({ states: ['running', 'queued'], limit: 20 }),
     extraction.runs.list({ states: ['completed', 'incomplete', 'failed', 'interrupted'], limit: 1 }),
@@ -121,7 +121,7 @@ async function extractionNow({ extraction, activity, clock }: HttpDependencies) 
   };
 }
 
-async function gatewayNow({ gateway }: HttpDependencies) {
+async function gatewayNow({ gateway }: ServerDeps) {
   const models = await gateway.models.list({
     activeOnly: true,
     availableOnly: false,

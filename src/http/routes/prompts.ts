@@ -2,14 +2,14 @@
 import type { PromptExhausted } from '../../api/prompts.ts';
 import { promptsApi } from '../../api/prompts.ts';
 import type { CompletionResult } from '../../gateway/index.ts';
-import { completionText, GatewayError } from '../../gateway/index.ts';
+import { GatewayError, completionText } from '../../gateway/index.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
 import { completionOptions } from '../openai/completion-options.ts';
 import { triedModelAnswer } from '../openai/openai-error.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
-export function promptRoutes(server: TypedServer, { gateway, ids }: HttpDependencies): void {
+export function promptRoutes(server: TypedServer, { gateway, ids }: ServerDeps): void {
   implement(server, promptsApi, {
     process: async ({ body, request, reply }) => {
       try {

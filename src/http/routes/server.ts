@@ -1,13 +1,12 @@
 // Handlers of the server itself: probes, configuration, diagnosis, backup, audit log, caller.
 import { healthApi, serverApi } from '../../api/server.ts';
 import { kindOf } from '../../core/index.ts';
-import { implement } from '../implement.ts';
-import { pageOf } from '../page.ts';
 import type { DoctorReport, ReadinessReport } from '../../operations/index.ts';
-import type { ConfigValue, HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
+import type { ConfigValue, ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
+import { implement, pageOf } from '../implement.ts';
 
-export function serverRoutes(server: TypedServer, dependencies: HttpDependencies): void {
+export function serverRoutes(server: TypedServer, dependencies: ServerDeps): void {
   const { version, instanceId, metrics, metricsAccess } = dependencies;
   implement(
     server,
@@ -66,7 +65,7 @@ export function serverRoutes(server: TypedServer, dependencies: HttpDependencies
 }
 
 /** A readiness check that fails is itself a result: not ready. */
-async function readinessOf(dependencies: HttpDependencies): Promise<ReadinessReport> {
+async function readinessOf(dependencies: ServerDeps): Promise<ReadinessReport> {
   try {
     return await dependencies.readiness();
   } catch (error) {

@@ -1,12 +1,12 @@
 // Handlers of knowledge spaces and folders.
 import { foldersApi, spacesApi } from '../../api/spaces.ts';
 import type { FolderResult, KnowledgeFolder } from '../../knowledge/index.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
 import { ownerOf, spaceOf } from '../knowledge-space.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
-export function spaceRoutes(server: TypedServer, dependencies: HttpDependencies): void {
+export function spaceRoutes(server: TypedServer, dependencies: ServerDeps): void {
   const { spaces, folders } = dependencies.knowledge;
   implement(server, spacesApi, {
     list: async ({ query: { organization }, caller }) => {

@@ -2,12 +2,12 @@
 import { streamsApi } from '../../api/server.ts';
 import type { EmittedEvent } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
+import type { ServerDeps } from '../deps.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import { eventText, liveEventText, sendStream } from '../open-streams.ts';
-import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
+import { eventText, liveEventText, sendStream } from '../streams.ts';
 
-export function streamRoutes(server: TypedServer, dependencies: HttpDependencies): void {
+export function streamRoutes(server: TypedServer, dependencies: ServerDeps): void {
   const { presence, instanceId, redactor } = dependencies;
   const readers = new Set<(event: EmittedEvent) => void>();
   const pending: EmittedEvent[] = [];

@@ -1,11 +1,11 @@
 // What a refusal tells of limits in its headers: the organization's own, and the truth.
 import { describe, expect, it } from 'vitest';
 import { AdmissionError } from '../../tenancy/index.ts';
-import { doorErrorOf } from './door-error.ts';
+import { tenantErrorOf } from './error-response.ts';
 
 const headersOf = (code: 'ADMISSION_ORG_LIMIT' | 'ADMISSION_GLOBAL_LIMIT', organization: number) => {
   const usage = { organization, organizationLimit: 20, global: 93, globalLimit: 93 };
-  return doorErrorOf(new AdmissionError(code, 'full', { usage, retryAfterMs: 4_200 }), 'request').headers;
+  return tenantErrorOf(new AdmissionError(code, 'full', { usage, retryAfterMs: 4_200 }), 'request').headers;
 };
 
 describe('the RateLimit fields of a refusal', () => {

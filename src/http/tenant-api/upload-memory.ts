@@ -1,9 +1,9 @@
-// Bodies are held in memory until they are stored: so many bytes of all requests together, and no more.
+// Bounds the memory of all bodies that are being received; they are held until they are stored.
 import { DeploymentError } from '../../tenancy/index.ts';
 
 const retryAfterMs = 2_000;
 
-/** What one request holds, until it is disposed of. `take` fails with DEPLOYMENT_UPLOADS_FULL. */
+/** The memory of one request until its disposal. `take` fails with DEPLOYMENT_UPLOADS_FULL. */
 export interface UploadShare extends Disposable {
   take(bytes: number): void;
 }
@@ -16,17 +16,17 @@ export class UploadMemory {
     this.#maxBytes = maxBytes;
   }
 
-  /** Bytes that are held now. */
+  /** Bytes in use. */
   get held(): number {
     return this.#held;
   }
 
   /**
-   * For a body of so many bytes; 0 when it does not say. Nothing is set aside for it: one that announces much and
-   * sends little keeps nobody out. Fails with DEPLOYMENT_UPLOADS_FULL, before anything is read.
+   * For a body of this declared size; 0 when it is not declared. Nothing is reserved: a request that declares much and
+   * sends little does not keep others out. Fails with DEPLOYMENT_UPLOADS_FULL before anything is read.
    */
-  open(announcedBytes: number): UploadShare {
-    this.#check(Math.max(announcedBytes, 1));
+  open(declaredBytes: number): UploadShare {
+    this.#check(Math.max(declaredBytes, 1));
     let taken = 0;
     return {
       take: (bytes) => {
@@ -45,7 +45,7 @@ export class UploadMemory {
     if (this.#held + bytes <= this.#maxBytes) return;
     throw new DeploymentError(
       'DEPLOYMENT_UPLOADS_FULL',
-      'As much is being uploaded at the moment as this server holds. Please try again in a few moments.',
+      'The memory for uploads of this server is exhausted. Please try again in a few moments.',
       { isRetryable: true, retryAfterMs },
     );
   }

@@ -92,6 +92,7 @@ export async function openAdmission(given: AdmissionDeps): Promise<OpenAdmission
       problem = null;
       recovery.end();
       events.emit('admission:outage-ended', { downMs, localAdmissions: recovery.takeLocalAdmissions() });
+      deps.onOutageEnded?.();
       void alerts.evaluate();
     },
   });

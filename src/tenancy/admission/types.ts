@@ -25,7 +25,7 @@ export interface SlotRequest extends Slot {
    * for it. It decides this call, and is cached only if no limit changed since the token was issued, so that a stale
    * value cannot come back. Without it the cached limit decides.
    */
-  readonly limit?: { readonly value: number; readonly token: string };
+  readonly limit?: { readonly value: number; readonly token: string } | undefined;
   readonly globalLimit: number;
 }
 
@@ -122,7 +122,7 @@ export interface ExecutionIndex {
 /** A slot and the workload it is for, from which Retry-After is estimated: equal workloads hold slots about equally long. */
 export interface WorkloadSlot extends Slot {
   /** For example a deployment id. Default: the organization. */
-  readonly workload?: string;
+  readonly workload?: string | undefined;
 }
 
 export interface AcquireOptions extends WorkloadSlot {
@@ -137,7 +137,7 @@ export interface AdmissionDeps {
   readonly ledger: LedgerRecorder;
   readonly slots: SlotStore;
   /** Absent when the slots are in this process and cannot be lost. */
-  readonly probe?: StoreProbe;
+  readonly probe?: StoreProbe | undefined;
   readonly limits: LimitStore;
   readonly executions: ExecutionIndex;
   readonly options: AdmissionOptions;
@@ -149,6 +149,8 @@ export interface AdmissionDeps {
   readonly countsSlots: boolean;
   /** Ends an execution that has held its slot for as long as it may, which releases the slot. */
   readonly endOverdue: (slot: Slot) => Promise<void>;
+  /** Called when Redis decides again after a confirmed outage. */
+  readonly onOutageEnded?: (() => void) | undefined;
   /** Throws when nothing can be accepted at all, for example because the state store is down. */
   readonly checkReady: () => void;
 }

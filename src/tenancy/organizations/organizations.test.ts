@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { tenantWorld } from '../../../test/support/tenancy/tenant-world.ts';
-import { isOrganizationId, newOrganizationId } from './organization-id.ts';
+import { tenantWorld, keyProblem, organizationOf } from '../../../test/support/tenancy/tenant-world.ts';
+import { isOrganizationId, newOrganizationId } from '../names.ts';
 
 /** A feed whose news get lost. */
 const deafFeed = { isShared: true, watch: async () => async () => undefined };
 
-describe('Organizations', () => {
-  it('are found by id and by name, however the name is typed', async () => {
+describe('organizations', () => {
+  it('are found by id and by name, regardless of spelling', async () => {
     const { organizations } = await tenantWorld().open();
-    const added = await organizations.add('Zürich Corp');
+    const added = await organizations.create('Zürich Corp');
     expect(added.id).toMatch(/^org_[0-9A-Za-z]{16}$/);
     for (const reference of [added.id, 'Zürich Corp', 'ZÜRICH  corp', 'Zu\u0308rich Corp'])
       expect(organizations.find(reference)).toEqual(added);
@@ -19,17 +19,17 @@ describe('Organizations', () => {
     'there is none called %j',
     async (reference) => {
       const { organizations } = await tenantWorld().open();
-      await organizations.add('acme');
+      await organizations.create('acme');
       const find = () => organizations.find(reference);
       expect(find).toThrowError(expect.objectContaining({ code: 'NOT_FOUND' }));
       expect(find).toThrow(/^.{1,200}$/);
     },
   );
 
-  it('keep their id when they are renamed, and are not found by the old name', async () => {
+  it('keep their id when renamed, and are not found by the old name', async () => {
     const { organizations } = await tenantWorld().open();
-    const { id } = await organizations.add('acme');
-    await organizations.add('other');
+    const { id } = await organizations.create('acme');
+    await organizations.create('other');
     expect(await organizations.rename('acme', 'Acme GmbH')).toMatchObject({ id, name: 'Acme GmbH' });
     expect(() => organizations.find('acme')).toThrow('There is no organization');
     await expect(organizations.rename(id, 'OTHER')).rejects.toMatchObject({ code: 'CONFLICT' });
@@ -37,10 +37,10 @@ describe('Organizations', () => {
     expect(organizations.find(id).name).toBe('Acme GmbH');
   });
 
-  it('take everything with them when they go, unless something runs', async () => {
+  it('are deleted with everything they own, unless an execution is unfinished', async () => {
     const world = tenantWorld();
     const { organizations, keys, deployments } = await world.open();
-    const { id } = await organizations.add('acme');
+    const { id } = await organizations.create('acme');
     const { key } = await keys.create(id, { name: 'ci', expiresAt: null });
     const options = { instructions: 'x' };
     const wish = {
@@ -51,26 +51,26 @@ describe('Organizations', () => {
       waitSeconds: 0,
       isActive: true,
     } as const;
-    const deployment = await deployments.add(id, wish);
+    const deployment = await deployments.create(id, wish);
     world.unfinished.add(id);
-    await expect(organizations.remove('acme')).rejects.toMatchObject({ code: 'CONFLICT' });
-    expect(keys.organizationOf(key)).toBe(id);
+    await expect(organizations.delete('acme')).rejects.toMatchObject({ code: 'CONFLICT' });
+    expect(organizationOf(keys, key)).toBe(id);
     world.unfinished.clear();
-    expect(await organizations.remove('acme')).toMatchObject({ id });
-    expect(keys.organizationOf(key)).toBeNull();
-    expect(keys.refusal(key)).toBeNull();
+    expect(await organizations.delete('acme')).toMatchObject({ id });
+    expect(organizationOf(keys, key)).toBeNull();
+    expect(keyProblem(keys, key)).toBeNull();
     expect(() => deployments.get(deployment.id)).toThrow('There is no deployment');
-    await expect(organizations.remove(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(organizations.delete(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('are there from memory while the store is away, and cannot be changed then', async () => {
+  it('are read from memory while the store is down, and cannot be changed then', async () => {
     const world = tenantWorld();
     const { organizations } = await world.open();
-    const acme = await organizations.add('acme');
+    const acme = await organizations.create('acme');
     world.goAway();
     expect(organizations.find('acme')).toEqual(acme);
-    await expect(organizations.add('b')).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
-    await expect(organizations.remove('acme')).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    await expect(organizations.create('b')).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    await expect(organizations.delete('acme')).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
     expect(organizations.list()).toEqual([acme]);
     await expect(world.open()).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
     expect(world.emitted).toContainEqual(
@@ -81,12 +81,12 @@ describe('Organizations', () => {
     );
   });
 
-  it('come by in other processes, by news or by a look now and then', async () => {
+  it('reach other processes by notification or by polling', async () => {
     const world = tenantWorld();
     const one = await world.open();
     const two = await world.open();
     const deaf = await world.open({ stores: { ...world.stores, changes: deafFeed } });
-    await one.organizations.add('acme');
+    await one.organizations.create('acme');
     await world.clock.advance(0);
     expect(two.organizations.list()).toHaveLength(1);
     expect(deaf.organizations.list()).toHaveLength(0);
@@ -97,7 +97,7 @@ describe('Organizations', () => {
   });
 });
 
-it('an id is made of letters and digits, whatever chance gives', () => {
+it('an id consists of letters and digits, whatever the random source returns', () => {
   const tokens = ['-_-_-_a', '--bcdefghijklmnopqrstuvwxyz'];
   const ids = { uuid: () => '', token: () => tokens.shift() ?? '' };
   expect(newOrganizationId(ids)).toBe('org_abcdefghijklmnop');

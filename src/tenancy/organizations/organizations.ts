@@ -1,35 +1,35 @@
-// Organizations from memory, by id or name, kept in step with the store.
+// Organizations, read from memory by id or name.
 import { CoreError } from '../../core/index.ts';
 import type { Mirror } from '../../resilience/index.ts';
-import type { OrganizationDesk } from '../desk-ports.ts';
-import { nameKey, organizationName, shownName } from '../names.ts';
-import type { Organization, OrganizationStore } from '../ports.ts';
-import type { TenantParts } from '../tenant-stores.ts';
-import { mirrorOf, withRow } from '../tenant-stores.ts';
-import { isOrganizationId, newOrganizationId } from './organization-id.ts';
+import type { MirrorDeps } from '../mirror.ts';
+import { mirrorOf, withRow } from '../mirror.ts';
+import { isOrganizationId, nameKey, newOrganizationId, organizationName, quoteName } from '../names.ts';
+import type { Organization, OrganizationStore } from '../types.ts';
 
-export interface OrganizationsParts extends TenantParts {
+export interface OrganizationServiceDeps extends MirrorDeps {
   readonly store: OrganizationStore;
-  /** Its keys and deployments are gone, too. */
-  readonly onRemoved: (organizationId: string) => void;
+  /** Its keys and deployments are deleted as well. */
+  readonly onDeleted: (organizationId: string) => void;
 }
 
-export class Organizations implements OrganizationDesk {
+/** Every `reference` is an id or a name. */
+export class OrganizationService {
   readonly mirror: Mirror<Organization>;
-  readonly #parts: OrganizationsParts;
+  readonly #deps: OrganizationServiceDeps;
   #byId: ReadonlyMap<string, Organization> = new Map();
   #byName: ReadonlyMap<string, Organization> = new Map();
 
-  constructor(parts: OrganizationsParts) {
-    this.#parts = parts;
+  constructor(deps: OrganizationServiceDeps) {
+    this.#deps = deps;
     this.mirror = mirrorOf(
-      parts,
+      deps,
       'organizations',
-      () => parts.store.list(),
-      (rows) => this.#show(rows),
+      () => deps.store.list(),
+      (rows) => this.#index(rows),
     );
   }
 
+  /** Fails with NOT_FOUND. */
   find(reference: string): Organization {
     const found = isOrganizationId(reference)
       ? this.#byId.get(reference)
@@ -37,7 +37,7 @@ export class Organizations implements OrganizationDesk {
     if (found) return found;
     throw new CoreError(
       'NOT_FOUND',
-      `There is no organization ${shownName(reference)}. "headworks organizations list" shows all.`,
+      `There is no organization ${quoteName(reference)}. List them with "headworks organizations list".`,
     );
   }
 
@@ -49,41 +49,43 @@ export class Organizations implements OrganizationDesk {
     return this.mirror.rows;
   }
 
-  async add(name: string): Promise<Organization> {
-    const { ids, clock, store } = this.#parts;
+  /** Fails with INPUT_INVALID, or CONFLICT when the name is taken. */
+  async create(name: string): Promise<Organization> {
+    const { ids, clock, store } = this.#deps;
     const organization: Organization = {
       id: newOrganizationId(ids),
       name: organizationName(name),
       createdAt: new Date(clock.now()),
     };
-    await store.add(organization);
+    await store.create(organization);
     this.mirror.edit((rows) => withRow(rows, organization));
     return organization;
   }
 
   async rename(reference: string, name: string): Promise<Organization> {
     const { id } = this.find(reference);
-    const renamed = await this.#parts.store.rename(id, organizationName(name));
-    if (!renamed) throw this.#goneMeanwhile(reference);
+    const renamed = await this.#deps.store.rename(id, organizationName(name));
+    if (!renamed) throw this.#deletedMeanwhile(reference);
     this.mirror.edit((rows) => withRow(rows, renamed));
     return renamed;
   }
 
-  async remove(reference: string): Promise<Organization> {
+  /** With keys, deployments, limit and ended executions. Fails with CONFLICT while one is unfinished. */
+  async delete(reference: string): Promise<Organization> {
     const organization = this.find(reference);
-    const { store, onRemoved } = this.#parts;
-    if (!(await store.remove(organization.id))) throw this.#goneMeanwhile(reference);
+    const { store, onDeleted } = this.#deps;
+    if (!(await store.delete(organization.id))) throw this.#deletedMeanwhile(reference);
     this.mirror.edit((rows) => rows.filter(({ id }) => id !== organization.id));
-    onRemoved(organization.id);
+    onDeleted(organization.id);
     return organization;
   }
 
-  #goneMeanwhile(reference: string): CoreError {
+  #deletedMeanwhile(reference: string): CoreError {
     void this.mirror.refresh();
-    return new CoreError('NOT_FOUND', `The organization ${shownName(reference)} was removed meanwhile.`);
+    return new CoreError('NOT_FOUND', `The organization ${quoteName(reference)} was deleted meanwhile.`);
   }
 
-  #show(rows: readonly Organization[]): void {
+  #index(rows: readonly Organization[]): void {
     this.#byId = new Map(rows.map((row) => [row.id, row]));
     this.#byName = new Map(rows.map((row) => [nameKey(row.name), row]));
   }

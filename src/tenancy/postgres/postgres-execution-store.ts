@@ -10,7 +10,7 @@ import type {
   ExecutionOutcome,
   ExecutionStore,
   UploadedFile,
-} from '../ports.ts';
+} from '../executions/types.ts';
 
 const columnsBut = (result: Sql): Sql => sql`
   id as "executionId", organization_id as "organizationId", deployment_id as "deploymentId", status,
@@ -53,7 +53,7 @@ export class PostgresExecutionStore implements ExecutionStore {
         if (known) return { execution: known, isNew: false };
       }
       if (hasSqlState(error, foreignKeyViolation))
-        throw new CoreError('NOT_FOUND', 'The deployment was removed.', { cause: error });
+        throw new CoreError('NOT_FOUND', 'The deployment was deleted.', { cause: error });
       throw error;
     }
   }

@@ -1,23 +1,23 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { filled, parametersOf, templateProblem } from './template.ts';
+import { fillTemplate, parametersOf, templateProblem } from './prompt.ts';
 
 describe('a template', () => {
-  it('names its parameters, each once, in order', () => {
+  it('lists its parameters, each once, in order', () => {
     expect(parametersOf('Dear {{name}}, {{ greeting }}! {{name}}')).toEqual(['name', 'greeting']);
     expect(parametersOf('no { } at all')).toEqual([]);
   });
 
-  it('takes values as they are, once', () => {
+  it('inserts values once, unchanged', () => {
     const values = { a: '{{b}} $& $1', b: 3, c: { d: [1] }, e: true };
-    expect(filled('{{a}}|{{ b }}|{{c}}|{{e}}', values)).toBe('{{b}} $& $1|3|{"d":[1]}|true');
+    expect(fillTemplate('{{a}}|{{ b }}|{{c}}|{{e}}', values)).toBe('{{b}} $& $1|3|{"d":[1]}|true');
   });
 
-  it('is text around values, whatever both are', () => {
+  it('keeps the text around values, whatever both are', () => {
     const plain = fc.string().map((text) => text.replaceAll(/[{}]/g, ''));
     fc.assert(
       fc.property(plain, plain, fc.string(), (before, after, value) => {
-        expect(filled(`${before}{{x}}${after}`, { x: value })).toBe(before + value + after);
+        expect(fillTemplate(`${before}{{x}}${after}`, { x: value })).toBe(before + value + after);
       }),
     );
   });
@@ -27,8 +27,8 @@ describe('a template', () => {
     ['JSON like {"a": {"b": 1} }', null],
     ['{{first name}}', /"\{\{first name\}\}"/],
     ['{{}}', /letters/],
-    ['{{1st}}', /begin with no digit/],
-    ['Wait {{ timeout }} seconds', /"\{\{timeout\}\}", which no request can bring/],
+    ['{{1st}}', /do not begin with a digit/],
+    ['Wait {{ timeout }} seconds', /"\{\{timeout\}\}", which is reserved/],
     ['{{timeouts}} {{files}}', null],
     ['Hello {{name', /belong to no/],
     ['Hello name}}', /belong to no/],

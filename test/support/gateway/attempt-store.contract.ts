@@ -12,7 +12,7 @@ export function describeAttemptStoreContract(
   make: () => Promise<{ readonly store: AttemptStore; readonly modelIds: readonly [number, number] }>,
 ): void {
   describe(`attempts in ${name}`, () => {
-    it('lists them as they were appended, newest first', async () => {
+    it('are listed as appended, newest first', async () => {
       const { store, modelIds } = await make();
       const [one, two] = modelIds;
       const first = exampleAttempt({ modelId: one, durationMs: 0.25, status: null, outcome: 'timeout' });
@@ -25,7 +25,7 @@ export function describeAttemptStoreContract(
       expect(await store.list({ limit: 1, modelId: two })).toEqual([second]);
     });
 
-    it('tells how a model did, stretch by stretch', async () => {
+    it('have a history by interval', async () => {
       const { store, modelIds } = await make();
       const [modelId, other] = modelIds;
       const of = (requestId: string, at: number, change: Partial<Attempt> = {}) =>
@@ -46,7 +46,7 @@ export function describeAttemptStoreContract(
       ]);
     });
 
-    it('counts a request once per model: a superseded failure of an earlier batch no longer counts', async () => {
+    it('count a request once per model: a superseded failure of an earlier batch no longer counts', async () => {
       const { store, modelIds } = await make();
       const [modelId] = modelIds;
       const failed = exampleAttempt({ modelId, requestId: 'retried', outcome: 'timeout' });
@@ -58,7 +58,7 @@ export function describeAttemptStoreContract(
       expect(await store.tallies({})).toMatchObject([{ modelId, requests: 2, successes: 2 }]);
     });
 
-    it('counts a request once per model: superseded failures of the same batch do not count', async () => {
+    it('count a request once per model: superseded failures of the same batch do not count', async () => {
       const { store, modelIds } = await make();
       const [one, two] = modelIds;
       const of = (requestId: string, change: Partial<Attempt>) =>
@@ -81,7 +81,7 @@ export function describeAttemptStoreContract(
       ]);
     });
 
-    it('counts the later of two outcomes at the same millisecond', async () => {
+    it('count the later of two outcomes at the same millisecond', async () => {
       const { store, modelIds } = await make();
       const [modelId] = modelIds;
       const failed = exampleAttempt({ modelId, outcome: 'network' });
@@ -89,7 +89,7 @@ export function describeAttemptStoreContract(
       expect(await store.tallies({})).toMatchObject([{ requests: 1, successes: 1 }]);
     });
 
-    it('looks only at outcomes that speak of reliability', async () => {
+    it('count only outcomes about reliability', async () => {
       const { store, modelIds } = await make();
       const [modelId, other] = modelIds;
       const classes = Object.keys(failureRules) as FailureClass[];
@@ -104,7 +104,7 @@ export function describeAttemptStoreContract(
       expect((await store.tallies({}))[1]).toMatchObject({ modelId: other, requests: 1, successes: 0 });
     });
 
-    it('does not look at calls to a place where the model led before', async () => {
+    it('do not count calls to a former endpoint', async () => {
       const { store, modelIds } = await make();
       const [modelId] = modelIds;
       await store.append([
@@ -115,7 +115,7 @@ export function describeAttemptStoreContract(
       expect(await store.list({ modelId, limit: 5 })).toHaveLength(2);
     });
 
-    it('counts what began in the range, its start included and its end not', async () => {
+    it('are counted from the start of a range up to, not including, its end', async () => {
       const { store, modelIds } = await make();
       const [modelId] = modelIds;
       await store.append(
@@ -129,7 +129,7 @@ export function describeAttemptStoreContract(
       expect(await requests({ since: new Date(moment(4)) })).toBe(0);
     });
 
-    it('purges the oldest from before the time given, and no more than asked', async () => {
+    it('are purged oldest first, up to the limit', async () => {
       const { store, modelIds } = await make();
       const [modelId] = modelIds;
       await store.append([3, 1, 2].map((ms) => exampleAttempt({ modelId, at: moment(ms) })));

@@ -10,7 +10,7 @@ export function describeCooldownStoreContract(
   make: () => Promise<{ readonly store: CooldownStore; readonly modelIds: readonly [number, number] }>,
 ): void {
   describe(`cooldowns in ${name}`, () => {
-    it('gives back those that are not over, as they were set', async () => {
+    it('are returned as they were set until they expire', async () => {
       const { store, modelIds } = await make();
       const [one, two] = modelIds;
       const mine = exampleCooldown({ modelId: one, reason: 'too "loud"', cause: 'manual', source: 'admin' });
@@ -22,7 +22,7 @@ export function describeCooldownStoreContract(
       expect((await store.active(moment(60_000))).cooldowns).toEqual([]);
     });
 
-    it('never shortens, and keeps the cause of the one that lasts longer', async () => {
+    it('are never shortened and keep the cause of the longer one', async () => {
       const { store, modelIds } = await make();
       const long = exampleCooldown({ modelId: modelIds[0], until: moment(3_600_000), source: 'default' });
       await store.extend(long);
@@ -33,7 +33,7 @@ export function describeCooldownStoreContract(
       expect((await store.active(moment(0))).cooldowns).toEqual([longer]);
     });
 
-    it('keeps the latest of many that come at once', async () => {
+    it('keep the longest of concurrent ones', async () => {
       const { store, modelIds } = await make();
       const times = Array.from({ length: 24 }, (_, index) => ((index * 7) % 24) + 1);
       await Promise.all(
@@ -48,7 +48,7 @@ export function describeCooldownStoreContract(
       ]);
     });
 
-    it('clears one model, whatever the clock of the one that set it', async () => {
+    it('are cleared for one model, whatever clock set them', async () => {
       const { store, modelIds } = await make();
       const [one, two] = modelIds;
       const ahead = exampleCooldown({ modelId: one, keyId: 'fast clock', setAt: moment(5_000) });
@@ -62,7 +62,7 @@ export function describeCooldownStoreContract(
       expect(cleared).toEqual(new Map([[one, clearedAt]]));
     });
 
-    it('is not undone by an older one that arrives late, and takes a newer one even if it is shorter', async () => {
+    it('are not restored by a late older one, and accept a newer one even if it is shorter', async () => {
       const { store, modelIds } = await make();
       const [modelId] = modelIds;
       const old = exampleCooldown({ modelId, until: moment(3_600_000), setAt: moment(50) });
@@ -76,7 +76,7 @@ export function describeCooldownStoreContract(
       expect((await store.active(moment(101))).cooldowns).toEqual([fresh]);
     });
 
-    it('clears to no earlier time than before', async () => {
+    it('are never cleared to an earlier time than before', async () => {
       const { store, modelIds } = await make();
       const [modelId] = modelIds;
       await store.clear(modelId, moment(100));
@@ -84,7 +84,7 @@ export function describeCooldownStoreContract(
       expect((await store.active(moment(0))).clearedAt).toEqual(new Map([[modelId, moment(100)]]));
     });
 
-    it('lets nothing survive a clear that was set before it, however the two meet', async () => {
+    it('do not survive a clear that came after them, in any order of arrival', async () => {
       const { store, modelIds } = await make();
       const [modelId] = modelIds;
       for (let round = 0; round < 20; round += 1) {
@@ -99,7 +99,7 @@ export function describeCooldownStoreContract(
       }
     });
 
-    it('ends with the longest that was set after the clear, whatever comes at once', async () => {
+    it('end with the longest one set after the clear under concurrency', async () => {
       const { store, modelIds } = await make();
       const [modelId] = modelIds;
       const given = record({ setAt: integer({ min: 1, max: 20 }), until: integer({ min: 100, max: 120 }) });

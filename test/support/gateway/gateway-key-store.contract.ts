@@ -6,7 +6,7 @@ import { exampleKey, moment } from './examples.ts';
 /** `make` gives an empty store. */
 export function describeGatewayKeyStoreContract(name: string, make: () => Promise<GatewayKeyStore>): void {
   describe(`gateway keys in ${name}`, () => {
-    it('gives back keys as they were added, oldest first', async () => {
+    it('are returned as added, oldest first', async () => {
       const store = await make();
       const plain = exampleKey(1);
       const full = exampleKey(2, {
@@ -19,7 +19,7 @@ export function describeGatewayKeyStoreContract(name: string, make: () => Promis
       expect(await store.list()).toEqual([plain, full]);
     });
 
-    it('revokes once; the first time stays', async () => {
+    it('are revoked once; the first time stays', async () => {
       const store = await make();
       const { hash, ...key } = exampleKey(1);
       await store.add({ ...key, hash });
@@ -29,7 +29,7 @@ export function describeGatewayKeyStoreContract(name: string, make: () => Promis
       expect(await store.list()).toEqual([{ ...revoked, hash }]);
     });
 
-    it('knows no key that is not there', async () => {
+    it('cannot be revoked when they do not exist', async () => {
       const store = await make();
       expect(await store.revoke(exampleKey(7).id, new Date(moment(0)))).toBeUndefined();
       expect(await store.revoke('nonsense', new Date(moment(0)))).toBeUndefined();

@@ -6,7 +6,7 @@ import { exampleModel } from './examples.ts';
 /** `make` gives an empty store. */
 export function describeModelStoreContract(name: string, make: () => Promise<ModelStore>): void {
   describe(`models in ${name}`, () => {
-    it('gives back what was added, active, with an id', async () => {
+    it('are returned as added, active, with an id', async () => {
       const store = await make();
       const quiet = exampleModel('b/quiet', { envVar: null, quotas: {}, headers: {}, isLocal: true });
       const loud = await store.add(exampleModel('a/loud'));
@@ -23,14 +23,14 @@ export function describeModelStoreContract(name: string, make: () => Promise<Mod
       expect(models[1]?.id).toBeGreaterThan(loud.id);
     });
 
-    it('refuses a name that is taken', async () => {
+    it('need a unique name', async () => {
       const store = await make();
       await store.sync([exampleModel('a/one')], 'built-in');
       await expect(store.add(exampleModel('a/one'))).rejects.toMatchObject({ code: 'GATEWAY_MODEL_EXISTS' });
       expect(await store.list()).toHaveLength(1);
     });
 
-    it('brings definitions in step by name, keeping id, active and what it was not told of', async () => {
+    it('are synced by name, keeping id, is_active and other models', async () => {
       const store = await make();
       await store.sync([exampleModel('a/one'), exampleModel('a/two')], 'built-in');
       const [one, two] = await store.list();
@@ -40,14 +40,14 @@ export function describeModelStoreContract(name: string, make: () => Promise<Mod
       expect(await store.list()).toEqual([{ ...one, ...changed, isActive: false, origin: 'config' }, two]);
     });
 
-    it('uses up no id when nothing is new', async () => {
+    it('consume no id when nothing is new', async () => {
       const store = await make();
       for (let start = 0; start < 3; start += 1) await store.sync([exampleModel('a/one')], 'built-in');
       const [one] = await store.list();
       expect((await store.add(exampleModel('a/two'))).id).toBe((one?.id ?? 0) + 1);
     });
 
-    it('leaves what a person added alone when the product brings the same name, and obeys the config file', async () => {
+    it('that were added are not overwritten by built-in ones, but by configured ones', async () => {
       const store = await make();
       const own = await store.add(exampleModel('a/one', { baseUrl: 'https://own.example/v1' }));
       await store.sync([exampleModel('a/one')], 'built-in');
@@ -56,7 +56,7 @@ export function describeModelStoreContract(name: string, make: () => Promise<Mod
       expect(await store.list()).toEqual([{ ...own, ...exampleModel('a/one'), origin: 'config' }]);
     });
 
-    it('makes each model once when several processes start together', async () => {
+    it('are created once when several processes start together', async () => {
       const store = await make();
       const models = ['a/1', 'a/2', 'a/3'].map((each) => exampleModel(each));
       await Promise.all([
@@ -67,7 +67,7 @@ export function describeModelStoreContract(name: string, make: () => Promise<Mod
       expect((await store.list()).map((model) => model.name).sort()).toEqual(['a/1', 'a/2', 'a/3']);
     });
 
-    it('gives what a person added another definition, and nothing else one', async () => {
+    it('can be replaced only if they were added', async () => {
       const store = await make();
       const own = await store.add(exampleModel('a/own'));
       await store.setActive(own.id, false);
@@ -82,7 +82,7 @@ export function describeModelStoreContract(name: string, make: () => Promise<Mod
       expect(await store.list()).toEqual([{ ...own, ...other, isActive: false }, builtIn]);
     });
 
-    it('takes out what a person added, frees its name, and remembers what it was called', async () => {
+    it('can be removed if they were added, which frees the name and keeps it for history', async () => {
       const store = await make();
       const own = await store.add(exampleModel('a/own'));
       await store.sync([exampleModel('a/built-in')], 'built-in');
@@ -110,7 +110,7 @@ export function describeModelStoreContract(name: string, make: () => Promise<Mod
       ]);
     });
 
-    it('switches on and off what is there', async () => {
+    it('can be enabled and disabled', async () => {
       const store = await make();
       const { id } = await store.add(exampleModel('a/one'));
       expect(await store.setActive(id, false)).toMatchObject({ id, isActive: false });

@@ -26,7 +26,7 @@ export function describeQuotaCounterContract(
   }
 
   describe(`quota counter: ${name}`, () => {
-    it('counts up to the limit, and tells how long to wait then', async () => {
+    it('counts up to the limit and then returns the wait', async () => {
       const { clock, counter } = start();
       const { taken, waitMs } = await takeAll(counter, perMinute, 1);
       expect(taken).toBe(5);
@@ -38,7 +38,7 @@ export function describeQuotaCounterContract(
       expect((await takeAll(counter, perMinute, 1)).taken).toBe(5);
     });
 
-    it('tells how long to wait without counting anything', async () => {
+    it('returns the wait without counting', async () => {
       const { clock, counter } = start();
       for (let look = 0; look < 9; look++) expect(await counter.wait('name', perMinute, [1])).toBe(0);
       const { taken, waitMs } = await takeAll(counter, perMinute, 1);
@@ -48,7 +48,7 @@ export function describeQuotaCounterContract(
       expect(await counter.wait('name', perMinute, [1])).toBe(0);
     });
 
-    it('counts costs, and waits only until as much is free as is needed', async () => {
+    it('counts costs and waits only until the cost fits', async () => {
       const { clock, counter } = start();
       await counter.count('name', tokens, [600]);
       await clock.advance(30_000);
@@ -61,7 +61,7 @@ export function describeQuotaCounterContract(
       expect((await counter.count('name', tokens, [600])).waitMs).toBe(0);
     });
 
-    it('lets a cost above the limit pass when the window is empty', async () => {
+    it('accepts a cost above the limit when the window is empty', async () => {
       const { clock, counter } = start();
       expect((await counter.count('name', tokens, [5_000])).waitMs).toBe(0);
       const { waitMs } = await counter.count('name', tokens, [1]);
@@ -71,7 +71,7 @@ export function describeQuotaCounterContract(
       expect((await counter.count('name', tokens, [5_000])).waitMs).toBeGreaterThan(0);
     });
 
-    it('never lets anything pass by a limit of 0', async () => {
+    it('accepts nothing with a limit of 0', async () => {
       const { counter } = start();
       expect(
         (await counter.count('name', quotaWindowsOf({ requestsPerDay: 0 }), [1])).waitMs,
@@ -88,7 +88,7 @@ export function describeQuotaCounterContract(
       expect((await counter.count('name', day, [1])).waitMs).toBeGreaterThan(60_000);
     });
 
-    it('keeps a day', async () => {
+    it('counts over a day', async () => {
       const { clock, counter } = start();
       const day = quotaWindowsOf({ requestsPerDay: 2 });
       await counter.count('name', day, [1]);
@@ -108,7 +108,7 @@ export function describeQuotaCounterContract(
       expect((await counter.count('other', perMinute, [1])).waitMs).toBe(0);
     });
 
-    it('corrects what was counted, up and down, where it was counted', async () => {
+    it('corrects counts up and down at their time', async () => {
       const { clock, counter } = start();
       const first = await counter.count('name', tokens, [1_000]);
       await clock.advance(10_000);
@@ -121,7 +121,7 @@ export function describeQuotaCounterContract(
       expect((await takeAll(counter, tokens, 100)).taken).toBe(7);
     });
 
-    it('leaves alone what has left the window', async () => {
+    it('ignores corrections outside the window', async () => {
       const { clock, counter } = start();
       const first = await counter.count('name', tokens, [500]);
       await clock.advance(61_000);
@@ -137,7 +137,7 @@ export function describeQuotaCounterContract(
       expect((await takeAll(counter, tokens, 100)).taken).toBe(10);
     });
 
-    it('goes on with what was counted when a limit changes', async () => {
+    it('continues with its counts when a limit changes', async () => {
       const { counter } = start();
       await takeAll(counter, perMinute, 1);
       const wider = quotaWindowsOf({ requestsPerMinute: 7 });

@@ -9,7 +9,7 @@ export function describeUsageStoreContract(
   make: () => Promise<{ readonly store: UsageStore; readonly modelIds: readonly [number, number] }>,
 ): void {
   describe(`usage in ${name}`, () => {
-    it('adds to what is there, also within one call', async () => {
+    it('is added to stored rows, also within one call', async () => {
       const { store, modelIds } = await make();
       const [one, two] = modelIds;
       const line = exampleUsage({ modelId: one });
@@ -22,7 +22,7 @@ export function describeUsageStoreContract(
       ]);
     });
 
-    it('adds exactly what many write at once, in whatever order', async () => {
+    it('is added exactly under concurrent writes in any order', async () => {
       const { store, modelIds } = await make();
       const lines = modelIds.flatMap((modelId) =>
         ['a', 'b'].map((caller) => exampleUsage({ modelId, caller })),
@@ -35,7 +35,7 @@ export function describeUsageStoreContract(
       ]);
     });
 
-    it('lists from a day on, of one caller if asked', async () => {
+    it('is listed from a day on, optionally of one caller', async () => {
       const { store, modelIds } = await make();
       const [modelId] = modelIds;
       const of = (day: string, caller: string) => exampleUsage({ modelId, day, caller });
@@ -50,7 +50,7 @@ export function describeUsageStoreContract(
       expect(await store.list({ fromDay: '2026-02-01', caller: 'b' })).toEqual([lines[0], lines[2]]);
     });
 
-    it('purges days before the one given, and no more than asked', async () => {
+    it('is purged by day, up to the limit', async () => {
       const { store, modelIds } = await make();
       const [modelId] = modelIds;
       await store.add(

@@ -5,7 +5,7 @@ import type {
   StoredOrganizationKey,
   Workflow,
   WorkflowName,
-} from '../../../src/tenancy/ports.ts';
+} from '../../../src/tenancy/index.ts';
 
 /** Milliseconds after a fixed moment. */
 export const moment = (ms: number): Date => new Date(Date.parse('2026-03-01T12:00:00Z') + ms);
@@ -48,13 +48,9 @@ export const exampleDeployment = (number: number, change: Partial<Deployment> = 
   ...change,
 });
 
-/** A workflow that demands instructions and repeats them. */
-export const exampleWorkflow = (
-  name: WorkflowName = 'prompt',
-  unavailable: string | null = null,
-): Workflow => ({
+/** A workflow that requires instructions and returns them. */
+export const exampleWorkflow = (name: WorkflowName = 'prompt'): Workflow => ({
   name,
-  unavailable,
   checkOptions: async ({ instructions, ...rest }) => [
     ...(typeof instructions === 'string' ? [] : [{ field: 'instructions', message: 'must be a text' }]),
     ...Object.keys(rest).map((field) => ({ field, message: 'is not known' })),

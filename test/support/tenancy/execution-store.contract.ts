@@ -1,6 +1,6 @@
 // What every store of executions does.
 import { describe, expect, it, vi } from 'vitest';
-import type { Execution, ExecutionInput, ExecutionStore } from '../../../src/tenancy/ports.ts';
+import type { Execution, ExecutionInput, ExecutionStore } from '../../../src/tenancy/index.ts';
 
 export interface ExecutionStoreSubject {
   readonly store: ExecutionStore;

@@ -1,4 +1,4 @@
-// Executions in memory: a deployment or two, a workflow that does what the test says, slots that are counted.
+// Executions in memory, with a workflow that the test provides and counted slots.
 import { AdmissionError } from '../../../src/tenancy/index.ts';
 import type { Clock, EmittedEvent, HttpTransport, JobQueue } from '../../../src/core/index.ts';
 import { CoreError, EventBus, seededIds, seededRandom, silentLog } from '../../../src/core/index.ts';
@@ -109,18 +109,18 @@ const noTransport: HttpTransport = {
   close: async () => undefined,
 };
 
-export async function executionWorld(wish: ExecutionWorldOptions): Promise<ExecutionWorld> {
-  const { clock } = wish;
+export async function executionWorld(given: ExecutionWorldOptions): Promise<ExecutionWorld> {
+  const { clock } = given;
   const random = seededRandom(7);
   const ids = seededIds(random, () => clock.now());
   const events = new EventBus({ ...executionEvents, ...jobEventSpecs }, () => clock.now());
   const emitted: EmittedEvent[] = [];
   events.listen((event) => void emitted.push(event));
-  const slots = wish.slots ?? new CountedSlots(20);
-  const store = wish.store ?? new MemoryExecutionStore();
+  const slots = given.slots ?? new CountedSlots(20);
+  const store = given.store ?? new MemoryExecutionStore();
   const jobs = createMemoryJobQueue({ clock, random, ids, events });
   const recorded: Degradation[] = [];
-  const deployments = [...(wish.deployments ?? [exampleDeployment()])];
+  const deployments = [...(given.deployments ?? [exampleDeployment()])];
   const find = (found: Deployment | undefined): Deployment => {
     if (!found) throw new CoreError('NOT_FOUND', 'There is no such deployment.');
     return found;
@@ -151,38 +151,36 @@ export async function executionWorld(wish: ExecutionWorldOptions): Promise<Execu
     workflows: [
       {
         name: 'prompt',
-        unavailable: null,
         checkOptions: async () => [],
-        checkInput: wish.checkInput ?? (async () => []),
-        run: async (task) => ({ result: (await wish.run?.(task)) ?? null, warnings: [] }),
+        checkInput: given.checkInput ?? (async () => []),
+        run: async (task) => ({ result: (await given.run?.(task)) ?? null, warnings: [] }),
       },
       {
         name: 'search',
-        unavailable: 'Searching is not available yet.',
         checkOptions: async () => [],
         checkInput: async () => [],
         run: () => Promise.reject(new Error('never')),
       },
     ],
     slots,
-    freeSlot: async (executionId) => slots.held.delete(executionId),
+    releaseSlot: async (executionId) => slots.held.delete(executionId),
     jobs,
     ledger: { record: async (row) => void recorded.push(row) },
-    transport: wish.transport ?? noTransport,
+    transport: given.transport ?? noTransport,
     clock,
     ids,
     events,
     log: silentLog,
     redact: (text) => text,
-    options: { ...defaults, ...wish.options },
-    longestWaitSeconds: 60,
-    longestHours: 6,
+    options: { ...defaults, ...given.options },
+    maxWaitSeconds: 60,
+    maxHours: 6,
   });
   return { ...open, store, slots, jobs, recorded, emitted, deployments };
 }
 
-/** What a request at the door says unless the test is about it. */
-export const knock = {
+/** A request, unless the test is about it. */
+export const startRequest = {
   organization: 'acme',
   deployment: 'invoices',
   callerOrganizationId: acme,
@@ -193,12 +191,12 @@ export const knock = {
 
 export const inputOf = (parameters: Readonly<Record<string, unknown>> = {}) => ({ parameters, files: [] });
 
-/** Enters and is accepted. */
+/** Begins and commits. */
 export async function accepted(
-  { door }: Pick<ExecutionWorld, 'door'>,
-  change: Partial<Parameters<ExecutionWorld['door']['enter']>[0]> = {},
+  { starter }: Pick<ExecutionWorld, 'starter'>,
+  change: Partial<Parameters<ExecutionWorld['starter']['begin']>[0]> = {},
   parameters: Readonly<Record<string, unknown>> = {},
 ): Promise<Execution> {
-  const entry = await door.enter({ ...knock, ...change });
-  return entry.accept(inputOf(parameters));
+  const pending = await starter.begin({ ...startRequest, ...change });
+  return pending.commit(inputOf(parameters));
 }

@@ -6,7 +6,7 @@ import type {
   ExecutionInput,
   ExecutionOutcome,
   ExecutionStore,
-} from '../../../src/tenancy/ports.ts';
+} from '../../../src/tenancy/index.ts';
 
 interface Kept {
   execution: Execution;

@@ -5,13 +5,13 @@ import type {
   Deployment,
   DeploymentStore,
   Organization,
-  OrganizationKeyStore,
+  ApiKeyStore,
   OrganizationStore,
   StoredOrganizationKey,
-} from '../../../src/tenancy/ports.ts';
-import { noOrganization, takenName, underWay } from '../../../src/tenancy/refusals.ts';
-import type { TenantStores, TenantTopic } from '../../../src/tenancy/tenant-stores.ts';
-import { tenantTopics } from '../../../src/tenancy/tenant-stores.ts';
+} from '../../../src/tenancy/index.ts';
+import { organizationDeleted, nameTaken, hasRunningExecutions } from '../../../src/tenancy/names.ts';
+import type { TenantStores, TenantTopic } from '../../../src/tenancy/types.ts';
+import { tenantTopics } from '../../../src/tenancy/types.ts';
 
 export interface MemoryTenantStores extends TenantStores {
   readonly changes: MemoryChangeFeed<TenantTopic>;
@@ -25,7 +25,7 @@ interface Tables {
   readonly keys: Map<string, StoredOrganizationKey>;
   readonly deployments: Map<string, Deployment>;
   readonly hasUnfinished: (id: string) => boolean;
-  readonly tell: (topic: TenantTopic) => void;
+  readonly notify: (topic: TenantTopic) => void;
 }
 
 /** `hasUnfinished` says whether an execution of the organization, or of the deployment, is under way. */
@@ -36,7 +36,7 @@ export function memoryTenantStores(hasUnfinished: (id: string) => boolean = () =
     keys: new Map(),
     deployments: new Map(),
     hasUnfinished,
-    tell: (topic) => changes.notify(topic),
+    notify: (topic) => changes.notify(topic),
   };
   return {
     organizations: organizationStore(tables),
@@ -51,46 +51,46 @@ function organizationStore({
   keys,
   deployments,
   hasUnfinished,
-  tell,
+  notify,
 }: Tables): OrganizationStore {
-  const refuseTaken = (name: string, id: string): void => {
+  const checkNameFree = (name: string, id: string): void => {
     for (const other of organizations.values())
       if (other.id !== id && nameKey(other.name) === nameKey(name))
-        throw takenName('organization', other.name);
+        throw nameTaken('organization', other.name);
   };
   return {
-    add: async (organization) => {
-      refuseTaken(organization.name, organization.id);
+    create: async (organization) => {
+      checkNameFree(organization.name, organization.id);
       organizations.set(organization.id, organization);
-      tell('organizations');
+      notify('organizations');
     },
     list: async () => byAge(organizations.values()),
     rename: async (id, name) => {
       const known = organizations.get(id);
       if (!known) return null;
-      refuseTaken(name, id);
+      checkNameFree(name, id);
       organizations.set(id, { ...known, name });
-      tell('organizations');
+      notify('organizations');
       return { ...known, name };
     },
-    remove: async (id) => {
+    delete: async (id) => {
       if (!organizations.has(id)) return false;
-      if (hasUnfinished(id)) throw underWay('organization');
+      if (hasUnfinished(id)) throw hasRunningExecutions('organization');
       organizations.delete(id);
       for (const own of [keys, deployments])
         for (const [rowId, { organizationId }] of own) if (organizationId === id) own.delete(rowId);
-      for (const topic of tenantTopics) tell(topic);
+      for (const topic of tenantTopics) notify(topic);
       return true;
     },
   };
 }
 
-function keyStore({ organizations, keys, tell }: Tables): OrganizationKeyStore {
+function keyStore({ organizations, keys, notify }: Tables): ApiKeyStore {
   return {
-    add: async (key) => {
-      if (!organizations.has(key.organizationId)) throw noOrganization();
+    create: async (key) => {
+      if (!organizations.has(key.organizationId)) throw organizationDeleted();
       keys.set(key.id, key);
-      tell('keys');
+      notify('keys');
     },
     list: async () => byAge(keys.values()),
     revoke: async (id, at) => {
@@ -98,41 +98,41 @@ function keyStore({ organizations, keys, tell }: Tables): OrganizationKeyStore {
       if (!known) return null;
       const { hash, ...key } = { ...known, revokedAt: known.revokedAt ?? at };
       keys.set(id, { ...key, hash });
-      tell('keys');
+      notify('keys');
       return key;
     },
   };
 }
 
-function deploymentStore({ organizations, deployments, hasUnfinished, tell }: Tables): DeploymentStore {
-  const refuseTaken = ({ id, organizationId, name }: Deployment): void => {
+function deploymentStore({ organizations, deployments, hasUnfinished, notify }: Tables): DeploymentStore {
+  const checkNameFree = ({ id, organizationId, name }: Deployment): void => {
     const isSame = (other: Deployment): boolean =>
       other.organizationId === organizationId && other.name.toLowerCase() === name.toLowerCase();
     for (const other of deployments.values())
-      if (other.id !== id && isSame(other)) throw takenName('deployment', other.name);
+      if (other.id !== id && isSame(other)) throw nameTaken('deployment', other.name);
   };
   return {
-    add: async (deployment) => {
-      if (!organizations.has(deployment.organizationId)) throw noOrganization();
-      refuseTaken(deployment);
+    create: async (deployment) => {
+      if (!organizations.has(deployment.organizationId)) throw organizationDeleted();
+      checkNameFree(deployment);
       deployments.set(deployment.id, deployment);
-      tell('deployments');
+      notify('deployments');
     },
     list: async () => byAge(deployments.values()),
-    change: async (id, change, at) => {
+    update: async (id, update, at) => {
       const known = deployments.get(id);
       if (!known) return null;
-      const changed = { ...known, ...change, modifiedAt: at };
-      refuseTaken(changed);
-      deployments.set(id, changed);
-      tell('deployments');
-      return changed;
+      const updated = { ...known, ...update, modifiedAt: at };
+      checkNameFree(updated);
+      deployments.set(id, updated);
+      notify('deployments');
+      return updated;
     },
-    remove: async (id) => {
+    delete: async (id) => {
       if (!deployments.has(id)) return false;
-      if (hasUnfinished(id)) throw underWay('deployment');
+      if (hasUnfinished(id)) throw hasRunningExecutions('deployment');
       deployments.delete(id);
-      tell('deployments');
+      notify('deployments');
       return true;
     },
   };

@@ -5,7 +5,7 @@ import { startServer } from '../../../src/app/start.ts';
 import type { Config } from '../../../src/config/index.ts';
 import type { ModelsSimulator } from '../../../src/simulators/models/index.ts';
 import { readScenario, startModelsSimulator } from '../../../src/simulators/models/index.ts';
-import type { DoorAnswer } from './door-world.ts';
+import type { DoorAnswer } from './tenant-api-world.ts';
 import { databaseUrl, redisUrl, uniqueName } from '../services.ts';
 import { callAsAdmin } from '../test-server.ts';
 

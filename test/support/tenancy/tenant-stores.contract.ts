@@ -1,8 +1,8 @@
 // What every store of organizations, keys and deployments does.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { exampleDeployment, exampleOrganization, exampleOrganizationKey, moment } from './examples.ts';
-import type { Deployment } from '../../../src/tenancy/ports.ts';
-import type { TenantStores } from '../../../src/tenancy/tenant-stores.ts';
+import type { Deployment } from '../../../src/tenancy/index.ts';
+import type { TenantStores } from '../../../src/tenancy/types.ts';
 
 export interface TenantStoresUnderTest {
   readonly stores: TenantStores;
@@ -15,8 +15,8 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
   const withOrganizations = async () => {
     const made = await make();
     const [one, two] = [exampleOrganization(1), exampleOrganization(2)];
-    await made.stores.organizations.add(one);
-    await made.stores.organizations.add(two);
+    await made.stores.organizations.create(one);
+    await made.stores.organizations.create(two);
     return { ...made, one, two };
   };
 
@@ -24,8 +24,8 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
     it('are given back as they were added, oldest first', async () => {
       const { stores } = await make();
       const [young, old] = [exampleOrganization(2, { name: 'Zürich "x"' }), exampleOrganization(1)];
-      await stores.organizations.add(young);
-      await stores.organizations.add(old);
+      await stores.organizations.create(young);
+      await stores.organizations.create(old);
       expect(await stores.organizations.list()).toEqual([old, young]);
     });
 
@@ -37,8 +37,8 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
       ['a b', 'A  B'],
     ])('cannot be called %s and %s at once', async (first, second) => {
       const { organizations } = (await make()).stores;
-      await organizations.add(exampleOrganization(1, { name: first }));
-      const taken = organizations.add(exampleOrganization(2, { name: second }));
+      await organizations.create(exampleOrganization(1, { name: first }));
+      const taken = organizations.create(exampleOrganization(2, { name: second }));
       await expect(taken).rejects.toMatchObject({
         code: 'CONFLICT',
         message: expect.stringContaining(`named "${first}"`),
@@ -59,27 +59,27 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
 
     it('go with their keys and deployments, and leave those of others', async () => {
       const { stores, one, two } = await withOrganizations();
-      await stores.keys.add(exampleOrganizationKey(1));
+      await stores.keys.create(exampleOrganizationKey(1));
       const kept = exampleOrganizationKey(2, { organizationId: two.id });
-      await stores.keys.add(kept);
-      await stores.deployments.add(exampleDeployment(1));
+      await stores.keys.create(kept);
+      await stores.deployments.create(exampleDeployment(1));
       const published = exampleDeployment(2, { organizationId: two.id });
-      await stores.deployments.add(published);
-      expect(await stores.organizations.remove(one.id)).toBe(true);
+      await stores.deployments.create(published);
+      expect(await stores.organizations.delete(one.id)).toBe(true);
       expect(await stores.organizations.list()).toEqual([two]);
       expect(await stores.keys.list()).toEqual([kept]);
       expect(await stores.deployments.list()).toEqual([published]);
-      expect(await stores.organizations.remove(one.id)).toBe(false);
+      expect(await stores.organizations.delete(one.id)).toBe(false);
     });
 
     it('stay while one of their executions is under way', async () => {
       const { stores, one, beginExecution } = await withOrganizations();
-      await stores.deployments.add(exampleDeployment(1));
+      await stores.deployments.create(exampleDeployment(1));
       const end = await beginExecution(exampleDeployment(1));
-      await expect(stores.organizations.remove(one.id)).rejects.toMatchObject({ code: 'CONFLICT' });
+      await expect(stores.organizations.delete(one.id)).rejects.toMatchObject({ code: 'CONFLICT' });
       expect(await stores.deployments.list()).toHaveLength(1);
       await end();
-      expect(await stores.organizations.remove(one.id)).toBe(true);
+      expect(await stores.organizations.delete(one.id)).toBe(true);
       expect(await stores.deployments.list()).toEqual([]);
     });
   });
@@ -88,15 +88,15 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
     it('are given back as they were added, oldest first', async () => {
       const { stores } = await withOrganizations();
       const full = exampleOrganizationKey(2, { name: 'ü "x"', expiresAt: moment(9) });
-      await stores.keys.add(full);
-      await stores.keys.add(exampleOrganizationKey(1));
+      await stores.keys.create(full);
+      await stores.keys.create(exampleOrganizationKey(1));
       expect(await stores.keys.list()).toEqual([exampleOrganizationKey(1), full]);
     });
 
     it('are revoked once; the first time stays', async () => {
       const { stores } = await withOrganizations();
       const { hash, ...key } = exampleOrganizationKey(1);
-      await stores.keys.add({ ...key, hash });
+      await stores.keys.create({ ...key, hash });
       const revoked = { ...key, revokedAt: moment(10) };
       expect(await stores.keys.revoke(key.id, moment(10))).toEqual(revoked);
       expect(await stores.keys.revoke(key.id, moment(20))).toEqual(revoked);
@@ -105,7 +105,9 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
 
     it('belong to an organization, and are not there without being added', async () => {
       const { stores } = await make();
-      await expect(stores.keys.add(exampleOrganizationKey(1))).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      await expect(stores.keys.create(exampleOrganizationKey(1))).rejects.toMatchObject({
+        code: 'NOT_FOUND',
+      });
       expect(await stores.keys.revoke(exampleOrganizationKey(7).id, moment(0))).toBeNull();
       expect(await stores.keys.revoke('nonsense', moment(0))).toBeNull();
     });
@@ -121,8 +123,8 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
         waitSeconds: 2.5,
         isActive: false,
       });
-      await stores.deployments.add(full);
-      await stores.deployments.add(exampleDeployment(1));
+      await stores.deployments.create(full);
+      await stores.deployments.create(exampleDeployment(1));
       const found = await stores.deployments.list();
       expect(found).toEqual([exampleDeployment(1), full]);
       expect(JSON.stringify(found[1]?.options)).toBe(JSON.stringify(full.options));
@@ -131,30 +133,32 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
     it('have a name of their own within their organization, whatever the case', async () => {
       const { stores, two } = await withOrganizations();
       const { deployments } = stores;
-      await deployments.add(exampleDeployment(1, { name: 'Invoices' }));
-      const same = deployments.add(exampleDeployment(2, { name: 'iNVOICES' }));
+      await deployments.create(exampleDeployment(1, { name: 'Invoices' }));
+      const same = deployments.create(exampleDeployment(2, { name: 'iNVOICES' }));
       const taken = { code: 'CONFLICT', message: expect.stringContaining('named "Invoices"') as string };
       await expect(same).rejects.toMatchObject(taken);
-      await deployments.add(exampleDeployment(3, { name: 'invoices', organizationId: two.id }));
-      await deployments.add(exampleDeployment(4, { name: 'other' }));
-      const renamed = deployments.change(exampleDeployment(4).id, { name: 'INVOICES' }, moment(9));
+      await deployments.create(exampleDeployment(3, { name: 'invoices', organizationId: two.id }));
+      await deployments.create(exampleDeployment(4, { name: 'other' }));
+      const renamed = deployments.update(exampleDeployment(4).id, { name: 'INVOICES' }, moment(9));
       await expect(renamed).rejects.toMatchObject(taken);
     });
 
     it('need an organization', async () => {
       const { stores } = await make();
-      await expect(stores.deployments.add(exampleDeployment(1))).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      await expect(stores.deployments.create(exampleDeployment(1))).rejects.toMatchObject({
+        code: 'NOT_FOUND',
+      });
     });
 
     it('are changed field by field, so that two changes at once are both kept', async () => {
       const { stores } = await withOrganizations();
       const { deployments } = stores;
       const deployment = exampleDeployment(1, { webhookUrl: 'https://example.com/' });
-      await deployments.add(deployment);
+      await deployments.create(deployment);
       const { id } = deployment;
       await Promise.all([
-        deployments.change(id, { isActive: false, webhookUrl: null }, moment(20)),
-        deployments.change(id, { options: { instructions: 'x' }, waitSeconds: 3 }, moment(20)),
+        deployments.update(id, { isActive: false, webhookUrl: null }, moment(20)),
+        deployments.update(id, { options: { instructions: 'x' }, waitSeconds: 3 }, moment(20)),
       ]);
       const changed = {
         ...deployment,
@@ -165,25 +169,25 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
         modifiedAt: moment(20),
       };
       expect(await deployments.list()).toEqual([changed]);
-      expect(await deployments.change(id, { name: 'INVOICES-1' }, moment(30))).toEqual({
+      expect(await deployments.update(id, { name: 'INVOICES-1' }, moment(30))).toEqual({
         ...changed,
         name: 'INVOICES-1',
         modifiedAt: moment(30),
       });
-      expect(await deployments.change(exampleDeployment(9).id, { isActive: true }, moment(0))).toBeNull();
-      expect(await deployments.change('nonsense', {}, moment(0))).toBeNull();
+      expect(await deployments.update(exampleDeployment(9).id, { isActive: true }, moment(0))).toBeNull();
+      expect(await deployments.update('nonsense', {}, moment(0))).toBeNull();
     });
 
     it('stay while an execution is under way, and then go', async () => {
       const { stores, beginExecution } = await withOrganizations();
       const deployment = exampleDeployment(1);
-      await stores.deployments.add(deployment);
+      await stores.deployments.create(deployment);
       const end = await beginExecution(deployment);
-      await expect(stores.deployments.remove(deployment.id)).rejects.toMatchObject({ code: 'CONFLICT' });
+      await expect(stores.deployments.delete(deployment.id)).rejects.toMatchObject({ code: 'CONFLICT' });
       await end();
-      expect(await stores.deployments.remove(deployment.id)).toBe(true);
-      expect(await stores.deployments.remove(deployment.id)).toBe(false);
-      expect(await stores.deployments.remove('nonsense')).toBe(false);
+      expect(await stores.deployments.delete(deployment.id)).toBe(true);
+      expect(await stores.deployments.delete(deployment.id)).toBe(false);
+      expect(await stores.deployments.delete('nonsense')).toBe(false);
       expect(await stores.deployments.list()).toEqual([]);
     });
   });
@@ -193,14 +197,14 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
     const { changes } = stores;
     const heard = new Set<string>();
     onTestFinished(await changes.watch((topic) => void heard.add(topic)));
-    await stores.organizations.add(exampleOrganization(1));
-    await stores.keys.add(exampleOrganizationKey(1));
-    await stores.deployments.add(exampleDeployment(1));
+    await stores.organizations.create(exampleOrganization(1));
+    await stores.keys.create(exampleOrganizationKey(1));
+    await stores.deployments.create(exampleDeployment(1));
     const all = ['deployments', 'keys', 'organizations'];
     if (!changes.isShared) return expect([...heard]).toEqual([]);
     await expect.poll(() => [...heard].sort()).toEqual(all);
     heard.clear();
-    await stores.organizations.remove(exampleOrganization(1).id);
+    await stores.organizations.delete(exampleOrganization(1).id);
     await expect.poll(() => [...heard].sort()).toEqual(all);
   });
 }

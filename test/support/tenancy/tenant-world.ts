@@ -4,10 +4,10 @@ import { CoreError, EventBus, seededIds, seededRandom } from '../../../src/core/
 import { VirtualClock } from '../core/virtual-clock.ts';
 import { exampleWorkflow, moment } from './examples.ts';
 import { memoryTenantStores } from './memory-tenant-stores.ts';
-import type { OpenTenants, OpenTenantsOptions } from '../../../src/tenancy/open-tenants.ts';
-import { openTenants } from '../../../src/tenancy/open-tenants.ts';
-import { tenantEvents } from '../../../src/tenancy/tenant-events.ts';
-import type { TenantStores } from '../../../src/tenancy/tenant-stores.ts';
+import type { TenantServices } from '../../../src/tenancy/index.ts';
+import { openTenants } from '../../../src/tenancy/index.ts';
+import { tenantEvents } from '../../../src/tenancy/events.ts';
+import type { TenantStores } from '../../../src/tenancy/types.ts';
 
 export interface TenantWorld {
   readonly clock: VirtualClock;
@@ -18,7 +18,7 @@ export interface TenantWorld {
   goAway(): void;
   comeBack(): void;
   /** One more process on the same stores. */
-  open(change?: Partial<OpenTenantsOptions>): Promise<OpenTenants>;
+  open(change?: Partial<Parameters<typeof openTenants>[0]>): Promise<TenantServices>;
 }
 
 export function tenantWorld(): TenantWorld {
@@ -63,11 +63,25 @@ export function tenantWorld(): TenantWorld {
         ids: seededIds(seededRandom((processes += 1)), () => clock.now()),
         events,
         stores,
-        workflows: [exampleWorkflow('prompt'), exampleWorkflow('search', 'there is no knowledge yet')],
-        longestWaitSeconds: 60,
+        workflows: [exampleWorkflow('prompt'), exampleWorkflow('search')],
+        maxWaitSeconds: 60,
         webhookSecret: 'a-secret-for-tests',
         isForbiddenHost: (hostname) => hostname === 'localhost',
         ...change,
       }),
   };
+}
+
+type Keys = Pick<TenantServices['keys'], 'authenticate'>;
+
+/** The organization of a valid key; null for any other credential. */
+export function organizationOf(keys: Keys, credential: string): string | null {
+  const check = keys.authenticate(credential);
+  return check?.kind === 'valid' ? check.organizationId : null;
+}
+
+/** Why a known key is rejected. */
+export function keyProblem(keys: Keys, credential: string): 'expired' | 'revoked' | null {
+  const check = keys.authenticate(credential);
+  return check === null || check.kind === 'valid' ? null : check.kind;
 }

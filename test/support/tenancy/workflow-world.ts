@@ -1,4 +1,4 @@
-// Workflows among stand-ins: a model that says what it is told to, a reader of text, a checker of required fields.
+// Workflows with test doubles: a scripted model, a reader of text, a checker of required fields.
 import type { HeadworksError } from '../../../src/core/index.ts';
 import { seededIds, seededRandom } from '../../../src/core/index.ts';
 import { DeploymentError } from '../../../src/tenancy/errors.ts';
@@ -8,16 +8,18 @@ import type {
   UploadedFile,
   Workflow,
   WorkflowTask,
-} from '../../../src/tenancy/ports.ts';
-import type { WorkflowParts } from '../../../src/tenancy/workflows/workflow-parts.ts';
+} from '../../../src/tenancy/index.ts';
+import type { WorkflowDeps } from '../../../src/tenancy/index.ts';
 
-type Question = Parameters<LanguageModel['complete']>[0];
-/** What the model does with a question. */
-export type Saying = string | HeadworksError | ((question: Question) => string | Promise<string>);
+const unused = (): Promise<never> => Promise.reject(new Error('not part of this test'));
+
+type ModelRequest = Parameters<LanguageModel['complete']>[0];
+/** What the model does with a request. */
+export type Reply = string | HeadworksError | ((request: ModelRequest) => string | Promise<string>);
 
 export interface WorkflowWorld {
-  readonly parts: WorkflowParts;
-  readonly questions: Question[];
+  readonly deps: WorkflowDeps;
+  readonly requests: ModelRequest[];
   run(
     workflow: Workflow,
     options: object,
@@ -26,17 +28,17 @@ export interface WorkflowWorld {
   ): Promise<unknown>;
 }
 
-/** Sayings are said in order; the last one for ever. */
-export function workflowWorld(...sayings: readonly Saying[]): WorkflowWorld {
-  const questions: Question[] = [];
-  const parts: WorkflowParts = {
+/** Replies are said in order; the last one for ever. */
+export function workflowWorld(...replies: readonly Reply[]): WorkflowWorld {
+  const requests: ModelRequest[] = [];
+  const deps: WorkflowDeps = {
     model: {
       unknownIn: async () => [],
-      complete: async (question) => {
-        questions.push(question);
-        const saying = sayings[Math.min(questions.length, sayings.length) - 1] ?? '';
-        if (saying instanceof Error) throw saying;
-        return { text: typeof saying === 'string' ? saying : await saying(question), model: 'stand-in' };
+      complete: async (request) => {
+        requests.push(request);
+        const reply = replies[Math.min(requests.length, replies.length) - 1] ?? '';
+        if (reply instanceof Error) throw reply;
+        return { text: typeof reply === 'string' ? reply : await reply(request), model: 'test-model' };
       },
     },
     documents: {
@@ -60,10 +62,12 @@ export function workflowWorld(...sayings: readonly Saying[]): WorkflowWorld {
       },
     },
     ids: seededIds(seededRandom(1), () => 0),
+    ingest: { spaceProblem: async () => null, problemOf: () => null, ingest: unused },
+    search: { spaceProblem: async () => null, filterProblems: () => [], search: unused },
   };
   return {
-    parts,
-    questions,
+    deps,
+    requests,
     run: (workflow, options, { parameters = {}, files = [] }, signal = new AbortController().signal) =>
       workflow.run({
         organizationId: 'org_1',

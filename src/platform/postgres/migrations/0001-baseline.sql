@@ -123,7 +123,7 @@ create table gateway_models (
   is_active boolean not null default true,
   origin text not null check (origin in ('built-in', 'config', 'added')),
   created_at timestamptz not null,
-  cooldowns_cleared_at timestamptz,    -- cleared by a person; a cooldown set before this time is void, also if it arrives later
+  cooldowns_cleared_at timestamptz,    -- cleared by an operator; a cooldown set before this time is void, also if it arrives later
   removed_at timestamptz               -- the row stays for its attempts and usage; its name can be used again
 );
 create unique index gateway_models_name on gateway_models (name) where removed_at is null;
@@ -145,7 +145,7 @@ create table gateway_attempts (
   model_id bigint not null,            -- no reference: it adds a third to the cost of an insert, and model rows are never deleted
   at timestamptz not null,
   outcome text not null,               -- success or the failure class
-  counts boolean not null,             -- counts toward reliability: not superseded by a later attempt of the same request on this model
+  is_counted boolean not null,         -- counts toward reliability: not superseded by a later attempt of the same request on this model
   status smallint,
   duration_ms double precision not null,
   prompt_tokens integer not null default 0,
@@ -157,7 +157,7 @@ create table gateway_attempts (
 create index gateway_attempts_at on gateway_attempts using brin (at);
 create index gateway_attempts_model on gateway_attempts (model_id, at);
 -- A request counts once per model: the next attempt finds the failure that it supersedes here.
-create index gateway_attempts_failed on gateway_attempts (request_id, model_id) where counts and outcome <> 'success';
+create index gateway_attempts_failed on gateway_attempts (request_id, model_id) where is_counted and outcome <> 'success';
 
 create table gateway_keys (
   id uuid primary key,
@@ -180,9 +180,9 @@ create table gateway_usage (
   primary key (day, caller, model_id)
 );
 
--- One row: when any process last probed the models.
-create table gateway_probe_rounds (
-  is_only boolean primary key default true check (is_only),
+-- One row: when the models were last probed, by any process.
+create table gateway_probe_schedule (
+  is_singleton boolean primary key default true check (is_singleton),
   started_at timestamptz not null
 );
 

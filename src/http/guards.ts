@@ -1,0 +1,212 @@
+// Checks of every request before its handler: Host and Origin, slow bodies, U+0000, unknown paths; and security headers.
+import { isIP } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { hasNoNul, nulMessage } from '../api/fields.ts';
+import type { Clock, Emitter } from '../core/index.ts';
+import { CoreError } from '../core/index.ts';
+import { HttpError, invalidFields } from './errors.ts';
+import type { HttpEvents } from './events.ts';
+
+export interface OriginRules {
+  readonly boundHost: string;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+}
+
+/** Response headers that pages of configured origins may read. */
+const readableHeaders =
+  'x-request-id, retry-after, x-should-retry, ' +
+  'x-headworks-model, x-headworks-provider, x-headworks-attempts, x-headworks-fallback';
+const usualHeaders = 'authorization, content-type, last-event-id, x-request-id';
+
+/**
+ * Host: a loopback name, any IP address (a rebound name is never one), the address we listen on, or one configured.
+ * Origin, when a browser sends one: our own or one configured, for every method. Configured origins get CORS answers.
+ */
+export function installOriginCheck(
+  server: FastifyInstance,
+  rules: OriginRules,
+  events: Emitter<HttpEvents>,
+): void {
+  const hosts = new Set([rules.boundHost, ...rules.allowedHosts].map((host) => host.toLowerCase()));
+  const origins = new Set(rules.allowedOrigins.map((origin) => origin.toLowerCase()));
+
+  const isHostAllowed = memoized((host) => isAllowedHost(host, hosts));
+
+  server.addHook('onRequest', (request, reply, done) => {
+    const { host = '', origin } = request.headers;
+    const refusal = isHostAllowed(host) ? originRefusal(origin, host, origins) : hostRefusal(host);
+    if (refusal) {
+      events.emit('http:access-refused', { requestId: request.id, route: '', code: refusal.code });
+      return done(refusal);
+    }
+    if (origin === undefined || !origins.has(origin.toLowerCase())) return done();
+    reply.headers({
+      'access-control-allow-origin': origin,
+      'access-control-expose-headers': readableHeaders,
+      vary: 'origin',
+    });
+    if (request.method !== 'OPTIONS') return done();
+    // The response is complete here.
+    void reply
+      .headers({
+        'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+        // Clients of /v1 send headers of their own (x-stainless-…), so any header is allowed.
+        'access-control-allow-headers': request.headers['access-control-request-headers'] ?? usualHeaders,
+        'access-control-max-age': '600',
+      })
+      .code(204)
+      .send();
+  });
+}
+
+/** A server is called by few names, and by the same ones all the time. */
+function memoized(judge: (host: string) => boolean): (host: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (host) => {
+    const verdict = known.get(host) ?? judge(host);
+    if (known.size < maxMemoized) known.set(host, verdict);
+    return verdict;
+  };
+}
+
+const maxMemoized = 64;
+
+function isAllowedHost(header: string, allowed: ReadonlySet<string>): boolean {
+  const host = header.toLowerCase();
+  const bare = bareName(host);
+  if (bare === 'localhost' || bare.endsWith('.localhost') || isIP(bare) !== 0) return true;
+  return host !== '' && (allowed.has(host) || allowed.has(withoutPort(host)));
+}
+
+const withoutPort = (host: string): string => host.replace(/:\d{1,5}$/, '');
+const bareName = (host: string): string => withoutPort(host).replace(/^\[(.*)\]$/, '$1');
+
+function hostRefusal(header: string): HttpError {
+  const name = bareName(header.toLowerCase()).slice(0, 100);
+  return new HttpError(
+    'HTTP_HOST_NOT_ALLOWED',
+    `This server is not known as "${name}". If it should be, add the name to HEADWORKS_ALLOWED_HOSTS.`,
+  );
+}
+
+function originRefusal(
+  header: string | undefined,
+  host: string,
+  allowed: ReadonlySet<string>,
+): HttpError | undefined {
+  const origin = header?.toLowerCase();
+  if (origin === undefined || allowed.has(origin)) return undefined;
+  // Behind a proxy that ends TLS the scheme is unknown; the host decides.
+  if (origin === `http://${host.toLowerCase()}` || origin === `https://${host.toLowerCase()}`)
+    return undefined;
+  return new HttpError(
+    'HTTP_ORIGIN_NOT_ALLOWED',
+    `Web pages of ${origin.slice(0, 100)} may not call this server. ` +
+      'If they should, add the origin to HEADWORKS_ALLOWED_ORIGINS.',
+  );
+}
+
+/**
+ * Node has one time limit for the whole server, which must suit uploads; other routes have a shorter one here, with the
+ * same response. `Expect: 100-continue` is confirmed before a body is read; routes that read the body themselves confirm
+ * it themselves, so that a rejected upload is never sent.
+ */
+export function installSlowRequests(server: FastifyInstance, clock: Clock, requestTimeoutMs: number): void {
+  const { server: node } = server;
+  node.on('checkContinue', (request, response) => void node.emit('request', request, response));
+  server.addHook('onRequest', (request, reply, done) => {
+    const { raw } = request;
+    if (hasBody(raw.headers) && !request.routeOptions.config.readsBodyItself) {
+      if (raw.headers.expect !== undefined) reply.raw.writeContinue();
+      const cancel = clock.after(requestTimeoutMs, () => {
+        if (!raw.complete) node.emit('clientError', tooSlow(), raw.socket);
+      });
+      reply.raw.on('close', cancel);
+    }
+    done();
+  });
+}
+
+const hasBody = (headers: Readonly<Record<string, unknown>>): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+/** The error that Node itself emits. */
+const tooSlow = (): Error =>
+  Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+
+/** Rejects U+0000 with INPUT_INVALID unless the route allows it (config.nulAllowedIn): Postgres stores no such text. */
+export function installNulCheck(server: FastifyInstance): void {
+  server.addHook('preValidation', (request, _reply, done) => {
+    if (request.is404) return done();
+    const { nulAllowedIn = [] } = request.routeOptions.config;
+    const fields = [
+      firstWithNul('path', request.params),
+      firstWithNul('query', request.query),
+      nulAllowedIn === 'everywhere' ? null : firstWithNul('body', request.body, nulAllowedIn),
+    ].filter((field) => field !== null);
+    if (fields.length === 0) return done();
+    return done(
+      invalidFields(fields.map((field) => ({ field: field.slice(0, longestField), message: nulMessage }))),
+    );
+  });
+}
+
+/** Field names come from the caller and may be long. */
+const longestField = 200;
+
+/** Not by recursion: input may be nested deeper than any stack. */
+function firstWithNul(place: string, sent: unknown, leftOut: readonly string[] = []): string | null {
+  const waiting: [path: string, value: unknown][] = [[place, sent]];
+  for (const [path, value] of waiting) {
+    if (typeof value === 'string' && !hasNoNul(value)) return path;
+    if (typeof value !== 'object' || value === null) continue;
+    for (const [name, each] of Object.entries(value)) {
+      if (value === sent && leftOut.includes(name)) continue;
+      if (!hasNoNul(name)) return path;
+      waiting.push([`${path}.${name}`, each]);
+    }
+  }
+  return null;
+}
+
+export function installNotFound(server: FastifyInstance): void {
+  server.setNotFoundHandler(async (request, reply) => {
+    const path = request.url.split('?', 1)[0] ?? '';
+    const here = server.knownRoutes.filter(({ url }) => matches(url, path));
+    // A missing file below /docs matches its route.
+    if (here.length === 0 || here.some(({ method }) => method === request.method))
+      throw new CoreError('NOT_FOUND', 'There is nothing at this path. GET /docs lists all routes.');
+    const methods = [...new Set(here.map(({ method }) => method))].sort().join(', ');
+    reply.header('allow', methods);
+    throw new HttpError('HTTP_METHOD_NOT_ALLOWED', `This path supports only ${methods}.`);
+  });
+}
+
+/** Segment by segment, so that no path can make it slow. */
+function matches(url: string, path: string): boolean {
+  const expected = url.split('/');
+  const given = path.split('/');
+  const isOpenEnded = expected.at(-1) === '*';
+  if (isOpenEnded ? given.length < expected.length : given.length !== expected.length) return false;
+  return expected.every(
+    (part, index) => part === '*' || part === given[index] || (part.startsWith(':') && given[index] !== ''),
+  );
+}
+
+/** Nothing may be loaded or framed; the docs page sets its own policy. */
+const strictest = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+export function installSecurityHeaders(server: FastifyInstance): void {
+  server.addHook('onSend', async (request, reply) => {
+    reply.headers({
+      'x-request-id': request.id,
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-resource-policy': 'same-origin',
+    });
+    if (!reply.hasHeader('content-security-policy')) reply.header('content-security-policy', strictest);
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
+  });
+}

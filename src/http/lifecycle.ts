@@ -1,0 +1,179 @@
+// Requests in flight: counted, traced, aborted when the client leaves, drained when the server stops.
+import { setMaxListeners } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock, Emitter, OpenSpan, Tracer } from '../core/index.ts';
+import { CoreError } from '../core/index.ts';
+import type { HttpEvents } from './events.ts';
+
+export class Traffic {
+  /** Aborts with SHUTTING_DOWN: nothing may wait any longer. */
+  readonly draining: AbortSignal;
+  readonly #clock: Clock;
+  readonly #drain = new AbortController();
+  readonly #cutOff = new Set<(reason: CoreError) => void>();
+  #inFlight = 0;
+  #idle: (() => void)[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.draining = this.#drain.signal;
+    // One listener per request.
+    setMaxListeners(0, this.draining);
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get isDraining(): boolean {
+    return this.draining.aborted;
+  }
+
+  stopTaking(): void {
+    this.#drain.abort(shuttingDown());
+  }
+
+  /** Counts one request until `leave`. */
+  enter(): void {
+    this.#inFlight += 1;
+  }
+
+  leave(): void {
+    this.#inFlight -= 1;
+    if (this.#inFlight > 0) return;
+    const waiting = this.#idle;
+    this.#idle = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  /** Calls `run` when requests in flight must end; the returned function unregisters it. */
+  onCutOff(run: (reason: CoreError) => void): () => void {
+    this.#cutOff.add(run);
+    return () => this.#cutOff.delete(run);
+  }
+
+  /** Ends the registered requests now. */
+  cutOff(): void {
+    for (const run of this.#cutOff) run(shuttingDown());
+  }
+
+  /** Resolves when no request is in flight, but no later than after `ms`. */
+  idle(ms: number): Promise<void> {
+    if (this.#inFlight === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cancel = this.#clock.after(ms, resolve);
+      this.#idle.push(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+}
+
+/** Counts and reports every request; while draining, rejects all but probes. */
+export function installTraffic(server: FastifyInstance, clock: Clock, events: Emitter<HttpEvents>): void {
+  const traffic = new Traffic(clock);
+  server.decorate('traffic', traffic);
+  // With a callback, like the other hooks of every request: promises would cost a tenth of a request's time.
+  server.addHook('onRequest', (request, reply, done) => {
+    const startedAt = clock.monotonic();
+    traffic.enter();
+    // 'close' comes always, once, also when the caller has left; fastify's own onResponse does not.
+    reply.raw.on('close', () => {
+      traffic.leave();
+      events.emit('http:request-finished', {
+        requestId: request.id,
+        method: request.method,
+        route: request.routeOptions.url ?? 'unmatched',
+        status: String(reply.raw.writableFinished ? reply.raw.statusCode : 499),
+        durationMs: clock.monotonic() - startedAt,
+      });
+    });
+    done(traffic.isDraining ? refusal(request, reply) : undefined);
+  });
+}
+
+function refusal(request: FastifyRequest, reply: FastifyReply): CoreError | undefined {
+  reply.header('connection', 'close');
+  if (request.routeOptions.config.isServedWhileDraining) return undefined;
+  return shuttingDown();
+}
+
+const shuttingDown = (): CoreError =>
+  new CoreError('SHUTTING_DOWN', 'This server is stopping. Use another one, or retry in a moment.', {
+    isRetryable: true,
+  });
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    openSpan: OpenSpan | null;
+  }
+}
+
+export function traceRequests(server: FastifyInstance, tracer: Tracer): void {
+  server.decorateRequest('openSpan', null);
+  server.addHook('onRequest', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'unmatched';
+    const facts = {
+      'http.request.method': request.method,
+      'http.route': route,
+      'headworks.request_id': request.id,
+    };
+    const span = tracer.begin(`${request.method} ${route}`, facts, request.headers);
+    request.openSpan = span;
+    // 'close' comes always, once, also when the caller has left.
+    reply.raw.on('close', () => {
+      const status = reply.raw.writableFinished ? reply.raw.statusCode : 499;
+      span.end({ 'http.response.status_code': status }, status >= 500);
+    });
+    span.run(done);
+  });
+  // Reading a body continues in the async context of the socket: back into that of the request.
+  server.addHook('preValidation', (request, _reply, done) => {
+    if (request.openSpan) request.openSpan.run(done);
+    else done();
+  });
+}
+
+/**
+ * Aborts with CANCELED once the client disconnects before the response is sent; at once if it has already. With
+ * `traffic` also with SHUTTING_DOWN, when a stopping server waits no longer: the client still gets a response.
+ */
+export function clientAbortSignal(raw: ServerResponse, traffic?: Pick<Traffic, 'onCutOff'>): AbortSignal {
+  const leaving = new AbortController();
+  const forget = traffic?.onCutOff((reason) => leaving.abort(reason));
+  const left = () => {
+    forget?.();
+    if (!raw.writableFinished)
+      leaving.abort(new CoreError('CANCELED', 'The client disconnected before the response.'));
+  };
+  if (raw.destroyed) left();
+  else raw.once('close', left);
+  return leaving.signal;
+}
+
+export interface DrainReport {
+  /** Requests still in flight after the grace period, which were aborted. */
+  readonly cutOff: number;
+}
+
+/** Time for aborted requests to send their error. */
+const lastWordsMs = 500;
+
+/**
+ * New requests get 503 at once, streams are ended, requests in flight may finish for `graceMs`; then those that can are
+ * aborted with an error, and everything is closed. Safe to call twice.
+ */
+export async function drain(server: FastifyInstance, graceMs: number): Promise<DrainReport> {
+  const { traffic, openStreams } = server;
+  traffic.stopTaking();
+  openStreams.finishAll();
+  server.server.closeIdleConnections();
+  await traffic.idle(graceMs);
+  const cutOff = traffic.inFlight;
+  traffic.cutOff();
+  await traffic.idle(lastWordsMs);
+  await server.close();
+  return { cutOff };
+}

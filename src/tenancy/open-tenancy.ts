@@ -1,0 +1,369 @@
+// All wiring of tenancy: organizations, keys, deployments, admission, executions and their jobs.
+import type { Clock, Emitter, HttpTransport, IdSource, JobQueue, Log, Random } from '../core/index.ts';
+import { CoreError, kindOf } from '../core/index.ts';
+import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
+import type { Database } from '../platform/postgres/index.ts';
+import { ChangeFeed } from '../platform/postgres/change-feed.ts';
+import type { RedisConnection } from '../platform/redis/index.ts';
+import { every } from '../resilience/index.ts';
+import type {
+  AdmissionController,
+  AdmissionDeps,
+  AdmissionEvents,
+  ExecutionIndex,
+  OpenAdmission,
+  StoreProbe,
+} from './admission/index.ts';
+import { MemorySlotStore, openAdmission } from './admission/index.ts';
+import { RedisSlotStore } from './admission/redis/redis-slot-store.ts';
+import { openServerGuard } from './admission/server-guard.ts';
+import type { DeploymentRules } from './deployments/deployments.ts';
+import { DeploymentService } from './deployments/deployments.ts';
+import type { ExecutionEvents, TenantEvents } from './events.ts';
+import { EndNotifier, executionRetentionRules, ExecutionService } from './executions/executions.ts';
+import { createFinishExecution, endOverdue, failOrphans } from './executions/finish-execution.ts';
+import { executionHandler, executionJob } from './executions/run-execution.ts';
+import { ExecutionStarter } from './executions/start-execution.ts';
+import type { Execution, ExecutionStore } from './executions/types.ts';
+import { createSendWebhook, webhookHandler, webhookJob, webhookRepair } from './executions/webhooks.ts';
+import type { MirrorDeps } from './mirror.ts';
+import type { AdmissionOptions, DeploymentOptions } from './options.ts';
+import { ApiKeyService } from './organizations/api-keys.ts';
+import { OrganizationService } from './organizations/organizations.ts';
+import { PostgresExecutionStore } from './postgres/postgres-execution-store.ts';
+import {
+  limitsChannel,
+  limitsTopic,
+  PostgresLimitStore,
+  postgresTenantStores,
+} from './postgres/postgres-tenant-store.ts';
+import type { TenantStores } from './types.ts';
+import type { Workflow, WorkflowName } from './workflows/workflow.ts';
+
+export interface TenancyDeps extends Omit<DeploymentRules, 'maxWaitSeconds'> {
+  readonly database: Database;
+  /** Null for the embedded database. */
+  readonly databaseUrl: string | null;
+  readonly redis: RedisConnection | null;
+  readonly probe?: StoreProbe | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly ids: IdSource;
+  readonly events: Emitter<AdmissionEvents & TenantEvents & ExecutionEvents>;
+  readonly log: Log;
+  readonly redact: (text: string) => string;
+  readonly jobs: JobQueue;
+  readonly ledger: LedgerRecorder;
+  readonly transport: HttpTransport;
+  readonly options: {
+    readonly admission: AdmissionOptions;
+    readonly deployments: DeploymentOptions;
+    readonly retention: { readonly executionsDays: number; readonly executionFilesDays: number };
+  };
+  /** `command` is a command that acts as a server for its own duration. */
+  readonly role: 'server' | 'worker' | 'command';
+  /** Redis decides again: the ledger's entry of this kind can be closed. */
+  readonly onOutageEnded: (kind: string) => void;
+}
+
+export interface OpenTenancy {
+  readonly organizations: OrganizationService;
+  readonly keys: ApiKeyService;
+  readonly deployments: DeploymentService;
+  readonly starter: ExecutionStarter;
+  readonly executions: ExecutionService;
+  readonly admission: ServerAdmission;
+  readonly repairs: readonly RegisteredRepair[];
+  readonly retention: ReturnType<typeof executionRetentionRules>;
+  /** Runs executions and webhooks, in a process that may. Call it when everything else is ready. */
+  work(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** An execution whose job is gone is ended after this time. */
+const orphansEveryMs = 10_000;
+
+export async function openTenancy(deps: TenancyDeps): Promise<OpenTenancy> {
+  const { clock, database, log, options, role } = deps;
+  await using closing = new AsyncDisposableStack();
+  const store = new PostgresExecutionStore(database);
+  const tenants = await openTenants({
+    ...deps,
+    stores: postgresTenantStores(database),
+    maxWaitSeconds: options.admission.maxWaitSeconds,
+  });
+  closing.defer(() => tenants.close());
+  // Admission and executions need each other; this one is called only after both are open.
+  let executions: OpenExecutions | undefined;
+  const admission = await openServerAdmission({
+    ...deps,
+    executions: store,
+    options: options.admission,
+    endOverdue: async ({ executionId }) => executions?.endOverdue(executionId),
+  });
+  closing.defer(() => admission.close());
+  const opened = await openExecutions({
+    ...deps,
+    ...tenants,
+    store,
+    slots: admission.controller,
+    releaseSlot: admission.releaseSlotOf,
+    options: options.deployments,
+    maxWaitSeconds: options.admission.maxWaitSeconds,
+    maxHours: options.admission.ttlHours,
+  });
+  executions = opened;
+  closing.defer(() => opened.close());
+  const open = closing.move();
+  return {
+    ...tenants,
+    starter: opened.starter,
+    executions: opened.executions,
+    admission,
+    repairs: [admission.repair, ...opened.repairs],
+    retention: executionRetentionRules(store, options.retention),
+    work: async () => {
+      if (role === 'command' || !admission.mayRunExecutions) return;
+      await opened.work();
+      const round = () =>
+        opened
+          .failOrphans()
+          .catch((error: unknown) =>
+            log.warn('orphaned executions could not be checked', { cause: kindOf(error) }),
+          );
+      open.defer(every(clock, orphansEveryMs, round));
+    },
+    close: () => open.disposeAsync(),
+  };
+}
+
+export interface TenantServices {
+  readonly organizations: OrganizationService;
+  readonly keys: ApiKeyService;
+  readonly deployments: DeploymentService;
+  /** Reads everything again. False when the store failed; the copies in memory stay. Never rejects. */
+  refresh(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** A notification can be lost: then a revoked key is rejected a quarter of a minute later. */
+const pollMs = 15_000;
+/** Deployments are large and seldom change. */
+const deploymentsPollMs = 60_000;
+
+/** Organizations, keys and deployments with their copies in memory. Fails with STATE_UNAVAILABLE. */
+export async function openTenants(
+  deps: MirrorDeps & DeploymentRules & { readonly stores: TenantStores },
+): Promise<TenantServices> {
+  const { stores, clock } = deps;
+  const organizations = new OrganizationService({
+    ...deps,
+    store: stores.organizations,
+    onDeleted: (id) => {
+      keys.forgetOrganization(id);
+      deployments.forgetOrganization(id);
+    },
+  });
+  const keys = new ApiKeyService({ ...deps, store: stores.keys, organizations });
+  const deployments = new DeploymentService({ ...deps, store: stores.deployments, organizations });
+  const mirrors = {
+    organizations: organizations.mirror,
+    keys: keys.mirror,
+    deployments: deployments.mirror,
+  };
+  const refreshSome = async (...which: readonly (keyof typeof mirrors)[]): Promise<boolean> =>
+    (await Promise.all(which.map((name) => mirrors[name].refresh()))).every(Boolean);
+  const refresh = (): Promise<boolean> => refreshSome('organizations', 'keys', 'deployments');
+
+  const closing = new AsyncDisposableStack();
+  for (const mirror of Object.values(mirrors)) closing.defer(() => mirror.close());
+  try {
+    // Listen first, then load: a change between the two is not missed.
+    const unwatch = await stores.changes.watch(
+      (topic) => void (topic === 'everything' ? refresh() : mirrors[topic].refresh()),
+    );
+    closing.defer(() => unwatch().catch(() => undefined));
+    for (const mirror of Object.values(mirrors)) await mirror.start();
+  } catch (error) {
+    await closing.disposeAsync();
+    throw error;
+  }
+  if (stores.changes.isShared) {
+    closing.defer(every(clock, pollMs, () => refreshSome('organizations', 'keys')));
+    closing.defer(every(clock, deploymentsPollMs, () => refreshSome('deployments')));
+  }
+  return { organizations, keys, deployments, refresh, close: () => closing.disposeAsync() };
+}
+
+export interface ServerAdmission extends OpenAdmission {
+  /** Without Redis only the server that counts slots may run executions: elsewhere they would have none. */
+  readonly mayRunExecutions: boolean;
+}
+
+export interface ServerAdmissionDeps extends Pick<
+  TenancyDeps,
+  | 'database'
+  | 'databaseUrl'
+  | 'redis'
+  | 'probe'
+  | 'clock'
+  | 'ids'
+  | 'events'
+  | 'ledger'
+  | 'role'
+  | 'onOutageEnded'
+> {
+  readonly executions: ExecutionIndex & Pick<ExecutionStore, 'onEnded'>;
+  readonly options: AdmissionOptions;
+  readonly endOverdue: AdmissionDeps['endOverdue'];
+}
+
+/**
+ * Admission on the stores of this process. Fails with ADMISSION_NEEDS_REDIS when this server or another one on the same
+ * database counts slots in its own memory.
+ */
+export async function openServerAdmission(deps: ServerAdmissionDeps): Promise<ServerAdmission> {
+  const { database, redis, clock, ids, executions, options } = deps;
+  await using closing = new AsyncDisposableStack();
+  const isServer = deps.role === 'server';
+  const guard = await openServerGuard({ ...deps, hasRedis: redis !== null, isServer }, closing);
+  const store = { ...options, clock };
+  const slots = redis ? new RedisSlotStore({ ...store, redis }) : new MemorySlotStore(store);
+  const admission = await openAdmission({
+    ...deps,
+    slots,
+    limits: new PostgresLimitStore(database, ids),
+    serverId: isServer ? ids.uuid() : null,
+    storeName: redis?.address ?? 'this process',
+    countsSlots: guard() === null,
+    onOutageEnded: () => deps.onOutageEnded(admission.repair.kind),
+    checkReady: () => {
+      const problem = guard();
+      if (problem) throw problem;
+      if (database.state === 'down') throw stateDown();
+    },
+  });
+  closing.defer(() => admission.close());
+  closing.defer(await executions.onEnded((executionId) => admission.controller.executionEnded(executionId)));
+  if (redis) closing.defer(redis.onStateChange((state) => admission.connectionChanged(state === 'up')));
+  // With Redis whoever changes a limit invalidates the cache for all; the memory of this process only it can reach.
+  else {
+    const changes = new ChangeFeed(database, limitsChannel(database.schema), [limitsTopic]);
+    closing.defer(await changes.watch(() => void slots.invalidateLimits('all')));
+  }
+  const open = closing.move();
+  return { ...admission, mayRunExecutions: guard() === null, close: () => open.disposeAsync() };
+}
+
+const stateDown = (): CoreError =>
+  new CoreError(
+    'STATE_UNAVAILABLE',
+    'The state store is down; nothing can be accepted. Try again in a moment.',
+    {
+      isRetryable: true,
+      retryAfterMs: 2_000,
+    },
+  );
+
+export interface ExecutionsDeps extends Pick<
+  TenancyDeps,
+  'workflows' | 'jobs' | 'ledger' | 'transport' | 'clock' | 'ids' | 'log' | 'redact'
+> {
+  readonly store: ExecutionStore;
+  readonly organizations: Pick<OrganizationService, 'find'>;
+  readonly deployments: Pick<DeploymentService, 'find' | 'get' | 'signingSecret'>;
+  readonly events: Emitter<ExecutionEvents>;
+  readonly slots: Pick<AdmissionController, 'acquire' | 'attach' | 'detach' | 'release'>;
+  /** Releases the slot held by this execution id; whether there was one. */
+  readonly releaseSlot: (executionId: string) => Promise<boolean>;
+  readonly options: DeploymentOptions;
+  readonly maxWaitSeconds: number;
+  /** The longest time an execution may hold its slot. */
+  readonly maxHours: number;
+}
+
+export interface OpenExecutions {
+  readonly starter: ExecutionStarter;
+  readonly executions: ExecutionService;
+  readonly repairs: readonly RegisteredRepair[];
+  /** Runs executions and webhooks in this process. */
+  work(): Promise<void>;
+  /** Ends executions that nobody else would; returns how many. */
+  failOrphans(): Promise<number>;
+  /** Ends an execution that has held its slot for as long as it may. */
+  endOverdue(executionId: string): Promise<void>;
+  /** Stops listening. The queue stops the jobs. */
+  close(): Promise<void>;
+}
+
+/** Defines the jobs and listens for ends; runs nothing before `work`. */
+export async function openExecutions(deps: ExecutionsDeps): Promise<OpenExecutions> {
+  const { store, jobs, clock, options, events } = deps;
+  const timeoutMs = options.executionTimeoutSeconds * 1_000;
+  const job = executionJob({ concurrency: options.concurrency, executionTimeoutMs: timeoutMs });
+  await jobs.define([job, webhookJob]);
+  const notifier = new EndNotifier(clock);
+  const finish = createFinishExecution({ ...deps, notifier, enqueueWebhook: enqueueWebhook(deps) });
+  const send = createSendWebhook(deps);
+  const workflowOf = workflowLookup(deps.workflows);
+  const starter = new ExecutionStarter({
+    ...deps,
+    workflowOf,
+    enqueue: async (executionId, transaction) =>
+      enqueued(await jobs.enqueue(job, { executionId }, { key: executionId, transaction })),
+    uploads: {
+      maxFiles: options.maxFiles,
+      maxFileBytes: options.maxFileBytes,
+      maxBodyBytes: options.maxBodyBytes,
+      maxUploadMemoryBytes: Math.max(options.maxUploadMemoryBytes, options.maxBodyBytes),
+      timeoutMs: options.uploadTimeoutSeconds * 1_000,
+      minBytesPerSecond: options.minUploadBytesPerSecond,
+    },
+    maxWaitMs: deps.maxWaitSeconds * 1_000,
+  });
+  const unlisten = await store.onEnded((executionId) => notifier.notify(executionId));
+  const orphans = { store, jobs, finish, events };
+  return {
+    starter,
+    executions: new ExecutionService({ ...deps, finish, notifier }),
+    repairs: [webhookRepair(send)],
+    work: async () => {
+      const handler = executionHandler({ ...deps, finish, workflowOf, timeoutMs, retries: job.retries });
+      await jobs.work(job, handler);
+      await jobs.work(webhookJob, webhookHandler({ send, ledger: deps.ledger, events }));
+    },
+    failOrphans: () => failOrphans(orphans),
+    endOverdue: (executionId) => endOverdue(orphans, executionId, deps.maxHours),
+    close: unlisten,
+  };
+}
+
+/** Also for a deployment that this process does not know yet: the job finds out whether it has a webhook. */
+function enqueueWebhook({ deployments, jobs }: ExecutionsDeps) {
+  return async ({ executionId, deploymentId }: Execution, transaction: unknown): Promise<void> => {
+    if (hasNoWebhook(deployments, deploymentId)) return;
+    await jobs.enqueue(webhookJob, { executionId }, { key: executionId, transaction });
+  };
+}
+
+function hasNoWebhook(deployments: Pick<DeploymentService, 'get'>, deploymentId: string): boolean {
+  try {
+    return deployments.get(deploymentId).webhookUrl === null;
+  } catch {
+    return false;
+  }
+}
+
+function workflowLookup(workflows: readonly Workflow[]): (name: WorkflowName) => Workflow {
+  const byName = new Map(workflows.map((workflow) => [workflow.name, workflow]));
+  return (name) => {
+    const workflow = byName.get(name);
+    if (!workflow) throw new CoreError('INTERNAL', `There is no workflow ${name}.`);
+    return workflow;
+  };
+}
+
+function enqueued(jobId: string | null): string {
+  if (jobId === null) throw new CoreError('INTERNAL', 'The execution already has a job.');
+  return jobId;
+}

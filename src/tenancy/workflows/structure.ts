@@ -1,0 +1,255 @@
+// The workflow `structure`: JSON that matches the deployment's schema from each document, or from all of them together.
+import { findJson, HeadworksError } from '../../core/index.ts';
+import { DeploymentError } from '../errors.ts';
+import { toFailure } from '../executions/failure.ts';
+import type { ExecutionFailure, ExecutionInput } from '../executions/types.ts';
+import type { DocumentSource, NamedDocument } from './documents.ts';
+import {
+  documentMessage,
+  documentsAreData,
+  fileProblems,
+  mapConcurrent,
+  readSource,
+  warningsOf,
+} from './documents.ts';
+import {
+  anything,
+  checkFields,
+  filesOnly,
+  flag,
+  isGiven,
+  modelChoice,
+  modelFields,
+  modelWarnings,
+  text,
+} from './fields.ts';
+import { completePrompt } from './prompt.ts';
+import type {
+  ModelMessage,
+  Workflow,
+  WorkflowDeps,
+  WorkflowProblem,
+  WorkflowResult,
+  WorkflowTask,
+} from './workflow.ts';
+
+/** The result for one document. */
+export interface StructureResult {
+  /** Null for text sent as a parameter, and for documents that were combined. */
+  readonly file: string | null;
+  readonly status: 'completed' | 'error';
+  readonly output: unknown;
+  readonly model: string | null;
+  readonly error: ExecutionFailure | null;
+}
+
+const maxInstructionsLength = 20_000;
+const maxTextLength = 5_000_000;
+/** The gateway has already redacted the messages of providers. */
+const redacted = (message: string): string => message;
+/** Documents of one execution that are processed at the same time. */
+const concurrency = 4;
+/** Violations named in the message of a failure; `details` has all. */
+const maxNamedViolations = 3;
+/** How much of an invalid answer the repair prompt repeats. */
+const maxRepeatedLength = 50_000;
+
+const optionFields = {
+  schema: anything,
+  instructions: text(maxInstructionsLength),
+  combine: flag,
+  ...modelFields,
+} as const;
+const inputFields = {
+  text: text(maxTextLength),
+  instructions: text(maxInstructionsLength),
+  files: filesOnly,
+} as const;
+
+export function structureWorkflow(deps: WorkflowDeps): Workflow {
+  return {
+    name: 'structure',
+    checkOptions: async (options) => [
+      ...(await schemaProblems(deps, options['schema'])),
+      ...checkFields(options, optionFields, 'the workflow structure'),
+    ],
+    warnings: (options) => modelWarnings(deps.model, options),
+    checkInput: async (_, { parameters, files }) => [
+      ...(files.length > 0 || isGiven(parameters['text']) || isGiven(parameters['files'])
+        ? []
+        : [{ field: 'files', message: 'are missing: send one or more files, or "text"' }]),
+      ...checkFields(parameters, inputFields, 'the workflow structure'),
+      ...fileProblems(deps.documents, files),
+    ],
+    run: (task) => run(deps, task),
+  };
+}
+
+async function schemaProblems(
+  { schemas }: WorkflowDeps,
+  schema: unknown,
+): Promise<readonly WorkflowProblem[]> {
+  if (!isGiven(schema))
+    return [{ field: 'schema', message: 'is missing: the JSON schema that results must match' }];
+  const problem = await schemas.problemOf(schema);
+  return problem === null ? [] : [{ field: 'schema', message: `cannot be used. ${problem}` }];
+}
+
+interface Structured {
+  readonly output: unknown;
+  readonly model: string;
+  readonly warnings: readonly string[];
+}
+
+type Outcome = { readonly done: Structured } | { readonly error: HeadworksError };
+
+async function run(deps: WorkflowDeps, task: WorkflowTask): Promise<WorkflowResult> {
+  const groups = groupsOf(task.input, task.options['combine'] === true);
+  const outcomes = await mapConcurrent(
+    groups,
+    concurrency,
+    task.signal,
+    async (sources, signal): Promise<Outcome> => {
+      try {
+        return { done: await structureDocuments(deps, { ...task, signal }, sources) };
+      } catch (error) {
+        // A retryable error fails the whole attempt, which is then repeated; so does an aborted task.
+        if (!(error instanceof HeadworksError) || error.isRetryable || signal.aborted) throw error;
+        return { error };
+      }
+    },
+  );
+  const failures = outcomes.filter((outcome) => 'error' in outcome);
+  const [first] = failures;
+  if (first && failures.length === outcomes.length) throw first.error;
+  return {
+    result: outcomes.map((outcome, index) => resultOf(groups[index] ?? [], outcome)),
+    warnings: [
+      ...(failures.length > 0 ? [`${failures.length} of ${outcomes.length} documents failed.`] : []),
+      ...outcomes.flatMap((outcome) => ('done' in outcome ? outcome.done.warnings : [])),
+    ],
+  };
+}
+
+/** The text first, then the files in order; each by itself unless they are combined. */
+function groupsOf(
+  { parameters, files }: ExecutionInput,
+  isCombined: boolean,
+): readonly (readonly DocumentSource[])[] {
+  const sent = parameters['text'];
+  const sources: readonly DocumentSource[] = [
+    ...(typeof sent === 'string' ? [{ name: null, text: sent }] : []),
+    ...files.map((file) => ({ name: file.name, file })),
+  ];
+  return isCombined ? [sources] : sources.map((source) => [source]);
+}
+
+function resultOf(sources: readonly DocumentSource[], outcome: Outcome): StructureResult {
+  const file = sources.length === 1 ? (sources[0]?.name ?? null) : null;
+  if ('done' in outcome)
+    return { file, status: 'completed', output: outcome.done.output, model: outcome.done.model, error: null };
+  return { file, status: 'error', output: null, model: null, error: toFailure(outcome.error, redacted) };
+}
+
+/**
+ * One completion, and one repair if it does not match. Fails with DEPLOYMENT_ANSWER_INVALID, …_DOCUMENT_UNREADABLE,
+ * …_SCHEMA_TOO_SLOW, or as the gateway does.
+ */
+async function structureDocuments(
+  deps: WorkflowDeps,
+  task: WorkflowTask,
+  sources: readonly DocumentSource[],
+): Promise<Structured> {
+  const { options, input, signal } = task;
+  const documents = [];
+  for (const source of sources) documents.push(await readSource(deps.documents, source, signal));
+  const instructions = [options['instructions'], input.parameters['instructions']].filter(
+    (each) => typeof each === 'string',
+  );
+  const messages = structurePrompt(options['schema'], instructions, documents);
+  const first = await attempt(deps, task, messages);
+  const last =
+    first.violations.length === 0
+      ? first
+      : await attempt(deps, task, repairPrompt(messages, first.text, first.violations));
+  if (last.violations.length > 0) throw answerInvalid(last);
+  return { output: last.value, model: last.model, warnings: documents.flatMap(warningsOf) };
+}
+
+interface Attempt {
+  readonly text: string;
+  readonly model: string;
+  readonly value: unknown;
+  readonly violations: readonly string[];
+}
+
+async function attempt(
+  deps: WorkflowDeps,
+  task: WorkflowTask,
+  messages: readonly ModelMessage[],
+): Promise<Attempt> {
+  const schema = task.options['schema'];
+  const { text: answer, model } = await completePrompt(deps, task, {
+    temperature: 0,
+    ...modelChoice(task.options),
+    messages,
+    json: expectsObject(schema),
+  });
+  const found = findJson(answer);
+  if (!found)
+    return { text: answer, model, value: undefined, violations: ['the answer has no complete JSON value'] };
+  const violations = await deps.schemas.violations(schema, found.value, task.signal);
+  return { text: answer, model, value: found.value, violations };
+}
+
+function answerInvalid({ model, violations }: Attempt): DeploymentError {
+  const named = violations.slice(0, maxNamedViolations).join('; ');
+  const more =
+    violations.length > maxNamedViolations ? `; and ${violations.length - maxNamedViolations} more` : '';
+  const problem = `returned no JSON that matches the schema, even after one repair: ${named}${more}.`;
+  return new DeploymentError(
+    'DEPLOYMENT_ANSWER_INVALID',
+    `${model} ${problem} Use a more capable model, simplify the schema, or extend the instructions.`,
+    {
+      details: { model, violations },
+      tenantMessage: `The model ${problem} Please try again with more "instructions".`,
+    },
+  );
+}
+
+function structurePrompt(
+  schema: unknown,
+  instructions: readonly string[],
+  documents: readonly NamedDocument[],
+): readonly ModelMessage[] {
+  const system = [
+    'You take data out of documents. Answer with one JSON value that is valid against the JSON schema below, and with nothing else: no explanation, no code fence.',
+    'Say only what the documents say. Where they say nothing: null if the schema allows it, else leave the field out if it is optional.',
+    documentsAreData,
+    `JSON schema:\n${JSON.stringify(schema)}`,
+    ...instructions.map((each) => `Instructions:\n${each}`),
+  ];
+  return [{ role: 'system', content: system.join('\n\n') }, documentMessage('', documents)];
+}
+
+function repairPrompt(
+  messages: readonly ModelMessage[],
+  answer: string,
+  violations: readonly string[],
+): readonly ModelMessage[] {
+  const list = violations.map((violation) => `- ${violation}`).join('\n');
+  return [
+    ...messages,
+    { role: 'assistant', content: answer.slice(0, maxRepeatedLength) },
+    {
+      role: 'user',
+      content: `That answer does not fit the JSON schema:\n${list}\n\nAnswer again: the corrected JSON, whole, and nothing else.`,
+    },
+  ];
+}
+
+/** The JSON mode of models returns objects; for other schemas it is not requested. */
+function expectsObject(schema: unknown): boolean {
+  const type: unknown = (schema as { readonly type?: unknown } | null)?.type;
+  return type === undefined || type === 'object' || (Array.isArray(type) && type.includes('object'));
+}

@@ -1,0 +1,147 @@
+// Workflows: what deployments do, and what they need for it.
+import type { IdSource } from '../../core/index.ts';
+import type { ExecutionInput, UploadedFile } from '../executions/types.ts';
+
+export const workflowNames = ['structure', 'prompt', 'search', 'ingest'] as const;
+export type WorkflowName = (typeof workflowNames)[number];
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export interface WorkflowProblem {
+  readonly field: string;
+  readonly message: string;
+}
+
+export interface WorkflowTask {
+  readonly organizationId: string;
+  readonly executionId: string;
+  readonly options: Fields;
+  readonly input: ExecutionInput;
+  readonly signal: AbortSignal;
+}
+
+export interface WorkflowResult {
+  /** Any JSON value. */
+  readonly result: unknown;
+  readonly warnings: readonly string[];
+}
+
+export interface Workflow {
+  readonly name: WorkflowName;
+  /** All problems of a deployment's options; `organizationId` is its owner. */
+  checkOptions(options: Fields, organizationId: string): Promise<readonly WorkflowProblem[]>;
+  /** Sentences about what keeps a deployment with these options from working now. */
+  warnings?(options: Fields, organizationId: string): Promise<readonly string[]>;
+  /** All problems of a request, files included; fast, before anything is stored. */
+  checkInput(options: Fields, input: ExecutionInput): Promise<readonly WorkflowProblem[]>;
+  /** Fails with a DeploymentError or GatewayError; the job retries retryable ones. */
+  run(task: WorkflowTask): Promise<WorkflowResult>;
+}
+
+export interface ModelMessage {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content:
+    | string
+    | readonly (
+        | { readonly type: 'text'; readonly text: string }
+        | { readonly type: 'image_url'; readonly image_url: { readonly url: string } }
+      )[];
+}
+
+/** The gateway as workflows use it; retries and fallbacks are the gateway's. */
+export interface LanguageModel {
+  /** Those of these names (comma-separated; `auto` matches any) that match no model now. Never fails. */
+  unknownIn(model: string): Promise<readonly string[]>;
+  complete(request: {
+    readonly requestId: string;
+    /** Who is charged: `org:ID`. */
+    readonly caller: string;
+    readonly messages: readonly ModelMessage[];
+    /** Default `auto`. */
+    readonly model?: string | undefined;
+    readonly temperature?: number | undefined;
+    readonly maxTokens?: number | undefined;
+    /** Requests one JSON object. */
+    readonly json?: boolean | undefined;
+    readonly signal: AbortSignal;
+  }): Promise<{ readonly text: string; readonly model: string }>;
+}
+
+/** A document as text, or as an image for multimodal models. */
+export type ReadDocument =
+  | { readonly kind: 'text'; readonly text: string; readonly warnings: readonly string[] }
+  | { readonly kind: 'image'; readonly dataUrl: string };
+
+export interface DocumentReader {
+  /** Media types it reads; other text/* types are read as plain text. */
+  readonly mediaTypes: readonly string[];
+  /** Why the declared type is wrong or unsupported, from the first bytes; null when it is fine. */
+  contradiction(file: UploadedFile): string | null;
+  /** Off the main thread, with a time limit. Fails with DEPLOYMENT_DOCUMENT_UNREADABLE. */
+  read(file: UploadedFile, signal: AbortSignal): Promise<ReadDocument>;
+}
+
+/** Validation with JSON schemas of tenants, off the main thread and with a time limit. */
+export interface SchemaChecker {
+  /** What is wrong with the schema itself; null when it can be used. */
+  problemOf(schema: unknown): Promise<string | null>;
+  /** Sentences about what is wrong with the value; empty when it is valid. Fails with DEPLOYMENT_SCHEMA_TOO_SLOW. */
+  violations(schema: unknown, value: unknown, signal: AbortSignal): Promise<readonly string[]>;
+}
+
+/** Which spaces an organization has. */
+export interface SpaceCheck {
+  /** Why this space cannot be used, to follow the name of the option; null when it can. */
+  spaceProblem(organizationId: string, space: string): Promise<string | null>;
+}
+
+export interface KnowledgeSearch extends SpaceCheck {
+  /** All problems of search filters. */
+  filterProblems(fields: {
+    readonly filters: unknown;
+    readonly graph_filters: unknown;
+  }): readonly WorkflowProblem[];
+  /** In this space of the organization; null: its default space. */
+  search(request: {
+    readonly organizationId: string;
+    readonly space: string | null;
+    readonly query: string;
+    /** Validated, named as in an HTTP request; absent ones have the defaults of knowledge. */
+    readonly parameters: Fields;
+    readonly signal: AbortSignal;
+  }): Promise<{ readonly answer: unknown; readonly warning: string | null }>;
+}
+
+export interface DocumentIntake extends SpaceCheck {
+  /** Why a file cannot be ingested, from its first bytes: an image, a program, another type than declared. */
+  problemOf(file: UploadedFile): string | null;
+  /** Into this space of the organization; null: its default space. */
+  ingest(request: {
+    readonly organizationId: string;
+    readonly space: string | null;
+    readonly document:
+      | { readonly text: string }
+      | { readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array };
+    readonly signal: AbortSignal;
+  }): Promise<{
+    readonly outcome: string;
+    readonly artifactUid: string;
+    readonly revisionId: string;
+    readonly jobId: string | null;
+    readonly chunks: number;
+    /** Progress of extraction at this moment. */
+    readonly state: 'processing' | 'complete' | 'partial';
+    /** Chunks extracted by rules because a model failed, as far as is known at this moment. */
+    readonly fallbackChunks: number;
+  }>;
+}
+
+export interface WorkflowDeps {
+  readonly model: LanguageModel;
+  readonly documents: DocumentReader;
+  readonly schemas: SchemaChecker;
+  /** Each model call has an id of its own. */
+  readonly ids: IdSource;
+  readonly ingest: DocumentIntake;
+  readonly search: KnowledgeSearch;
+}
