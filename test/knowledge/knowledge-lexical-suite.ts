@@ -1,4 +1,4 @@
-// The lexical index on real stores: written with its chunks, totals in step, BM25 with boosts, filters, any query.
+// The lexical index on real stores: written with its chunks, exact totals, BM25 with boosts, filters, any query.
 import { beforeAll, expect, it } from 'vitest';
 import type { SearchFilter, Space } from '../../src/knowledge/index.ts';
 import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
@@ -24,7 +24,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
       from corpus_total where space_id = ${spaceId}`);
     return rows[0];
   };
-  /** The same, counted anew. */
+  /** The totals, counted from the postings. */
   const counted = async ({ spaceId }: Space) => {
     const { rows } = await world.database.query<{ chunks: number; len: number }>(sql`
       select count(*)::integer as chunks, coalesce(sum(len), 0)::integer as len
