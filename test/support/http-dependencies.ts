@@ -18,7 +18,7 @@ import type { AuditRecord, ExtractionDesk, GatewayDesk, ServerDeps } from '../..
 import { createSessions, createTokenCheck, httpEvents } from '../../src/http/index.ts';
 import { MemoryLedgerStore, closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
 import { Activity } from '../../src/operations/activity.ts';
-import { emptyKnowledgeDesks } from './knowledge-desks.ts';
+import { emptyKnowledgeServices } from './knowledge-services.ts';
 import { emptyTenantServices } from './tenancy/tenant-services.ts';
 
 export const adminToken = 'test-admin-token-0123456789';
@@ -112,7 +112,7 @@ export function testHouse(change: Partial<ServerDeps> = {}): TestHouse {
     extraction: extractionDesk(clock, ids),
     gateway: silentGateway,
     tenants: emptyTenantServices,
-    knowledge: emptyKnowledgeDesks,
+    knowledge: emptyKnowledgeServices,
     activity: new Activity(clock),
     dashboard: {
       files: null,
