@@ -20,8 +20,9 @@ import type {
 import { KnowledgeError, openKnowledge, searchDefaults } from '../../src/knowledge/index.ts';
 import { SearchStore } from '../../src/knowledge/search/results.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
-import { MemoryLedgerStore, RepairRegistry, RepairRunner, ledgerEvents } from '../../src/ledger/index.ts';
+import { RepairRegistry, RepairRunner, ledgerEvents } from '../../src/ledger/index.ts';
 import { bracketReader } from './knowledge-doubles.ts';
+import { MemoryLedgerStore } from './ledger/memory-ledger-store.ts';
 import type { KnowledgeWorld } from './knowledge-world.ts';
 import { embeddersOf, wordEmbedder } from './knowledge-world.ts';
 
