@@ -37,7 +37,7 @@ describe('a source file', () => {
     expect(err).not.toContain('[redacted]');
   });
 
-  it('whose aliases stand for far too much is a configuration problem', async () => {
+  it('whose aliases expand to too much is a configuration problem', async () => {
     const yaml = `a: &a [${'x,'.repeat(20)}]\nb: &b [${'*a,'.repeat(20)}]\nc: [${'*b,'.repeat(20)}]`;
     const { exitCode, err } = await run(['rest', '--source', 'api.yaml'], {}, yaml);
     expect(exitCode).toBe(2);

@@ -144,7 +144,7 @@ describe('a registered source', () => {
     };
     const users = (items: number) => ({ types: [{ type: 'users', items }] });
     const { session, message } = await next({ state: 'interrupted', ...users(20) });
-    expect(message).toBe('It reached its limit of calls; the next run goes on where it was.');
+    expect(message).toBe('It reached its limit of calls; the next run continues from there.');
     await next({ state: 'interrupted', session, ...users(40) });
     await next({ state: 'completed', session, ...users(50), calls: 1 });
     const anew = await next({ state: 'interrupted', ...users(20) });

@@ -368,7 +368,7 @@ describe('verifying a vault', () => {
     const report = verifyVault(read(world));
     expect(report).toMatchObject({ isSound: true, isComplete: false });
     expect(report.problems.map(({ type, message }) => `${type}: ${message}`).sort()).toEqual([
-      'boards: It was not read to its end: the extraction did not finish.',
+      'boards: It was not extracted to the end: the extraction did not finish.',
       'dashboards: items 2 to 3 were never requested.',
       'looks: 1 page failed.',
       'users: the last page names another that was never requested.',

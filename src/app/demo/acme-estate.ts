@@ -1,5 +1,5 @@
 // The BI estate of Acme Retail in the shapes that a Looker gives it.
-import type { ContentChange, WrittenItems } from '../../simulators/looker/ports.ts';
+import type { ContentChange, WrittenItems } from '../../simulators/looker/types.ts';
 import type { PersonKey } from './acme-people.ts';
 import { fullName, people, personKeys } from './acme-people.ts';
 import type { FolderName, Report, Tile } from './acme-reports.ts';

@@ -1,6 +1,6 @@
 // What the demo talks to instead of the world: a Looker and AI providers, in this process, on the loopback interface.
 import { HeadworksError } from '../../core/index.ts';
-import type { LookerSimulator, LookerSimulatorOptions } from '../../simulators/looker/ports.ts';
+import type { LookerSimulator, LookerSimulatorOptions } from '../../simulators/looker/types.ts';
 import type { ModelsSimulator } from '../../simulators/models/ports.ts';
 import { acmeCounts, acmeItems, handoverChange } from './acme-estate.ts';
 import { stuckLook } from './acme-reports.ts';

@@ -22,7 +22,7 @@ const withoutKey = () =>
   );
 
 describe('a failure of the gateway', () => {
-  it('is told in neutral words at the door and by the webhook; the execution keeps the rest', async () => {
+  it('has a neutral message in responses and webhooks; the execution keeps the details', async () => {
     const sent: HttpRequest[] = [];
     const world = await tenantApiWorld({
       deployments: [exampleDeployment({ webhookUrl: 'https://receiver.example/hook' })],
@@ -53,7 +53,7 @@ describe('a failure of the gateway', () => {
     });
   });
 
-  it('of one document of several is told so in the result, too', async () => {
+  it('of one document of several has a neutral message in the result as well', async () => {
     const message = 'office/clerk refuses the request.';
     const world = await tenantApiWorld({
       run: async () => [
@@ -76,7 +76,7 @@ describe('a failure of the gateway', () => {
   });
 });
 
-it('where to ask for the state stays valid when organization and deployment are renamed', async () => {
+it('status_api stays valid when organization and deployment are renamed', async () => {
   const world = await tenantApiWorld();
   const { body } = await world.call('POST', deploymentPath, { headers: json, body: '{}' });
   const [deployment] = world.deployments;
@@ -90,7 +90,7 @@ it('where to ask for the state stays valid when organization and deployment are 
   expect(await world.call('GET', body.status_api, foreign)).toMatchObject({ status: 404 });
 });
 
-it('whoever has no key that works hears one sentence, and of no command', async () => {
+it('a request without a valid key gets one sentence, without commands', async () => {
   const world = await tenantApiWorld();
   const refused: Record<string, string>[] = [
     {},
@@ -107,7 +107,7 @@ it('whoever has no key that works hears one sentence, and of no command', async 
   expect(JSON.stringify([...answers, wrongKind])).not.toContain('headworks ');
 });
 
-it('a host that we are not known as is told in the same shape, without what to set', async () => {
+it('an unknown host is rejected in the same shape, without settings', async () => {
   const world = await tenantApiWorld();
   const head = rawHead(2).replace('host: 127.0.0.1', 'host: rebound.example');
   const { received } = world.socket(`${head}{}`);
@@ -117,7 +117,7 @@ it('a host that we are not known as is told in the same shape, without what to s
 });
 
 describe('a timeout', () => {
-  it('may be said in the query and in the body, if it is the same', async () => {
+  it('may be in the query and in the body, if it is the same', async () => {
     const world = await tenantApiWorld();
     const call = (query: string, body: string) =>
       world.call('POST', `${deploymentPath}?timeout=${query}`, { headers: json, body });
@@ -145,7 +145,7 @@ it.each([
 });
 
 describe('an idempotency key', () => {
-  it('belongs to a deployment: under another one it is another key', async () => {
+  it('belongs to a deployment: in another one it is another key', async () => {
     const id = (last: string) => `0195a1b2-0000-7000-8000-00000000000${last}`;
     const world = await tenantApiWorld({
       deployments: [
@@ -166,7 +166,7 @@ describe('an idempotency key', () => {
     expect(await call(deploymentPath)).toBe(ids[0]);
   });
 
-  it('counts for as long as its execution is kept', async () => {
+  it('is valid for as long as its execution is kept', async () => {
     const world = await tenantApiWorld();
     const headers = { ...json, 'idempotency-key': 'k' };
     const call = async () =>
@@ -180,7 +180,7 @@ describe('an idempotency key', () => {
 });
 
 describe('uploads', () => {
-  it('together hold no more memory than they may: 503 with Retry-After, no slot held, and room again later', async () => {
+  it('are bounded in memory: 503 with Retry-After, no slot held, accepted again later', async () => {
     const world = await tenantApiWorld({ options: { maxBodyBytes: 10_000, maxUploadMemoryBytes: 10_000 } });
     const { socket, received } = world.socket(`${rawHead(9_000)}{"a":"${'x'.repeat(8_000)}`);
     await soon(() => expect(world.slots.held.size).toBe(1));
@@ -198,7 +198,7 @@ describe('uploads', () => {
   });
 });
 
-it('whoever waits for a slot when the server stops is sent away at once', async () => {
+it('a request queued for a slot is rejected at once when the server stops', async () => {
   const slots = new CountedSlots(0);
   slots.acquire = ({ signal }) =>
     new Promise((_, reject) => void onAbort(signal, () => reject(new CoreError('CANCELED', 'left'))));

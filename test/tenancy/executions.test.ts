@@ -24,7 +24,7 @@ const untilStopped = ({ signal }: WorkflowTask) =>
   );
 
 describe('the door', () => {
-  it('says the same to whoever has no business there, and takes no slot', async () => {
+  it('returns one error for unknown and foreign deployments, and acquires no slot', async () => {
     const world = await executionWorld({
       clock: new VirtualClock(),
       deployments: [
@@ -104,7 +104,7 @@ describe('the door', () => {
     expect(slots.releases).toHaveLength(4);
   });
 
-  it('answers a known idempotency key without a slot, and another request under it not at all', async () => {
+  it('returns the execution of a known idempotency key without a slot, and rejects another request with it', async () => {
     const world = await executionWorld({ clock: new VirtualClock(), slots: new CountedSlots(1) });
     const first = await accepted(world, { idempotencyKey: 'k' }, { a: 1 });
     expect(await accepted(world, { idempotencyKey: 'k' }, { a: 1 })).toEqual(first);
@@ -117,7 +117,7 @@ describe('the door', () => {
     expect([...world.slots.held]).toEqual([first.executionId]);
   });
 
-  it('gives the same execution to two who bring the same key at the same time, and one slot back', async () => {
+  it('returns one execution for two concurrent requests with the same key, and releases one slot', async () => {
     const world = await executionWorld({ clock: new VirtualClock() });
     const entries = await Promise.all(
       [1, 2].map(() => world.starter.begin({ ...startRequest, idempotencyKey: 'k' })),
@@ -130,7 +130,7 @@ describe('the door', () => {
 });
 
 describe('an execution', () => {
-  it('completes, frees its slot, and wakes who waits', async () => {
+  it('completes, releases its slot, and notifies waiting requests', async () => {
     const clock = new VirtualClock();
     const world = await executionWorld({
       clock,
@@ -152,7 +152,7 @@ describe('an execution', () => {
     expect(ends.map(({ payload }) => payload)).toMatchObject([{ status: 'completed', durationMs: 12_000 }]);
   });
 
-  it('is tried again only when that may help, and ends as an error when no try is left', async () => {
+  it('is retried only after retryable failures, and ends as an error when no attempt is left', async () => {
     const clock = new VirtualClock();
     let tries = 0;
     const world = await executionWorld({
@@ -188,7 +188,7 @@ describe('an execution', () => {
     expect(world.slots.held.size).toBe(0);
   });
 
-  it('is stopped from anywhere, at once, and what its runner says afterwards does not count', async () => {
+  it('is stopped at once from any process, and a later outcome is ignored', async () => {
     const clock = new VirtualClock();
     let begun = 0;
     const world = await executionWorld({
@@ -220,7 +220,7 @@ describe('an execution', () => {
     });
   });
 
-  it('ends as stopped when its job is cancelled, running or waiting', async () => {
+  it('ends as stopped when its job is canceled, running or queued', async () => {
     const clock = new VirtualClock();
     const world = await executionWorld({ clock, run: untilStopped, options: { concurrency: 1 } });
     await world.work();
@@ -235,7 +235,7 @@ describe('an execution', () => {
     expect(await world.failOrphans()).toBe(0);
   });
 
-  it('ends as an error after its time, and after the hours that a slot may be held whatever its job does', async () => {
+  it('ends as an error after its timeout, and after the longest slot time whatever its job does', async () => {
     const clock = new VirtualClock();
     const world = await executionWorld({
       clock,
@@ -260,7 +260,7 @@ describe('an execution', () => {
     expect(world.slots.held.size).toBe(0);
   });
 
-  it('ends as an error when its job failed behind its back or is gone', async () => {
+  it('ends as an error when its job failed without it or is gone', async () => {
     const world = await executionWorld({ clock: new VirtualClock() });
     const { executionId } = await accepted(world);
     const views = world.jobs.get.bind(world.jobs);
@@ -299,7 +299,7 @@ describe('an execution', () => {
     expect(runs).toBe(1);
   });
 
-  it('goes on elsewhere when the process drains: it stays executing and keeps its slot', async () => {
+  it('continues elsewhere when the process drains: it stays executing and keeps its slot', async () => {
     const clock = new VirtualClock();
     const world = await executionWorld({ clock, run: untilStopped });
     await world.work();
@@ -313,7 +313,7 @@ describe('an execution', () => {
 });
 
 describe('waiting for an end', () => {
-  it('answers with the state there is when the time is up or the caller goes away', async () => {
+  it('returns the current state after the timeout or when the caller disconnects', async () => {
     const clock = new VirtualClock();
     const world = await executionWorld({ clock });
     const { executionId } = await accepted(world);
@@ -339,7 +339,7 @@ describe('waiting for an end', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('notices an end that nobody told it of', async () => {
+  it('notices an end without a notification', async () => {
     const clock = new VirtualClock();
     const world = await executionWorld({ clock });
     const { executionId } = await accepted(world);
@@ -353,7 +353,7 @@ describe('waiting for an end', () => {
 });
 
 describe('the desk', () => {
-  it('shows an execution to its own deployment only', async () => {
+  it('returns an execution to its own deployment only', async () => {
     const world = await executionWorld({ clock: new VirtualClock() });
     const { executionId } = await accepted(world);
     const ours = exampleDeployment();
@@ -362,7 +362,7 @@ describe('the desk', () => {
     await expect(world.executions.getOf(theirs, executionId)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('frees slots of what has ended or nobody knows, never of what is under way', async () => {
+  it('releases slots of ended or unknown executions, never of unfinished ones', async () => {
     const world = await executionWorld({ clock: new VirtualClock() });
     const { executionId } = await accepted(world);
     await expect(world.executions.release(executionId)).rejects.toMatchObject({ code: 'CONFLICT' });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { readListingQuery } from './listing-query.ts';
-import { pickFields } from './pick-fields.ts';
-import type { SimulatedType } from './ports.ts';
+import { pickFields } from './content.ts';
+import { readListingQuery } from './requests.ts';
+import type { SimulatedType } from './types.ts';
 
 const read = (text: string, type: SimulatedType = 'dashboards') =>
   readListingQuery(type, new URLSearchParams(text));

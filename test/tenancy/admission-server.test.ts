@@ -67,7 +67,7 @@ const { signal } = new AbortController();
 const request = (executionId: string) => ({ organizationId: 'org_x', executionId, waitMs: 0, signal });
 
 describe('without Redis', () => {
-  it('a second server on the same database is refused at once, and may start when the first has gone', async () => {
+  it('a second server on the same database is rejected at once, and may start when the first has stopped', async () => {
     const config = await testConfig();
     const first = await openServer(config);
     const refused = openServer(config);
@@ -82,7 +82,7 @@ describe('without Redis', () => {
     expect(second.admission.mayRunExecutions).toBe(true);
   });
 
-  it('a command beside it does its work, but lets nobody in', async () => {
+  it('a command beside it works, but admits no requests', async () => {
     const config = await testConfig();
     await openServer(config);
     const command = await openServer(config, 'command');
@@ -92,7 +92,7 @@ describe('without Redis', () => {
     });
   });
 
-  it('a limit that a command changes counts at once in the server', async () => {
+  it('a limit changed by a command applies at once in the server', async () => {
     const config = await testConfig();
     const server = await openServer(config);
     await server.stores.database.query(sql`
@@ -118,7 +118,7 @@ describe('without Redis', () => {
 
 describe('behind a pooler in transaction mode', () => {
   it(
-    'a server without Redis does not start: its lock would keep nobody away',
+    'a server without Redis does not start: its lock would have no effect',
     { timeout: 60_000 },
     async () => {
       const proxy = await withoutNotifications(databaseUrl());
@@ -133,7 +133,7 @@ describe('behind a pooler in transaction mode', () => {
     },
   );
 
-  it('is told from a database that can be listened to', async () => {
+  it('is distinguished from a database that delivers notifications', async () => {
     const { stores } = await openServer(await testConfig());
     expect(await checkNotifyRoundTrip(stores.database)).toBe(true);
   });
@@ -169,7 +169,7 @@ describe('servers with Redis and one without', () => {
     message: expect.stringContaining('Set REDIS_URL') as string,
   };
 
-  it('do not start beside each other on one database, whoever was first', async () => {
+  it('do not start beside each other on one database, in either order', async () => {
     const config = await both();
     const servers = [await openServer(config.with), await openServer(config.with)];
     await expect(openServer(config.without)).rejects.toMatchObject(needsRedis);
@@ -180,7 +180,7 @@ describe('servers with Redis and one without', () => {
     await openServer(config.with);
   });
 
-  it('are not kept away by commands and workers, nor keep those away', async () => {
+  it('neither block commands and workers, nor are blocked by them', async () => {
     const config = await both();
     for (const role of ['command', 'worker'] as const)
       for (const each of [config.with, config.without]) await openServer(each, role);
@@ -193,7 +193,7 @@ describe('servers with Redis and one without', () => {
     await server.admission.controller.acquire(request('2'));
   });
 
-  it('shut the door of those whose lock was lost and taken by the other', async () => {
+  it('stop admitting requests when their lock was lost and taken by the other', async () => {
     const config = await both();
     const server = await openServer(config.with);
     const take = async () => {
@@ -218,7 +218,7 @@ describe('servers with Redis and one without', () => {
 });
 
 describe('the lock of one server', () => {
-  it('is free at once when its process is killed', { timeout: 30_000 }, async () => {
+  it('is released at once when its process is killed', { timeout: 30_000 }, async () => {
     const name = uniqueName('lock');
     const script = fileURLToPath(new URL('./admission-lock-holder.ts', import.meta.url));
     const holder = spawn(process.execPath, [script, databaseUrl(), name], {
@@ -234,7 +234,7 @@ describe('the lock of one server', () => {
     await lock?.close();
   });
 
-  it('is had again when its connection was cut, unless another was quicker', async () => {
+  it('is acquired again after its connection was cut, unless another process was faster', async () => {
     const name = uniqueName('lock');
     const states: string[] = [];
     const options = { url: databaseUrl(), name, mode: 'exclusive', clock: systemClock } as const;
@@ -270,7 +270,7 @@ describe('monitoring/headworks-alerts.yml', async () => {
     ).toEqual(alertRules.map(({ name, severity, forMs }) => ({ name, severity, forMs })));
   });
 
-  it('names only metrics that there are', async () => {
+  it('names only existing metrics', async () => {
     const { telemetry, admission } = await openServer(await testConfig());
     await admission.controller.acquire(request('1'));
     const text = await telemetry.metrics.text();

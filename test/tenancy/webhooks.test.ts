@@ -27,7 +27,7 @@ function receiver(statuses: readonly number[]) {
 }
 
 describe('a webhook', () => {
-  it('tells how the execution ended, signed as Standard Webhooks says', async () => {
+  it('has the outcome of the execution, signed as in Standard Webhooks', async () => {
     const clock = new VirtualClock();
     const { received, transport } = receiver([204]);
     const world = await executionWorld({
@@ -55,7 +55,7 @@ describe('a webhook', () => {
     expect(world.recorded).toEqual([]);
   });
 
-  it('is not sent by deployments without one, and for stopped executions it is', async () => {
+  it('is sent for stopped executions, and not by deployments without one', async () => {
     const clock = new VirtualClock();
     const { received, transport } = receiver([200]);
     const world = await executionWorld({ clock, transport, deployments: hooked });
@@ -73,7 +73,7 @@ describe('a webhook', () => {
     expect(received).toHaveLength(1);
   });
 
-  it('is tried again with the same id after any failure, redirects among them', async () => {
+  it('is retried with the same id after any failure, including redirects', async () => {
     const clock = new VirtualClock();
     const { received, transport } = receiver([500, 0, 302, 404, 200]);
     const world = await executionWorld({ clock, transport, deployments: hooked });

@@ -51,7 +51,7 @@ describe.each(houses)('%s', (_name, stores) => {
     await rm(folder, { recursive: true, force: true });
   }, 60_000);
 
-  it('executes from the request to the result, and keeps tenants apart', async () => {
+  it('executes a request to its result, and isolates tenants', async () => {
     const acme = await addTenant(server, 'quick');
     const globex = await addTenant(server, 'quick');
 
@@ -82,7 +82,7 @@ describe.each(houses)('%s', (_name, stores) => {
     expect(released.body).toEqual({ id: body.execution_id, was_held: false });
   }, 60_000);
 
-  it('takes files, and refuses one whose type is a lie', async () => {
+  it('accepts files, and rejects one with a wrong media type', async () => {
     const acme = await addTenant(server, 'quick');
     const send = async (bytes: string, type: string) => {
       const form = new FormData();
@@ -107,7 +107,7 @@ describe.each(houses)('%s', (_name, stores) => {
     expect(await usageOf(server, acme)).toEqual([0, 0]);
   }, 60_000);
 
-  it('admits exactly the limit of a burst; callers that leave release nothing; stopping frees at once', async () => {
+  it('admits exactly the limit of a burst; disconnects release nothing; stopping releases at once', async () => {
     const acme = await addTenant(server, 'never');
     const leaving = new AbortController();
     const calls = Array.from({ length: 100 }, (_, index) =>
@@ -150,7 +150,7 @@ describe.each(houses)('%s', (_name, stores) => {
     await stopAll();
   }, 60_000);
 
-  it('tells the webhook how each execution ended, signed', async () => {
+  it('sends a signed webhook for each ended execution', async () => {
     const told = Promise.withResolvers<{ readonly headers: IncomingHttpHeaders; readonly body: string }>();
     const receiver = createServer((request, response) => {
       told.resolve(text(request).then((body) => ({ headers: request.headers, body })));
@@ -182,7 +182,7 @@ describe.each(houses)('%s', (_name, stores) => {
     );
   }, 60_000);
 
-  it('waits for a slot as long as it was asked to', async () => {
+  it('waits for a slot as long as requested', async () => {
     const acme = await addTenant(server, 'soon');
     await callAsAdmin(server, 'PUT', `/api/v1/limits/${acme.organizationId}`, { limit: 1 });
     const first = callDoor(server, acme, { query: '?timeout=60' });
@@ -194,7 +194,7 @@ describe.each(houses)('%s', (_name, stores) => {
     expect(await usageOf(server, acme)).toEqual([0, 0]);
   }, 60_000);
 
-  it('limits nothing but the door: prompts, commands and background jobs take no slot', async () => {
+  it('limits only deployments: prompts, commands and background jobs take no slot', async () => {
     onTestFinished(stopAll);
     const acme = await addTenant(server, 'never');
     await callAsAdmin(server, 'PUT', `/api/v1/limits/${acme.organizationId}`, { limit: 1 });
@@ -214,7 +214,7 @@ describe.each(houses)('%s', (_name, stores) => {
   }, 60_000);
 
   /** Last: the server is stopped. */
-  it('answers who waits with the state there is when the server stops', async () => {
+  it('returns the current state to waiting requests when the server stops', async () => {
     const acme = await addTenant(server, 'never');
     const waiting = callDoor(server, acme, { query: '?timeout=300' });
     await expect

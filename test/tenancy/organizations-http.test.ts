@@ -50,7 +50,7 @@ async function house() {
 const prompt = { name: 'Summary', workflow: 'prompt', options: { instructions: 'Summarize.' } };
 
 describe('organizations', () => {
-  it('are added, listed, found by id and name, renamed and removed', async () => {
+  it('are created, listed, found by id and name, renamed and deleted', async () => {
     const { call, acme } = await house();
     expect(acme).toEqual({
       id: expect.stringMatching(/^org_[0-9A-Za-z]{16}$/),
@@ -92,7 +92,7 @@ describe('organizations', () => {
     expect(tenants.organizations.list()).toHaveLength(1);
   });
 
-  it('refuse a name that is taken, and to go while something runs', async () => {
+  it('reject a taken name, and deletion while an execution is unfinished', async () => {
     const { call, world, acme } = await house();
     expect(await call('POST', '/api/v1/organizations', { name: 'ACME' })).toMatchObject({
       status: 409,
@@ -118,7 +118,7 @@ describe('organizations', () => {
 });
 
 describe('keys of organizations', () => {
-  it('are shown once, listed without the key, and revoked', async () => {
+  it('are returned once, listed without the key, and revoked', async () => {
     const { call, acme, tenants } = await house();
     const made = await call<NewOrganizationKey>('POST', '/api/v1/organizations/acme/keys', {
       name: 'production',
@@ -158,7 +158,7 @@ describe('keys of organizations', () => {
     expect(keyProblem(tenants.keys, key)).toBeNull();
   });
 
-  it('reach nothing that is the admin’s, and say why only while they are whole', async () => {
+  it('reach no admin route, and name the reason only for a complete key', async () => {
     const { call, tenants, world } = await house();
     const { key } = await tenants.keys.create('acme', {
       name: 'x',
@@ -179,7 +179,7 @@ describe('keys of organizations', () => {
 });
 
 describe('deployments', () => {
-  it('are published, listed, changed and removed', async () => {
+  it('are created, listed, updated and deleted', async () => {
     const { call, acme } = await house();
     const added = await call<DeploymentWithSecret>('POST', '/api/v1/deployments', {
       organization: 'ACME',
@@ -259,7 +259,7 @@ describe('deployments', () => {
     expect(answer.body.error.message).toBe(`The request is invalid. ${message}.`);
   });
 
-  it('are refused for an unknown organization, a taken name, a workflow that is not there', async () => {
+  it('are rejected for an unknown organization, a taken name, an unknown workflow', async () => {
     const { call } = await house();
     const publish = (change: object) =>
       call('POST', '/api/v1/deployments', { organization: 'acme', ...prompt, ...change });
@@ -271,7 +271,7 @@ describe('deployments', () => {
     expect(unavailable.status).toBeGreaterThanOrEqual(400);
   });
 
-  it('with options nested beyond reason are refused, not stumbled over', async () => {
+  it('with deeply nested options are rejected without a stack overflow', async () => {
     const { call } = await house();
     const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
     const body = `{"organization":"acme","name":"deep","workflow":"prompt","options":${deep}}`;
@@ -279,7 +279,7 @@ describe('deployments', () => {
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INPUT_INVALID' } } });
   });
 
-  it('keep a change that is wrong in one thing from changing another', async () => {
+  it('are not partially updated when one field is invalid', async () => {
     const { call } = await house();
     const { body } = await call<Deployment>('POST', '/api/v1/deployments', {
       organization: 'acme',
@@ -300,7 +300,7 @@ describe('deployments', () => {
   });
 });
 
-it('every change leaves a row in the audit log, without the key', async () => {
+it('every change is in the audit log, without the key', async () => {
   const { call, auditRows, acme } = await house();
   const made = await call<NewOrganizationKey>('POST', '/api/v1/organizations/acme/keys', { name: 'x' });
   await call('DELETE', `/api/v1/organizations/acme/keys/${made.body.id}`);

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CallStats } from './call-stats.ts';
-import { RateGate } from './rate-gate.ts';
+import { CallStats, RateGate } from './api.ts';
 
 /** The most of `times` within less than `spanMs`, counted the slow way. */
 const mostWithin = (times: readonly number[], spanMs: number): number =>

@@ -4,12 +4,9 @@ import { ItemEncoder } from './item-encoder.ts';
 import { itemMakers } from './items/index.ts';
 import type { Json, World } from './items/item-context.ts';
 import { exploresOfModel } from './items/lookml.ts';
-import type { ListingQuery, SortField } from './listing-query.ts';
-import { PageCache } from './page-cache.ts';
-import { pickFields } from './pick-fields.ts';
-import type { ContentChange, ContentChanged, SimulatedType, WrittenItems } from './ports.ts';
-import { simulatedTypes } from './ports.ts';
-import { TypeContent } from './type-content.ts';
+import type { ListingQuery, SortField } from './requests.ts';
+import type { Chosen, ContentChange, ContentChanged, SimulatedType, WrittenItems } from './types.ts';
+import { simulatedTypes } from './types.ts';
 
 export interface Listing {
   readonly bytes: Buffer;
@@ -194,4 +191,153 @@ function compareValues(a: unknown, b: unknown): number {
   if (left === undefined || right === undefined || left === right) return 0;
   if (/^\d+$/.test(left) && /^\d+$/.test(right)) return Number(left) - Number(right);
   return left < right ? -1 : 1;
+}
+
+// Keeps what was made lately, up to a size.
+
+export class PageCache<T> {
+  readonly #sizeOf: (value: T) => number;
+  readonly #maxBytes: number;
+  readonly #values = new Map<string, T>();
+  #bytes = 0;
+
+  constructor(sizeOf: (value: T) => number, maxBytes: number) {
+    this.#sizeOf = sizeOf;
+    this.#maxBytes = maxBytes;
+  }
+
+  get(key: string, make: () => T): T {
+    const known = this.#values.get(key);
+    if (known !== undefined) return known;
+    const made = make();
+    this.#values.set(key, made);
+    this.#bytes += this.#sizeOf(made);
+    for (const [oldKey, old] of this.#values) {
+      if (this.#bytes <= this.#maxBytes) break;
+      this.#values.delete(oldKey);
+      this.#bytes -= this.#sizeOf(old);
+    }
+    return made;
+  }
+
+  clear(): void {
+    this.#values.clear();
+    this.#bytes = 0;
+  }
+}
+
+// The `fields` parameter: `id,title,folder(id,name)`.
+
+type Fields = Map<string, Fields | null>;
+
+/** Only the named fields of an item; fields that it does not have are left out. */
+export function pickFields(item: Json, fields: string): Json {
+  return pick(item, readFields(fields));
+}
+
+function readFields(text: string): Fields {
+  const root: Fields = new Map();
+  const open: Fields[] = [root];
+  let last = '';
+  for (const token of text.match(/[^,()\s]+|[()]/g) ?? []) {
+    const here = open.at(-1) ?? root;
+    if (token === '(') {
+      const inner: Fields = new Map();
+      here.set(last, inner);
+      open.push(inner);
+    } else if (token === ')') {
+      if (open.length > 1) open.pop();
+    } else {
+      here.set(token, null);
+      last = token;
+    }
+  }
+  return root;
+}
+
+function pick(value: Json, fields: Fields): Json {
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, inner]) => {
+      const wanted = fields.get(name);
+      if (wanted === undefined) return [];
+      return [[name, wanted === null ? inner : pickInside(inner, wanted)]];
+    }),
+  );
+}
+
+function pickInside(value: unknown, fields: Fields): unknown {
+  if (Array.isArray(value)) return value.map((part: unknown) => pickInside(part, fields));
+  return typeof value === 'object' && value !== null ? pick(value as Json, fields) : value;
+}
+
+// Which items of a type there are now, and how often each was changed.
+
+export class TypeContent {
+  readonly #idOf: (index: number) => string;
+  #count: number;
+  readonly #versions = new Map<number, number>();
+  readonly #rewritten = new Set<number>();
+  readonly #deleted = new Set<number>();
+  #live: readonly number[] | null = null;
+  #byId: ReadonlyMap<string, number> | null = null;
+
+  constructor(count: number, idOf: (index: number) => string) {
+    this.#count = count;
+    this.#idOf = idOf;
+  }
+
+  /** Indices in the order in which the items were made. */
+  get live(): readonly number[] {
+    this.#live ??= Array.from({ length: this.#count }, (_, index) => index).filter(
+      (index) => !this.#deleted.has(index),
+    );
+    return this.#live;
+  }
+
+  version(index: number): number {
+    return this.#versions.get(index) ?? 0;
+  }
+
+  isRewritten(index: number): boolean {
+    return this.#rewritten.has(index);
+  }
+
+  find(id: string): number | undefined {
+    this.#byId ??= new Map(this.live.map((index) => [this.#idOf(index), index]));
+    return this.#byId.get(id);
+  }
+
+  /** All or nothing: an id that is not there is a RangeError. */
+  apply(change: ContentChange): ContentChanged {
+    const changed = this.#choose(change.change);
+    const rewritten = this.#choose(change.rewrite);
+    const deleted = this.#choose(change.delete);
+    const written = this.#choose(Object.keys(change.write ?? {}));
+    for (const index of changed) this.#versions.set(index, this.version(index) + 1);
+    for (const index of rewritten) if (!this.#rewritten.delete(index)) this.#rewritten.add(index);
+    for (const index of deleted) this.#deleted.add(index);
+    const added = Array.from({ length: change.add ?? 0 }, () => this.#count++);
+    this.#live = null;
+    this.#byId = null;
+    const ids = (indices: readonly number[]) => indices.map((index) => this.#idOf(index));
+    return {
+      changed: ids([...changed, ...written]),
+      rewritten: ids(rewritten),
+      deleted: ids(deleted),
+      added: ids(added),
+    };
+  }
+
+  #choose(chosen: Chosen | undefined): readonly number[] {
+    if (chosen === undefined) return [];
+    if (typeof chosen !== 'number')
+      return chosen.map((id) => {
+        const index = this.find(id);
+        if (index === undefined) throw new RangeError(`There is no item with the id ${JSON.stringify(id)}.`);
+        return index;
+      });
+    const { live } = this;
+    if (chosen > live.length) throw new RangeError(`There are ${live.length} items, not ${chosen}.`);
+    return Array.from({ length: chosen }, (_, nth) => live[Math.floor((nth * live.length) / chosen)] ?? 0);
+  }
 }

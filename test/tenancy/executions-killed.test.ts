@@ -4,7 +4,7 @@ import { executing, hangingModel, patient, serveToBeKilled, stateOf } from '../s
 import { temporaryFolder } from '../support/services.ts';
 import { usageOf } from '../support/tenancy/tenant-house.ts';
 
-it('goes on at once with the next start on the embedded store', async () => {
+it('continues at once with the next start on the embedded store', async () => {
   const folder = await temporaryFolder();
   const simulator = await hangingModel();
   const first = await serveToBeKilled(folder, {});

@@ -15,7 +15,7 @@ import { callAsAdmin, testConfig } from '../support/test-server.ts';
 const patient = { timeout: 60_000, interval: 100 };
 const leaseSeconds = 3;
 
-it('executes what was dispatched elsewhere, renews its slot while nobody else could, and releases it', async () => {
+it('runs executions dispatched elsewhere, renews their slots, and releases them', async () => {
   const model = await modelThatWaits();
   const stores: Readonly<Record<string, string>> = {
     ...houses[1]?.[1](),

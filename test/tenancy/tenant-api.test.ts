@@ -31,7 +31,7 @@ function formOf(...files: readonly [name: string, text: string, type?: string][]
 const soon = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 5_000, interval: 5 });
 
 describe('a request', () => {
-  it('is accepted as JSON, answered at once, and its state can be asked for as often as wanted', async () => {
+  it('is accepted as JSON, answered at once, and its state can be read repeatedly', async () => {
     const world = await tenantApiWorld({ run: echo });
     const { status, body } = await world.call('POST', deploymentPath, {
       headers: json,
@@ -67,13 +67,13 @@ describe('a request', () => {
     });
   });
 
-  it('may have no body at all, if the workflow needs none', async () => {
+  it('may have no body if the workflow needs none', async () => {
     const world = await tenantApiWorld({ run: echo });
     expect(await world.call('POST', `${deploymentPath}?timeout=0`)).toMatchObject({ status: 200 });
     expect(await world.call('POST', `/deployment/api/${acme}/invoices`)).toMatchObject({ status: 200 });
   });
 
-  it.each(['query', 'body'])('waits as long as its %s says, and no longer', async (place) => {
+  it.each(['query', 'body'])('waits as long as its %s says', async (place) => {
     const world = await tenantApiWorld();
     const calling = world.call('POST', `${deploymentPath}${place === 'query' ? '?timeout=7' : ''}`, {
       headers: json,
@@ -91,7 +91,7 @@ describe('a request', () => {
     expect(world.slots.held.size).toBe(1);
   });
 
-  it('comes twice with one idempotency key and runs once', async () => {
+  it('runs once when it is sent twice with one idempotency key', async () => {
     const world = await tenantApiWorld({ run: echo, slots: new CountedSlots(1) });
     const call = (body: string, key = 'once') =>
       world.call('POST', deploymentPath, { headers: { ...json, 'idempotency-key': key }, body });
@@ -116,7 +116,7 @@ describe('a request', () => {
     expect(world.slots.held.size).toBe(0);
   });
 
-  it('that failed says why, and what was left out', async () => {
+  it('that failed has an error and warnings', async () => {
     const world = await tenantApiWorld({
       run: async () => {
         throw new CoreError('DEADLINE_EXCEEDED', 'It took too long.');
@@ -140,7 +140,7 @@ describe('a refusal', () => {
     return (await tenantApiWorld({ slots })).call('POST', deploymentPath, { headers: json, body: '{}' });
   };
 
-  it('has the words of the founding document when the organization has as many as it may', async () => {
+  it('has the text of the founding document when the organization is at its limit', async () => {
     const { status, headers, body } = await refusing('organization');
     expect(status).toBe(429);
     expect(body).toEqual({
@@ -160,7 +160,7 @@ describe('a refusal', () => {
     expect(headers.get('ratelimit')).toBe('"org";r=0;t=5');
   });
 
-  it('has them, and nothing about others, when all together have as many as they may', async () => {
+  it('has that text, and nothing about others, at the global limit', async () => {
     const { status, headers, body } = await refusing('global');
     expect(status).toBe(429);
     expect(body).toEqual({
@@ -314,7 +314,7 @@ describe('bad input', () => {
   ];
 
   it.each(bad)(
-    '%s is answered with %d, in the shape of the document, and holds no slot',
+    '%s is answered with %d, in the shape of the founding document, and holds no slot',
     async (_name, status, path, init, word) => {
       const world = await tenantApiWorld({
         options: limits,
@@ -339,7 +339,7 @@ describe('bad input', () => {
     },
   );
 
-  it('names the field it is about', async () => {
+  it('names the wrong field', async () => {
     const world = await tenantApiWorld();
     const query = await world.call('POST', `${deploymentPath}?timeout=abc`);
     expect(query.body.errors).toMatchObject([{ attr: 'timeout' }]);
@@ -355,7 +355,7 @@ describe('bad input', () => {
     ]);
   });
 
-  it('says so when something was sent twice', async () => {
+  it('reports a field that was sent twice', async () => {
     const world = await tenantApiWorld();
     const twice = { code: 'invalid', detail: expect.stringMatching(/send it once/) as string };
     const query = await world.call('POST', `${deploymentPath}?timeout=5&timeout=6&wait=1&wait=2`);
@@ -370,7 +370,7 @@ describe('bad input', () => {
     expect(body.errors).toEqual([{ ...twice, attr: 'timeout' }]);
   });
 
-  it.each(['utf-8', 'UTF8', '"utf-8"'])('is not JSON that says that it is %s', async (charset) => {
+  it.each(['utf-8', 'UTF8', '"utf-8"'])('does not include JSON with charset %s', async (charset) => {
     const world = await tenantApiWorld();
     const headers = { ...asAcme, 'content-type': `application/json; charset=${charset}` };
     expect(await world.call('POST', deploymentPath, { headers, body: '{"a": "ü"}' })).toMatchObject({
@@ -378,7 +378,7 @@ describe('bad input', () => {
     });
   });
 
-  it('of a state is a 404 or 400, never another tenant’s', async () => {
+  it('of a status request is a 404 or 400, never another tenant’s execution', async () => {
     const world = await tenantApiWorld({
       deployments: [
         exampleDeployment(),
@@ -402,7 +402,7 @@ describe('bad input', () => {
     expect((await world.call('GET', body.status_api)).body.status).toBe('queued');
   });
 
-  it('of a path or method is told in the same shape', async () => {
+  it('of a path or method has the same shape', async () => {
     const world = await tenantApiWorld();
     expect(await world.call('PUT', deploymentPath)).toMatchObject({
       status: 405,
@@ -421,7 +421,7 @@ describe('bad input', () => {
   it.each([
     new CoreError('STATE_UNAVAILABLE', 'The Postgres server (db.internal:5432) does not answer.'),
     new AdmissionError('ADMISSION_UNAVAILABLE', 'Redis at db.internal:6379 is away.'),
-  ])('a store that is away is a 503 that does not say where it is ($code)', async (away) => {
+  ])('a store that is down is a 503 without its address ($code)', async (away) => {
     const world = await tenantApiWorld();
     world.store.dispatch = () => Promise.reject(away);
     const { status, headers, body } = await world.call('POST', deploymentPath, { headers: json, body: '{}' });
@@ -436,7 +436,7 @@ describe('bad input', () => {
     expect(world.slots.held.size).toBe(0);
   });
 
-  it('a store that hangs is one after five seconds, with no slot held', async () => {
+  it('a store that hangs is a 503 after five seconds, with no slot held', async () => {
     const world = await tenantApiWorld();
     const hanging = vi.fn(
       (signal?: AbortSignal) =>
@@ -463,7 +463,7 @@ describe('bad input', () => {
     expect(world.slots.held.size).toBe(0);
   });
 
-  it('a store that goes away after a request was accepted does not make the caller send it again', async () => {
+  it('a store that fails after a request was accepted does not fail the request', async () => {
     const world = await tenantApiWorld();
     world.store.get = () => Promise.reject(new CoreError('STATE_UNAVAILABLE', 'away'));
     const { status, body } = await world.call('POST', `${deploymentPath}?timeout=300`, {
@@ -474,7 +474,7 @@ describe('bad input', () => {
     expect(await world.store.unfinished()).toMatchObject([{ executionId: body.execution_id }]);
   });
 
-  it('of our own is told without details', async () => {
+  it('of ours is reported without details', async () => {
     const world = await tenantApiWorld();
     world.store.dispatch = () => Promise.reject(new TypeError('secret internals'));
     const { status, body } = await world.call('POST', deploymentPath, { headers: json, body: '{}' });
@@ -488,7 +488,7 @@ describe('a body that does not come', () => {
   const limits = { minUploadBytesPerSecond: 1_024, uploadTimeoutSeconds: 60 };
   const holding = (world: TenantApiWorld) => soon(() => expect(world.slots.held.size).toBe(1));
 
-  it('is given up when it trickles: 408, and the slot is free', async () => {
+  it('is aborted with 408 when it arrives too slowly, and the slot is released', async () => {
     const world = await tenantApiWorld({ options: limits });
     const { socket, received, closed } = world.socket(`${rawHead(1_000_000)}{"a":"`);
     await holding(world);
@@ -508,7 +508,7 @@ describe('a body that does not come', () => {
     await closed;
   });
 
-  it('may take its time while it is fast enough, but not longer than the deadline', async () => {
+  it('may arrive slowly above the minimum rate, but not longer than the timeout', async () => {
     const world = await tenantApiWorld({ options: limits });
     const { socket, received } = world.socket(`${rawHead(1_000_000)}{"a":"`);
     await holding(world);
@@ -536,7 +536,7 @@ describe('a body that does not come', () => {
     expect(await world.store.list({ limit: 1 })).toEqual([]);
   });
 
-  it('is not even asked for when there is no slot', async () => {
+  it('is not requested (100-continue) when there is no slot', async () => {
     const world = await tenantApiWorld({ slots: new CountedSlots(0) });
     const { received } = world.socket(rawHead(50_000, 'application/json', 'expect: 100-continue\r\n'));
     await soon(() => expect(received()).toContain('HTTP/1.1 429'));
@@ -548,7 +548,7 @@ describe('a body that does not come', () => {
     await soon(() => expect(asked.received()).toContain('HTTP/1.1 200'));
   });
 
-  it('is read to its end and thrown away after a refusal, and the connection closed', async () => {
+  it('is drained after a rejection, and the connection closed', async () => {
     const world = await tenantApiWorld({ slots: new CountedSlots(0) });
     const { socket, received, closed } = world.socket(`${rawHead(500_000)}{`);
     await soon(() => expect(received()).toMatch(/^HTTP\/1\.1 429[^]*"type":"client_error"/));
@@ -561,7 +561,7 @@ describe('a body that does not come', () => {
     expect(headers.get('connection')).toBe('keep-alive');
   });
 
-  it('leaves other routes with their own, shorter time', async () => {
+  it('does not extend the timeout of other routes', async () => {
     const world = await tenantApiWorld();
     const { received, closed } = world.socket(
       'POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer hwk_test-gateway-key-0123456789\r\n' +
@@ -576,7 +576,7 @@ describe('a body that does not come', () => {
 });
 
 describe('a caller that goes away', () => {
-  it('before its request was accepted gets no execution, and gives its slot back', async () => {
+  it('before its request was accepted creates no execution, and its slot is released', async () => {
     const checking = Promise.withResolvers<void>();
     const checked = Promise.withResolvers<readonly []>();
     const world = await tenantApiWorld({
@@ -594,7 +594,7 @@ describe('a caller that goes away', () => {
     expect(await world.store.list({ limit: 1 })).toEqual([]);
   });
 
-  it('after its request was accepted releases nothing: the execution goes on', async () => {
+  it('after its request was accepted releases nothing: the execution continues', async () => {
     const world = await tenantApiWorld({ run: async () => 'done anyway' });
     const leaving = new AbortController();
     const calling = world.call('POST', `${deploymentPath}?timeout=300`, {
@@ -614,7 +614,7 @@ describe('a caller that goes away', () => {
     expect(world.slots.held.size).toBe(0);
   });
 
-  it('while the server drains hears the state there is', async () => {
+  it('while the server drains gets the current state', async () => {
     const world = await tenantApiWorld();
     const calling = world.call('POST', `${deploymentPath}?timeout=300`, { headers: json, body: '{}' });
     await soon(async () => expect(await world.store.unfinished()).toHaveLength(1));

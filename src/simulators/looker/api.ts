@@ -1,19 +1,15 @@
 // The API itself, without HTTP: what a call is answered, and how badly.
-import type { Clock } from '../../core/index.ts';
-import type { Answer } from './answers.ts';
-import { failed, invalid, json, pageAnswer, refused } from './answers.ts';
-import { CallStats } from './call-stats.ts';
+import type { Clock, IdSource } from '../../core/index.ts';
+import { seededIds, seededRandom } from '../../core/index.ts';
+import { SlidingWindow } from '../sliding-window.ts';
+import type { LookerContent } from './content.ts';
 import type { Fault } from './faults.ts';
 import { Faults, permanentFailure } from './faults.ts';
-import type { ListingQuery } from './listing-query.ts';
-import { readListingQuery } from './listing-query.ts';
-import type { LookerContent } from './looker-content.ts';
-import type { SimulatorBehaviour } from './ports.ts';
-import { RateGate } from './rate-gate.ts';
-import type { Route } from './routes.ts';
-import { findRoute } from './routes.ts';
-import { malformed, without } from './spoiled-body.ts';
-import type { Tokens } from './tokens.ts';
+import type { ListingQuery, Route } from './requests.ts';
+import { findRoute, readListingQuery } from './requests.ts';
+import type { Answer } from './responses.ts';
+import { failed, invalid, json, malformed, pageAnswer, refused, without } from './responses.ts';
+import type { LookerSimulatorStats, SimulatorBehavior } from './types.ts';
 
 export interface ApiCall {
   readonly method: string;
@@ -47,19 +43,19 @@ const free = new Set<Route['kind']>(['login', 'logout', 'versions']);
 
 export class LookerApi {
   readonly #parts: LookerApiParts;
-  #behaviour: SimulatorBehaviour;
+  #behavior: SimulatorBehavior;
   stats = new CallStats();
   #gate = new RateGate();
   #faults: Faults;
 
-  constructor(parts: LookerApiParts, behaviour: SimulatorBehaviour) {
+  constructor(parts: LookerApiParts, behavior: SimulatorBehavior) {
     this.#parts = parts;
-    this.#behaviour = behaviour;
+    this.#behavior = behavior;
     this.#faults = new Faults(parts.seed);
   }
 
-  configure(behaviour: Partial<SimulatorBehaviour>): void {
-    this.#behaviour = { ...this.#behaviour, ...behaviour };
+  configure(behavior: Partial<SimulatorBehavior>): void {
+    this.#behavior = { ...this.#behavior, ...behavior };
   }
 
   reset(): void {
@@ -78,12 +74,12 @@ export class LookerApi {
     const whole = (answer: Answer): Reply => ({
       delivery: 'whole',
       answer,
-      delayMs: this.#behaviour.latencyMs,
+      delayMs: this.#behavior.latencyMs,
     });
     if (!route) return whole(failed(404));
     if (route.kind === 'versions') return whole(json(versionsOf(call.address.origin)));
     if (route.kind === 'login') return this.#loginReply(call);
-    const waitMs = isCovered ? this.#gate.enter(this.#behaviour.rateLimits, now) : 0;
+    const waitMs = isCovered ? this.#gate.enter(this.#behavior.rateLimits, now) : 0;
     if (waitMs > 0) return whole(this.#refusal(waitMs));
     const token = this.#parts.tokens.valid(call.authorization);
     if (token === null) return whole(failed(401));
@@ -95,14 +91,14 @@ export class LookerApi {
   }
 
   async #loginReply(call: ApiCall): Promise<Reply> {
-    const fault = this.#faults.strikeLogin(this.#behaviour.faults);
+    const fault = this.#faults.strikeLogin(this.#behavior.faults);
     const answer = (fault && this.#spoilt(fault, null)) ?? (await this.#login(call));
     return this.#delivered(fault, answer, false);
   }
 
   /** The answer as the fault lets it out. */
   #delivered(fault: Fault | null, right: Answer, isList: boolean): Reply {
-    const delayMs = this.#behaviour.latencyMs + (fault?.name === 'slow' ? fault.ms : 0);
+    const delayMs = this.#behavior.latencyMs + (fault?.name === 'slow' ? fault.ms : 0);
     switch (fault?.name) {
       case 'hang':
       case 'reset':
@@ -132,12 +128,12 @@ export class LookerApi {
   }
 
   #refusal(waitMs: number): Answer {
-    return refused(waitMs, this.#behaviour.retryAfter, this.#parts.clock.now());
+    return refused(waitMs, this.#behavior.retryAfter, this.#parts.clock.now());
   }
 
   #content(call: ApiCall, route: ContentRoute, token: string): Reply {
     const { address } = call;
-    const { latencyMs, faults, failures } = this.#behaviour;
+    const { latencyMs, faults, failures } = this.#behavior;
     const read = route.kind === 'list' ? readListingQuery(route.type, parametersOf(route, address)) : null;
     if (read && 'problems' in read)
       return { delivery: 'whole', answer: invalid(read.problems), delayMs: latencyMs };
@@ -181,7 +177,7 @@ export class LookerApi {
           ? itemWithoutId
           : undefined;
     const bytes = extra ? withExtra(listing.bytes, extra) : listing.bytes;
-    const place = { url: address.origin + address.pathname, hasTotal: this.#behaviour.hasTotal };
+    const place = { url: address.origin + address.pathname, hasTotal: this.#behavior.hasTotal };
     return pageAnswer({ ...listing, bytes }, query, place);
   }
 
@@ -247,4 +243,109 @@ function versionsOf(origin: string): object {
     api_server_url: origin,
     web_server_url: origin,
   };
+}
+
+// Counts calls: what arrived, how fast at most, what was answered.
+
+export class CallStats {
+  readonly #calls = new Map<string, number>();
+  readonly #answered = new Map<string, number>();
+  readonly #second = new SlidingWindow(1_000);
+  readonly #minute = new SlidingWindow(60_000);
+  #total = 0;
+  #maxPerSecond = 0;
+  #maxPerMinute = 0;
+
+  /** `isCovered`: rate limits count this call. */
+  arrived(endpoint: string, isCovered: boolean, now: number): void {
+    this.#total += 1;
+    increase(this.#calls, endpoint);
+    if (!isCovered) return;
+    this.#second.add(now);
+    this.#minute.add(now);
+    this.#maxPerSecond = Math.max(this.#maxPerSecond, this.#second.count(now));
+    this.#maxPerMinute = Math.max(this.#maxPerMinute, this.#minute.count(now));
+  }
+
+  answered(status: number | 'none'): void {
+    increase(this.#answered, String(status));
+  }
+
+  report(): LookerSimulatorStats {
+    return {
+      calls: sorted(this.#calls),
+      total: this.#total,
+      maxPerSecond: this.#maxPerSecond,
+      maxPerMinute: this.#maxPerMinute,
+      answered: sorted(this.#answered),
+    };
+  }
+}
+
+function increase(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+}
+
+function sorted(counts: ReadonlyMap<string, number>): Readonly<Record<string, number>> {
+  return Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+// Rate limits as a server enforces them: on arrival, in sliding windows, over what it let in.
+
+export class RateGate {
+  readonly #second = new SlidingWindow(1_000);
+  readonly #minute = new SlidingWindow(60_000);
+
+  /** 0 when the call may come in, which then counts; else the milliseconds after which one may. */
+  enter({ perSecond, perMinute }: SimulatorBehavior['rateLimits'], now: number): number {
+    const free = Math.max(
+      perSecond === undefined ? now : this.#second.below(perSecond, now),
+      perMinute === undefined ? now : this.#minute.below(perMinute, now),
+    );
+    if (free > now) return free - now;
+    this.#second.add(now);
+    this.#minute.add(now);
+    // Without limits nobody asks, and nothing would ever be dropped.
+    this.#second.count(now);
+    this.#minute.count(now);
+    return 0;
+  }
+}
+
+// Access tokens: given out at login, refused once they are over.
+
+export class Tokens {
+  readonly #clock: Clock;
+  readonly #lifetimeMs: number;
+  readonly #ids: IdSource;
+  readonly #endOf = new Map<string, number>();
+
+  constructor(settings: { readonly clock: Clock; readonly lifetimeMs: number; readonly seed: number }) {
+    this.#clock = settings.clock;
+    this.#lifetimeMs = settings.lifetimeMs;
+    this.#ids = seededIds(seededRandom(settings.seed), () => settings.clock.now());
+  }
+
+  grant(): { readonly token: string; readonly expiresInSeconds: number } {
+    const now = this.#clock.monotonic();
+    for (const [old, end] of this.#endOf) if (end <= now) this.#endOf.delete(old);
+    const token = this.#ids.token(30);
+    this.#endOf.set(token, now + this.#lifetimeMs);
+    return { token, expiresInSeconds: Math.floor(this.#lifetimeMs / 1_000) };
+  }
+
+  /** `token X` or `Bearer X`: the X, if it holds now. */
+  valid(authorization: string | undefined): string | null {
+    const token = /^(?:token|bearer)\s+(\S+)$/i.exec(authorization ?? '')?.[1];
+    const end = token === undefined ? undefined : this.#endOf.get(token);
+    return token !== undefined && end !== undefined && end > this.#clock.monotonic() ? token : null;
+  }
+
+  revoke(token: string): void {
+    this.#endOf.delete(token);
+  }
+
+  revokeAll(): void {
+    this.#endOf.clear();
+  }
 }

@@ -77,7 +77,7 @@ describe('/api/v1/executions', () => {
     },
   );
 
-  it('names a deployment that there is not', async () => {
+  it('names an unknown deployment in the error', async () => {
     const { asked, call } = await house();
     for (const [reference, words] of [
       ['acme-corp/other', 'The organization acme-corp has no deployment other.'],
@@ -90,7 +90,7 @@ describe('/api/v1/executions', () => {
     expect(asked).toEqual([]);
   });
 
-  it('tells names of a single one, too, and what an id looks like', async () => {
+  it('returns names with a single execution, and describes the form of an id', async () => {
     const { call } = await house();
     expect(await call(`/api/v1/executions/${execution.executionId}`)).toMatchObject({ body: named });
     expect(await call('/api/v1/executions/invoices')).toMatchObject({

@@ -1,4 +1,5 @@
 // What a simulated Looker can be told, and what it tells.
+import { z } from 'zod';
 import type { Clock } from '../../core/index.ts';
 
 /** What the simulator holds: Looker's twelve content types, and LookML dashboards, which have a listing of their own. */
@@ -88,7 +89,7 @@ export const retryAfterStyles = ['seconds', 'date', 'milliseconds', 'none'] as c
 export type RetryAfterStyle = (typeof retryAfterStyles)[number];
 
 /** What may be changed while it runs. */
-export interface SimulatorBehaviour {
+export interface SimulatorBehavior {
   /** Counted on arrival, in exact sliding windows; login, logout and versions are free. Default: unlimited. */
   readonly rateLimits: { readonly perMinute?: number; readonly perSecond?: number };
   readonly retryAfter: RetryAfterStyle;
@@ -100,7 +101,7 @@ export interface SimulatorBehaviour {
   readonly hasTotal: boolean;
 }
 
-export interface LookerSimulatorOptions extends Partial<SimulatorBehaviour> {
+export interface LookerSimulatorOptions extends Partial<SimulatorBehavior> {
   /** 0, the default, takes any free port. */
   readonly port?: number;
   /** Types that are not named have no items. */
@@ -167,9 +168,62 @@ export interface LookerSimulator {
   /** Forgets calls, attempts and windows; content and tokens stay. */
   reset(): void;
   change(change: ContentChange): ContentChanged;
-  configure(behaviour: Partial<SimulatorBehaviour>): void;
+  configure(behavior: Partial<SimulatorBehavior>): void;
   /** Every token is refused from now on. */
   expireTokens(): void;
   /** Also ends calls that hang. */
   stop(): Promise<void>;
+}
+
+// Checks what comes over the control endpoints and from callers without types.
+
+const count = z.int().min(0).max(10_000_000);
+const milliseconds = z.number().min(0).max(3_600_000);
+const limit = z.int().min(1).max(1_000_000).optional();
+const chosen = z.union([z.array(z.string()), count]);
+const type = z.enum(simulatedTypes);
+
+const contentChange = z.strictObject({
+  type,
+  change: chosen.optional(),
+  rewrite: chosen.optional(),
+  delete: chosen.optional(),
+  add: count.optional(),
+  write: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
+});
+
+const behavior = z
+  .strictObject({
+    rateLimits: z.strictObject({ perMinute: limit, perSecond: limit }),
+    retryAfter: z.enum(retryAfterStyles),
+    faults: z.partialRecord(
+      z.enum(faultNames),
+      z.strictObject({ probability: z.number().min(0).max(1), ms: milliseconds.optional() }),
+    ),
+    failures: z.array(
+      z.strictObject({
+        type,
+        offset: count.optional(),
+        id: z.string().optional(),
+        status: z.int().min(400).max(599).optional(),
+      }),
+    ),
+    latencyMs: milliseconds,
+    hasTotal: z.boolean(),
+  })
+  .partial();
+
+/** The change, or a RangeError that names what is wrong with it. */
+export const checkChange = (value: unknown): ContentChange => check(contentChange, value);
+
+/** The behavior, or a RangeError that names what is wrong with it. */
+export const checkBehavior = (value: unknown): Partial<SimulatorBehavior> => check(behavior, value);
+
+function check<T>(schema: z.ZodType<T>, value: unknown): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const problems = result.error.issues.map(
+    ({ path, message }) => `${path.length === 0 ? 'the body' : path.join('.')}: ${message}`,
+  );
+  throw new RangeError(problems.join('; '));
 }

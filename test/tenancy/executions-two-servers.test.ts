@@ -45,7 +45,7 @@ async function twoServers(): Promise<readonly [RunningServer, RunningServer]> {
   return [await start(), await start()];
 }
 
-it('admits exactly the limit of a burst on both, and stops and shows executions of the other', async () => {
+it('admits exactly the limit of a burst on both servers, and stops and returns executions of the other', async () => {
   const simulator = await simulatedModels();
   onTestFinished(() => simulator.stop());
   const [one, two] = await twoServers();
@@ -85,7 +85,7 @@ it('admits exactly the limit of a burst on both, and stops and shows executions 
   expect(running).toEqual([]);
 }, 60_000);
 
-it('wakes who waits on one server when the execution ends on the other', async () => {
+it('notifies a request that waits on one server when the execution ends on the other', async () => {
   const simulator = await simulatedModels();
   onTestFinished(() => simulator.stop());
   const [one, two] = await twoServers();
