@@ -245,7 +245,11 @@ describe('verifying a vault', () => {
       `UPDATE items SET updated_at = updated_at + 1 WHERE id = '3'`,
       /columns differ from its data: updatedAt\./,
     ],
-    ['an owner that was made up', `UPDATE items SET owner = 'x' WHERE id = '3'`, /columns differ from its data: owner\./],
+    [
+      'an owner that was made up',
+      `UPDATE items SET owner = 'x' WHERE id = '3'`,
+      /columns differ from its data: owner\./,
+    ],
     [
       'an id that was changed',
       `UPDATE items SET id = '9' WHERE id = '3'; UPDATE content_versions SET id = '9' WHERE id = '3'`,
