@@ -7,7 +7,7 @@ import { exitCodes } from './exit-codes.ts';
 import type { CliIo } from './ports.ts';
 import { buildProgram } from './program.ts';
 import { reportError, UsageError } from './report-error.ts';
-import { nearest } from '../config/index.ts';
+import { nearest } from '../core/index.ts';
 
 /** `args` without the interpreter and the script. */
 export async function runCli(args: readonly string[], io: CliIo): Promise<ExitCode> {

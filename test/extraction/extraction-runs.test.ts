@@ -235,7 +235,7 @@ describe('a source that makes no sense', () => {
       [{ ...good, settings: { base_url: `https://me:${secret}@acme.example` } }, 'user or password'],
       [{ ...good, settings: { base_url: 'ftp://acme.example' } }, 'web address'],
       [{ ...good, kind: 'tableau' }, 'looker or rest'],
-      [{ ...good, name: '../x' }, 'small letters'],
+      [{ ...good, name: '../x' }, 'lower-case letters'],
       [{ ...good, vault: '../../x.vault' }, 'without folders'],
       [{ ...good, schedule: '* * *' }, 'five'],
       [{ ...good, schedule: '0 0 30 2 *' }, 'ever comes'],

@@ -100,7 +100,7 @@ describe('with something everywhere', () => {
       const { types, dead_letters: letters } = await world.read<VaultSummary>(path());
       expect(types).toMatchObject([
         { type: 'dashboards', live: 5, deleted: 0, status: 'completed', reason: null },
-        { type: 'looks', live: 3, reason: expect.stringContaining('did not come') as string },
+        { type: 'looks', live: 3, reason: expect.stringContaining('failed') as string },
         { type: 'users', live: 59, deleted: 1 },
       ]);
       expect(types.find(({ type }) => type === 'looks')?.status).toBe('incomplete');

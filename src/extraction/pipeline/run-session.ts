@@ -334,7 +334,7 @@ export function selectTypes(all: readonly ContentType[], named: readonly string[
     throw new CoreError(
       'CONFIG_INVALID',
       `extraction.types (--types, HEADWORKS_EXTRACTION_TYPES): "${unknown.join('", "')}" must be types of this source: ` +
-        ` ${all.map(({ name }) => name).join(', ')}.`,
+        `${all.map(({ name }) => name).join(', ')}.`,
     );
   const wanted = new Set(named.length === 0 ? all.map(({ name }) => name) : named);
   // A Set iterates over elements added meanwhile: parents of parents too.

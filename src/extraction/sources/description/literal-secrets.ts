@@ -1,5 +1,5 @@
 // Finds literal secrets in source files. Files are shared and kept in git, so secrets must be `${NAME}`.
-import { isSecretName, maskShapes } from '../../../core/secret-shapes.ts';
+import { isSecretName, maskShapes } from '../../../core/redaction.ts';
 import type { Path, Problem, SourceFile } from './yaml-file.ts';
 import { pathText } from './yaml-file.ts';
 

@@ -1,8 +1,8 @@
-import * as fc from 'fast-check';
 import { inspect } from 'node:util';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { secrets } from '../../test/support/secrets.ts';
-import { Redactor } from './redactor.ts';
+import { Redactor } from './redaction.ts';
 
 const json = (value: unknown) => JSON.stringify(value);
 

@@ -1,5 +1,4 @@
-// The ledger in memory keeps the contract.
-import { seededIds, seededRandom } from '../core/index.ts';
+import { seededIds, seededRandom } from '../../../src/core/index.ts';
 import { itKeepsTheLedgerModel } from './ledger-model.contract.ts';
 import { describeLedgerStoreContract } from './ledger-store.contract.ts';
 import { MemoryLedgerStore } from './memory-ledger-store.ts';

@@ -1,11 +1,10 @@
-// The recorder: group commit, outages, bounds, and what it does with what cannot be stored.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CoreError, EventBus, Redactor, seededIds, seededRandom } from '../core/index.ts';
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
-import { BatchingLedgerRecorder, overflowKind } from './batching-recorder.ts';
+import { CoreError, EventBus, Redactor, seededIds, seededRandom } from '../core/index.ts';
+import { BatchingLedgerRecorder, overflowKind } from './recorder.ts';
 import { ledgerEvents } from './events.ts';
-import { MemoryLedgerStore } from './memory-ledger-store.ts';
-import type { Degradation, SeenDegradation } from './ports.ts';
+import { MemoryLedgerStore } from '../../test/support/ledger/memory-ledger-store.ts';
+import type { Degradation, SeenDegradation } from './types.ts';
 
 const failure = (subject: string, overrides: Partial<Degradation> = {}): Degradation => ({
   kind: 'demo.kind',
@@ -31,7 +30,7 @@ class FlakyStore extends MemoryLedgerStore {
   }
 }
 
-function setUp(options: { flushBatch?: number; maxWaiting?: number } = {}) {
+function setUp(options: { flushBatch?: number; maxPending?: number } = {}) {
   const clock = new VirtualClock();
   const random = seededRandom(7);
   const store = new FlakyStore(seededIds(random, () => clock.now()));
@@ -45,7 +44,7 @@ function setUp(options: { flushBatch?: number; maxWaiting?: number } = {}) {
     random,
     redactor,
     events,
-    options: { flushIntervalMs: 20, flushBatch: 500, maxWaiting: 10_000, ...options },
+    options: { flushIntervalMs: 20, flushBatch: 500, maxPending: 10_000, ...options },
   });
   const named = (name: string) =>
     emitted.filter((event) => event.name === name).map((event) => event.payload);
@@ -190,7 +189,7 @@ describe('BatchingLedgerRecorder', () => {
   });
 
   it('counts by kind what is too much to keep, and says so in the ledger, in an event and to the caller', async () => {
-    const { clock, store, recorder, named } = setUp({ maxWaiting: 3 });
+    const { clock, store, recorder, named } = setUp({ maxPending: 3 });
     store.isAway = true;
     const kept = ['a', 'b', 'c', 'a'].map((subject) => recorder.record(failure(subject)));
     const over = ['d', 'e'].map((subject) => recorder.record(failure(subject)));
@@ -206,7 +205,7 @@ describe('BatchingLedgerRecorder', () => {
   });
 
   it('harms nobody who does not look at the promise', async () => {
-    const { clock, store, recorder } = setUp({ maxWaiting: 1 });
+    const { clock, store, recorder } = setUp({ maxPending: 1 });
     store.isAway = true;
     void recorder.record(failure('a'));
     void recorder.record(failure('overflow'));

@@ -1,6 +1,6 @@
-// What every ledger store promises. Run by the store in memory and by Postgres, embedded and server.
+// The contract of LedgerStore, run by each implementation.
 import { describe, expect, it } from 'vitest';
-import type { LedgerEntry, LedgerStore, SeenDegradation } from './ports.ts';
+import type { LedgerEntry, LedgerStore, SeenDegradation } from '../../../src/ledger/types.ts';
 
 export const at = (ms: number): Date => new Date(1_700_000_000_000 + ms);
 

@@ -1,4 +1,4 @@
-// What is wrong with an input, in words of ours: for whoever validates with zod.
+// Messages for invalid input, used as the error map of zod.
 import type { $ZodErrorMap, $ZodRawIssue } from 'zod/v4/core';
 
 const nouns: Readonly<Record<string, string>> = {
@@ -18,7 +18,7 @@ const formats: Readonly<Record<string, string>> = {
 };
 
 /** Words that follow the field's name. Undefined: the library's own have to do. */
-export const inOurWords: $ZodErrorMap = (issue) => {
+export const zodErrorMessage: $ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
       return issue.input === undefined ? 'is missing' : mustBe(nouns[issue.expected]);

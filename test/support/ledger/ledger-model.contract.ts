@@ -1,9 +1,9 @@
-// The invariants of every ledger store under any interleaving of recording, repairing and purging.
+// A model-based test of LedgerStore: random commands against a simple model.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { at, seen } from './ledger-store.contract.ts';
-import type { LedgerEntry, LedgerStore } from './ports.ts';
-import { rowKey } from './row-key.ts';
+import type { LedgerEntry, LedgerStore } from '../../../src/ledger/types.ts';
+import { rowKey } from '../../../src/ledger/types.ts';
 
 type Step =
   | { readonly do: 'record'; readonly rows: readonly { readonly key: number; readonly count: number }[] }

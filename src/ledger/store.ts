@@ -1,12 +1,11 @@
-// The ledger in Postgres. One open row per kind and subject is kept by the index ledger_entries_open.
-import type { IdSource } from '../../core/index.ts';
-import { isUuid } from '../../core/index.ts';
-import type { Queryable } from '../../platform/postgres/ports.ts';
-import type { Sql } from '../../platform/postgres/sql.ts';
-import { joinSql, json, sql } from '../../platform/postgres/sql.ts';
-import { completeFilter } from '../ledger-query.ts';
-import type { LedgerCount, LedgerEntry, LedgerFilter, LedgerStore, SeenDegradation } from '../ports.ts';
-import { mergeRows } from '../row-key.ts';
+// The ledger in PostgreSQL. The index ledger_entries_open allows one open row per kind and subject.
+import type { IdSource } from '../core/index.ts';
+import { isUuid } from '../core/index.ts';
+import type { Queryable } from '../platform/postgres/ports.ts';
+import type { Sql } from '../platform/postgres/sql.ts';
+import { joinSql, json, sql } from '../platform/postgres/sql.ts';
+import { completeFilter, mergeRows } from './types.ts';
+import type { LedgerCount, LedgerEntry, LedgerFilter, LedgerStore, SeenDegradation } from './types.ts';
 
 const columns = sql`
   id, kind, subject, cause, message, details, count,
@@ -107,4 +106,14 @@ export class PostgresLedgerStore implements LedgerStore {
         select id from ledger_entries where repaired_at < ${before} order by repaired_at limit ${limit})`);
     return affected;
   }
+}
+
+/** Ready to be handed to the metrics' `gauge`: name, help, labels, and what to ask at each scrape. */
+export function openRowsGauge(store: Pick<LedgerStore, 'counts'>) {
+  return {
+    name: 'headworks_ledger_open_rows',
+    help: 'Open rows of the ledger.',
+    labels: ['kind'],
+    collect: async () => (await store.counts()).map(({ kind, open }) => ({ labels: { kind }, value: open })),
+  } as const;
 }

@@ -1,8 +1,13 @@
-// The ledger in memory: for tests, simulations, and as the plainest statement of what a store does.
-import type { IdSource } from '../core/index.ts';
-import { completeFilter } from './ledger-query.ts';
-import type { LedgerCount, LedgerEntry, LedgerFilter, LedgerStore, SeenDegradation } from './ports.ts';
-import { mergeRows, mergeSeen, rowKey } from './row-key.ts';
+// The ledger in memory.
+import type { IdSource } from '../../../src/core/index.ts';
+import { completeFilter, mergeRows, mergeSeen, rowKey } from '../../../src/ledger/types.ts';
+import type {
+  LedgerCount,
+  LedgerEntry,
+  LedgerFilter,
+  LedgerStore,
+  SeenDegradation,
+} from '../../../src/ledger/types.ts';
 
 export class MemoryLedgerStore implements LedgerStore {
   readonly #ids: IdSource;

@@ -1,11 +1,10 @@
-// Whatever the store does, what was recorded arrives: once the store is back, the counts add up.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { CoreError, Redactor, seededIds, seededRandom, silentEmitter } from '../core/index.ts';
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
-import { BatchingLedgerRecorder } from './batching-recorder.ts';
-import { MemoryLedgerStore } from './memory-ledger-store.ts';
-import type { SeenDegradation } from './ports.ts';
+import { CoreError, Redactor, seededIds, seededRandom, silentEmitter } from '../core/index.ts';
+import { BatchingLedgerRecorder } from './recorder.ts';
+import { MemoryLedgerStore } from '../../test/support/ledger/memory-ledger-store.ts';
+import type { SeenDegradation } from './types.ts';
 
 type Mood = 'up' | 'away' | 'refusing' | 'slow';
 
@@ -47,7 +46,7 @@ it('stores every sighting exactly once, however the store behaves in between', a
           random: seededRandom(2),
           redactor: new Redactor(),
           events: silentEmitter,
-          options: { flushIntervalMs: 20, flushBatch: 3, maxWaiting: 100 },
+          options: { flushIntervalMs: 20, flushBatch: 3, maxPending: 100 },
         });
         const expected = new Map<string, number>();
         const promises: Promise<void>[] = [];

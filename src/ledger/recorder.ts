@@ -1,25 +1,25 @@
-// The recorder every domain is given: gathers rows, writes them together, keeps them while the store is away.
+// The recorder that every domain uses: collects degradations, writes them in batches, keeps them while the store is
+// unavailable.
 //
-// A row waits (in order of arrival) → is written with others in one call → is durable. A call that fails puts its
-// rows back at the end. When the store was there but refused them, the next batch is half as big: a row that cannot
-// be stored ends up alone, and the others pass.
+// A row is pending (in order of arrival) → written with others in one call → durable. A failed call puts its rows back at
+// the end. When the store was available but rejected them, the next batch is half as big, so that a row that cannot be
+// stored ends up alone and the others pass.
 import type { Clock, Emitter, Random, Redactor } from '../core/index.ts';
-import { HeadworksError, kindOf } from '../core/index.ts';
+import { HeadworksError, kindOf, plainValue } from '../core/index.ts';
 import { exponentialBackoff } from '../resilience/retry.ts';
-import { storableDegradation } from './degradation.ts';
 import { LedgerError } from './errors.ts';
 import type { LedgerEvents } from './events.ts';
 import type { LedgerOptions } from './options.ts';
-import type { Degradation, LedgerRecorder, LedgerStore, SeenDegradation } from './ports.ts';
-import { mergeSeen, rowKey } from './row-key.ts';
+import type { Degradation, LedgerRecorder, LedgerStore, SeenDegradation } from './types.ts';
+import { mergeSeen, rowKey } from './types.ts';
 
-export interface BatchingRecorderParts {
+export interface LedgerRecorderDeps {
   readonly store: Pick<LedgerStore, 'record'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly redactor: Redactor;
   readonly events: Emitter<LedgerEvents>;
-  readonly options: Pick<LedgerOptions, 'flushIntervalMs' | 'flushBatch' | 'maxWaiting'>;
+  readonly options: Pick<LedgerOptions, 'flushIntervalMs' | 'flushBatch' | 'maxPending'>;
 }
 
 interface WaitingRow {
@@ -34,7 +34,7 @@ const retryBackoff = exponentialBackoff({ initialMs: 250, maxMs: 10_000, jitter:
 export const overflowKind = 'ledger.overflow';
 
 export class BatchingLedgerRecorder implements LedgerRecorder {
-  readonly #parts: BatchingRecorderParts;
+  readonly #deps: LedgerRecorderDeps;
   readonly #waiting = new Map<string, WaitingRow>();
   #inFlight = 0;
   #writing: Promise<void> | undefined;
@@ -44,9 +44,9 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
   #batchLimit: number;
   #isClosed = false;
 
-  constructor(parts: BatchingRecorderParts) {
-    this.#parts = parts;
-    this.#batchLimit = parts.options.flushBatch;
+  constructor(deps: LedgerRecorderDeps) {
+    this.#deps = deps;
+    this.#batchLimit = deps.options.flushBatch;
   }
 
   /** Rows that are not durable yet. */
@@ -55,13 +55,13 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
   }
 
   record(degradation: Degradation): Promise<void> {
-    const now = new Date(this.#parts.clock.now());
-    const clean = storableDegradation(degradation, this.#parts.redactor);
+    const now = new Date(this.#deps.clock.now());
+    const clean = storableDegradation(degradation, this.#deps.redactor);
     const row = { ...clean, count: 1, firstSeenAt: now, lastSeenAt: now };
     if (this.#isClosed) return this.#refuse(row);
-    const isFull = this.waiting >= this.#parts.options.maxWaiting && !this.#waiting.has(rowKey(row));
+    const isFull = this.waiting >= this.#deps.options.maxPending && !this.#waiting.has(rowKey(row));
     const durable = isFull ? this.#overflow(row) : this.#wait({ seen: row, durable: quietDeferred() });
-    if (!this.#writing && !this.#cancelTimer) this.#arm(this.#parts.options.flushIntervalMs);
+    if (!this.#writing && !this.#cancelTimer) this.#arm(this.#deps.options.flushIntervalMs);
     return durable;
   }
 
@@ -98,7 +98,7 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
 
   #overflow(row: SeenDegradation): Promise<void> {
     const { kind } = row;
-    this.#parts.events.emit('ledger:overflowed', { kind, count: 1 });
+    this.#deps.events.emit('ledger:overflowed', { kind, count: 1 });
     const message = `Too many rows waited for the store; those of ${kind} that came then were counted, not kept.`;
     const counted = {
       ...row,
@@ -120,12 +120,12 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
   }
 
   #tellLost({ kind, subject, cause, count }: SeenDegradation): void {
-    this.#parts.events.emit('ledger:lost', { kind, subject, cause, count });
+    this.#deps.events.emit('ledger:lost', { kind, subject, cause, count });
   }
 
   #arm(ms: number): void {
     this.#cancelTimer?.();
-    this.#cancelTimer = this.#parts.clock.after(ms, () => void this.#start());
+    this.#cancelTimer = this.#deps.clock.after(ms, () => void this.#start());
   }
 
   #start(): Promise<void> {
@@ -134,7 +134,7 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined;
       // A row may have come after the last look at the map and before this: nobody else would wake for it.
-      if (this.#waiting.size > 0 && !this.#cancelTimer) this.#arm(this.#parts.options.flushIntervalMs);
+      if (this.#waiting.size > 0 && !this.#cancelTimer) this.#arm(this.#deps.options.flushIntervalMs);
     });
     return this.#writing;
   }
@@ -145,7 +145,7 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
       for (const row of batch) this.#waiting.delete(rowKey(row.seen));
       this.#inFlight = batch.length;
       try {
-        await this.#parts.store.record(batch.map((row) => row.seen));
+        await this.#deps.store.record(batch.map((row) => row.seen));
       } catch (error) {
         this.#inFlight = 0;
         return this.#putBack(batch, error);
@@ -157,11 +157,11 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
 
   #settle(batch: readonly WaitingRow[]): void {
     this.#failures = 0;
-    this.#batchLimit = Math.min(this.#batchLimit * 2, this.#parts.options.flushBatch);
+    this.#batchLimit = Math.min(this.#batchLimit * 2, this.#deps.options.flushBatch);
     for (const { seen, durable } of batch) {
       durable.resolve();
       const { kind, subject, cause, count } = seen;
-      this.#parts.events.emit('ledger:recorded', { kind, subject, cause, count });
+      this.#deps.events.emit('ledger:recorded', { kind, subject, cause, count });
     }
   }
 
@@ -179,8 +179,8 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
         durable: newer?.durable ?? row.durable,
       });
     }
-    const retryInMs = Math.round(retryBackoff.delayMs(this.#failures, this.#parts.random));
-    this.#parts.events.emit('ledger:store-failed', {
+    const retryInMs = Math.round(retryBackoff.delayMs(this.#failures, this.#deps.random));
+    this.#deps.events.emit('ledger:store-failed', {
       cause: kindOf(error),
       waiting: this.waiting,
       retryInMs,
@@ -200,4 +200,36 @@ function quietRejection(error: Error): Promise<void> {
   const deferred = quietDeferred();
   deferred.reject(error);
   return deferred.promise;
+}
+
+/** Kind and subject together stay well below what an index entry may hold (2,704 bytes). */
+const longest = { kind: 100, subject: 500, cause: 200, message: 2_000, details: 8_000 } as const;
+
+/** Postgres takes neither NUL nor half a surrogate pair; a text that is too long is cut with an ellipsis. */
+export function storable(text: string, maxLength: number): string {
+  const valid = text.replaceAll('\0', '').toWellFormed();
+  return valid.length <= maxLength ? valid : `${valid.slice(0, maxLength - 1).toWellFormed()}…`;
+}
+
+/** What the store gets to see of a degradation. */
+export function storableDegradation(degradation: Degradation, redactor: Redactor): Required<Degradation> {
+  const clean = (text: unknown, maxLength: number) => storable(redactor.text(String(text)), maxLength);
+  return {
+    kind: clean(degradation.kind, longest.kind),
+    subject: clean(degradation.subject, longest.subject),
+    cause: clean(degradation.cause, longest.cause),
+    message: clean(degradation.message, longest.message),
+    details: storableDetails(degradation.details ?? {}, redactor),
+  };
+}
+
+function storableDetails(
+  details: Readonly<Record<string, unknown>>,
+  redactor: Redactor,
+): Readonly<Record<string, unknown>> {
+  const plain = plainValue(redactor.value(details), { text: (text) => storable(text, longest.details) });
+  const { length } = JSON.stringify(plain);
+  return length <= longest.details
+    ? (plain as Record<string, unknown>)
+    : { omitted: `${length} characters of details` };
 }
