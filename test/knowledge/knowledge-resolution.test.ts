@@ -407,7 +407,7 @@ describe('resolution when a component fails', () => {
       expect(kinds).toEqual(rowOf('confirmation-failed', entity.entityId));
       expect(world.recorded[0]).toMatchObject({
         cause: 'KNOWLEDGE_CONFIRMATION_FAILED',
-        message: `An entity was made apart from one it may be. ${unusable}`,
+        message: `An entity was created separately from one it may be the same as. ${unusable}`,
       });
       expect(useless.questions).toHaveLength(2);
       expect(await broken.repairs.retryConfirmation(entity.entityId, broken.signal)).toMatchObject({

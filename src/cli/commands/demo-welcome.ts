@@ -1,6 +1,6 @@
-// What the demo says when it is ready: where it is, how to get in, and five things to try, each a command to paste.
+// The output of the demo when it is ready: addresses, credentials, and five commands to try.
 import { dirname } from 'node:path';
-import type { Situation } from '../../app/demo/index.ts';
+import type { Situation } from '../../operations/demo/index.ts';
 import { counted } from '../counted.ts';
 import { folderWord, invocation } from '../invocation.ts';
 import type { CliIo } from '../ports.ts';
@@ -8,15 +8,15 @@ import type { CliSession } from '../session.ts';
 
 export interface DemoFacts {
   readonly url: string;
-  /** Logs a browser in, once. */
+  /** A one-time login link. */
   readonly loginUrl: string;
   readonly dataFolder: string;
   readonly organization: string;
   readonly key: string;
-  readonly steadyModel: string;
-  /** Of rows in the ledger. */
+  readonly reliableModel: string;
+  /** Ledger kind. */
   readonly readByRulesKind: string;
-  /** As it is now: after a first look around it may be another. */
+  /** The current state: the user may have changed it since the first start. */
   readonly situation: Situation;
 }
 
@@ -30,7 +30,7 @@ export function thingsToTry(io: CliIo, facts: DemoFacts): readonly ThingToTry[] 
     `${invocation(io)} ${words} --data-dir ${folderWord(io, facts.dataFolder)}`;
   return [
     {
-      what: 'Who decided which revenue counts, who objected, and what else did they promise?',
+      what: 'Who decided which revenue counts, who objected, and what else was agreed?',
       command: headworks('search "who decided that net revenue is the one definition" --expand --limit 3'),
     },
     {
@@ -38,23 +38,22 @@ export function thingsToTry(io: CliIo, facts: DemoFacts): readonly ThingToTry[] 
       command: headworks('search "official revenue" --type doc --entities --limit 4'),
     },
     { what: pairsInWords(facts.situation), command: headworks('entities review --list') },
-    beTheTenant(facts),
+    sendAsTenant(facts),
     readAgain(facts, headworks),
   ];
 }
 
 function pairsInWords({ pairs, hasMorePairs, isOkaforOpen }: Situation): string {
-  if (isOkaforOpen) return 'Is S. Okafor Sam or Sara? Nobody guessed: the pairs wait for you.';
-  if (pairs === 0)
-    return 'Who is who? Every pair of names that was in doubt is answered; new ones would be here.';
+  if (isOkaforOpen) return 'Is S. Okafor Sam or Sara? Undecided pairs are in the review queue.';
+  if (pairs === 0) return 'The review queue of names is empty; new pairs appear here.';
   const many = hasMorePairs ? `${pairs} pairs or more` : counted(pairs, 'pair');
-  return `Do they mean the same? ${many} of names still ${pairs === 1 ? 'waits' : 'wait'} for you.`;
+  return `Do two names mean the same person? ${many} of names in the review queue.`;
 }
 
-function beTheTenant({ url, organization, key, situation: { limit } }: DemoFacts): ThingToTry {
-  const allowed = limit === null ? '' : ` It may have ${limit} under way.`;
+function sendAsTenant({ url, organization, key, situation: { limit } }: DemoFacts): ThingToTry {
+  const allowed = limit === null ? '' : ` Its limit is ${limit}.`;
   return {
-    what: `Be the tenant ${organization}: three requests at once.${allowed}`,
+    what: `Send three requests at once as ${organization}.${allowed}`,
     command:
       `for store in Graz Basel Leeds; do curl -s -w ' %{http_code}\\n' --oauth2-bearer ${key} ` +
       `--json "{\\"text\\": \\"$store\\"}" ${url}/deployment/api/${organization}/summarize & done; wait`,
@@ -62,32 +61,32 @@ function beTheTenant({ url, organization, key, situation: { limit } }: DemoFacts
 }
 
 function readAgain(
-  { situation: { readByRules }, steadyModel, readByRulesKind }: DemoFacts,
+  { situation: { readByRules }, reliableModel, readByRulesKind }: DemoFacts,
   headworks: (words: string) => string,
 ): ThingToTry {
   if (readByRules === 0)
     return {
-      what: 'Whatever rules had to read, a model has read since. What else is not as it should be?',
+      what: 'Models have read every passage that rules had read. What else is degraded?',
       command: headworks('ledger list'),
     };
   const [passages, them] = [counted(readByRules, 'passage'), readByRules === 1 ? 'it' : 'them'];
   return {
-    what: `Models were at their limits, so rules read ${passages}. Let a model read ${them} again.`,
-    command: `${headworks(`models warm ${steadyModel}`)} && ${headworks(`repair --kind ${readByRulesKind}`)}`,
+    what: `Models were rate-limited, so rules read ${passages}. Let a model read ${them} again.`,
+    command: `${headworks(`models warm ${reliableModel}`)} && ${headworks(`repair --kind ${readByRulesKind}`)}`,
   };
 }
 
 export function welcome({ io, out }: CliSession, facts: DemoFacts): void {
   out.line();
   out.line(
-    `Headworks ${io.version}: the demo is ready. Acme Retail does not exist; what you see did happen, in embedded stores.`,
+    `Headworks ${io.version}: the demo is ready. Acme Retail is fictional; the data was processed by this server.`,
   );
   out.line();
   out.facts([
     ['dashboard', facts.loginUrl],
     [
       '',
-      `the link logs in once; another one: ${invocation(io)} dashboard --data-dir ${folderWord(io, facts.dataFolder)}`,
+      `the link works once; get another: ${invocation(io)} dashboard --data-dir ${folderWord(io, facts.dataFolder)}`,
     ],
     ['API', `${facts.url}/docs`],
     ['API key', `${facts.key} (organization ${facts.organization})`],
@@ -104,5 +103,5 @@ export function welcome({ io, out }: CliSession, facts: DemoFacts): void {
     out.line(`     ${out.style('cyan', command)}`);
   }
   out.line();
-  out.line('Ctrl-C stops it, simulators included. The next start goes on with what is there.');
+  out.line('Ctrl-C stops the server and the simulators. The next start continues with the existing data.');
 }

@@ -2,7 +2,7 @@
 import type { LoginLink } from '../../api/overview.ts';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import type { DemoMemory, DemoWorld } from '../../app/demo/index.ts';
+import type { DemoState, DocumentSources, Upstreams } from '../../operations/demo/index.ts';
 import type { Config } from '../../config/index.ts';
 import { HeadworksError } from '../../core/index.ts';
 import type { CommandHost } from '../command-host.ts';
@@ -19,12 +19,12 @@ import { noteBesideLogs, runServer } from './run-server.ts';
 export function registerDemo(program: Command, host: CommandHost): void {
   const command = program
     .command('demo')
-    .description('a company that does not exist: extracted, read, served, with dashboard; needs no keys')
-    .option('--reset', 'delete what an earlier demo left in its folder, and start over')
+    .description('Run a demo of a fictional company, with dashboard; needs no keys')
+    .option('--reset', 'delete the data of an earlier demo and start over')
     .addHelpText(
       'after',
       '\nA Looker and AI providers are simulated in this process; everything else is real. ' +
-        'It lives in the folder "demo" of the data folder, and touches nothing else.',
+        'The data is in the folder "demo" of the data folder; nothing else is changed.',
     );
   addServerFlags(command);
   examples(command, ['headworks demo', 'headworks demo --reset', 'headworks demo --port 0 --json']);
@@ -36,18 +36,18 @@ export function registerDemo(program: Command, host: CommandHost): void {
     } catch (error) {
       if (!isDefaultPortTaken(error, config)) throw error;
       const { port } = config.server;
-      noteBesideLogs(session, config, `Port ${port} is taken; the demo takes another one.`);
+      noteBesideLogs(session, config, `Port ${port} is in use; the demo uses another one.`);
       return runDemo(session, demoConfig(session, { 'server.port': 0 }));
     }
   });
 }
 
 /**
- * Whatever is configured, the demo touches neither a server of yours nor the data folder itself, and asks nobody but
- * its simulators. Between rounds of failing models it does not wait as long as would be right for real ones.
+ * Whatever is configured, the demo uses embedded stores in a folder of its own and calls only its simulators. The delay
+ * between rounds of failing models is shorter than for real ones.
  */
 function demoConfig(session: CliSession, more: Readonly<Record<string, unknown>> = {}): Config {
-  const insist = {
+  const overrides = {
     'state.databaseUrl': null,
     'redis.url': null,
     'client.serverUrl': null,
@@ -59,12 +59,12 @@ function demoConfig(session: CliSession, more: Readonly<Record<string, unknown>>
     'knowledge.graphBackend': 'sql',
     ...more,
   };
-  const asked = session.config(insist);
-  const isQuiet = asked.resolution.origins['logging.level']?.kind === 'default';
+  const configured = session.config(overrides);
+  const isQuiet = configured.resolution.origins['logging.level']?.kind === 'default';
   return session.config({
-    ...insist,
-    'data.folder': join(asked.data.folder, 'demo'),
-    // Its warnings are about what the demo breaks on purpose, and would run through the bars.
+    ...overrides,
+    'data.folder': join(configured.data.folder, 'demo'),
+    // Warnings are about failures that the demo causes on purpose, and would disturb the progress bars.
     ...(isQuiet ? { 'logging.level': 'error' } : {}),
   });
 }
@@ -75,16 +75,16 @@ function isDefaultPortTaken(error: unknown, config: Config): boolean {
 }
 
 async function startOver({ out }: CliSession, { data }: Config): Promise<void> {
-  const { deleteDemoFolder } = await import('../../app/demo/index.ts');
-  const wasThere = await deleteDemoFolder(data.folder);
-  if (wasThere) out.note(`What an earlier demo left in ${data.folder} is deleted.`);
+  const { deleteDemoFolder } = await import('../../operations/demo/index.ts');
+  const wasDeleted = await deleteDemoFolder(data.folder);
+  if (wasDeleted) out.note(`Deleted the data of an earlier demo in ${data.folder}.`);
 }
 
 async function runDemo(session: CliSession, config: Config): Promise<ExitCode> {
-  const demo = await import('../../app/demo/index.ts');
-  const memory = await demo.openDemoMemory(config.data.folder);
-  // Before the server: jobs that an earlier demo left go on at once, and ask them.
-  const world = await demo.startDemoWorld(memory);
+  const demo = await import('../../operations/demo/index.ts');
+  const state = await demo.openDemoState(config.data.folder);
+  // Before the server: interrupted jobs of an earlier demo continue at once and call the simulators.
+  const upstreams = await demo.startUpstreams(state);
   let facts: DemoFacts | null = null;
   try {
     return await runServer(session, {
@@ -92,7 +92,7 @@ async function runDemo(session: CliSession, config: Config): Promise<ExitCode> {
       config,
       env: demo.demoEnvironment,
       prepare: async (server) => {
-        facts = await prepare(session, config, server, { memory, world });
+        facts = await prepare(session, config, server, { state, upstreams });
         return jsonFacts(session, facts);
       },
       welcome: () => {
@@ -100,7 +100,7 @@ async function runDemo(session: CliSession, config: Config): Promise<ExitCode> {
       },
     });
   } finally {
-    await world.stop();
+    await upstreams.stop();
   }
 }
 
@@ -108,10 +108,10 @@ async function prepare(
   session: CliSession,
   config: Config,
   server: RunningServer,
-  { memory, world }: { readonly memory: DemoMemory; readonly world: DemoWorld },
+  { state, upstreams }: { readonly state: DemoState; readonly upstreams: Upstreams },
 ): Promise<DemoFacts> {
-  const { runChapters, lookAround, brightline, steadyModel, readByRulesKind } =
-    await import('../../app/demo/index.ts');
+  const { runDemo, readSituation, brightline, reliableModel, readByRulesKind } =
+    await import('../../operations/demo/index.ts');
   const { io } = session;
   const { signal, clock } = io;
   const client = await io.app.connect(config, {
@@ -119,21 +119,50 @@ async function prepare(
     signal,
     onWaitingForOthers: () => undefined,
   });
-  const screen = demoScreen(session);
+  const reporter = demoScreen(session);
   try {
     const dataFolder = config.data.folder;
-    const { keys } = await runChapters({ client, world, dataFolder, memory, clock, signal, screen });
-    const situation = await lookAround({ client, signal });
+    const documents = await documentSources();
+    const { keys } = await runDemo({
+      client,
+      documents,
+      upstreams,
+      dataFolder,
+      state,
+      clock,
+      signal,
+      reporter,
+    });
+    const situation = await readSituation({ client, signal });
     const link = await client.call<LoginLink>('POST', '/api/v1/dashboard/login-links', { signal });
     const url = String(server.url);
     const organization = brightline.name;
     const key = keys[organization] ?? '';
     const loginUrl = url + link.path;
-    return { url, loginUrl, dataFolder, organization, key, steadyModel, readByRulesKind, situation };
+    return { url, loginUrl, dataFolder, organization, key, reliableModel, readByRulesKind, situation };
   } finally {
-    screen.close();
+    reporter.close();
     await client.close();
   }
+}
+
+const maxDocumentBytes = 1_000_000;
+
+/** Documents are read as by `headworks ingest`. */
+async function documentSources(): Promise<DocumentSources> {
+  const { documentPaths, fileDocument } = await import('../../app/ingest-files.ts');
+  const { documentsOfVault } = await import('../../app/vault-artifacts.ts');
+  const { typeOfItem } = await import('../../app/vault-presence.ts');
+  return {
+    ofFolder: async function* (folder) {
+      for await (const { path } of documentPaths(folder, '/'))
+        yield { path, file: (await fileDocument(path, maxDocumentBytes)).file };
+    },
+    ofVault: async function* (file, dataFolder) {
+      for await (const body of documentsOfVault({ file, cwd: dataFolder, dataFolder }))
+        yield { type: typeOfItem(body.source_id), body };
+    },
+  };
 }
 
 function jsonFacts({ io }: CliSession, facts: DemoFacts): object {

@@ -1,7 +1,104 @@
-// What Acme Retail reports in its Looker: dashboards that resemble and contradict each other, in folders, with owners.
-import type { PersonKey } from './acme-people.ts';
+// Acme Retail, a fictional company: its people as Looker and models know them, and its dashboards, which contradict each other.
+import type { KnownName } from '../../simulators/models/ports.ts';
 
-/** In the order of their ids, which count from 1; each lies below the folder of the number, or is the root. */
+export interface Person {
+  readonly first: string;
+  readonly last: string;
+  readonly email: string;
+  readonly role: string;
+  readonly team: string;
+  /** The owner's name on dashboards, where people spell names as they like. */
+  readonly written: string;
+  /** Spellings that models know; any other is left to a person to decide. */
+  readonly also: readonly string[];
+  readonly hasLeft?: true;
+}
+
+const person = (
+  name: string,
+  team: string,
+  role: string,
+  also: readonly string[],
+  more: Partial<Person> = {},
+): Person => {
+  const [first = '', ...rest] = name.split(' ');
+  const last = rest.join(' ');
+  const plain = name.normalize('NFD').replaceAll(/[^A-Za-z ]/g, '');
+  const email = `${plain.toLowerCase().replaceAll(' ', '.')}@acme-retail.example`;
+  return { first, last, email, role, team, written: name, also, ...more };
+};
+
+export const people = {
+  mara: person('Mara Lindqvist', 'Finance', 'VP Finance', ['M. Lindqvist', 'Mara', 'Lindqvist, Mara'], {
+    written: 'M. Lindqvist',
+  }),
+  tomas: person('Tomás Herrera', 'Sales Operations', 'Head of Sales Operations', ['Tomas Herrera', 'Tomás'], {
+    written: 'Tomas Herrera',
+  }),
+  priya: person('Priya Raman', 'Data Platform', 'Analytics Engineer', ['Priya', 'Raman, Priya']),
+  jonas: person('Jonas Weber', 'Data Platform', 'BI Lead', ['Jonas', 'Jonas W.'], {
+    written: 'jonas.weber',
+    hasLeft: true,
+  }),
+  chloe: person('Chloé Lefèvre', 'Finance', 'CFO', ['Chloe Lefevre', 'Chloé']),
+  grace: person("Grace O'Neill", 'E-commerce', 'Head of E-commerce', ['Grace ONeill', 'Grace']),
+  hana: person('Hana Kim', 'Marketing', 'Customer Insights Lead', ['Hana']),
+  kwame: person('Kwame Mensah', 'Marketing', 'Marketing Analyst', ['Kwame'], {
+    written: 'Kwame Mensah (contractor)',
+  }),
+  elena: person('Elena Rossi', 'Internal Audit', 'Internal Auditor', ['Elena']),
+  ravi: person('Ravi Patel', 'Data Platform', 'Data Engineer', ['Ravi']),
+  dana: person('Dana Whitfield', 'Store Analytics', 'Analyst, DACH', ['Dana'], { written: 'D. Whitfield' }),
+  sam: person('Sam Okafor', 'Store Analytics', 'Store Operations Manager', ['Sam']),
+  sara: person('Sara Okafor', 'Supply Chain', 'Supply Chain Analyst', ['Sara'], { written: 'S. Okafor' }),
+} satisfies Readonly<Record<string, Person>>;
+
+export type PersonKey = keyof typeof people;
+
+export const personKeys = Object.keys(people) as readonly PersonKey[];
+
+export const fullName = ({ first, last }: Person): string => `${first} ${last}`;
+
+const thing = (name: string, type: KnownName['type'], also: readonly string[] = []): KnownName => ({
+  name,
+  type,
+  also,
+});
+
+/** Other people, teams, dashboards and projects, with the spellings that models know. */
+const things: readonly KnownName[] = [
+  // Possibly a misspelling of Mara Lindqvist, but not certain.
+  thing('Mara Lindquist', 'person'),
+  thing('Nils Berg', 'person'),
+  thing('Acme Retail', 'org'),
+  thing('Brightline', 'org', ['Brightline Agency']),
+  thing('Finance', 'org', ['Finance & Controlling']),
+  thing('Sales Operations', 'org', ['Sales Ops', 'SalesOps']),
+  thing('Data Platform', 'org', ['Data Platform team']),
+  thing('Store Analytics', 'org'),
+  thing('Supply Chain', 'org'),
+  thing('Internal Audit', 'org'),
+  thing('Project Tideline', 'project', ['Tideline']),
+  thing('Revenue Overview', 'object'),
+  thing('Copy of Revenue Overview', 'object'),
+  thing('Revenue KPIs', 'object'),
+  thing('Board Pack', 'object', ['board pack']),
+  thing('Active Customers', 'object'),
+  thing('Customer Base', 'object'),
+  thing('Store Revenue DACH', 'object'),
+  thing('Stock Cover', 'object'),
+];
+
+/** The names that simulated models know. They do not know whether "S. Okafor" is Sam or Sara. */
+export const knownNames: readonly KnownName[] = [
+  ...personKeys.map((key): KnownName => {
+    const { role, email, also } = people[key];
+    return { name: fullName(people[key]), also, type: 'person', role, organization: 'Acme Retail', email };
+  }),
+  ...things,
+];
+
+/** In the order of their ids, which start at 1; each with the index of its parent, or null for the root. */
 export const folders = [
   ['Shared', null],
   ['Finance', 0],
@@ -16,7 +113,7 @@ export const folders = [
 ] as const;
 
 export type FolderName = (typeof folders)[number][0];
-/** `model::explore`, of those that the simulator has for four models and twelve explores. */
+/** `model::explore`, among the four models and twelve explores of the simulator. */
 type Explore =
   `${'ecommerce' | 'finance' | 'marketing' | 'support'}::${'orders' | 'order_items' | 'customers'}`;
 export type Tile = readonly [title: string, explore: Explore, fields: readonly string[], note?: string];
@@ -202,14 +299,14 @@ export const looks: readonly Report[] = [
   report('Board figures', 'chloe', 'Board', 60, 'Three figures for the board.', net),
 ];
 
-/** Jonas Weber has left, and his dashboard changes hands, as his mail of handover says. */
+/** Jonas Weber has left; his dashboard gets a new owner, as his handover mail says. */
 export const handover = {
   title: 'Weekly Revenue Review',
   to: 'priya',
   at: '2026-11-16T08:00:00.000+00:00',
 } as const satisfies { readonly to: PersonKey } & Readonly<Record<string, string>>;
 
-/** The look that Looker fails to hand out at first: its id. */
+/** Id of the look that fails at first. */
 export const stuckLook = '4';
 
 export const explores: readonly string[] = [

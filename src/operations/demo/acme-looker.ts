@@ -1,9 +1,17 @@
-// The BI estate of Acme Retail in the shapes that a Looker gives it.
+// The dashboards of Acme Retail in the response shapes of Looker.
 import type { ContentChange, WrittenItems } from '../../simulators/looker/types.ts';
-import type { PersonKey } from './acme-people.ts';
-import { fullName, people, personKeys } from './acme-people.ts';
-import type { FolderName, Report, Tile } from './acme-reports.ts';
-import { dashboards, explores, folders, handover, looks, net } from './acme-reports.ts';
+import type { FolderName, PersonKey, Report, Tile } from './acme-company.ts';
+import {
+  dashboards,
+  explores,
+  folders,
+  fullName,
+  handover,
+  looks,
+  net,
+  people,
+  personKeys,
+} from './acme-company.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -37,7 +45,7 @@ function queryFacts([, explore, fields]: Tile): Item {
   };
 }
 
-/** One was changed after the other, in October. */
+/** One per day in October. */
 const changedAt = (index: number): string =>
   `2026-10-${String(index + 1).padStart(2, '0')}T09:00:00.000+00:00`;
 
@@ -82,7 +90,7 @@ function user(key: PersonKey): Item {
   };
 }
 
-/** Everything that is written; the rest of what a Looker has is generated around it. */
+/** The written items; the simulator generates the rest. */
 export const acmeItems: WrittenItems = {
   dashboards: dashboards.map(dashboard),
   looks: looks.map(look),
@@ -94,10 +102,10 @@ export const acmeItems: WrittenItems = {
   explores: explores.map((description) => ({ description })),
 };
 
-/** The dashboard that changes hands. */
+/** The dashboard that gets a new owner. */
 export const handoverId = idOf(dashboards.findIndex(({ title }) => title === handover.title));
 
-/** What happens in Looker between two extractions. The same again changes nothing more. */
+/** The change between the two extractions. Idempotent. */
 export const handoverChange: ContentChange = {
   type: 'dashboards',
   write: {
