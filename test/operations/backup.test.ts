@@ -138,7 +138,7 @@ describe('restore', () => {
       expect(JSON.stringify(organizations.body)).toContain('漢字 🎉');
       const model = { name: 'another', base_url: 'http://127.0.0.1:9' };
       expect(await callAsAdmin(server, 'POST', '/api/v1/models', model)).toMatchObject({ status: 201 });
-      const jobs = await callAsAdmin(server, 'GET', '/api/v1/jobs?state=pending');
+      const jobs = await callAsAdmin(server, 'GET', '/api/v1/jobs?state=queued');
       expect(JSON.stringify(jobs.body)).toContain('test.waiting');
       await server.stop();
       const { rows } = await inStore(target, (database) =>
