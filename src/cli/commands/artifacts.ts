@@ -1,16 +1,14 @@
 // headworks artifacts: what was taken in, and exactly what became of it.
-import type { Artifact, Artifacts, Revisions } from '../../api/artifacts.ts';
 import type { Command } from 'commander';
+import type { Artifact, Artifacts, Revisions } from '../../api/artifacts.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
-import { counted } from '../counted.ts';
 import { confirm } from '../confirm.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { humanMoment } from '../human-time.ts';
 import { wholeNumber } from '../number-argument.ts';
+import { counted, humanMoment, printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
-import { printable } from '../table.ts';
 import type { SpaceOption } from './knowledge-space.ts';
 import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
 

@@ -1,11 +1,10 @@
 // The demo while it is being prepared: bars on a terminal, a line now and then elsewhere, JSON lines with --json.
-import type { ExtractionRun } from '../../api/extraction.ts';
 import type { SingleBar } from 'cli-progress';
 import { MultiBar } from 'cli-progress';
+import type { ExtractionRun } from '../../api/extraction.ts';
 import type { ChapterProgress, ChapterScreen } from '../../app/demo/index.ts';
-import { humanDuration } from '../human-time.ts';
+import { humanDuration, printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
-import { printable } from '../table.ts';
 
 /** A log needs no more. */
 const lineEveryMs = 2_000;

@@ -1,14 +1,13 @@
 // headworks folders: folders of the server's machine that are read into spaces again and again.
-import type { CreatedFolder, FolderResult, Folders } from '../../api/spaces.ts';
-import type { Command } from 'commander';
 import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { CreatedFolder, FolderResult, Folders } from '../../api/spaces.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
-import { counted } from '../counted.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { humanMoment } from '../human-time.ts';
+import { counted, humanMoment } from '../output.ts';
 import type { CliSession } from '../session.ts';
 import type { SpaceOption } from './knowledge-space.ts';
 import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';

@@ -2,13 +2,11 @@
 import type { Artifact, IngestEstimate, IngestResult } from '../../api/artifacts.ts';
 import type { HeadworksClient } from '../../app/client/session.ts';
 import { HeadworksError, messageOf } from '../../core/index.ts';
-import { counted } from '../counted.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { followJob } from '../follow-job.ts';
-import { startProgress } from '../progress.ts';
+import { followJob, startProgress } from '../follow-job.ts';
+import { counted, printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
-import { printable } from '../table.ts';
 import type { MissingItems, VaultOptions } from './ingest-vault.ts';
 import { missingItems, systemOfVault } from './ingest-vault.ts';
 import { knowledgePath, spaceFieldsOf } from './knowledge-space.ts';

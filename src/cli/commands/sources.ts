@@ -1,4 +1,6 @@
 // headworks sources: what the server extracts from by itself, and how its runs go.
+import type { Command } from 'commander';
+import { Option } from 'commander';
 import type {
   ExtractionRun,
   ExtractionRunStarted,
@@ -6,15 +8,13 @@ import type {
   ExtractionSource,
   ExtractionSources,
 } from '../../api/extraction.ts';
-import type { Command } from 'commander';
-import { Option } from 'commander';
 import type { HeadworksClient } from '../../app/client/session.ts';
 import { CoreError } from '../../core/index.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { humanMoment } from '../human-time.ts';
 import { wholeNumber } from '../number-argument.ts';
+import { humanMoment } from '../output.ts';
 import { readYamlFile } from '../read-yaml-file.ts';
 import type { CliSession } from '../session.ts';
 

@@ -1,12 +1,12 @@
 // headworks spaces: what belongs together, and whose it is.
-import type { Space, Spaces } from '../../api/spaces.ts';
 import type { Command } from 'commander';
+import type { Space, Spaces } from '../../api/spaces.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { confirm } from '../confirm.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { humanMoment } from '../human-time.ts';
+import { humanMoment } from '../output.ts';
 import { knowledgePath } from './knowledge-space.ts';
 
 const own = `${knowledgePath}/spaces`;
