@@ -54,7 +54,7 @@ export function repairWhenModelsAnswer(
   };
 }
 
-/** Listen with it: somebody said that a model may be asked again ("headworks models warm"). */
+/** Listen with it: somebody said that a model may be asked again ("headworks models clear-cooldown"). */
 export function whenWarmed(askAgain: () => void): (event: EmittedEvent) => void {
   return ({ name, payload }) => {
     if (name === 'gateway:availability-updated' && payload['availableAt'] === null) askAgain();

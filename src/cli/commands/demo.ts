@@ -207,7 +207,7 @@ function readAgain(
   const [passages, them] = [counted(readByRules, 'passage'), readByRules === 1 ? 'it' : 'them'];
   return {
     what: `Models were at their limits, so rules read ${passages}. Let a model read ${them} again.`,
-    command: `${headworks(`models warm ${steadyModel}`)} && ${headworks(`repair --kind ${readByRulesKind}`)}`,
+    command: `${headworks(`models clear-cooldown ${steadyModel}`)} && ${headworks(`repair --kind ${readByRulesKind}`)}`,
   };
 }
 

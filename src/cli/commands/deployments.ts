@@ -17,9 +17,9 @@ import type { CliSession } from '../session.ts';
 export function registerDeployments(program: Command, host: CommandHost): void {
   const group = program.command('deployments').description('workflows that organizations call over HTTP');
   examples(group, [
-    'headworks deployments add invoices --organization acme-corp --workflow structure --options invoice.yaml',
+    'headworks deployments create invoices --organization acme-corp --workflow structure --options invoice.yaml',
     'headworks deployments',
-    'headworks deployments show acme-corp/invoices',
+    'headworks deployments get acme-corp/invoices',
   ]);
   registerList(group, host);
   registerAddDeployment(group, host);
@@ -45,7 +45,7 @@ function registerList(group: Command, host: CommandHost): void {
     const answer = await callServer<Deployments>(session, 'GET', deploymentsPath, { query });
     if (out.isJson) out.json(answer);
     else if (answer.deployments.length === 0)
-      out.line('There are no deployments. Publish one with "headworks deployments add".');
+      out.line('There are no deployments. Publish one with "headworks deployments create".');
     else
       out.table(
         ['ID', 'DEPLOYMENT', 'WORKFLOW', 'STATE', 'PATH'],
@@ -63,10 +63,10 @@ function registerList(group: Command, host: CommandHost): void {
 
 function registerShow(group: Command, host: CommandHost): void {
   const command = group
-    .command('show')
+    .command('get')
     .argument(...deploymentArgument)
     .description('show a deployment, with the secret that signs its webhook');
-  examples(command, ['headworks deployments show acme-corp/invoices']);
+  examples(command, ['headworks deployments get acme-corp/invoices']);
   act(host, command, async (session, _options, [wanted = '']) => {
     const { id } = await deploymentNamed(session, wanted);
     showDeployment(session, await callServer(session, 'GET', deploymentPath(id)));
@@ -98,13 +98,13 @@ function registerSwitch(group: Command, host: CommandHost, active: boolean): voi
 
 function registerRemove(group: Command, host: CommandHost): void {
   const command = group
-    .command('remove')
+    .command('delete')
     .argument(...deploymentArgument)
     .description('remove a deployment with its ended executions')
     .option('--force', 'do not ask');
   examples(command, [
-    'headworks deployments remove acme-corp/invoices',
-    'headworks deployments remove acme-corp/invoices --force',
+    'headworks deployments delete acme-corp/invoices',
+    'headworks deployments delete acme-corp/invoices --force',
   ]);
   act<{ force?: boolean }>(host, command, async (session, { force }, [wanted = '']) => {
     const { out } = session;
@@ -148,7 +148,7 @@ interface ChangeOptions extends WriteOptions {
 
 export function registerAddDeployment(group: Command, host: CommandHost): void {
   const command = group
-    .command('add')
+    .command('create')
     .argument('<name>', 'letters, digits, "-", "_" and "."; it is part of the address')
     .description('publish a workflow to an organization')
     .requiredOption('--organization <organization>', 'its id or its name')
@@ -159,8 +159,8 @@ export function registerAddDeployment(group: Command, host: CommandHost): void {
     );
   addWriteOptions(command).option('--inactive', 'switched off at first');
   examples(command, [
-    'headworks deployments add invoices --organization acme-corp --workflow structure --options invoice.yaml',
-    'headworks deployments add summary --organization acme-corp --workflow prompt --options summary.yaml --wait 5',
+    'headworks deployments create invoices --organization acme-corp --workflow structure --options invoice.yaml',
+    'headworks deployments create summary --organization acme-corp --workflow prompt --options summary.yaml --wait 5',
   ]);
   act<AddOptions>(host, command, async (session, options, [name = '']) => {
     const { organization, workflow, inactive } = options;
@@ -180,15 +180,15 @@ export function registerAddDeployment(group: Command, host: CommandHost): void {
 
 export function registerChangeDeployment(group: Command, host: CommandHost): void {
   const command = group
-    .command('change')
+    .command('update')
     .argument(...deploymentArgument)
     .description('change what is given; options are replaced as a whole')
     .option('--name <name>', 'another name: the address changes with it');
   addWriteOptions(command).option('--no-webhook', 'tell nobody any more');
   examples(command, [
-    'headworks deployments change acme-corp/invoices --options invoice.yaml',
-    'headworks deployments change acme-corp/invoices --webhook https://example.com/hook',
-    'headworks deployments change acme-corp/invoices --no-webhook --wait 0',
+    'headworks deployments update acme-corp/invoices --options invoice.yaml',
+    'headworks deployments update acme-corp/invoices --webhook https://example.com/hook',
+    'headworks deployments update acme-corp/invoices --no-webhook --wait 0',
   ]);
   act<ChangeOptions>(host, command, async (session, options, [wanted = '']) => {
     const { name } = options;

@@ -115,9 +115,9 @@ function showList({ out }: CliSession, { entities, next }: Entities): void {
 
 function registerShow(group: Command, host: CommandHost): void {
   const command = addSpaceOptions(
-    group.command('show').argument('<id>').description('one entity with its mentions, pairs and merges'),
+    group.command('get').argument('<id>').description('one entity with its mentions, pairs and merges'),
   );
-  examples(command, [`headworks entities show ${exampleEntity}`]);
+  examples(command, [`headworks entities get ${exampleEntity}`]);
   act<SpaceOption>(host, command, async (session, options, [id = '']) => {
     const query = spaceFieldsOf(options);
     const entity = await callServer<EntityDetail>(session, 'GET', entityPath(id), { query });
@@ -211,7 +211,7 @@ export function registerUnmerge(group: Command, host: CommandHost): void {
   const command = addSpaceOptions(
     group
       .command('unmerge')
-      .argument('<merge>', 'id of the merge; "headworks entities show" lists them')
+      .argument('<merge>', 'id of the merge; "headworks entities get" lists them')
       .description('undo a merge exactly; later merges into the same winner stay'),
   );
   examples(command, [`headworks entities unmerge ${exampleEntity}`]);

@@ -113,8 +113,8 @@ function registerOne(
 }
 
 function registerShow(group: Command, host: CommandHost): void {
-  const command = group.command('show').description('everything about one execution');
-  examples(command, [`headworks executions show ${exampleId}`]);
+  const command = group.command('get').description('everything about one execution');
+  examples(command, [`headworks executions get ${exampleId}`]);
   registerOne(command, host, { method: 'GET', after: '' }, showExecution);
 }
 

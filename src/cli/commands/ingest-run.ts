@@ -251,7 +251,7 @@ function report(
   showSkipped(session, skipped);
   showGone(session, gone);
   for (const { title, id } of partial)
-    out.line(`Not everything of "${printable(title)}" is in: see "headworks artifacts show ${id}".`);
+    out.line(`Not everything of "${printable(title)}" is in: see "headworks artifacts get ${id}".`);
   if (fallbacks.chunks > 0)
     out.line(
       `A model was asked and failed (${fallbacks.causes.join(', ')}), so rules read ${counted(fallbacks.chunks, 'chunk')} of ${counted(fallbacks.documents, 'document')}: ` +
@@ -281,7 +281,7 @@ function showGone({ out }: CliSession, { missing, removed, problems }: MissingIt
   for (const problem of problems) out.line(problem);
   for (const { source_id, id } of missing.slice(0, mostShown))
     out.line(
-      `${printable(source_id)} is gone at the source; its document stays: headworks artifacts remove ${id}`,
+      `${printable(source_id)} is gone at the source; its document stays: headworks artifacts delete ${id}`,
     );
   if (missing.length > mostShown) out.line(`… and ${missing.length - mostShown} more.`);
   if (missing.length > 0 && problems.length === 0) out.note('--remove-missing removes them.');

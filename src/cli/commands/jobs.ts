@@ -113,8 +113,8 @@ function note(job: Job, now: number): string {
 }
 
 function registerShow(group: Command, host: CommandHost): void {
-  const command = group.command('show').argument('<id>').description('everything about one job');
-  examples(command, ['headworks jobs show 01890a5d-ac96-774b-bcce-b302099a8057']);
+  const command = group.command('get').argument('<id>').description('everything about one job');
+  examples(command, ['headworks jobs get 01890a5d-ac96-774b-bcce-b302099a8057']);
   act(host, command, async (session, _options, [id = '']) => {
     const job = await session.withClient((client) =>
       client.call<Job>('GET', `/api/v1/jobs/${encodeURIComponent(id)}`, { signal: session.io.signal }),

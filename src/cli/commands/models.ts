@@ -17,7 +17,7 @@ export function registerModels(program: Command, host: CommandHost): void {
   examples(group, [
     'headworks models',
     'headworks models explain groq/llama-3.3-70b-versatile',
-    'headworks models add --name mine --base-url http://127.0.0.1:8000/v1 --env-var MINE_API_KEY',
+    'headworks models create --name mine --base-url http://127.0.0.1:8000/v1 --env-var MINE_API_KEY',
   ]);
   registerList(group, host);
   registerShow(group, host);
@@ -58,10 +58,10 @@ const listed = (session: CliSession, query: Record<string, boolean>): Promise<re
 
 function registerShow(group: Command, host: CommandHost): void {
   const command = group
-    .command('show')
+    .command('get')
     .argument('<model>', 'its name or id')
     .description('everything about one model');
-  examples(command, ['headworks models show groq/llama-3.3-70b-versatile']);
+  examples(command, ['headworks models get groq/llama-3.3-70b-versatile']);
   act(host, command, async (session, _options, [wanted = '']) => {
     const model = await withModel(session, wanted, async (found) => found);
     if (session.out.isJson) session.out.json(model);
@@ -91,12 +91,14 @@ function registerActive(
 
 function registerCool(group: Command, host: CommandHost): void {
   const command = group
-    .command('cool')
+    .command('set-cooldown')
     .argument('<model>', 'its name or id')
     .description('leave a model alone for a while')
     .option('--seconds <count>', 'how long', wholeNumber(1, 2_678_400), 3_600)
     .option('--reason <text>', 'why; shown with the model');
-  examples(command, ['headworks models cool groq/llama-3.3-70b-versatile --seconds 600 --reason "billing"']);
+  examples(command, [
+    'headworks models set-cooldown groq/llama-3.3-70b-versatile --seconds 600 --reason "billing"',
+  ]);
   act<{ seconds: number; reason?: string }>(host, command, (session, { seconds, reason }, [wanted = '']) =>
     changeModel(session, wanted, {
       change: () => ['availability', { query: { retry_after_seconds: seconds, reason } }],
@@ -107,10 +109,10 @@ function registerCool(group: Command, host: CommandHost): void {
 
 function registerWarm(group: Command, host: CommandHost): void {
   const command = group
-    .command('warm')
+    .command('clear-cooldown')
     .argument('<model>', 'its name or id')
     .description('take back every cooldown of a model');
-  examples(command, ['headworks models warm groq/llama-3.3-70b-versatile']);
+  examples(command, ['headworks models clear-cooldown groq/llama-3.3-70b-versatile']);
   act(host, command, (session, _options, [wanted = '']) =>
     changeModel(session, wanted, {
       change: () => ['availability', { query: { retry_after_seconds: 0 } }],
@@ -142,7 +144,7 @@ interface AddOptions {
 export function registerAdd(group: Command, host: CommandHost): void {
   const count = wholeNumber(1, 1e15 - 1);
   const command = group
-    .command('add')
+    .command('create')
     .description('add a model of any OpenAI-compatible server')
     .requiredOption('--name <name>', 'what callers write as model')
     .requiredOption('--base-url <url>', 'up to, and without, /chat/completions')
@@ -168,9 +170,9 @@ export function registerAdd(group: Command, host: CommandHost): void {
       'give a model that was added under that name this definition instead; if there is none, it is added',
     );
   examples(command, [
-    'headworks models add --name mine --base-url http://127.0.0.1:8000/v1',
-    'headworks models add --name acme/large --base-url https://llm.example.com/v1 --env-var ACME_API_KEY --requests-per-minute 30',
-    'headworks models add --replace --name acme/large --base-url https://llm.example.com/v2 --env-var ACME_API_KEY',
+    'headworks models create --name mine --base-url http://127.0.0.1:8000/v1',
+    'headworks models create --name acme/large --base-url https://llm.example.com/v1 --env-var ACME_API_KEY --requests-per-minute 30',
+    'headworks models create --replace --name acme/large --base-url https://llm.example.com/v2 --env-var ACME_API_KEY',
   ]);
   act<AddOptions>(host, command, async (session, options) => {
     const { model, replaced } = await session.withClient((client) => addOrReplace(session, client, options));
@@ -200,10 +202,10 @@ async function addOrReplace(session: CliSession, client: HeadworksClient, option
 
 export function registerRemove(group: Command, host: CommandHost): void {
   const command = group
-    .command('remove')
+    .command('delete')
     .argument('<model>', 'its name or id')
     .description('remove a model that was added; what was used of it stays in the usage');
-  examples(command, ['headworks models remove acme/large']);
+  examples(command, ['headworks models delete acme/large']);
   act(host, command, async (session, _options, [wanted = '']) => {
     const removed = await withModel(session, wanted, ({ id }, client) =>
       client.call<Model>('DELETE', `${modelsPath}/${id}`, { signal: session.io.signal }),
@@ -409,7 +411,7 @@ export function showModels(session: CliSession, models: readonly Model[], isAll:
     out.line(
       'No model has a key. Set one of the variables in "headworks models list --all" where the server runs,',
     );
-    out.line('for example GROQ_API_KEY, or add a model with "headworks models add".');
+    out.line('for example GROQ_API_KEY, or add a model with "headworks models create".');
     return;
   }
   out.table(

@@ -26,9 +26,9 @@ export const organizationArgument = ['<organization>', 'its id or its name'] as 
 export function registerOrganizations(program: Command, host: CommandHost): void {
   const group = program.command('organizations').description('who may call deployments, and their keys');
   examples(group, [
-    'headworks organizations add acme-corp',
+    'headworks organizations create acme-corp',
     'headworks organizations keys create acme-corp --name production',
-    'headworks organizations show acme-corp',
+    'headworks organizations get acme-corp',
   ]);
   registerList(group, host);
   registerAdd(group, host);
@@ -47,7 +47,7 @@ function registerList(group: Command, host: CommandHost): void {
     const now = io.clock.now();
     if (out.isJson) out.json(answer);
     else if (answer.organizations.length === 0)
-      out.line('There are no organizations. Add one with "headworks organizations add NAME".');
+      out.line('There are no organizations. Add one with "headworks organizations create NAME".');
     else
       out.table(
         ['ID', 'NAME', 'CREATED'],
@@ -59,10 +59,13 @@ function registerList(group: Command, host: CommandHost): void {
 
 function registerAdd(group: Command, host: CommandHost): void {
   const command = group
-    .command('add')
+    .command('create')
     .argument('<name>', 'unique, whatever the case of its letters')
     .description('add an organization');
-  examples(command, ['headworks organizations add acme-corp', 'headworks organizations add "Acme Corp."']);
+  examples(command, [
+    'headworks organizations create acme-corp',
+    'headworks organizations create "Acme Corp."',
+  ]);
   act(host, command, async (session, _options, [name = '']) => {
     const added = await callServer<Organization>(session, 'POST', organizationsPath, {
       body: { name },
@@ -78,10 +81,10 @@ function registerAdd(group: Command, host: CommandHost): void {
 
 function registerShow(group: Command, host: CommandHost): void {
   const command = group
-    .command('show')
+    .command('get')
     .argument(...organizationArgument)
     .description('show an organization with its keys and deployments');
-  examples(command, ['headworks organizations show acme-corp']);
+  examples(command, ['headworks organizations get acme-corp']);
   act(host, command, async (session, _options, [reference = '']) => {
     const { out, io } = session;
     const { organization, keys, deployments } = await session.withClient(async (client) => {
@@ -136,13 +139,13 @@ function registerRename(group: Command, host: CommandHost): void {
 
 function registerRemove(group: Command, host: CommandHost): void {
   const command = group
-    .command('remove')
+    .command('delete')
     .argument(...organizationArgument)
     .description('remove an organization with its keys, deployments, limit and ended executions')
     .option('--force', 'do not ask');
   examples(command, [
-    'headworks organizations remove acme-corp',
-    'headworks organizations remove acme-corp --force',
+    'headworks organizations delete acme-corp',
+    'headworks organizations delete acme-corp --force',
   ]);
   act<{ force?: boolean }>(host, command, async (session, { force }, [reference = '']) => {
     const { out } = session;

@@ -37,7 +37,7 @@ export function registerRepair(program: Command, host: CommandHost): void {
       if (job?.state === 'failed')
         throw new CoreError(
           'INTERNAL',
-          `The repair could not run: ${sentence(job.reason ?? 'no reason was given')} See headworks jobs show ${job.id}.`,
+          `The repair could not run: ${sentence(job.reason ?? 'no reason was given')} See headworks jobs get ${job.id}.`,
         );
       const open = await stillOpen(session, client, options);
       if (session.out.isJson) session.out.json({ job, still_open: open.entries, more: open.next !== null });

@@ -331,14 +331,14 @@ interface ShowOptions extends VaultOption {
 }
 
 export function registerVaultShow(group: Command, host: CommandHost): void {
-  const command = addVaultOption(group.command('show').argument('<type>').argument('<id>'))
+  const command = addVaultOption(group.command('get').argument('<type>').argument('<id>'))
     .description('one item, pretty-printed')
     .option('--at <version>', 'as it was in this version (see --versions)', wholeNumber(1, 1_000_000_000))
     .option('--versions', 'when it changed, instead of its content');
   examples(command, [
-    'headworks vault show dashboards 42',
-    'headworks vault show dashboards 42 --versions',
-    'headworks vault show explores sales::orders --at 1 --json',
+    'headworks vault get dashboards 42',
+    'headworks vault get dashboards 42 --versions',
+    'headworks vault get explores sales::orders --at 1 --json',
   ]);
   act<ShowOptions>(host, command, async (session, options, [type = '', id = '']) => {
     await readVault(session, options, (reader, { canonicalJson, parseJson }) => {
