@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { LookerSimulatorStats } from '../src/simulators/looker/ports.ts';
+import type { LookerSimulatorStats } from '../src/simulators/looker/types.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const command = join(root, 'bin/headworks.cjs');

@@ -2,7 +2,7 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** They wait for real time to pass, more than they work: beside the checks, which work at the beginning. */
-const waiting = ['e2e/extract-rate-limit.test.ts', 'tenancy/deployments-taken-over.test.ts'];
+const waiting = ['e2e/extract-rate-limit.test.ts', 'tenancy/executions-taken-over.test.ts'];
 
 /** Vitest itself goes by size where it has not seen the files run, as in every run after `npm ci`. */
 export class SlowFirst extends BaseSequencer {

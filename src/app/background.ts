@@ -14,7 +14,7 @@ import {
   openRowsGauge,
   repairCron,
 } from '../ledger/index.ts';
-import { PostgresLedgerStore } from '../ledger/postgres/postgres-ledger-store.ts';
+import { PostgresLedgerStore } from '../ledger/store.ts';
 import { AuditTrail } from '../operations/audit.ts';
 import {
   coreRetentionRules,
@@ -152,7 +152,7 @@ function allAlerts(...desks: readonly AlertDesk[]): AlertDesk {
 
 async function schedule(config: Config, jobs: JobQueue): Promise<void> {
   await jobs.schedule(retentionJob, config.retention.cron, null);
-  const cron = repairCron(config.ledger.repairEveryMinutes);
+  const cron = repairCron(config.ledger.repairIntervalMinutes);
   if (cron === null) await jobs.unschedule(ledgerRepairJob);
   else await jobs.schedule(ledgerRepairJob, cron, dueRepairs);
 }

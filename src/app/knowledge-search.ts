@@ -1,5 +1,5 @@
 // Search for workflows, with the parameters and limits of the HTTP API.
-import { inOurWords } from '../core/index.ts';
+import { zodErrorMessage } from '../core/index.ts';
 import type { KnowledgeSearch } from '../tenancy/index.ts';
 import type { ServerDeps } from '../http/index.ts';
 import { searchApi } from '../api/knowledge.ts';
@@ -18,7 +18,7 @@ export function knowledgeSearchOf({
   return {
     ...spaceCheckOf(spaces),
     filterProblems: (fields) =>
-      (filterFields.safeParse(fields, { error: inOurWords }).error?.issues ?? []).flatMap((issue) => {
+      (filterFields.safeParse(fields, { error: zodErrorMessage }).error?.issues ?? []).flatMap((issue) => {
         const unknown = issue.code === 'unrecognized_keys' ? issue.keys : [];
         return unknown.length > 0
           ? unknown.map((key) => ({

@@ -2,10 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { CoreError, messageOf } from '../core/index.ts';
-import type { LookerSimulator, LookerSimulatorOptions } from '../simulators/looker/ports.ts';
+import type { LookerSimulator, LookerSimulatorOptions } from '../simulators/looker/types.ts';
 import type { ModelsSimulator } from '../simulators/models/ports.ts';
 
-export { faultNames, retryAfterStyles, simulatedTypes } from '../simulators/looker/ports.ts';
+export { faultNames, retryAfterStyles, simulatedTypes } from '../simulators/looker/types.ts';
 export type {
   FaultName,
   FaultSetting,
@@ -13,7 +13,7 @@ export type {
   LookerSimulatorOptions,
   PermanentFailure,
   SimulatedType,
-} from '../simulators/looker/ports.ts';
+} from '../simulators/looker/types.ts';
 
 /** See `startLookerSimulator` in `simulators/looker`. */
 export async function simulateLooker(options: LookerSimulatorOptions): Promise<LookerSimulator> {

@@ -4,7 +4,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { z } from 'zod';
 import { pathWith } from '../api/client.ts';
 import type { Operation, OutputOf } from '../api/operation.ts';
-import { inOurWords } from '../core/index.ts';
+import { zodErrorMessage } from '../core/index.ts';
 import type { CommandHost } from './command-host.ts';
 import { act, examples } from './command-host.ts';
 import type { ExitCode } from './exit-codes.ts';
@@ -151,7 +151,7 @@ function optionFor({ name, schema, isRequired }: Field, spec: FlagSpec): Option 
 function parserFor(schema: z.ZodType, type: string): (text: string) => unknown {
   return (text) => {
     const value: unknown = type === 'number' ? Number(text) : type === 'array' ? text.split(',') : text;
-    const { error } = schema.safeParse(text === '' ? text : value, { error: inOurWords });
+    const { error } = schema.safeParse(text === '' ? text : value, { error: zodErrorMessage });
     if (error) throw new InvalidArgumentError(`It ${error.issues[0]?.message ?? 'is invalid'}.`);
     return value;
   };

@@ -1,6 +1,6 @@
 // The command line program: its commands, how one is run and how it ends.
 import { Command, CommanderError } from 'commander';
-import { nearest } from '../config/index.ts';
+import { nearest } from '../core/index.ts';
 import type { CommandHost } from './command-host.ts';
 import { examples } from './command-host.ts';
 import { registerArtifacts } from './commands/artifacts.ts';

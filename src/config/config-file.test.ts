@@ -2,9 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/support/services.ts';
-import { listOptions } from './config.ts';
+import { listOptions, optionSections } from './config.ts';
 import { parseConfigText, readConfigFile } from './config-file.ts';
-import { optionSections } from './option-sections.ts';
 
 const options = listOptions(optionSections);
 const parse = (text: string) => parseConfigText(text, 'headworks.yaml', options);

@@ -5,7 +5,7 @@ import type { Document } from 'yaml';
 import { isAlias, isMap, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { messageOf } from '../core/errors.ts';
 import type { NamedOption } from './config.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../core/names.ts';
 
 const fileName = 'headworks.yaml';
 

@@ -1,6 +1,21 @@
-// What the configuration is once resolved: values by section, and where each came from.
+// The configuration: all option sections, and the values with their origin.
+import {
+  clientOptions,
+  dataOptions,
+  jobsOptions,
+  loggingOptions,
+  redisOptions,
+  retentionOptions,
+  serverOptions,
+  stateOptions,
+  tracingOptions,
+} from '../app/options.ts';
 import type { OptionSection, OptionSpec, OptionValues } from '../core/options.ts';
-import type { optionSections } from './option-sections.ts';
+import { extractionOptions, lookerOptions } from '../extraction/options.ts';
+import { gatewayOptions } from '../gateway/options.ts';
+import { knowledgeOptions } from '../knowledge/options.ts';
+import { ledgerOptions } from '../ledger/options.ts';
+import { admissionOptions, deploymentOptions } from '../tenancy/options.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- sections of any fields; each is typed where it is used
 export type OptionSections = Readonly<Record<string, OptionSection<any>>>;
@@ -69,3 +84,23 @@ export function describeOrigin(origin: OptionOrigin): string {
   }
   return 'default';
 }
+
+/** Keyed by section name, in the order of help and docs. */
+export const optionSections = {
+  server: serverOptions,
+  client: clientOptions,
+  data: dataOptions,
+  state: stateOptions,
+  redis: redisOptions,
+  jobs: jobsOptions,
+  ledger: ledgerOptions,
+  extraction: extractionOptions,
+  looker: lookerOptions,
+  gateway: gatewayOptions,
+  admission: admissionOptions,
+  deployments: deploymentOptions,
+  knowledge: knowledgeOptions,
+  retention: retentionOptions,
+  logging: loggingOptions,
+  tracing: tracingOptions,
+} as const;

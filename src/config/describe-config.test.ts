@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { describeConfig, valueText } from './describe-config.ts';
+import { listOptions, optionSections } from './config.ts';
+import { describeConfig, optionReference, valueText } from './describe-config.ts';
 import { resolveConfig } from './resolve-config.ts';
 import { secretsOf } from './secrets.ts';
 
@@ -101,4 +103,21 @@ describe('valueText', () => {
     [true, 'true'],
     ['text', 'text'],
   ])('writes %j as %s', (value, text) => expect(valueText(value)).toBe(text));
+});
+
+describe('optionReference', () => {
+  it('names every option with its variables and flag', () => {
+    const page = optionReference();
+    for (const { path, spec } of listOptions(optionSections)) {
+      expect(page).toContain(`\`${path}\``);
+      for (const name of spec.env) expect(page).toContain(`\`${name}\``);
+      const no = spec.default === true ? 'no-' : '';
+      if (spec.flag !== undefined) expect(page).toContain(`\`--${no}${spec.flag}\``);
+    }
+  });
+
+  it('is what docs/configuration.md says; else run "npm run headworks -- config --docs > docs/configuration.md"', () => {
+    const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+    expect(page).toBe(optionReference());
+  });
 });

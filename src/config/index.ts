@@ -2,9 +2,8 @@
 export type { Config, OptionOrigin, Resolution } from './config.ts';
 export { describeOrigin, listOptions } from './config.ts';
 export { type ConfigRow, describeConfig, valueText } from './describe-config.ts';
-export { nearest } from './nearest.ts';
-export { optionReference } from './option-reference.ts';
-export { optionSections } from './option-sections.ts';
+export { optionReference } from './describe-config.ts';
+export { optionSections } from './config.ts';
 export { loadConfigFromProcess, processEnvironment } from './process-environment.ts';
 export { type ConfigInput, configFileVariable, resolveConfig } from './resolve-config.ts';
 export { secretsOf } from './secrets.ts';

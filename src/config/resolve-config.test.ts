@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/support/services.ts';
 import { CoreError } from '../core/errors.ts';
 import { defineOptions, numberOption, textOption } from '../core/options.ts';
-import { optionSections } from './option-sections.ts';
+import { optionSections } from './config.ts';
 import type { ConfigInput } from './resolve-config.ts';
 import { resolveConfig, resolveSections } from './resolve-config.ts';
 

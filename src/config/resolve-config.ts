@@ -1,14 +1,13 @@
 // Resolves every option once: flag > environment > headworks.yaml > default. All that is wrong is told at once.
 import { dirname, resolve } from 'node:path';
 import { CoreError } from '../core/errors.ts';
-import { Redactor } from '../core/redactor.ts';
+import { Redactor } from '../core/redaction.ts';
 import type { Config, ConfigOf, NamedOption, OptionOrigin, OptionSections } from './config.ts';
-import { describeOrigin, listOptions } from './config.ts';
+import { describeOrigin, listOptions, optionSections } from './config.ts';
 import { flagName } from '../core/options.ts';
 import type { ConfigFile } from './config-file.ts';
 import { readConfigFile } from './config-file.ts';
-import { nearest } from './nearest.ts';
-import { optionSections } from './option-sections.ts';
+import { nearest } from '../core/names.ts';
 
 const ourPrefix = 'HEADWORKS_';
 export const configFileVariable = 'HEADWORKS_CONFIG';

@@ -1,7 +1,6 @@
 // Which values of the configuration must never be seen, and how they look when shown.
 import type { Config, ConfigOf, OptionSections } from './config.ts';
-import { listOptions } from './config.ts';
-import { optionSections } from './option-sections.ts';
+import { listOptions, optionSections } from './config.ts';
 
 const mask = '[hidden]';
 

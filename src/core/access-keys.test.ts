@@ -1,8 +1,7 @@
 // Keys that we give out.
 import { describe, expect, it } from 'vitest';
 import { AccessKeyKind, KeyBook, keyRefusal } from './access-keys.ts';
-import { seededIds } from './ids.ts';
-import { seededRandom } from './random.ts';
+import { seededIds, seededRandom } from './ids.ts';
 
 const ids = seededIds(seededRandom(1), () => 0);
 const kind = new AccessKeyKind('a.b_');

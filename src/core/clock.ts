@@ -1,4 +1,4 @@
-// Where time comes from. Everything that waits or stamps takes a Clock, so that it can run on virtual time.
+// Time, injected so that code can run on virtual time; and repetition on a clock.
 
 export interface Clock {
   /** Wall-clock milliseconds since the epoch. May jump; use it for stamps that others read. */
@@ -9,4 +9,18 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Calls `run` once after `ms`; the returned function cancels it. Does not keep the process alive. */
   after(ms: number, run: () => void): () => void;
+}
+
+/** Runs `run` `ms` after the previous run has ended; it must not reject. The returned function stops the repetition. */
+export function every(clock: Clock, ms: number, run: () => Promise<unknown>): () => void {
+  let cancel: () => void = () => undefined;
+  let isStopped = false;
+  const schedule = (): void => {
+    if (!isStopped) cancel = clock.after(ms, () => void run().finally(schedule));
+  };
+  schedule();
+  return () => {
+    isStopped = true;
+    cancel();
+  };
 }

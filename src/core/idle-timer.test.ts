@@ -57,3 +57,55 @@ describe('IdleTimer', () => {
     expect(clock.pending).toBe(0);
   });
 });
+
+function setUpWaits() {
+  const clock = new VirtualClock();
+  const startedAt = clock.monotonic();
+  const late: number[] = [];
+  const timer = new IdleTimer(clock, () => late.push(clock.monotonic() - startedAt));
+  return { clock, late, timer };
+}
+
+describe('IdleTimer across waits', () => {
+  it('fires when a wait takes too long', async () => {
+    const { clock, late, timer } = setUpWaits();
+    timer.start(10);
+    await clock.advance(100);
+    expect(late).toEqual([10]);
+  });
+
+  it.each([
+    ['longer', 10, 30, 35],
+    ['shorter', 30, 10, 15],
+  ])('measures a %s wait from its own start', async (_, first, second, at) => {
+    const { clock, late, timer } = setUpWaits();
+    timer.start(first);
+    await clock.advance(5);
+    timer.start(second);
+    await clock.advance(100);
+    expect(late).toEqual([at]);
+  });
+
+  it('sets no timer for an endless wait and measures the next one', async () => {
+    const { clock, late, timer } = setUpWaits();
+    timer.start(10);
+    await clock.advance(5);
+    timer.start(Number.POSITIVE_INFINITY);
+    await clock.advance(100);
+    expect([late, clock.pending]).toEqual([[], 0]);
+    timer.start(10);
+    await clock.advance(100);
+    expect(late).toEqual([115]);
+  });
+
+  it('can start again after stop', async () => {
+    const { clock, late, timer } = setUpWaits();
+    timer.start(10);
+    timer.stop();
+    await clock.advance(100);
+    expect(late).toEqual([]);
+    timer.start(10);
+    await clock.advance(100);
+    expect(late).toEqual([110]);
+  });
+});

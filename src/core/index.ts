@@ -1,26 +1,21 @@
-// Core: what everything else is written in terms of. No I/O.
+// Core: the vocabulary of everything else. No I/O.
 export * from './abort.ts';
-export * from './text.ts';
 export * from './access-keys.ts';
-export type { Clock } from './clock.ts';
-export { parseCron } from './cron.ts';
-export type { Cron } from './cron.ts';
+export { every, type Clock } from './clock.ts';
+export { parseCron, type Cron } from './cron.ts';
 export * from './deadline.ts';
 export * from './errors.ts';
 export * from './events.ts';
-export { every } from './every.ts';
 export * from './http.ts';
 export { IdleTimer } from './idle-timer.ts';
 export * from './ids.ts';
 export * from './jobs.ts';
-export { findJson } from './lenient-json.ts';
-export type { FoundJson } from './lenient-json.ts';
-export * from './log.ts';
-export { nearNames } from './near-names.ts';
+export { findJson, type FoundJson } from './lenient-json.ts';
+export { nearest, nearNames } from './names.ts';
 export * from './options.ts';
 export * from './plain-value.ts';
-export * from './random.ts';
-export { Redactor } from './redactor.ts';
-export { inOurWords } from './schema-words.ts';
+export { Redactor } from './redaction.ts';
 export * from './system.ts';
-export * from './tracing.ts';
+export * from './telemetry.ts';
+export * from './text.ts';
+export { zodErrorMessage } from './zod-messages.ts';

@@ -2,9 +2,8 @@
 import { randomBytes, randomFillSync } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { Clock } from './clock.ts';
-import type { IdSource } from './ids.ts';
+import type { IdSource, Random } from './ids.ts';
 import { uuidV7 } from './ids.ts';
-import type { Random } from './random.ts';
 
 /** Node's timers overflow past 2^31-1 ms and fire at once; longer waits are cut into pieces. */
 const longestTimerMs = 2_147_483_647;

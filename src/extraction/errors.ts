@@ -1,4 +1,4 @@
-// What can go wrong with an extraction, each with its consequence.
+// Errors of extraction, each with its consequence.
 import type { HttpFailureClass } from '../resilience/index.ts';
 import type { ErrorCodes } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
@@ -6,23 +6,23 @@ import { HeadworksError } from '../core/index.ts';
 export const extractionErrorCodes = {
   EXTRACTION_SOURCE_INVALID: {
     category: 'invalid_input',
-    consequence: 'The source definition is wrong; nothing was asked for or written.',
+    consequence: 'The source definition is invalid; no call was made and nothing was written.',
   },
   EXTRACTION_UNREACHABLE: {
     category: 'unreachable',
-    consequence: 'The source does not answer, or is not what it should be; nothing was written.',
+    consequence: 'The source does not respond, or is another kind of server; nothing was written.',
   },
   EXTRACTION_UNAUTHENTICATED: {
     category: 'unreachable',
-    consequence: 'The source refuses the credentials; nothing was written.',
+    consequence: 'The source rejects the credentials; nothing was written.',
   },
   EXTRACTION_VAULT_FOREIGN: {
     category: 'conflict',
-    consequence: 'The vault holds another source; it was not changed.',
+    consequence: 'The vault belongs to another source; it was not changed.',
   },
   EXTRACTION_BUSY: {
     category: 'conflict',
-    consequence: 'Another extraction writes to this vault; it was not disturbed.',
+    consequence: 'Another extraction writes to this vault; it was not affected.',
   },
   EXTRACTION_ITEM_UNKNOWN: { category: 'not_found', consequence: 'The vault has no such item.' },
 } as const satisfies ErrorCodes;
@@ -31,7 +31,7 @@ export type ExtractionErrorCode = keyof typeof extractionErrorCodes;
 
 export class ExtractionError extends HeadworksError<ExtractionErrorCode> {}
 
-/** A page did not come. `failure` says which class of failure, and so whether it is asked for again. */
+/** The request of a page failed. `failure` has its kind, which decides about a retry. */
 export class FetchError extends Error {
   override readonly name = 'FetchError';
   readonly failure: HttpFailureClass;

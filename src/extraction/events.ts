@@ -1,4 +1,4 @@
-// What an extraction tells while it runs. Log lines, metrics, the terminal and --json all read these.
+// Events of an extraction: the source of log lines, metrics, the terminal's progress and --json.
 import { event } from '../core/index.ts';
 import type { RateLimiterSnapshot } from '../resilience/index.ts';
 import { failureKinds } from '../resilience/index.ts';
@@ -6,16 +6,16 @@ import type { SessionStatus, TypeStatus } from './types.ts';
 
 const failedPageCauses = [...failureKinds, 'unexpected-shape', 'worker-died'] as const;
 
-/** Why a page was given up: its call failed, it is not what was asked for, or worker threads die of it. */
+/** Why a page failed: its call failed, it has an unexpected shape, or worker threads died while processing it. */
 export type FailedPageCause = (typeof failedPageCauses)[number];
 
 export interface TypeFigures {
   readonly type: string;
-  /** In the vault from this session, earlier runs included. */
+  /** Stored by this session, earlier runs included. */
   readonly items: number;
-  /** Read in this run, and not before by the session. */
+  /** Stored by this run for the first time in the session. */
   readonly itemsThisRun: number;
-  /** What the source says there is; null when it does not say. */
+  /** The source's own count; null when unknown. */
   readonly total: number | null;
   readonly status: TypeStatus;
 }
@@ -24,28 +24,28 @@ export interface ProgressFigures {
   readonly types: readonly TypeFigures[];
   /** Of this run. */
   readonly calls: number;
-  /** Calls of this run that were answered 429; the limiter counts those of earlier runs too. */
+  /** Calls of this run that received a 429; the limiter also counts those of earlier runs. */
   readonly rateLimitedCalls: number;
   readonly itemsPerSecond: number;
   readonly rateLimiter: RateLimiterSnapshot;
   readonly workersAlive: number;
   readonly workers: number;
-  /** Pages that wait for a worker thread. */
+  /** Pages queued for a worker thread. */
   readonly queuedPages: number;
   readonly queuedBytes: number;
 }
 
-/** What an extraction waits for: leave of the rate limiter, a source that is busy, or the file that limits are kept in. */
+/** What an extraction waits for: the rate limiter, a busy source, or a file that another process has locked. */
 export type WaitReason = 'rate-limit' | 'source-busy' | 'limits-locked' | 'vault-locked';
 
 export const extractionEvents = {
   'extraction:waiting': event<{
     reason: WaitReason;
-    /** For people. */
+    /** Text for users. */
     why: string;
-    /** Null where nobody knows. */
+    /** Null when unknown. */
     waitMs: number | null;
-  }>({ level: 'info', message: 'an extraction waits before it can begin' }),
+  }>({ level: 'info', message: 'an extraction waits before it can start' }),
   'extraction:started': event<{
     session: string;
     source: string;
@@ -58,7 +58,7 @@ export const extractionEvents = {
     session: string;
     type: string;
     page: string;
-    /** That the session had not seen before. */
+    /** Items that the session had not seen before. */
     items: number;
     added: number;
     changed: number;
@@ -81,12 +81,12 @@ export const extractionEvents = {
     message: 'a source was called',
     counter: {
       name: 'headworks_extraction_calls_total',
-      help: 'Calls of sources, by how they ended.',
+      help: 'Calls to sources, by outcome.',
       labels: ['outcome'],
     },
     histogram: {
       name: 'headworks_extraction_call_seconds',
-      help: 'How long calls of sources took.',
+      help: 'Duration of calls to sources.',
       field: 'durationMs',
     },
   }),
@@ -97,7 +97,7 @@ export const extractionEvents = {
     cause: string;
     attempt: number;
     waitMs: number;
-  }>({ level: 'info', message: 'a page did not come and is asked for again' }),
+  }>({ level: 'info', message: 'a page is retried' }),
   'extraction:page-failed': event<{
     session: string;
     type: string;
@@ -106,30 +106,30 @@ export const extractionEvents = {
     error: string;
   }>({
     level: 'warn',
-    message: 'a page was given up',
+    message: 'a page failed',
     counter: {
       name: 'headworks_extraction_failed_pages_total',
-      help: 'Pages that were given up.',
+      help: 'Pages that failed after all retries.',
       labels: ['cause'],
       knownValues: failedPageCauses.map((cause) => [cause]),
     },
   }),
   'extraction:worker-died': event<{ session: string; worker: string; error: string; workersAlive: number }>({
     level: 'error',
-    message: 'a worker thread died; the others go on',
+    message: 'a worker thread died; the others continue',
   }),
   'extraction:type-finished': event<{
     session: string;
     type: string;
     status: TypeStatus;
-    /** That the vault holds now. */
+    /** Stored items of the type. */
     items: number;
     itemsThisRun: number;
     total: number | null;
-  }>({ level: 'info', message: 'a content type was read' }),
+  }>({ level: 'info', message: 'a content type was extracted' }),
   'extraction:progress': event<{ session: string } & ProgressFigures>({
     level: 'debug',
-    message: 'extraction goes on',
+    message: 'extraction progress',
   }),
   'extraction:setting-ignored': event<{ setting: string; reason: string }>({
     level: 'warn',
@@ -137,15 +137,15 @@ export const extractionEvents = {
   }),
   'extraction:rows-lost': event<{ vault: string; types: readonly string[] }>({
     level: 'warn',
-    message: 'rows were removed from the vault: everything is read again',
+    message: 'rows were removed from the vault: everything is extracted again',
   }),
   'extraction:types-redefined': event<{ vault: string; types: readonly string[] }>({
     level: 'warn',
-    message: 'the definition of types has changed since the last extraction: everything is read anew',
+    message: 'the definition of types has changed since the last extraction: everything is extracted again',
   }),
   'extraction:vault-migrated': event<{ vault: string }>({
     level: 'info',
-    message: 'the vault of an older version was brought up to date',
+    message: 'the vault of an older version was migrated',
   }),
   'extraction:versions-pruned': event<{ vault: string; versions: number; bytes: number }>({
     level: 'info',
@@ -158,7 +158,7 @@ export const extractionEvents = {
   'extraction:finished': event<{
     session: string;
     status: Exclude<SessionStatus, 'running'>;
-    /** All of this run. */
+    /** All figures are of this run. */
     items: number;
     calls: number;
     errors: number;
@@ -169,13 +169,13 @@ export const extractionEvents = {
     message: 'extraction ended',
     counter: {
       name: 'headworks_extraction_runs_total',
-      help: 'Extractions that ended, by status.',
+      help: 'Finished extractions, by status.',
       labels: ['status'],
     },
   }),
   'extraction:limits-unshared': event<{ error: string }>({
     level: 'warn',
-    message: 'Redis is away: rate limits are kept on this machine alone until it is back',
+    message: 'Redis is unavailable: rate limits are kept on this machine only until it is back',
   }),
   'extraction:limits-shared': event<object>({
     level: 'info',

@@ -1,4 +1,4 @@
-// The settings of extraction, and of Looker as a source. Flags, environment and headworks.yaml say the same things.
+// The settings of extraction and of Looker: flags, environment variables and headworks.yaml.
 import type { OptionSpec } from '../core/options.ts';
 import {
   booleanOption,
@@ -12,7 +12,7 @@ import { parallelBounds, parallelDefaults, rulesBetween } from './parallel-confi
 
 const none = 'none';
 
-/** The same option that may also be left open. */
+/** The same option, with null as its default. */
 const orNone = <T>(spec: OptionSpec<T>, defaultText: string): OptionSpec<T | null> => ({
   ...spec,
   default: null,
@@ -42,8 +42,7 @@ export const extractionOptions = defineOptions({
     }),
     queueSize: orNone(
       numberOption({
-        describe:
-          'Pages that wait for a worker thread at most (never more than 8 MB); at least workers × 10.',
+        describe: 'Most pages queued for worker threads (never more than 8 MB); at least workers × 10.',
         env: 'HEADWORKS_EXTRACTION_QUEUE_SIZE',
         flag: 'queue-size',
         default: parallelBounds.queueSize.min,
@@ -59,28 +58,28 @@ export const extractionOptions = defineOptions({
       ...parallelBounds.batchSize,
     }),
     rateLimitPerMinute: numberOption({
-      describe: 'Calls in any minute at most.',
+      describe: 'Most calls in any minute.',
       env: 'HEADWORKS_EXTRACTION_RATE_LIMIT_PER_MINUTE',
       flag: 'rate-limit-per-minute',
       default: parallelDefaults.rateLimitPerMinute,
       ...parallelBounds.rateLimitPerMinute,
     }),
     rateLimitPerSecond: numberOption({
-      describe: 'Calls in any second at most; not above the calls per minute.',
+      describe: 'Most calls in any second; not above the calls per minute.',
       env: 'HEADWORKS_EXTRACTION_RATE_LIMIT_PER_SECOND',
       flag: 'rate-limit-per-second',
       default: parallelDefaults.rateLimitPerSecond,
       ...parallelBounds.rateLimitPerSecond,
     }),
     adaptive: booleanOption({
-      describe: 'Slow down when the source answers 429, and recover.',
+      describe: 'Slow down after a 429 response, and recover.',
       env: 'HEADWORKS_EXTRACTION_ADAPTIVE',
       flag: 'adaptive',
       default: parallelDefaults.adaptiveRateLimiting,
     }),
     maxCalls: orNone(
       numberOption({
-        describe: 'Stop after so many calls; the next run goes on from there.',
+        describe: 'Stop after this many calls; the next run continues from there.',
         env: 'HEADWORKS_EXTRACTION_MAX_CALLS',
         flag: 'max-calls',
         default: 1,
@@ -90,7 +89,7 @@ export const extractionOptions = defineOptions({
       'no limit',
     ),
     retries: numberOption({
-      describe: 'How often a page that failed for a passing reason is asked for again.',
+      describe: 'Retries of a page after a transient failure.',
       env: 'HEADWORKS_EXTRACTION_RETRIES',
       flag: 'retries',
       default: 4,
@@ -98,7 +97,7 @@ export const extractionOptions = defineOptions({
       max: 20,
     }),
     retryDelayMs: numberOption({
-      describe: 'Wait before the first of these, doubled each time up to 30 seconds.',
+      describe: 'Delay before the first retry, doubled each time up to 30 seconds.',
       env: 'HEADWORKS_EXTRACTION_RETRY_DELAY_MS',
       default: 1000,
       min: 1,
@@ -114,7 +113,7 @@ export const extractionOptions = defineOptions({
       pattern: /^[\w.:-]+$/,
     }),
     recursive: booleanOption({
-      describe: 'With folders: those below them too.',
+      describe: 'With folders: include their subfolders.',
       env: 'HEADWORKS_EXTRACTION_RECURSIVE',
       flag: 'recursive',
       default: false,
@@ -133,19 +132,19 @@ export const extractionOptions = defineOptions({
       'vaults/SOURCE.vault in the data folder',
     ),
     fresh: booleanOption({
-      describe: 'Begin a new extraction instead of going on with the last one.',
+      describe: 'Start a new extraction instead of resuming the last one.',
       env: 'HEADWORKS_EXTRACTION_FRESH',
       flag: 'fresh',
       default: false,
     }),
     retryFailed: booleanOption({
-      describe: 'Ask again for pages that were given up.',
+      describe: 'Request failed pages again.',
       env: 'HEADWORKS_EXTRACTION_RETRY_FAILED',
       flag: 'retry-failed',
       default: false,
     }),
     dryRun: booleanOption({
-      describe: 'Only say how many calls and minutes it would take.',
+      describe: 'Only estimate the number of calls and minutes.',
       env: 'HEADWORKS_EXTRACTION_DRY_RUN',
       flag: 'dry-run',
       default: false,
@@ -163,7 +162,7 @@ export const extractionOptions = defineOptions({
       none,
     ),
     timeoutSeconds: numberOption({
-      describe: 'Longest wait for the first byte of an answer.',
+      describe: 'Longest wait for the first byte of a response.',
       env: ['HEADWORKS_EXTRACTION_TIMEOUT_SECONDS', 'LOOKERSDK_TIMEOUT'],
       flag: 'timeout-seconds',
       default: 120,
@@ -189,7 +188,7 @@ export const lookerOptions = defineOptions({
   describe: 'Looker as a source.',
   fields: {
     baseUrl: urlOption({
-      describe: 'Where Looker is, like https://acme.looker.com.',
+      describe: 'URL of Looker, like https://acme.looker.com.',
       env: ['LOOKER_BASE_URL', 'LOOKERSDK_BASE_URL'],
       default: null,
       defaultText: none,

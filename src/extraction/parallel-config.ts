@@ -1,10 +1,10 @@
-// The ParallelConfig of document 001: how much is done at once, and its rules.
+// The ParallelConfig of document 001 with its validation.
 import { availableParallelism } from 'node:os';
 
 export interface ParallelConfig {
   /** Pages in flight. 1 is the sequential mode. */
   readonly workers: number;
-  /** Pages that wait for a worker thread at most. */
+  /** Most pages queued for worker threads. */
   readonly queueSize: number;
   /** Items per page. */
   readonly batchSize: number;
@@ -23,8 +23,8 @@ export const parallelBounds = {
 } as const;
 
 /**
- * Raw pages that wait for a worker thread, whatever their number. Enough that threads never wait for a page: a larger
- * queue only makes the process grow until it is full (64 MB: by 40 MB, and no item faster).
+ * Most bytes queued for worker threads. Enough that threads never wait for a page: a larger queue only uses more memory
+ * (64 MB: 40 MB more, and no higher throughput).
  */
 export const queueBytes = 8 * 1024 * 1024;
 
@@ -44,14 +44,14 @@ export interface ParallelProblem {
   readonly problem: string;
 }
 
-/** The rules between fields; a field that is missing, because its own value was refused, breaks none. */
+/** Rules between fields; a missing field (because its own value is invalid) violates none. */
 export function rulesBetween(config: Partial<ParallelConfig>): readonly ParallelProblem[] {
   const { workers, queueSize, rateLimitPerMinute, rateLimitPerSecond } = config;
   const problems: ParallelProblem[] = [];
   if (workers !== undefined && queueSize !== undefined && queueSize < workers * 10)
     problems.push({
       field: 'queueSize',
-      problem: `must be at least ${workers * 10}, ten times the ${workers} workers, so that none starves`,
+      problem: `must be at least ${workers * 10}, ten times the ${workers} workers, so that no worker idles`,
     });
   if (
     rateLimitPerMinute !== undefined &&
@@ -65,7 +65,7 @@ export function rulesBetween(config: Partial<ParallelConfig>): readonly Parallel
   return problems;
 }
 
-/** Fills in the defaults. Throws RangeError that names every field, value and range that is wrong. */
+/** Fills in the defaults. Throws RangeError naming every invalid field, value and range. */
 export function parallelConfig(given: Partial<ParallelConfig> = {}): ParallelConfig {
   const workers = given.workers ?? parallelDefaults.workers;
   const config = { ...parallelDefaults, queueSize: defaultQueueSize(workers), ...given };

@@ -1,6 +1,6 @@
-// The WorkItem of document 001: one fetched page on its way from the fetchers to the worker threads.
+// The WorkItem of document 001: one fetched page between the fetchers and the worker threads.
 //
-// It has no `is_final_batch`: pages come in any order, and the planner says when a type is at its end.
+// It has no `is_final_batch`: pages come in any order, and the planner decides when a type has ended.
 import type { RawPage } from './types.ts';
 
 export type WorkItemState = 'created' | 'queued' | 'processing' | 'completed' | 'failed';
@@ -17,18 +17,18 @@ const allowed: Readonly<Record<WorkItemState, readonly WorkItemState[]>> = {
 export interface WorkItemFields {
   /** The type's name; must be one of `knownTypes`. */
   readonly contentType: string;
-  /** The batch as it came; a page without a single byte is no batch. */
+  /** The response; must not be empty. */
   readonly page: RawPage;
   /** Counts the pages of a run from 0. */
   readonly batchNumber: number;
 }
 
-/** Throws RangeError naming the field and the value that is wrong. */
+/** Throws RangeError naming the invalid field and value. */
 export class WorkItem {
   readonly contentType: string;
   readonly page: RawPage;
   readonly batchNumber: number;
-  /** Threads that died while they processed it. */
+  /** Worker threads that died while processing it. */
   deaths = 0;
   #state: WorkItemState = 'created';
 
@@ -48,7 +48,7 @@ export class WorkItem {
     return this.#state;
   }
 
-  /** Throws RangeError for a step that the states do not allow. */
+  /** Throws RangeError for a transition that is not allowed. */
   become(next: WorkItemState): void {
     if (!allowed[this.#state].includes(next))
       throw new RangeError(`batch ${this.batchNumber} cannot go from ${this.#state} to ${next}`);

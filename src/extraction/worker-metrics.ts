@@ -1,7 +1,7 @@
-// The WorkerMetrics of document 001: what all workers together did. Kept by the main thread, so it needs no lock.
+// The WorkerMetrics of document 001, for all workers together. Kept by the main thread, so it needs no lock.
 import type { Clock } from '../core/index.ts';
 
-/** Under the document's names. */
+/** With the document's names. */
 export interface WorkerMetricsSnapshot {
   readonly total: number;
   readonly by_type: Readonly<Record<string, number>>;
@@ -50,7 +50,7 @@ export class WorkerMetrics {
     this.#itemsByType.set(contentType, this.itemsOf(contentType) + count);
   }
 
-  /** `workerId` is a thread's name, or `fetch` for a page that did not come. */
+  /** `workerId` is a thread's name, or `fetch` for a failed page. */
   recordError(workerId: string, message: string): void {
     this.#errors++;
     const messages = this.#workerErrors.get(workerId) ?? [];
@@ -58,12 +58,12 @@ export class WorkerMetrics {
     this.#workerErrors.set(workerId, messages);
   }
 
-  /** The work is over: the duration stands still from here on. */
+  /** Ends the measured duration. */
   stop(): void {
     this.#stoppedAt ??= this.#clock.monotonic();
   }
 
-  /** Everything at one moment. */
+  /** A consistent snapshot. */
   snapshot(): WorkerMetricsSnapshot {
     return {
       total: this.#itemsProcessed,
@@ -76,5 +76,5 @@ export class WorkerMetrics {
   }
 }
 
-/** Of one worker: a source that is down must not fill the memory with complaints. */
+/** Per worker, so that a source that is down does not fill the memory with messages. */
 const keptMessages = 100;

@@ -6,7 +6,7 @@ import { serializerCompiler } from 'fastify-type-provider-zod';
 import type { $ZodType } from 'zod/v4/core';
 import { safeParse } from 'zod/v4/core';
 import type { IdSource, Redactor } from '../core/index.ts';
-import { inOurWords } from '../core/index.ts';
+import { zodErrorMessage } from '../core/index.ts';
 import { installAccess } from './access.ts';
 import { installAudit, installChanges } from './audit.ts';
 import type { ServerDeps } from './deps.ts';
@@ -135,7 +135,7 @@ export function installRouteTable(server: FastifyInstance): void {
 export const validatorCompiler: FastifySchemaCompiler<$ZodType> =
   ({ schema }) =>
   (data: unknown) => {
-    const { data: value, error } = safeParse(schema, data, { error: inOurWords });
+    const { data: value, error } = safeParse(schema, data, { error: zodErrorMessage });
     if (!error) return { value };
     return {
       // As fastify expects them; its types demand an Error.

@@ -1,4 +1,4 @@
-// What can go wrong when somebody works with the ledger.
+// Errors of the ledger.
 import type { ErrorCodes } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
 
@@ -10,7 +10,7 @@ export const ledgerErrorCodes = {
   },
   LEDGER_ENTRY_CLOSED: {
     category: 'conflict',
-    consequence: 'The row is repaired already; nothing was changed.',
+    consequence: 'The row is already repaired; nothing was changed.',
   },
   LEDGER_ENTRY_SEEN_AGAIN: {
     category: 'conflict',
@@ -18,15 +18,15 @@ export const ledgerErrorCodes = {
   },
   LEDGER_KIND_UNKNOWN: {
     category: 'not_found',
-    consequence: 'No row and no repair has this kind; nothing was tried.',
+    consequence: 'No row and no repair has this kind; nothing was done.',
   },
   LEDGER_REPAIR_UNKNOWN: {
     category: 'conflict',
-    consequence: 'Nobody registered a repair for this kind; the row stays open until a person closes it.',
+    consequence: 'No repair is registered for this kind; the row stays open until a person closes it.',
   },
   LEDGER_REPAIR_TAKEN: {
     category: 'internal',
-    consequence: 'A bug of ours: two repairs were registered for one kind; the process does not start.',
+    consequence: 'A bug: two repairs were registered for one kind; the process does not start.',
   },
   LEDGER_OVERFLOW: {
     category: 'temporary',

@@ -1,4 +1,4 @@
-// What the ledger tells the rest of the house.
+// Events of the ledger.
 import { event } from '../core/index.ts';
 
 export const ledgerEvents = {

@@ -1,16 +1,26 @@
-// The ledger: every degradation, its cause, its repair.
-export { BatchingLedgerRecorder, overflowKind } from './batching-recorder.ts';
-export type { BatchingRecorderParts } from './batching-recorder.ts';
-export { closeEntry } from './close-entry.ts';
-export type { CloseEntryParts } from './close-entry.ts';
-export { LedgerError, ledgerErrorCodes } from './errors.ts';
-export type { LedgerErrorCode } from './errors.ts';
-export { ledgerEvents } from './events.ts';
-export type { LedgerEvents } from './events.ts';
-export { MemoryLedgerStore } from './memory-ledger-store.ts';
-export { openRowsGauge } from './open-rows-gauge.ts';
-export { ledgerOptions } from './options.ts';
-export type { LedgerOptions } from './options.ts';
+// The ledger: every degradation, its cause and its repair.
+export { LedgerError, ledgerErrorCodes, type LedgerErrorCode } from './errors.ts';
+export { ledgerEvents, type LedgerEvents } from './events.ts';
+export { ledgerOptions, type LedgerOptions } from './options.ts';
+export { BatchingLedgerRecorder, overflowKind, type LedgerRecorderDeps } from './recorder.ts';
+export {
+  RepairRegistry,
+  RepairRunner,
+  type RegisteredRepair,
+  type RepairReport,
+  type RepairRequest,
+  type RepairRunContext,
+  type RepairRunnerDeps,
+} from './repair-runner.ts';
+export {
+  closeEntry,
+  dueRepairs,
+  ledgerRepairHandler,
+  ledgerRepairJob,
+  repairCron,
+  type CloseEntryDeps,
+} from './repairs.ts';
+export { openRowsGauge, PostgresLedgerStore } from './store.ts';
 export type {
   Degradation,
   LedgerCount,
@@ -21,9 +31,4 @@ export type {
   Repair,
   RepairOutcome,
   SeenDegradation,
-} from './ports.ts';
-export { dueRepairs, ledgerRepairHandler, ledgerRepairJob, repairCron } from './repair-job.ts';
-export { RepairRegistry } from './repair-registry.ts';
-export type { RegisteredRepair } from './repair-registry.ts';
-export { RepairRunner } from './repair-runner.ts';
-export type { RepairReport, RepairRequest, RepairRunContext, RepairRunnerParts } from './repair-runner.ts';
+} from './types.ts';

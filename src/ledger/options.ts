@@ -1,4 +1,4 @@
-// Settings of the ledger.
+// Options of the ledger.
 import { defineOptions, numberOption } from '../core/index.ts';
 import type { OptionValues } from '../core/index.ts';
 
@@ -6,67 +6,68 @@ const dayMs = 86_400_000;
 
 export const ledgerOptions = defineOptions({
   section: 'ledger',
-  describe: 'What fell back, and how it is repaired.',
+  describe: 'The ledger of degradations and their repair.',
   fields: {
     flushIntervalMs: numberOption({
-      describe: 'How long rows are gathered before they are written together.',
+      describe: 'Collect rows for this long before writing them in one batch.',
       env: 'HEADWORKS_LEDGER_FLUSH_INTERVAL_MS',
       default: 20,
       min: 0,
       max: 10_000,
     }),
     flushBatch: numberOption({
-      describe: 'The most rows written at once.',
+      describe: 'Write at most this many rows in one batch.',
       env: 'HEADWORKS_LEDGER_FLUSH_BATCH',
       default: 500,
       min: 1,
       max: 10_000,
     }),
-    maxWaiting: numberOption({
+    maxPending: numberOption({
       describe:
-        'The most rows kept in memory while the store is away; what comes after that is counted by kind.',
-      env: 'HEADWORKS_LEDGER_MAX_WAITING',
+        'Keep at most this many rows in memory while the store is unavailable; further ones are only counted per kind.',
+      env: 'HEADWORKS_LEDGER_MAX_PENDING',
       default: 10_000,
       min: 1,
       max: 1_000_000,
     }),
-    repairEveryMinutes: numberOption({
-      describe: 'How often due repairs run in the background; 0 turns that off.',
-      env: 'HEADWORKS_LEDGER_REPAIR_EVERY_MINUTES',
+    repairIntervalMinutes: numberOption({
+      describe: 'Run due repairs in the background at this interval in minutes; 0 disables it.',
+      env: 'HEADWORKS_LEDGER_REPAIR_INTERVAL_MINUTES',
       default: 5,
       min: 0,
       max: 59,
     }),
     repairBatch: numberOption({
-      describe: 'Rows read from the store at once while repairing.',
+      describe: 'Read this many rows at a time while repairing.',
       env: 'HEADWORKS_LEDGER_REPAIR_BATCH',
       default: 100,
       min: 1,
       max: 10_000,
     }),
     repairConcurrency: numberOption({
-      describe: 'Repairs that run at the same time.',
+      describe: 'Run at most this many repairs at the same time.',
       env: 'HEADWORKS_LEDGER_REPAIR_CONCURRENCY',
       default: 4,
       min: 1,
       max: 100,
     }),
     repairTimeoutMs: numberOption({
-      describe: 'The longest one repair may take.',
+      describe: 'Abort a repair that takes longer.',
       env: 'HEADWORKS_LEDGER_REPAIR_TIMEOUT_MS',
       default: 60_000,
       min: 100,
       max: 3_600_000,
     }),
     repairBackoffMs: numberOption({
-      describe: 'The wait after a first failed repair; it doubles with each further one.',
+      describe:
+        'Wait this long after the first failed repair of a row; the delay doubles with each further one.',
       env: 'HEADWORKS_LEDGER_REPAIR_BACKOFF_MS',
       default: 60_000,
       min: 100,
       max: dayMs,
     }),
     repairBackoffMaxMs: numberOption({
-      describe: 'The longest wait between two repairs of one row.',
+      describe: 'Limit the delay between two repairs of one row.',
       env: 'HEADWORKS_LEDGER_REPAIR_BACKOFF_MAX_MS',
       default: 6 * 3_600_000,
       min: 100,

@@ -3,13 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { JobProgress } from '../core/index.ts';
 import { EventBus, Redactor, seededIds, seededRandom } from '../core/index.ts';
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
-import { closeEntry } from './close-entry.ts';
+import { closeEntry, ledgerRepairHandler, ledgerRepairJob, repairCron } from './repairs.ts';
+import { RepairRegistry } from './repair-runner.ts';
 import { ledgerEvents } from './events.ts';
-import { seen } from './ledger-store.contract.ts';
-import { MemoryLedgerStore } from './memory-ledger-store.ts';
-import type { Repair } from './ports.ts';
-import { ledgerRepairHandler, ledgerRepairJob, repairCron } from './repair-job.ts';
-import { RepairRegistry } from './repair-registry.ts';
+import { seen } from '../../test/support/ledger/ledger-store.contract.ts';
+import { MemoryLedgerStore } from '../../test/support/ledger/memory-ledger-store.ts';
+import type { Repair } from './types.ts';
 import { RepairRunner } from './repair-runner.ts';
 
 const minute = 60_000;

@@ -1,16 +1,41 @@
 // Runs repairs: those that are due, or those somebody asks for. A repair that throws is a failed repair, not a crash.
 import type { Clock, Emitter, JobProgress, Random, Redactor } from '../core/index.ts';
-import { abortable, CoreError, kindOf, linkSignals, messageOf } from '../core/index.ts';
+import { CoreError, kindOf, messageOf, withTimeout } from '../core/index.ts';
 import type { Backoff } from '../resilience/retry.ts';
 import { exponentialBackoff } from '../resilience/retry.ts';
-import { storable } from './degradation.ts';
+import { storable } from './recorder.ts';
 import { LedgerError } from './errors.ts';
 import type { LedgerEvents } from './events.ts';
 import type { LedgerOptions } from './options.ts';
-import type { LedgerEntry, LedgerStore, RepairOutcome } from './ports.ts';
-import type { RegisteredRepair, RepairRegistry } from './repair-registry.ts';
+import type { LedgerEntry, LedgerStore, Repair, RepairOutcome } from './types.ts';
 
-export interface RepairRunnerParts {
+export interface RegisteredRepair {
+  readonly kind: string;
+  /** What the repair does, in one sentence, for help and operators. */
+  readonly describe: string;
+  readonly repair: Repair;
+}
+
+export class RepairRegistry {
+  readonly #repairs = new Map<string, RegisteredRepair>();
+
+  /** Fails with LEDGER_REPAIR_TAKEN when the kind has one already. */
+  register(repair: RegisteredRepair): void {
+    if (this.#repairs.has(repair.kind))
+      throw new LedgerError('LEDGER_REPAIR_TAKEN', `Two repairs are registered for the kind ${repair.kind}.`);
+    this.#repairs.set(repair.kind, repair);
+  }
+
+  get(kind: string): RegisteredRepair | undefined {
+    return this.#repairs.get(kind);
+  }
+
+  list(): readonly RegisteredRepair[] {
+    return [...this.#repairs.values()].sort((a, b) => (a.kind < b.kind ? -1 : 1));
+  }
+}
+
+export interface RepairRunnerDeps {
   readonly store: LedgerStore;
   readonly registry: RepairRegistry;
   readonly clock: Clock;
@@ -48,15 +73,15 @@ export interface RepairRunContext {
 
 type Ending = 'repaired' | 'gone' | 'stillBroken';
 
-const longestError = 1_000;
+const maxErrorLength = 1_000;
 
 export class RepairRunner {
-  readonly #parts: RepairRunnerParts;
+  readonly #deps: RepairRunnerDeps;
   readonly #backoff: Backoff;
 
-  constructor(parts: RepairRunnerParts) {
-    this.#parts = parts;
-    const { repairBackoffMs: initialMs, repairBackoffMaxMs: maxMs } = parts.options;
+  constructor(deps: RepairRunnerDeps) {
+    this.#deps = deps;
+    const { repairBackoffMs: initialMs, repairBackoffMaxMs: maxMs } = deps.options;
     this.#backoff = exponentialBackoff({ initialMs, maxMs, jitter: 'equal' });
   }
 
@@ -67,15 +92,15 @@ export class RepairRunner {
    */
   async run(request: RepairRequest = {}, context: RepairRunContext = {}): Promise<RepairReport> {
     const endings = { repaired: 0, gone: 0, stillBroken: 0 };
-    const counts = await this.#parts.store.counts();
+    const counts = await this.#deps.store.counts();
     this.#checkKind(
       request.kind,
       counts.map(({ kind }) => kind),
     );
-    const asked = counts.filter(({ kind, open }) => open > 0 && kind === (request.kind ?? kind));
+    const requested = counts.filter(({ kind, open }) => open > 0 && kind === (request.kind ?? kind));
     const [known, unknown] = [true, false].map((isKnown) =>
-      asked.filter(({ kind }) => (this.#parts.registry.get(kind) !== undefined) === isKnown),
-    ) as [typeof asked, typeof asked];
+      requested.filter(({ kind }) => (this.#deps.registry.get(kind) !== undefined) === isKnown),
+    ) as [typeof requested, typeof requested];
     const open = known.reduce((sum, count) => sum + count.open, 0);
     const total = request.id === undefined ? (request.due ? undefined : open) : 1;
     let tried = 0;
@@ -88,7 +113,7 @@ export class RepairRunner {
         endings[ending] += 1;
         context.onProgress?.({
           done: tried,
-          ...(total === undefined ? {} : { total: Math.max(total, tried) }),
+          total: total === undefined ? undefined : Math.max(total, tried),
         });
       });
     const withoutRepair = request.id === undefined ? unknown.map(({ kind, open }) => ({ kind, open })) : [];
@@ -97,7 +122,7 @@ export class RepairRunner {
 
   /** Fails as `run` would for a request that cannot be met, before anybody waits for it. */
   async check(request: RepairRequest): Promise<void> {
-    const counts = await this.#parts.store.counts();
+    const counts = await this.#deps.store.counts();
     this.#checkKind(
       request.kind,
       counts.map(({ kind }) => kind),
@@ -106,7 +131,7 @@ export class RepairRunner {
   }
 
   #checkKind(kind: string | undefined, known: readonly string[]): void {
-    if (kind === undefined || known.includes(kind) || this.#parts.registry.get(kind)) return;
+    if (kind === undefined || known.includes(kind) || this.#deps.registry.get(kind)) return;
     throw new LedgerError(
       'LEDGER_KIND_UNKNOWN',
       `Nothing of the kind "${kind}" is in the ledger, and no repair is registered for it. "headworks ledger" lists what is open.`,
@@ -121,12 +146,12 @@ export class RepairRunner {
   }
 
   async #one(id: string): Promise<LedgerEntry> {
-    const entry = await this.#parts.store.get(id);
+    const entry = await this.#deps.store.get(id);
     const details = { id };
     if (!entry) throw new LedgerError('LEDGER_ENTRY_UNKNOWN', `There is no ledger row ${id}.`, { details });
     if (entry.repairedAt)
       throw new LedgerError('LEDGER_ENTRY_CLOSED', `The ledger row ${id} is repaired already.`, { details });
-    if (!this.#parts.registry.get(entry.kind))
+    if (!this.#deps.registry.get(entry.kind))
       throw new LedgerError(
         'LEDGER_REPAIR_UNKNOWN',
         `Nobody registered a repair for ${entry.kind}: see to it by hand, then close the row ${id}.`,
@@ -137,7 +162,7 @@ export class RepairRunner {
 
   /** A row that is due again before the run is over waits for the next run. */
   async *#duePages(kinds: readonly string[]): AsyncGenerator<readonly LedgerEntry[]> {
-    const { store, clock, options } = this.#parts;
+    const { store, clock, options } = this.#deps;
     const seen = new Set<string>();
     for (;;) {
       const page = await store.due(kinds, new Date(clock.now()), options.repairBatch);
@@ -149,13 +174,13 @@ export class RepairRunner {
   }
 
   async *#openPages(kind: string): AsyncGenerator<readonly LedgerEntry[]> {
-    const { store, options } = this.#parts;
+    const { store, options } = this.#deps;
     let after: string | undefined;
     do {
       const page = await store.list({
         kind,
         limit: options.repairBatch,
-        ...(after === undefined ? {} : { after }),
+        after,
       });
       if (page.length > 0) yield page;
       after = page.length < options.repairBatch ? undefined : page.at(-1)?.id;
@@ -171,11 +196,11 @@ export class RepairRunner {
     const worker = async () => {
       for (const entry of queue) {
         signal?.throwIfAborted();
-        const registered = this.#parts.registry.get(entry.kind);
+        const registered = this.#deps.registry.get(entry.kind);
         if (registered) onEnd(await this.#repair(registered, entry, signal));
       }
     };
-    const workers = Array.from({ length: this.#parts.options.repairConcurrency }, worker);
+    const workers = Array.from({ length: this.#deps.options.repairConcurrency }, worker);
     const failed = (await Promise.allSettled(workers)).find((result) => result.status === 'rejected');
     if (failed) throw failed.reason;
   }
@@ -185,9 +210,9 @@ export class RepairRunner {
     entry: LedgerEntry,
     signal: AbortSignal | undefined,
   ): Promise<Ending> {
-    const { store, clock, events } = this.#parts;
+    const { store, clock, events } = this.#deps;
     const outcome = await this.#try(registered, entry, signal);
-    if (outcome.outcome === 'still-broken') return this.#putOff(entry, outcome.cause, outcome.reason);
+    if (outcome.outcome === 'still-broken') return this.#postpone(entry, outcome.cause, outcome.reason);
     const how = outcome.outcome === 'gone' ? 'gone' : 'repair';
     if (await store.markRepaired(entry.id, how, new Date(clock.now()), entry.count)) {
       events.emit('ledger:repaired', { id: entry.id, kind: entry.kind, subject: entry.subject, how });
@@ -195,7 +220,7 @@ export class RepairRunner {
     }
     const now = await store.get(entry.id);
     if (!now || now.repairedAt) return outcome.outcome;
-    return this.#putOff(entry, 'LEDGER_ENTRY_SEEN_AGAIN', 'It failed again while it was being repaired.');
+    return this.#postpone(entry, 'LEDGER_ENTRY_SEEN_AGAIN', 'It failed again while it was being repaired.');
   }
 
   async #try(
@@ -203,31 +228,28 @@ export class RepairRunner {
     entry: LedgerEntry,
     signal: AbortSignal | undefined,
   ): Promise<RepairOutcome & { readonly cause: string; readonly reason: string }> {
-    const { clock, options } = this.#parts;
-    const attempt = linkSignals(signal);
-    const cancel = clock.after(options.repairTimeoutMs, () =>
-      attempt.abort(
-        new CoreError('DEADLINE_EXCEEDED', `The repair took longer than ${options.repairTimeoutMs} ms.`),
-      ),
-    );
+    const { clock, options } = this.#deps;
     try {
-      const outcome = await abortable(registered.repair(entry, attempt.signal), attempt.signal);
+      const outcome = await withTimeout((attempt) => registered.repair(entry, attempt), {
+        clock,
+        timeoutMs: options.repairTimeoutMs,
+        signal,
+        onTimeout: () =>
+          new CoreError('DEADLINE_EXCEEDED', `The repair took longer than ${options.repairTimeoutMs} ms.`),
+      });
       return { cause: 'STILL_BROKEN', reason: '', ...outcome };
     } catch (error) {
       signal?.throwIfAborted();
       return { outcome: 'still-broken', cause: kindOf(error), reason: messageOf(error) };
-    } finally {
-      cancel();
-      attempt.dispose();
     }
   }
 
-  async #putOff(entry: LedgerEntry, cause: string, reason: string): Promise<'stillBroken'> {
-    const { store, clock, random, redactor, events } = this.#parts;
+  async #postpone(entry: LedgerEntry, cause: string, reason: string): Promise<'stillBroken'> {
+    const { store, clock, random, redactor, events } = this.#deps;
     const attempts = entry.repairAttempts + 1;
     const waitMs = this.#backoff.delayMs(attempts, random);
     const nextRepairAt = new Date(clock.now() + waitMs);
-    await store.markRepairFailed(entry.id, storable(redactor.text(reason), longestError), nextRepairAt);
+    await store.markRepairFailed(entry.id, storable(redactor.text(reason), maxErrorLength), nextRepairAt);
     events.emit('ledger:repair-failed', {
       id: entry.id,
       kind: entry.kind,

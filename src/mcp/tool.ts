@@ -1,6 +1,6 @@
 // A tool: its words, its schemas, who may use it, and what it does. One definition for every transport.
 import { z } from 'zod';
-import { CoreError, inOurWords } from '../core/index.ts';
+import { CoreError, zodErrorMessage } from '../core/index.ts';
 import type { Place } from './fields.ts';
 import { organizationField, spaceField } from './fields.ts';
 import type { CallerKind, HeadworksApi } from './ports.ts';
@@ -83,7 +83,7 @@ function inputOf<Input extends z.ZodRawShape>(
 }
 
 function checked(name: string, schema: z.ZodObject, given: unknown): Record<string, unknown> {
-  const { data, error } = schema.safeParse(given ?? {}, { error: inOurWords });
+  const { data, error } = schema.safeParse(given ?? {}, { error: zodErrorMessage });
   if (data) return data;
   const problems = error.issues.flatMap((issue) => {
     const strangers = issue.code === 'unrecognized_keys' ? issue.keys : [];

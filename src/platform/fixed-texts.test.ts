@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { Redactor } from '../core/redactor.ts';
+import { Redactor } from '../core/redaction.ts';
 
 /** Every quoted text with words in it, without comments. */
 function textsOf(source: string): readonly string[] {

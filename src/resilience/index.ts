@@ -40,4 +40,4 @@ export type { WriteBehindDeps, WriteBehindSource } from './write-behind.ts';
 // Until every domain imports them from core:
 export { deadlineOf, withDeadline } from '../core/deadline.ts';
 export type { Deadline, SignalDeadline } from '../core/deadline.ts';
-export { every } from '../core/every.ts';
+export { every } from '../core/clock.ts';

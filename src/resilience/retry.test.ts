@@ -3,7 +3,7 @@ import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HeadworksError } from '../core/errors.ts';
-import { seededRandom } from '../core/random.ts';
+import { seededRandom } from '../core/ids.ts';
 import type { RetryPolicy } from './retry.ts';
 import { withDeadline } from '../core/deadline.ts';
 import { exponentialBackoff, retry } from './retry.ts';

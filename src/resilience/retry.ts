@@ -2,7 +2,7 @@
 import type { Clock } from '../core/clock.ts';
 import { deadlineOf } from '../core/deadline.ts';
 import { HeadworksError } from '../core/errors.ts';
-import type { Random } from '../core/random.ts';
+import type { Random } from '../core/ids.ts';
 
 export interface Backoff {
   /** Milliseconds before retry number `retry`; 1 is the first retry (the second attempt). */

@@ -182,7 +182,7 @@ describe('dashboard page Knowledge', () => {
     // The live stream updates the page.
     await page.getByText('This pair was decided elsewhere.').waitFor();
     await page.keyboard.press('s');
-    await page.getByText(/were said to be different by admin/).waitFor();
+    await page.getByText(/were decided to be different by admin/).waitFor();
     await page.getByText('1 of 2').waitFor();
     await say('later');
     await vi.waitFor(async () => expect(await pairsOf(space)).toHaveLength(2), patient);

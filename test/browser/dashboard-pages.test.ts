@@ -47,7 +47,7 @@ describe('dashboard pages with data', () => {
       const pages: readonly (readonly [path: string, shown: readonly string[]])[] = [
         ['/', ['2 of 100 in flight', 'limited: rate-limit, in', 'key-rejected: 2', 'acme: incomplete']],
         ['/extraction', ['Start run', '2 of 3 types', 'items/s']],
-        [run, ['1 page did not come', 'server-error', 'Retry failed pages']],
+        [run, ['1 page failed', 'server-error', 'Retry failed pages']],
         [`${run}/vault?type=users`, ['Show more', 'deleted']],
         [`${run}/vault?type=users&item=1`, ['2 versions. Changed lines are marked.', 'Older version']],
         ['/models', ['swift', 'cooling down, in', 'rate-limit', 'Try a prompt']],

@@ -1,4 +1,4 @@
-// The demo as a newcomer meets it: interrupted half-way, started again, tried out, stopped, found again.
+// The demo as a new user runs it: interrupted, started again, tried out, stopped, started a third time.
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -23,8 +23,8 @@ const lines = (demo: HeadworksProcess): readonly Record<string, unknown>[] =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-const chaptersOf = (demo: HeadworksProcess) =>
-  lines(demo).flatMap(({ event, chapter }) => (event === 'demo:chapter-begun' ? [chapter] : []));
+const stepsOf = (demo: HeadworksProcess) =>
+  lines(demo).flatMap(({ event, step }) => (event === 'demo:step-started' ? [step] : []));
 
 async function readyOf(demo: HeadworksProcess): Promise<Ready> {
   await demo.printed(/"state":"ready".*\n/);
@@ -36,8 +36,8 @@ async function interrupt(demo: HeadworksProcess): Promise<number | string> {
   return demo.ended;
 }
 
-/** What is listening there answers; else the connection is refused. */
-const answers = (url: string) =>
+/** Whether something listens there. */
+const isListening = (url: string) =>
   fetch(url).then(
     () => true,
     () => false,
@@ -97,25 +97,18 @@ async function inStore(url: string, cwd: string) {
 }
 
 describe('headworks demo', () => {
-  it('goes on after Ctrl-C, shows what it promises, and leaves nothing running', async () => {
+  it('continues after Ctrl-C, its five commands work, and it leaves nothing running', async () => {
     const cwd = await temporaryFolder();
     // A key of ours, which it must not use.
     const start = () => startHeadworks(['demo', '--json', '--port', '0'], cwd, { GROQ_API_KEY: 'gsk_mine' });
 
     const first = start();
-    await first.printed(/"chapter":"documents"/);
+    await first.printed(/"step":"documents"/);
     expect(await interrupt(first)).toBe(130);
 
     const second = start();
     const ready = await readyOf(second);
-    expect(chaptersOf(second)).toEqual([
-      'documents',
-      'vault',
-      'review',
-      'tenants',
-      'executions',
-      'throttled',
-    ]);
+    expect(stepsOf(second)).toEqual(['documents', 'vault', 'review', 'tenants', 'executions', 'throttled']);
 
     expect(await inStory(ready.url, cwd)).toEqual({
       away: ['atlas/large', 'harbor/classic', 'nimbus/flash'],
@@ -149,12 +142,12 @@ describe('headworks demo', () => {
     expect(ready.login_url).toMatch(/\/dashboard\/login#./);
 
     expect(await interrupt(second)).toBe(130);
-    expect(await answers(ready.url)).toBe(false);
+    expect(await isListening(ready.url)).toBe(false);
 
     const third = start();
     const { url, try: later } = await readyOf(third);
     expect(later[4]?.what).toContain('a model has read since');
-    expect(chaptersOf(third)).toEqual([]);
+    expect(stepsOf(third)).toEqual([]);
     expect(await inStore(url, cwd)).toEqual(before);
     expect(await interrupt(third)).toBe(130);
   }, 240_000);

@@ -37,11 +37,11 @@ describe('a source file', () => {
     expect(err).not.toContain('[redacted]');
   });
 
-  it('whose aliases stand for far too much is a configuration problem', async () => {
+  it('whose aliases expand to too much is a configuration problem', async () => {
     const yaml = `a: &a [${'x,'.repeat(20)}]\nb: &b [${'*a,'.repeat(20)}]\nc: [${'*b,'.repeat(20)}]`;
     const { exitCode, err } = await run(['rest', '--source', 'api.yaml'], {}, yaml);
     expect(exitCode).toBe(2);
-    expect(err).toMatch(/line 1: its aliases .* write it out instead/);
+    expect(err).toMatch(/line 1: its aliases .* write them out/);
   });
 
   it('is told together with folders that it cannot have', async () => {
@@ -62,7 +62,11 @@ describe('Looker', () => {
   it('is told unknown types, missing credentials and a filter without effect at once', async () => {
     const { exitCode, err } = await run(['looker', '--types', 'users,dragons', '--folder', '12']);
     expect(exitCode).toBe(2);
-    for (const text of ['LOOKER_CLIENT_SECRET', '"dragons" must be of', '--types names only users, dragons'])
+    for (const text of [
+      'LOOKER_CLIENT_SECRET',
+      '"dragons" must be types of',
+      '--types names only users, dragons',
+    ])
       expect(err).toContain(text);
   });
 

@@ -183,7 +183,7 @@ it('keeps why a run failed, without secrets, and lets the source run again', asy
   await expect(desk.start(exampleSource().id)).resolves.toMatchObject({ state: 'queued' });
 });
 
-it('stops a run that waits, and ends one whose job somebody else cancelled', async () => {
+it('stops a run that waits, and ends one whose job somebody else canceled', async () => {
   const { clock, sources, desk, jobs, pass } = await world((time) => async (_source, { signal }) => {
     await time.sleep(hour, signal);
     return result('completed');
@@ -205,14 +205,14 @@ it('stops a run that waits, and ends one whose job somebody else cancelled', asy
   await clock.advance(5_000);
   expect(await states()).toEqual(['interrupted', 'running', 'running', 'interrupted']);
   expect((await desk.get(started[0]?.id ?? '')).message).toBe(
-    'It was stopped; the next run goes on where it was.',
+    'It was stopped; the next run continues from there.',
   );
   const waiting = await desk.start(idOf(4));
   await jobs.cancel(waiting.jobId);
   await pass(minute);
   expect(await desk.get(waiting.id)).toMatchObject({
     state: 'interrupted',
-    message: 'Its job was stopped before it began.',
+    message: 'Its job was stopped before it started.',
   });
 });
 

@@ -144,7 +144,7 @@ describe('a registered source', () => {
     };
     const users = (items: number) => ({ types: [{ type: 'users', items }] });
     const { session, message } = await next({ state: 'interrupted', ...users(20) });
-    expect(message).toBe('It reached its limit of calls; the next run goes on where it was.');
+    expect(message).toBe('It reached its limit of calls; the next run continues from there.');
     await next({ state: 'interrupted', session, ...users(40) });
     await next({ state: 'completed', session, ...users(50), calls: 1 });
     const anew = await next({ state: 'interrupted', ...users(20) });
@@ -235,7 +235,7 @@ describe('a source that makes no sense', () => {
       [{ ...good, settings: { base_url: `https://me:${secret}@acme.example` } }, 'user or password'],
       [{ ...good, settings: { base_url: 'ftp://acme.example' } }, 'web address'],
       [{ ...good, kind: 'tableau' }, 'looker or rest'],
-      [{ ...good, name: '../x' }, 'small letters'],
+      [{ ...good, name: '../x' }, 'lower-case letters'],
       [{ ...good, vault: '../../x.vault' }, 'without folders'],
       [{ ...good, schedule: '* * *' }, 'five'],
       [{ ...good, schedule: '0 0 30 2 *' }, 'ever comes'],

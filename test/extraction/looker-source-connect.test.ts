@@ -65,8 +65,14 @@ describe('connecting to Looker', () => {
         'http://127.0.0.1:1',
         /refuses the connection \(ECONNREFUSED\); check LOOKER_BASE_URL and its port\.$/,
       ],
-      [`https://127.0.0.1:${port}`, /does not speak TLS there .*check LOOKER_BASE_URL: https or http/],
-      [`http://127.0.0.1:${port}`, /does not speak HTTP there .*check LOOKER_BASE_URL: https or http/],
+      [
+        `https://127.0.0.1:${port}`,
+        /does not accept TLS on this port .*check LOOKER_BASE_URL: https or http/,
+      ],
+      [
+        `http://127.0.0.1:${port}`,
+        /does not accept HTTP on this port .*check LOOKER_BASE_URL: https or http/,
+      ],
     ];
     for (const [url, message] of cases) {
       const failing = sourceAt(url).connect(never);

@@ -243,7 +243,7 @@ describe('an extraction that starts again', () => {
     const flags = { types: 'users', 'retry-failed': 'true', vault };
     const ignored = named('extraction:setting-ignored', {
       setting: '--retry-failed',
-      reason: 'there is no unfinished extraction of just these types: everything is read',
+      reason: 'there is no unfinished extraction of exactly these types: everything is extracted',
     });
     expect(await dryRun(looker, flags)).toContainEqual(ignored);
     expect((await extractLooker(looker, folder, flags)).events).toContainEqual(ignored);

@@ -107,7 +107,7 @@ describe('a vault that is read', () => {
       unknown(`${world.path} has no item 9 of the type dashboards. See "headworks vault list dashboards".`),
     );
     expect(() => reader.items('dashbords', { limit: 1 })).toThrow(
-      unknown(`${world.path} has nothing of the type dashbords. It has dashboards.`),
+      unknown(`${world.path} has no items of the type dashbords. It has dashboards.`),
     );
     expect(() => reader.data('dashboards', '0', 7)).toThrow(/has no version 7 of 0/);
     expect(() => reader.session('17')).toThrow(/has no session 17/);
@@ -230,7 +230,11 @@ describe('verifying a vault', () => {
       `INSERT INTO content_versions SELECT content_type, 'x', number, session, first_seen_at, size, hash, data FROM content_versions WHERE id = '3'`,
       /belongs to no item/,
     ],
-    ['a name that was changed', `UPDATE items SET name = 'x' WHERE id = '3'`, /says something else: name\./],
+    [
+      'a name that was changed',
+      `UPDATE items SET name = 'x' WHERE id = '3'`,
+      /columns differ from its data: name\./,
+    ],
     [
       'a folder that was changed',
       `UPDATE items SET folder = '13' WHERE id = '3'`,
@@ -260,7 +264,7 @@ describe('verifying a vault', () => {
     [
       'a raw hash that was changed',
       `UPDATE items SET raw_hash = 5 WHERE id = '3'`,
-      /hash of what came last was changed/,
+      /hash of the last received data was changed/,
     ],
     [
       'data that is another item’s',
@@ -344,10 +348,10 @@ describe('verifying a vault', () => {
     expect(report.problems).toContainEqual(expect.objectContaining({ kind: 'damaged', type: null }));
   });
 
-  it('finds data that is no JSON', async () => {
+  it('finds data that is not JSON', async () => {
     const world = await vaultWorld();
     extract(world, [pageOf(offsetRequest(0, 1), [itemOf('1', '{"id":')])]);
-    expect(verifyVault(read(world)).problems).toMatchObject([{ id: '1', message: 'Version 1 is no JSON.' }]);
+    expect(verifyVault(read(world)).problems).toMatchObject([{ id: '1', message: 'Version 1 is not JSON.' }]);
   });
 
   it('finds types that were not read to their end, and pages that are missing', async () => {
@@ -368,7 +372,7 @@ describe('verifying a vault', () => {
     const report = verifyVault(read(world));
     expect(report).toMatchObject({ isSound: true, isComplete: false });
     expect(report.problems.map(({ type, message }) => `${type}: ${message}`).sort()).toEqual([
-      'boards: It was not read to its end: the extraction did not finish.',
+      'boards: It was not extracted to the end: the extraction did not finish.',
       'dashboards: items 2 to 3 were never requested.',
       'looks: 1 page failed.',
       'users: the last page names another that was never requested.',

@@ -96,11 +96,11 @@ describe('with something everywhere', () => {
   describe('the vault of a run', () => {
     const path = () => `/extraction/runs/${world.runs[1].id}/vault`;
 
-    it('says what there is of each type, and which pages did not come', async () => {
+    it('says what there is of each type, and which pages failed', async () => {
       const { types, dead_letters: letters } = await world.read<VaultSummary>(path());
       expect(types).toMatchObject([
         { type: 'dashboards', live: 5, deleted: 0, status: 'completed', reason: null },
-        { type: 'looks', live: 3, reason: expect.stringContaining('did not come') as string },
+        { type: 'looks', live: 3, reason: expect.stringContaining('failed') as string },
         { type: 'users', live: 59, deleted: 1 },
       ]);
       expect(types.find(({ type }) => type === 'looks')?.status).toBe('incomplete');

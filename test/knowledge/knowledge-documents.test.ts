@@ -132,7 +132,7 @@ describe('a document becomes an artifact', () => {
     expect(await read('d.json', '{"a": oops')).toMatchObject({
       text: '{"a": oops',
       metadata: { data: 'raw' },
-      warnings: [expect.stringMatching(/^It is no valid JSON/) as string],
+      warnings: [expect.stringMatching(/^It is not valid JSON/) as string],
     });
   });
 

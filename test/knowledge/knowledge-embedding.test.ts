@@ -1,4 +1,4 @@
-// Vectors in the background: another embedder takes over while search goes on; the offline model; what evaluations say.
+// Reembedding in the background when the model changes; the local model; an evaluation of search.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -84,7 +84,7 @@ describe('reembedding', () => {
       },
     };
     const embedders = embeddersOf(picky);
-    await run(embeddersOf(words)); // what other tests left behind
+    await run(embeddersOf(words)); // left by other tests
     for (const embedThem of ['at ingest', 'afterwards'] as const) {
       const space = await world.space();
       const { stored } = await world.accept(space, { text: 'one. two. three.' }, ['one.', 'two.', 'three.']);
@@ -98,7 +98,7 @@ describe('reembedding', () => {
         { kind: 'knowledge.chunk-not-embedded', subject: refused, cause: 'EMBEDDING_REFUSED' },
       ]);
     }
-    // They are not sent again every few minutes: that is for their repair.
+    // They are not sent again every few minutes: that is left to their repair.
     const before = calls;
     expect((await run(embedders)).outcome).toEqual({ result: { chunks: 0 } });
     expect(calls).toBe(before);
@@ -109,7 +109,7 @@ describe('reembedding', () => {
     await world.accept(space, { text: 'one. two. three.' }, ['one.', 'two.', 'three.']);
     await world.clock.advance(3_600_000);
     const good: Embedder = { ...wordEmbedder('later'), maxBatchSize: 2 };
-    await run(embeddersOf(good)); // what other tests left behind
+    await run(embeddersOf(good)); // left by other tests
     await world.accept(space, { sourceId: 'x', text: 'four. five. six.' }, ['four.', 'five.', 'six.']);
     await world.clock.advance(3_600_000);
     let calls = 0;

@@ -1,4 +1,4 @@
-// Entities over HTTP on a real store: two tenants, neither of which sees anything of the other's.
+// Entities over HTTP on a real store: two organizations, neither of which sees anything of the other.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { CoreError } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
@@ -19,8 +19,8 @@ afterAll(() => world.dispose());
 const base = '/api/v1/knowledge';
 const asTenant = { authorization: `Bearer ${organizationKey}` };
 
-/** The tenant's key reaches `own`, the admin token `house`. */
-async function houseOf(own: Space, app: Space) {
+/** The organization's key reaches `own`, the admin token `app`. */
+async function serverFor(own: Space, app: Space) {
   const at = entityWorld(world);
   const of = async (organizationId: string | null): Promise<Space> => {
     if (organizationId === null) return app;
@@ -57,7 +57,7 @@ async function houseOf(own: Space, app: Space) {
 
 it('lists, gets, merges, unmerges, splits and decides entities of the organization only', async () => {
   const [own, app] = [await world.space(await world.organization()), await world.space()];
-  const { at, call } = await houseOf(own, app);
+  const { at, call } = await serverFor(own, app);
   const { ids } = await at.read(own, ['Alice Chen', 'Bob Smith']);
   await at.read(own, ['Alice Chen']);
   await at.read(own, ['A. Chen']);
@@ -92,7 +92,7 @@ it('lists, gets, merges, unmerges, splits and decides entities of the organizati
   expect(merged).toMatchObject({ status: 201, body: { decided_by: 'organization-1', loser_id: bob } });
   const mergeId = String(merged.body['id']);
 
-  // The admin's own space knows none of it.
+  // The admin's own space has none of it.
   for (const [method, path, body] of [
     ['GET', `/entities/${alice}`],
     ['POST', '/merges', { winner_id: alice, loser_id: bob }],
@@ -170,7 +170,7 @@ it('accepts the space as a query parameter on every route and rejects unknown pa
     expect(await inject(method, `${path}?sapce=hr`, body), path).toMatchObject(wrong);
     if (body) expect(await inject(method, path, { ...body, space: 'hr' }), path).toMatchObject(wrong);
   }
-  // Where nothing is taken, nothing is passed over either.
+  // A route without parameters rejects parameters too.
   expect(await inject('POST', '/search?sapce=hr', { query: 'x' })).toMatchObject(wrong);
   expect(await inject('POST', '/artifacts?sapce=hr', { text: 'x' })).toMatchObject(wrong);
   expect(await inject('DELETE', `/artifacts/${unknown}`, { space: 'hr' })).toMatchObject(wrong);

@@ -1,4 +1,4 @@
-// Entities merged and parted on a real store: what moved is known, and goes back exactly, in any order that is allowed.
+// Merges and splits on a real store: undone exactly, in any allowed order.
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
@@ -17,7 +17,7 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
   });
   afterAll(() => world.dispose());
 
-  /** Everything that a merge may touch, as it stands. */
+  /** Everything that a merge may change. */
   async function rowsOf({ spaceId }: Space): Promise<unknown> {
     const { rows } = await world.database.query<{ rows: unknown }>(sql`
       select jsonb_build_object(
@@ -33,7 +33,7 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
 
   const people = ['Alice Chen', 'Bob Smith', 'Carol Davis', 'Dan Evans', 'Emma Fox'];
 
-  /** Five people who act together in three chunks, two names in doubt. */
+  /** Five people who act together in three chunks, two of them with uncertain names. */
   async function populated(): Promise<{ space: Space; ids: readonly string[] }> {
     const space = await world.space();
     const { ids } = await at.read(space, people, [eventOf([0, 1, 2], 3), eventOf([1, 2, 3, 4], 0)]);
@@ -56,7 +56,7 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
       expect(await world.events.list({ spaceId: space.spaceId, entityId, limit: 10 }), entityId).toHaveLength(
         3,
       );
-    // Both acted in one event: once is enough.
+    // Both acted in one event: it is listed once.
     const { rows } = await world.database.query(
       sql`select distinct event_id, role from event_actor where entity_id = ${alice}::uuid`,
     );
@@ -73,7 +73,7 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
   it('rejects impossible merges and changes nothing', async () => {
     const { space, ids } = await populated();
     const [alice = '', bob = '', carol = ''] = ids;
-    const stranger = await populated();
+    const foreign = await populated();
     const first = await at.service.merge(space, alice, bob, 'x', 'admin');
     const second = await at.service.merge(space, carol, alice, 'x', 'admin');
     const before = await rowsOf(space);
@@ -82,12 +82,12 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     await expect(at.service.merge(space, carol, bob, 'x', 'admin')).rejects.toMatchObject(impossible);
     await expect(at.service.unmerge(space, first.mergeId)).rejects.toMatchObject(impossible);
     const missing = { code: 'NOT_FOUND' };
-    await expect(at.service.merge(space, carol, stranger.ids[0] ?? '', 'x', 'admin')).rejects.toMatchObject(
+    await expect(at.service.merge(space, carol, foreign.ids[0] ?? '', 'x', 'admin')).rejects.toMatchObject(
       missing,
     );
     await expect(at.service.merge(space, carol, 'nobody', 'x', 'admin')).rejects.toMatchObject(missing);
-    await expect(at.service.unmerge(stranger.space, second.mergeId)).rejects.toMatchObject(missing);
-    await expect(at.service.get(stranger.space, carol)).rejects.toMatchObject(missing);
+    await expect(at.service.unmerge(foreign.space, second.mergeId)).rejects.toMatchObject(missing);
+    await expect(at.service.get(foreign.space, carol)).rejects.toMatchObject(missing);
     expect(await rowsOf(space)).toEqual(before);
     await at.service.unmerge(space, second.mergeId);
     await expect(at.service.unmerge(space, second.mergeId)).rejects.toMatchObject(impossible);
@@ -188,13 +188,13 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     const { mentions } = await at.service.get(space, alice);
     const short = mentions.find(({ surfaceForm }) => surfaceForm === 'A. Chen')?.mentionId ?? '';
     const { entityId: parted } = await at.service.split(space, alice, [short], 'Anne Chen');
-    // The last quote holds both.
+    // The last quote contains both.
     expect(await quotesOf(parted)).toEqual(['0-140', '115-140', '90-140']);
     expect(await quotesOf(alice)).toEqual(['0-140', '0-40']);
     expect(await quotesOf(bob)).toEqual(['0-40', '90-140']);
     const subjects = (await at.service.get(space, parted)).eventCount;
     expect(subjects).toBe(3);
-    // The name that only this mention had went with it, and leads to it.
+    // The name that only this mention had moved with it.
     expect((await at.service.get(space, alice)).aliases).toEqual([]);
     expect((await at.service.get(space, parted)).aliases).toEqual(['A. Chen']);
     const merge = await at.service.merge(space, alice, parted, 'not two after all', 'admin');
@@ -218,7 +218,7 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     const [alice = '', bob = ''] = ids;
     const { place } = await at.read(space, ['Robert Smith'], [eventOf([0])]);
     const merge = await at.service.merge(space, alice, bob, 'a mistake', 'admin');
-    // The same chunk is read again, and another one comes: both mean the loser, one by a name that is new.
+    // The same chunk is read again, and a new one: both refer to the loser, one by a new name.
     const again = [mentionOf({ name: 'Robert Smith', at: 0 })];
     const results = await at.resolver.resolve(again, place, 'admin', at.signal);
     await world.events.write({ ...place, chunkId: place.chunkId ?? 0 }, 'rules', {
@@ -329,7 +329,7 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     const original = await rowsOf(space);
     const confidenceBefore = (await at.service.review(space, 10))[0]?.confidence ?? 0;
 
-    // The short one turns out to be Alice: what was open with Andrew is now between Alice and Andrew.
+    // The short name turns out to be Alice: the pair with Andrew is now between Alice and Andrew.
     const merge = await at.service.merge(space, alice, short, 'it is her', 'admin');
     const between = [two(alice, andrew)];
     expect(await questions()).toEqual(between);
@@ -337,7 +337,7 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     expect(await edges(andrew)).toEqual(between);
     expect(await flagged()).toEqual([andrew]);
     const [asked] = await at.service.review(space, 10);
-    // Other organizations, other given names: far less likely than an initial alone was.
+    // Other organizations, other given names: far less likely than an initial alone.
     expect(asked?.confidence).toBeLessThan(confidenceBefore / 2);
     expect(asked?.evidence).toMatchObject({
       reasons: expect.arrayContaining(['they belong to different organizations']) as string[],
@@ -346,7 +346,7 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     expect(await rowsOf(space)).toEqual(original);
     expect(await questions()).toEqual(both);
 
-    // Both of them are Alice: one question is left of two, and no answer is asked for twice.
+    // Both are Alice: one pair is left of two, and nothing is decided twice.
     const twice = await at.service.merge(space, alice, andrew, 'one person', 'admin');
     expect(await questions()).toEqual([two(alice, short)]);
     expect(await edges(short)).toEqual([two(alice, short)]);
@@ -436,7 +436,7 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     await expect(at.service.decide(space, pairId, 'same', 'admin')).rejects.toMatchObject(refusal);
     // They agree.
     await at.service.decide(space, pairId, 'different', 'org_1', readAt);
-    // Whoever said it takes it back; then it is asked again, of everybody.
+    // The decision is withdrawn; then the pair is open again for everyone.
     expect(await at.service.decide(space, pairId, 'later', 'org_1', decidedAt ?? readAt)).toMatchObject({
       state: 'later',
     });

@@ -1,5 +1,5 @@
-// The example that docs/knowledge.md runs, read without a model: two people of one name stay two, who decided is found, and
-// what founding document 004 has operators ask the tables can be asked.
+// The example of docs/knowledge.md, read without a model: two people with one name stay separate, the decider is found,
+// and the operator statements of founding document 004 work.
 import { readFile, readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { openEvaluationServices } from '../../bench/evaluation/services.ts';
@@ -21,7 +21,7 @@ afterAll(() => world.dispose());
 
 const { signal } = new AbortController();
 
-/** The example's documents, taken in one after the other by name. */
+/** Ingests the documents of the example in name order. */
 async function readExample() {
   const { database, ids, options } = world;
   const embedders = embeddersOf(null);
@@ -78,7 +78,7 @@ it('runs the operator statements of the founding document', async () => {
     FROM entity
     WHERE needs_review = true
        OR context_embedding IS NULL`);
-  // Nobody embeds here, so that all are listed.
+  // No embedder is configured, so all are listed.
   expect(retry.map(({ canonical_name }) => canonical_name)).toEqual(
     expect.arrayContaining(['Alice Chen', 'Bob Smith', 'Carol Davis']),
   );
@@ -105,7 +105,7 @@ it('refuses to insert aliases without a space, and moves event actors, as the fo
   await world.database.query(sql`
     UPDATE event_actor SET entity_id = ${a?.entityId}::uuid WHERE entity_id = ${b?.entityId}::uuid`);
   const events = await services.events.list({ spaceId: space.spaceId, limit: 50 });
-  // Both took part in one event: it lists the remaining one once per role.
+  // Both participated in one event: it lists the remaining one once per role.
   const seats = events.map(({ actors }) => actors.map(({ entityId, role }) => `${entityId} ${role}`));
   expect(seats.every((own) => new Set(own).size === own.length)).toBe(true);
   expect(seats.flat().some((seat) => seat.startsWith(b?.entityId ?? ''))).toBe(false);

@@ -414,7 +414,7 @@ describe('knowledge when a part fails', () => {
     const loud = house.logged.filter(({ level }) => level !== 'debug').map(({ text }) => text);
     expect(loud.join('\n')).not.toContain('Beeblebrox');
     expect(house.logged.map(({ text }) => text).join('\n')).toContain('"surface_form"');
-    const resolution = loud.find((text) => text.startsWith('entity resolution fell back')) ?? '';
+    const resolution = loud.find((text) => text.startsWith('degraded entity resolution')) ?? '';
     for (const field of ['entity_type', 'artifact_id', 'error_type', 'error_message'])
       expect(resolution).toContain(`"${field}"`);
     const reading = loud.find((text) => text.startsWith('chunk read by rules')) ?? '';

@@ -1,4 +1,4 @@
-// The graph in Apache AGE: the contract, what AGE does wrong by itself, rebuilds, and databases without it.
+// The Apache AGE backend: the graph contract, workarounds for AGE, rebuilds, and databases without it.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { silentLog } from '../../src/core/index.ts';
 import { AgeGraph } from '../../src/knowledge/graph/age/age-graph.ts';

@@ -1,4 +1,4 @@
-// The graph that is made of the tables: the contract on both kinds of Postgres.
+// The SQL backend: the graph contract on both kinds of Postgres.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { SqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
 import { graphSubject } from '../support/graph-subject.ts';

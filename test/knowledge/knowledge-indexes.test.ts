@@ -1,4 +1,4 @@
-// What search stands on: the lexical index and the vectors, on both kinds of Postgres.
+// The lexical index and the vector index, on both kinds of Postgres.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { entityWorld } from '../support/entity-world.ts';
@@ -20,10 +20,10 @@ describe.each(['server', 'embedded'] as const)('on Postgres (%s)', (kind) => {
     const at = entityWorld(world);
     const [own, others] = [await world.space(), await world.space()];
     await at.read(own, ['Marketing Manager Zed']);
-    const [stranger = ''] = (await at.read(others, ['Somebody Else'])).ids;
+    const [foreign = ''] = (await at.read(others, ['Somebody Else'])).ids;
     await world.database.query(sql`
       insert into entity_alias (entity_id, space_id, alias, normalized_alias)
-      select ${stranger}::uuid, ${others.spaceId}::integer, 'x', 'marketing manager ' || i from generate_series(1, 2000) i`);
+      select ${foreign}::uuid, ${others.spaceId}::integer, 'x', 'marketing manager ' || i from generate_series(1, 2000) i`);
     await world.database.transaction(async (transaction) => {
       const fetched = async () => {
         const { rows } = await transaction.query<{ count: number }>(
@@ -43,15 +43,15 @@ describe.each(['server', 'embedded'] as const)('on Postgres (%s)', (kind) => {
   it('writes no name and no mention for an entity of another space', async () => {
     const at = entityWorld(world);
     const [own, others] = [await world.space(), await world.space()];
-    const [stranger] = (await at.read(others, ['Somebody Else'])).ids;
+    const [foreign] = (await at.read(others, ['Somebody Else'])).ids;
     const { stored, artifactUid, revisionId } = await world.accept(own, { text: 'Somebody' });
-    const names = JSON.stringify([{ id: stranger, alias: 'X', normalized: 'x', keys: [] }]);
+    const names = JSON.stringify([{ id: foreign, alias: 'X', normalized: 'x', keys: [] }]);
     await expect(
       world.database.query(sql`
         select knowledge_put_entities(${own.spaceId}::integer, ${artifactUid}::uuid, now(), '[]', ${names}::jsonb, '[]', 9)`),
     ).rejects.toThrow('of another space');
     const mentions = JSON.stringify([
-      { id: world.ids.uuid(), entity: stranger, surface: 'X', method: 'rules', confidence: 1 },
+      { id: world.ids.uuid(), entity: foreign, surface: 'X', method: 'rules', confidence: 1 },
     ]);
     await expect(
       world.database.query(sql`

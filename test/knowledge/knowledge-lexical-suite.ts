@@ -1,4 +1,4 @@
-// The lexical index on real stores: written with its chunks, totals in step, BM25 with boosts, filters, any query.
+// The lexical index on real stores: written with its chunks, exact totals, BM25 with boosts, filters, any query.
 import { beforeAll, expect, it } from 'vitest';
 import type { SearchFilter, Space } from '../../src/knowledge/index.ts';
 import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
@@ -24,7 +24,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
       from corpus_total where space_id = ${spaceId}`);
     return rows[0];
   };
-  /** The same, counted anew. */
+  /** The totals, counted from the postings. */
   const counted = async ({ spaceId }: Space) => {
     const { rows } = await world.database.query<{ chunks: number; len: number }>(sql`
       select count(*)::integer as chunks, coalesce(sum(len), 0)::integer as len
@@ -188,7 +188,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     await search('the needle in a haystack');
     expect(truncated).toEqual([]);
     await search(many);
-    expect(truncated).toEqual(['Only the first 64 different words of the query were looked for.']);
+    expect(truncated).toEqual(['Only the first 64 distinct words of the query were searched.']);
   });
 
   it.each([
@@ -314,7 +314,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
       return sentences;
     };
     const noWord = [
-      'No word of the query can be searched for: signs and words such as “the” are in no index.',
+      'The query has no searchable word: punctuation and stop words such as “the” are not indexed.',
     ];
     for (const query of ['the of and', '!!!', '"the of"', '?! …'])
       expect(await truncated(query), query).toEqual(noWord);
@@ -323,9 +323,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
       for (const where of [space, empty]) expect(await truncated(query, where), query).toEqual([]);
     const quoted = (count: number) => Array.from({ length: count }, (_, no) => `"one ${no}"`).join(' ');
     expect(await truncated(quoted(8))).toEqual([]);
-    expect(await truncated(quoted(9))).toEqual([
-      'Only the first 8 phrases in quotes were looked for as such.',
-    ]);
+    expect(await truncated(quoted(9))).toEqual(['Only the first 8 quoted phrases were searched as phrases.']);
   });
 
   it('finds the same best results in a large space, where frequent terms only affect the order', async () => {

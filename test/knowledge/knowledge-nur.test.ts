@@ -1,4 +1,4 @@
-// "eval nur" through the real services, on a corpus of our own.
+// The evaluation "nur" with real services, on a small corpus.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

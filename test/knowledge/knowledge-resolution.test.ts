@@ -1,4 +1,4 @@
-// Mentions find their entities on a real store: clear cases, doubt, contradiction, and parts that fail.
+// Entity resolution on a real store: clear cases, uncertainty, contradiction, and failing components.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, systemClock } from '../../src/core/index.ts';
 import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
@@ -42,7 +42,7 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     ])
       expect(await first(at, space, again), again).toEqual([alice]);
     expect(await first(at, space, { name: 'Alice Chen-Wu', email: 'alice@acme.com' })).not.toEqual([alice]);
-    // An alias that an operator wrote by hand counts as well.
+    // An alias that an operator inserted counts as well.
     await world.database.query(sql`
       insert into entity_alias (entity_id, space_id, alias, normalized_alias)
       values (${alice}, ${space.spaceId}, 'Queen of Metrics', 'queen of metrics')`);
@@ -62,11 +62,11 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     const [bob] = await first(at, space, { name: 'Bob Smith', email: 'bob@one.example' });
     expect(await first(at, space, { name: 'Bob Smith', email: 'bob.smith@two.example' })).not.toEqual([bob]);
     expect(await first(at, space, { name: 'Robert Smith', email: 'bob@one.example' })).toEqual([bob]);
-    // Without a word of context nobody can say which: apart, and possibly either.
+    // Without context it may be either: a separate entity with open pairs.
     const { results } = await at.read(space, ['Alice Chen']);
     expect(results[0]).toMatchObject({ isNew: true, uncertainMatch: expect.any(String) as string });
     expect(await at.service.review(space, 10)).toHaveLength(2);
-    // The next such mention means what this one meant: there is no third, fourth and fifth.
+    // The next such mention resolves to the same entity: no third, fourth and fifth.
     expect(await first(at, space, 'Alice Chen')).toEqual([results[0]?.entityId]);
   });
 
@@ -83,9 +83,9 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     ]);
     expect(new Set([ids[0], ids[2], ids[3], ids[4]]).size).toBe(1);
     expect(new Set(ids).size).toBe(3);
-    // In company that was seen before it is the same Bob.
+    // With co-mentions seen before it is the same Bob.
     expect((await at.read(space, ['Bob', 'Alice Chen', 'Carol Davis'])).ids[0]).toBe(ids[0]);
-    // Alone, or among two of the name, it is doubtful.
+    // Alone, or with two people of that name, it is uncertain.
     const alone = await at.read(space, ['Bob']);
     expect(alone.results[0]).toMatchObject({ isNew: true, uncertainMatch: ids[0] });
     const two = await at.read(space, ['Dana Lee', 'Dana Park', 'Dana']);
@@ -107,7 +107,7 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     expect(await at.service.review(space, 10)).toHaveLength(2);
     const again = await first(at, space, unknown('Chen, Alice'), unknown('Acme Corp.'));
     expect(again).toEqual(results.map(({ entityId }) => entityId));
-    // The other way round as well.
+    // In the other order as well.
     await first(at, space, unknown('Zenith Ltd'), unknown('Bob Smith'));
     const known = await at.read(space, ['Smith, Bob', { name: 'Zenith Limited', type: 'org' }]);
     for (const result of known.results)
@@ -165,7 +165,7 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
       );
     const ids = await resolve(names);
     expect(ids).toHaveLength(names.length);
-    // Those that show nothing are one, of this artifact only.
+    // Unnamed mentions are one entity, of this artifact only.
     expect(new Set([ids[4], ids[5], ids[6]]).size).toBe(1);
     expect(new Set(ids).size).toBe(names.length - 2);
     expect(await resolve(names)).toEqual(ids);
@@ -194,7 +194,7 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     const resolveIn = (place: MentionPlace) => at.resolver.resolve(requests, place, 'admin', at.signal);
     const conflict = { code: 'CONFLICT', isRetryable: false };
 
-    // Whoever read it died in between, or has not come to its mentions yet.
+    // The reader stopped in between, or has not written its mentions yet.
     const died = await placeIn(world, space);
     const results = await resolveIn(died);
     expect(await leftOver()).not.toEqual(untouched);
@@ -202,11 +202,11 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     expect(await leftOver()).toEqual(untouched);
     const found = requests.map((mention, index) => ({ mention, relation: 'x', result: results[index] }));
     await expect(world.events.writeStructured(died, found as never)).rejects.toMatchObject(conflict);
-    // It went before anything was written.
+    // It was removed before anything was written.
     await expect(resolveIn(died)).rejects.toMatchObject(conflict);
     expect(await leftOver()).toEqual(untouched);
 
-    // The same when a newer revision takes its place; what others mention meanwhile stays.
+    // The same when a newer revision replaces it; what others mention in the meantime stays.
     const accept = async (text: string) => {
       const { artifactUid, revisionId } = await world.accept(space, { text, sourceId: 'minutes' });
       return { spaceId: space.spaceId, artifactUid, revisionId, chunkId: null, relation: null };
@@ -223,7 +223,7 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     expect((await leftOver())[1]).toEqual(['Alice Chen', 'Zoe Young']);
   });
 
-  // Two at once: the embedded store does one thing at a time.
+  // Two at once; the embedded store runs one at a time.
   if (kind === 'server')
     it('keeps an entity and its mention when it is mentioned while its first artifact is removed', async () => {
       const at = entityWorld(world);
@@ -275,7 +275,7 @@ describe('resolution when a component fails', () => {
   });
   afterAll(() => world.dispose());
 
-  /** What became of a mention, with the rows that were recorded for it. */
+  /** The result of a mention, with the ledger rows recorded for it. */
   async function outcome(at: ReturnType<typeof entityWorld>, space: Space, request: MentionWish) {
     world.recorded.length = 0;
     const { results } = await at.read(space, [request]);
@@ -284,7 +284,7 @@ describe('resolution when a component fails', () => {
     return { result, entity, kinds: world.recorded.map(({ kind, subject }) => [kind, subject]) };
   }
 
-  /** Real time, because the store takes some: short where a part never answers. */
+  /** Real time, because the store needs some: short where a component never replies. */
   const impatient = (candidatesTimeoutMs = 5_000) => ({
     clock: systemClock,
     options: {
@@ -322,7 +322,7 @@ describe('resolution when a component fails', () => {
       expect(await broken.repairs.retryEmbedding(entity.entityId, broken.signal)).toMatchObject({
         outcome: 'still-broken',
       });
-      // Meanwhile somebody made her again, where nobody could look.
+      // In the meantime she was created again without a lookup.
       const twin = world.ids.uuid();
       await world.database.query(sql`
         insert into entity (entity_id, space_id, entity_type, canonical_name, normalized_name, created_at, updated_at)
@@ -407,7 +407,7 @@ describe('resolution when a component fails', () => {
       expect(kinds).toEqual(rowOf('confirmation-failed', entity.entityId));
       expect(world.recorded[0]).toMatchObject({
         cause: 'KNOWLEDGE_CONFIRMATION_FAILED',
-        message: `An entity was made apart from one it may be. ${unusable}`,
+        message: `An entity was created separately from one it may be the same as. ${unusable}`,
       });
       expect(useless.questions).toHaveLength(2);
       expect(await broken.repairs.retryConfirmation(entity.entityId, broken.signal)).toMatchObject({
@@ -440,7 +440,7 @@ describe('resolution when a component fails', () => {
     await world.clock.advance(world.options.cooldownSeconds * 1_000);
     await meet('D. Evans');
     expect(model.questions).toHaveLength(4);
-    // An answer that cannot be used is one: whoever gives it is there.
+    // An unusable reply is a reply: the model is up.
     const useless = new ScriptedModel('nonsense');
     const talking = entityWorld(world, { model: useless });
     for (const name of ['Alice', 'Bob', 'Carol']) await outcome(talking, space, name);
@@ -549,7 +549,7 @@ describe('confirmation of uncertain matches', () => {
     // Clear cases need no model.
     await at.read(space, ['Alice Chen', 'Bob Smith', 'Zoe Young']);
     expect(model.questions).toHaveLength(1);
-    // The prompt of the origin broke on braces: ours is not built from templates.
+    // The original prompt broke on braces: ours is not built from templates.
     await at.read(space, [{ name: odd, organization: '{organization}' }]);
     await at.read(space, [{ name: 'A. Chen', organization: odd }]);
     for (const { messages } of model.questions) {

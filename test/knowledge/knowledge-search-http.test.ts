@@ -1,4 +1,4 @@
-// Search over HTTP: the founding document's shape, its limits, and nobody finds anything of another.
+// Search over HTTP: the shape of the founding document, limits, and isolation between organizations.
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, silentLog } from '../../src/core/index.ts';

@@ -1,4 +1,4 @@
-// Search as a whole: words and vectors together, the graph on request, and a warning for each thing that was left out.
+// Search as a whole: lexical and vector ranking, the graph on request, and a warning for everything omitted.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/core/index.ts';
 import { offGraph } from '../../src/knowledge/graph/graph.ts';
@@ -413,13 +413,13 @@ describe('search', () => {
     return { rows };
   }
 
-  /** Never answers, and lets so much time pass meanwhile. */
+  /** Never replies, and lets this much time pass. */
   function hanging(ms: number): Promise<never> {
     void world.clock.advance(ms);
     return new Promise<never>(() => undefined);
   }
 
-  /** Understands any query as that text. */
+  /** Embeds any query as that text. */
   const sameAs = (embedder: Embedder, text: string): Embedder => ({
     ...embedder,
     embed: (_, given) => embedder.embed([text], given),

@@ -1,4 +1,4 @@
-// Vectors on real stores: kept, compared, counted; one index per model; spaces and models never meet.
+// Vectors on real stores: stored, compared, counted; one index per model; spaces and models are isolated.
 import { beforeAll, expect, it } from 'vitest';
 import type { Space } from '../../src/knowledge/index.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
@@ -27,7 +27,7 @@ export function vectorsSuite(open: () => KnowledgeWorld): void {
     vectors = new VectorIndex(world.database, failed, 100);
   });
 
-  /** A space with one artifact of so many chunks. */
+  /** A space with one artifact of this many chunks. */
   async function filled(count: number): Promise<{ readonly space: Space; readonly ids: readonly number[] }> {
     const space = await world.space();
     const pieces = Array.from({ length: count }, (_, index) => `piece ${index}.`);
@@ -56,7 +56,7 @@ export function vectorsSuite(open: () => KnowledgeWorld): void {
     expect(await vectors.cosines(mine.space.spaceId, 'm', turned(0), other.ids, signal)).toEqual(new Map());
     const near = await vectors.nearest(mine.space.spaceId, 'm', turned(0), 10, {}, signal);
     expect(near.map(({ chunkId }) => chunkId)).toEqual(mine.ids);
-    await vectors.put(mine.space.spaceId, 'm', rows(other.ids)); // not its own: nothing is written
+    await vectors.put(mine.space.spaceId, 'm', rows(other.ids)); // of another space: nothing is written
     expect(await vectors.cosines(mine.space.spaceId, 'm', turned(0), other.ids, signal)).toEqual(new Map());
   });
 

@@ -8,7 +8,7 @@ import { searchDefaults } from '../../src/knowledge/index.ts';
 import { Chance } from '../../src/simulators/chance.ts';
 import { itemMakers } from '../../src/simulators/looker/items/index.ts';
 import type { World } from '../../src/simulators/looker/items/item-context.ts';
-import { tile } from '../../src/simulators/looker/items/queries.ts';
+import { tile } from '../../src/simulators/looker/items/content-items.ts';
 import { personAt } from '../../src/simulators/looker/names.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';

@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { EventBus, Redactor, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { BatchingLedgerRecorder, ledgerEvents } from '../../src/ledger/index.ts';
-import { PostgresLedgerStore } from '../../src/ledger/postgres/postgres-ledger-store.ts';
+import { PostgresLedgerStore } from '../../src/ledger/store.ts';
 import { migratedDatabase } from '../support/migrated-databases.ts';
 import { startPrivatePostgres } from '../support/private-servers.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
@@ -25,7 +25,7 @@ it('loses no row when the store is killed while rows come in, and catches up by 
     random: systemRandom,
     redactor: new Redactor(),
     events,
-    options: { flushIntervalMs: 1, flushBatch: 7, maxWaiting: 1_000 },
+    options: { flushIntervalMs: 1, flushBatch: 7, maxPending: 1_000 },
   });
 
   const recorded: Promise<void>[] = [];

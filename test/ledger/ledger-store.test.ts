@@ -1,9 +1,9 @@
 // The ledger in Postgres keeps the contract, embedded and on a server.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { systemIds } from '../../src/core/index.ts';
-import { itKeepsTheLedgerModel } from '../../src/ledger/ledger-model.contract.ts';
-import { describeLedgerStoreContract } from '../../src/ledger/ledger-store.contract.ts';
-import { PostgresLedgerStore } from '../../src/ledger/postgres/postgres-ledger-store.ts';
+import { itKeepsTheLedgerModel } from '../support/ledger/ledger-model.contract.ts';
+import { describeLedgerStoreContract } from '../support/ledger/ledger-store.contract.ts';
+import { PostgresLedgerStore } from '../../src/ledger/store.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import type { MigratedDatabase } from '../support/migrated-databases.ts';
 import { migratedDatabases } from '../support/migrated-databases.ts';

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
 import { DocumentModel } from '../../src/knowledge/documents/document.ts';
-import { knownNames } from '../../src/app/demo/acme-people.ts';
+import { knownNames } from '../../src/operations/demo/acme-company.ts';
 import type { ProfileSummary } from '../../src/knowledge/entities/confirm.ts';
 import { confirmationMessages, parseConfirmation } from '../../src/knowledge/entities/confirm.ts';
 import type { ReadingTask } from '../../src/knowledge/reading/reader.ts';
@@ -12,7 +12,7 @@ import { readingPrompt } from '../../src/knowledge/reading/model-reader.ts';
 import { readAnswer } from '../../src/knowledge/reading/parse-answer.ts';
 import { readingOf } from '../../src/simulators/models/reader.ts';
 
-const folder = fileURLToPath(new URL('../../src/app/demo/documents/', import.meta.url));
+const folder = fileURLToPath(new URL('../../src/operations/demo/documents/', import.meta.url));
 const files: string[] = [];
 for await (const file of glob('**/*.{eml,markdown}', { cwd: folder })) files.push(file);
 

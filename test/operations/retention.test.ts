@@ -1,7 +1,7 @@
 // Retention on a real store: old rows go, the others stay.
 import { expect, it, onTestFinished } from 'vitest';
 import { EventBus, Redactor, systemClock, systemIds } from '../../src/core/index.ts';
-import { PostgresLedgerStore } from '../../src/ledger/postgres/postgres-ledger-store.ts';
+import { PostgresLedgerStore } from '../../src/ledger/store.ts';
 import { AuditTrail } from '../../src/operations/audit.ts';
 import { coreRetentionRules, retentionEvents, runRetention } from '../../src/operations/retention.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';

@@ -24,7 +24,7 @@ import {
   openRowsGauge,
 } from '../../src/ledger/index.ts';
 import { ledgerOptions } from '../../src/ledger/options.ts';
-import { PostgresLedgerStore } from '../../src/ledger/postgres/postgres-ledger-store.ts';
+import { PostgresLedgerStore } from '../../src/ledger/store.ts';
 import { AuditTrail } from '../../src/operations/audit.ts';
 import { retentionEvents } from '../../src/operations/retention.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/events.ts';

@@ -294,7 +294,7 @@ describe('SQLite grant journal', () => {
     const journal = new SqliteGrantJournal(db, 'limiter');
     journal.load(50);
     for (let at = 0; at < 5_000; at++) journal.append(at, 1);
-    const rows = Number(db.prepare('SELECT count(*) AS n FROM rate_limiter_grants').get()?.['n']);
+    const rows = Number(db.prepare('SELECT count(*) AS n FROM rate_limit_grants').get()?.['n']);
     expect(rows).toBeLessThanOrEqual(1_100);
     expect(journal.load(50).grants).toEqual(Array.from({ length: 50 }, (_, index) => 4_950 + index));
   });

@@ -1,4 +1,4 @@
-// Resolution on a real store, with parts that answer, fail, hang or lie as a test wants.
+// Resolution on a real store, with components that reply, fail, hang or return invalid data as a test requires.
 import { silentLog } from '../../src/core/index.ts';
 import { openEntityService } from '../../src/knowledge/entities/entity-service.ts';
 import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
@@ -21,7 +21,7 @@ import type {
 import type { KnowledgeWorld } from './knowledge-world.ts';
 import { embeddersOf } from './knowledge-world.ts';
 
-/** `Alice Chen`, or with clues, or with where it stands. */
+/** `Alice Chen`, or with clues, or with its position. */
 export type MentionWish =
   | string
   | ({
@@ -52,7 +52,7 @@ export function mentionOf(request: MentionWish, index = 0): EntityMention {
   };
 }
 
-/** Answers what it is told, in turn, and remembers the questions. */
+/** Returns the given replies in turn and records the requests. */
 export class ScriptedModel implements LanguageModel {
   readonly questions: Parameters<LanguageModel['complete']>[0][] = [];
   readonly #answers: (string | Error)[];
@@ -110,7 +110,7 @@ export function entityWorld(
   };
   const resolver = new EntityResolver(parts);
   const { signal } = new AbortController();
-  /** Resolves in a fresh artifact of one chunk and writes the mentions, as ingest does. */
+  /** Resolves in a new artifact with one chunk and writes the mentions, as ingest does. */
   async function read(space: Space, requests: readonly MentionWish[], events: readonly ReadEvent[] = []) {
     const { artifactUid, revisionId, stored } = await world.accept(space, {
       text: `A note of ${ids.uuid()}.`,
@@ -131,7 +131,7 @@ export function entityWorld(
     service: openEntityService({ clock, ids, entities, pairs, merges }),
     signal,
     read,
-    /** In a fresh artifact of which nothing is written: nothing but resolving. */
+    /** Resolves in a new artifact and writes nothing else. */
     resolve: async (
       space: Space,
       requests: readonly MentionWish[],
@@ -140,13 +140,13 @@ export function entityWorld(
   };
 }
 
-/** A fresh artifact as a whole. */
+/** A new artifact as a whole. */
 export async function placeIn(world: Pick<KnowledgeWorld, 'accept'>, space: Space): Promise<MentionPlace> {
   const { artifactUid, revisionId } = await world.accept(space, { text: 'A note.' });
   return { spaceId: space.spaceId, artifactUid, revisionId, chunkId: null, relation: null };
 }
 
-/** Something that these mentions, by their place in the list, took part in. */
+/** An event with these mentions, by index, as participants. */
 export const eventOf = (
   actors: readonly number[],
   subject: number | null = null,

@@ -20,7 +20,8 @@ import type {
 import { KnowledgeError, openKnowledge, searchDefaults } from '../../src/knowledge/index.ts';
 import { SearchStore } from '../../src/knowledge/search/results.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
-import { MemoryLedgerStore, RepairRegistry, RepairRunner, ledgerEvents } from '../../src/ledger/index.ts';
+import { RepairRegistry, RepairRunner, ledgerEvents } from '../../src/ledger/index.ts';
+import { MemoryLedgerStore } from './ledger/memory-ledger-store.ts';
 import { bracketReader } from './knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from './knowledge-world.ts';
 import { embeddersOf, wordEmbedder } from './knowledge-world.ts';

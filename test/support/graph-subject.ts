@@ -1,4 +1,4 @@
-// A graph with tables behind it, for the contract suite: rows are written as ingest writes them, then upserted.
+// A graph backed by tables for the contract suite: rows are written as ingest writes them, then upserted.
 import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
 import type { Graph, GraphBatch } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';

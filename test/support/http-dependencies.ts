@@ -16,7 +16,8 @@ import { RunService, SourceService, runEvents } from '../../src/extraction/index
 import { GatewayError } from '../../src/gateway/index.ts';
 import type { AuditRecord, ExtractionDesk, GatewayDesk, ServerDeps } from '../../src/http/index.ts';
 import { createSessions, createTokenCheck, httpEvents } from '../../src/http/index.ts';
-import { MemoryLedgerStore, closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
+import { closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
+import { MemoryLedgerStore } from './ledger/memory-ledger-store.ts';
 import { Activity } from '../../src/operations/activity.ts';
 import { emptyKnowledgeDesks } from './knowledge-desks.ts';
 import { emptyTenantServices } from './tenancy/tenant-services.ts';

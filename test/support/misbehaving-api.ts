@@ -4,13 +4,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Misbehaviour } from './extraction/source.contract.ts';
+import type { Misbehavior } from './extraction/source.contract.ts';
 import type { InMemoryAnswer, InMemoryHandler, InMemoryRequest } from './http-client/in-memory-transport.ts';
 
 export interface MisbehavingApi {
   readonly handler: InMemoryHandler;
   tellTotal(isTold: boolean): void;
-  misbehave(how: Misbehaviour | null, times?: number): void;
+  misbehave(how: Misbehavior | null, times?: number): void;
   misbehaveAtLogin(how: number | 'hang' | null): void;
   expireTokens(): void;
   /** Tokens are given out for this long. */
@@ -35,7 +35,7 @@ export function createMisbehavingApi(parts: ApiParts): MisbehavingApi {
   const tokens = new Set<string>();
   const asked: string[] = [];
   let [logins, isTotalTold, lifetime, left] = [0, true, 3_600, 0];
-  let how: Misbehaviour | null = null;
+  let how: Misbehavior | null = null;
   let atLogin: number | 'hang' | null = null;
   const json = (status: number, value: unknown): InMemoryAnswer => ({
     status,
@@ -77,7 +77,7 @@ export function createMisbehavingApi(parts: ApiParts): MisbehavingApi {
 }
 
 async function misbehaved(
-  how: Misbehaviour,
+  how: Misbehavior,
   { signal }: InMemoryRequest,
   parts: ApiParts,
 ): Promise<InMemoryAnswer> {

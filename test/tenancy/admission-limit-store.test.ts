@@ -24,7 +24,7 @@ describe.each(migratedDatabases)('%s', (kind, open) => {
 
   describeLimitStoreContract(`Postgres, ${kind}`, emptyStore);
 
-  it('knows no organization that is not there, and forgets limits with their organization', async () => {
+  it('rejects limits of unknown organizations, and deletes limits with their organization', async () => {
     const store = await emptyStore();
     await expect(store.set('org_nobody', 5, new Date())).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await store.set('org_a', 5, new Date());

@@ -24,7 +24,7 @@ afterAll(() => redis.close());
 describeSlotStoreContract('Redis', () => Promise.resolve(slotWorld(redis)));
 
 describe('Redis slot store', () => {
-  it('decides as the one in memory does, step by step', async () => {
+  it('decides like the store in memory, step by step', async () => {
     const organization = fc.constantFrom('a', 'b', 'c');
     const execution = fc.integer({ min: 1, max: 8 }).map(String);
     const slot = fc.record({ organizationId: organization, number: execution });
@@ -138,7 +138,7 @@ describe('Redis slot store', () => {
     }
   });
 
-  it('can be looked at with redis-cli as the founding document tells', async () => {
+  it('can be inspected with redis-cli as in the founding document', async () => {
     const { store, key } = slotWorld(redis);
     const organizationId = 'org_a1b2c3d4e5f6g7h8';
     await store.restore([]);
@@ -163,7 +163,7 @@ describe('Redis slot store', () => {
     expect((await store.usage([organizationId])).organizations.get(organizationId)).toBe(1);
   });
 
-  it('takes a cached limit that is no number for none', async () => {
+  it('treats a cached limit that is not a number as missing', async () => {
     const { store, key } = slotWorld(redis);
     await store.restore([]);
     await redis.command('set', [key('rate_limit:cache:org_limit:a'), 'ten']);
@@ -173,7 +173,7 @@ describe('Redis slot store', () => {
     });
   });
 
-  it('leaves nothing behind of organizations that are gone', async () => {
+  it('leaves no keys of deleted organizations', async () => {
     const { store, key, advance } = slotWorld(redis);
     await store.restore([]);
     for (const id of ['leaks', 'ends', 'stays']) await acquireWith(store, id, `of ${id}`);
@@ -192,7 +192,7 @@ describe('Redis slot store', () => {
     ]);
   });
 
-  it('frees leaked slots within a lease of a look after the clock was set back', async () => {
+  it('releases leaked slots within a lease after the clock was set back', async () => {
     const { store, advance } = slotWorld(redis);
     await store.restore([]);
     await acquireWith(store, 'a', 'leaked', { limit: 1 });
@@ -202,7 +202,7 @@ describe('Redis slot store', () => {
     expect(await acquireWith(store, 'a', 'next')).toMatchObject({ kind: 'admitted', usage: { global: 1 } });
   });
 
-  it('takes one round trip a call', async () => {
+  it('takes one round trip per call', async () => {
     const server = await startPrivateRedis();
     const connection = await connectRedis({ url: server.url });
     onTestFinished(() => connection.close());
@@ -235,7 +235,7 @@ describe('Redis slot store', () => {
     expect((await commands()) - before).toBe(calls + 1);
   });
 
-  it('takes a slot before it frees it, also when nobody waited in between', async () => {
+  it('acquires a slot before it releases it, also without a wait in between', async () => {
     const { store } = slotWorld(redis);
     await store.restore([]);
     await acquireWith(store, 'a', 'other');
@@ -261,7 +261,7 @@ describe('Redis slot store', () => {
         connection.onStateChange((state) => state === 'up' && resolve());
       });
 
-    it('admits nobody after a flush until what runs is restored', async () => {
+    it('admits no request after a flush until slots are restored', async () => {
       const { connection, store } = await start();
       await store.restore([]);
       await acquireWith(store, 'a', 'running', { limit: 1 });
@@ -284,7 +284,7 @@ describe('Redis slot store', () => {
       });
     });
 
-    it('admits nobody after an empty restart until what runs is restored', async () => {
+    it('admits no request after an empty restart until slots are restored', async () => {
       const { server, connection, store } = await start();
       await store.restore([]);
       await acquireWith(store, 'a', 'running', { limit: 1 });
@@ -296,7 +296,7 @@ describe('Redis slot store', () => {
       expect(await acquireWith(store, 'a', 'next', { limit: 1 })).toMatchObject({ kind: 'rejected' });
     });
 
-    it('goes on after a restart that kept everything', async () => {
+    it('continues after a restart with persisted data', async () => {
       const { server, connection, store } = await start(['appendonly yes', 'appendfsync always']);
       await store.restore([]);
       await acquireWith(store, 'a', 'running', { limit: 1 });
@@ -307,7 +307,7 @@ describe('Redis slot store', () => {
       expect(await store.holders()).toMatchObject([running]);
     });
 
-    it('goes on deciding over what it holds when Redis is out of memory, and else fails without a trace', async () => {
+    it('decides about known slots when Redis is out of memory, and otherwise fails without side effects', async () => {
       const { connection, store } = await start();
       await store.restore([]);
       await acquireWith(store, 'a', 'running', { limit: 2 });

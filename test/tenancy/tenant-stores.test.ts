@@ -75,7 +75,7 @@ describe('two processes on one server', () => {
     return tenants;
   }
 
-  it('know of each other what was added, changed, revoked and removed', async () => {
+  it('see what the other created, updated, revoked and deleted', async () => {
     const [one, two] = [await open(), await open()];
     const { id } = await one.organizations.create('acme');
     const { key, record } = await one.keys.create('acme', { name: 'ci', expiresAt: null });
@@ -105,7 +105,7 @@ describe('two processes on one server', () => {
     expect([one, two].map(({ keys }) => organizationOf(keys, key))).toEqual([null, null]);
   });
 
-  it('give a name to one of them, however close they come', async () => {
+  it('create one of two concurrent organizations with the same name', async () => {
     const [one, two] = [await open(), await open()];
     const results = await Promise.allSettled([
       one.organizations.create('Ärzte'),
@@ -114,7 +114,7 @@ describe('two processes on one server', () => {
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
 
-  it('remove nothing under an execution that is just being added', async () => {
+  it('delete nothing while an execution is being added', async () => {
     const { database } = opened;
     const stores = postgresTenantStores(database);
     const organization = exampleOrganization(7);

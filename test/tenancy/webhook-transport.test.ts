@@ -23,7 +23,7 @@ function transportThat(allowsPrivate: boolean) {
   return (url: string) => transport.request({ method: 'POST', url, body: 'x' });
 }
 
-it.each(['127.0.0.1', 'localhost', '[::1]', '169.254.169.254'])('is kept from %s', async (host) => {
+it.each(['127.0.0.1', 'localhost', '[::1]', '169.254.169.254'])('is blocked from %s', async (host) => {
   const { port, calls } = await receiver();
   await expect(transportThat(false)(`http://${host}:${port}/`)).rejects.toMatchObject({
     kind: 'network',
@@ -32,7 +32,7 @@ it.each(['127.0.0.1', 'localhost', '[::1]', '169.254.169.254'])('is kept from %s
   expect(calls()).toBe(0);
 });
 
-it('is kept from a name that leads there: what was judged is what is connected to', async () => {
+it('is blocked from a name that resolves there: the checked address is the one connected to', async () => {
   const { port, calls } = await receiver();
   const transport = createWebhookTransport(false, (_name, _options, done) =>
     done(null, [{ address: '127.0.0.1', family: 4 }]),
@@ -46,7 +46,7 @@ it('is kept from a name that leads there: what was judged is what is connected t
   expect(calls()).toBe(0);
 });
 
-it('goes there where that is allowed', async () => {
+it('is sent there where that is allowed', async () => {
   const { port, calls } = await receiver();
   expect(await transportThat(true)(`http://127.0.0.1:${port}/`)).toMatchObject({ status: 200 });
   expect(calls()).toBe(1);

@@ -53,7 +53,7 @@ const schema = {
   properties: { total: { type: 'number' }, date: { type: 'string', format: 'date' } },
 };
 
-it('warn of a model that nobody knows, by any of its names, and of none that is known', async () => {
+it('warn about an unknown model, by any of its names, and about no known one', async () => {
   const { find } = await world({}, { providers: [{ name: 'acme', models: [{ name: 'm' }] }] });
   for (const name of ['structure', 'prompt'] as const) {
     const warned = (options: Readonly<Record<string, unknown>>) => find(name).warnings?.(options, 'org_1');
@@ -67,7 +67,7 @@ it('warn of a model that nobody knows, by any of its names, and of none that is 
 });
 
 describe('structure', () => {
-  it('makes JSON of real documents, through the gateway, on the account of the organization', async () => {
+  it('extracts JSON from real documents through the gateway, charged to the organization', async () => {
     const { run, gateway, find } = await world({ answer: 'Sure!\n```json\n{"total": 42,}\n```' });
     expect(await find('structure').checkOptions({ schema }, 'org_1')).toEqual([]);
     const files = [
@@ -88,7 +88,7 @@ describe('structure', () => {
     expect(usage.reduce((sum, { requests }) => sum + requests, 0)).toBe(2);
   });
 
-  it('names a lying file before anything is stored', async () => {
+  it('rejects a file with a wrong media type before anything is stored', async () => {
     const { find } = await world({});
     const files = [{ name: 'a.pdf', mediaType: 'application/pdf', bytes: Buffer.from('plain text') }];
     expect(await find('structure').checkInput({ schema }, { parameters: {}, files })).toMatchObject([
@@ -108,7 +108,7 @@ describe('structure', () => {
     expect(calls()).toBe(2);
   });
 
-  it('takes a model without JSON mode when there is no other', async () => {
+  it('uses a model without JSON mode when there is no other', async () => {
     const { run } = await world(
       { answer: '{"total": 1}' },
       { models: { 'acme/m': { capabilities: { json: false } } } },
@@ -118,7 +118,7 @@ describe('structure', () => {
     });
   });
 
-  it('ends with an error that is not tried again when its schema does not end', async () => {
+  it('ends with an error that is not retried when its schema does not terminate', async () => {
     const { run } = await world(
       { answer: JSON.stringify({ name: `${'a'.repeat(100)}!` }) },
       { schemaMs: 500 },
@@ -134,18 +134,18 @@ describe('structure', () => {
     expect(ticks).toBeGreaterThan(5);
   });
 
-  it('says that what was sent is too long', async () => {
+  it('reports input that is too long', async () => {
     const { run } = await world({ script: [{ fault: 'context', times: 10 }] });
     await expect(run('structure', { schema }, { parameters: { text: 'x' } })).rejects.toMatchObject({
       code: 'DEPLOYMENT_DOCUMENT_UNREADABLE',
       isRetryable: false,
-      message: expect.stringMatching(/longer than any model reads/) as string,
+      message: expect.stringMatching(/longer than the context of every model/) as string,
     });
   });
 });
 
 describe('prompt', () => {
-  it('says what the model says', async () => {
+  it('returns the completion', async () => {
     const { run } = await world({});
     const answer = await run(
       'prompt',
@@ -158,7 +158,7 @@ describe('prompt', () => {
     });
   });
 
-  it('shows pictures to a model that sees', async () => {
+  it('sends images to a multimodal model', async () => {
     const { run } = await world({});
     const files = [{ name: 'a.gif', mediaType: 'image/gif', bytes: Buffer.from('GIF89a....') }];
     expect(await run('prompt', { template: 'What is it?' }, { files })).toMatchObject({
@@ -166,7 +166,7 @@ describe('prompt', () => {
     });
   });
 
-  it('keeps the word of the gateway on whether to try again', async () => {
+  it("keeps the gateway's decision whether a failure is retryable", async () => {
     const down = await world({ faults: [{ fault: 500, probability: 1 }] });
     await expect(down.run('prompt', { template: 'Hi' }, {})).rejects.toMatchObject({
       code: 'GATEWAY_EXHAUSTED',
@@ -178,7 +178,7 @@ describe('prompt', () => {
     });
   });
 
-  it('takes no longer than its signal allows', async () => {
+  it('ends with its signal', async () => {
     const { run } = await world({ script: [{ fault: 'hang', times: 10 }] });
     const deadline = withDeadline(undefined, 300, systemClock);
     await expect(run('prompt', { template: 'Hi' }, {}, deadline.signal)).rejects.toThrow();

@@ -1,43 +1,43 @@
-// The demo while it is being prepared: bars on a terminal, a line now and then elsewhere, JSON lines with --json.
+// Progress of the demo's steps: bars on a terminal, lines elsewhere, JSON lines with --json.
+import type { ExtractionRun } from '../../api/extraction.ts';
 import type { SingleBar } from 'cli-progress';
 import { MultiBar } from 'cli-progress';
-import type { ExtractionRun } from '../../api/extraction.ts';
-import type { ChapterProgress, ChapterScreen } from '../../app/demo/index.ts';
+import type { StepProgress, StepReporter } from '../../operations/demo/index.ts';
 import { humanDuration, printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
 
-/** A log needs no more. */
+/** Enough for a log. */
 const lineEveryMs = 2_000;
 
-export interface DemoScreen extends ChapterScreen {
-  /** Leaves no bar behind. Safe to call twice. */
+export interface DemoScreen extends StepReporter {
+  /** Removes the bars. Safe to call twice. */
   close(): void;
 }
 
 export function demoScreen(session: CliSession): DemoScreen {
   if (session.out.isJson) return jsonScreen(session);
-  return new PersonScreen(session);
+  return new TextScreen(session);
 }
 
 function jsonScreen({ out, io }: CliSession): DemoScreen {
-  let chapter = '';
-  const tell = (event: string, facts: object): void =>
-    out.jsonLine({ event, at: new Date(io.clock.now()).toISOString(), chapter, ...facts });
+  let step = '';
+  const print = (event: string, facts: object): void =>
+    out.jsonLine({ event, at: new Date(io.clock.now()).toISOString(), step, ...facts });
   const isDue = every(lineEveryMs, io.clock);
   return {
     begin: ({ name, title }) => {
-      chapter = name;
-      tell('demo:chapter-begun', { title });
+      step = name;
+      print('demo:step-started', { title });
     },
     show: ({ done, total, message }) => {
-      if (isDue()) tell('demo:progress', { done, total, message });
+      if (isDue()) print('demo:progress', { done, total, message });
     },
-    end: (summary) => tell('demo:chapter-ended', { summary }),
+    end: (summary) => print('demo:step-completed', { summary }),
     close: () => undefined,
   };
 }
 
-class PersonScreen implements DemoScreen {
+class TextScreen implements DemoScreen {
   readonly #session: CliSession;
   readonly #isDue: () => boolean;
   #bars: Bars | null = null;
@@ -57,7 +57,7 @@ class PersonScreen implements DemoScreen {
     if (out.canDraw) this.#bars = new Bars(this.#session);
   }
 
-  show(progress: ChapterProgress): void {
+  show(progress: StepProgress): void {
     if (this.#bars) this.#bars.show(progress);
     else if (this.#isDue()) this.#line(progress);
   }
@@ -74,7 +74,7 @@ class PersonScreen implements DemoScreen {
     this.#bars = null;
   }
 
-  #line({ done, total, message }: ChapterProgress): void {
+  #line({ done, total, message }: StepProgress): void {
     const counted = total === null ? '' : `${done} of ${total} `;
     const line = printable(`  ${counted}${message}`);
     if (line !== this.#last) this.#session.out.note(line);
@@ -82,7 +82,7 @@ class PersonScreen implements DemoScreen {
   }
 }
 
-/** Drawn over while the chapter runs, and gone at its end: what came of it says the line that stays. */
+/** Drawn while the step runs and removed at its end, when a summary line is printed. */
 class Bars {
   readonly #multi: MultiBar;
   readonly #byName = new Map<string, SingleBar>();
@@ -102,7 +102,7 @@ class Bars {
     });
   }
 
-  show({ done, total, message, run }: ChapterProgress): void {
+  show({ done, total, message, run }: StepProgress): void {
     if (run) this.#showRun(run);
     else if (total !== null) this.#draw('', done, total, message);
   }
@@ -111,7 +111,7 @@ class Bars {
     this.#multi.stop();
   }
 
-  /** A bar for each type, and what the rate limiter does below the last. */
+  /** One bar per type, and the state of the rate limiter below. */
   #showRun({ types, calls, rate_limited_calls: refusals, multiplier }: ExtractionRun): void {
     if (types.length === 0) return;
     const longest = Math.max(...types.map(({ type }) => type.length));
@@ -135,7 +135,7 @@ class Bars {
   }
 }
 
-/** True at most once in so many milliseconds. */
+/** True at most once per interval. */
 function every(ms: number, clock: CliSession['io']['clock']): () => boolean {
   let next = clock.monotonic() + ms;
   return () => {

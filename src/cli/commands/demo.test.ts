@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { FakeCall } from '../../../test/support/cli-world.ts';
 import { CliWorld, fakeServer } from '../../../test/support/cli-world.ts';
 import { temporaryFolder } from '../../../test/support/services.ts';
-import { writeMemory } from '../../app/demo/demo-folder.ts';
+import { writeDemoState } from '../../operations/demo/folder.ts';
 import { CoreError } from '../../core/index.ts';
 
 // oxfmt-ignore
@@ -16,7 +16,7 @@ async function doneIn(parent: string): Promise<string> {
   const folder = join(parent, 'demo');
   await mkdir(folder, { recursive: true });
   const ports = { looker: 0, models: 0 };
-  await writeMemory(folder, { ports, done: allDone, keys: { brightline: 'hwo_key' } });
+  await writeDemoState(folder, { ports, done: allDone, keys: { brightline: 'hwo_key' } });
   return folder;
 }
 
@@ -30,10 +30,12 @@ function answer({ method, path }: FakeCall): unknown {
 }
 
 const ready = (world: CliWorld) =>
-  vi.waitFor(() => expect(world.out + world.err).toMatch(/Ctrl-C stops it|"ready"/), { timeout: 20_000 });
+  vi.waitFor(() => expect(world.out + world.err).toMatch(/Ctrl-C stops the server|"ready"/), {
+    timeout: 20_000,
+  });
 
 describe('headworks demo', () => {
-  it('uses embedded stores in a folder of its own and asks nobody but its simulators, whatever is configured', async () => {
+  it('uses embedded stores in its own folder and calls only its simulators, whatever is configured', async () => {
     const cwd = await temporaryFolder();
     const folder = await doneIn(join(cwd, 'here'));
     const env = {
@@ -70,7 +72,7 @@ describe('headworks demo', () => {
     expect(world.openClients).toBe(0);
   });
 
-  it('tells the address, a login, a key and five things to try, as commands that can be pasted', async () => {
+  it('prints the address, a login link, a key and five commands to try', async () => {
     const cwd = await temporaryFolder();
     await doneIn(join(cwd, "it's here"));
     const env = { npm_package_name: 'headworks', npm_lifecycle_event: 'demo' };
@@ -87,7 +89,7 @@ describe('headworks demo', () => {
     await exit;
   });
 
-  it('names nothing that is not installed when it runs from source', async () => {
+  it('prints commands that work from source when it is not installed', async () => {
     const cwd = await temporaryFolder();
     await doneIn(join(cwd, '.headworks'));
     const world = new CliWorld({ cwd, answer });
@@ -100,7 +102,7 @@ describe('headworks demo', () => {
     await exit;
   });
 
-  it('does not promise what somebody has answered, changed or repaired since', async () => {
+  it('describes the current state, not that of the first start', async () => {
     const cwd = await temporaryFolder();
     await doneIn(join(cwd, '.headworks'));
     const said = async (changes: Readonly<Record<string, unknown>>) => {
@@ -112,19 +114,21 @@ describe('headworks demo', () => {
       return world.out;
     };
     const later = await said({});
-    expect(later).toContain('Every pair of names that was in doubt is answered');
-    expect(later).toContain('three requests at once. It may have 7 under way.');
-    expect(later).toMatch(/a model has read since.*\n.* ledger list /);
+    expect(later).toContain('The review queue of names is empty');
+    expect(later).toContain('Send three requests at once as brightline. Its limit is 7.');
+    expect(later).toMatch(/Models have read every passage.*\n.* ledger list /);
     const pair = { a: { canonical_name: 'Sam Okafor' }, b: { canonical_name: 'S. Okafor' } };
     const fresh = await said({
       '/api/v1/knowledge/pairs': { pairs: [pair] },
       '/api/v1/ledger/kinds': { kinds: [{ kind: 'knowledge.chunk-read-by-rules', open: 1 }] },
     });
     expect(fresh).toContain('Is S. Okafor Sam or Sara?');
-    expect(fresh).toMatch(/rules read 1 passage\. Let a model read it again\.\n.* models clear-cooldown atlas\/large /);
+    expect(fresh).toMatch(
+      /rules read 1 passage\. Let a model read it again\.\n.* models clear-cooldown atlas\/large /,
+    );
   });
 
-  it('gives the same as JSON', async () => {
+  it('prints the same as JSON', async () => {
     const cwd = await temporaryFolder();
     await doneIn(join(cwd, '.headworks'));
     const world = new CliWorld({ cwd, answer });
@@ -143,7 +147,7 @@ describe('headworks demo', () => {
     await exit;
   });
 
-  it('stops server and simulators when preparing fails, and says why', async () => {
+  it('stops server and simulators when a step fails, and prints the cause', async () => {
     const cwd = await temporaryFolder();
     await doneIn(join(cwd, '.headworks'));
     const server = fakeServer();
@@ -160,7 +164,7 @@ describe('headworks demo', () => {
     expect(world.openClients).toBe(0);
   });
 
-  it('takes another port when the usual one is taken, but not when one was asked for', async () => {
+  it('uses another port when the default one is in use, but not when one was set', async () => {
     const cwd = await temporaryFolder();
     await doneIn(join(cwd, '.headworks'));
     const startServer = (config: { server: { port: number } }) =>
@@ -169,7 +173,7 @@ describe('headworks demo', () => {
         : Promise.reject(new CoreError('PORT_UNAVAILABLE', 'The port is in use.'));
     const free = new CliWorld({ cwd, startServer, answer });
     expect(await free.start('demo')).toBe(0);
-    expect(free.err).toContain('Port 8420 is taken; the demo takes another one.');
+    expect(free.err).toContain('Port 8420 is in use; the demo uses another one.');
     const asked = new CliWorld({ cwd, startServer, answer });
     expect(await asked.start('demo', '--port', '9000')).toBe(1);
     expect(asked.err).toBe('headworks: The port is in use.\n');

@@ -1,10 +1,10 @@
-// headworks demo: a guided tour with sample data.
+// headworks demo: start a server with sample data.
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import type { LoginLink } from '../../api/overview.ts';
-import type { DemoMemory, DemoWorld, Situation } from '../../app/demo/index.ts';
 import type { Config } from '../../config/index.ts';
 import { HeadworksError } from '../../core/index.ts';
+import type { DemoState, DocumentSources, Situation, Upstreams } from '../../operations/demo/index.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import type { ExitCode } from '../exit-codes.ts';
@@ -18,12 +18,12 @@ import { noteBesideLogs, runServer } from './run-server.ts';
 export function registerDemo(program: Command, host: CommandHost): void {
   const command = program
     .command('demo')
-    .description('a company that does not exist: extracted, read, served, with dashboard; needs no keys')
-    .option('--reset', 'delete what an earlier demo left in its folder, and start over')
+    .description('Run a demo of a fictional company, with dashboard; needs no keys')
+    .option('--reset', 'delete the data of an earlier demo and start over')
     .addHelpText(
       'after',
       '\nA Looker and AI providers are simulated in this process; everything else is real. ' +
-        'It lives in the folder "demo" of the data folder, and touches nothing else.',
+        'The data is in the folder "demo" of the data folder; nothing else is changed.',
     );
   addServerFlags(command);
   examples(command, ['headworks demo', 'headworks demo --reset', 'headworks demo --port 0 --json']);
@@ -35,18 +35,18 @@ export function registerDemo(program: Command, host: CommandHost): void {
     } catch (error) {
       if (!isDefaultPortTaken(error, config)) throw error;
       const { port } = config.server;
-      noteBesideLogs(session, config, `Port ${port} is taken; the demo takes another one.`);
+      noteBesideLogs(session, config, `Port ${port} is in use; the demo uses another one.`);
       return runDemo(session, demoConfig(session, { 'server.port': 0 }));
     }
   });
 }
 
 /**
- * Whatever is configured, the demo touches neither a server of yours nor the data folder itself, and asks nobody but
- * its simulators. Between rounds of failing models it does not wait as long as would be right for real ones.
+ * Whatever is configured, the demo uses embedded stores in a folder of its own and calls only its simulators. The delay
+ * between rounds of failing models is shorter than for real ones.
  */
 function demoConfig(session: CliSession, more: Readonly<Record<string, unknown>> = {}): Config {
-  const insist = {
+  const overrides = {
     'state.databaseUrl': null,
     'redis.url': null,
     'client.serverUrl': null,
@@ -58,12 +58,12 @@ function demoConfig(session: CliSession, more: Readonly<Record<string, unknown>>
     'knowledge.graphBackend': 'sql',
     ...more,
   };
-  const asked = session.config(insist);
-  const isQuiet = asked.resolution.origins['logging.level']?.kind === 'default';
+  const configured = session.config(overrides);
+  const isQuiet = configured.resolution.origins['logging.level']?.kind === 'default';
   return session.config({
-    ...insist,
-    'data.folder': join(asked.data.folder, 'demo'),
-    // Its warnings are about what the demo breaks on purpose, and would run through the bars.
+    ...overrides,
+    'data.folder': join(configured.data.folder, 'demo'),
+    // Warnings are about failures that the demo causes on purpose, and would disturb the progress bars.
     ...(isQuiet ? { 'logging.level': 'error' } : {}),
   });
 }
@@ -74,16 +74,16 @@ function isDefaultPortTaken(error: unknown, config: Config): boolean {
 }
 
 async function startOver({ out }: CliSession, { data }: Config): Promise<void> {
-  const { deleteDemoFolder } = await import('../../app/demo/index.ts');
-  const wasThere = await deleteDemoFolder(data.folder);
-  if (wasThere) out.note(`What an earlier demo left in ${data.folder} is deleted.`);
+  const { deleteDemoFolder } = await import('../../operations/demo/index.ts');
+  const wasDeleted = await deleteDemoFolder(data.folder);
+  if (wasDeleted) out.note(`Deleted the data of an earlier demo in ${data.folder}.`);
 }
 
 async function runDemo(session: CliSession, config: Config): Promise<ExitCode> {
-  const demo = await import('../../app/demo/index.ts');
-  const memory = await demo.openDemoMemory(config.data.folder);
-  // Before the server: jobs that an earlier demo left go on at once, and ask them.
-  const world = await demo.startDemoWorld(memory);
+  const demo = await import('../../operations/demo/index.ts');
+  const state = await demo.openDemoState(config.data.folder);
+  // Before the server: interrupted jobs of an earlier demo continue at once and call the simulators.
+  const upstreams = await demo.startUpstreams(state);
   let facts: DemoFacts | null = null;
   try {
     return await runServer(session, {
@@ -91,7 +91,7 @@ async function runDemo(session: CliSession, config: Config): Promise<ExitCode> {
       config,
       env: demo.demoEnvironment,
       prepare: async (server) => {
-        facts = await prepare(session, config, server, { memory, world });
+        facts = await prepare(session, config, server, { state, upstreams });
         return jsonFacts(session, facts);
       },
       welcome: () => {
@@ -99,7 +99,7 @@ async function runDemo(session: CliSession, config: Config): Promise<ExitCode> {
       },
     });
   } finally {
-    await world.stop();
+    await upstreams.stop();
   }
 }
 
@@ -107,10 +107,10 @@ async function prepare(
   session: CliSession,
   config: Config,
   server: RunningServer,
-  { memory, world }: { readonly memory: DemoMemory; readonly world: DemoWorld },
+  { state, upstreams }: { readonly state: DemoState; readonly upstreams: Upstreams },
 ): Promise<DemoFacts> {
-  const { runChapters, lookAround, brightline, steadyModel, readByRulesKind } =
-    await import('../../app/demo/index.ts');
+  const { runDemo, readSituation, brightline, reliableModel, readByRulesKind } =
+    await import('../../operations/demo/index.ts');
   const { io } = session;
   const { signal, clock } = io;
   const client = await io.app.connect(config, {
@@ -118,21 +118,50 @@ async function prepare(
     signal,
     onWaitingForOthers: () => undefined,
   });
-  const screen = demoScreen(session);
+  const reporter = demoScreen(session);
   try {
     const dataFolder = config.data.folder;
-    const { keys } = await runChapters({ client, world, dataFolder, memory, clock, signal, screen });
-    const situation = await lookAround({ client, signal });
+    const documents = await documentSources();
+    const { keys } = await runDemo({
+      client,
+      documents,
+      upstreams,
+      dataFolder,
+      state,
+      clock,
+      signal,
+      reporter,
+    });
+    const situation = await readSituation({ client, signal });
     const link = await client.call<LoginLink>('POST', '/api/v1/dashboard/login-links', { signal });
     const url = String(server.url);
     const organization = brightline.name;
     const key = keys[organization] ?? '';
     const loginUrl = url + link.path;
-    return { url, loginUrl, dataFolder, organization, key, steadyModel, readByRulesKind, situation };
+    return { url, loginUrl, dataFolder, organization, key, reliableModel, readByRulesKind, situation };
   } finally {
-    screen.close();
+    reporter.close();
     await client.close();
   }
+}
+
+const maxDocumentBytes = 1_000_000;
+
+/** Documents are read as by `headworks ingest`. */
+async function documentSources(): Promise<DocumentSources> {
+  const { documentPaths, fileDocument } = await import('../../app/ingest-files.ts');
+  const { documentsOfVault } = await import('../../app/vault-artifacts.ts');
+  const { typeOfItem } = await import('../../app/vault-presence.ts');
+  return {
+    ofFolder: async function* (folder) {
+      for await (const { path } of documentPaths(folder, '/'))
+        yield { path, file: (await fileDocument(path, maxDocumentBytes)).file };
+    },
+    ofVault: async function* (file, dataFolder) {
+      for await (const body of documentsOfVault({ file, cwd: dataFolder, dataFolder }))
+        yield { type: typeOfItem(body.source_id), body };
+    },
+  };
 }
 
 function jsonFacts({ io }: CliSession, facts: DemoFacts): object {
@@ -142,15 +171,15 @@ function jsonFacts({ io }: CliSession, facts: DemoFacts): object {
 
 export interface DemoFacts {
   readonly url: string;
-  /** Logs a browser in, once. */
+  /** A one-time login link. */
   readonly loginUrl: string;
   readonly dataFolder: string;
   readonly organization: string;
   readonly key: string;
-  readonly steadyModel: string;
-  /** Of rows in the ledger. */
+  readonly reliableModel: string;
+  /** Ledger kind. */
   readonly readByRulesKind: string;
-  /** As it is now: after a first look around it may be another. */
+  /** The current state: the user may have changed it since the first start. */
   readonly situation: Situation;
 }
 
@@ -164,7 +193,7 @@ export function thingsToTry(io: CliIo, facts: DemoFacts): readonly ThingToTry[] 
     `${invocation(io)} ${words} --data-dir ${folderWord(io, facts.dataFolder)}`;
   return [
     {
-      what: 'Who decided which revenue counts, who objected, and what else did they promise?',
+      what: 'Who decided which revenue counts, who objected, and what else was agreed?',
       command: headworks('search "who decided that net revenue is the one definition" --expand --limit 3'),
     },
     {
@@ -172,23 +201,22 @@ export function thingsToTry(io: CliIo, facts: DemoFacts): readonly ThingToTry[] 
       command: headworks('search "official revenue" --type doc --entities --limit 4'),
     },
     { what: pairsInWords(facts.situation), command: headworks('entities review --list') },
-    beTheTenant(facts),
+    sendAsTenant(facts),
     readAgain(facts, headworks),
   ];
 }
 
 function pairsInWords({ pairs, hasMorePairs, isOkaforOpen }: Situation): string {
-  if (isOkaforOpen) return 'Is S. Okafor Sam or Sara? Nobody guessed: the pairs wait for you.';
-  if (pairs === 0)
-    return 'Who is who? Every pair of names that was in doubt is answered; new ones would be here.';
+  if (isOkaforOpen) return 'Is S. Okafor Sam or Sara? Undecided pairs are in the review queue.';
+  if (pairs === 0) return 'The review queue of names is empty; new pairs appear here.';
   const many = hasMorePairs ? `${pairs} pairs or more` : counted(pairs, 'pair');
-  return `Do they mean the same? ${many} of names still ${pairs === 1 ? 'waits' : 'wait'} for you.`;
+  return `Do two names mean the same person? ${many} of names in the review queue.`;
 }
 
-function beTheTenant({ url, organization, key, situation: { limit } }: DemoFacts): ThingToTry {
-  const allowed = limit === null ? '' : ` It may have ${limit} under way.`;
+function sendAsTenant({ url, organization, key, situation: { limit } }: DemoFacts): ThingToTry {
+  const allowed = limit === null ? '' : ` Its limit is ${limit}.`;
   return {
-    what: `Be the tenant ${organization}: three requests at once.${allowed}`,
+    what: `Send three requests at once as ${organization}.${allowed}`,
     command:
       `for store in Graz Basel Leeds; do curl -s -w ' %{http_code}\\n' --oauth2-bearer ${key} ` +
       `--json "{\\"text\\": \\"$store\\"}" ${url}/deployment/api/${organization}/summarize & done; wait`,
@@ -196,32 +224,32 @@ function beTheTenant({ url, organization, key, situation: { limit } }: DemoFacts
 }
 
 function readAgain(
-  { situation: { readByRules }, steadyModel, readByRulesKind }: DemoFacts,
+  { situation: { readByRules }, reliableModel, readByRulesKind }: DemoFacts,
   headworks: (words: string) => string,
 ): ThingToTry {
   if (readByRules === 0)
     return {
-      what: 'Whatever rules had to read, a model has read since. What else is not as it should be?',
+      what: 'Models have read every passage that rules had read. What else is degraded?',
       command: headworks('ledger list'),
     };
   const [passages, them] = [counted(readByRules, 'passage'), readByRules === 1 ? 'it' : 'them'];
   return {
-    what: `Models were at their limits, so rules read ${passages}. Let a model read ${them} again.`,
-    command: `${headworks(`models clear-cooldown ${steadyModel}`)} && ${headworks(`repair --kind ${readByRulesKind}`)}`,
+    what: `Models were rate-limited, so rules read ${passages}. Let a model read ${them} again.`,
+    command: `${headworks(`models clear-cooldown ${reliableModel}`)} && ${headworks(`repair --kind ${readByRulesKind}`)}`,
   };
 }
 
 export function welcome({ io, out }: CliSession, facts: DemoFacts): void {
   out.line();
   out.line(
-    `Headworks ${io.version}: the demo is ready. Acme Retail does not exist; what you see did happen, in embedded stores.`,
+    `Headworks ${io.version}: the demo is ready. Acme Retail is fictional; the data was processed by this server.`,
   );
   out.line();
   out.facts([
     ['dashboard', facts.loginUrl],
     [
       '',
-      `the link logs in once; another one: ${invocation(io)} dashboard --data-dir ${folderWord(io, facts.dataFolder)}`,
+      `the link works once; get another: ${invocation(io)} dashboard --data-dir ${folderWord(io, facts.dataFolder)}`,
     ],
     ['API', `${facts.url}/docs`],
     ['API key', `${facts.key} (organization ${facts.organization})`],
@@ -238,5 +266,5 @@ export function welcome({ io, out }: CliSession, facts: DemoFacts): void {
     out.line(`     ${out.style('cyan', command)}`);
   }
   out.line();
-  out.line('Ctrl-C stops it, simulators included. The next start goes on with what is there.');
+  out.line('Ctrl-C stops the server and the simulators. The next start continues with the existing data.');
 }

@@ -22,7 +22,7 @@ const run = {
   started_at: '2026-03-01T11:00:00.000Z',
   types: [{ items: 3 }, { items: 4 }],
   calls: 9,
-  message: 'Some pages did not come.',
+  message: 'Some pages failed.',
 };
 
 function world(options: CliWorldOptions = {}): CliWorld {

@@ -1,7 +1,7 @@
-// Finds where a JSON value ends without building it: bytes in, positions out. Checks only what it needs to find its way.
+// Scans JSON bytes: where values end, the elements of a list, and typed values. Checks only what it needs.
 import type { JsonPath } from '../types.ts';
 
-/** The bytes are not JSON as far as they were looked at. `at` is the position. */
+/** The bytes are not JSON, as far as they were scanned. `at` is the position. */
 export class JsonScanError extends Error {
   override readonly name = 'JsonScanError';
   readonly at: number;
@@ -27,7 +27,7 @@ export const openObject = 0x7b;
 export const closeObject = 0x7d;
 const backslash = 0x5c;
 
-/** The first position from `at` on that is no white space; may be the end. */
+/** The first position from `at` on that is not white space; may be the end. */
 export function skipSpace(bytes: Uint8Array, at: number): number {
   let position = at;
   for (; position < bytes.length; position++) {
@@ -45,7 +45,7 @@ export function skipValue(bytes: Uint8Array, at: number): number {
   return skipScalar(bytes, at);
 }
 
-/** Most texts are short: those are walked byte by byte. Longer ones are searched natively, ten times as fast. */
+/** Short strings are scanned byte by byte; longer ones are searched natively, ten times as fast. */
 const shortText = 24;
 
 /** Where the string that starts at `at` ends, its closing quote included. */
@@ -62,7 +62,7 @@ export function skipString(bytes: Uint8Array, at: number): number {
   throw new JsonScanError('a text does not end', at);
 }
 
-/** An odd number of backslashes stands before it, not counting what lies before `from`. */
+/** Is it preceded by an odd number of backslashes after `from`? */
 function isEscaped(bytes: Uint8Array, from: number, at: number): boolean {
   let first = at;
   while (first > from && bytes[first - 1] === backslash) first--;
@@ -94,21 +94,19 @@ function skipScalar(bytes: Uint8Array, at: number): number {
   return position;
 }
 
-// Finds the list of items in the bytes of a page, and where each of its elements starts.
-
 export interface WalkedList {
-  /** The body with an empty list in the place of this one: everything else that the answer says. */
+  /** The body with an empty list instead of this one. */
   readonly envelope: unknown;
 }
 
-/** The answer is JSON, but not the list that was asked for. */
+/** The response is JSON, but not the expected list. */
 export class UnexpectedShapeError extends Error {
   override readonly name = 'UnexpectedShapeError';
 }
 
 /**
- * Walks the list at `path`. `take` is told where each element starts and says where it ends. What is around the list is
- * parsed and so known to be JSON. Throws JsonScanError or SyntaxError (no JSON), UnexpectedShapeError, and what `take` does.
+ * Calls `take` with the start of each element of the list at `path`; it returns the element's end. The rest of the body is
+ * parsed. Throws JsonScanError or SyntaxError (not JSON), UnexpectedShapeError, and the errors of `take`.
  */
 export function walkList(bytes: Uint8Array, path: JsonPath, take: (start: number) => number): WalkedList {
   const list = findValue(bytes, { start: 0, end: bytes.length }, path, 0);
@@ -123,7 +121,7 @@ export function walkList(bytes: Uint8Array, path: JsonPath, take: (start: number
 
 const emptyList = Buffer.from('[]');
 
-/** The value at the path; of several equal names the last one counts, as JSON.parse has it. */
+/** The value at the path; of duplicate names the last one counts, as with JSON.parse. */
 function findValue(bytes: Uint8Array, within: ByteRange, path: JsonPath, depth: number): ByteRange {
   const start = skipSpace(bytes, within.start);
   if (start >= within.end) throw new JsonScanError('a value is missing', start);
@@ -157,7 +155,7 @@ function walkElements(bytes: Uint8Array, at: number, take: (start: number) => nu
   return position + 1;
 }
 
-/** The next element, or the closing bracket; a comma must have something after it. */
+/** The next element, or the closing bracket; a trailing comma is an error. */
 function afterElement(bytes: Uint8Array, at: number, closing: number): number {
   const position = skipSpace(bytes, at);
   if (bytes[position] === closing) return position;
@@ -167,12 +165,10 @@ function afterElement(bytes: Uint8Array, at: number, closing: number): number {
   return next;
 }
 
-/** The text between these quotes, escapes resolved. */
+/** The string between these quotes, unescaped. */
 function memberName(bytes: Uint8Array, start: number, end: number): unknown {
   return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('utf8'));
 }
-
-// Reads single facts out of parsed JSON. What is not there, or is something else, is null: never a substitute.
 
 /** The value at the path; undefined when there is none. */
 export function valueAt(value: unknown, path: JsonPath): unknown {
@@ -190,13 +186,13 @@ export function textOf(value: unknown): string | null {
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : null;
 }
 
-/** A count: a whole number from 0, also when it is written as text. */
+/** A whole number from 0, also as text. */
 export function countOf(value: unknown): number | null {
   const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : null;
 }
 
-/** A date alone, or with a time; a zone or none, which means UTC wherever this runs. */
+/** A date, optionally with a time and a zone; without a zone it is UTC. */
 const isoInstant =
   /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)\s?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
 
@@ -219,7 +215,7 @@ function isoMilliseconds(text: string): number | null {
   return Number.isNaN(ms) || !isInMonth(date) ? null : ms;
 }
 
-/** Date.parse takes 30 February for 1 March. */
+/** Date.parse turns 30 February into 1 March. */
 function isInMonth(date: string): boolean {
   return date.slice(8) <= '28' || new Date(Date.parse(`${date}T00:00Z`) || 0).toISOString().startsWith(date);
 }

@@ -8,7 +8,7 @@ async function turns(perSecond: number, count: number): Promise<readonly number[
   const at: number[] = [];
   const { signal } = new AbortController();
   const all = Array.from({ length: count }, async () => {
-    await pacer.turn(signal);
+    await pacer.wait(signal);
     at.push(clock.monotonic());
   });
   await clock.run(Promise.all(all));
@@ -27,8 +27,8 @@ describe('a pacer', () => {
   it('lets go of who is interrupted', async () => {
     const pacer = new Pacer(1, new VirtualClock());
     const stop = new AbortController();
-    await pacer.turn(stop.signal);
-    const second = pacer.turn(stop.signal);
+    await pacer.wait(stop.signal);
+    const second = pacer.wait(stop.signal);
     stop.abort(new Error('stopped'));
     await expect(second).rejects.toThrow('stopped');
   });

@@ -1,7 +1,7 @@
-// One run: fetchers, the queue and the worker threads, from the first page until nothing is left or somebody stops it.
+// Fetchers, queue and worker threads of one run, from the first page until nothing is left or the run is stopped.
 //
-// Every page is in exactly one place: planned, waiting to be asked for again, in flight, queued, or with a thread. It
-// permits as committed or failed. What is left when a run is stopped is simply asked for by the next run.
+// Every page is in exactly one place: planned, waiting for a retry, in flight, queued, or with a thread. It ends as
+// committed or failed. Pages that are left when a run is stopped are requested by the next run.
 import type { Clock, Emitter, Random } from '../../core/index.ts';
 import { onAbort } from '../../core/index.ts';
 import { busyRetryPauseMs, isSqliteBusy } from '../../platform/sqlite/retry-busy.ts';
@@ -47,52 +47,52 @@ interface Queued extends Task {
 }
 
 const noAttempts: Attempts = { failures: 0, rateLimitedCalls: 0 };
-/** After a stop: how long what was fetched may take to be committed, and then how long until threads end by force. */
+/** After a stop: the time for committing fetched pages, and then the time until threads are terminated. */
 const drainMs = 600;
 const lastPageMs = 250;
-/** A page that killed so many threads is given up: it would kill them all. */
-const mostDeaths = 2;
+/** A page that killed this many threads is given up, because it would kill them all. */
+const maxDeaths = 2;
 
 export class PagePipeline {
   readonly statuses = new Map<string, TypeStatus>();
   /** Of the types that have finished. */
   readonly problems: ListProblem[] = [];
-  readonly #parts: PagePipelineDeps;
+  readonly #deps: PagePipelineDeps;
   readonly #queue: BoundedQueue<Queued>;
   readonly #buffers = new PageBuffers(queueBytes);
-  /** To be asked for again, before anything new. */
-  readonly #again: Task[] = [];
+  /** Requested before anything new. */
+  readonly #retries: Task[] = [];
   readonly #stopping = new AbortController();
   readonly #over = Promise.withResolvers<RunEnd>();
   #calls = 0;
   #rateLimitedCalls = 0;
-  #hasLeftSome = false;
-  /** Types are being finished, or wait for a vault that another process holds. */
+  #hasMissingItems = false;
+  /** Types are being finished, or wait for a vault that another process has locked. */
   #isFinishing = false;
-  /** When another process was first found to hold the vault. */
+  /** When the vault was first found locked by another process. */
   #busySince: number | null = null;
   #batches = 0;
   #inFlight = 0;
-  /** Pages that were fetched and are not settled yet. */
-  #inPipe = 0;
+  /** Fetched pages that are neither committed nor failed yet. */
+  #unsettled = 0;
   #isOutOfCalls = false;
 
-  constructor(parts: PagePipelineDeps) {
-    this.#parts = parts;
-    this.#queue = new BoundedQueue({ maxItems: parts.queueSize, maxBytes: queueBytes });
+  constructor(deps: PagePipelineDeps) {
+    this.#deps = deps;
+    this.#queue = new BoundedQueue({ maxItems: deps.queueSize, maxBytes: queueBytes });
   }
 
-  /** Of this run. */
+  /** Calls of this run. */
   get calls(): number {
     return this.#calls;
   }
-  /** Calls of this run that were answered 429. */
+  /** Calls of this run that received a 429. */
   get rateLimitedCalls(): number {
     return this.#rateLimitedCalls;
   }
-  /** Pages were given up, or items not taken in, in this run. */
-  get hasLeftSome(): boolean {
-    return this.#hasLeftSome;
+  /** Pages failed or items were rejected in this run. */
+  get hasMissingItems(): boolean {
+    return this.#hasMissingItems;
   }
   get queuedPages(): number {
     return this.#queue.length;
@@ -101,10 +101,10 @@ export class PagePipeline {
     return this.#queue.bytes;
   }
 
-  /** Runs to the end, or until the signal aborts. Rejects with whatever else stopped it, all at rest. */
+  /** Runs to the end, or until the signal aborts. Rejects with the error that stopped it, after everything has ended. */
   async run(signal: AbortSignal): Promise<RunEnd> {
     const release = onAbort(signal, () => this.#over.resolve('interrupted'));
-    const consumers = Array.from({ length: this.#parts.threads.places }, () => this.#consume());
+    const consumers = Array.from({ length: this.#deps.threads.places }, () => this.#consume());
     const consumed = Promise.all(consumers);
     consumed.catch((error: unknown) => this.#over.reject(error));
     try {
@@ -124,10 +124,10 @@ export class PagePipeline {
     }
   }
 
-  /** Starts whatever can be started. Called after everything that happens. */
+  /** Starts whatever can be started. Called after every change of state. */
   #pump(): void {
     if (this.#stopping.signal.aborted || this.#isFinishing) return;
-    const { planner, workers } = this.#parts;
+    const { planner, workers } = this.#deps;
     this.#isFinishing = true;
     this.#write(
       () => planner.takeFinished((finished) => this.#finish(finished)),
@@ -135,14 +135,15 @@ export class PagePipeline {
         this.#isFinishing = false;
         while (this.#inFlight < workers && this.#startNext());
         if (planner.isFinished) this.#over.resolve('done');
-        else if (this.#isOutOfCalls && this.#inFlight + this.#inPipe === 0) this.#over.resolve('max-calls');
+        else if (this.#isOutOfCalls && this.#inFlight + this.#unsettled === 0)
+          this.#over.resolve('max-calls');
       },
     );
   }
 
-  /** Writes to the vault and goes on with `then`: at once, or when another process no longer holds the vault. */
+  /** Writes to the vault and then calls `then`: at once, or when no other process locks the vault. */
   #write(write: () => unknown, then: () => void): void {
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     const { signal } = this.#stopping;
     try {
       write();
@@ -153,15 +154,15 @@ export class PagePipeline {
       if (!isSqliteBusy(error) || clock.monotonic() - since >= vaultLockTimeoutMs)
         return this.#over.reject(error);
       const again = () => this.#write(write, then);
-      // After a stop nothing is left to do: the next run asks for the page again, or finishes the type.
+      // After a stop nothing is left to do: the next run requests the page again, or finishes the type.
       void clock.sleep(busyRetryPauseMs, signal).then(again, () => undefined);
     }
   }
 
   #startNext(): boolean {
-    const { planner, maxCalls } = this.#parts;
+    const { planner, maxCalls } = this.#deps;
     if (this.#isOutOfCalls) return false;
-    const task = this.#again.shift() ?? newTask(planner.next());
+    const task = this.#retries.shift() ?? newTask(planner.next());
     if (!task) return false;
     if (maxCalls !== null && this.#calls >= maxCalls) {
       this.#isOutOfCalls = true;
@@ -176,67 +177,74 @@ export class PagePipeline {
     return true;
   }
 
-  /** A fetcher is busy until its page is in the queue: a full queue holds the fetchers back. */
+  /** A fetcher is busy until its page is in the queue: a full queue delays the fetchers. */
   async #fetch(task: Task): Promise<void> {
     const { signal } = this.#stopping;
     try {
-      // The page as it came is let go of here: while the queue is full, only the copy in shared memory waits.
-      const queued = this.#hold(await fetchPage(task.request, this.#parts, signal), task);
+      // The response is released here: while the queue is full, only the copy in shared memory is kept.
+      const queued = this.#enqueue(await fetchPage(task.request, this.#deps, signal), task);
       await this.#queue.put(queued, queued.work.page.bytes.byteLength, signal);
     } catch (error) {
       if (error instanceof FetchError && error.failure.kind === 'rate-limit') this.#rateLimitedCalls++;
-      if (!signal.aborted) this.#decideRetry(error, task);
+      if (!signal.aborted) this.#handleFailure(error, task);
     }
   }
 
-  #hold(page: RawPage, task: Task): Queued {
-    if (page.bytes.byteLength === 0) throw pageRejected('The answer is empty.');
+  #enqueue(page: RawPage, task: Task): Queued {
+    if (page.bytes.byteLength === 0) throw pageRejected('The response is empty.');
     const held = { ...page, bytes: this.#buffers.hold(page.bytes) };
     const fields = { contentType: task.request.list.type, page: held, batchNumber: this.#batches++ };
-    const work = new WorkItem(fields, this.#parts.types);
+    const work = new WorkItem(fields, this.#deps.types);
     work.become('queued');
-    this.#inPipe++;
+    this.#unsettled++;
     return { ...task, work };
   }
 
-  /** What a failure means for its page; what is no failure of a page ends the run. */
-  #decideRetry(error: unknown, task: Task, cause?: FailedPageCause): void {
-    const { rules, random, events, sessionId: session } = this.#parts;
+  /** Retries the page, gives it up, or stops the run. */
+  #handleFailure(error: unknown, task: Task, cause?: FailedPageCause): void {
+    const { rules, random, events, sessionId: session } = this.#deps;
     const {
       list: { type },
       key: page,
     } = task.request;
     const decision = decideRetry(error, task.attempts, rules, random);
-    if (decision.do === 'stop') return this.#over.reject(decision.error);
-    if (decision.do === 'give-up')
+    if (decision.action === 'stop') return this.#over.reject(decision.error);
+    if (decision.action === 'give-up')
       return this.#giveUp(task.request, cause ?? decision.cause, decision.message, decision.isTransient);
-    const { attempts, waitMs } = decision;
+    const { attempts, delayMs } = decision;
     const attempt = attempts.failures + attempts.rateLimitedCalls;
-    const told = { session, type, page, cause: cause ?? decision.cause, attempt, waitMs: Math.round(waitMs) };
-    events.emit('extraction:page-retried', told);
-    void this.#askAgain({ request: task.request, attempts }, waitMs);
+    const payload = {
+      session,
+      type,
+      page,
+      cause: cause ?? decision.cause,
+      attempt,
+      waitMs: Math.round(delayMs),
+    };
+    events.emit('extraction:page-retried', payload);
+    void this.#retry({ request: task.request, attempts }, delayMs);
   }
 
-  async #askAgain(task: Task, waitMs: number): Promise<void> {
+  async #retry(task: Task, waitMs: number): Promise<void> {
     const { signal } = this.#stopping;
-    await this.#parts.clock.sleep(waitMs, signal).catch(() => undefined);
+    await this.#deps.clock.sleep(waitMs, signal).catch(() => undefined);
     if (signal.aborted) return;
-    this.#again.push(task);
+    this.#retries.push(task);
     this.#pump();
   }
 
   #giveUp(request: PageRequest, cause: FailedPageCause, message: string, isTransient: boolean): void {
-    const { sessions, sessionId, planner, metrics, events } = this.#parts;
+    const { sessions, sessionId, planner, metrics, events } = this.#deps;
     const {
       list: { type },
       key: page,
     } = request;
-    this.#hasLeftSome = true;
-    this.#inPipe++;
+    this.#hasMissingItems = true;
+    this.#unsettled++;
     this.#write(
       () => sessions.fail(sessionId, request, cause, message),
       () => {
-        this.#inPipe--;
+        this.#unsettled--;
         planner.failed(request, isTransient);
         metrics.recordError('fetch', `${type} ${page}: ${message}`);
         events.emit('extraction:page-failed', { session: sessionId, type, page, cause, error: message });
@@ -245,60 +253,65 @@ export class PagePipeline {
     );
   }
 
-  /** Hands pages to the threads, one at a time; as many of these run as there are places with the threads. */
+  /** Passes pages to the threads one at a time; one loop runs per place of the worker pool. */
   async #consume(): Promise<void> {
     for await (const queued of this.#queue) {
       const processed = await this.#process(queued);
       this.#buffers.release(queued.work.page.bytes);
-      this.#inPipe--;
+      this.#unsettled--;
       if (processed?.kind === 'committed') this.#committed(processed.page, queued.work);
       else if (processed?.kind === 'rejected') {
         queued.work.become('failed');
-        this.#decideRetry(pageRejected(processed.message), queued, processed.cause);
+        this.#handleFailure(pageRejected(processed.message), queued, processed.cause);
       }
       this.#pump();
     }
   }
 
-  /** Until a thread has an answer; null when the page is given up because threads die of it. */
+  /** Until a thread has processed the page; null when it is given up because threads die while processing it. */
   async #process({ work, request }: Queued): Promise<Processed | null> {
-    const { threads, sessionId } = this.#parts;
+    const { threads, sessionId } = this.#deps;
     for (;;) {
       work.become('processing');
       try {
         return await threads.process(sessionId, work.page);
       } catch (error) {
-        // After a stop threads are ended by us: no page is to blame, and the next run asks for it.
+        // After a stop threads are terminated by us, not by the page; the next run requests it again.
         if (!(error instanceof WorkerDiedError) || this.#stopping.signal.aborted) throw error;
         if (error.wasProcessing) work.deaths++;
-        if (work.deaths < mostDeaths) {
+        if (work.deaths < maxDeaths) {
           work.become('queued');
           continue;
         }
         work.become('failed');
-        this.#giveUp(request, 'worker-died', `Worker threads died of this page: ${error.message}`, false);
+        this.#giveUp(
+          request,
+          'worker-died',
+          `Worker threads died while processing this page: ${error.message}`,
+          false,
+        );
         return null;
       }
     }
   }
 
   #committed(page: CommittedPage, work: WorkItem): void {
-    const { metrics, planner, events, sessionId } = this.#parts;
+    const { metrics, planner, events, sessionId } = this.#deps;
     const { request, itemCount, rejectedCount, written, total } = page;
     const { type } = request.list;
     work.become('completed');
-    if (rejectedCount > 0) this.#hasLeftSome = true;
+    if (rejectedCount > 0) this.#hasMissingItems = true;
     const items = itemCount - written.repeated;
     metrics.incrementProcessed(type, items);
     for (let rejected = 0; rejected < rejectedCount; rejected++)
       metrics.recordError('parse', `${type} ${request.key}: an item was rejected`);
     planner.committed(page);
-    const told = { session: sessionId, type, page: request.key, items };
-    events.emit('extraction:page-committed', { ...told, ...written, rejected: rejectedCount, total });
+    const payload = { session: sessionId, type, page: request.key, items };
+    events.emit('extraction:page-committed', { ...payload, ...written, rejected: rejectedCount, total });
   }
 
   #finish({ type, total, ends, problems }: FinishedType): TypeStatus {
-    const { sessions, sessionId, metrics, events } = this.#parts;
+    const { sessions, sessionId, metrics, events } = this.#deps;
     for (const { request, cause, message } of problems) sessions.fail(sessionId, request, cause, message);
     const status = sessions.finishType(sessionId, type, { expectedTotal: total, ends });
     this.statuses.set(type, status);
@@ -308,9 +321,9 @@ export class PagePipeline {
     return status;
   }
 
-  /** Commits what was fetched, as far as the time after a Ctrl-C allows; the rest is dropped and asked for again. */
+  /** Commits fetched pages within the time after Ctrl-C; the next run requests the others again. */
   async #drain(consumed: Promise<unknown>): Promise<void> {
-    const { clock, threads } = this.#parts;
+    const { clock, threads } = this.#deps;
     const settled = consumed.then(
       () => true,
       () => true,
@@ -331,8 +344,6 @@ function newTask(request: PageRequest | null): Task | undefined {
   return request === null ? undefined : { request, attempts: noAttempts };
 }
 
-// One page: the turn to ask for it, the asking, and the news of how it went. The source itself asks the limiter for leave.
-
 export interface FetchDeps {
   readonly sessionId: string;
   readonly source: Source;
@@ -341,39 +352,39 @@ export interface FetchDeps {
   readonly events: Emitter<ExtractionEvents>;
 }
 
-/** Fails with a FetchError, with the limiter's error, or with the signal's reason while it waits for its turn. */
+/** Fetches one page. Fails with a FetchError, with the limiter's error, or with the signal's reason. */
 export async function fetchPage(
   request: PageRequest,
   { sessionId, source, pacer, clock, events }: FetchDeps,
   signal: AbortSignal,
 ): Promise<RawPage> {
-  await pacer.turn(signal);
-  // Waiting for leave is no part of a call.
+  await pacer.wait(signal);
+  // Waiting for a permit is not part of the call.
   let sentAt = clock.monotonic();
-  const tell = (outcome: string) => {
+  const report = (outcome: string) => {
     const durationMs = clock.monotonic() - sentAt;
     events.emit('extraction:call', { session: sessionId, type: request.list.type, outcome, durationMs });
   };
   try {
     const page = await source.fetch(request, signal, () => (sentAt = clock.monotonic()));
-    tell('answered');
+    report('answered');
     return page;
   } catch (error) {
-    tell(error instanceof FetchError ? error.failure.kind : 'broken');
+    report(error instanceof FetchError ? error.failure.kind : 'broken');
     throw error;
   }
 }
 
-// Spreads calls over the second instead of making them all at its beginning.
-//
-// A server counts arrivals. Calls of a burst wait for each other on the way, the next burst's do not, and the limit that
-// we kept is broken at the other end (measured: 5 to 25 ms apart in bursts of 50, with 10 ms to spare).
-
-/** Of the second: the rest is room to catch up in. */
+/** Of the second; the rest allows catching up. */
 const share = 0.8;
-/** Timers cannot wait less. */
+/** Timers cannot wait for less. */
 const shortestMs = 1;
 
+/**
+ * Spreads calls over the second instead of making them all at its beginning. Servers count arrivals: the calls of a burst
+ * delay each other, those of the next burst do not, and a limit that was kept here is exceeded there (measured: 5 to
+ * 25 ms apart in bursts of 50, with 10 ms to spare).
+ */
 export class Pacer {
   readonly #clock: Clock;
   readonly #spacingMs: number;
@@ -384,8 +395,8 @@ export class Pacer {
     this.#spacingMs = (share * 1000) / perSecond;
   }
 
-  /** Resolves when it is this caller's turn; the limiter still has to agree. Rejects when the signal aborts first. */
-  async turn(signal: AbortSignal): Promise<void> {
+  /** Resolves when the next call is due; the limiter still has to grant it. Rejects when the signal aborts first. */
+  async wait(signal: AbortSignal): Promise<void> {
     if (this.#spacingMs < shortestMs) return;
     const now = this.#clock.monotonic();
     const at = Math.max(now, this.#nextAt);

@@ -1,14 +1,14 @@
-// What to do about a page that did not come: ask again, and when; give it up; or stop altogether.
+// Decides about a failed page: retry it, give it up, or stop the run.
 import type { Random } from '../../core/index.ts';
 import { messageOf } from '../../core/index.ts';
 import type { Backoff, FailureKind } from '../../resilience/index.ts';
 import { ExtractionError, FetchError } from '../errors.ts';
 
-/** How often a page was asked for so far, by what came of it. */
+/** The failed attempts of a page so far. */
 export interface Attempts {
-  /** Failures that count. */
+  /** Failures that count as retries. */
   readonly failures: number;
-  /** Answers that said "too many": waiting for those costs no retry. */
+  /** 429 responses: waiting for those does not count as a retry. */
   readonly rateLimitedCalls: number;
 }
 
@@ -18,22 +18,27 @@ export interface RetryPolicy {
 }
 
 export type RetryDecision =
-  | { readonly do: 'again'; readonly cause: string; readonly waitMs: number; readonly attempts: Attempts }
   | {
-      readonly do: 'give-up';
+      readonly action: 'retry';
+      readonly cause: string;
+      readonly delayMs: number;
+      readonly attempts: Attempts;
+    }
+  | {
+      readonly action: 'give-up';
       readonly cause: FailureKind;
       readonly message: string;
-      /** The next page may well meet the same. */
+      /** The next page may fail for the same reason. */
       readonly isTransient: boolean;
     }
-  | { readonly do: 'stop'; readonly error: unknown };
+  | { readonly action: 'stop'; readonly error: unknown };
 
-/** A server that refuses one page so often will not change its mind. */
+/** After this many 429 responses a page is given up. */
 const maxRateLimits = 25;
 
 /**
- * 429 is waited for (the limiter holds everybody back as long as the server said); server errors, network and timeout
- * are tried again with growing waits; other rateLimitedCalls are final. Refused credentials end the run: no page would come.
+ * A 429 is retried (the limiter waits as long as the server says); server, network and timeout errors are retried with
+ * growing delays; other errors are final. Rejected credentials stop the run, because every page would fail.
  */
 export function decideRetry(
   error: unknown,
@@ -41,38 +46,39 @@ export function decideRetry(
   { retries, backoff }: RetryPolicy,
   random: Random,
 ): RetryDecision {
-  if (!(error instanceof FetchError)) return { do: 'stop', error };
+  if (!(error instanceof FetchError)) return { action: 'stop', error };
   const { kind, isTransient, status, hint } = error.failure;
   const message = messageOf(error);
   if (kind === 'rate-limit') {
     const rateLimitedCalls = attempts.rateLimitedCalls + 1;
-    if (rateLimitedCalls > maxRateLimits) return { do: 'give-up', cause: kind, message, isTransient: true };
-    // Without a word from the server our own backoff has to do: the limiter may not be adaptive.
-    const waitMs = hint === undefined ? backoff.delayMs(rateLimitedCalls, random) : 0;
-    return { do: 'again', cause: kind, waitMs, attempts: { ...attempts, rateLimitedCalls } };
+    if (rateLimitedCalls > maxRateLimits)
+      return { action: 'give-up', cause: kind, message, isTransient: true };
+    // Without a hint our own backoff applies, because the limiter may not be adaptive.
+    const delayMs = hint === undefined ? backoff.delayMs(rateLimitedCalls, random) : 0;
+    return { action: 'retry', cause: kind, delayMs, attempts: { ...attempts, rateLimitedCalls } };
   }
-  // A 401 that stays after a new login may be the next token's end already; one that stays for good ends the run.
-  const isUnknown = kind === 'authentication' && status === 401;
-  // An answer that was too large, or a next page that is elsewhere, is so the next time too: there is no status then.
-  const isMangled = kind === 'malformed' && status !== undefined;
-  const mayChange = isTransient || isMangled || isUnknown;
+  // A 401 after a new login may be the end of the next token already; a permanent one stops the run.
+  const isExpired = kind === 'authentication' && status === 401;
+  // A response without a status (too large, or a next page at another origin) fails the next time too.
+  const isUnusable = kind === 'malformed' && status !== undefined;
+  const canRetry = isTransient || isUnusable || isExpired;
   const failures = attempts.failures + 1;
-  if (isUnknown && failures > retries) return { do: 'stop', error: unauthenticated(error) };
-  if (!mayChange || failures > retries)
-    return { do: 'give-up', cause: kind, message, isTransient: mayChange };
-  const waitMs = Math.max(backoff.delayMs(failures, random), hint?.retryAfterMs ?? 0);
-  return { do: 'again', cause: kind, waitMs, attempts: { ...attempts, failures } };
+  if (isExpired && failures > retries) return { action: 'stop', error: unauthenticated(error) };
+  if (!canRetry || failures > retries)
+    return { action: 'give-up', cause: kind, message, isTransient: canRetry };
+  const delayMs = Math.max(backoff.delayMs(failures, random), hint?.retryAfterMs ?? 0);
+  return { action: 'retry', cause: kind, delayMs, attempts: { ...attempts, failures } };
 }
 
 function unauthenticated(cause: FetchError): ExtractionError {
   return new ExtractionError(
     'EXTRACTION_UNAUTHENTICATED',
-    `The source no longer accepts the credentials: ${cause.message} What was committed stays; run again to go on.`,
+    `The source no longer accepts the credentials: ${cause.message} Committed pages are kept; run again to continue.`,
     { cause },
   );
 }
 
-/** An answer that came and is of no use; the same page may come right the next time. */
+/** A response that cannot be used; the same page may be correct the next time. */
 export function pageRejected(message: string): FetchError {
   return new FetchError({ kind: 'malformed', isTransient: false, status: 200, hint: undefined }, message);
 }

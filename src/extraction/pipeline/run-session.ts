@@ -1,4 +1,4 @@
-// The use case: brings a session of a vault to its end, or as far as it goes.
+// Runs a session of a vault: opens or resumes it, runs the pipeline, and finishes it.
 import type { Clock, Emitter, Random } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
 import { isSqliteBusy } from '../../platform/sqlite/retry-busy.ts';
@@ -35,9 +35,9 @@ export interface ExtractionSpec {
   readonly retryDelayMs: number;
   readonly fresh: SessionSpec['fresh'];
   readonly retryFailed: boolean;
-  /** Where the vault is, for those who watch. */
+  /** The path of the vault, for events. */
   readonly vault: string;
-  /** Settings as given, without secrets: kept with the session. */
+  /** Settings as given, without secrets: stored with the session. */
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
@@ -46,7 +46,7 @@ export interface RunDeps {
   readonly source: Source;
   readonly sessions: VaultSessions;
   readonly limiter: AdaptiveRateLimiter;
-  /** Called only when there is something to do. */
+  /** Called only when there is something to request. */
   readonly startThreads: (types: readonly ContentType[], onDeath: OnDeath) => PageProcessor;
   readonly clock: Clock;
   readonly random: Random;
@@ -54,38 +54,37 @@ export interface RunDeps {
 }
 
 export interface TypeResult extends TypeFigures {
-  /** What the vault holds of it, whichever session brought it. */
+  /** All stored items of the type, from any session. */
   readonly held: number;
 }
 
-/** Of this run, but for `totals`. */
+/** Of this run, except `totals`. */
 export interface ExtractionResult {
   readonly session: string;
   readonly status: Exclude<SessionStatus, 'running'>;
   readonly isResumed: boolean;
-  /** Everything was there already, and nothing was asked for. */
+  /** The session was complete before: no call was made. */
   readonly wasComplete: boolean;
   readonly endedBy: RunEnd;
-  /** Pages of the session were given up or items not taken in: `retryFailed` asks for those again. */
+  /** Pages of the session failed or items were rejected: `retryFailed` requests those again. */
   readonly canRetry: boolean;
-  /** Lists ended too early or led nowhere: only a new session, mostly with other pagination, reads them. */
+  /** Lists ended too early or repeat themselves: only a new session, usually with other pagination, reads them. */
   readonly hasBrokenLists: boolean;
   readonly types: readonly TypeResult[];
   readonly calls: number;
-  /** Calls that were answered 429. */
+  /** Calls that received a 429. */
   readonly rateLimitedCalls: number;
   readonly metrics: WorkerMetricsSnapshot;
   readonly rateLimiter: RateLimiterSnapshot;
   readonly itemsPerSecond: number | null;
-  /** Of the session: this run and those before it. */
+  /** Of the session: this and the previous runs. */
   readonly totals: SessionTotals;
 }
 
-/** For people: why nothing comes. */
 const vaultLocked = (vault: string) =>
   ({
     reason: 'vault-locked',
-    why: `another program holds ${vault}; end it, or wait until it is done`,
+    why: `another program has locked ${vault}; end it, or wait until it has finished`,
     waitMs: null,
   }) as const;
 
@@ -93,24 +92,24 @@ const longestRetryMs = 30_000;
 const progressMs = 250;
 
 /**
- * Goes on with the session that is there, or begins one. Resolves when it is at its end or was stopped (`endedBy`);
- * rejects when it could not go on, the session then being `failed` and fit to be resumed.
+ * Resumes the existing session or starts one. Resolves when it has ended or was stopped (`endedBy`); rejects when it
+ * cannot continue, the session then being `failed` and resumable.
  */
 export async function runExtraction(
   spec: ExtractionSpec,
-  parts: RunDeps,
+  deps: RunDeps,
   signal: AbortSignal,
 ): Promise<ExtractionResult> {
-  const { clock, sessions, events, source } = parts;
+  const { clock, sessions, events, source } = deps;
   const { workers } = spec.parallel;
   const workerCount = workers === 1 ? null : workers;
   const { fresh, retryFailed, types, settings: config } = spec;
-  const asked = { source: source.name, types, workerCount, config, fresh, retryFailed };
+  const sessionSpec = { source: source.name, types, workerCount, config, fresh, retryFailed };
   const onWait = () => events.emit('extraction:waiting', vaultLocked(spec.vault));
-  const session = await waitForVaultLock(() => sessions.open(asked), { clock, signal, onWait });
+  const session = await waitForVaultLock(() => sessions.open(sessionSpec), { clock, signal, onWait });
   const names = types.map(({ name }) => name);
   const metrics = new WorkerMetrics(names, clock);
-  if (session.isComplete) return alreadyComplete(session, parts, metrics);
+  if (session.isComplete) return alreadyComplete(session, deps, metrics);
   const { id, isResumed } = session;
   emitRestartReason(events, spec.vault, spec, session);
   events.emit('extraction:started', {
@@ -123,7 +122,7 @@ export async function runExtraction(
   });
 
   const planner = new Planner(types, session.progress, spec.parallel.batchSize);
-  const threads = parts.startThreads(types, (worker, error, workersAlive) => {
+  const threads = deps.startThreads(types, (worker, error, workersAlive) => {
     metrics.recordError(worker, error);
     events.emit('extraction:worker-died', { session: id, worker, error, workersAlive });
   });
@@ -133,7 +132,7 @@ export async function runExtraction(
     jitter: 'equal',
   });
   const run = new PagePipeline({
-    ...parts,
+    ...deps,
     sessionId: id,
     threads,
     pacer: new Pacer(spec.parallel.rateLimitPerSecond, clock),
@@ -150,29 +149,29 @@ export async function runExtraction(
     calls: run.calls,
     rateLimitedCalls: run.rateLimitedCalls,
     itemsPerSecond: throughput(metrics) ?? 0,
-    rateLimiter: parts.limiter.snapshot(),
+    rateLimiter: deps.limiter.snapshot(),
     workersAlive: threads.alive,
     workers: threads.size,
     queuedPages: run.queuedPages,
     queuedBytes: run.queuedBytes,
   });
-  const tell = () => events.emit('extraction:progress', { session: id, ...figures() });
-  const stopTelling = everyNowAndThen(clock, tell);
+  const report = () => events.emit('extraction:progress', { session: id, ...figures() });
+  const stopReporting = startReporting(clock, report);
   let status: ExtractionResult['status'] = 'failed';
   let endedBy: RunEnd;
   let totals: SessionTotals;
   try {
-    // Before the first call: a thread that starts takes the time that the calls' even pace needs.
+    // Before the first call: a starting thread would disturb the even pace of the calls.
     await threads.ready();
     endedBy = await run.run(signal);
     metrics.stop();
-    tell();
+    report();
     status = endedBy === 'done' ? statusOf(run.statuses) : 'interrupted';
   } finally {
-    stopTelling();
+    stopReporting();
     metrics.stop();
     await threads.close();
-    totals = await end(session, status, run, metrics, parts);
+    totals = await end(session, status, run, metrics, deps);
   }
   const { types: byType, calls, rateLimitedCalls, rateLimiter } = figures();
   return {
@@ -181,7 +180,8 @@ export async function runExtraction(
     isResumed,
     wasComplete: false,
     endedBy,
-    canRetry: run.hasLeftSome || session.progress.some((progress) => hasLeftSome(progress, run.problems)),
+    canRetry:
+      run.hasMissingItems || session.progress.some((progress) => hasMissingItems(progress, run.problems)),
     hasBrokenLists: run.problems.some(({ cause }) => cause !== 'parent-incomplete'),
     types: withHeld(byType, sessions),
     calls,
@@ -193,11 +193,11 @@ export async function runExtraction(
   };
 }
 
-/** Problems are kept like failed pages, but asking again does not solve them. */
-function hasLeftSome({ type, failed, done }: TypeProgress, problems: readonly ListProblem[]): boolean {
-  const unasked = new Set(problems.map(({ request }) => `${request.list.type} ${request.key}`));
+/** Problems are stored like failed pages, but a retry does not solve them. */
+function hasMissingItems({ type, failed, done }: TypeProgress, problems: readonly ListProblem[]): boolean {
+  const problemPages = new Set(problems.map(({ request }) => `${request.list.type} ${request.key}`));
   return (
-    failed.some(({ key }) => !unasked.has(`${type} ${key}`)) ||
+    failed.some(({ key }) => !problemPages.has(`${type} ${key}`)) ||
     done.some(({ rejectedCount }) => rejectedCount > 0)
   );
 }
@@ -205,8 +205,8 @@ function hasLeftSome({ type, failed, done }: TypeProgress, problems: readonly Li
 const withHeld = (types: readonly TypeFigures[], sessions: VaultSessions): readonly TypeResult[] =>
   types.map((figures) => ({ ...figures, held: sessions.countItems(figures.type) }));
 
-/** A stopped run waits for nobody: what it could not write of its end, the next one finds out. */
-const lastWordMs = 200;
+/** A stopped run does not wait longer: the next one closes the session. */
+const finishTimeoutMs = 200;
 
 async function end(
   { id, totals: before }: OpenSession,
@@ -220,7 +220,7 @@ async function end(
   const isStopped = status === 'interrupted' || status === 'failed';
   const activeMs = seconds * 1000;
   const finish = () => sessions.finish(id, status, { calls, errors, activeMs });
-  const wait = { clock, timeoutMs: isStopped ? lastWordMs : vaultLockTimeoutMs };
+  const wait = { clock, timeoutMs: isStopped ? finishTimeoutMs : vaultLockTimeoutMs };
   const totals = await waitForVaultLock(finish, wait).catch((error: unknown) => {
     if (isStopped && isSqliteBusy(error)) return withRun(before, { items, calls, errors, activeMs });
     throw error;
@@ -229,7 +229,7 @@ async function end(
   return totals;
 }
 
-/** As the vault would say it, could it be written to; items that came in an earlier run too count twice. */
+/** An estimate for a locked vault: items of an earlier run count twice. */
 function withRun(before: SessionTotals, run: RunTotals & { readonly items: number }): SessionTotals {
   const items = before.items + run.items;
   const activeMs = before.activeMs + run.activeMs;
@@ -292,24 +292,22 @@ function statusOf(statuses: ReadonlyMap<string, TypeStatus>): 'completed' | 'inc
   return statuses.values().every((status) => status === 'completed') ? 'completed' : 'incomplete';
 }
 
-/** Items per second of this run; null when there were none. */
+/** Items per second of this run; null without items. */
 function throughput(metrics: WorkerMetrics): number | null {
   const { total, duration } = metrics.snapshot();
   return total > 0 && duration > 0 ? total / duration : null;
 }
 
-function everyNowAndThen(clock: Clock, tell: () => void): () => void {
+function startReporting(clock: Clock, report: () => void): () => void {
   let cancel = clock.after(progressMs, again);
   function again(): void {
-    tell();
+    report();
     cancel = clock.after(progressMs, again);
   }
   return () => cancel();
 }
 
-// A run that begins although there seemed to be something to go on with says why.
-
-/** Says nothing of a run that goes on, or that was asked to begin. */
+/** Reports why a run starts a new session although there was one to resume. */
 export function emitRestartReason(
   events: Emitter<ExtractionEvents>,
   vault: string,
@@ -322,26 +320,24 @@ export function emitRestartReason(
   else if (retryFailed && fresh !== true)
     events.emit('extraction:setting-ignored', {
       setting: '--retry-failed',
-      reason: 'there is no unfinished extraction of just these types: everything is read',
+      reason: 'there is no unfinished extraction of exactly these types: everything is extracted',
     });
 }
 
-// Which types of a source a run extracts.
-
 /**
- * The types named, in the source's order, with those that they hang on; all when none is named. Fails with
- * CONFIG_INVALID for names that the source does not have.
+ * The named types in the source's order, with their parents; all when none is named. Fails with CONFIG_INVALID for names
+ * that the source does not have.
  */
 export function selectTypes(all: readonly ContentType[], named: readonly string[]): readonly ContentType[] {
   const unknown = named.filter((name) => !all.some((type) => type.name === name));
   if (unknown.length > 0)
     throw new CoreError(
       'CONFIG_INVALID',
-      `extraction.types (--types, HEADWORKS_EXTRACTION_TYPES): "${unknown.join('", "')}" must be of this source's ` +
-        `types: ${all.map(({ name }) => name).join(', ')}.`,
+      `extraction.types (--types, HEADWORKS_EXTRACTION_TYPES): "${unknown.join('", "')}" must be types of this source: ` +
+        `${all.map(({ name }) => name).join(', ')}.`,
     );
   const wanted = new Set(named.length === 0 ? all.map(({ name }) => name) : named);
-  // A Set visits what is added while it is walked: parents of parents too.
+  // A Set iterates over elements added meanwhile: parents of parents too.
   for (const name of wanted) {
     const parent = all.find((type) => type.name === name)?.parent?.type;
     if (parent !== undefined) wanted.add(parent);

@@ -1,4 +1,4 @@
-// The worker threads as the main thread sees them: give a page, get what became of it.
+// The worker threads as seen by the main thread, their shared page buffers, and the messages between them.
 import { Worker } from 'node:worker_threads';
 import { CoreError, HeadworksError, messageOf } from '../../core/index.ts';
 import type { FailedPageCause } from '../events.ts';
@@ -6,11 +6,11 @@ import type { CommittedPage, NamedSecret, PageFormat, PageRequest, RawPage } fro
 
 export type Processed = Extract<WorkerReply, { kind: 'committed' | 'rejected' }>;
 
-/** The thread that had the page died; the page can be given to another one. */
+/** The thread with the page died; another one can process it. */
 export class WorkerDiedError extends Error {
   override readonly name = 'WorkerDiedError';
   readonly thread: string;
-  /** It was at this page; else the page only waited for it. */
+  /** It was processing this page; otherwise the page was only assigned to it. */
   readonly wasProcessing: boolean;
 
   constructor(thread: string, reason: string, wasProcessing: boolean) {
@@ -20,24 +20,24 @@ export class WorkerDiedError extends Error {
   }
 }
 
-/** What a run needs of them. */
+/** Processes pages in threads. */
 export interface PageProcessor {
   /** Threads that were started. */
   readonly size: number;
   readonly alive: number;
-  /** Pages that can be with them at once. */
+  /** Pages that can be assigned at once. */
   readonly places: number;
-  /** Resolves when each is ready for work or dead; rejects when none is left. */
+  /** Resolves when each thread is ready or dead; rejects when none is left. */
   ready(): Promise<void>;
   /**
-   * Waits for a place and then for the answer. Rejects with WorkerDiedError, with the error of a vault that cannot be written
-   * to, or with INTERNAL when no thread is left. The bytes stay the caller's, and must not change until then; those of
-   * `PageBuffers` are read where they are, others are copied.
+   * Waits for a place and then for the result. Rejects with WorkerDiedError, with the error of a vault that is not
+   * writable, or with INTERNAL when no thread is left. The bytes must not change until then; those of `PageBuffers` are
+   * shared, others are copied.
    */
   process(sessionId: string, page: RawPage): Promise<Processed>;
-  /** Lets them finish what they do, and ends them. */
+  /** Ends the threads after their current pages. */
   close(): Promise<void>;
-  /** Ends them where they are: a transaction under way is rolled back. */
+  /** Ends the threads at once: a running transaction is rolled back. */
   terminate(): Promise<void>;
 }
 
@@ -51,13 +51,13 @@ interface Thread {
   readonly started: PromiseWithResolvers<void>;
   readonly worker: Worker;
   readonly exited: Promise<void>;
-  /** The pages it has, the one it is at first; it answers in this order. */
+  /** Its assigned pages in the order of processing. */
   readonly pages: Waiting[];
   isReady: boolean;
   lastError: string | null;
 }
 
-/** Told of a thread that ended by itself: its name, why, and how many are left. */
+/** Called when a thread died: its name, the reason, and how many are left. */
 export type OnDeath = (thread: string, reason: string, alive: number) => void;
 
 export interface WorkerPoolOptions {
@@ -65,7 +65,7 @@ export interface WorkerPoolOptions {
   readonly onDeath: OnDeath;
 }
 
-/** The next page lies with the thread already when it is done with one: without that it idles 5% of the time. */
+/** The next page is assigned before a thread has finished one: without that it idles 5% of the time. */
 const pagesPerThread = 2;
 
 /** Starts threads of the module `entry`. */
@@ -99,7 +99,7 @@ export class WorkerPool implements PageProcessor {
     const message = await this.#ask(thread, sessionId, page);
     this.#admit();
     if (message.kind === 'unwritable') throw new HeadworksError(message.code, message.message);
-    if (message.kind === 'ready') throw new TypeError('a thread answered out of turn');
+    if (message.kind === 'ready') throw new TypeError('a thread replied out of order');
     return message;
   }
 
@@ -143,7 +143,7 @@ export class WorkerPool implements PageProcessor {
     });
   }
 
-  /** The bytes are not handed over: should the thread die, the page is still here and costs no second call. */
+  /** The bytes are not transferred: if the thread dies, the page costs no second call. */
   #ask(thread: Thread, sessionId: string, page: RawPage): Promise<WorkerReply> {
     const work: PageWork = { kind: 'page', sessionId, ...page };
     return new Promise<WorkerReply>((resolve, reject) => {
@@ -182,8 +182,8 @@ export class WorkerPool implements PageProcessor {
   #noneLeft(): CoreError {
     return new CoreError(
       'INTERNAL',
-      `Every worker thread died, the last one of this: ${this.#lastDeath}. ` +
-        'What was committed stays; run the same command again to go on.',
+      `Every worker thread died, the last one with: ${this.#lastDeath}. ` +
+        'Committed pages are kept; run the same command again to continue.',
     );
   }
 }
@@ -193,38 +193,37 @@ function post(worker: Worker, message: WorkerRequest): void {
   worker.postMessage(message);
 }
 
-// Where pages lie from their arrival until they are settled: memory that all threads see and that is used again.
-//
-// A page is a megabyte or so. Left to the garbage collector, pages that wait keep apart what is thrown away between
-// them, and the process grows for as long as it runs; handed to a thread, each would be copied once more.
-
-/** Smaller buffers are not worth telling apart. */
+/** Buffer sizes are multiples of at least this. */
 const smallestStep = 16 * 1024;
 
+/**
+ * Reused shared memory for pages from their arrival until they are committed. Left to the garbage collector, queued pages
+ * of a megabyte each fragment the heap and the process grows; posted to a thread, each would be copied once more.
+ */
 export class PageBuffers {
-  readonly #mostFree: number;
-  /** The one that was used last is the last. */
+  readonly #maxFreeBytes: number;
+  /** The most recently used one is the last. */
   readonly #free: SharedArrayBuffer[] = [];
   #freeBytes = 0;
 
-  /** At most `mostFree` bytes are kept for pages to come. */
-  constructor(mostFree: number) {
-    this.#mostFree = mostFree;
+  /** Keeps at most `maxFreeBytes` bytes for later pages. */
+  constructor(maxFreeBytes: number) {
+    this.#maxFreeBytes = maxFreeBytes;
   }
 
-  /** A copy of `bytes` that threads can read without another one. It holds until it is released. */
+  /** A copy of `bytes` that threads share, until it is released. */
   hold(bytes: Uint8Array): Uint8Array {
     const held = new Uint8Array(this.#take(bytes.byteLength), 0, bytes.byteLength);
     held.set(bytes);
     return held;
   }
 
-  /** What `hold` gave, once: nobody may look into it any more. */
+  /** Releases a copy, once: it must not be read any more. */
   release({ buffer }: Uint8Array): void {
-    if (!(buffer instanceof SharedArrayBuffer)) throw new TypeError('these bytes were never held');
+    if (!(buffer instanceof SharedArrayBuffer)) throw new TypeError('these bytes are not a shared copy');
     this.#free.push(buffer);
     this.#freeBytes += buffer.byteLength;
-    while (this.#freeBytes > this.#mostFree) this.#freeBytes -= this.#free.shift()?.byteLength ?? 0;
+    while (this.#freeBytes > this.#maxFreeBytes) this.#freeBytes -= this.#free.shift()?.byteLength ?? 0;
   }
 
   #take(size: number): SharedArrayBuffer {
@@ -237,15 +236,13 @@ export class PageBuffers {
   }
 }
 
-/** A little more than is needed, a quarter at most: the next page is rarely of exactly the same size. */
+/** Up to a quarter more than needed, because the next page is rarely of exactly the same size. */
 function roomFor(size: number): number {
   const step = Math.max(smallestStep, 2 ** (Math.floor(Math.log2(Math.max(size, 1))) - 2));
   return Math.max(1, Math.ceil(size / step)) * step;
 }
 
-// What the main thread and the worker threads say to each other. Everything here is cloned, but for the bytes of pages.
-
-/** Given to a thread when it starts. */
+/** Passed to a thread when it starts. */
 export interface WorkerSettings {
   readonly vaultPath: string;
   /** `Vault.writeLock`. */
@@ -259,7 +256,7 @@ export interface PageWork {
   readonly kind: 'page';
   readonly sessionId: string;
   readonly request: PageRequest;
-  /** The main thread's: not to be changed, nor looked at after the answer. */
+  /** Shared with the main thread: not to be changed, nor read after the reply. */
   readonly bytes: Uint8Array;
   readonly total: number | null;
   readonly nextLink: string | null;
@@ -270,7 +267,7 @@ export type WorkerRequest = PageWork | { readonly kind: 'close' };
 export type WorkerReply =
   | { readonly kind: 'ready' }
   | { readonly kind: 'committed'; readonly page: CommittedPage }
-  /** The page is not what was asked for; nothing was written. */
+  /** The page is not what was requested; nothing was written. */
   | { readonly kind: 'rejected'; readonly cause: FailedPageCause; readonly message: string }
-  /** The vault cannot be written to: nothing can go on. */
+  /** The vault is not writable: the run cannot continue. */
   | { readonly kind: 'unwritable'; readonly code: string; readonly message: string };

@@ -1,4 +1,4 @@
-// What runs tell, whoever does them: for the log, metrics and the live stream.
+// Events of runs, for the log, metrics and the live stream.
 import { event } from '../../core/index.ts';
 import type { RunOrigin, RunState } from './stores.ts';
 
@@ -11,12 +11,12 @@ export const runEvents = {
     run: string;
     source: string;
     items: number;
-    /** Null while the source has not said how many there are of each type. */
+    /** Null until the total of every type is known. */
     total: number | null;
     calls: number;
     rateLimitedCalls: number;
     multiplier: number;
-  }>({ level: 'debug', message: 'an extraction run goes on' }),
+  }>({ level: 'debug', message: 'progress of an extraction run' }),
   'extraction:run-finished': event<{
     run: string;
     source: string;
@@ -30,13 +30,13 @@ export const runEvents = {
     message: 'an extraction run ended',
     counter: {
       name: 'headworks_extraction_server_runs_total',
-      help: 'Runs that the server did or was told of, by origin and how they ended.',
+      help: 'Finished runs, by origin and state.',
       labels: ['origin', 'state'],
     },
   }),
   'extraction:schedule-skipped': event<{ source: string; reason: string }>({
     level: 'warn',
-    message: 'a scheduled extraction was left out',
+    message: 'a scheduled extraction was skipped',
   }),
 };
 

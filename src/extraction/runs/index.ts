@@ -1,4 +1,4 @@
-// Registered sources and runs: when extractions happen, and what became of them.
+// Registered sources and their runs.
 export { runEvents } from './events.ts';
 export type { RunEvents } from './events.ts';
 export type * from './stores.ts';

@@ -1,4 +1,4 @@
-// Does a run as a job of this process: the row follows the extraction about once a second.
+// Runs an extraction as a job; the run's row is updated about once a second.
 import { z } from 'zod';
 import type {
   Clock,
@@ -13,7 +13,7 @@ import type { ProgressFigures } from '../events.ts';
 import type { ExtractionResult } from '../pipeline/run-session.ts';
 import type { SessionSpec } from '../types.ts';
 import type { RunEvents } from './events.ts';
-import { figuresOf, itemsOf, noFigures, tellFinished, tellProgress, totalOf } from './run-record.ts';
+import { figuresOf, itemsOf, noFigures, emitFinished, emitProgress, totalOf } from './run-record.ts';
 import type { ExtractionRun, RunFigures, RunStore, SourceStore } from './stores.ts';
 import type { ExtractionSource } from './source-schema.ts';
 
@@ -43,14 +43,14 @@ export interface RunHandlerDeps {
 }
 
 /**
- * How a run ended is said by its row. The job is done, misses of pages included; skipped when the run could not be
- * done; and tried again, to go on with the run, only when it was interrupted.
+ * The run's row has the result. The job completes, also with failed pages; it is skipped when the run fails, and retried,
+ * to resume the run, only when it was interrupted.
  */
-export function extractionRunHandler(parts: RunHandlerDeps): JobHandler<RunRequest> {
+export function extractionRunHandler(deps: RunHandlerDeps): JobHandler<RunRequest> {
   return async ({ sourceId, runId, fresh, retryFailed }, context) => {
-    const { sources, runs, events, clock } = parts;
+    const { sources, runs, events, clock } = deps;
     const run = await runs.get(runId);
-    if (!run) return { skipped: 'The run is no longer kept.' };
+    if (!run) return { skipped: 'The run no longer exists.' };
     const now = new Date(clock.now());
     const isFirstTry = run.session === null;
     const before = isFirstTry ? noFigures : run;
@@ -66,28 +66,28 @@ export function extractionRunHandler(parts: RunHandlerDeps): JobHandler<RunReque
     try {
       const source = await sources.get(sourceId);
       if (!source) throw new CoreError('NOT_FOUND', `The source ${run.source} was removed.`);
-      const result = await parts.extract(source, {
-        // A new run looks anew, unless the last one has something left; a try that goes on continues what it began.
+      const result = await deps.extract(source, {
+        // A new run starts a new session unless the last one has something left; a retried job resumes its own session.
         fresh: isFirstTry && (fresh || 'when-finished'),
         retryFailed: isFirstTry && retryFailed,
         signal: context.signal,
-        onEvent: followInto(writer, before, context, events),
+        onEvent: trackProgress(writer, before, context, events),
       });
       const { session, status: state } = result;
       const message = endMessage(state, context.signal);
-      await finish(parts, writer, { ...goneOnFrom(before, figuresOf(result)), session, state, message });
+      await finish(deps, writer, { ...addCalls(before, figuresOf(result)), session, state, message });
       if (state === 'interrupted') context.signal.throwIfAborted();
       return { result: { run: runId, state, items: itemsOf(writer.run), calls: writer.run.calls } };
     } catch (error) {
-      if (!writer.isClosed) await finish(parts, writer, failure(error, context.signal, parts.redact));
+      if (!writer.isClosed) await finish(deps, writer, failure(error, context.signal, deps.redact));
       if (context.signal.aborted) throw error;
       return { skipped: `The run failed: ${writer.run.message ?? 'no reason is known'}` };
     }
   };
 }
 
-/** Tells progress as it comes; the writer decides when it is written. */
-function followInto(
+/** Reports progress; the writer decides when it is stored. */
+function trackProgress(
   writer: RunWriter,
   before: RunFigures,
   context: JobContext,
@@ -99,19 +99,19 @@ function followInto(
       return;
     }
     if (name !== 'extraction:progress') return;
-    const isWritten = writer.change(goneOnFrom(before, figuresOf(payload as unknown as ProgressFigures)));
+    const isWritten = writer.change(addCalls(before, figuresOf(payload as unknown as ProgressFigures)));
     const total = totalOf(writer.run);
     context.progress({
       done: itemsOf(writer.run),
       ...(total === null ? {} : { total }),
       message: `${writer.run.calls} ${writer.run.calls === 1 ? 'call' : 'calls'}`,
     });
-    if (isWritten) tellProgress(events, writer.run);
+    if (isWritten) emitProgress(events, writer.run);
   };
 }
 
-/** A run that goes on counts its calls from where it was; items are the session's anyway. */
-const goneOnFrom = (before: RunFigures, figures: RunFigures): RunFigures => ({
+/** A resumed run adds to its calls; items are those of the session anyway. */
+const addCalls = (before: RunFigures, figures: RunFigures): RunFigures => ({
   ...figures,
   calls: before.calls + figures.calls,
   rateLimitedCalls: before.rateLimitedCalls + figures.rateLimitedCalls,
@@ -123,7 +123,7 @@ async function finish(
   change: Partial<ExtractionRun>,
 ): Promise<void> {
   await writer.close({ ...change, finishedAt: new Date(clock.now()) });
-  tellFinished(events, writer.run);
+  emitFinished(events, writer.run);
 }
 
 function failure(
@@ -137,23 +137,21 @@ function failure(
 
 function endMessage(state: ExtractionRun['state'], signal: AbortSignal): string | null {
   if (state === 'incomplete')
-    return 'Some pages did not come: the dead letters say which, here or by "headworks vault verify".';
+    return 'Some pages failed: see the dead letters here or with "headworks vault verify".';
   if (state !== 'interrupted') return null;
-  if (!signal.aborted) return 'It reached its limit of calls; the next run goes on where it was.';
+  if (!signal.aborted) return 'It reached its limit of calls; the next run continues from there.';
   const { reason } = signal as { readonly reason: unknown };
   const cause = reason instanceof HeadworksError ? reason.details['cause'] : undefined;
   return stopMessages[String(cause)] ?? messageOf(reason);
 }
 
-/** By what the job was stopped. */
+/** By the cause of the job's stop. */
 const stopMessages: Readonly<Record<string, string>> = {
-  cancelled: 'It was stopped; the next run goes on where it was.',
-  drained: 'The server stopped; the run goes on when it is back.',
-  lost: 'The server lost its job; the run goes on with the next server that takes it.',
-  timeout: 'It took as long as a job may take; it goes on at once.',
+  canceled: 'It was stopped; the next run continues from there.',
+  drained: 'The server stopped; the run continues when it is back.',
+  lost: 'The server lost its job; the run continues on the next server that takes it.',
+  timeout: 'It took as long as a job may take; it continues at once.',
 };
-
-// The job that does a run.
 
 const payload = z.strictObject({
   sourceId: z.guid(),
@@ -168,21 +166,19 @@ export const extractionRunJob: JobDefinition<RunRequest> = {
   name: 'extraction.run',
   description: 'Extracts from a registered source into its vault.',
   parse: (raw) => payload.parse(raw),
-  // Only a try that took too long is repeated, and goes on where it was: together they may take a week. A run that
-  // failed is not: pages are retried within it, and what is wrong then needs a person or the next occurrence.
+  // Only an attempt that took too long is repeated, and continues from there: together they may take a week. A failed
+  // run is not: pages are retried within it, and other errors need an operator or the next occurrence.
   retries: 6,
   retryDelayMs: 1_000,
   retryBackoff: false,
   concurrency: 2,
-  // The longest that the job queue knows.
+  // The job queue's maximum.
   timeoutMs: 23 * 3_600_000,
 };
 
-// Writes a run that goes on: about once a second while it changes, now and then as a sign of life, and at its end.
-
 const everyMs = 1_000;
-/** Well within the silence after which a run counts as interrupted. */
-const signOfLifeMs = 10_000;
+/** Well below the time after which a run counts as interrupted. */
+const heartbeatMs = 10_000;
 const lastTries = 5;
 
 export class RunWriter {
@@ -193,14 +189,14 @@ export class RunWriter {
   #writing: Promise<unknown> = Promise.resolve();
   #isWriting = false;
   #isClosed = false;
-  #cancelSign: () => void = () => undefined;
+  #cancelHeartbeat: () => void = () => undefined;
 
   constructor(runs: Pick<RunStore, 'put'>, clock: Clock, run: ExtractionRun) {
     this.#runs = runs;
     this.#clock = clock;
     this.#run = run;
     this.#write();
-    this.#signOfLife();
+    this.#startHeartbeat();
   }
 
   get run(): ExtractionRun {
@@ -211,7 +207,7 @@ export class RunWriter {
     return this.#isClosed;
   }
 
-  /** Cheap: call it as often as you like. A session that becomes known is written at once. True: it is written now. */
+  /** Cheap. A new session id is written at once, because a retried job resumes by it. True: it is written now. */
   change(change: Partial<ExtractionRun>): boolean {
     if (this.#isClosed) return false;
     const isUrgent = change.session !== undefined && change.session !== this.#run.session;
@@ -221,10 +217,10 @@ export class RunWriter {
     return isDue;
   }
 
-  /** Writes the end, and tries again for a while when the store is away. */
+  /** Writes the end, with retries while the store is unavailable. */
   async close(change: Partial<ExtractionRun>): Promise<void> {
     this.#isClosed = true;
-    this.#cancelSign();
+    this.#cancelHeartbeat();
     await this.#writing;
     this.#run = { ...this.#run, ...change, reportedAt: new Date(this.#clock.now()) };
     for (let attempt = 1; ; attempt++) {
@@ -238,7 +234,7 @@ export class RunWriter {
     }
   }
 
-  /** What cannot be written is written next time. */
+  /** A failed write is made up for by the next one. */
   #write(isUrgent = false): void {
     if (this.#isWriting && !isUrgent) return;
     this.#writtenAt = this.#clock.monotonic();
@@ -251,10 +247,10 @@ export class RunWriter {
       .finally(() => (this.#isWriting = false));
   }
 
-  #signOfLife(): void {
-    this.#cancelSign = this.#clock.after(signOfLifeMs, () => {
+  #startHeartbeat(): void {
+    this.#cancelHeartbeat = this.#clock.after(heartbeatMs, () => {
       this.#write();
-      this.#signOfLife();
+      this.#startHeartbeat();
     });
   }
 }

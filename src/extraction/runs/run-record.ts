@@ -38,7 +38,7 @@ export function newRun(
 export const hasEnded = ({ state }: { readonly state: RunState }): boolean =>
   state !== 'queued' && state !== 'running';
 
-/** Also of an extraction's result, which has the same fields. */
+/** Accepts an extraction's result too, which has the same fields. */
 export function figuresOf({
   types,
   calls,
@@ -59,7 +59,7 @@ export function figuresOf({
 
 export const itemsOf = ({ types }: RunFigures): number => types.reduce((sum, { items }) => sum + items, 0);
 
-/** Null while it is not known of every type. */
+/** Null until the total of every type is known. */
 export function totalOf({ types }: RunFigures): number | null {
   return types.reduce<number | null>(
     (sum, { total }) => (sum === null || total === null ? null : sum + total),
@@ -67,13 +67,13 @@ export function totalOf({ types }: RunFigures): number | null {
   );
 }
 
-export function tellProgress(events: Emitter<RunEvents>, run: ExtractionRun): void {
+export function emitProgress(events: Emitter<RunEvents>, run: ExtractionRun): void {
   const { id, source, calls, rateLimitedCalls, multiplier } = run;
   const figures = { items: itemsOf(run), total: totalOf(run), calls, rateLimitedCalls, multiplier };
   events.emit('extraction:run-progress', { run: id, source, ...figures });
 }
 
-export function tellFinished(events: Emitter<RunEvents>, run: ExtractionRun): void {
+export function emitFinished(events: Emitter<RunEvents>, run: ExtractionRun): void {
   const { id, source, origin, state, calls, message } = run;
   events.emit('extraction:run-finished', {
     run: id,

@@ -1,4 +1,4 @@
-// Starting, watching and stopping runs; runs that commands do themselves are told of here.
+// Starts, schedules, stops and reports runs; commands report their own runs here.
 import type { Clock, Emitter, IdSource, JobQueue } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
 import type { RunEvents } from './events.ts';
@@ -15,7 +15,7 @@ import type {
   SourceStore,
 } from './stores.ts';
 import type { ExtractionSource } from './source-schema.ts';
-import { hasEnded, newRun, tellFinished, tellProgress } from './run-record.ts';
+import { hasEnded, newRun, emitFinished, emitProgress } from './run-record.ts';
 
 export interface RunServiceDeps {
   readonly sources: SourceStore;
@@ -26,11 +26,11 @@ export interface RunServiceDeps {
   readonly ids: IdSource;
   readonly events: Emitter<RunEvents>;
   readonly redact: (text: string) => string;
-  /** The next minute after `afterMs` that a cron expression names. Fails with INPUT_INVALID. */
+  /** The next occurrence of a cron expression after `afterMs`. Fails with INPUT_INVALID. */
   readonly nextTime: (cron: string, afterMs: number) => number;
 }
 
-/** What a command tells of its own run. */
+/** The report of a command about its own run. */
 export interface RunReport extends RunFigures {
   readonly id: string;
   readonly source: string;
@@ -40,105 +40,102 @@ export interface RunReport extends RunFigures {
   readonly message: string | null;
 }
 
-/** What a run is asked for beyond the ordinary: to begin anew in any case, or to ask again for what failed. */
+/** Start a new session in any case, or request failed pages again. */
 export type RunOptions = Pick<RunRequest, 'fresh' | 'retryFailed'>;
 
 const defaultRunOptions: RunOptions = { fresh: false, retryFailed: false };
 
-/** Without a sign of life for so long, a run counts as interrupted. */
+/** A run without a heartbeat for this long counts as interrupted. */
 export const reportTimeoutMs = 60_000;
 
-/** A run is told to have ended a moment before its job is: whoever starts the next one in between need not know. */
+/** A run's row is finished a moment before its job is: `start` waits for the job meanwhile. */
 const settlingMs = 5_000;
 const settlingStepMs = 50;
 
 export class RunService {
-  readonly #parts: RunServiceDeps;
+  readonly #deps: RunServiceDeps;
 
-  constructor(parts: RunServiceDeps) {
-    this.#parts = parts;
+  constructor(deps: RunServiceDeps) {
+    this.#deps = deps;
   }
 
-  /** Fails with CONFLICT when the source has a run that waits or goes on. */
+  /** Fails with CONFLICT when the source has a queued or running run. */
   async start(
     sourceId: string,
     wish: Partial<RunOptions> = {},
   ): Promise<ExtractionRun & { readonly jobId: string }> {
-    const source = await this.#parts.sources.get(sourceId);
+    const source = await this.#deps.sources.get(sourceId);
     if (!source) throw new CoreError('NOT_FOUND', `There is no extraction source ${sourceId}.`);
     const add = (transaction: unknown) =>
       this.#add(source, 'http', transaction, { ...defaultRunOptions, ...wish });
     for (let waitedMs = 0; ; waitedMs += settlingStepMs) {
-      const run = await this.#parts.inTransaction(add);
+      const run = await this.#deps.inTransaction(add);
       if (run) return run;
       if (waitedMs >= settlingMs || (await this.#hasOpenRun(source)))
         throw new CoreError(
           'CONFLICT',
-          `The source ${source.name} has a run that waits or goes on. Wait for its end, or stop it.`,
+          `The source ${source.name} has a queued or running run. Wait for its end, or stop it.`,
         );
-      await this.#parts.clock.sleep(settlingStepMs);
+      await this.#deps.clock.sleep(settlingStepMs);
     }
   }
 
-  /** Starts what is due, each occurrence once, whoever else looks at the same time. What was missed is made up for once. */
+  /** Starts due runs, each occurrence once over all servers. Missed occurrences are made up for by one run. */
   async startDue(): Promise<readonly ExtractionRun[]> {
     await this.#settle();
-    const now = this.#parts.clock.now();
+    const now = this.#deps.clock.now();
     const started: ExtractionRun[] = [];
-    for (const source of await this.#parts.sources.list()) {
+    for (const source of await this.#deps.sources.list()) {
       const next = this.nextRunAt(source);
       if (next === null || next.getTime() > now) continue;
-      const run = await this.#parts.inTransaction(async (transaction) => {
-        if (!(await this.#parts.sources.claim(source, new Date(now), transaction))) return 'taken';
+      const run = await this.#deps.inTransaction(async (transaction) => {
+        if (!(await this.#deps.sources.claim(source, new Date(now), transaction))) return 'taken';
         return this.#add(source, 'schedule', transaction, defaultRunOptions);
       });
       if (run === 'taken') continue;
       if (run) started.push(run);
       else
-        this.#parts.events.emit('extraction:schedule-skipped', {
+        this.#deps.events.emit('extraction:schedule-skipped', {
           source: source.name,
-          reason: 'the run before has not ended',
+          reason: 'the previous run has not ended',
         });
     }
     return started;
   }
 
-  /** When its schedule comes next; in the past when it is due. Null when it has none that counts. */
+  /** The next occurrence of its schedule; in the past when due. Null without an active schedule. */
   nextRunAt({ schedule, isActive, lastScheduledAt }: ExtractionSource): Date | null {
     if (schedule === null || !isActive) return null;
-    return new Date(this.#parts.nextTime(schedule, lastScheduledAt.getTime()));
+    return new Date(this.#deps.nextTime(schedule, lastScheduledAt.getTime()));
   }
 
   async list(filter: RunFilter): Promise<readonly ExtractionRun[]> {
-    await this.#interruptSilent();
-    return this.#parts.runs.list(filter);
+    await this.#interruptStale();
+    return this.#deps.runs.list(filter);
   }
 
   async get(id: string): Promise<ExtractionRun> {
-    await this.#interruptSilent();
-    const run = await this.#parts.runs.get(id);
+    await this.#interruptStale();
+    const run = await this.#deps.runs.get(id);
     if (!run) throw new CoreError('NOT_FOUND', `There is no extraction run ${id}.`);
     return run;
   }
 
-  /** Asks it to stop; it ends as interrupted within a few seconds, fit to be looked at or begun again. */
+  /** Stops a run; it ends as interrupted within a few seconds and can be resumed. */
   async stop(id: string): Promise<ExtractionRun> {
     const run = await this.get(id);
     if (hasEnded(run))
-      throw new CoreError(
-        'CONFLICT',
-        `The run ${id} is ${run.state} already; it cannot be stopped any more.`,
-      );
+      throw new CoreError('CONFLICT', `The run ${id} is already ${run.state} and cannot be stopped.`);
     if (run.jobId === null)
       throw new CoreError('CONFLICT', `The run ${id} belongs to a command. Stop it there, with Ctrl-C.`);
-    await this.#parts.jobs.cancel(run.jobId);
-    await this.#parts.runs.interruptQueued(id, 'Stopped before it began.', this.#now());
+    await this.#deps.jobs.cancel(run.jobId);
+    await this.#deps.runs.interruptQueued(id, 'Stopped before it started.', this.#now());
     return this.get(id);
   }
 
-  /** Fails with CONFLICT when the id is that of a run of ours. */
+  /** Fails with CONFLICT when the id is that of a server's run. */
   async report(report: RunReport): Promise<ExtractionRun> {
-    const { runs, events, redact } = this.#parts;
+    const { runs, events, redact } = this.#deps;
     const now = this.#now();
     const before = await runs.get(report.id);
     const run: ExtractionRun = {
@@ -151,17 +148,17 @@ export class RunService {
       reportedAt: now,
     };
     if (!(await runs.put(run)))
-      throw new CoreError('CONFLICT', `The run ${report.id} is not one of a command.`);
+      throw new CoreError('CONFLICT', `The run ${report.id} is not a run of a command.`);
     if (!before)
       events.emit('extraction:run-started', { run: run.id, source: run.source, origin: run.origin });
-    if (hasEnded(run)) tellFinished(events, run);
-    else tellProgress(events, run);
+    if (hasEnded(run)) emitFinished(events, run);
+    else emitProgress(events, run);
     return run;
   }
 
-  /** Null when a run of the source waits or goes on. */
+  /** Null when the source has a queued or running run. */
   async #add(source: ExtractionSource, origin: RunOrigin, transaction: unknown, wish: RunOptions) {
-    const { ids, jobs, runs } = this.#parts;
+    const { ids, jobs, runs } = this.#deps;
     const id = ids.uuid();
     const payload = { sourceId: source.id, runId: id, ...wish };
     const jobId = await jobs.enqueue(extractionRunJob, payload, { key: source.id, transaction });
@@ -176,25 +173,23 @@ export class RunService {
     return open.some(({ jobId }) => jobId !== null);
   }
 
-  /** Runs whose process or job is gone: nobody else would ever end them. */
+  /** Ends runs whose process or job no longer exists. */
   async #settle(): Promise<void> {
-    const { runs, jobs } = this.#parts;
-    await this.#interruptSilent();
+    const { runs, jobs } = this.#deps;
+    await this.#interruptStale();
     for (const { id, jobId } of await runs.list({ states: ['queued'], limit: 500 })) {
       const job = jobId === null ? null : await jobs.get(jobId);
       if (job?.state === 'queued' || job?.state === 'running') continue;
-      await runs.interruptQueued(id, 'Its job was stopped before it began.', this.#now());
+      await runs.interruptQueued(id, 'Its job was stopped before it started.', this.#now());
     }
   }
 
-  async #interruptSilent(): Promise<void> {
-    const before = new Date(this.#parts.clock.now() - reportTimeoutMs);
-    await this.#parts.runs.interruptSilent(before, 'Nothing was heard of it any more.');
+  async #interruptStale(): Promise<void> {
+    const before = new Date(this.#deps.clock.now() - reportTimeoutMs);
+    await this.#deps.runs.interruptStale(before, 'It stopped reporting.');
   }
 
   #now(): Date {
-    return new Date(this.#parts.clock.now());
+    return new Date(this.#deps.clock.now());
   }
 }
-
-// A run as it is kept: how it begins, what it counts, and what is told of it.

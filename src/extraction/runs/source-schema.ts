@@ -1,4 +1,4 @@
-// What registers a source, over HTTP and in the sources file alike: strict, so that no secret slips in under a new key.
+// The schema of registered sources, for HTTP and the sources file: strict, so that no secret is stored under an unknown key.
 import { z } from 'zod';
 import type { OptionSpec, OptionValues } from '../../core/index.ts';
 import { extractionOptions } from '../options.ts';
@@ -14,10 +14,10 @@ const lookerSettings = z.strictObject({
     .refine((text) => !hasCredentials(text), 'must not hold a user or password'),
   client_id_env: variable
     .default('LOOKER_CLIENT_ID')
-    .describe('The environment variable of the server that holds the client id.'),
+    .describe('Environment variable of the server with the client id.'),
   client_secret_env: variable
     .default('LOOKER_CLIENT_SECRET')
-    .describe('The environment variable of the server that holds the client secret.'),
+    .describe('Environment variable of the server with the client secret.'),
 });
 
 const restSettings = z.strictObject({
@@ -52,23 +52,23 @@ const schedule = z
   .string()
   .max(200)
   .nullable()
-  .describe('Five cron fields in UTC; null runs only when asked to.')
+  .describe('Five cron fields in UTC; null: only manual runs.')
   .meta({ examples: ['15 3 * * *'] });
 
 const vault = z
   .string()
   .max(128)
   .regex(/^[\w][\w.-]*\.vault$/, 'must be a file name that ends in .vault, without folders')
-  .describe("A file in the data folder's vaults; NAME.vault unless given.");
+  .describe("A file in the data folder's vaults; default NAME.vault.");
 
 const common = {
   name: z
     .string('must be a name')
-    .regex(/^[a-z0-9][a-z0-9._-]{0,62}$/, 'must be small letters, digits, "_", "." and "-", at most 63'),
+    .regex(/^[a-z0-9][a-z0-9._-]{0,62}$/, 'must be lower-case letters, digits, "_", "." and "-", at most 63'),
   options: options.default({}),
   schedule: schedule.default(null),
   vault: vault.optional(),
-  active: z.boolean().default(true).describe('Whether its schedule counts.'),
+  active: z.boolean().default(true).describe('Whether its schedule is active.'),
 };
 
 export const sourceInput = z
@@ -97,7 +97,7 @@ export const sourceInput = z
     ],
   });
 
-/** Settings and options are replaced as a whole; name and kind stay. */
+/** Settings and options are replaced as a whole; name and kind cannot change. */
 export const sourceChange = z
   .strictObject({
     settings: z.union([lookerSettings, restSettings]).optional(),
@@ -107,7 +107,7 @@ export const sourceChange = z
     active: z.boolean().optional(),
   })
   .refine((change) => Object.keys(change).length > 0, 'give at least one field to change')
-  .meta({ description: 'What to change.', examples: [{ schedule: '0 */6 * * *' }, { active: false }] });
+  .meta({ description: 'The fields to update.', examples: [{ schedule: '0 */6 * * *' }, { active: false }] });
 
 export type SourceInput = z.infer<typeof sourceInput>;
 export type SourceChange = z.infer<typeof sourceChange>;
@@ -131,7 +131,7 @@ export function draftOf(input: SourceInput): SourceDraft {
   };
 }
 
-/** The draft as it would have been registered. */
+/** The input that a draft was made from. */
 export function inputOf({
   name,
   settings,
@@ -168,8 +168,6 @@ function hasCredentials(text: string): boolean {
   return username !== '' || password !== '';
 }
 
-// The settings of extraction that a registered source may have of its own, checked by the same rules as the server's.
-
 const { fields } = extractionOptions;
 
 const own = {
@@ -191,7 +189,7 @@ const own = {
 export type SourceOptions = Partial<OptionValues<typeof own>>;
 type ExtractionValues = OptionValues<typeof fields>;
 
-/** `options.workers: 99 must be a whole number from 1 to 50`; empty when all is well. */
+/** `options.workers: 99 must be a whole number from 1 to 50`; empty when valid. */
 export function optionProblems(options: SourceOptions, server: ExtractionValues): readonly string[] {
   const ranges = Object.entries(options).flatMap(([field, value]) => {
     const spec: OptionSpec<unknown> = own[field as keyof typeof own];
@@ -205,14 +203,14 @@ export function optionProblems(options: SourceOptions, server: ExtractionValues)
   return between.map(({ field, problem }) => line(field, given[field], problem));
 }
 
-/** The server's settings with the source's own instead. What to read is only ever the source's own. */
+/** The server's settings overridden by the source's. What to extract is only ever the source's own. */
 export function effectiveOptions(options: SourceOptions, server: ExtractionValues): ExtractionValues {
   return {
     ...server,
     types: [],
     folders: [],
     recursive: false,
-    // It hangs on the number of workers, which the source may change.
+    // Depends on the number of workers, which the source may change.
     queueSize: options.workers === undefined ? server.queueSize : null,
     ...options,
     dryRun: false,
@@ -220,7 +218,7 @@ export function effectiveOptions(options: SourceOptions, server: ExtractionValue
   };
 }
 
-/** As it is called in JSON and YAML. */
+/** The name in JSON and YAML. */
 export const snakeName = (field: string): string =>
   field.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
 
@@ -228,7 +226,7 @@ function line(field: string, value: unknown, problem: string): string {
   return `options.${snakeName(field)}: ${JSON.stringify(value)} ${problem}`;
 }
 
-/** Where a source is, and under which names its secrets stand in the environment. Never a secret itself. */
+/** The address of a source and the environment variables of its secrets. Never a secret itself. */
 export type SourceSettings =
   | {
       readonly kind: 'looker';
@@ -244,25 +242,25 @@ export type SourceSettings =
     };
 
 export interface SourceDraft {
-  /** Unique, and fit for a file name. */
+  /** Unique, and valid in a file name. */
   readonly name: string;
   readonly settings: SourceSettings;
-  /** What differs from the server's own `extraction` settings. */
+  /** Overrides of the server's `extraction` settings. */
   readonly options: SourceOptions;
-  /** Five cron fields in UTC; null runs only when asked to. */
+  /** Five cron fields in UTC; null: only manual runs. */
   readonly schedule: string | null;
   /** A file in the data folder's `vaults`. */
   readonly vault: string;
-  /** Its schedule counts. */
+  /** Its schedule is active. */
   readonly isActive: boolean;
 }
 
 export interface ExtractionSource extends SourceDraft {
   readonly id: string;
-  /** Kept in step with the sources file; changed there and nowhere else. */
+  /** Managed by the sources file; changed only there. */
   readonly isFromFile: boolean;
   readonly createdAt: Date;
   readonly modifiedAt: Date;
-  /** Occurrences of the schedule up to here are dealt with. */
+  /** Occurrences of the schedule up to here are handled. */
   readonly lastScheduledAt: Date;
 }

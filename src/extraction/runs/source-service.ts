@@ -1,4 +1,4 @@
-// Registering, changing and removing sources. Whatever is wrong with one is told at once, and nothing is then changed.
+// Creates, updates and deletes registered sources. All problems are reported at once, and nothing is changed then.
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -16,23 +16,23 @@ export interface SourceServiceDeps {
   readonly runs: Pick<RunStore, 'list'>;
   readonly clock: Clock;
   readonly ids: IdSource;
-  /** What is wrong with a source beyond its shape: options, schedule, definition. */
+  /** What is wrong with a source beyond its schema: options, schedule, definition. */
   readonly problems: (draft: SourceDraft) => readonly string[];
 }
 
 export class SourceService {
-  readonly #parts: SourceServiceDeps;
+  readonly #deps: SourceServiceDeps;
 
-  constructor(parts: SourceServiceDeps) {
-    this.#parts = parts;
+  constructor(deps: SourceServiceDeps) {
+    this.#deps = deps;
   }
 
   list(): Promise<readonly ExtractionSource[]> {
-    return this.#parts.sources.list();
+    return this.#deps.sources.list();
   }
 
   async get(id: string): Promise<ExtractionSource> {
-    const source = await this.#parts.sources.get(id);
+    const source = await this.#deps.sources.get(id);
     if (!source) throw new CoreError('NOT_FOUND', `There is no extraction source ${id}.`);
     return source;
   }
@@ -48,11 +48,11 @@ export class SourceService {
     return this.#change(source, this.#checked(changed(source, change)));
   }
 
-  /** Its runs and its vault stay. Fails with CONFLICT while it runs. */
+  /** Its runs and its vault are kept. Fails with CONFLICT while it runs. */
   async remove(id: string): Promise<void> {
     const source = await this.get(id);
     refuseFromFile(source);
-    const [active] = await this.#parts.runs.list({
+    const [active] = await this.#deps.runs.list({
       source: source.name,
       states: ['queued', 'running'],
       limit: 1,
@@ -60,14 +60,14 @@ export class SourceService {
     if (active)
       throw new CoreError(
         'CONFLICT',
-        `The source ${source.name} runs now (run ${active.id}). Stop it first.`,
+        `The source ${source.name} is running (run ${active.id}). Stop it first.`,
       );
-    await this.#parts.sources.remove(id);
+    await this.#deps.sources.remove(id);
   }
 
   /**
-   * Makes the sources that come from the file those of `inputs`: adds, changes, and removes what stands there no more.
-   * Sources registered otherwise stay; one of the same name now belongs to the file.
+   * Synchronizes the sources of the file with `inputs`: creates, updates and deletes. Sources registered otherwise are
+   * kept; one with the same name now belongs to the file.
    */
   async syncFile(inputs: readonly SourceInput[]): Promise<void> {
     const drafts = inputs.map((input) => this.#checked(draftOf(input)));
@@ -78,24 +78,24 @@ export class SourceService {
       else await this.#add(draft, true);
       known.delete(draft.name);
     }
-    for (const source of known.values()) if (source.isFromFile) await this.#parts.sources.remove(source.id);
+    for (const source of known.values()) if (source.isFromFile) await this.#deps.sources.remove(source.id);
   }
 
   async #add(draft: SourceDraft, isFromFile: boolean): Promise<ExtractionSource> {
     const now = this.#now();
     const source = {
       ...draft,
-      id: this.#parts.ids.uuid(),
+      id: this.#deps.ids.uuid(),
       isFromFile,
       createdAt: now,
       modifiedAt: now,
       lastScheduledAt: now,
     };
-    await this.#parts.sources.add(source);
+    await this.#deps.sources.add(source);
     return source;
   }
 
-  /** A schedule that is new, or counts again, starts now: what it would have done before is not made up for. */
+  /** A new or reactivated schedule starts now: earlier occurrences are not made up for. */
   async #change(source: ExtractionSource, draft: SourceDraft): Promise<ExtractionSource> {
     const now = this.#now();
     const isNewSchedule = draft.schedule !== source.schedule || (draft.isActive && !source.isActive);
@@ -105,13 +105,13 @@ export class SourceService {
       modifiedAt: now,
       lastScheduledAt: isNewSchedule ? now : source.lastScheduledAt,
     };
-    if (!(await this.#parts.sources.update(next)))
-      throw new CoreError('NOT_FOUND', `The source ${source.name} was removed meanwhile.`);
+    if (!(await this.#deps.sources.update(next)))
+      throw new CoreError('NOT_FOUND', `The source ${source.name} was deleted meanwhile.`);
     return next;
   }
 
   #checked(draft: SourceDraft): SourceDraft {
-    const problems = this.#parts.problems(draft);
+    const problems = this.#deps.problems(draft);
     if (problems.length === 0) return draft;
     throw new CoreError('INPUT_INVALID', `The source ${draft.name} cannot be used: ${problems.join('; ')}.`, {
       details: { problems },
@@ -119,11 +119,11 @@ export class SourceService {
   }
 
   #now(): Date {
-    return new Date(this.#parts.clock.now());
+    return new Date(this.#deps.clock.now());
   }
 }
 
-/** Through the schema again: settings must be of the source's own kind. */
+/** Validated by the schema again: settings must be of the source's kind. */
 function changed(source: ExtractionSource, change: SourceChange): SourceDraft {
   const parsed = sourceInput.safeParse({ ...inputOf(source), ...change });
   if (parsed.success) return draftOf(parsed.data);

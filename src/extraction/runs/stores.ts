@@ -1,4 +1,4 @@
-// Registered sources and their runs: what is kept of them, and what keeping them needs.
+// Stored runs and sources: types, interfaces and the Postgres stores.
 import { CoreError, isUuid } from '../../core/index.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/ports.ts';
 import { hasSqlState, joinSql, json, sql } from '../../platform/postgres/sql.ts';
@@ -9,22 +9,22 @@ import type { ExtractionSource } from './source-schema.ts';
 
 export type RunOrigin = 'schedule' | 'http' | 'cli';
 
-/** `queued`: its job has not begun. `interrupted`: stopped, or nothing was heard of it any more. */
+/** `queued`: its job has not started. `interrupted`: stopped, or it stopped reporting. */
 export type RunState = 'queued' | SessionStatus;
 
 export interface RunFigures {
   readonly types: readonly Omit<TypeFigures, 'itemsThisRun'>[];
   readonly calls: number;
-  /** Calls that were answered 429. */
+  /** Calls that received a 429. */
   readonly rateLimitedCalls: number;
-  /** By what the rate limits are divided now. */
+  /** The rate limits are divided by this. */
   readonly multiplier: number;
   readonly itemsPerSecond: number | null;
 }
 
 export interface ExtractionRun extends RunFigures {
   readonly id: string;
-  /** The registered name; of a command, what it extracted from. */
+  /** The registered name; of a command, the name of its source. */
   readonly source: string;
   readonly origin: RunOrigin;
   readonly vault: string;
@@ -35,9 +35,9 @@ export interface ExtractionRun extends RunFigures {
   readonly session: string | null;
   readonly startedAt: Date | null;
   readonly finishedAt: Date | null;
-  /** Last sign of life. */
+  /** Last heartbeat. */
   readonly reportedAt: Date;
-  /** One sentence on how it ended, if there is something to say. */
+  /** One sentence about its end, or null. */
   readonly message: string | null;
 }
 
@@ -58,12 +58,12 @@ export interface SourceStore {
   get(id: string): Promise<ExtractionSource | null>;
   /** Fails with CONFLICT when the name is taken. */
   add(source: ExtractionSource): Promise<void>;
-  /** Everything but id, name and time of creation. False when there is no such source. */
+  /** Everything except id, name and time of creation. False when there is no such source. */
   update(source: ExtractionSource): Promise<boolean>;
   remove(id: string): Promise<boolean>;
   /**
-   * Moves `lastScheduledAt` to `at` if the source is as it was seen. False: somebody else took this occurrence, or the
-   * source was changed or removed.
+   * Moves `lastScheduledAt` to `at` if the source is unchanged. False: another server claimed this occurrence, or the
+   * source was updated or deleted.
    */
   claim(seen: ExtractionSource, at: Date, transaction: unknown): Promise<boolean>;
 }
@@ -74,11 +74,11 @@ export interface RunStore {
   get(id: string): Promise<ExtractionRun | null>;
   /** Newest first. */
   list(filter: RunFilter): Promise<readonly ExtractionRun[]>;
-  /** Ends a run that has not begun. False when it has, or is no more. */
+  /** Ends a queued run. False when it has started or does not exist. */
   interruptQueued(id: string, message: string, at: Date): Promise<boolean>;
-  /** Ends running runs that gave no sign of life since `before`; how many. */
-  interruptSilent(before: Date, message: string): Promise<number>;
-  /** Deletes runs that ended before `before`, at most `limit`; how many went. */
+  /** Ends running runs without a heartbeat since `before`; how many. */
+  interruptStale(before: Date, message: string): Promise<number>;
+  /** Deletes runs that ended before `before`, at most `limit`; how many. */
   purge(before: Date, limit: number): Promise<number>;
 }
 
@@ -140,7 +140,7 @@ export class PostgresRunStore implements RunStore {
     return affected === 1;
   }
 
-  async interruptSilent(before: Date, message: string): Promise<number> {
+  async interruptStale(before: Date, message: string): Promise<number> {
     const { affected } = await this.#database.query(sql`
       update extraction_runs set state = 'interrupted', finished_at = reported_at, message = ${message}
       where state = 'running' and reported_at < ${before}`);
@@ -219,7 +219,7 @@ export class PostgresSourceStore implements SourceStore {
   }
 
   async claim(seen: ExtractionSource, at: Date, transaction: unknown): Promise<boolean> {
-    // A Date has milliseconds; what others wrote into the table may have more.
+    // A Date has milliseconds; stored times may have microseconds.
     const { affected } = await (transaction as Transaction).query(sql`
       update extraction_sources set last_scheduled_at = ${at}
       where id = ${seen.id}::uuid and schedule = ${seen.schedule} and is_active

@@ -1,5 +1,5 @@
 // Keeps secrets out of the stored URLs of next pages: each is replaced by its name.
-import { secretPatterns } from '../../core/secret-pattern.ts';
+import { secretPatterns } from '../../core/redaction.ts';
 import type { NamedSecret } from '../types.ts';
 
 /** Shorter values are not masked: they would be found everywhere. */

@@ -1,4 +1,4 @@
-// What became of the items between two sessions.
+// Compares the items of two sessions.
 import { canonicalJson, isLongNumber, parseJson } from './canonical-json.ts';
 import { onFile } from './file.ts';
 import type { VaultReader } from './reader.ts';
@@ -6,18 +6,18 @@ import type { VaultReader } from './reader.ts';
 export interface ItemChange {
   readonly type: string;
   readonly id: string;
-  /** As it is called now, or was called last. */
+  /** Its current or last name. */
   readonly name: string | null;
   readonly kind: 'added' | 'changed' | 'deleted';
-  /** What is different, for a changed item. */
+  /** The differences of a changed item. */
   readonly fields: readonly FieldChange[];
-  /** How the item was before, or after, is not kept any more: that it changed is known, but not how. */
+  /** A version was pruned: the item changed, but the differences are unknown. */
   readonly isPruned: boolean;
 }
 
 /**
- * Compares what the vault held after session `from` with what it held after session `to` (numbers; 0 is the empty
- * vault before the first). An item that changed and changed back is not mentioned. In the order of types and ids.
+ * Compares the vault after session `from` with the vault after session `to` (numbers; 0 is the empty vault before the
+ * first). An item that changed and changed back is omitted. In the order of types and ids.
  */
 export function* diffSessions(reader: VaultReader, from: number, to: number): Generator<ItemChange> {
   const { db, path } = reader;
@@ -31,7 +31,7 @@ export function* diffSessions(reader: VaultReader, from: number, to: number): Ge
     `SELECT data FROM content_versions WHERE content_type = ? AND id = ? AND session <= ?
      ORDER BY number DESC LIMIT 1`,
   );
-  // Histories begin with 1: one that begins later has lost what came before.
+  // A history that does not begin with version 1 has been pruned.
   const firstKept = db.prepare(
     'SELECT min(number) AS number FROM content_versions WHERE content_type = ? AND id = ?',
   );
@@ -51,9 +51,9 @@ export function* diffSessions(reader: VaultReader, from: number, to: number): Ge
   }
 }
 
-const pruned = Symbol('a state that is not kept any more');
+const pruned = Symbol('a pruned version');
 
-/** JSON; null when there was no such item. */
+/** JSON; null when there was no item. */
 type State = string | null | typeof pruned;
 
 function compare(before: State, after: State): Pick<ItemChange, 'kind' | 'fields' | 'isPruned'> | undefined {
@@ -66,13 +66,11 @@ function compare(before: State, after: State): Pick<ItemChange, 'kind' | 'fields
   return fields.length === 0 ? undefined : { kind: 'changed', fields, isPruned };
 }
 
-// What is different between two JSON values, field by field.
-
 export interface FieldChange {
-  /** `query.fields[2]`; empty when the whole value is another kind of thing. */
+  /** `query.fields[2]`; empty when the whole value has another type. */
   readonly path: string;
   readonly kind: 'added' | 'removed' | 'changed';
-  /** Canonical JSON, cut; null for what was not there. */
+  /** Canonical JSON, truncated; null when missing. */
   readonly from: string | null;
   readonly to: string | null;
 }

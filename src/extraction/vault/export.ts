@@ -1,4 +1,4 @@
-// Writes a vault into a folder of one JSON file per item, fit for git: only what changed is written.
+// Exports a vault into a folder with one JSON file per item, for git: only changed files are written.
 import { hash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,16 +9,16 @@ import type { VaultReader } from './reader.ts';
 export interface ExportReport {
   readonly written: number;
   readonly unchanged: number;
-  /** Files of items that are no longer there. */
+  /** Files of items that no longer exist. */
   readonly removed: number;
 }
 
-/** Marks a folder as an export: what is a `.json` file in its type folders is ours to remove. */
+/** Marks a folder as an export: `.json` files in its type folders may be removed. */
 const markerName = 'vault-export.json';
 
 /**
- * `DIR/<type>/<id>.json`, keys sorted. Fails with CONFLICT, changing nothing, when the folder holds the export of
- * another source, or files where an export would put its own. `signal` stops it between two files.
+ * `DIR/<type>/<id>.json`, keys sorted. Fails with CONFLICT, changing nothing, when the folder has the export of another
+ * source, or other files in the places of an export. `signal` stops it between two files.
  */
 export async function exportVault(
   reader: VaultReader,
@@ -81,7 +81,7 @@ async function exportType(
 ): Promise<void> {
   await mkdir(folder, { recursive: true });
   const names = await listIfThere(folder);
-  // What an export that was killed had begun to write.
+  // Unfinished files of a killed export.
   for (const name of names.filter(isUnfinished)) await rm(join(folder, name));
   const stale = new Set(names.filter((name) => name.endsWith('.json')));
   for (const { id } of everyItem(reader, type)) {
@@ -112,7 +112,7 @@ function* everyItem(reader: VaultReader, type: string) {
 const unfinished = '.new';
 const isUnfinished = (name: string): boolean => name.endsWith(`.json${unfinished}`);
 
-/** Whole or not at all, also for whoever reads the folder meanwhile. */
+/** Atomic for concurrent readers. */
 async function writeFileAtomic(file: string, text: string): Promise<void> {
   await writeFile(file + unfinished, text);
   await rename(file + unfinished, file);
@@ -130,17 +130,16 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;
 }
 
-// File names for ids: safe on every file system, never the same for two ids.
-
-/** What Windows keeps for itself, whatever the ending. */
+/** Reserved by Windows with any extension. */
 const reserved = /^(con|prn|aux|nul|com\d|lpt\d)$/;
 const plain = /^[a-z0-9][a-z0-9_-]{0,79}$/;
 const longestPrefix = 40;
 const hashDigits = 20;
 
 /**
- * The id itself if it is short and made of small letters, digits, `-` and `_`; otherwise what is readable of it and a
- * hash: `sales-orders~0123456789abcdef0123`. Small letters only, since some file systems do not tell `A` from `a`.
+ * A file name for an id, valid on every file system and unique: the id itself if it is short and of lower-case letters,
+ * digits, `-` and `_`; otherwise its readable part and a hash: `sales-orders~0123456789abcdef0123`. Lower case only,
+ * because some file systems ignore case.
  */
 export function fileNameOf(id: string): string {
   if (plain.test(id) && !reserved.test(id)) return id;

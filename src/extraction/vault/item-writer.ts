@@ -1,8 +1,8 @@
 // Writes one item into the vault: new, changed, unchanged, or seen before in this session.
 //
-// The state after a session does not depend on the order in which its pages were written. An item that comes twice
-// is kept as it stood further back in the source's order (at the same place: the one with the greater hash), and a
-// session adds at most one version to it.
+// The state after a session does not depend on the order in which its pages were written. Of an item that is received
+// twice, the one at the later position in the source's order is stored (at the same position: the one with the greater
+// hash), and a session adds at most one version to it.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { ParsedItem } from '../types.ts';
 import { isSameJson } from './canonical-json.ts';
@@ -11,7 +11,7 @@ export interface Observation {
   /** Numbers of the session and the type. */
   readonly session: number;
   readonly type: number;
-  /** Where in the source's order. */
+  /** In the source's order. */
   readonly position: number;
   readonly at: number;
 }
@@ -20,7 +20,7 @@ export type WriteOutcome = 'added' | 'changed' | 'unchanged';
 
 interface Change {
   readonly outcome: WriteOutcome;
-  /** How many rows of content_versions there are more than before. */
+  /** How many rows of content_versions were added. */
   readonly versions: number;
 }
 
@@ -49,7 +49,7 @@ export class ItemWriter {
     this.#statements = prepare(db);
   }
 
-  /** Within a transaction of the caller's. `isNew`: the vault never had such an item. */
+  /** Within a transaction of the caller. `isNew`: the vault had no such item. */
   write(item: ParsedItem, observation: Observation): Written {
     const head = this.#head(item.id, observation.type);
     if (!head) return { ...this.#add(item, observation, 1), isDuplicate: false, isNew: true };
@@ -71,7 +71,7 @@ export class ItemWriter {
     this.#putHead(item, observation, version);
   }
 
-  /** `head` is what earlier sessions left. */
+  /** `head` is the state after earlier sessions. */
   #update(head: Head, item: ParsedItem, observation: Observation): Change {
     const { type, session, position, at } = observation;
     if (head.isDeleted) return this.#add(item, observation, this.#newestVersion(item.id, type) + 1);
@@ -87,16 +87,16 @@ export class ItemWriter {
     return changed;
   }
 
-  /** Takes back what this session wrote of the item, then writes it as if it came for the first time. */
+  /** Deletes what this session wrote of the item, then writes it as if it was received for the first time. */
   #replace(head: Head, item: ParsedItem, observation: Observation): Change {
     const { type, session, position, at } = observation;
     if (head.rawHash === item.rawHash) {
       this.#statements.touch.run(session, position, at, type, item.id);
       return unchanged;
     }
-    const takenBack = Number(this.#statements.deleteVersion.run(type, item.id, session).changes);
+    const deletedVersions = Number(this.#statements.deleteVersion.run(type, item.id, session).changes);
     const { outcome, versions } = this.#rewrite(item, observation);
-    return { outcome, versions: versions - takenBack };
+    return { outcome, versions: versions - deletedVersions };
   }
 
   #rewrite(item: ParsedItem, observation: Observation): Change {

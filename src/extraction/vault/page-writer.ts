@@ -1,4 +1,4 @@
-// Commits pages: their items, versions, dead letters and their mark in one transaction. One per thread.
+// Commits pages: items, versions, dead letters and the page's row in one transaction. One writer per thread.
 import { hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../core/index.ts';
@@ -71,7 +71,7 @@ class SqlitePageWriter implements PageWriter {
     if (this.#db.isOpen) this.#db.close();
   }
 
-  /** The same page again, after a crash between its commit and the news of it, changes nothing. */
+  /** Idempotent: the same page again, after a crash right after its commit, changes nothing. */
   #writtenBefore(session: number, type: number, key: string): WrittenPage | undefined {
     const row = this.#statements.result.get(session, type, key);
     if (typeof row?.['result'] !== 'string') return undefined;
@@ -126,14 +126,14 @@ class SqlitePageWriter implements PageWriter {
   }
 }
 
-/** By their ids; where a page holds nothing that has one, by their content. */
+/** By id, or by content where nothing on the page has an id. */
 function edgesOf({ items, children, rejected }: ParsedPage): Pick<PageResult, 'edgeIds'> {
-  const markAt = (place: 0 | -1): string | undefined => {
+  const edgeAt = (place: 0 | -1): string | undefined => {
     const raw = rejected.at(place)?.raw;
     const content = raw && contentHash(raw).toString(16);
     return items.at(place)?.id ?? childId(children.at(place)) ?? content;
   };
-  const [first, last] = [markAt(0), markAt(-1)];
+  const [first, last] = [edgeAt(0), edgeAt(-1)];
   return first === undefined || last === undefined ? {} : { edgeIds: [first, last] };
 }
 
@@ -160,7 +160,7 @@ function prepare(db: DatabaseSync) {
     count: db.prepare(
       'UPDATE content_types SET item_count = item_count + ?, version_count = version_count + ? WHERE number = ?',
     ),
-    // A run that is killed cannot tell how many it made: one for each page is certain.
+    // A killed run cannot report its calls: one per page is certain.
     countCall: db.prepare('UPDATE extraction_sessions SET total_calls = total_calls + 1 WHERE number = ?'),
     advance: db.prepare(
       `UPDATE checkpoints SET started_at = coalesce(started_at, ?),
@@ -189,6 +189,6 @@ function firstPosition({ position }: PageRequest): number {
 
 /** First 64 bits of SHA-256, as a signed integer: SQLite has no unsigned ones. */
 export function contentHash(bytes: Uint8Array): bigint {
-  // Not as a buffer: one for each item costs more than the digits, most of it when they are collected.
+  // Hex digits instead of a buffer per item, whose garbage collection costs more.
   return BigInt.asIntN(64, BigInt(`0x${hash('sha256', bytes, 'hex').slice(0, 16)}`));
 }

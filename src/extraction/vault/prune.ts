@@ -1,39 +1,37 @@
-// Old versions go, so that a vault does not grow for ever. What an item is now always stays, and so does every state
-// that was the newest at some moment since the cut.
-//
-// Only whole beginnings of histories go: whoever finds a version finds everything that came after it.
+// Deletes old versions. The newest version of an item always stays, and so does every version that was the newest at
+// some time since the cutoff. Only the beginning of a history is deleted, never a version in the middle.
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../core/index.ts';
 import { immediate } from '../../platform/sqlite/index.ts';
 import { lockVault, onFile, openVaultFile, requireVault } from './file.ts';
 
 export interface PruneRule {
-  /** Versions that were replaced before so many days go. */
+  /** Deletes versions that were replaced more than this many days ago. */
   readonly olderThanDays: number;
-  /** So many of an item stay in any case, the newest included; at least 1. */
+  /** Keeps this many versions of each item, the newest included; at least 1. */
   readonly keep: number;
 }
 
 export interface PruneReport {
   readonly versions: number;
-  /** Of their data. The file keeps its size, and uses the room again. */
+  /** Of their data. The file keeps its size and reuses the space. */
   readonly bytes: number;
-  /** Marks of pages, of extractions that a newer one of the same type has taken the place of. */
+  /** Rows of pages of superseded sessions. */
   readonly pages: number;
 }
 
 export interface PruneOptions {
   readonly clock: Clock;
   readonly signal?: AbortSignal;
-  /** Also give the room back to the disk: writes the whole file anew, and needs as much room for that. */
+  /** Also shrinks the file: rewrites it, and needs as much free space meanwhile. */
   readonly compact?: boolean;
 }
 
 const dayMs = 86_400_000;
-/** Versions in one transaction: short enough that a reader never waits, and Ctrl-C is heard. */
+/** Versions per transaction: short enough for readers and Ctrl-C. */
 const batchSize = 1_000;
 
-/** Prunes a vault that nobody writes to. Fails with EXTRACTION_BUSY or a SqliteError. */
+/** Prunes a vault. Fails with EXTRACTION_BUSY during an extraction, or with a SqliteError. */
 export async function pruneVault(path: string, rule: PruneRule, options: PruneOptions): Promise<PruneReport> {
   requireVault(path);
   const lock = lockVault(path);
@@ -51,7 +49,7 @@ export async function pruneVault(path: string, rule: PruneRule, options: PruneOp
   }
 }
 
-/** For whoever holds the vault's lock. */
+/** For the holder of the vault's lock. */
 export async function pruneVersions(
   path: string,
   db: DatabaseSync,
@@ -63,7 +61,7 @@ export async function pruneVersions(
   const pages = inFile(() => prunePages(db, before));
   let [versions, bytes] = [0, 0];
   for (let from: Place | null = { type: 0, id: '' }; from !== null;) {
-    // Everything else of this process, a Ctrl-C too, has its turn between two batches.
+    // Lets the event loop run between two batches, for example for Ctrl-C.
     await clock.sleep(0, signal);
     const start: Place = from;
     const batch = inFile(() => pruneBatch(db, { ...rule, before }, start));
@@ -80,10 +78,10 @@ interface Place {
 }
 
 /**
- * `known`: the newest state at the cut; what came before it was replaced before the cut. The newest session of a type
- * may take back what it wrote for as long as it can be resumed, and then needs what was there before it.
+ * `known`: the newest version at the cutoff; earlier ones were replaced before it. The newest session of a type may
+ * replace what it wrote while it can be resumed, and then needs the version before it.
  */
-const doomed = `
+const prunable = `
   WITH open AS (
     SELECT checkpoint.content_type, session.number AS session
     FROM (SELECT content_type, max(session) AS session FROM checkpoints GROUP BY content_type) AS checkpoint
@@ -107,7 +105,7 @@ function pruneBatch(
   { before, keep }: { readonly before: number; readonly keep: number },
   from: Place,
 ): { readonly versions: number; readonly bytes: number; readonly last: Place | null } {
-  const rows = db.prepare(doomed).all(from.type, from.id, before, Math.max(keep, 1), batchSize);
+  const rows = db.prepare(prunable).all(from.type, from.id, before, Math.max(keep, 1), batchSize);
   const remove = db.prepare('DELETE FROM content_versions WHERE rowid = ?');
   const discount = db.prepare('UPDATE content_types SET version_count = version_count - 1 WHERE number = ?');
   let bytes = 0;

@@ -1,4 +1,4 @@
-// Reads a vault: for people, the HTTP API and programs. At any time, also while an extraction writes.
+// Reads a vault, at any time, also during an extraction.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { ExtractionError } from '../errors.ts';
 import type { SessionStatus, TypeStatus } from '../types.ts';
@@ -6,15 +6,15 @@ import { migrateVault, onFile, openVaultFileReadOnly, sourceOf } from './file.ts
 
 export interface ItemQuery {
   readonly limit: number;
-  /** Id of the last item of the page before. */
+  /** Id of the last item of the previous page. */
   readonly after?: string;
-  /** Default: only what is still there. */
+  /** Default: without deleted items. */
   readonly withDeleted?: boolean;
 }
 
 /**
- * Brings the vault of an older program up to date. Fails with a SqliteError when the file is not there or is no vault,
- * and with EXTRACTION_BUSY when it is older and somebody writes to it.
+ * Migrates the vault of an older version. Fails with a SqliteError when the file does not exist or is not a vault, and
+ * with EXTRACTION_BUSY when it is older and an extraction writes to it.
  */
 export function openVaultReader(path: string): VaultReader {
   const wasOlder = migrateVault(path);
@@ -28,9 +28,9 @@ const itemColumns = `type.name AS type, id, head.name AS name, owner, folder, cr
 
 export class VaultReader {
   readonly path: string;
-  /** For verification and comparison, which live beside this file. */
+  /** For verify.ts and diff.ts. */
   readonly db: DatabaseSync;
-  /** Older programs can read it no more. */
+  /** It has been migrated: older versions can no longer read it. */
   readonly wasOlder: boolean;
 
   constructor(path: string, db: DatabaseSync, wasOlder: boolean) {
@@ -73,7 +73,7 @@ export class VaultReader {
     ).map(toType);
   }
 
-  /** In the order of their ids. Fails with EXTRACTION_ITEM_UNKNOWN for a type that the vault does not hold. */
+  /** In the order of their ids. Fails with EXTRACTION_ITEM_UNKNOWN for an unknown type. */
   items(type: string, { limit, after = '', withDeleted = false }: ItemQuery): readonly ItemRecord[] {
     const number = this.typeNumber(type);
     return this.#all(
@@ -108,7 +108,7 @@ export class VaultReader {
     throw this.#unknown(`no item ${id} of the type ${type}`, `See "headworks vault list ${type}".`);
   }
 
-  /** JSON text of a version, the newest there is by default; null for a version that says that it was gone. */
+  /** JSON text of a version, by default the newest; null for a deletion. */
   data(type: string, id: string, version?: number): string | null {
     const [row] = this.#all(
       `SELECT data FROM content_versions WHERE content_type = ?1 AND id = ?2 AND number = coalesce(?3,
@@ -125,7 +125,7 @@ export class VaultReader {
     );
   }
 
-  /** Those whose page did not come since, newest first. */
+  /** Unresolved ones, newest first. */
   deadLetters(limit = 100): readonly DeadLetter[] {
     return this.#all(
       `SELECT session, type.name AS type, page_key, cause, message, dead_letters.created_at AS at, resolved_at
@@ -142,7 +142,7 @@ export class VaultReader {
       String(type['name']),
     );
     throw this.#unknown(
-      `nothing of the type ${name}`,
+      `no items of the type ${name}`,
       names.length === 0 ? 'It is empty.' : `It has ${names.join(', ')}.`,
     );
   }
@@ -167,15 +167,13 @@ export class VaultReader {
   }
 }
 
-// Rows of a vault as records.
-
 export type Row = Readonly<Record<string, unknown>>;
 
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 const count = (value: unknown): number | null =>
   typeof value === 'number' || typeof value === 'bigint' ? Number(value) : null;
 
-/** 16 hexadecimal digits of a hash as SQLite keeps it. */
+/** A stored hash as 16 hexadecimal digits. */
 export const hashText = (hash: unknown): string =>
   BigInt.asUintN(64, hash as bigint)
     .toString(16)
@@ -243,10 +241,8 @@ export const toDeadLetter = (row: Row): DeadLetter => ({
   resolvedAt: count(row['resolved_at']),
 });
 
-// What can be read of a vault. Times are epoch milliseconds.
-
 export interface SessionRecord {
-  /** 1 is the first; what people type. */
+  /** From 1; users refer to it. */
   readonly number: number;
   readonly id: string;
   readonly source: string;
@@ -261,20 +257,20 @@ export interface SessionRecord {
   readonly throughputItemsPerSecond: number | null;
 }
 
-/** A type as the newest session that asked for it left it. */
+/** A type after the newest session that extracted it. */
 export interface TypeRecord {
   readonly type: string;
   readonly live: number;
   readonly deleted: number;
   /** Of the live items' data. */
   readonly bytes: number;
-  /** Number of the newest session that asked for the type. */
+  /** Number of the newest session with the type. */
   readonly session: number;
   readonly status: TypeStatus;
   readonly scope: string | null;
   /** Why it is incomplete. */
   readonly reason: string | null;
-  /** What the source says there is; null when it does not say. */
+  /** The source's own count; null when unknown. */
   readonly expectedTotal: number | null;
   readonly itemsSeen: number;
   readonly duplicates: number;
@@ -295,7 +291,7 @@ export interface ItemRecord {
   readonly size: number;
   /** 16 hexadecimal digits. */
   readonly hash: string;
-  /** How many are kept; one that says that it was gone is among them. */
+  /** How many versions are stored, deletions included. */
   readonly versions: number;
 }
 
@@ -305,7 +301,7 @@ export interface VersionRecord {
   /** Number of the session that saw it first. */
   readonly session: number;
   readonly firstSeenAt: number;
-  /** Null for a version that says that the item was gone. */
+  /** Null for a deletion. */
   readonly size: number | null;
   readonly hash: string | null;
 }
@@ -317,6 +313,6 @@ export interface DeadLetter {
   readonly cause: string;
   readonly message: string;
   readonly at: number;
-  /** When the page came after all. */
+  /** When the page was committed after all. */
   readonly resolvedAt: number | null;
 }

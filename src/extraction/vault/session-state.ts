@@ -1,4 +1,4 @@
-// Which session a run goes on with.
+// The state of sessions: which one a run resumes, what it has done, and how a type ends.
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type {
@@ -16,12 +16,12 @@ import { onFile, openVaultFileUnmigrated, requireSource } from './file.ts';
 export interface Resumable {
   readonly number: number;
   readonly id: string;
-  /** Nothing of it is left that was not asked for. */
-  readonly isOver: boolean;
+  /** Nothing of it is left to request. */
+  readonly hasEnded: boolean;
   readonly isComplete: boolean;
 }
 
-/** The definition of the types as the session keeps it: in another form they are other types. */
+/** The stored definition of the types: with another definition they are other types. */
 export const typesText = (types: readonly ContentType[]): string =>
   canonicalJson(types.toSorted((one, other) => (one.name < other.name ? -1 : 1)));
 
@@ -32,19 +32,19 @@ export interface Found {
 }
 
 /**
- * The newest session that has a type in common with the run, if it asks for the same: same types, defined the same
- * way, of the same scope. An older one must not go on: it would take for deleted what a newer one saw.
+ * The newest session that has a type in common with the run, if it requests the same: same types with the same
+ * definition and scope. An older one must not be resumed: it would mark as deleted what a newer one has seen.
  *
- * Every field of a definition counts, also one that a newer program added: pages that were read without it may lack
- * what it is there for, and a session that went on would mark as deleted what they lack.
+ * Every field of a definition counts, also one that a newer version added: pages parsed without it may lack items, and a
+ * resumed session would mark them as deleted.
  */
 export function findResumable(db: DatabaseSync, spec: SessionSpec): Found {
   const newest = spec.fresh === true ? undefined : newestSession(db, spec);
   if (!newest) return { resumable: undefined, redefined: [] };
   const { types, ...resumable } = newest;
-  const { isOver, isComplete } = resumable;
-  const isToBegin = spec.fresh === 'when-finished' && (isComplete || (isOver && !spec.retryFailed));
-  if (isToBegin) return { resumable: undefined, redefined: [] };
+  const { hasEnded, isComplete } = resumable;
+  const startsNew = spec.fresh === 'when-finished' && (isComplete || (hasEnded && !spec.retryFailed));
+  if (startsNew) return { resumable: undefined, redefined: [] };
   if (types === typesText(spec.types)) return { resumable, redefined: [] };
   return { resumable: undefined, redefined: redefinedTypes(types, spec.types) };
 }
@@ -71,18 +71,18 @@ function newestSession(
     number: Number(newest['number']),
     id: String(newest['id']),
     types: String(newest['types']),
-    isOver: newest['open'] === 0,
+    hasEnded: newest['open'] === 0,
     isComplete: newest['open'] === 0 && newest['incomplete'] === 0,
   };
 }
 
-/** None when the run asks for something else: for other types, or for another part of one. */
+/** None when the run requests other types, or another part of one. */
 function redefinedTypes(stored: string, types: readonly ContentType[]): readonly string[] {
   const before = new Map(parsedTypes(stored).map((type) => [type.name, type]));
-  const asksTheSame =
+  const requestsTheSame =
     before.size === types.length &&
     types.every(({ name, scope }) => before.has(name) && before.get(name)?.scope === scope);
-  if (!asksTheSame) return [];
+  if (!requestsTheSame) return [];
   return types
     .filter((type) => canonicalJson(type) !== canonicalJson(before.get(type.name)))
     .map(({ name }) => name);
@@ -92,15 +92,13 @@ function parsedTypes(stored: string): readonly ContentType[] {
   try {
     return JSON.parse(stored) as readonly ContentType[];
   } catch {
-    // Somebody changed it by hand.
+    // Edited by hand.
     return [];
   }
 }
 
-// What a run would find in a vault, without extracting into it, nor bringing an older one up to date.
-
 export interface FoundInVault {
-  /** Of the session that it would go on with; empty where it would begin. */
+  /** Of the session that would be resumed; empty without one. */
   readonly progress: readonly TypeProgress[];
   /** As `OpenSession.redefined`. */
   readonly redefined: readonly string[];
@@ -108,7 +106,7 @@ export interface FoundInVault {
 
 const nothing: FoundInVault = { progress: [], redefined: [] };
 
-/** Fails as `openVaultReader` and `openVault` do, but for a missing file. */
+/** What a run would find in a vault, which is not changed. Fails like `openVault`, except for a missing file. */
 export function readResumable(path: string, spec: SessionSpec): FoundInVault {
   if (spec.fresh === true || !existsSync(path)) return nothing;
   const unmigrated = openVaultFileUnmigrated(path);
@@ -132,8 +130,6 @@ const withoutFailures = (progress: TypeProgress): TypeProgress => ({
   failed: [],
 });
 
-// What a session has done so far, type by type.
-
 export function readProgress(
   db: DatabaseSync,
   session: number,
@@ -154,7 +150,7 @@ export function readProgress(
   });
 }
 
-/** The settled pages of a type (by number), in the order of their keys. */
+/** The committed and failed pages of a type (by number), in the order of their keys. */
 export function readPages(
   db: DatabaseSync,
   session: number,
@@ -173,16 +169,16 @@ export function readPages(
   return { done, failed };
 }
 
-/** Before every position that a page has. */
+/** Before every position of a page. */
 const supersededPosition = -1;
 
 /**
- * Lets failed pages be asked for again; their dead letters stay until the pages came. Pages with items that could not
- * be taken in are asked for again too: the source may have been mended.
+ * Lets failed pages be requested again; their dead letters stay until the pages are committed. Pages with rejected items
+ * are requested again too: the source may have been corrected.
  */
 export function forgetFailedPages(db: DatabaseSync, session: number): void {
   const flawed = "session = ?1 AND result ->> 'rejectedCount' > 0";
-  // What a page says when it is asked for again is newer, and must win wherever the item stood before.
+  // The content of a retried page is newer and must win, whatever the item's earlier position.
   db.prepare(
     `UPDATE items SET position = ${supersededPosition}
      WHERE session = ?1 AND content_type IN (SELECT content_type FROM pages WHERE ${flawed})`,
@@ -195,11 +191,9 @@ export function forgetFailedPages(db: DatabaseSync, session: number): void {
   ).run(session);
 }
 
-// Rows that somebody removed from the file: noticed before a run says that everything is there, and read anew.
-
 /**
- * The types of which the file has fewer items than were counted, or, of `session`, fewer pages or no checkpoint. Counts
- * only: "vault verify" looks at the rows themselves. 100,000 items take a tenth of a second.
+ * The types with fewer items in the file than were counted, or, of `session`, fewer pages or no checkpoint: rows were
+ * removed by hand. Compares counts only; "vault verify" checks the rows. 100,000 items take 0.1 s.
  */
 export function typesWithLostRows(
   db: DatabaseSync,
@@ -221,12 +215,12 @@ export function typesWithLostRows(
   );
   return types.flatMap(({ name }) => {
     const row = statement.get(name, session ?? null);
-    // A type that was never read has no row.
+    // A type that was never extracted has no row.
     return row === undefined || (row['has_all'] === 1 && row['has_seen'] === 1) ? [] : [name];
   });
 }
 
-/** Drops what is left of items that are there in part, so that they can come again. Within a transaction of the caller's. */
+/** Deletes incomplete items, so that they can be stored again. Within a transaction of the caller. */
 export function dropRemnants(db: DatabaseSync, types: readonly string[]): void {
   for (const name of types) {
     const ofType = 'content_type = (SELECT number FROM content_types WHERE name = ?)';
@@ -280,7 +274,7 @@ interface Counts {
   readonly rejected: number;
   /** Items on all pages. */
   readonly received: number;
-  /** Different items: one that moved from page to page while they were read came twice. */
+  /** Distinct items: one that moved between pages while they were read was received twice. */
   readonly seen: number;
 }
 
@@ -314,13 +308,13 @@ function checkpoint(db: DatabaseSync, { session, type }: Finish): Record<string,
   const row = db
     .prepare('SELECT status, scope FROM checkpoints WHERE session = ? AND content_type = ?')
     .get(session, type);
-  if (!row) throw new RangeError(`Session ${session} does not read the type ${type}.`);
+  if (!row) throw new RangeError(`Session ${session} does not extract the type ${type}.`);
   return row;
 }
 
 /**
- * Letters that no page answers: that a parent was incomplete, or a chain led back to where it was. A type that was read
- * as a whole also lacks nothing of what earlier sessions missed.
+ * Resolves dead letters without a page of their own: an incomplete parent, a repeated page. A type that was extracted
+ * completely also resolves the dead letters of earlier sessions.
  */
 function resolveLetters(db: DatabaseSync, { session, type, at }: Finish, isWhole: boolean): void {
   db.prepare(
@@ -329,7 +323,7 @@ function resolveLetters(db: DatabaseSync, { session, type, at }: Finish, isWhole
   ).run(at, type, isWhole ? 0 : session, session);
 }
 
-/** A version without data says when the item was first missed. */
+/** A version without data records when the item was found missing. */
 function markDeleted(db: DatabaseSync, { session, type, at }: Finish): void {
   const gone = 'content_type = ? AND session <> ? AND deleted_at IS NULL';
   const { changes } = db
@@ -345,12 +339,12 @@ function markDeleted(db: DatabaseSync, { session, type, at }: Finish): void {
   db.prepare(`UPDATE items SET deleted_at = ? WHERE ${gone}`).run(at, type, session);
 }
 
-/** Fails when the vault has no such session: a bug of the caller's. */
+/** Fails when the vault has no such session: a bug of the caller. */
 export function numberOfSession(db: DatabaseSync, id: string): number {
   return found(db.prepare('SELECT number FROM extraction_sessions WHERE id = ?').get(id), `session ${id}`);
 }
 
-/** Fails when the vault has no such type: a bug of the caller's. */
+/** Fails when the vault has no such type: a bug of the caller. */
 export function numberOfType(db: DatabaseSync, name: string): number {
   return found(db.prepare('SELECT number FROM content_types WHERE name = ?').get(name), `type ${name}`);
 }
@@ -358,7 +352,7 @@ export function numberOfType(db: DatabaseSync, name: string): number {
 /** Types of sources other than Looker are numbered from here. */
 const firstFreeNumber = 101;
 
-/** Gives each type its permanent number. Within a transaction of the caller's. */
+/** Gives each type its permanent number. Within a transaction of the caller. */
 export function numberTypes(db: DatabaseSync, types: readonly ContentType[]): ReadonlyMap<string, number> {
   const insert = db.prepare(
     `INSERT INTO content_types (number, name)

@@ -1,4 +1,4 @@
-// Opens a vault for an extraction: the main thread's side of it.
+// The main thread's side of a vault: opening it, its sessions and their totals.
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock, IdSource } from '../../core/index.ts';
@@ -52,18 +52,18 @@ export interface OpenVaultOptions {
 /** A vault that this process writes to. Worker threads open the same path with `openPageWriter`. */
 export interface Vault {
   readonly path: string;
-  /** It was of an older version, and was brought up to date. */
+  /** It was of an older version and has been migrated. */
   readonly wasOlder: boolean;
   readonly sessions: VaultSessions;
-  /** For `openPageWriter` in every thread: by it they take turns. */
+  /** For `openPageWriter` in every thread. */
   readonly writeLock: SharedArrayBuffer;
   /** Deletes old versions; page writers must be closed before. */
   prune(rule: PruneRule, signal: AbortSignal): Promise<PruneReport>;
-  /** Lets go of the file. Safe to call twice; page writers must be closed before. */
+  /** Releases the file. Idempotent; page writers must be closed before. */
   close(): void;
 }
 
-/** Fails with EXTRACTION_VAULT_FOREIGN: what is somebody else's is not brought up to date either. */
+/** Fails with EXTRACTION_VAULT_FOREIGN: the vault of another source is not migrated either. */
 function isOlderVault(path: string, source: string): boolean {
   const isThere = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
   const unmigrated = isThere ? openVaultFileUnmigrated(path) : null;
@@ -77,8 +77,8 @@ function isOlderVault(path: string, source: string): boolean {
 }
 
 /**
- * Makes the vault if it is not there. Fails with EXTRACTION_BUSY (another process writes to it),
- * EXTRACTION_VAULT_FOREIGN (it holds another source) or a SqliteError, and then has changed nothing.
+ * Creates the vault if it does not exist. Fails with EXTRACTION_BUSY (another process writes to it),
+ * EXTRACTION_VAULT_FOREIGN (it belongs to another source) or a SqliteError; nothing is changed then.
  */
 export function openVault(path: string, options: OpenVaultOptions): Vault {
   requireVaultOrNothing(path);
@@ -103,8 +103,6 @@ export function openVault(path: string, options: OpenVaultOptions): Vault {
     throw error;
   }
 }
-
-// The sessions of a vault: which one a run continues, what is known of it, and how it ends.
 
 interface Dependencies {
   readonly path: string;
@@ -158,7 +156,7 @@ export class SqliteVaultSessions implements VaultSessions {
            ON CONFLICT DO NOTHING`,
         )
         .run(session, type, request.key, JSON.stringify(request));
-      // A page that is committed did not fail, whatever its worker died of afterwards.
+      // A committed page cannot fail, even if its worker died afterwards.
       if (changes === 0) return;
       this.#db
         .prepare(
@@ -241,7 +239,7 @@ export class SqliteVaultSessions implements VaultSessions {
     return { id, isResumed: true, isComplete, progress, totals: readTotals(this.#db, number) };
   }
 
-  /** We hold the vault's lock: a session that still says "running" belonged to a process that died. */
+  /** With the vault's lock held, a session in the state "running" belongs to a process that died. */
   #endCrashedSessions(except: number | undefined): void {
     this.#db
       .prepare(
@@ -257,17 +255,15 @@ export class SqliteVaultSessions implements VaultSessions {
   }
 }
 
-// What the runs of a session come to together: items, calls, errors, and the time in which they worked.
-
-/** The time that a session lay interrupted is not in it. */
+/** Without the time between runs. */
 const computed = `
   total_items = (SELECT coalesce(sum(items_seen), 0) FROM checkpoints WHERE session = number),
   throughput_items_per_second =
     (SELECT nullif(sum(items_seen), 0) FROM checkpoints WHERE session = number) * 1000.0 / nullif(active_ms, 0)`;
 
 /**
- * A run that has ended. `callsBefore` are those of the runs before it: meanwhile its pages were counted as calls, for
- * the case that it is killed. Within a transaction of the caller's, as everything here.
+ * Adds a finished run. `callsBefore` are the calls of the previous runs: during the run its pages were counted as calls,
+ * in case it is killed. Within a transaction of the caller, like everything here.
  */
 export function addRun(db: DatabaseSync, session: number, run: RunTotals, callsBefore: number): void {
   const { calls, errors, activeMs } = run;
@@ -279,8 +275,8 @@ export function addRun(db: DatabaseSync, session: number, run: RunTotals, callsB
 }
 
 /**
- * Runs that ended without a word: they worked at least until the last item that they wrote. Their calls are counted as
- * those of the pages that they committed. We hold the vault's lock, so that none of them still works.
+ * Closes killed runs: they were active at least until the last item they wrote, and made at least one call per committed
+ * page. The vault's lock is held, so that none of them is still running.
  */
 export function closeKilledRuns(db: DatabaseSync): void {
   const killed = db.prepare('SELECT number FROM extraction_sessions WHERE active_since IS NOT NULL').all();
@@ -304,5 +300,3 @@ export function readTotals(db: DatabaseSync, session: number): SessionTotals {
     .get(session);
   return { ...row } as unknown as SessionTotals;
 }
-
-// Sessions and types by their numbers: what rows carry instead of ids and names.

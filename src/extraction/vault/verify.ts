@@ -1,4 +1,4 @@
-// Is a vault whole? Every row is read and held against the others; every type is held against what the source said.
+// Verifies a vault: every row against the others, and every type against the source's own count.
 import type { DatabaseSync } from 'node:sqlite';
 import { SqliteError } from '../../platform/sqlite/index.ts';
 import { FieldReader } from '../parsing/json-reader.ts';
@@ -19,7 +19,7 @@ export function verifyVault(reader: VaultReader, signal?: AbortSignal): VerifyRe
     try {
       onFile(reader.path, () => check(reader, tally, signal));
     } catch (error) {
-      // A file too damaged to be read on is a finding; anything else is a failure of ours.
+      // A file that is too damaged to read is a finding; other errors are thrown.
       if (!(error instanceof SqliteError) || error.code !== 'SQLITE_UNUSABLE') throw error;
       tally.add('damaged', null, null, error.message);
     }
@@ -38,9 +38,7 @@ function checkFile({ db }: VaultReader, tally: Tally): void {
     );
 }
 
-// Verifies items and versions: each by its hash, each against the other, and the facts of an item against its data.
-
-/** Every version has the data that it says, and belongs to an item, whose facts are those of its newest data. */
+/** Every version has the data of its hash and belongs to an item, whose fields match its newest data. */
 export function checkVersions({ db }: VaultReader, tally: Tally, signal: AbortSignal | undefined): void {
   const statement = db.prepare(
     `SELECT type.name AS type, version.id, version.number, version.session AS version_session, version.size,
@@ -51,7 +49,7 @@ export function checkVersions({ db }: VaultReader, tally: Tally, signal: AbortSi
      LEFT JOIN items AS head ON head.content_type = version.content_type AND head.id = version.id`,
   );
   statement.setReadBigInts(true);
-  const facts = new FactChecker(db);
+  const facts = new FieldChecker(db);
   for (const row of statement.iterate()) {
     signal?.throwIfAborted();
     tally.versions += 1;
@@ -69,20 +67,20 @@ export function checkVersions({ db }: VaultReader, tally: Tally, signal: AbortSi
 
 function versionProblem({ data, size, hash }: Row): string | undefined {
   if (data === null) return hash === null && size === null ? undefined : 'has lost its data.';
-  if (!(data instanceof Uint8Array)) return 'has something else than text as its data.';
+  if (!(data instanceof Uint8Array)) return 'has data that is not text.';
   if (BigInt(data.byteLength) !== size) return `has ${data.byteLength} bytes instead of ${String(size)}.`;
   if (contentHash(data) !== hash) return `does not have the hash ${hashText(hash)}.`;
   try {
     parseJson(Buffer.from(data).toString('utf8'));
     return undefined;
   } catch {
-    return 'is no JSON.';
+    return 'is not JSON.';
   }
 }
 
 /**
- * Each item leads to the version that holds its data; a deleted one ends with a version that says so, and no other.
- * Pruning takes beginnings of histories only: what comes after has no gap.
+ * Each item refers to the version with its data; a deleted one, and no other, ends with a deletion. Pruning removes only
+ * the beginning of a history, so that the rest has no gap.
  */
 export function checkHeads({ db }: VaultReader, tally: Tally, signal: AbortSignal | undefined): void {
   const rows = db
@@ -112,16 +110,15 @@ export function checkHeads({ db }: VaultReader, tally: Tally, signal: AbortSigna
 function headProblem(row: Row): string | undefined {
   if (row['has_data'] !== 1) return 'The item has no data.';
   if (row['fits'] !== 1) return 'The item and its newest version do not agree.';
-  if (row['is_followed'] !== row['is_deleted']) return 'The item is deleted in one table and not in another.';
+  if (row['is_followed'] !== row['is_deleted'])
+    return 'The item is deleted in one table and not in the other.';
   if (row['is_whole'] !== 1) return 'A version between its first and its last is missing.';
   if (row['has_session'] !== 1) return 'The session that saw it last is missing.';
-  if (row['is_raw_right'] !== 1) return 'The hash of what came last was changed.';
+  if (row['is_raw_right'] !== 1) return 'The hash of the last received data was changed.';
   return undefined;
 }
 
-// Verifies types: as many items, versions and pages as were counted, without gaps, and as many items as the source says.
-
-/** Every session has a checkpoint for each type that it asked for. */
+/** Every session has a checkpoint for each of its types. */
 export function checkCheckpoints({ db }: VaultReader, tally: Tally): void {
   const rows = db
     .prepare(
@@ -143,16 +140,16 @@ export function checkTypes(reader: VaultReader, tally: Tally): void {
     tally.pages += pages.length;
     if (type.status === 'incomplete') incomplete(`${type.reason ?? 'Something is missing'}.`);
     else if (type.status !== 'completed')
-      incomplete('It was not read to its end: the extraction did not finish.');
+      incomplete('It was not extracted to the end: the extraction did not finish.');
     else {
       for (const gap of findGaps(pages)) incomplete(`${gap}.`);
       if (type.expectedTotal !== null && type.itemsSeen < type.expectedTotal)
-        incomplete(`The source counts ${type.expectedTotal} items, ${type.itemsSeen} came.`);
+        incomplete(`The source counts ${type.expectedTotal} items, ${type.itemsSeen} were received.`);
     }
   }
 }
 
-/** Rows that somebody removed leave no trace of their own: they are missed by their number. */
+/** Rows that were removed by hand show only in the counts. */
 function checkCounts({ db }: VaultReader, { type, session, itemsSeen }: TypeRecord, tally: Tally): void {
   const counts = db
     .prepare(
@@ -170,17 +167,15 @@ function checkCounts({ db }: VaultReader, { type, session, itemsSeen }: TypeReco
     damaged(`${count('kept')} items were written, ${count('present')} are in the file.`);
   else if (count('seen') !== itemsSeen)
     damaged(`Session ${session} saw ${itemsSeen} items, the file has ${count('seen')} of them.`);
-  // Pruning takes off what it deletes, so that only what others removed is missed.
+  // Pruning lowers the count, so that only rows removed otherwise are missing.
   if (count('added') !== count('there'))
     damaged(`${count('added')} versions of items should be in the file, ${count('there')} are.`);
   if (count('read') !== count('marked'))
     damaged(`${count('read')} pages were read, ${count('marked')} are in the file.`);
 }
 
-// What a verification finds, counted to the last; only the first findings are kept.
-
 export interface VaultProblem {
-  /** `damaged`: what is in the file is not what was written. `incomplete`: not everything is in the file. */
+  /** `damaged`: the file does not have what was written. `incomplete`: not everything was extracted. */
   readonly kind: 'damaged' | 'incomplete';
   readonly type: string | null;
   readonly id: string | null;
@@ -191,12 +186,12 @@ export interface VerifyReport {
   readonly isSound: boolean;
   readonly isComplete: boolean;
   readonly checked: { readonly items: number; readonly versions: number; readonly pages: number };
-  /** The first `mostProblems` of them. */
+  /** The first `maxProblems` of them. */
   readonly problems: readonly VaultProblem[];
   readonly problemCount: number;
 }
 
-export const mostProblems = 100;
+export const maxProblems = 100;
 
 export class Tally {
   items = 0;
@@ -207,7 +202,7 @@ export class Tally {
 
   add(kind: VaultProblem['kind'], type: string | null, id: string | null, message: string): void {
     this.#counts[kind] += 1;
-    if (this.#problems.length < mostProblems) this.#problems.push({ kind, type, id, message });
+    if (this.#problems.length < maxProblems) this.#problems.push({ kind, type, id, message });
   }
 
   report(): VerifyReport {
@@ -222,8 +217,6 @@ export class Tally {
   }
 }
 
-// Reads the facts of an item from its data again: what stands beside the data must be what the data says.
-
 interface Reader {
   readonly shape: ItemShape;
   readonly finder: FieldReader;
@@ -232,7 +225,7 @@ interface Reader {
 const facts = ['name', 'owner', 'folder', 'createdAt', 'updatedAt'] as const;
 const columns = { createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 
-export class FactChecker {
+export class FieldChecker {
   readonly #types: (session: number) => readonly ContentType[];
   readonly #readers = new Map<string, readonly Reader[]>();
 
@@ -242,14 +235,14 @@ export class FactChecker {
   }
 
   /**
-   * What is wrong with the head in `row`, for people. Its facts were read as the session that wrote the version or the
-   * one that saw the item last defined the type, in the form of any of its listings; nobody noted which.
+   * The problem of the item in `row`, or undefined. Its fields were read with the type's definition of the session that
+   * wrote the version or of the one that saw the item last, in the shape of any of its endpoints.
    */
   problem(row: Row, data: Uint8Array): string | undefined {
     const sessions = [...new Set([Number(row['session']), Number(row['version_session'])])];
     const readers = sessions.flatMap((session) => this.#readersOf(session, String(row['type'])));
     const problems = readers.map((reader) => problemOf(row, reader, data));
-    // A definition that is not kept any more permits nothing to compare with; that it is missing is found elsewhere.
+    // Without a stored definition there is nothing to compare; that it is missing is found elsewhere.
     return problems.includes(undefined) ? undefined : problems[0];
   }
 
@@ -269,13 +262,13 @@ export class FactChecker {
 
 function problemOf(row: Row, { shape, finder }: Reader, data: Uint8Array): string | undefined {
   const read = readItem(finder.read(data, 0).fields, shape, null);
-  if ('rejected' in read) return `Its data is no item: ${read.rejected.message}`;
+  if ('rejected' in read) return `Its data is not an item: ${read.rejected.message}`;
   if (!isIdOf(String(row['id']), read.item, shape)) return `Its data is that of the item ${read.item.id}.`;
   const wrong = facts.filter((fact) => read.item[fact] !== stored(row, fact));
-  return wrong.length === 0 ? undefined : `Its data says something else: ${wrong.join(', ')}.`;
+  return wrong.length === 0 ? undefined : `Its columns differ from its data: ${wrong.join(', ')}.`;
 }
 
-/** Which parent the item hangs on is not in its data. */
+/** The parent's id is not in the item's data. */
 const isIdOf = (id: string, item: ParsedItem, { isIdWithinParent }: ItemShape): boolean =>
   id === item.id || (isIdWithinParent === true && id.endsWith(`::${item.id}`));
 
@@ -286,8 +279,6 @@ function stored(row: Row, fact: (typeof facts)[number]): unknown {
   }
   return row[fact];
 }
-
-// Whether the pages of a type follow each other without a gap.
 
 interface Range {
   readonly from: number;

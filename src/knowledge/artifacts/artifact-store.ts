@@ -135,18 +135,18 @@ export class ArtifactStore {
     // Results of deleted chunks are ignored: an artifact may be deleted while its job runs.
     await this.#database.query(
       sql`
-      insert into chunk_step (chunk_id, step, space_id, status, method, cause, message, not_taken, updated_at)
+      insert into chunk_step (chunk_id, step, space_id, status, method, cause, message, dropped, updated_at)
       select distinct on (chunk_id, step) chunk_id, step, ${spaceId}::integer, status, method, cause, message,
-        not_taken::jsonb, ${this.#now()}::timestamptz
+        dropped::jsonb, ${this.#now()}::timestamptz
       from unnest(${results.map(({ chunkId }) => chunkId)}::bigint[], ${results.map(({ step }) => step)}::text[],
         ${results.map(({ status }) => status)}::text[], ${results.map(({ method }) => method ?? null)}::text[],
         ${results.map(({ cause }) => cause ?? null)}::text[], ${results.map(({ message }) => message ?? null)}::text[],
         ${results.map(({ dropped }) => (dropped ? JSON.stringify(dropped) : null))}::text[])
-        with ordinality as t (chunk_id, step, status, method, cause, message, not_taken, number)
+        with ordinality as t (chunk_id, step, status, method, cause, message, dropped, number)
       where exists (select from chunk c where c.chunk_id = t.chunk_id and c.space_id = ${spaceId})
       order by chunk_id, step, number desc
       on conflict (chunk_id, step) do update set status = excluded.status, method = excluded.method,
-        cause = excluded.cause, message = excluded.message, not_taken = excluded.not_taken,
+        cause = excluded.cause, message = excluded.message, dropped = excluded.dropped,
         updated_at = excluded.updated_at`,
       { isFrequent: true },
     );
@@ -169,7 +169,7 @@ export class ArtifactStore {
       };
     const { rows } = await this.#database.query<Row>(
       sql`
-      select s.chunk_id as "chunkId", s.step, s.status, s.method, s.cause, s.message, s.not_taken as "dropped",
+      select s.chunk_id as "chunkId", s.step, s.status, s.method, s.cause, s.message, s.dropped as "dropped",
         s.updated_at as "updatedAt"
       from chunk c join chunk_step s using (chunk_id)
       where c.revision_id = ${revisionId}::uuid order by c.position, s.step`,

@@ -1,11 +1,9 @@
-// Removes an artifact with everything that was derived from it and from nothing else.
+// Deletes an artifact with everything derived only from it.
 import type { Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import type { RemovedIds } from './types.ts';
 import { removePostings } from '../search/postings.ts';
-
-// Removes an artifact with everything that was derived from it and from nothing else.
 
 /** In the caller's transaction. Null when the space has no such artifact. */
 export async function removeArtifact(
@@ -35,8 +33,8 @@ export async function removeArtifact(
 }
 
 /**
- * Entities that the artifact, or this revision of it, brought and that nothing mentions: whoever read it wrote them, and
- * had no time to write their mentions.
+ * Deletes entities that the artifact, or this revision, introduced and that have no mention: their job was interrupted
+ * before it wrote the mentions.
  */
 export async function forgetUnmentioned(
   transaction: Transaction,
@@ -52,8 +50,8 @@ export async function forgetUnmentioned(
 }
 
 /**
- * Those of these entities that nothing mentions, with what became part of them. Whoever holds one now is about to mention
- * it. The others are looked at again when they are locked: a mention that came in between would go with its entity.
+ * Deletes those of these entities that have no mention, with the entities merged into them. Locked ones are skipped: their
+ * lock holder is about to mention them. The others are checked again once locked, for mentions written in between.
  */
 async function deleteUnmentioned(transaction: Transaction, condition: Sql): Promise<readonly string[]> {
   const isUnmentioned = sql`
@@ -68,7 +66,7 @@ async function deleteUnmentioned(transaction: Transaction, condition: Sql): Prom
   return rows.map(({ id }) => id);
 }
 
-/** Of what stays: names that only this artifact gave, and its id. */
+/** Removes aliases and origins that only this artifact contributed. */
 async function forgetOrigin(transaction: Transaction, spaceId: number, artifactUid: string): Promise<void> {
   await transaction.query(sql`
     with given as (
@@ -95,8 +93,8 @@ export interface RemovedMention {
 }
 
 /**
- * After these mentions were deleted: entities that nothing mentions any more go, with their pairs and merges; those
- * that stay lose the names that only these mentions gave them, and the merges of which nothing is left.
+ * After these mentions were deleted: deletes entities without a mention, with their pairs and merges; the others lose
+ * the aliases that only these mentions contributed, and merges without a mention.
  */
 export async function forgetEntities(
   transaction: Transaction,

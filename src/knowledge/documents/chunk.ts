@@ -1,10 +1,10 @@
 // Splits a text into chunks along its headings, paragraphs and sentences.
 import type { ChunkDraft } from '../artifacts/types.ts';
 
-/** In tokens as `estimateTokens` counts them. */
+/** In tokens of `estimateTokens`. */
 export const chunkSizes = { largest: 1_200, window: 900, overlap: 100 } as const;
 
-/** A heading is worth a window that is no fuller than this. */
+/** A window may end early at a heading once it has this many tokens. */
 const leastBeforeHeading = chunkSizes.window / 2;
 
 /**
@@ -24,7 +24,7 @@ export function chunkText(text: string): readonly ChunkDraft[] {
   return chunks;
 }
 
-/** Where the window that begins at `first` ends; always beyond `covered`, what the windows before it hold. */
+/** The end of the window that begins at `first`; always after `covered`, the end of the previous windows. */
 function windowEnd(units: readonly TextUnit[], first: number, covered: number): number {
   let tokens = 0;
   let end = first;
@@ -42,7 +42,7 @@ function windowEnd(units: readonly TextUnit[], first: number, covered: number): 
   return heading > 0 ? heading : end;
 }
 
-/** Tokens from here on, or more than `enough` when there are more. */
+/** Tokens from here on; stops counting above `enough`. */
 function restOf(units: readonly TextUnit[], from: number, enough: number): number {
   let tokens = 0;
   for (let index = from; index < units.length && tokens <= enough; index++)
@@ -78,7 +78,7 @@ function chunkOf(text: string, units: readonly TextUnit[], position: number): Ch
   };
 }
 
-/** The headings that are above all of it. */
+/** The headings common to all units. */
 function commonPath(units: readonly TextUnit[]): readonly string[] {
   return units.reduce<readonly string[]>((common, { path }) => {
     const differs = common.findIndex((title, index) => path[index] !== title);
@@ -86,21 +86,21 @@ function commonPath(units: readonly TextUnit[]): readonly string[] {
   }, units[0]?.path ?? []);
 }
 
-/** Units follow each other without a gap: together they are the text. Offsets are UTF-16 units. */
+/** Units are contiguous and cover the text. Offsets are UTF-16 units. */
 interface TextUnit {
   readonly start: number;
   readonly end: number;
   readonly tokens: number;
   readonly isHeading: boolean;
-  /** The headings above it, outermost first; a heading is above itself. */
+  /** The headings above it, outermost first, including itself. */
   readonly path: readonly string[];
 }
 
-/** Longer ones (a line of data, a table without a point) are cut between words, or wherever it must be. */
+/** Longer ones (a line of data, a table) are cut between words, or between characters if there is no other place. */
 const largestUnitTokens = 300;
-/** In characters: some four make a token of prose. */
+/** In characters; about four are a token of prose. */
 const longestUnit = largestUnitTokens * 4;
-/** A longer line is no heading. */
+/** A longer line is not a heading. */
 const longestHeading = 200;
 
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
@@ -136,7 +136,7 @@ const markdownHeading = /^ {0,3}(#{1,6})[ \t]+(\S.*?)[ \t]*#*[ \t]*$/;
 const fence = /^ {0,3}(`{3,}|~{3,})/;
 const underline = /^ {0,3}(={3,200}|-{3,200})[ \t]*$/;
 
-/** Headings, and what stands between them and between blank lines. */
+/** Headings, and paragraphs between them. */
 function* blocksOf(text: string): Generator<Block> {
   const lines = [...linesOf(text)];
   let openFence: string | null = null;
@@ -193,17 +193,17 @@ function headingAt(
 
 const titleOf = (text: string): string => text.trim();
 
-/** A line break within a sentence is no end of it; one before a list's next item or a table's next row is. */
+/** A line break does not end a sentence, except before a list item or table row. */
 const softBreak = /\r?\n(?![ \t]*(?:[-*+|>•]|\d+[.)]|\r?\n))/g;
 
 function* piecesOf(text: string, { start, end }: Block): Generator<readonly [start: number, end: number]> {
-  // Each break becomes as many spaces: offsets stay.
+  // Line breaks become spaces of the same length, so that offsets stay.
   const block = text.slice(start, end).replace(softBreak, (found) => ' '.repeat(found.length));
   for (const { index, segment } of sentences.segment(block))
     yield* cutLong(text, start + index, start + index + segment.length);
 }
 
-/** Looks at no more than a unit's worth at a time: a line of five million characters is cut in one pass. */
+/** Looks at one unit's length at a time: a line of five million characters is cut in one pass. */
 function* cutLong(
   text: string,
   start: number,
@@ -218,7 +218,7 @@ function* cutLong(
   }
 }
 
-/** The last place before `limit` between two words; without one, any that does not part a character. */
+/** The last position before `limit` between two words; else one that does not split a character. */
 function cutBefore(text: string, from: number, limit: number): number {
   let most = limit;
   while (estimateTokens(text, from, most) > largestUnitTokens) most = from + Math.floor((most - from) / 2);
@@ -229,10 +229,9 @@ function cutBefore(text: string, from: number, limit: number): number {
 }
 
 /**
- * Models' tokenizers split text into pieces of words. For alphabets with spaces between words that is about one token
- * for every started six letters or digits of a word and one for each other visible character; scripts without spaces
- * (Chinese, Japanese, Thai, …) and pictures take about one per character. Within some 15 % of cl100k on English prose,
- * and never 0 for a text that shows something. Of a part of the text, when told which: nothing is copied.
+ * About one token per six letters or digits of a word (rounded up) and one per other visible character; scripts without
+ * spaces (Chinese, Japanese, Thai, …) and pictographs take about one per character. Within about 15% of cl100k on
+ * English prose, and never 0 for visible text. `from` and `to` select a part without copying.
  */
 export function estimateTokens(text: string, start = 0, end = text.length): number {
   let tokens = 0;
@@ -254,7 +253,7 @@ export function estimateTokens(text: string, start = 0, end = text.length): numb
   return tokens + Math.ceil(word / lettersPerToken);
 }
 
-/** Is there nothing to see at this place? */
+/** Whether the character is invisible. */
 export function isBlankAt(text: string, at: number): boolean {
   const unit = text.charCodeAt(at);
   return (unitKinds[unit] || kindOfUnit(unit)) === kinds.blank;
@@ -262,7 +261,7 @@ export function isBlankAt(text: string, at: number): boolean {
 
 const lettersPerToken = 6;
 
-/** Letters of scripts that have spaces, and digits, make words; other visible characters stand alone. 0: not known yet. */
+/** Letters of scripts with spaces, and digits, form words; other visible characters count alone. 0: not computed yet. */
 const kinds = { inWord: 1, alone: 2, blank: 3 } as const;
 
 const dense =
@@ -275,7 +274,7 @@ function kindOf(codePoint: number): number {
   return /\s/.test(character) ? kinds.blank : kinds.alone;
 }
 
-/** Looked up once each: of five million characters that is a tenth of the time. */
+/** Each character is classified once, which makes five million of them ten times faster. */
 const unitKinds = new Uint8Array(65_536);
 
 function kindOfUnit(unit: number): number {

@@ -127,13 +127,13 @@ function* piecesOf(text: string): Generator<string> {
 }
 
 const dateLabel = /^[ \t*-]{0,8}(?:date|sent|datum|when)\*{0,2}[ \t]?:\*{0,2}(.{1,80})$/i;
-/** A log or a chat that says the day on every line. */
+/** The date stamp of a log or chat line. */
 const stamp = /^[[(]?(\d{4}-\d{2}-\d{2})[ T\])]/;
 const closing =
   /^(?:best|regards|best regards|kind regards|thanks|thank you|cheers|sincerely|yours|warmly|cordially|many thanks|all the best)[ ,.!]{0,3}(?:\p{Ll}+[,.!]?)?$/iu;
 const aloneName = /^\p{Lu}[\p{L}\p{M}'’-]+(?: \p{Lu}[\p{L}\p{M}'’.-]*){1,2}$/u;
 
-/** Puts those into the roster whom lines of attendees and signatures introduce; the author, and the date it bears. */
+/** Adds the people of attendee lines and signatures to the roster; returns the author and the document's date. */
 function readIntroductions(
   text: string,
   roster: Roster,
@@ -161,7 +161,7 @@ function readIntroductions(
   return { author, date };
 }
 
-/** The first of them. */
+/** Returns the first person. */
 function addPeople(value: string, roster: Roster): string | null {
   const people = peopleIn(value).filter(({ name }) => isName(name));
   for (const { name, ...clues } of people) roster.add(name, clues);

@@ -7,7 +7,7 @@ import { isRole, isSurelyOrganization, readPosition } from './roster.ts';
 interface TextHead {
   readonly subject: string | null;
   readonly date: Date | null;
-  /** Somebody wrote it to somebody. */
+  /** It has a sender and a recipient. */
   readonly isMail: boolean;
 }
 
@@ -18,8 +18,8 @@ const mostLines = 20;
 const heading = /^\s*#{1,6}[ \t]+\S[^\n]*\n\s*/;
 
 /**
- * Null unless the text begins with at least two lines `Name: value`, the first of a name that heads have. Below a
- * Markdown heading, which is its title, one such line is enough when it has a date.
+ * Null unless the text begins with at least two lines `Name: value`, the first with a known header name. Below a
+ * Markdown heading, which is the title, one such line with a date is enough.
  */
 export function readTextHead(text: string): TextHead | null {
   const above = heading.exec(text)?.[0];
@@ -36,13 +36,13 @@ export function readTextHead(text: string): TextHead | null {
   };
 }
 
-/** What the first lines say, by names in lower case. */
+/** Header values by lower-case name. */
 function fieldsOf(text: string): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   for (const each of text.split(/\r?\n/, mostLines)) {
     const [, name = '', value = ''] = line.exec(each) ?? [];
     if (name === '' || (fields.size === 0 && !known.test(name))) break;
-    // The first counts: what follows may be quoted.
+    // The first one counts: later ones may be quoted.
     const key = name.toLowerCase();
     if (!fields.has(key)) fields.set(key, value.trim());
   }
@@ -51,7 +51,7 @@ function fieldsOf(text: string): ReadonlyMap<string, string> {
 
 const timeWithZone = /\d:\d{2}.*(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})/;
 
-/** Without a zone only the day counts, at midnight UTC: the clock of this machine is not the writer's. */
+/** Without a time zone only the day counts, at midnight UTC: the writer's zone is unknown. */
 function dateOf(words: string): Date | null {
   const moment = new Date(timeWithZone.test(words) ? words : '');
   return Number.isNaN(moment.getTime()) ? findDate(words, null) : moment;
@@ -63,7 +63,7 @@ export interface MailHead extends TextHead {
 
 const relations: Readonly<Record<string, string>> = { from: 'author', to: 'recipient', cc: 'recipient' };
 
-/** Of a mail as the document reader writes it: lines `Name: value` up to the first blank one. */
+/** Headers of an email as the document parser writes them: lines `Name: value` up to the first blank line. */
 export function readMailHead(text: string): MailHead {
   const head = text.split(/\n\s*\n/, 1)[0] ?? '';
   const fields = new Map(
@@ -84,7 +84,7 @@ export function readMailHead(text: string): MailHead {
   };
 }
 
-/** A bare address, or a name (which may hold commas) with an address. */
+/** A bare address, or a name (which may contain commas) with an address. */
 const person = /([^,<>\s]+@[^,<>\s]+)(?:,\s*|$)|(.*?)\s*<([^<>]*)>(?:,\s*|$)/g;
 
 function peopleOf(field: string): readonly Omit<StructuredMention, 'relation'>[] {
@@ -98,15 +98,15 @@ function peopleOf(field: string): readonly Omit<StructuredMention, 'relation'>[]
   });
 }
 
-/** What those who stand in such a line are to the document. */
+/** The role of the people in a labeled line. */
 export type HeadRole = 'author' | 'recipient' | 'participant' | 'decider' | 'stakeholder';
 
 export interface HeadLine {
   readonly role: HeadRole;
-  /** Of the whole line. */
+  /** Offsets of the whole line. */
   readonly start: number;
   readonly end: number;
-  /** Behind the colon. */
+  /** After the colon. */
   readonly value: string;
 }
 
@@ -129,7 +129,7 @@ const roleOfLabel: Readonly<Record<string, HeadRole>> = Object.fromEntries(
 const labelled =
   /^[ \t]{0,8}(?:[-*•>][ \t]{1,4})?\*{0,2}([A-Za-z][A-Za-z]{1,20}(?: [A-Za-z]{1,20}){0,2})\*{0,2}[ \t]?:\*{0,2}[ \t]*(\S.{0,4000})$/;
 
-/** Of one line of text; null when it is none of them. */
+/** Null when the line has no known label. */
 export function headLine(line: string, start: number): HeadLine | null {
   const [, label = '', value = ''] = labelled.exec(line) ?? [];
   const role = roleOfLabel[label.toLowerCase()];
@@ -143,7 +143,7 @@ interface NamedPerson {
   readonly email?: string;
 }
 
-/** Who is named in such a line: "Ann Lee (PM), Ben <ben@x.org>, Carl Roth - Sales; Dora". At most 200. */
+/** The people listed in a line: "Ann Lee (PM), Ben <ben@x.org>, Carl Roth - Sales; Dora". At most 200. */
 export function peopleIn(value: string): readonly NamedPerson[] {
   const people: NamedPerson[] = [];
   let isRoleBefore = false;
@@ -161,15 +161,15 @@ export function peopleIn(value: string): readonly NamedPerson[] {
   return people.slice(0, 200);
 }
 
-/** A title, and nobody's name with one. */
+/** A job title without a name. */
 const isOnlyRole = (text: string): boolean => isRole(text) && !/[(<@]/.test(text) && !/\s[-–—]\s/.test(text);
 
-/** One word that is nobody's name, or what says that it is an organization. */
+/** A recognizable organization, or one unknown word. */
 const isEmployerName = (text: string): boolean =>
   isSurelyOrganization(text) ||
   (/^\p{Lu}[\p{L}\p{N}]{3,}$/u.test(text) && wordKind(text.toLowerCase()) === undefined);
 
-/** At semicolons, commas and "and", outside of brackets. "Lee, Ann; Roth, Carl" are two. */
+/** Splits at semicolons, commas and "and" outside of brackets. "Lee, Ann; Roth, Carl" are two. */
 function splitList(value: string): readonly string[] {
   const parts = splitAt(value, ';');
   return parts

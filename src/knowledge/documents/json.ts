@@ -10,7 +10,7 @@ interface JsonDocument {
   readonly warnings: readonly string[];
 }
 
-/** What is no JSON stays as it is, to be searched only. Fails with KNOWLEDGE_DOCUMENT_UNREADABLE. */
+/** Invalid JSON is kept as it is, for search only. Fails with KNOWLEDGE_DOCUMENT_UNREADABLE. */
 export function readJsonDocument(text: string): JsonDocument {
   const parsed = parseJsonText(text);
   if (parsed === null)
@@ -18,7 +18,7 @@ export function readJsonDocument(text: string): JsonDocument {
       text,
       data: 'raw',
       mentions: [],
-      warnings: ['It is no valid JSON: it can be searched as it is, and nothing is read out of it.'],
+      warnings: ['It is not valid JSON: it is searchable as it is, but not read.'],
     };
   const { value, brokenLines } = parsed;
   return {
@@ -26,18 +26,18 @@ export function readJsonDocument(text: string): JsonDocument {
     data: 'lines',
     mentions: peopleOfJson(value),
     warnings:
-      brokenLines === 0 ? [] : [`Lines of it that are no valid JSON were kept as they are: ${brokenLines}.`],
+      brokenLines === 0 ? [] : [`Lines that are not valid JSON were kept as they are: ${brokenLines}.`],
   };
 }
 
-/** Deeper than any document that somebody wrote; what nests further was made to break readers. */
+/** Deeper than any real document; deeper nesting is an attack. */
 const deepestText = 500;
-/** What lies below is written as JSON. */
+/** Deeper values are written as JSON. */
 const deepestPath = 40;
 
 /**
- * `owner.name: Ann`; a text of several lines stands below its name, each line behind two blanks; a value without a name
- * behind `-`. Records of a list are parted by a blank line. Empty values are left out.
+ * `owner.name: Ann`; a multi-line value follows its name, each line indented by two spaces; a value without a name
+ * follows `-`. Records of a list are separated by a blank line. Empty values are omitted.
  */
 function jsonText(value: unknown): string {
   const records = Array.isArray(value) && value.some(isStructure) ? value : [value];
@@ -51,7 +51,7 @@ function jsonText(value: unknown): string {
     .join('\n\n');
 }
 
-/** What a JSON text, or several, one to a line, hold; of lines also how many are no JSON. */
+/** The value of a JSON text or of JSON lines; for lines also how many are invalid. */
 interface ParsedJson {
   readonly value: unknown;
   readonly brokenLines: number;
@@ -71,7 +71,7 @@ function parseJsonText(text: string): ParsedJson | null {
   }
 }
 
-/** A line that was cut off, or a word of a program between the records, costs that line; it stays as it is. */
+/** A truncated line, or log output between the records, is kept as text. */
 function parseLines(text: string): ParsedJson | null {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   let brokenLines = 0;
@@ -90,7 +90,7 @@ function parseLines(text: string): ParsedJson | null {
 
 const isStructure = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
-/** Counted before it is parsed: whoever walks through it later must not run out of stack. */
+/** Checked before parsing: later recursion must not overflow the stack. */
 function isNestedBeyond(text: string, most: number): boolean {
   let depth = 0;
   let isInString = false;
@@ -135,23 +135,23 @@ function write(value: unknown, path: string, depth: number, lines: string[]): vo
 
 const indented = (line: string): string => `  ${line}`;
 
-/** A name is one line, and ends where its value begins. */
+/** A field name is one line without `: `. */
 const named = (key: string): string => key.replaceAll(/\s+/g, ' ').replaceAll(': ', ' ').trim();
 
-/** Fields that name somebody who had to do with the record. */
+/** Fields that name a person related to the record. */
 const personFields: ReadonlySet<string> = new Set(
   'owner author creator created_by updated_by modified_by submitted_by assignee assigned_to reporter requester reviewer approver approved_by manager supervisor lead contact user employee attendee attendees participant participants organizer organiser sender recipient recipients members speaker'.split(
     ' ',
   ),
 );
-/** The relation of a record's person where no field says what they are to it. */
+/** The relation of a person that no field defines. */
 export const somebody = 'person';
-/** People lie at most so deep in a record. */
+/** Depth of a record that is searched for people. */
 const deepest = 8;
 
 /**
- * Whoever has a name and a mail address in one record; whoever a field such as `owner` or `assignee` names in full. The
- * relation is the field's name, `person` where there is none. Each once, however many records name them.
+ * People with a name and an email address in one record, and people that a field such as `owner` or `assignee` names in
+ * full. The relation is the field's name, else `person`. Each person once, however many records name them.
  */
 function peopleOfJson(value: unknown): readonly StructuredMention[] {
   const found = new Map<string, StructuredMention>();
@@ -198,7 +198,7 @@ const plainKey = (key: string): string =>
 
 const wholeNames = ['display_name', 'full_name', 'name'] as const;
 
-/** A record of somebody: any name with an address, or, where a field says that it is somebody, a name in full alone. */
+/** A person record: any name with an address or, below a person field, a full name alone. */
 function personOf(
   record: Readonly<Record<string, unknown>>,
   isSomebody: boolean,
@@ -241,7 +241,7 @@ const between = 'van|von|der|den|de|da|di|del|della|la|le|bin|ibn|al|el|ter|ten|
 const fullName = new RegExp(`^${word}(?: (?:${word}|${between})){0,3} ${word}$`, 'u');
 const turned = new RegExp(`^(${word}(?: ${word})?), (${word}(?: ${word})?)$`, 'u');
 
-/** Two words at least, written as names are, none of them a team's or a mailbox's. */
+/** At least two capitalized words, none of them the name of a team or mailbox. */
 function personName(given: string): string | null {
   const seen = given.replaceAll(/\s+/g, ' ').trim();
   const [, last, first] = turned.exec(seen) ?? [];
@@ -251,8 +251,8 @@ function personName(given: string): string | null {
 }
 
 /**
- * Beside an address anything that shows is a name, in any script and spelling: 王小明, Madonna, jane doe. Only a few
- * plain words with a team's or a mailbox's among them are not. One that shows nothing goes by its address.
+ * With an address every visible name is accepted, in any script and spelling: 王小明, Madonna, jane doe. Names of teams
+ * and mailboxes are not. An invisible name is replaced by the address.
  */
 function nameWithAddress(given: string, email: string): string | null {
   if (given === '') return null;
@@ -270,28 +270,28 @@ const hasSharedWord = (name: string): boolean =>
   name.split(' ').some((each) => sharedNames.has(each.toLowerCase()));
 
 /**
- * How a revision that is data says so, in its metadata under `data`. `lines`: as `jsonText` writes it, prose stands in
- * values; `raw`: nobody knows where, so all of it is searched and none of it read.
+ * Marks a revision that is data, in its metadata under `data`. `lines`: written by `jsonText`, prose is in the values;
+ * `raw`: the structure is unknown, so it is searched and not read.
  */
 export type DataForm = 'lines' | 'raw';
 
-/** Names of fields that hold sentences, whatever their length. */
+/** Fields that contain prose of any length. */
 const proseNames =
   /(?:^|[._ -])(?:description|descriptions?|notes?|comments?|body|text|message|content|summary|details?|reason|minutes|remarks?|abstract|bio|agenda|feedback|answer|question|decision|action)$/i;
-/** Names of fields that never do, whatever stands there. */
+/** Fields that never contain prose. */
 const technicalNames =
   /(?:^|[._ -])(?:ids?|uuid|guid|urls?|uris?|href|links?|path|file(?:name)?|slug|hash|token|keys?|sql(?:_\w+)?|query|expressions?|formula|code|script|html|css|regex|pattern|filters?|sorts?|fields?|titles?|names?|labels?|tags?|types?|kinds?|status|states?|format|colou?rs?|timezone|locale|lookml|user_?agent|stack(?:_?trace)?)$/i;
 const leastWords = { inProseFields: 3, elsewhere: 5 } as const;
-/** Titles And Headings Are Written Like This; in sentences of any language most words are not. */
+/** Title Case Looks Like This; in sentences of any language most words are lower case. */
 const leastSmall = 0.25;
-/** Code, addresses and figures have fewer words than that among what stands between blanks. */
+/** Code, addresses and figures have a lower share of plain words. */
 const leastPlain = 0.6;
 const plainWord = /^["'(“„«]?[\p{L}\p{M}][\p{L}\p{M}'’-]*[.,;:!?)”"'»]*$/u;
-/** Scripts without blanks between words: their sentences are as long as so many characters. */
+/** Scripts without spaces between words: prose has at least this many characters. */
 const dense =
   /(?:[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Khmer}\p{scx=Lao}\p{scx=Myanmar}][\s\S]?){12}/u;
 
-/** Does a value of a field of this name hold sentences? */
+/** Whether the value of a field is prose. */
 export function isProse(path: string, value: string): boolean {
   const name = camelParted(path.replaceAll(/\[\d+\]/g, ''));
   if (technicalNames.test(name)) return false;
@@ -307,7 +307,7 @@ export function isProse(path: string, value: string): boolean {
   );
 }
 
-/** `noteText` and `note_text` end alike. */
+/** `noteText` → `note_text`. */
 const camelParted = (name: string): string => name.replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1_$2');
 
 /** The text with spaces in place of everything that is not prose: same length, so that offsets stay. */
@@ -324,7 +324,7 @@ function proseLines(text: string): string {
     block = [];
   };
   for (const line of text.split('\n')) {
-    // Behind two blanks a value goes on.
+    // Two spaces continue a value.
     if (!line.startsWith('  ')) flush();
     block.push(line);
   }
@@ -334,7 +334,7 @@ function proseLines(text: string): string {
 
 const field = /^(?:- |(.*?):(?: |$))/;
 
-/** One value, with its name in front. */
+/** The lines of one value, after its name. */
 function proseOfBlock(lines: readonly string[]): readonly string[] {
   const [first = '', ...others] = lines;
   const [head = '', path = ''] = field.exec(first) ?? [];

@@ -16,7 +16,7 @@ export interface DocumentFile {
   readonly bytes: Uint8Array;
 }
 
-/** Reads files of strangers under limits. */
+/** Parses untrusted files within limits. */
 export interface DocumentReader {
   /** Fails with KNOWLEDGE_DOCUMENT_UNREADABLE, also for a picture. */
   read(
@@ -32,7 +32,7 @@ export interface ParseDeps {
 
 const longestText = 5_000_000;
 const longestTitle = 300;
-/** An index row of the store must hold it. */
+/** It must fit into an index row of Postgres. */
 const longestSourceBytes = 2_000;
 
 /** Fails with INPUT_INVALID or KNOWLEDGE_DOCUMENT_UNREADABLE. */
@@ -82,10 +82,10 @@ interface Found {
 const nothingMore = { sourceTs: null, warnings: [], mentions: [], data: null } as const;
 
 function fromText(text: string): Found {
-  // Nobody named it: the same text is the same artifact.
+  // No id was given: the same text is the same artifact.
   const sourceId = `text:${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
   const json = /^\s*[[{]/.test(text) ? readJsonDocument(text) : null;
-  // Other text may begin with a bracket, too.
+  // Text that is not JSON may also begin with a bracket.
   if (json?.data === 'lines') return { ...nothingMore, ...json, type: 'doc', title: null, sourceId };
   return { ...nothingMore, text, type: 'note', title: headingOf(text), sourceId };
 }
@@ -109,7 +109,7 @@ async function fromFile(documents: DocumentReader, file: DocumentFile, signal: A
   };
 }
 
-/** As the document reader decides: what was declared counts, the ending only when nothing was. */
+/** Like the document parser: the declared media type decides, the file extension only without one. */
 function kindOf({ name, mediaType }: DocumentFile): 'mail' | 'json' | 'text' | 'other' {
   const declared = (mediaType.split(';', 1)[0] ?? '').trim().toLowerCase();
   const isUndeclared = declared === '' || declared.endsWith('/octet-stream');
@@ -121,7 +121,7 @@ function kindOf({ name, mediaType }: DocumentFile): 'mail' | 'json' | 'text' | '
   return isText ? 'text' : 'other';
 }
 
-/** The first Markdown heading, where the text begins with one. */
+/** The Markdown heading that the text begins with. */
 const headingOf = (text: string): string | null => /^\s*#{1,6}[ \t]+(\S.*)/.exec(text)?.[1]?.trim() ?? null;
 
 const firstLine = (text: string): string => cut((text.trim().split('\n', 1)[0] ?? '').trim(), 80);
@@ -144,7 +144,7 @@ function checkedText(given: string): string {
   return text;
 }
 
-/** Text has next to no control characters. */
+/** Text has hardly any control characters. */
 function isBinary(text: string): boolean {
   const head = text.slice(0, 8_192);
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
@@ -163,25 +163,25 @@ function checkedName(given: string, field: string): string {
 const invalid = (message: string): CoreError =>
   new CoreError('INPUT_INVALID', `Nothing was taken in. ${message}`);
 
-/** As many as a chunk of 10,000 names: they are resolved together. */
+/** They are resolved together, like a chunk of 10,000 names. */
 const mostMentions = 10_000;
 const longestName = 300;
 const largestMetadataBytes = 65_536;
 const deepestMetadata = 20;
 
-/** Without NUL, which Postgres refuses, and without halves of characters; offsets are of this text. */
+/** Without NUL, which Postgres rejects, and without lone surrogates. Offsets refer to this text. */
 function cleanText(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }
 
-/** Control and format characters, and what shows nothing. */
+/** Control, format and invisible characters. */
 const invisible = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
-/** Does it show nothing: blanks, and characters without a shape? */
+/** Whether it has no visible character. */
 export const isBlank = (text: string): boolean => !visible.test(text);
 const visible = /[^\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
-/** Names that show nothing are left out, and too many are too many; each of both is a sentence for the owner. */
+/** Drops invisible names and mentions beyond the limit, each with a warning. */
 export function cleanMentions(given: readonly StructuredMention[]): {
   readonly mentions: readonly StructuredMention[];
   readonly warnings: readonly string[];
@@ -208,7 +208,7 @@ export function cleanMentions(given: readonly StructuredMention[]): {
   };
 }
 
-/** Whom the source and the text's own fields name is named once for each relation; what only one knows stays known. */
+/** One mention per person and relation; clues of the duplicates are merged. */
 function withoutRepeats(given: readonly StructuredMention[]): readonly StructuredMention[] {
   return [...Map.groupBy(given, whoIs).values()].flatMap((same) => {
     const contextClues = same.reduceRight<ContextClues>(
@@ -221,7 +221,7 @@ function withoutRepeats(given: readonly StructuredMention[]): readonly Structure
   });
 }
 
-/** Two folders may be called the same; people are who their address says. */
+/** People are identified by their address, other entities by the source's identity. */
 const whoIs = ({ surfaceForm, type, contextClues: { email, identity } }: StructuredMention): string =>
   JSON.stringify([
     surfaceForm.toLowerCase(),
@@ -229,7 +229,7 @@ const whoIs = ({ surfaceForm, type, contextClues: { email, identity } }: Structu
     (type === 'person' ? email?.toLowerCase() : identity) ?? null,
   ]);
 
-/** As JSON that the store takes. Fails with INPUT_INVALID when it is larger than it may be. */
+/** As JSON that jsonb accepts. Fails with INPUT_INVALID when it is too large or too deep. */
 function cleanMetadata(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (isDeeper(given, deepestMetadata))
     throw new CoreError(
@@ -242,7 +242,7 @@ function cleanMetadata(given: Readonly<Record<string, unknown>>): Readonly<Recor
       'INPUT_INVALID',
       `Nothing was taken in. The metadata has more than ${largestMetadataBytes.toLocaleString('en')} bytes as JSON.`,
     );
-  // These are ours.
+  // Reserved keys.
   const {
     mentions: _,
     data: __,
@@ -263,7 +263,10 @@ function withCleanNames(_: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [cleanText(key), each as unknown]));
 }
 
-/** SHA-256, in hex, of what is read: type, title, text and structured mentions. Metadata and times do not count. */
+/**
+ * SHA-256 in hex of type, title, structured mentions and text; metadata and times do not count. A parser change that
+ * alters any of them makes every stored document a new revision, which is read and billed again.
+ */
 export function contentHash({
   type,
   title,

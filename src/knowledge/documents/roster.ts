@@ -23,24 +23,24 @@ interface Entry {
   email?: string;
   role?: string;
   organization?: string;
-  /** Two of that name work in different places: of which of them a sentence speaks it has to say itself. */
+  /** Two people of that name have different employers: clues are then not assigned. */
   isTwo?: boolean;
 }
 
-/** More people than that are a telephone book. */
+/** Bounds memory on directories and exports. */
 const mostPeople = 5_000;
 
 export class Roster {
   readonly #people = new Map<string, Entry>();
   readonly #byPart = new Map<string, Set<string>>();
   readonly #byEmail = new Map<string, string>();
-  /** The longest name in words. */
+  /** Number of words of the longest name. */
   longest = 1;
 
-  /** What is said of somebody first holds; what is missing is filled in. */
+  /** The first value of a clue is kept; missing ones are filled in. */
   add(name: string, { email, role, organization }: ContextClues = {}): void {
     const clean = name.replaceAll(/\s+/g, ' ').replace(/^[\s'"’.-]+|[\s'"’-]+$/g, '');
-    // Without the points of initials, as texts are read.
+    // Without the periods of initials, like the words of a text.
     const words = clean.toLowerCase().replaceAll('.', ' ').trim().split(/\s+/);
     if (clean === '' || words.length > 5 || words.some((word) => sharedNames.has(word))) return;
     const key = words.join(' ');
@@ -61,32 +61,32 @@ export class Roster {
     if (known) return;
     this.#people.set(key, entry);
     this.longest = Math.max(this.longest, words.length);
-    // "A. Chen" is one of the Chens, and "A" nobody.
+    // "A. Chen" is not indexed by its parts: "A" is no name.
     if (words.length < 2 || words[0]?.length === 1) return;
     for (const part of [words[0] ?? '', words.at(-1) ?? ''])
       this.#byPart.set(part, (this.#byPart.get(part) ?? new Set()).add(key));
   }
 
-  /** By the whole name, in lower case with single blanks. */
+  /** By full name, in lower case with single spaces. */
   whole(key: string): KnownPerson | null {
     const entry = this.#people.get(key);
     return entry ? asPerson(entry) : null;
   }
 
-  /** By a given or a family name alone, if only one person is known by it. */
+  /** By a given or family name alone, if it is unique. */
   byPart(part: string): KnownPerson | null {
     const keys = this.#byPart.get(part);
     const [key] = keys ?? [];
     return keys?.size === 1 && key !== undefined ? this.whole(key) : null;
   }
 
-  /** Whose address it is, as the document says. */
+  /** The person the document assigns the address to. */
   byEmail(email: string): KnownPerson | null {
     return this.whole(this.#byEmail.get(email) ?? '');
   }
 }
 
-/** "Acme" for "Acme Corp", either way round. */
+/** "Acme" and "Acme Corp", in either order. */
 function isShortFor(a: string, b: string): boolean {
   const [own, other] = [a.toLowerCase(), b.toLowerCase()];
   return own.startsWith(other) || other.startsWith(own);
@@ -110,13 +110,13 @@ interface Position {
 
 const wordsIn = (text: string): readonly string[] => text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 
-/** A few words, of which one is one of work. */
+/** At most seven words, one of them a job word. */
 export function isRole(text: string): boolean {
   const words = wordsIn(text);
   return words.length <= 7 && words.some((word) => roleWords.has(word));
 }
 
-/** It says so itself: "Acme Corp", "University of Oxford", "DataSoft", or one that everybody knows. */
+/** Recognizable by its words: "Acme Corp", "University of Oxford", "DataSoft", or a known organization. */
 export function isSurelyOrganization(name: string): boolean {
   const words = wordsIn(name);
   const [first = '', second] = words;
@@ -129,11 +129,11 @@ export function isSurelyOrganization(name: string): boolean {
   );
 }
 
-/** Nothing but an organization's name stands so beside somebody's: no word of work, no place, nobody's name. */
+/** Plausible as an employer next to a name: no job word, place or given name. */
 function mayBeOrganization(name: string): boolean {
   if (isSurelyOrganization(name)) return true;
   const words = wordsIn(name);
-  // Letters alone are departments as often as companies: UX, SRE, PMO.
+  // Acronyms are departments as often as companies: UX, SRE, PMO.
   if (!isCapitalized(name) || words.length > 4 || /^\p{Lu}{1,4}$/u.test(name)) return false;
   if (wordKind(words.join(' ')) === 'place' || isGivenName(words[0] ?? '')) return false;
   if (words.some((word) => roleWords.has(word) || departments.has(word) || projectEndings.has(word)))
@@ -141,7 +141,7 @@ function mayBeOrganization(name: string): boolean {
   return words.some((word) => !isEveryday(word));
 }
 
-/** Each word but the binding ones. */
+/** Every word except connecting ones. */
 const isCapitalized = (name: string): boolean =>
   /^\p{Lu}[\p{L}\p{M}\p{N}.'’&-]*(?: (?:(?:of|and|the|for|&|de|du|der|von) )*\p{Lu}[\p{L}\p{M}\p{N}.'’&-]*)*$/u.test(
     name,
@@ -151,10 +151,10 @@ const separators = /\s*[,;|]\s*|\s+[-–—]\s+/;
 const employedAt = /^(.*?)\s*(?:\bat|@|\bfrom)\s+(?:the\s+)?(\p{Lu}.*)$/u;
 const employedOf = /^(.*)\s+(?:of|for)\s+(?:the\s+)?(\p{Lu}.*)$/u;
 
-/** `text`: without what separates it from the name. What is no organization's name is a role. */
+/** `text`: without its separator from the name. What is not an organization is a role. */
 export function readPosition(text: string): Position {
   const parts = text.split(separators).filter((part) => part !== '');
-  // "Engineering Lead, Acme, Berlin": where somebody sits is neither.
+  // "Engineering Lead, Acme, Berlin": a place is neither role nor employer.
   while (parts.length > 1 && wordKind(wordsIn(parts.at(-1) ?? '').join(' ')) === 'place') parts.pop();
   const [first = '', ...rest] = parts;
   const last = rest.at(-1);
@@ -181,11 +181,11 @@ const roleOf = (text: string): Position => (text === '' ? {} : { role: text });
 
 const bare = (name: string): string => name.replace(/\.$/, '');
 
-/** "(PM)", or ", our head of sales," and what may follow it. */
+/** "(PM)", or ", our head of sales," with an optional employer. */
 const behind =
   /^(?: \(([^()\n@]{2,80})\)|, (?:the |our )?([\p{L}\p{M} /&-]{2,60}?)(?=[,.;:\n)]| (?:and|for|who|said|will)\b)(?:, ([^,.;:()\n]{2,40})(?=[,.;:\n)]|$))?)/u;
 
-/** "Ann Lee (PM, Acme)", "Ann Lee, our head of sales, …"; empty where nothing of the kind stands there. */
+/** "Ann Lee (PM, Acme)", "Ann Lee, our head of sales, …"; empty without a position. */
 export function positionBehind(text: string, end: number): Position {
   const [, bracketed, apposed = '', next = ''] = behind.exec(text.slice(end, end + 120)) ?? [];
   if (bracketed !== undefined) {

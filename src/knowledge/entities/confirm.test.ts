@@ -85,7 +85,7 @@ describe('the confirmation reply', () => {
       '{"decision":"same","candidate":1.5}',
       'It says "same" without the number of a candidate that was listed.',
     ],
-    // Two are called that.
+    // Two candidates have this name.
     [
       '{"decision":"same","candidate":"Alice Chen"}',
       'It says "same" without the number of a candidate that was listed.',

@@ -70,7 +70,7 @@ export function openEntityService(deps: EntityServiceDeps): EntityService {
 
     async split(space, entityId, mentionIds, name): Promise<Entity> {
       if (mentionIds.length === 0 || isUnnamed(name))
-        throw new CoreError('INPUT_INVALID', 'Parting an entity takes at least one mention and a name.');
+        throw new CoreError('INPUT_INVALID', 'A split needs at least one mention and a name.');
       const { type } = await live(space, entityId);
       const canonicalName = visibleName(name);
       const normalizedName = normalizeName(name, type);
@@ -123,7 +123,7 @@ export function openEntityService(deps: EntityServiceDeps): EntityService {
       }
       const decided = await pairs.decide(space.spaceId, pairId, verdict, decidedBy, now());
       if (!decided)
-        throw new CoreError('CONFLICT', 'These two have been merged meanwhile. Undo that merge first.');
+        throw new CoreError('CONFLICT', 'These two have been merged since. Undo that merge first.');
       changed(space.spaceId, [a.entityId, b.entityId]);
       return decided;
     },
@@ -148,8 +148,8 @@ function assertNotDecidedSince(
   const [winner, loser] = pickWinner(a, b);
   throw new CoreError(
     'CONFLICT',
-    `"${winner.canonicalName}" and "${loser.canonicalName}" were said to be different by ${decidedBy ?? 'another reviewer'} ` +
-      `at ${decidedAt.toISOString()}, since you looked at them. To have it asked again, say later first: ` +
+    `"${winner.canonicalName}" and "${loser.canonicalName}" were decided to be different by ${decidedBy ?? 'another reviewer'} ` +
+      `at ${decidedAt.toISOString()}, after you looked at them. To reopen the pair, decide "later": ` +
       `headworks entities review --pair ${pairId} --verdict later. If they are the same, merge them: ` +
       `headworks entities merge ${winner.entityId} ${loser.entityId}`,
   );
@@ -162,7 +162,7 @@ async function assertNotMergedSince(merges: MergeStore, a: Entity, b: Entity, as
   const [winner, loser] = pickWinner(a, b);
   throw new CoreError(
     'CONFLICT',
-    `One of these two was merged with another since: they are now "${winner.canonicalName}" and ` +
+    `One of these two was merged with another entity since: they are now "${winner.canonicalName}" and ` +
       `"${loser.canonicalName}". Look at both again; if those are the same, merge them: ` +
       `headworks entities merge ${winner.entityId} ${loser.entityId}`,
   );

@@ -119,7 +119,7 @@ describe('context', () => {
     expect(verdict(short({ organization: 'Acme' }), full({ organization: 'Acme Inc.' }))).toBe('same');
     expect(verdict(short({ role: 'CFO' }), full({ role: 'CFO' }))).toBe('uncertain');
     expect(verdict(short({}, ['bob', 'eve']), full({}, ['eve', 'bob', 'dan']))).toBe('same');
-    // A shared mailbox is nobody's.
+    // A shared mailbox belongs to no single person.
     expect(verdict(profile('Bob Lee', { email: 'info@acme.com' }), full({ email: 'info@acme.com' }))).toBe(
       'different',
     );
@@ -136,7 +136,7 @@ describe('context', () => {
       profile(name, { ...clues, ...more }, 'person', ['bob', 'eve']);
     expect(verdict(at(a), at(b))).toBe('uncertain');
     expect(verdict(at(a), at(b), { isInArtifact: true, cosine: null })).toBe('uncertain');
-    // An address is somebody's own.
+    // An address belongs to one person.
     expect(verdict(at(a, { email: 'dj@acme.com' }), at(b, { email: 'dj@acme.com' }))).toBe('same');
   });
 
@@ -188,7 +188,7 @@ describe('names of companies and things', () => {
       [profile('Alice Chen'), profile('Chen, Alice', {}, 'other')],
     ] as const)
       expect(verdict(a, b)).toBe('uncertain');
-    // What is only a part of a name says nothing where even the type is not known.
+    // A part of a name is no evidence when the type is unknown.
     expect(verdict(profile('Phoenix', {}, 'other'), profile('Phoenix Reed'))).toBe('different');
     expect(
       verdict(

@@ -1,31 +1,14 @@
 // Word lists for names: titles, legal forms, generic nouns, nicknames.
 
+const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter(Boolean));
+
 /** Before a person's name. */
-export const titles: ReadonlySet<string> = new Set([
-  'mr',
-  'mrs',
-  'ms',
-  'miss',
-  'mx',
-  'dr',
-  'doctor',
-  'prof',
-  'professor',
-  'sir',
-  'dame',
-  'lady',
-  'lord',
-  'rev',
-  'hon',
-  'herr',
-  'frau',
-  'mme',
-  'monsieur',
-  'madame',
-]);
+export const titles: ReadonlySet<string> = words(
+  'mr mrs ms miss mx dr doctor prof professor sir dame lady lord rev hon herr frau mme monsieur madame',
+);
 
 /** After a person's name; not distinctive. */
-export const degrees: ReadonlySet<string> = new Set(['phd', 'md', 'msc', 'bsc', 'mba', 'esq', 'cpa', 'dds']);
+export const degrees: ReadonlySet<string> = words('phd md msc bsc mba esq cpa dds');
 
 /** After a person's name; tells father from son. */
 export const generations: ReadonlyMap<string, string> = new Map([
@@ -39,28 +22,9 @@ export const generations: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Part of the surname that follows. */
-export const particles: ReadonlySet<string> = new Set([
-  'van',
-  'von',
-  'der',
-  'den',
-  'de',
-  'da',
-  'di',
-  'du',
-  'la',
-  'le',
-  'del',
-  'della',
-  'dos',
-  'bin',
-  'ibn',
-  'al',
-  'el',
-  'ter',
-  'ten',
-  'st',
-]);
+export const particles: ReadonlySet<string> = words(
+  'van von der den de da di du la le del della dos bin ibn al el ter ten st',
+);
 
 /** Legal forms of companies, each mapped to its canonical form. */
 export const companyForms: ReadonlyMap<string, string> = new Map(
@@ -100,74 +64,19 @@ export const companyForms: ReadonlyMap<string, string> = new Map(
 export const interchangeableForms: ReadonlySet<string> = new Set(['inc', 'corp', 'co']);
 
 /** What a project, product or place is, rather than its name. */
-export const genericNouns: ReadonlySet<string> = new Set([
-  'the',
-  'a',
-  'an',
-  'project',
-  'program',
-  'programme',
-  'initiative',
-  'effort',
-  'system',
-  'platform',
-  'app',
-  'application',
-  'service',
-  'tool',
-  'dashboard',
-  'report',
-  'team',
-  'document',
-  'doc',
-  'city',
-  'town',
-  'of',
-]);
+export const genericNouns: ReadonlySet<string> = words(`
+  the a an project program programme initiative effort system platform app application service tool
+  dashboard report team document doc city town of`);
 
 /** Mailboxes shared by several people. */
-export const sharedMailboxes: ReadonlySet<string> = new Set([
-  'info',
-  'contact',
-  'team',
-  'support',
-  'sales',
-  'hello',
-  'admin',
-  'office',
-  'help',
-  'service',
-  'noreply',
-  'no-reply',
-  'donotreply',
-  'marketing',
-  'press',
-  'jobs',
-  'hr',
-  'billing',
-  'all',
-  'everyone',
-]);
+export const sharedMailboxes: ReadonlySet<string> = words(`
+  info contact team support sales hello admin office help service noreply no-reply donotreply marketing
+  press jobs hr billing all everyone`);
 
 /** Email domains that say nothing about an employer. */
-export const publicMailDomains: ReadonlySet<string> = new Set([
-  'gmail.com',
-  'googlemail.com',
-  'outlook.com',
-  'hotmail.com',
-  'live.com',
-  'yahoo.com',
-  'icloud.com',
-  'me.com',
-  'aol.com',
-  'gmx.de',
-  'gmx.net',
-  'web.de',
-  'proton.me',
-  'protonmail.com',
-  'example.com',
-  'example.org',
-]);
+export const publicMailDomains: ReadonlySet<string> = words(`
+  gmail.com googlemail.com outlook.com hotmail.com live.com yahoo.com icloud.com me.com aol.com gmx.de
+  gmx.net web.de proton.me protonmail.com example.com example.org`);
 
 // Common English short forms of given names, compiled manually; deliberately few.
 

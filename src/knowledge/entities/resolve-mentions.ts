@@ -246,11 +246,11 @@ export const resolutionLedgerKinds = {
 } as const satisfies Readonly<Record<Exclude<ReviewReason, 'uncertain'>, string>>;
 
 const sentences: Readonly<Record<Fallback['reason'], string>> = {
-  'embedding-missing': 'An entity was made without a vector: none could be made for it.',
+  'embedding-missing': 'An entity was created without a vector because embedding failed.',
   'candidates-unknown':
-    'An entity was made without a look whether it is known already: the store took too long.',
-  'confirmation-failed': 'An entity was made apart from one it may be.',
-  'resolution-failed': 'An entity was made as it is called: resolving its name failed.',
+    'An entity was created without a search for duplicates because the store took too long.',
+  'confirmation-failed': 'An entity was created separately from one it may be the same as.',
+  'resolution-failed': 'A basic entity was created because resolving its name failed.',
 };
 
 export function reportFallbacks(
@@ -282,7 +282,7 @@ export function reportFallbacks(
         details: context,
       })
       .catch(() => undefined);
-    log.warn('entity resolution fell back', { ...context, reason });
-    log.debug('entity resolution fell back on a name', { entity_id: entityId, surface_form: group.name });
+    log.warn('degraded entity resolution', { ...context, reason });
+    log.debug('degraded entity resolution: name', { entity_id: entityId, surface_form: group.name });
   }
 }

@@ -324,10 +324,7 @@ export function openEventService(store: Pick<EventStore, 'list' | 'get'>): Event
   return {
     list: async (filter) => {
       if (filter.from && filter.to && filter.from > filter.to)
-        throw new CoreError(
-          'INPUT_INVALID',
-          'The time to list events from is after the time to list them to.',
-        );
+        throw new CoreError('INPUT_INVALID', 'The start of the period is after its end.');
       return store.list(filter);
     },
     get: async ({ spaceId }, eventId) => {

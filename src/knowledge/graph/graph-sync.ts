@@ -160,8 +160,8 @@ export class GraphSync implements GraphStep {
     const kind = isAway(problem) ? graphDegradations.skipped : graphDegradations.failed;
     const cause = kindOf(problem);
     const message = isAway(problem)
-      ? 'The graph was away: this is not in it yet. It is put in when the graph is back.'
-      : 'The graph did not take all of this. "headworks repair" tries again.';
+      ? 'The graph was unavailable, so this is not in it yet. It is added when the graph is available again.'
+      : 'The graph rejected some of this. "headworks repair" tries again.';
     const failed = problem instanceof PartialFailure ? problem.summary() : {};
     const details = { space_id: spaceId, backend: graph.backend, error_type: cause, ...context, ...failed };
     log[isAway(problem) ? 'warn' : 'error']('the graph is behind the tables', { ...details, subject });

@@ -13,7 +13,7 @@ const part = (names: readonly string[]): GraphBatch => ({
   entities: names.map((entityId) => ({ entityId, name: entityId, type: 'person' })),
 });
 
-/** Does to each name what the table says; a list fails or hangs with its first bad one. */
+/** Applies the table's outcome to each name; a list fails or hangs with its first bad item. */
 function writer(bad: Readonly<Record<string, Error | 'hang' | 'lost'>>, clock: VirtualClock) {
   const written: string[] = [];
   const calls: number[] = [];

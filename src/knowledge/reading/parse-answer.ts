@@ -13,11 +13,11 @@ import type {
 import type { Place } from '../text/quotes.ts';
 import { QuoteFinder, TextOccurrences, quoteRange } from '../text/quotes.ts';
 
-/** More than a chunk can hold. What is beyond is left out and counted: answers and stores have an end. */
+/** More than a chunk can contain; entries beyond are dropped and counted. */
 const mostMentions = 20_000;
 const mostEvents = 2_000;
 
-/** The lists of an answer; a bare list is one of events or of mentions. Null when it has neither. */
+/** The lists of an answer; a bare list contains events or mentions. Null when it has neither. */
 function answerLists(
   value: unknown,
 ): { readonly mentions: readonly unknown[]; readonly events: readonly unknown[] } | null {
@@ -35,7 +35,7 @@ function answerLists(
   return { mentions: listField(value, ...mentionKeys), events: listField(value, ...eventKeys) };
 }
 
-/** Null when the answer is no reading at all; single entries that cannot be used are counted in `dropped`. */
+/** Null when the answer is not a reading; unusable entries are counted in `dropped`. */
 export function readAnswer(
   value: unknown,
   { chunk, document }: Pick<ReadingTask, 'chunk' | 'document'>,
@@ -64,7 +64,7 @@ export function readAnswer(
 
 const longestName = 300;
 
-/** Null, with a note, when it cannot be used. */
+/** Null when it is unusable, which is counted. */
 function readMention(
   entry: unknown,
   finder: QuoteFinder,
@@ -106,7 +106,7 @@ function readMention(
   };
 }
 
-/** Decisive when names are compared, so a model's word is not enough: each must stand somewhere in the document. */
+/** Clues decide comparisons of names, so each must occur in the document: the model's word is not enough. */
 function cluesOf(fields: Fields, occurrences: TextOccurrences): ContextClues {
   const nested = field(fields, 'context_clues', 'context', 'attributes');
   const all: Fields = isFields(nested) ? { ...nested, ...fields } : fields;
@@ -131,7 +131,7 @@ function cluesOf(fields: Fields, occurrences: TextOccurrences): ContextClues {
 const mostActors = 1_000;
 const mostQuotes = 20;
 
-/** Whom an event's names mean: by canonical name, by the words of the text, or by a part that only one has. */
+/** Mentions by canonical name, by surface form, or by a unique part of the name. */
 class Names {
   readonly #refs = new Map<string, string | null>();
 
@@ -150,7 +150,7 @@ class Names {
   }
 }
 
-/** Null, with a note, when it cannot be used. */
+/** Null when it is unusable, which is counted. */
 function readEvent(
   entry: unknown,
   finder: QuoteFinder,
@@ -218,7 +218,7 @@ function evidenceOf(
   return { evidence, refused };
 }
 
-/** Names that are no mention are left out: nothing stands in the text for them. */
+/** Actors without a mention are dropped. */
 function actorsOf(entry: Fields, names: Names, notes: Notes): ReadEvent['actors'] {
   const found = new Map<string, ReadEvent['actors'][number]>();
   const given = listField(entry, 'actors', 'actor', 'participants', 'people', 'who');
@@ -239,7 +239,7 @@ function actorsOf(entry: Fields, names: Names, notes: Notes): ReadEvent['actors'
   return [...found.values()];
 }
 
-/** A day or an instant of a year that people write about. */
+/** A date or timestamp between 1900 and 2200. */
 function timeOf(text: string | null): Date | null {
   if (text === null || !/^\d{4}-\d{2}(?:-\d{2})?/.test(text)) return null;
   const date = new Date(text.length === 7 ? `${text}-01` : text);
@@ -254,7 +254,7 @@ class Notes {
     if (count > 0) this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + count);
   }
 
-  /** The first so many; the rest is counted. */
+  /** The first entries up to the limit; the rest is counted. */
   first<T>(entries: readonly T[], most: number, reason: DroppedCount['reason']): readonly T[] {
     this.add(reason, entries.length - most);
     return entries.slice(0, most);
@@ -272,7 +272,7 @@ const isFields = (value: unknown): value is Fields =>
 
 const plainKey = (key: string): string => key.toLowerCase().replaceAll(/[^a-z]/g, '');
 
-/** The first of these keys that is there, whatever its case, blanks and dashes. */
+/** The value of the first of these keys that exists, ignoring case, spaces and dashes. */
 function field(fields: Fields, ...keys: readonly string[]): unknown {
   for (const key of keys) if (fields[key] !== undefined) return fields[key];
   const wanted = new Set(keys.map(plainKey));
@@ -290,7 +290,7 @@ function textField(fields: Fields, longest: number, ...keys: readonly string[]):
   return isNothing ? null : line.slice(0, longest).toWellFormed();
 }
 
-/** A list; a single value is a list of one, nothing an empty one. */
+/** A list; a single value becomes a list of one, a missing one an empty list. */
 function listField(fields: Fields, ...keys: readonly string[]): readonly unknown[] {
   const value = field(fields, ...keys);
   if (Array.isArray(value)) return value;
@@ -301,7 +301,7 @@ function listField(fields: Fields, ...keys: readonly string[]): readonly unknown
   return [value];
 }
 
-/** A share from 0 to 1; percentages and words are understood. */
+/** A number from 0 to 1; percentages and words are converted. */
 function shareField(fields: Fields, fallback: number, ...keys: readonly string[]): number {
   const value = field(fields, ...keys);
   const words: Readonly<Record<string, number>> = { high: 0.9, medium: 0.7, low: 0.4 };
@@ -357,7 +357,7 @@ const roles = synonyms<ActorRole>({
 const known =
   <Word>(words: ReadonlyMap<string, Word>) =>
   (value: unknown): Word | null => {
-    // ["person"], "B-PER" and "person (engineer)" mean what their first known word means.
+    // ["person"], "B-PER" and "person (engineer)": the first known word decides.
     const first: unknown = Array.isArray(value) ? value[0] : value;
     const text = typeof first === 'string' ? first.slice(0, 60) : '';
     for (const each of [text, ...text.split(/[^\p{L}]+/u)]) {
@@ -369,7 +369,7 @@ const known =
     return null;
   };
 
-/** Null for a word that means none of them. */
+/** Null for an unknown word. */
 const readCategory = known(categories);
 export const readType = known(types);
 const readRole = known(roles);

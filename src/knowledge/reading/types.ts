@@ -1,4 +1,4 @@
-// What is read out of a chunk: who and what it mentions, and what happened in it, with evidence.
+// The result of reading a chunk: mentions, and events with evidence.
 
 export const entityTypes = ['person', 'org', 'project', 'object', 'place', 'other'] as const;
 export type EntityType = (typeof entityTypes)[number];
@@ -20,15 +20,15 @@ export type ActorRole = (typeof actorRoles)[number];
 
 export type ReadingMethod = 'model' | 'rules' | 'structured';
 
-/** What a text says of somebody or something at one place. */
+/** One occurrence of an entity in a text. */
 export interface EntityMention {
-  /** Within its reading; events name actors by it. */
+  /** Unique within the reading; events refer to actors by it. */
   readonly ref: string;
   readonly surfaceForm: string;
   readonly canonicalSuggestion: string;
   readonly type: EntityType;
   readonly contextClues: ContextClues;
-  /** In the revision's text; null when the name stands nowhere literally (structured). */
+  /** In the revision's text; null when the name does not occur literally (structured). */
   readonly startChar: number | null;
   readonly endChar: number | null;
   readonly confidence: number;
@@ -39,13 +39,13 @@ export interface ContextClues {
   readonly role?: string;
   readonly organization?: string;
   readonly email?: string;
-  /** What the source itself knows it by, `source#kind/id`: who has the same is the same, whatever it is called now. */
+  /** The source's own identity, `source#kind/id`: equal identities are the same entity, whatever its name. */
   readonly identity?: string;
-  /** Anything else that tells people apart: team, city, … */
+  /** Other distinguishing facts: team, city, … */
   readonly notes?: readonly string[];
 }
 
-/** Known from the source itself, without reading the text. */
+/** Known from the source without reading the text. */
 export interface StructuredMention {
   readonly surfaceForm: string;
   readonly type: EntityType;
@@ -58,11 +58,11 @@ export interface ReadEvent {
   readonly category: EventCategory;
   readonly eventTime: Date | null;
   readonly narrative: string;
-  /** The `ref` of a mention, or plain words when it is no entity. */
+  /** The `ref` of a mention; null when the subject is not an entity. */
   readonly subjectRef: string | null;
   readonly subject: string | null;
   readonly actors: readonly { readonly ref: string; readonly role: ActorRole }[];
-  /** At least one; each quote stands literally in the revision's text at these offsets, at most 25 words. */
+  /** At least one; each quote occurs literally in the revision's text at these offsets, with at most 25 words. */
   readonly evidence: readonly {
     readonly quote: string;
     readonly startChar: number;
@@ -72,9 +72,9 @@ export interface ReadEvent {
 }
 
 /**
- * Why something that a reading lists is not taken. Refused, because the text does not bear it out: a name or a quote
- * that does not stand there, an entry without a name or of no known category, an actor whom no mention names. Left out,
- * though it may be true: more than one reading may hold.
+ * Why an entry of a reading is dropped. Refused, because the text does not support it: a name or quote that does not
+ * occur, an entry without a name or with an unknown category, an actor without a mention. Truncated: beyond the limits
+ * of one reading.
  */
 export const refusalReasons = [
   'mention-without-name',
@@ -98,12 +98,12 @@ export interface DroppedCount {
 }
 
 export interface Reading {
-  /** `structured`: there was nothing to read, only data whose fields are known without. */
+  /** `structured`: data without prose; its fields are known without reading. */
   readonly method: ReadingMethod;
-  /** Why the model that was asked did not read it, and rules did. */
+  /** Why the model call failed, when rules read the chunk instead. */
   readonly fallbackFor?: string;
   readonly mentions: readonly EntityMention[];
   readonly events: readonly ReadEvent[];
-  /** What it listed and was not taken, each reason once. Nothing of it is repeated. */
+  /** Counts of dropped entries, each reason once. The entries themselves are not kept. */
   readonly dropped: readonly DroppedCount[];
 }

@@ -41,11 +41,13 @@ export class LexicalIndex {
   ): Promise<readonly RankedChunk[]> {
     const read = parseQuery(query);
     const analyzed = await analyzeQuery(this.#database, space, read, signal);
-    if (analyzed.isCut) onDropped(`Only the first ${maxTerms} different words of the query were looked for.`);
+    if (analyzed.isCut) onDropped(`Only the first ${maxTerms} distinct words of the query were searched.`);
     if (read.droppedPhrases > 0)
-      onDropped(`Only the first ${maxPhrases} phrases in quotes were looked for as such.`);
+      onDropped(`Only the first ${maxPhrases} quoted phrases were searched as phrases.`);
     if (!analyzed.hasWords)
-      onDropped('No word of the query can be searched for: signs and words such as “the” are in no index.');
+      onDropped(
+        'The query has no searchable word: punctuation and stop words such as “the” are not indexed.',
+      );
     const { words, phrases, isExact } = analyzed;
     const known = new Set(words.map(({ term }) => term));
     const isHopeless = phrases.some((phrase) => phrase.some(({ term }) => !known.has(term)));

@@ -66,12 +66,12 @@ async function loadHits(
 }
 
 function assertValid({ query, limit, filter, graphBudget, graphSeedLimit }: SearchRequest): void {
-  if (isBlank(query)) throw wrong('The query is empty, or shows nothing. Say what to look for.');
+  if (isBlank(query)) throw wrong('The query is empty or has no visible characters. Enter a search term.');
   within('limit', limit, 1, 50);
   within('graph_budget', graphBudget, 0, 50);
   within('graph_seed_limit', graphSeedLimit, 0, 50);
   if (filter.from && filter.to && filter.from > filter.to)
-    throw wrong('The time to search from is after the time to search to.');
+    throw wrong('The start of the search period is after its end.');
 }
 
 function within(name: string, value: number, min: number, max: number): void {
@@ -86,13 +86,13 @@ const wrong = (message: string): CoreError => new CoreError('INPUT_INVALID', mes
 export const expandOptions: SearchResponse['expandOptions'] = [
   {
     parameter: 'graph_expand',
-    describe: 'Also give events that share an actor or a subject with the first results.',
+    describe: 'Also return events that share an actor or a subject with the first results.',
     values: 'true or false',
   },
-  { parameter: 'graph_budget', describe: 'Related items at most.', values: '0 to 50' },
+  { parameter: 'graph_budget', describe: 'Maximum number of related items.', values: '0 to 50' },
   {
     parameter: 'graph_seed_limit',
-    describe: 'How many of the first results are followed.',
+    describe: 'How many of the first results are expanded.',
     values: '0 to 50',
   },
   {
@@ -102,7 +102,7 @@ export const expandOptions: SearchResponse['expandOptions'] = [
   },
   {
     parameter: 'include_entities',
-    describe: 'Also give who and what is mentioned.',
+    describe: 'Also return the entities mentioned.',
     values: 'true or false',
   },
 ];

@@ -1,4 +1,4 @@
-// When something is or was, as far as its words say: dates as people write them, held against the document's own.
+// Dates as people write them, relative to the date of the document.
 
 const months = [
   'january',
@@ -23,7 +23,7 @@ const year = '(?:,?\\s{1,2}(\\d{4}))?';
 
 type Reader = (found: RegExpExecArray, base: Date | null) => Date | null;
 
-/** The first that fits wins. */
+/** The first match wins. */
 const forms: readonly (readonly [RegExp, Reader])[] = [
   [/\b(\d{4})-(\d{2})-(\d{2})(?!\d)/, ([, y, m, d]) => dateOf(Number(y), Number(m) - 1, Number(d))],
   [/\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b/, ([, d, m, y]) => dateOf(Number(y), Number(m) - 1, Number(d))],
@@ -70,13 +70,13 @@ const numberOf = (count: string): number => spelled[count.toLowerCase()] ?? Numb
 const monthOf = (name: string): number =>
   months.findIndex((full) => full.startsWith(name.slice(0, 3).toLowerCase()));
 
-/** Nothing of this, no date: spares most sentences a dozen searches. */
+/** Without any of these there is no date: saves most sentences a dozen searches. */
 const hint =
   /\d|\b(?:today|tonight|eod|eow|end of|tomorrow|yesterday|this|in|last|next|past|on|by|until|before) ?(?:[a-z]|$)/i;
 
 /**
- * The first date that a sentence names, at midnight UTC, as near to `base` (the document's date) as its words leave open.
- * Null when it names none, or one that only a base would tell.
+ * The first date of a sentence, at midnight UTC; what its words leave open is chosen nearest to `base`, the document's
+ * date. Null without a date, or when it is relative and there is no base.
  */
 export function findDate(sentence: string, base: Date | null): Date | null {
   if (!hint.test(sentence)) return null;
@@ -88,7 +88,7 @@ export function findDate(sentence: string, base: Date | null): Date | null {
   return null;
 }
 
-/** Null for what no calendar has. */
+/** Null for an impossible date. */
 function dateOf(year: number, monthIndex: number, day: number): Date | null {
   const date = new Date(Date.UTC(year, monthIndex, day));
   const isReal = date.getUTCMonth() === (monthIndex + 12) % 12 && year >= 1900 && year < 2200;
@@ -98,7 +98,7 @@ function dateOf(year: number, monthIndex: number, day: number): Date | null {
 const lastDayOf = (months: number, year: number | null): Date | null =>
   year === null || year < 1900 || year >= 2200 ? null : new Date(Date.UTC(year, months, 0));
 
-/** Without a year: the one that lies nearest to the document's. `day` 0 is the last of the month before. */
+/** A date without a year: the one nearest to the document's date. `day` 0 is the last day of the previous month. */
 function nearest(monthIndex: number, day: number, year: string | undefined, base: Date | null): Date | null {
   const inYear = (one: number): Date | null =>
     day === 0 ? lastDayOf(monthIndex, one) : dateOf(one, monthIndex, day);
@@ -116,7 +116,7 @@ function daysFrom(base: Date | null, count: number): Date | null {
   return Number.isNaN(date.getTime()) ? null : date;
 }
 
-/** The next such day, today included; `shift` of -7: the one before. */
+/** The next such weekday, including today; a `shift` of -7 is the previous one. */
 function weekday(base: Date | null, day: number, shift: number): Date | null {
   if (!base) return null;
   const ahead = (day - base.getUTCDay() + 7) % 7;

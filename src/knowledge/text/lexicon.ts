@@ -1,4 +1,5 @@
-// Word lists: the kind of a word (from the lexicon of compromise) and the words around names that tell what they name.
+// Word lists: the kind of a word (from the lexicon of compromise), and cue words around names of people, organizations
+// and projects.
 import { createRequire } from 'node:module';
 
 type WordKind =
@@ -121,7 +122,7 @@ export const organizationEndings = set(
 /** Endings of words written together, as in DataSoft. */
 export const organizationTails = /(?:corp|soft|bank|labs?|tech|works|systems|media|group|pharma|ware|gmbh)$/i;
 
-/** Names that stand behind these are organizations'. */
+/** Words followed by the name of an organization. */
 export const organizationLeads = set(
   `customer client vendor supplier partner competitor provider prospect startup company firm employer investor agency
   contractor distributor reseller subsidiary acquirer`,
@@ -133,7 +134,7 @@ export const organizationPhrases =
 
 export const honorifics = set('mr mrs ms miss mx dr prof professor sir madam herr frau');
 
-/** What people do in sentences, and things and places do not. */
+/** Verbs whose subject is a person. */
 export const personVerbs = set(
   `said says asked asks told tells reported reports noted notes flagged flags suggested suggests proposed proposes
   presented presents raised raises agreed agrees decided decides promised promises volunteered explained explains
@@ -144,22 +145,22 @@ export const personVerbs = set(
   completed emailed called phoned met attended`,
 );
 
-/** What people say that they, or others, will do. */
+/** Verbs of tasks that people take on. */
 export const personDeeds = set(
   `send call review prepare write draft finish complete deliver share update provide schedule present join lead check
   contact ask talk speak meet order book confirm investigate handle fix follow coordinate organize organise arrange test
   set create own help support look reach sign approve decide discuss`,
 );
 
-/** Before a name: somebody is asked, met or written to. Tools are migrated to and bought from as well: not those words. */
+/** Words before the name of a person who is asked, met or written to. Words that also precede tools are excluded. */
 export const personLeads =
   /\b(?:(?:written|prepared|approved|signed|led|reported|reviewed|presented|proposed|raised|suggested|requested|chaired|confirmed|sent|drafted|edited|found|organi[sz]ed|taken|done) by|by|ask(?:ed)?|tell|told|ping(?:ed)?|thank(?:s|ed)?|contact(?:ed)?|e?mail(?:ed)?|invited?|hired?|remind(?:ed)?|interview(?:ed)?|met|introduced?|(?:speak|spoke|spoken|talk(?:ed)?|meeting|met|meet|chat(?:ted)?|lunch|check(?:ed)?|are|is|lies|sits|discuss(?:ed)?|agree(?:d)?|clarif(?:y|ied)|along|together) with|according to|(?:forward(?:ed)?|sen[dt]|give|gave|hand(?:ed)?|reports?|reported|talk(?:ed)?|spoke|speak|wr(?:ite|ote)|delegated?|assigned|addressed)(?: [\p{Ll}]+){0,3} to|(?:came|comes|heard|message|e?mail|note|letter|draft|question|request|feedback|reply|word|answer) from|it was|(?:winners?|speakers?|authors?|guests?|members?|candidates?|colleagues?|attendees|participants) (?:are|is|were|was)) $/iu;
 
-/** In the same few words before "by": companies do it as often as people. */
+/** In the words before "by": done by companies as often as by people. */
 export const companyDeeds =
   /\b(?:released|distributed|published|developed|manufactured|made|sold|powered|hosted|operated|run|sponsored|funded|acquired|owned|provided|supplied|hired|employed|bordered|bounded|north|south|east|west)\b/i;
 
-/** Titles of work: what a line below a signature or the words behind a name say. */
+/** Words of job titles. */
 export const roleWords = set(
   `lead manager engineer officer director head vp president founder cofounder chair chairman chairwoman chairperson
   analyst designer developer architect consultant coordinator specialist scientist professor secretary treasurer
@@ -170,18 +171,18 @@ export const roleWords = set(
   deputy minister spokesperson spokeswoman spokesman partner nurse doctor teacher`,
 );
 
-/** Parts of a company, which stand beside a title as its name would. */
+/** Departments, which follow a job title like an employer would. */
 export const departments = set(
   `infrastructure analytics growth research communications procurement compliance accounting purchasing platform team
   department division unit squad core remote infra it ux ui r&d web cloud`,
 );
 
-/** They have their names behind them: University of Oxford. */
+/** Followed by their name: University of Oxford. */
 export const institutions = set(
   'university ministry bank institute department bureau council chamber college',
 );
 
-/** A mailbox or handle of these is nobody's own. */
+/** Shared mailboxes and handles. */
 export const sharedNames = set(
   `team teams all everyone everybody group info support help helpdesk service contact office admin administrator root
   postmaster webmaster noreply no reply donotreply sales marketing engineering finance legal hr people jobs careers
@@ -190,14 +191,14 @@ export const sharedNames = set(
   board members channel here customers partners design product management leadership exec execs executive`,
 );
 
-/** Last words of names that are no people's: streets, buildings, prizes, programs. */
+/** Last words of names of things: streets, buildings, prizes, programs. */
 export const thingEndings = set(
   `street road avenue boulevard lane drive court plaza square bridge river lake mount mountain island islands airport
   station school church hotel conference award prize cup league season period day week month act law theory
   desk center centre studio suite dashboard warehouse server engine cloud store app tool hub page portal`,
 );
 
-/** What a piece of work is called at the end of its name: the redesign, the migration, the campaign. */
+/** Last words of names of projects: redesign, migration, campaign. */
 export const projectEndings = set(
   `project redesign refactor rewrite migration rollout relaunch campaign initiative programme program pilot overhaul
   revamp upgrade modernization modernisation consolidation deployment integration layer tier platform pipeline
@@ -205,12 +206,12 @@ export const projectEndings = set(
   portal module prototype`,
 );
 
-/** Heads that are projects only when nothing else of their kind is meant: too plain in running text. */
+/** Of these, those that are too common to count after one occurrence. */
 export const plainEndings = set(
   'launch release sprint roadmap module project program programme platform integration',
 );
 
-/** Verbs whose object is something that gets made. */
+/** Verbs whose object is built. */
 export const buildVerbs = set(
   `implement implementing implemented build building built configure configuring configured deploy deploying deployed
   launch launching launched migrate migrating migrated roll rolling develop developing developed refactor refactoring

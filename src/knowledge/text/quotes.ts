@@ -1,6 +1,6 @@
 // Finds quotes and clues in a document: where a quote occurs, and whether a phrase occurs at all.
 
-/** As founding research has it. */
+/** The limit of the founding document. */
 export const longestQuoteWords = 25;
 
 export interface Place {
@@ -10,7 +10,7 @@ export interface Place {
 
 const wordPattern = /\S+/g;
 
-/** As much of the range as a quote may hold: the whole, or 25 words of it that hold `around`. */
+/** The span, shortened to 25 words that contain `around` if it is longer. */
 export function quoteRange(text: string, { start, end }: Place, around = start): Place {
   const words = [...text.slice(start, end).matchAll(wordPattern)];
   if (words.length <= longestQuoteWords) return { start, end };
@@ -43,14 +43,14 @@ const quoteMarks: Readonly<Record<string, string>> = {
 
 interface Folded {
   readonly text: string;
-  /** For each unit of the folded text, where it stands in the original; one more for its end. */
+  /** For each unit of the folded text its offset in the original, and one more for the end. */
   readonly places: Uint32Array;
 }
 
-/** Zero-width characters, soft hyphens and the like: a name is the same with and without them. */
+/** Zero-width characters, soft hyphens and the like, which do not change a name. */
 export const showsNothing = /\p{Default_Ignorable_Code_Point}/u;
 
-/** Nothing for what shows nothing, one blank for any white space, one kind of quotation marks and dashes, small letters. */
+/** Removes invisible characters, collapses whitespace, normalizes quotation marks and dashes, lower case. */
 function fold(text: string): Folded {
   const pieces: string[] = [];
   const places: number[] = [];
@@ -67,7 +67,7 @@ function fold(text: string): Folded {
       continue;
     }
     isBlank = false;
-    // Letters whose small form is longer than they are stay as they are: every unit has one place.
+    // A letter whose lower-case form is longer stays as it is: every unit has one offset.
     const lower = sign.toLowerCase();
     for (const unit of quoteMarks[sign] ?? (lower.length === 1 ? lower : sign)) {
       pieces.push(unit);
@@ -78,7 +78,7 @@ function fold(text: string): Folded {
   return { text: pieces.join(''), places: Uint32Array.from(places) };
 }
 
-/** Finds quotes in one text; what a search costs is made up once. */
+/** Finds quotes in one text, which is folded once. */
 export class QuoteFinder {
   readonly #text: string;
   #folded: Folded | null = null;
@@ -88,8 +88,8 @@ export class QuoteFinder {
   }
 
   /**
-   * Where the quote stands: literally (the first place), or, when only white space, characters that show nothing, quotation marks, dashes or the case of
-   * letters differ, at the one place where it does. Null when it stands nowhere, or nobody can say where.
+   * The first literal occurrence; else the only occurrence that differs in whitespace, invisible characters, quotation
+   * marks, dashes or case. Null when there is none, or it is ambiguous.
    */
   find(quote: string): Place | null {
     const bare = quote.trim();
@@ -120,15 +120,15 @@ export const foldText = (text: string): string =>
     .replaceAll(/\s{2,}|[^\S ]/g, ' ')
     .trim();
 
-/** Letters of scripts that part words by blanks: where two of them meet, a word goes on. */
+/** Letters of scripts with spaces between words: two adjacent ones belong to the same word. */
 const letter = String.raw`[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{M}\p{N}_]`;
 const startsWithLetter = new RegExp(`^${letter}`, 'u');
 const endsWithLetter = new RegExp(`${letter}$`, 'u');
 const addressGoesOn = new RegExp(`^[.-]${letter}`, 'u');
 
-/** Characters that are looked through for one answer: fifty clues in the longest document, beside those in the chunk. */
+/** Characters searched per answer: fifty clues in the longest document. */
 const mostLookedThrough = 250_000_000;
-/** For the clues of one answer; each is looked for once. */
+/** Whether clues of one answer occur in the document; each clue is searched once. */
 export class TextOccurrences {
   readonly #near: string;
   readonly #whole: () => string;
@@ -144,8 +144,8 @@ export class TextOccurrences {
   }
 
   /**
-   * In the title, the chunk or the whole text. "Acme" does not stand in "Acmeville", nor "ann@x.org" in "jo.ann@x.org".
-   * An answer that makes up clues without end is not believed any more.
+   * Searches the title, the chunk and the whole text for whole words: "Acme" does not occur in "Acmeville", nor
+   * "ann@x.org" in "jo.ann@x.org". False once the search budget of the answer is used up.
    */
   has(wanted: string): boolean {
     const words = foldText(wanted);

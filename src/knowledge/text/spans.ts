@@ -4,7 +4,7 @@ import { showsNothing } from './quotes.ts';
 
 interface Line {
   readonly start: number;
-  /** Without its break. */
+  /** Without its line break. */
   readonly text: string;
 }
 
@@ -18,25 +18,25 @@ export function* linesOf(text: string): Generator<Line> {
 }
 
 export interface Word {
-  /** As it stands there, without an 's of possession or a verb drawn into it ("I've"). */
+  /** Without a possessive 's or a contracted verb ("I've"). */
   readonly text: string;
   readonly lower: string;
   readonly start: number;
   readonly end: number;
   readonly isCapital: boolean;
-  /** Nothing stands before it in its sentence, line or item. */
+  /** The first word of its sentence, line or list item. */
   readonly isFirst: boolean;
-  /** It stands one blank (or an initial's point and a blank) behind the word before it. */
+  /** One space (or an initial's period and a space) separates it from the previous word. */
   readonly isNext: boolean;
 }
 
-/** Points, hyphens and the like belong to a word when letters stand on both sides: alice.chen, auto-scaling, R&D. */
+/** Periods, hyphens and the like between letters are part of a word: alice.chen, auto-scaling, R&D. */
 const word = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:['’._&-][\p{L}\p{N}][\p{L}\p{M}\p{N}]*)*/gu;
 const drawnIn = /['’](?:s|ve|ll|re|m|d)$/i;
 const capital = /^\p{Lu}/u;
 const endOfSentence = /[.!?:;\n•|]|(?:^|\s)[-*>#]/;
 
-/** Offsets are counted from `offset`. Words longer than a hundred characters are no words. */
+/** Offsets start at `offset`. Words longer than a hundred characters are skipped. */
 export function wordsOf(text: string, offset = 0): readonly Word[] {
   const words: Word[] = [];
   let end = 0;
@@ -64,7 +64,7 @@ export function wordsOf(text: string, offset = 0): readonly Word[] {
   return words;
 }
 
-/** Stands for any initial: others may follow it. */
+/** Any initial: others may follow it. */
 const initial = '.';
 
 /** "Ann M. Lee", "by J. R. Roth" and "met J. Roth", but "option A. Then …". */
@@ -77,11 +77,11 @@ const isBeforeName = (word: string): boolean =>
 
 interface VisibleText {
   readonly text: string;
-  /** Where a stretch of it stands in the original, from its first visible character to its last. */
+  /** Maps a span to the original text, from its first visible character to its last. */
   place(start: number, end: number): readonly [start: number, end: number];
 }
 
-/** The very text where everything shows: most texts. */
+/** Returns the text itself when every character is visible, as in most texts. */
 export function visibleText(text: string): VisibleText {
   if (!showsNothing.test(text)) return { text, place: (start, end) => [start, end] };
   const pieces: string[] = [];
@@ -107,21 +107,21 @@ interface Address {
   readonly start: number;
   readonly end: number;
   readonly surface: string;
-  /** Title case, when the address spells a first and a last name. */
+  /** In title case, if the address contains a first and a last name. */
   readonly name: string | null;
   readonly email: string | null;
 }
 
-/** Only begun where a word begins, and bounded: linear on any text. */
+/** Anchored at word starts and bounded: linear on any text. */
 const mail =
   /(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+-]{1,64}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,5}/gu;
-/** `@ann.lee`, and `ann.lee:` that begins a line, perhaps behind the time. */
+/** `@ann.lee`, and `ann.lee:` at the start of a line, optionally after the time. */
 const mentioned =
   /(?<![\p{L}\p{N}.@])@(\p{Ll}[\p{Ll}\p{N}]{0,30}[._-]\p{Ll}[\p{Ll}\p{N}]{1,30})(?![\p{L}\p{N}@])/gu;
 const speaking =
   /^[ \t]{0,8}(?:\[[^\]\n]{1,40}\][ \t]*|\(?\d{1,2}:\d{2}(?::\d{2})?(?:[ \t]?[AaPp][Mm])?\)?[ \t]*[-–]?[ \t]*)?<?(\p{Ll}[\p{Ll}\p{N}]{0,30}[._]\p{Ll}[\p{Ll}\p{N}]{1,30})>?[ \t]*(?:\([^()\n]{1,40}\)[ \t]*)?:/gmu;
 
-/** Everywhere in the text, in the order of their places. */
+/** By position. */
 export function findAddresses(text: string): readonly Address[] {
   const hasSign = text.includes('@');
   const found = [
@@ -149,7 +149,7 @@ export function findAddresses(text: string): readonly Address[] {
 
 const namePart = /^\p{L}[\p{L}\p{M}]*$/u;
 
-/** "ann.lee" → "Ann Lee"; null for what spells no first and last name, or a team's. */
+/** "ann.lee" → "Ann Lee"; null without a first and last name, and for names of teams. */
 function spelledName(local: string): string | null {
   const parts = local.replace(/\d+$/, '').split(/[._-]/);
   const isName =
@@ -160,7 +160,7 @@ function spelledName(local: string): string | null {
   return isName ? parts.map(titled).join(' ') : null;
 }
 
-/** The same of a handle. `created_at:` and `owner.name:` are fields: a plain word stands in no handle without a given name. */
+/** Like `spelledName`, for handles. `created_at:` and `owner.name:` are fields: a handle with a common word needs a given name. */
 function handleName(handle: string): string | null {
   const parts = handle.split(/[._-]/);
   const isField = parts.some(isEveryday) && !parts.some(isGivenName);

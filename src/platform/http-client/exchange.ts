@@ -1,9 +1,8 @@
 // One request and its response on undici, with their timeouts.
 import type { Dispatcher } from 'undici';
 import type { Clock, HttpFailureKind, HttpRequest, HttpWait } from '../../core/index.ts';
-import { HttpFailure, kindOf, onAbort } from '../../core/index.ts';
+import { HttpFailure, IdleTimer, kindOf, onAbort } from '../../core/index.ts';
 import type { BodySource } from './response.ts';
-import { SharedTimer } from './shared-timer.ts';
 
 /** In milliseconds. */
 export interface Timeouts {
@@ -20,7 +19,7 @@ export class ExchangeWatch implements ExchangeWatcher {
   readonly #timeouts: Timeouts;
   readonly #clock: Clock;
   readonly #endsAt: number;
-  #patience: SharedTimer | undefined;
+  #timer: IdleTimer | undefined;
   #forgetSignal: (() => void) | undefined;
   /** What is waited for, and whose time runs out first: its own, or that of the whole answer. */
   #awaited: Exclude<HttpWait, 'answer'> = 'connect';
@@ -37,7 +36,7 @@ export class ExchangeWatch implements ExchangeWatcher {
 
   /** Calls `abandon` once, if it comes to that; at once for a caller that has left already. */
   start(abandon: (failure: HttpFailure) => void): void {
-    this.#patience = new SharedTimer(this.#clock, (ms) =>
+    this.#timer = new IdleTimer(this.#clock, (ms) =>
       abandon(
         new HttpFailure(
           'timeout',
@@ -64,13 +63,13 @@ export class ExchangeWatch implements ExchangeWatcher {
   /** From here on its reader watches for silence. */
   onHead(): void {
     this.#awaited = 'body';
-    if (this.#endsAt === Number.POSITIVE_INFINITY) this.#patience?.end();
+    if (this.#endsAt === Number.POSITIVE_INFINITY) this.#timer?.stop();
     else this.#allow(Number.POSITIVE_INFINITY);
   }
 
   onOver(): void {
     this.#isOver = true;
-    this.#patience?.end();
+    this.#timer?.stop();
     this.#forgetSignal?.();
   }
 
@@ -78,7 +77,7 @@ export class ExchangeWatch implements ExchangeWatcher {
     if (this.#isOver) return;
     const leftMs = this.#endsAt - this.#clock.monotonic();
     this.#shortest = ms <= leftMs ? this.#awaited : 'answer';
-    this.#patience?.allow(Math.min(ms, leftMs));
+    this.#timer?.start(Math.min(ms, leftMs));
   }
 }
 

@@ -14,7 +14,7 @@ import {
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace-node';
 import { messageOf } from '../../core/errors.ts';
-import type { OpenSpan, SpanFacts, Tracer } from '../../core/tracing.ts';
+import type { OpenSpan, SpanFacts, Tracer } from '../../core/telemetry.ts';
 
 type RootSampler = 'always_on' | 'always_off' | 'traceidratio';
 

@@ -1,7 +1,7 @@
 // Long runs on virtual time against a server that allows half of what the limiter was told.
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../core/random.ts';
+import { seededRandom } from '../../core/ids.ts';
 import { createRateLimiter } from './memory-window.ts';
 
 interface Answer {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { SimulatorBehaviour } from './ports.ts';
+import type { SimulatorBehavior } from './types.ts';
 import { Faults, permanentFailure } from './faults.ts';
-import { readListingQuery } from './listing-query.ts';
+import { readListingQuery } from './requests.ts';
 
-const settings: SimulatorBehaviour['faults'] = {
+const settings: SimulatorBehavior['faults'] = {
   '500': { probability: 0.2 },
   slow: { probability: 0.1, ms: 50 },
 };

@@ -1,9 +1,9 @@
 // Decides what goes wrong with a call: by the seed, the address, and how often it was asked for, whoever came first.
 import { Chance, textHash } from '../chance.ts';
-import type { ListingQuery } from './listing-query.ts';
-import type { FaultName, PermanentFailure, SimulatorBehaviour, SimulatedType } from './ports.ts';
-import { faultNames } from './ports.ts';
-import { malformedKinds } from './spoiled-body.ts';
+import type { ListingQuery } from './requests.ts';
+import type { FaultName, PermanentFailure, SimulatorBehavior, SimulatedType } from './types.ts';
+import { faultNames } from './types.ts';
+import { malformedKinds } from './responses.ts';
 
 export interface Fault {
   /** Of a login without `login-`. */
@@ -27,19 +27,19 @@ export class Faults {
   }
 
   /** The fault that strikes this content call, if one does. The n-th call of an address always meets the same. */
-  strike(address: string, settings: SimulatorBehaviour['faults']): Fault | null {
+  strike(address: string, settings: SimulatorBehavior['faults']): Fault | null {
     return this.#strike(address, settings, (name) => !isOfLogin(name));
   }
 
   /** The fault that strikes this login. */
-  strikeLogin(settings: SimulatorBehaviour['faults']): Fault | null {
+  strikeLogin(settings: SimulatorBehavior['faults']): Fault | null {
     const fault = this.#strike('/login', settings, isOfLogin);
     return fault && { ...fault, name: fault.name.slice(loginPrefix.length) as FaultName };
   }
 
   #strike(
     address: string,
-    settings: SimulatorBehaviour['faults'],
+    settings: SimulatorBehavior['faults'],
     mayStrike: (name: FaultName) => boolean,
   ): Fault | null {
     const attempt = this.#attempts.get(address) ?? 0;

@@ -1,3 +1,3 @@
 // A simulated Looker: stateful, repeatable by its seed, as slow and faulty as it is told to be.
-export * from './ports.ts';
-export { startLookerSimulator } from './start-looker-simulator.ts';
+export * from './types.ts';
+export { startLookerSimulator } from './server.ts';

@@ -4,8 +4,8 @@ import type { ItemState } from './item-encoder.ts';
 import { ItemEncoder } from './item-encoder.ts';
 import type { World } from './items/item-context.ts';
 import { itemMakers } from './items/index.ts';
-import type { SimulatedType } from './ports.ts';
-import { simulatedTypes } from './ports.ts';
+import type { SimulatedType } from './types.ts';
+import { simulatedTypes } from './types.ts';
 
 const world = Object.fromEntries(simulatedTypes.map((type) => [type, 50])) as World;
 const plain: ItemState = { index: 0, version: 0, isRewritten: false, isWhole: false, joined: {} };

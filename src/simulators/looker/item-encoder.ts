@@ -3,10 +3,10 @@ import { Chance } from '../chance.ts';
 import { itemMakers } from './items/index.ts';
 import type { ItemContext, ItemMaker, Json, World } from './items/item-context.ts';
 import { daysLater } from './items/item-context.ts';
-import { tile } from './items/queries.ts';
+import { tile } from './items/content-items.ts';
 import { subjects } from './names.ts';
-import type { SimulatedType, WrittenItems } from './ports.ts';
-import { simulatedTypes } from './ports.ts';
+import type { SimulatedType, WrittenItems } from './types.ts';
+import { simulatedTypes } from './types.ts';
 
 export interface ItemState {
   readonly index: number;

@@ -71,7 +71,7 @@ export class MemoryRunStore implements RunStore {
     return true;
   }
 
-  async interruptSilent(before: Date, message: string): Promise<number> {
+  async interruptStale(before: Date, message: string): Promise<number> {
     const silent = [...this.#runs.values()].filter(
       ({ state, reportedAt }) => state === 'running' && reportedAt < before,
     );

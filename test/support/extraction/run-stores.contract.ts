@@ -153,7 +153,7 @@ export function describeRunStoresContract(name: string, make: () => Promise<RunS
       expect(await runs.interruptQueued(idOf(2), 'no', at(30))).toBe(false);
       expect(await runs.interruptQueued('nonsense', 'no', at(30))).toBe(false);
       expect(await runs.interruptQueued(idOf(1), 'stopped', at(30))).toBe(true);
-      expect(await runs.interruptSilent(at(20), 'silent')).toBe(1);
+      expect(await runs.interruptStale(at(20), 'silent')).toBe(1);
       expect(await runs.list({ limit: 10 })).toMatchObject([
         { state: 'completed' },
         { state: 'running', finishedAt: null },

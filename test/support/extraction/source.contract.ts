@@ -11,7 +11,7 @@ import type { FailureKind } from '../../../src/resilience/index.ts';
  * HTML, `nothing` an empty body; `401` refuses the token, whatever it is. A number is that status, with `status N` for a
  * reason; 429 says `retry-after: 7`.
  */
-export type Misbehaviour =
+export type Misbehavior =
   | 'hang'
   | 'silent'
   | 'drip'
@@ -35,7 +35,7 @@ export interface SourceWorld {
   /** Whether the server tells how many items there are. */
   tellTotal(isTold: boolean): void;
   /** The next `times` content calls (default: all from now on) meet this; null ends it. */
-  misbehave(how: Misbehaviour | null, times?: number): void;
+  misbehave(how: Misbehavior | null, times?: number): void;
   /** The next logins are answered with this status, or not at all; null ends it. */
   misbehaveAtLogin(how: number | 'hang' | null): void;
   expireTokens(): void;
@@ -48,7 +48,7 @@ export interface SourceWorld {
 
 const never = new AbortController().signal;
 
-const failures: readonly (readonly [how: Misbehaviour, kind: FailureKind, isTransient: boolean])[] = [
+const failures: readonly (readonly [how: Misbehavior, kind: FailureKind, isTransient: boolean])[] = [
   [429, 'rate-limit', true],
   [500, 'server-error', true],
   [503, 'server-error', true],
@@ -67,7 +67,7 @@ const failures: readonly (readonly [how: Misbehaviour, kind: FailureKind, isTran
 ];
 
 /** Which of the timeouts it was. */
-const reasons: Readonly<Partial<Record<Misbehaviour, string>>> = {
+const reasons: Readonly<Partial<Record<Misbehavior, string>>> = {
   hang: 'no answer within',
   silent: 'fell silent',
   drip: 'not finished within',

@@ -1,4 +1,4 @@
-// What every graph does alike: finds what shares somebody with a seed, in its own space, and stays in step.
+// The contract of every graph backend: finds what shares an entity with a seed, within its space, and stays in sync.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Graph, GraphBatch, RebuildBatch } from '../../../src/knowledge/graph/graph.ts';
 
@@ -8,13 +8,13 @@ export interface ToldEvent {
   readonly category?: string;
 }
 
-/** A graph with tables behind it, which are written first, as ingest does. */
+/** A graph backed by tables, which are written first, as ingest does. */
 export interface GraphSubject {
   readonly graph: Graph;
   space(): Promise<number>;
-  /** Entities by name, made where they are new; the events' ids in their order. Everything is upserted too. */
+  /** Entities by name, created if new; returns the event ids in order. Everything is upserted too. */
   tell(spaceId: number, events: readonly ToldEvent[]): Promise<readonly string[]>;
-  /** What was told last, as it was upserted. */
+  /** The last batch that was upserted. */
   lastPart(): GraphBatch;
   entityId(spaceId: number, name: string): Promise<string>;
   supersede(eventIds: readonly string[]): Promise<void>;

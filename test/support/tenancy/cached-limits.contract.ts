@@ -5,7 +5,7 @@ import { restored, take, token, used } from './slot-store-world.contract.ts';
 
 export function describeCachedLimits(make: MakeSlotStore): void {
   describe('cached limits', () => {
-    it('asks for a limit once, and then decides by what it was told', async () => {
+    it('requests a limit once, and then decides with it', async () => {
       const { store } = await restored(make);
       await take(store, 'a', ['1'], { limit: 5 });
       const answer = await store.acquire({ organizationId: 'a', executionId: '2', globalLimit: 100 });
@@ -14,7 +14,7 @@ export function describeCachedLimits(make: MakeSlotStore): void {
       expect(await store.cachedLimits([])).toEqual(new Map());
     });
 
-    it('remembers a limit as long as it is used, and forgets it a while after', async () => {
+    it('caches a limit as long as it is used, and drops it after its TTL', async () => {
       const { store, advance } = await restored(make);
       await take(store, 'a', ['1'], { limit: 5 });
       await advance(400_000);
@@ -27,7 +27,7 @@ export function describeCachedLimits(make: MakeSlotStore): void {
       await token(store);
     });
 
-    it('does not remember a limit longer because somebody looked at it', async () => {
+    it('does not extend the TTL of a limit that is only read', async () => {
       const { store, advance } = await restored(make);
       await take(store, 'a', ['1'], { limit: 5 });
       await advance(400_000);
@@ -53,7 +53,7 @@ export function describeCachedLimits(make: MakeSlotStore): void {
       expect(await used(store, 'a')).toEqual([0, 0]);
     });
 
-    it('forgets those of some, and tells how many there were', async () => {
+    it('invalidates the limits of some organizations, and returns how many were cached', async () => {
       const { store } = await restored(make);
       for (const id of ['a', 'b', 'c']) await take(store, id, [`of ${id}`], { limit: 9 });
       expect(await store.invalidateLimits(['a', 'b', 'unknown'])).toBe(2);
@@ -61,7 +61,7 @@ export function describeCachedLimits(make: MakeSlotStore): void {
       expect(await store.invalidateLimits([])).toBe(0);
     });
 
-    it('forgets all, and keeps slots', async () => {
+    it('invalidates all limits, and keeps slots', async () => {
       const { store } = await restored(make);
       for (const id of ['a', 'b', 'c']) await take(store, id, [`of ${id}`], { limit: 9 });
       expect(await store.invalidateLimits('all')).toBe(3);
@@ -91,7 +91,7 @@ export function describeCachedLimits(make: MakeSlotStore): void {
       },
     );
 
-    it('decides by the newer limit that is cached when an older one arrives late', async () => {
+    it('decides with the newer cached limit when an older one arrives late', async () => {
       const { store } = await restored(make);
       const old = { value: 50, token: await token(store) };
       await store.invalidateLimits(['a']);

@@ -47,7 +47,7 @@ export function describeExecutionStoreContract(
   make: () => Promise<ExecutionStoreSubject>,
 ): void {
   describe(`executions in ${name}`, () => {
-    it('gives back what was dispatched, files byte for byte and parameters in their order', async () => {
+    it('returns what was dispatched, files byte for byte and parameters in order', async () => {
       const { store, homes, enqueue } = await make();
       const wish = exampleExecution(1, homes[0], { idempotencyKey: 'k' });
       const input: ExecutionInput = {
@@ -93,7 +93,7 @@ export function describeExecutionStoreContract(
       expect(await keptJobs()).toBe(0);
     });
 
-    it('adds nothing for a caller that has left', async () => {
+    it('adds nothing for a caller that has disconnected', async () => {
       const { store, homes, enqueue, keptJobs } = await make();
       const signal = AbortSignal.abort(new Error('left'));
       const wish = exampleExecution(1, homes[0]);
@@ -104,7 +104,7 @@ export function describeExecutionStoreContract(
       expect(await keptJobs()).toBe(0);
     });
 
-    it('accepts an idempotency key once per deployment, however many come at once', async () => {
+    it('accepts an idempotency key once per deployment, under concurrency', async () => {
       const { store, homes, enqueue, keptJobs } = await make();
       const dispatched = await Promise.all(
         [1, 2, 3, 4, 5].map((number) =>
@@ -125,7 +125,7 @@ export function describeExecutionStoreContract(
       expect(await store.byIdempotencyKey(homes[1].deploymentId, 'other')).toBeNull();
     });
 
-    it('ends an execution once, and tells everybody who listens', async () => {
+    it('ends an execution once, and notifies all listeners', async () => {
       const { store, homes, enqueue } = await make();
       const { execution } = await store.dispatch(exampleExecution(1, homes[0]), noInput, enqueue);
       const heard: string[] = [];
@@ -158,7 +158,7 @@ export function describeExecutionStoreContract(
       expect(await store.end('nonsense', { status: 'stopped' }, at(0))).toBeNull();
     });
 
-    it('does not end what could not be ended together with what belongs to it', async () => {
+    it('does not end an execution when the rest of its transaction fails', async () => {
       const { store, homes, enqueue } = await make();
       const { execution } = await store.dispatch(exampleExecution(1, homes[0]), noInput, enqueue);
       const failing = store.end(execution.executionId, { status: 'stopped' }, at(1), async () => {
@@ -168,7 +168,7 @@ export function describeExecutionStoreContract(
       expect(await store.get(execution.executionId)).toMatchObject({ status: 'queued', endedAt: null });
     });
 
-    it('knows which have not ended, and which of some have', async () => {
+    it('lists unfinished executions, and which of given ones have ended', async () => {
       const { store, homes, enqueue } = await make();
       for (const number of [1, 2, 3])
         await store.dispatch(exampleExecution(number, homes[0]), noInput, enqueue);
@@ -204,7 +204,7 @@ export function describeExecutionStoreContract(
       expect(listed).toMatchObject({ status: 'completed', result: null });
     });
 
-    it('purges files and executions that ended long ago, and nothing that has not ended', async () => {
+    it('purges files and executions that ended long ago, and nothing unfinished', async () => {
       const { store, homes, enqueue } = await make();
       const files = [{ name: 'a', mediaType: 'text/plain', bytes: new Uint8Array(3) }];
       for (const number of [1, 2, 3, 4])

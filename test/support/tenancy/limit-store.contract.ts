@@ -8,14 +8,14 @@ const moment = (second: number): Date => new Date(Date.UTC(2026, 2, 1, 12, 0, se
 /** `make` gives an empty store in which the organizations `org_a` and `org_b` exist. */
 export function describeLimitStoreContract(name: string, make: () => Promise<LimitStore>): void {
   describe(`limits in ${name}`, () => {
-    it('knows none that was not set', async () => {
+    it('has no limit that was not set', async () => {
       const store = await make();
       expect(await store.get('org_a')).toBeNull();
       expect(await store.list()).toEqual([]);
       expect(await store.delete('org_a')).toBeNull();
     });
 
-    it('adds one, changes it, and keeps id and time of creation', async () => {
+    it('creates a limit, updates it, and keeps its id and creation time', async () => {
       const store = await make();
       const added = await store.set('org_a', 50, moment(1));
       expect(added).toEqual({
@@ -36,7 +36,7 @@ export function describeLimitStoreContract(name: string, make: () => Promise<Lim
       expect(await store.get('org_a')).toEqual(changed.limit);
     });
 
-    it('lists by time of creation, also after changes', async () => {
+    it('lists by creation time, also after updates', async () => {
       const store = await make();
       await store.set('org_b', 2, moment(1));
       await store.set('org_a', 1, moment(2));
@@ -44,7 +44,7 @@ export function describeLimitStoreContract(name: string, make: () => Promise<Lim
       expect((await store.list()).map(({ organizationId }) => organizationId)).toEqual(['org_b', 'org_a']);
     });
 
-    it('removes one once and says what it was', async () => {
+    it('deletes a limit once and returns it', async () => {
       const store = await make();
       const { limit } = await store.set('org_a', 5, moment(1));
       await store.set('org_b', 6, moment(1));

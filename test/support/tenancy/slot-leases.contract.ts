@@ -24,7 +24,7 @@ export function describeSlotLeases(make: MakeSlotStore): void {
       expect(answer).toMatchObject({ kind: 'admitted', usage: { organization: 1, global: 1 } });
     });
 
-    it("neither counts nor lists what expired, be it the asking organization's or another's", async () => {
+    it('neither counts nor lists expired slots of any organization', async () => {
       const { store, advance } = await restored(make);
       await take(store, 'a', ['1', '2']);
       await take(store, 'b', ['3']);
@@ -37,7 +37,7 @@ export function describeSlotLeases(make: MakeSlotStore): void {
       expect(answer).toMatchObject({ kind: 'admitted', usage: { organization: 1, global: 2 } });
     });
 
-    it('keeps a slot that is renewed, for as long as it is', async () => {
+    it('keeps a slot for as long as it is renewed', async () => {
       const { store, advance } = await restored(make);
       await take(store, 'a', ['1', '2'], { limit: 2 });
       for (let third = 0; third < 6; third++) {
@@ -57,7 +57,7 @@ export function describeSlotLeases(make: MakeSlotStore): void {
       expect(await used(store, 'a')).toEqual([1, 1]);
     });
 
-    it('restores what is missing or expired when it is renewed, and says which, beyond any limit', async () => {
+    it('restores missing or expired slots on renewal, beyond any limit, and returns which', async () => {
       const { store, advance } = await restored(make);
       await take(store, 'a', ['expired'], { limit: 1, globalLimit: 1 });
       await advance(overLeaseMs);
@@ -77,7 +77,7 @@ export function describeSlotLeases(make: MakeSlotStore): void {
       ]);
     });
 
-    it('renews thousands at once', async () => {
+    it('renews thousands of slots in one call', async () => {
       const { store } = await restored(make);
       const slots = Array.from({ length: 5_000 }, (_, number) => ({
         organizationId: `org_${number % 50}`,
@@ -127,7 +127,7 @@ export function describeSlotLeases(make: MakeSlotStore): void {
   });
 
   describe('servers', () => {
-    it('counts those that were heard of within a lease', async () => {
+    it('counts servers with a heartbeat within a lease', async () => {
       const { store, advance } = await make();
       expect(await store.heartbeat('one')).toBe(1);
       expect(await store.heartbeat('one')).toBe(1);

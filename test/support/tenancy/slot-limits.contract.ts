@@ -33,7 +33,7 @@ export function describeSlotLimits(make: MakeSlotStore): void {
       expect(await used(store, 'a', 'd')).toEqual([3, 1, 0]);
     });
 
-    it('names the organization when both layers are full', async () => {
+    it('names the organization when both limits are reached', async () => {
       const { store } = await restored(make);
       await take(store, 'a', ['1'], { limit: 1, globalLimit: 1 });
       const answer = await acquireWith(store, 'a', '2', { limit: 1, globalLimit: 1 });
@@ -50,7 +50,7 @@ export function describeSlotLimits(make: MakeSlotStore): void {
       expect(await used(store, 'a')).toEqual([7, 7]);
     });
 
-    it('gives an execution one slot, however often it asks, also when everything is full', async () => {
+    it('gives an execution one slot, however often it is requested, also at the limit', async () => {
       const { store } = await restored(make);
       await take(store, 'a', ['1', '2', '1'], { limit: 2, globalLimit: 2 });
       const again = await acquireWith(store, 'a', '1', { globalLimit: 2 });
@@ -69,7 +69,7 @@ export function describeSlotLimits(make: MakeSlotStore): void {
       expect(await take(store, 'a', ['4', '5'])).toEqual(['admitted', 'rejected']);
     });
 
-    it('keeps organizations apart, whatever is in their ids', async () => {
+    it('isolates organizations, whatever characters their ids have', async () => {
       const { store } = await restored(make);
       const ids = [
         'global',
@@ -107,7 +107,7 @@ export function describeSlotLimits(make: MakeSlotStore): void {
       expect(await take(store, 'a', ['3', '4'])).toEqual(['admitted', 'rejected']);
     });
 
-    it('frees nothing for somebody who does not hold it', async () => {
+    it('releases nothing for an organization that does not hold the slot', async () => {
       const { store } = await restored(make);
       await take(store, 'a', ['1']);
       expect(await store.release({ organizationId: 'b', executionId: '1' })).toBe(false);

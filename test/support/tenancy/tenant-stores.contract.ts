@@ -21,7 +21,7 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
   };
 
   describe(`organizations in ${name}`, () => {
-    it('are given back as they were added, oldest first', async () => {
+    it('are returned as created, oldest first', async () => {
       const { stores } = await make();
       const [young, old] = [exampleOrganization(2, { name: 'Zürich "x"' }), exampleOrganization(1)];
       await stores.organizations.create(young);
@@ -46,7 +46,7 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
       expect(await organizations.list()).toHaveLength(1);
     });
 
-    it('are renamed, also to themselves in other letters, but not to another', async () => {
+    it('are renamed, also to another spelling of their own name, but not to a taken one', async () => {
       const { stores, one, two } = await withOrganizations();
       const { organizations } = stores;
       await expect(organizations.rename(one.id, two.name.toUpperCase())).rejects.toMatchObject({
@@ -57,7 +57,7 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
       expect(await organizations.rename('org_nobody', 'x')).toBeNull();
     });
 
-    it('go with their keys and deployments, and leave those of others', async () => {
+    it('are deleted with their keys and deployments, and not those of others', async () => {
       const { stores, one, two } = await withOrganizations();
       await stores.keys.create(exampleOrganizationKey(1));
       const kept = exampleOrganizationKey(2, { organizationId: two.id });
@@ -72,7 +72,7 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
       expect(await stores.organizations.delete(one.id)).toBe(false);
     });
 
-    it('stay while one of their executions is under way', async () => {
+    it('are not deleted while an execution is unfinished', async () => {
       const { stores, one, beginExecution } = await withOrganizations();
       await stores.deployments.create(exampleDeployment(1));
       const end = await beginExecution(exampleDeployment(1));
@@ -85,7 +85,7 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
   });
 
   describe(`keys of organizations in ${name}`, () => {
-    it('are given back as they were added, oldest first', async () => {
+    it('are returned as created, oldest first', async () => {
       const { stores } = await withOrganizations();
       const full = exampleOrganizationKey(2, { name: 'ü "x"', expiresAt: moment(9) });
       await stores.keys.create(full);
@@ -93,7 +93,7 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
       expect(await stores.keys.list()).toEqual([exampleOrganizationKey(1), full]);
     });
 
-    it('are revoked once; the first time stays', async () => {
+    it('are revoked once; the first time is kept', async () => {
       const { stores } = await withOrganizations();
       const { hash, ...key } = exampleOrganizationKey(1);
       await stores.keys.create({ ...key, hash });
@@ -103,7 +103,7 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
       expect(await stores.keys.list()).toEqual([{ ...revoked, hash }]);
     });
 
-    it('belong to an organization, and are not there without being added', async () => {
+    it('require an existing organization, and are unknown until created', async () => {
       const { stores } = await make();
       await expect(stores.keys.create(exampleOrganizationKey(1))).rejects.toMatchObject({
         code: 'NOT_FOUND',
@@ -114,7 +114,7 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
   });
 
   describe(`deployments in ${name}`, () => {
-    it('are given back as they were added, oldest first, options in their order', async () => {
+    it('are returned as created, oldest first, options in order', async () => {
       const { stores } = await withOrganizations();
       const full = exampleDeployment(2, {
         workflow: 'structure',
@@ -130,7 +130,7 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
       expect(JSON.stringify(found[1]?.options)).toBe(JSON.stringify(full.options));
     });
 
-    it('have a name of their own within their organization, whatever the case', async () => {
+    it('have a unique name within their organization, regardless of case', async () => {
       const { stores, two } = await withOrganizations();
       const { deployments } = stores;
       await deployments.create(exampleDeployment(1, { name: 'Invoices' }));
@@ -143,14 +143,14 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
       await expect(renamed).rejects.toMatchObject(taken);
     });
 
-    it('need an organization', async () => {
+    it('require an organization', async () => {
       const { stores } = await make();
       await expect(stores.deployments.create(exampleDeployment(1))).rejects.toMatchObject({
         code: 'NOT_FOUND',
       });
     });
 
-    it('are changed field by field, so that two changes at once are both kept', async () => {
+    it('are updated field by field, so that two concurrent updates are both kept', async () => {
       const { stores } = await withOrganizations();
       const { deployments } = stores;
       const deployment = exampleDeployment(1, { webhookUrl: 'https://example.com/' });
@@ -178,7 +178,7 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
       expect(await deployments.update('nonsense', {}, moment(0))).toBeNull();
     });
 
-    it('stay while an execution is under way, and then go', async () => {
+    it('are deleted only when no execution is unfinished', async () => {
       const { stores, beginExecution } = await withOrganizations();
       const deployment = exampleDeployment(1);
       await stores.deployments.create(deployment);

@@ -1,18 +1,18 @@
-// Secrets that stand in a source file themselves. Files are shared and kept in git: only `${NAME}` may stand there.
-import { isSecretName, maskShapes } from '../../../core/secret-shapes.ts';
+// Finds literal secrets in source files. Files are shared and kept in git, so secrets must be `${NAME}`.
+import { isSecretName, maskShapes } from '../../../core/redaction.ts';
 import type { Path, Problem, SourceFile } from './yaml-file.ts';
 import { pathText } from './yaml-file.ts';
 
 const secretFields = ['token', 'password', 'value', 'client_secret'];
 
-/** What APIs call their keys besides the names that are secret everywhere. */
+/** Names of API keys, besides the names that are secret everywhere. */
 const keyNames =
   /^(x[_-])?(api|app|auth|access)?[_-]?(key|sig|signature|auth|jwt|sid|pin|pass|passcode|credentials?)$/i;
 
-/** What may stand before and after a variable: a scheme or a name, and what separates it (`Bearer `, `token="`). */
+/** Allowed before and after a variable: a scheme or a name with a separator (`Bearer `, `token="`). */
 const around = /^(?:[A-Za-z-]{0,20}[\s=:,;"'&@]+)*$/;
 
-/** One problem per literal where a secret belongs, and per text that looks like one anywhere. Never says what it is. */
+/** One problem per literal in the place of a secret, and per text that looks like one. Never contains the value. */
 export function literalSecrets(file: SourceFile): readonly Problem[] {
   const root = mapping(file.written);
   const auth = mapping(root['auth']);
@@ -28,7 +28,7 @@ export function literalSecrets(file: SourceFile): readonly Problem[] {
   ];
   const literal = places.filter((path) => isLiteral(valueAt(file.written, path)));
   const alike = textsIn(file.written).filter(
-    // A password before the host has a problem of its own.
+    // A password before the host is reported separately.
     ([path, text]) => maskShapes(text) !== text && !(path[0] === 'base_url' && text.includes('@')),
   );
   const found = new Map([...literal, ...alike.map(([path]) => path)].map((path) => [pathText(path), path]));
@@ -38,11 +38,11 @@ export function literalSecrets(file: SourceFile): readonly Problem[] {
     found.size === 0;
   return [...found.values(), ...(isLoginWithout ? [['auth', 'body']] : [])].map((path) => ({
     line: file.lineOf(path),
-    text: `${pathText(path)}: a secret does not belong into this file; write \${NAME} and set that environment variable`,
+    text: `${pathText(path)}: secrets must not be in this file; write \${NAME} and set that environment variable`,
   }));
 }
 
-/** No variable at all, or one that only stands beside what may be half of the secret. */
+/** Without a variable, or with one beside text that may be part of the secret. */
 function isLiteral(value: unknown): boolean {
   const [first = '', ...others] = String(value).split(/\$\{[^}]*\}/);
   return others.length === 0 || ![first, ...others].every((text) => around.test(text));

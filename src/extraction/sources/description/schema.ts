@@ -1,12 +1,12 @@
-// What a source file may say: strict, every key known, defaults filled in.
+// The schema of source files: strict, with defaults.
 import { z } from 'zod';
 
-/** An object that knows its keys, and names them when it meets another. */
+/** A strict object whose error message names its keys. */
 function strict<Shape extends z.core.$ZodLooseShape>(what: string, shape: Shape) {
   return z.strictObject(shape, {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
-        ? `${(issue.keys as readonly string[]).map((key) => `"${key}"`).join(', ')} is no key of ${what}; there are ${Object.keys(shape).join(', ')}`
+        ? `${(issue.keys as readonly string[]).map((key) => `"${key}"`).join(', ')} is not a key of ${what}; the keys are ${Object.keys(shape).join(', ')}`
         : `${what} must have keys like ${Object.keys(shape).slice(0, 3).join(', ')}`,
   });
 }
@@ -98,7 +98,7 @@ const pagination = z.discriminatedUnion(
 const resource = strict('a resource', {
   name: z
     .string('must be a name')
-    .regex(/^[a-z][a-z0-9_]*$/, 'must be a name of small letters, digits and _, like open_tickets'),
+    .regex(/^[a-z][a-z0-9_]*$/, 'must be of lower-case letters, digits and _, like open_tickets'),
   path: z
     .string('must be a path')
     .regex(/^\/[^?#]*$/, 'must start with / and have no query; use "query" for that'),
@@ -140,7 +140,3 @@ export const restSourceSchema = strict('a source file', {
 export type RawRestSource = z.infer<typeof restSourceSchema>;
 export type RawResource = RawRestSource['resources'][number];
 export type RawAuth = RawRestSource['auth'];
-
-// The ways of proving who asks, brought down to three: nothing, fixed headers, a token from a call.
-
-// A resource as it is used, from what the file says of it.

@@ -1,4 +1,4 @@
-// A YAML file with places: what stands where, and which environment variables stand for what.
+// Reads a YAML file with line numbers and environment variables.
 import type { Document, Node } from 'yaml';
 import { isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
 
@@ -12,12 +12,12 @@ export interface Problem {
 export interface SourceFile {
   /** Plain data, with variables filled in. */
   readonly value: unknown;
-  /** The same as it stands there. */
+  /** The same with `${NAME}` unresolved. */
   readonly written: unknown;
   readonly problems: readonly Problem[];
-  /** It is no YAML: there is nothing else to say about it. */
+  /** It is not YAML: there is nothing else to check. */
   readonly isBroken: boolean;
-  /** Variables by the path (`pathText`) of the text they stand in. */
+  /** Variables by the path (`pathText`) of their text. */
   readonly variables: ReadonlyMap<string, readonly Variable[]>;
   /** The line of a path, or of a key at it. */
   readonly lineOf: (path: Path, key?: string) => number;
@@ -26,7 +26,7 @@ export interface SourceFile {
 export interface Variable {
   readonly name: string;
   readonly value: string;
-  /** The text that stands before it, its variables filled in. */
+  /** The text before it, with variables filled in. */
   readonly before: string;
 }
 
@@ -34,7 +34,7 @@ export const pathText = (path: Path): string => path.map(String).join('.');
 
 const variable = /\$\{([^}]*)\}/g;
 
-/** Reads the file. What is wrong with its YAML or its variables is in `problems`. */
+/** Reads the file. Problems with its YAML or its variables are in `problems`. */
 export function readSourceFile(text: string, env: Readonly<Record<string, string | undefined>>): SourceFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -48,7 +48,7 @@ export function readSourceFile(text: string, env: Readonly<Record<string, string
   }
   const written = plain(document);
   if (written === undefined) {
-    const problems = [{ line: 1, text: 'its aliases (*name) stand for far too much; write it out instead' }];
+    const problems = [{ line: 1, text: 'its aliases (*name) expand to too much; write them out' }];
     return { value: null, written: null, problems, isBroken: true, variables: new Map(), lineOf };
   }
   const variables = new Map<string, readonly Variable[]>();
@@ -69,7 +69,7 @@ export function readSourceFile(text: string, env: Readonly<Record<string, string
       if (!/^[A-Za-z_]\w*$/.test(name))
         problems.push({
           line: lineOf(path),
-          text: `${pathText(path)}: \${${name}} names no environment variable`,
+          text: `${pathText(path)}: \${${name}} is not the name of an environment variable`,
         });
       else if (set === '')
         problems.push({
@@ -85,7 +85,7 @@ export function readSourceFile(text: string, env: Readonly<Record<string, string
   return { value: fill(written, []), written, problems, isBroken: false, variables, lineOf };
 }
 
-/** Undefined when aliases of aliases would fill the memory. */
+/** Undefined when nested aliases would exhaust the memory. */
 function plain(document: Document.Parsed): unknown {
   try {
     return document.toJS() ?? null;
@@ -100,7 +100,7 @@ function syntaxProblem(message: string, line: string): string {
   return `not valid YAML: ${message.replace(/\.$/, '')}${hint}`;
 }
 
-/** Of the nearest thing on the way that is there. */
+/** The line of the nearest existing ancestor. */
 function lineIn(document: Document, lines: LineCounter, path: Path, key?: string): number {
   for (let length = path.length; length >= 0; length--) {
     const node: unknown = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);

@@ -255,7 +255,7 @@ function incomplete(failures: readonly GraphFailure[]): KnowledgeError {
   const [first] = failures;
   return new KnowledgeError(
     'KNOWLEDGE_GRAPH_UNAVAILABLE',
-    `The graph was not rebuilt: ${failures.length} nodes or edges could not be written, the first a ${first?.what} (${first?.cause}). The graph from before still answers.`,
+    `The graph was not rebuilt: ${failures.length} nodes or edges could not be written, the first a ${first?.what} (${first?.cause}). The previous graph is still in use.`,
     { isRetryable: true, details: { failures: failures.length } },
   );
 }

@@ -1,7 +1,5 @@
-// Words that tell what happened in a sentence, and headings that tell what the sentences below them are about.
+// Cue words for the category of a sentence, and headings that set the category of what follows.
 import type { EventCategory } from '../types.ts';
-
-// Words that tell what happened in a sentence, and headings that tell what the sentences below them are about.
 
 interface Cue {
   readonly category: EventCategory;
@@ -9,14 +7,14 @@ interface Cue {
   readonly weight: number;
 }
 
-/** Of small letters, and without the flags for case and Unicode: those make the search several times slower. */
+/** For lower-case text, without the case and Unicode flags, which make the search several times slower. */
 const cue = (category: EventCategory, weight: number, words: string): Cue => ({
   category,
   weight,
   pattern: new RegExp(`\\b(?:${words})(?![a-z0-9])`),
 });
 
-/** Patterns are for text in small letters. At equal weight the earlier wins. */
+/** Patterns match lower-case text. At equal weight the earlier one wins. */
 export const cues: readonly Cue[] = [
   cue(
     'Decision',
@@ -105,7 +103,7 @@ export const cues: readonly Cue[] = [
 
 export interface Section {
   readonly category: EventCategory;
-  /** What a sentence, and an item of a list, below it is worth by that alone. */
+  /** Weight that the heading gives a sentence, and a list item, below it. */
   readonly sentence: number;
   readonly item: number;
 }
@@ -134,6 +132,6 @@ const sections: readonly (readonly [RegExp, Section])[] = [
   ],
 ];
 
-/** What a heading, or a line that ends in a colon, says of what follows; null: nothing. */
+/** The section that a heading, or a line that ends with a colon, opens; null: none. */
 export const sectionOf = (heading: string): Section | null =>
   sections.find(([pattern]) => pattern.test(heading))?.[1] ?? null;

@@ -12,7 +12,7 @@ import type { Sentence } from './sentences.ts';
 const longestSentence = 2_000;
 const longestNarrative = 300;
 
-/** Offsets are those of the scene's text. */
+/** Offsets refer to the chunk's text. */
 export function findEvents(scene: EventScene, sentences: readonly Sentence[]): readonly ReadEvent[] {
   const events: ReadEvent[] = [];
   let before: RefMention | null = null;
@@ -20,7 +20,7 @@ export function findEvents(scene: EventScene, sentences: readonly Sentence[]): r
     const body = scene.text.slice(sentence.start, Math.min(sentence.end, sentence.start + longestSentence));
     const people = peopleOf(scene, sentence, body, before);
     before = people.actor ?? before;
-    // A question tells nothing yet.
+    // A question is not an event.
     if (body.endsWith('?') || body.length < 8) continue;
     const date = findDate(body, scene.annotations.date);
     const weighed = weighSentence(sentence, body, people, date);
@@ -79,7 +79,7 @@ const actorsOf = (category: EventCategory, { actor, others }: People): ReadEvent
   ...others.slice(0, 20).map(({ ref }) => ({ ref, role: 'stakeholder' as const })),
 ];
 
-/** One line, without marks of lists and emphasis. */
+/** One line, without list and emphasis markers. */
 function narrativeOf(quote: string): string {
   const line = quote
     .replaceAll(/\s+/g, ' ')
@@ -92,28 +92,28 @@ const rest = '(.{3,80}?)(?=\\s(?:by|until|before|due|for|on|to|in)\\s|[.,;(]|$)'
 const promised = new RegExp(`\\b(?:to|will|['’]ll)\\s\\p{Ll}+\\s${rest}`, 'u');
 const listed = new RegExp(`^[\\p{L}-]+\\s${rest}`, 'u');
 
-/** What is to be done, without the verb and the date: "will send | the quote | by Friday". */
+/** The task without verb and date: "will send | the quote | by Friday". */
 function taskOf(body: string, isItem: boolean): string | null {
   const line = body.slice(0, 300).replaceAll(/\s+/g, ' ');
   return (promised.exec(line) ?? (isItem ? listed.exec(line) : null))?.[1]?.trim() ?? null;
 }
 
-/** A mention with the name that events call it by. */
+/** A mention with its ref. */
 export type RefMention = FoundMention & { readonly ref: string };
 
-/** A chunk as events are found in it. */
+/** A chunk with everything that event detection needs. */
 interface EventScene {
   readonly text: string;
-  /** In the order of their places. */
+  /** By position. */
   readonly mentions: readonly RefMention[];
-  /** Who says "I" where nobody else speaks, if this chunk names them. */
+  /** The document's author, if the chunk mentions them. */
   readonly author: RefMention | null;
   readonly annotations: DocumentAnnotations;
 }
 
 interface People {
   readonly actor: RefMention | null;
-  /** The actor says it, rather than being spoken of. */
+  /** The actor is the speaker of the sentence. */
   readonly isSpeaker: boolean;
   readonly others: readonly RefMention[];
 }
@@ -144,7 +144,7 @@ const firstPerson = /^\W*(?:I|My|We)\b|\b(?:I['’](?:m|ve|ll)|I (?:am|have|will
 const thirdPerson = /^(?:He|She)\b/;
 const asks = /\bplease\b/i;
 
-/** `before`: whom the sentence before was about, for one that begins with "He" or "She". */
+/** `before`: the actor of the previous sentence, for one that begins with "He" or "She". */
 function peopleOf(scene: EventScene, sentence: Sentence, body: string, before: RefMention | null): People {
   const named = mentionsIn(scene, sentence).filter(({ type }) => type === 'person');
   const speaker = sentence.speaker ? (mentionsIn(scene, sentence.speaker)[0] ?? null) : null;
@@ -172,7 +172,7 @@ function actorOf({
   readonly body: string;
   readonly before: RefMention | null;
 }): RefMention | null {
-  // Who is asked for something has to do it, not who asks.
+  // A request is a task of the person addressed, not of the speaker.
   if (asks.test(body)) return named[0] ?? null;
   if (!voice && thirdPerson.test(body)) return before ?? named[0] ?? null;
   const opening = named.find(({ start }) => scene.text.slice(sentence.start, start).trim() === '') ?? null;
@@ -187,22 +187,22 @@ const unique = (mentions: readonly RefMention[]): readonly RefMention[] => [
 interface Weighed {
   readonly category: EventCategory;
   readonly weight: number;
-  /** Where in the sentence its word stands. */
+  /** Offset of the cue word in the sentence. */
   readonly at: number;
 }
 
-/** Below it, a sentence only talks. */
+/** Sentences below this weight are not events. */
 const leastWeight = 2;
 
 const due = /\b(?:by|until|before|due|no later than|deadline:?)\s/i;
 const denied = /\b(?:no|not|never|without|cannot|n['’]t)\b/;
 
-/** Null when it tells nothing that would be an event. */
+/** Null when the sentence is not an event. */
 function weighSentence(sentence: Sentence, body: string, people: People, date: Date | null): Weighed | null {
   const found = new Map<EventCategory, Weighed>();
   const add = (category: EventCategory, weight: number, at: number): void => {
     const known = found.get(category);
-    // A second word for the same says little more.
+    // A second cue of the same category adds little.
     const sum = known ? Math.max(known.weight, weight) + Math.min(known.weight, weight) / 4 : weight;
     found.set(category, { category, weight: sum, at: known?.at ?? at });
   };
@@ -238,7 +238,7 @@ const isPlan = (body: string, { actor }: People): boolean =>
   /^\S+(?: \S+)? to \p{Ll}/u.test(body) &&
   body.startsWith(actor.name.split(' ', 1)[0] ?? body);
 
-/** "Complete the report by Friday", behind a name and a colon in a list. */
+/** "Complete the report by Friday", after a name and a colon in a list. */
 function isTask({ section, isItem }: Sentence, body: string, { isSpeaker }: People): boolean {
   if (!isSpeaker || !isItem) return false;
   const [first = ''] = body.toLowerCase().split(/[^\p{L}-]/u, 1);
@@ -256,7 +256,7 @@ const headerRoles: Readonly<Record<HeadRole, ActorRole>> = {
 const mostActors = 50;
 const mostLines = 5;
 
-/** Null unless it brings two people together. */
+/** Null with fewer than two people. */
 export function headEvent(
   text: string,
   head: readonly HeadLine[],

@@ -25,7 +25,7 @@ import type { Run } from './names.ts';
 import { capitalRuns, isInitialAt, isInitialed, isPlain, looksLikeFullName } from './names.ts';
 import { projectPhrases } from './projects.ts';
 
-/** In the order of their places, never overlapping. */
+/** By position, without overlaps. */
 export function findMentions(
   text: string,
   words: readonly Word[],
@@ -48,7 +48,7 @@ export function findMentions(
   return withEmployers(text, ofOneType(found));
 }
 
-/** What is somebody or something definite at one place is so at the others of that name. */
+/** A type found at one occurrence applies to all occurrences of the name. */
 function ofOneType(found: readonly FoundMention[]): readonly FoundMention[] {
   const types = new Map(found.flatMap(({ name, type }) => (type === 'other' ? [] : [[name, type] as const])));
   return found.map((mention) =>
@@ -63,7 +63,7 @@ function withEmployers(text: string, found: readonly FoundMention[]): readonly F
   return found.map((mention, index) => {
     const next = found[index + 1];
     if (mention.type !== 'person') return mention;
-    // What is said right here counts for more than what the document says elsewhere of that name.
+    // Clues next to the mention override clues from elsewhere in the document.
     const here = positionBehind(text, mention.end);
     const isEmployed =
       next?.type === 'org' &&
@@ -86,7 +86,7 @@ function* addressMentions(text: string, { roster }: DocumentAnnotations): Genera
   }
 }
 
-/** People whom the document knows; what is left between them is guessed at. */
+/** People the document introduces; the words between them are classified. */
 function* inRun(
   text: string,
   words: readonly Word[],
@@ -143,7 +143,7 @@ function knownAt(run: readonly Word[], at: number, { roster }: DocumentAnnotatio
     const person = roster.whole(key) ?? (length === 1 && run.length === 1 ? roster.byPart(key) : null);
     if (person) return { person, length };
   }
-  // "Hi Ann", "Thanks Ben": the name stands at the end of the run; "Ann Arbor" is a town.
+  // "Hi Ann", "Thanks Ben": the name is at the end of the run; "Ann Arbor" is a town.
   const last = run[at];
   const isAlone = at > 0 && at === run.length - 1 && !isInitialAt(run, at - 1);
   const person = isAlone && last ? roster.byPart(last.lower) : null;
@@ -168,7 +168,7 @@ function* guess(
   if (mention) yield mention;
 }
 
-/** Which places are taken; looked up by stretches of text, so that thousands cost no more than a few. */
+/** Occupied spans, indexed by cells of the text, so that a lookup does not depend on their number. */
 class Taken {
   readonly #cells = new Map<number, [number, number][]>();
 
@@ -190,11 +190,11 @@ function* cellsOf(start: number, end: number): Generator<number> {
   for (let cell = Math.floor(start / cellSize); cell <= Math.floor((end - 1) / cellSize); cell++) yield cell;
 }
 
-/** Letters of both cases mixed: a product's or a company's name, never a plain word. */
+/** Mixed case inside a word: a product or company, never a common word. */
 const isMixed = (word: string): boolean => /\p{Ll}\p{Lu}/u.test(word);
 const isShort = (word: string): boolean => /^\p{Lu}{1,3}$/u.test(word);
 
-/** Null when it is no name, as far as one can tell. */
+/** Null when it is probably not a name. */
 function guessName(
   text: string,
   words: readonly Word[],
@@ -219,7 +219,7 @@ function guessName(
   };
 }
 
-/** The word before that says what follows is an organization: the first of the run, or the one before it. */
+/** The word that marks an organization: the first of the run, or the one before it. */
 function leadOf(words: readonly Word[], { at, words: run }: Run): Word | null {
   const [first] = run;
   // "Customer Success" in the middle of a sentence is a title, "Customer Roth GmbH wrote" is not.
@@ -228,7 +228,7 @@ function leadOf(words: readonly Word[], { at, words: run }: Run): Word | null {
   return before && first?.isNext && organizationLeads.has(before.lower) ? before : null;
 }
 
-/** Without what only opens the sentence ("After", "The", "Key customer") or binds. */
+/** Without words that only open the sentence ("After", "The", "Key customer") or connect. */
 function trimmed({ at, words }: Run, annotations: DocumentAnnotations, hasLead: boolean): Run {
   let from = 0;
   for (const [index, word] of words.entries()) {
@@ -270,7 +270,7 @@ function judge(
     return { type: 'person', confidence: 0.5 };
   const isNamed = own.some((word) => !isPlain(word, annotations.lowercaseWords));
   if (lead && isNamed)
-    // "Vendor X": a letter or three are no name by themselves.
+    // "Vendor X": one to three letters are not a name by themselves.
     return own.length === 1 && isShort(first.text) && lead.isNext !== undefined
       ? { type: 'org', confidence: 0.4, start: lead.isCapital ? lead.start : first.start }
       : { type: 'org', confidence: 0.45 };
@@ -313,7 +313,7 @@ function judgeOne(
   return mayBePerson && doesAsPeopleDo ? { type: 'person', confidence: 0.4 } : null;
 }
 
-/** Several words, none of them a given name: somebody if they act like it, else something that has a name. */
+/** Several words without a given name: a person if a person's verb follows, else another entity. */
 function judgeSeveral(
   words: readonly Word[],
   at: number,
@@ -325,7 +325,7 @@ function judgeSeveral(
     own.length <= 3 && own.every((word) => !isPlain(word, annotations.lowercaseWords) && !isMixed(word.text));
   if (areNames && next?.isNext && personVerbs.has(next.lower)) return { type: 'person', confidence: 0.4 };
   const [first] = own;
-  // A job is no name.
+  // A job title is not a name.
   if (roleWords.has(own.at(-1)?.lower ?? '')) return null;
   const isTitle = first?.isFirst === true || own.every((word) => isPlain(word, annotations.lowercaseWords));
   const isLetters = own.every(({ text }) => /^\p{Lu}+$/u.test(text));
@@ -333,7 +333,7 @@ function judgeSeveral(
 }
 
 export interface FoundMention {
-  /** In the text that was given. */
+  /** Offsets in the given text. */
   readonly start: number;
   readonly end: number;
   readonly name: string;

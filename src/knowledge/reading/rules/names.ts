@@ -20,7 +20,7 @@ import {
 } from '../../text/lexicon.ts';
 import type { Word } from '../../text/spans.ts';
 
-/** Small words inside names of people, and of institutions. */
+/** Lower-case particles of personal and institutional names. */
 const particles = new Set([
   'de',
   'van',
@@ -46,7 +46,7 @@ const particles = new Set([
   'ibn',
 ]);
 
-/** A small word inside a name, and "al-" before one. */
+/** A lower-case particle of a name. */
 const isParticle = (word: string): boolean => particles.has(word);
 const boundArticle = /^(?:al|el|ad|an|ar|as|ash|at|az)-\p{Lu}/u;
 const takesOf = new Set([
@@ -66,7 +66,7 @@ const longestRun = 8;
 
 export interface Run {
   readonly words: readonly Word[];
-  /** Where in the list of words it begins. */
+  /** Index of its first word. */
   readonly at: number;
 }
 
@@ -84,7 +84,7 @@ export function* capitalRuns(words: readonly Word[]): Generator<Run> {
   }
 }
 
-/** How many words from here belong to the run before: a capital one, or small ones and a capital one. */
+/** How many words continue the run: a capitalized one, or particles and a capitalized one. */
 function joined(words: readonly Word[], at: number): number {
   const word = words[at];
   if (!word?.isNext) return 0;
@@ -98,11 +98,11 @@ function joined(words: readonly Word[], at: number): number {
   return next?.isNext && particles.has(next.lower) && after?.isNext && after.isCapital ? 3 : 0;
 }
 
-/** A word that tells nothing of whom or what is meant. `lowercaseWords`: what the document also writes in small letters. */
+/** A common word. `lowercaseWords`: words that the document also writes in lower case. */
 export const isPlain = ({ lower }: Word, lowercaseWords: ReadonlySet<string>): boolean =>
   isEveryday(lower) || (wordKind(lower) === undefined && lowercaseWords.has(lower));
 
-/** "Ann Lee": a given name that is nothing else, or one that a word follows which is no plain one. */
+/** "Ann Lee": an unambiguous given name, or an ambiguous one followed by an uncommon word. */
 export function looksLikeFullName(words: readonly Word[], lowercaseWords: ReadonlySet<string>): boolean {
   const [first, ...rest] = words;
   const last = rest.at(-1);
@@ -113,7 +113,7 @@ export function looksLikeFullName(words: readonly Word[], lowercaseWords: Readon
   return !lowercaseWords.has(last.lower);
 }
 
-/** "A." before the next word of a name: a letter, a point and a blank. */
+/** "A." before the next word of a name: a letter, a period and a space. */
 export function isInitialAt(words: readonly Word[], at: number): boolean {
   const [word, next] = words.slice(at, at + 2);
   return word?.text.length === 1 && next?.isNext === true && next.start === word.end + 2;
@@ -133,15 +133,15 @@ export function isInitialed(words: readonly Word[], lowercaseWords: ReadonlySet<
   );
 }
 
-/** What a piece of text says of its names. */
+/** The context of a run. */
 interface Surroundings {
   readonly text: string;
   readonly words: readonly Word[];
-  /** What the document also writes in small letters. */
+  /** Words that the document also writes in lower case. */
   readonly lowercaseWords: ReadonlySet<string>;
 }
 
-/** A document whose words no list has tells nothing by them: there every word would be somebody's name. */
+/** False when most words are unknown: then every unknown word would look like a name. */
 export function isInKnownWords(lowercaseWords: ReadonlySet<string>): boolean {
   let known = 0;
   let seen = 0;
@@ -159,7 +159,7 @@ interface Judged {
   readonly isPerson: boolean;
 }
 
-/** The names of people that nobody introduced, of all runs of a text, in their order. */
+/** Names of people inferred from their context, by position. */
 export function inferPersonNames(around: Surroundings, runs: Iterable<Run>): readonly Run[] {
   const found: Run[] = [];
   let before = null as Judged | null;
@@ -168,7 +168,7 @@ export function inferPersonNames(around: Surroundings, runs: Iterable<Run>): rea
     const mayBe = mayBeName(run, around.lowercaseWords);
     const listed: Judged | null = before && isListed(around.text, before.run, run) ? before : null;
     const isPerson: boolean = mayBe && (actsLikePerson(around, run) || listed?.isPerson === true);
-    // "Zhang Wei and Priya Rao met": the second tells who the first is.
+    // "Zhang Wei and Priya Rao met": the second identifies the first as a person.
     if (isPerson && listed && !listed.isPerson && mayBeName(listed.run, around.lowercaseWords))
       found.push(listed.run);
     if (isPerson) found.push(run);
@@ -177,7 +177,7 @@ export function inferPersonNames(around: Surroundings, runs: Iterable<Run>): rea
   return found;
 }
 
-/** Without the word that only opens a sentence, a title or a form of address. */
+/** Without sentence openers, titles and forms of address. */
 function withoutOpening({ at, words }: Run, lowercaseWords: ReadonlySet<string>): Run {
   let from = 0;
   for (const [index, word] of words.entries()) {
@@ -191,7 +191,7 @@ function withoutOpening({ at, words }: Run, lowercaseWords: ReadonlySet<string>)
 
 const isCapitals = (word: Word): boolean => /^\p{Lu}{2,}$/u.test(word.text);
 
-/** Two to four words that could be a name: none of them a thing's, a company's, a place's or a job's. */
+/** Two to four words that could be a name: none names a thing, company, place or job. */
 function mayBeName({ words }: Run, lowercaseWords: ReadonlySet<string>): boolean {
   const own = words.filter((word, index) => !isParticle(word.lower) && !isInitialAt(words, index));
   const [first] = own;
@@ -205,7 +205,7 @@ function mayBeName({ words }: Run, lowercaseWords: ReadonlySet<string>): boolean
   if (own.some(({ lower }) => roleWords.has(lower) || departments.has(lower) || sharedNames.has(lower)))
     return false;
   if (isThings(last.lower) || wordKind(own.map(({ lower }) => lower).join(' ')) !== undefined) return false;
-  // The first word decides: a given name is one wherever it stands, a word of the language none.
+  // The first word decides: a given name qualifies, a common word does not.
   return isGivenName(first.lower) || !isKnownOtherwise(first, lowercaseWords);
 }
 
@@ -215,7 +215,7 @@ const isThings = (word: string): boolean =>
   organizationEndings.has(word) ||
   organizationTails.test(word);
 
-/** "McDonald" and "O'Rourke" are no products. */
+/** "McDonald" and "O'Rourke" are not products. */
 const isOddlyMixed = (word: string): boolean =>
   /\p{Ll}\p{Lu}/u.test(word.replace(/^(?:Mc|Mac|De|Di|Van|Le|La|Fitz)(?=\p{Lu})/u, ''));
 
@@ -229,7 +229,7 @@ function isKnownOtherwise(word: Word, lowercaseWords: ReadonlySet<string>): bool
   );
 }
 
-/** Of a run that may be a name: does what stands before or behind it speak of somebody? */
+/** Whether the context of a possible name refers to a person. */
 function actsLikePerson({ text, words, lowercaseWords }: Surroundings, { at, words: own }: Run): boolean {
   const [first] = own;
   const last = own.at(-1);
@@ -248,7 +248,7 @@ function actsLikePerson({ text, words, lowercaseWords }: Surroundings, { at, wor
   if (isRole(positionBehind(text, last.end).role ?? '')) return true;
   if (!areStrange) return false;
   if (honorifics.has(words[at - 1]?.lower ?? '')) return true;
-  // "DMITRI VOLKOV: we will …"; a label has a plain word in it, and a title a capital letter behind it.
+  // "DMITRI VOLKOV: we will …"; labels contain a common word, and titles are followed by a capital letter.
   if (first.isFirst && /^: (?:\p{Ll}|I\b|We\b)/u.test(text.slice(last.end, last.end + 5))) return true;
   const before = text.slice(Math.max(0, first.start - 50), first.start);
   return !first.isFirst && personLeads.test(before) && !companyDeeds.test(before);
@@ -258,7 +258,7 @@ const articles = new Set(['the', 'a', 'an', 'this', 'our', 'its', 'their', 'your
 
 const joint = /^(?:,? (?:and|&|or) |, | \/ |; )$/;
 
-/** Next to each other in a list of names. */
+/** Adjacent in a list of names. */
 function isListed(text: string, a: Run, b: Run): boolean {
   const [end, start] = [a.words.at(-1)?.end ?? 0, b.words[0]?.start ?? 0];
   return start - end < 8 && joint.test(text.slice(end, start));

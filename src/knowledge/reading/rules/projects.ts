@@ -1,20 +1,18 @@
-// Phrases that name pieces of work: "data migration", "Mobile Redesign", "Project Apollo", "set up auto-scaling".
+// Phrases that name projects: "data migration", "Mobile Redesign", "Project Apollo", "set up auto-scaling".
 import { buildVerbs, plainEndings, projectEndings, wordKind } from '../../text/lexicon.ts';
 import type { Word } from '../../text/spans.ts';
-
-// Phrases that name pieces of work: "data migration", "Mobile Redesign", "Project Apollo", "set up auto-scaling".
 
 interface Phrase {
   readonly start: number;
   readonly end: number;
-  /** In lower case, with single blanks. */
+  /** In lower case, with single spaces. */
   readonly key: string;
-  /** What it would take to be believed: 1 seen once, 2 seen twice, named in the title, or written with capitals. */
+  /** Required occurrences: 1, or 2 unless it is in the title or capitalized. */
   readonly need: 1 | 2;
 }
 
 const mostModifiers = 3;
-/** Adjectives that are part of names more often than not. */
+/** Adjectives that are usually part of a name. */
 const naming = new Set([
   'mobile',
   'social',
@@ -27,7 +25,7 @@ const naming = new Set([
   'mutual',
 ]);
 
-/** In the order of their places. Words that only join or judge ("new", "our", "updated") are no part of a name. */
+/** By position. Words such as "new", "our" and "updated" are not part of a name. */
 export function* projectPhrases(words: readonly Word[]): Generator<Phrase> {
   for (let at = 0; at < words.length; at++) {
     const phrase = namedProject(words, at) ?? endingPhrase(words, at) ?? builtThing(words, at);
@@ -68,7 +66,7 @@ function isModifier({ lower, isCapital, isFirst }: Word, head: Word, isNearest: 
   return kind !== 'verb' || (isNearest && !isFirst);
 }
 
-/** A word that no list has, as the object of making: only believed when the text comes back to it. */
+/** An unknown word as the object of a build verb: accepted only if it occurs again. */
 function builtThing(words: readonly Word[], at: number): Phrase | null {
   if (!buildVerbs.has(words[at]?.lower ?? '')) return null;
   let next = at + 1;
@@ -90,7 +88,7 @@ function phraseOf(words: readonly Word[], need: 1 | 2): Phrase | null {
   return { start: first.start, end: last.end, key, need: isTitled ? 1 : need };
 }
 
-/** Counts phrases through a document, and says in the end which to believe. */
+/** Counts phrases of a document and selects projects among them. */
 export class ProjectPhrases {
   readonly #seen = new Map<string, { count: number; need: number; name: string }>();
 
@@ -107,7 +105,7 @@ export class ProjectPhrases {
     }
   }
 
-  /** By key: how each is called. */
+  /** Display names by key. */
   chosen(title: string): ReadonlyMap<string, string> {
     const heads = title.toLowerCase();
     const believed = [...this.#seen].filter(([key, { count, need }]) => count >= need || heads.includes(key));

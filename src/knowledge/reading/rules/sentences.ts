@@ -1,4 +1,4 @@
-// A chunk as the sentences and items that are read one by one, each with who speaks and under which heading.
+// Splits a chunk into sentences and list items, each with its speaker and section.
 import type { HeadLine } from '../../documents/headers.ts';
 import { headLine } from '../../documents/headers.ts';
 import { linesOf } from '../../text/spans.ts';
@@ -10,7 +10,7 @@ export interface Sentence {
   readonly end: number;
   readonly isItem: boolean;
   readonly section: Section | null;
-  /** Where the name or handle of the speaker stands: "ann.lee:", "Ann:". */
+  /** Span of the speaker's name or handle: "ann.lee:", "Ann:". */
   readonly speaker: { readonly start: number; readonly end: number } | null;
 }
 
@@ -26,7 +26,7 @@ const speakerLine =
 const label =
   /^\s*(?:subject|title|date|status|re|sent|channel|location|time|when|where|(?:[a-z]+ )?(?:record|notes|minutes|report|memo|thread|log))\s*:/i;
 
-/** `section`: what the heading above the chunk says. `isSpeaker`: whether a name before a colon is somebody's. */
+/** `above`: the section of the heading above the chunk. `isSpeaker`: whether a name before a colon is a person's. */
 export function sentencesOf(
   text: string,
   above: Section | null,
@@ -65,7 +65,7 @@ export function sentencesOf(
       const lead = titled[3] ?? '';
       section = sectionOf(titled[1] ?? titled[2] ?? lead);
       speaker = null;
-      // "Ann raised concerns about the cost:" says something itself.
+      // "Ann raised concerns about the cost:" is a sentence itself.
       if (lead.split(' ').length > 3) {
         open = { start, isItem: false };
         close(start + line.length);
@@ -96,7 +96,7 @@ const sentenceEnd = /[.!?…]+["'”’)\]*]*(?=\s+["'“‘([*@:$]*[\p{Lu}\p{N}
 const abbreviation =
   /(?:^|[\s(])(?:\p{L}|e\.g|i\.e|etc|vs|approx|no|dr|mr|mrs|ms|prof|st|inc|ltd|co|corp|jr|sr|fig|cf)\.$/iu;
 
-/** At the ends of sentences; blank ones are left out. */
+/** Splits at the ends of sentences; blank ones are skipped. */
 function* split(text: string, start: number, end: number): Generator<readonly [number, number]> {
   const whole = text.slice(start, end);
   let from = 0;

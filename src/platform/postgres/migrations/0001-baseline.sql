@@ -344,7 +344,7 @@ create table chunk_step (
   cause text,                          -- an error code or class; null when done
   message text,                        -- one sentence for people; null when done
   updated_at timestamptz not null,
-  not_taken jsonb,                     -- read: entries of the reading that were rejected, [{"reason", "count"}]; null: none
+  dropped jsonb,                     -- read: entries of the reading that were rejected, [{"reason", "count"}]; null: none
   primary key (chunk_id, step)
 );
 create index chunk_step_open on chunk_step (space_id, step) where status <> 'done';

@@ -2,8 +2,8 @@
 import { type ClientBase, Pool } from 'pg';
 import type { Clock } from '../../../core/clock.ts';
 import { CoreError, kindOf } from '../../../core/errors.ts';
-import { silentLog } from '../../../core/log.ts';
-import type { Log } from '../../../core/log.ts';
+import { silentLog } from '../../../core/telemetry.ts';
+import type { Log } from '../../../core/telemetry.ts';
 import { SessionDatabase } from '../session-database.ts';
 import { StateTracker, Subscriptions } from '../store.ts';
 import type { Session, Store } from '../store.ts';

@@ -1,11 +1,8 @@
 // How items of every type are made.
-import type { SimulatedType } from '../ports.ts';
-import { boards, scheduledPlans } from './boards.ts';
-import { dashboards, lookmlDashboards } from './dashboards.ts';
-import { folders } from './folders.ts';
+import type { SimulatedType } from '../types.ts';
+import { boards, dashboards, folders, lookmlDashboards, looks, scheduledPlans } from './content-items.ts';
 import type { ItemMaker } from './item-context.ts';
 import { explores, lookmlModels } from './lookml.ts';
-import { looks } from './looks.ts';
 import { groups, modelSets, permissionSets, roles, users } from './people.ts';
 
 export const itemMakers: Readonly<Record<SimulatedType, ItemMaker>> = {

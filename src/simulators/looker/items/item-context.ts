@@ -1,6 +1,6 @@
 // What an item is made from: its place in the type, how often it changed, and the world around it.
 import type { Chance } from '../../chance.ts';
-import type { SimulatedType } from '../ports.ts';
+import type { SimulatedType } from '../types.ts';
 
 export type Json = Record<string, unknown>;
 

@@ -1,0 +1,199 @@
+// Keeps secrets out of everything that leaves the process or is stored: log lines, error responses, ledger, events.
+import type { PlainValueRules } from './plain-value.ts';
+import { plainValue } from './plain-value.ts';
+
+/** Shorter values would redact half the alphabet; they are refused as secrets elsewhere. */
+const shortestSecret = 4;
+
+/** Cannot be a word of somebody's text; a password like "postgres" can. */
+const unmistakable = /^(?=.*[^a-z]).{8,}$|^.{12,}$/isu;
+
+export class Redactor {
+  readonly #secrets = new Set<string>();
+  #pattern: RegExp | undefined;
+  #unmistakable: RegExp | undefined;
+
+  /**
+   * From now on this value never passes, also not percent-encoded, backslash-escaped or in base64. Redact before
+   * cutting a text to length: half a secret is not recognised. Values under four characters are not secrets.
+   */
+  add(secret: string): void {
+    if (secret.length < shortestSecret || mask.includes(secret) || this.#secrets.has(secret)) return;
+    this.#secrets.add(secret);
+    const longestFirst = [...this.#secrets].sort((a, b) => b.length - a.length);
+    this.#pattern = anyOf(longestFirst);
+    this.#unmistakable = anyOf(longestFirst.filter((known) => unmistakable.test(known)));
+  }
+
+  text(text: string): string {
+    return maskShapes(this.known(text));
+  }
+
+  /** Takes out known secrets and nothing else: for text whose structure must stay, like a line of JSON. */
+  known(text: string): string {
+    return this.#pattern ? text.replace(this.#pattern, mask) : text;
+  }
+
+  /**
+   * For content that must arrive as it is: takes out nothing but known secrets that cannot be anything else. What merely looks like a secret stays.
+   */
+  content(text: string): string {
+    return this.#unmistakable ? text.replace(this.#unmistakable, mask) : text;
+  }
+
+  /**
+   * A plain copy of any value (see `plainValue`: errors become class, code and message) with every text in it, keys
+   * included, made clean; what stands under a name like `password` is masked whatever it is.
+   */
+  value<T>(value: T, rules: Pick<PlainValueRules, 'stacks'> = {}): T {
+    return plainValue(value, { ...rules, text: (text) => this.text(text), field: maskSecretField }) as T;
+  }
+}
+
+function anyOf(secrets: readonly string[]): RegExp | undefined {
+  if (secrets.length === 0) return undefined;
+  return new RegExp([...new Set(secrets.flatMap(secretPatterns))].join('|'), 'g');
+}
+
+function maskSecretField(name: string, value: unknown): unknown {
+  const canBeSecret = typeof value === 'string' || typeof value === 'number' || Array.isArray(value);
+  return canBeSecret && isSecretName(name) ? mask : undefined;
+}
+
+/** Nested JSON doubles backslashes at each level; eight of them is three levels. */
+const escapes = String.raw`\\{0,8}`;
+
+const letterEscapes: Readonly<Record<string, string>> = {
+  '\b': 'b',
+  '\t': 't',
+  '\n': 'n',
+  '\f': 'f',
+  '\r': 'r',
+};
+
+const htmlEntities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#0?39;',
+};
+
+/**
+ * Regular expressions for the secret itself (its special characters raw, percent-encoded, backslash-escaped or as
+ * HTML entities, in any mixture) and for its bytes in base64, on their own or inside something longer.
+ */
+export function secretPatterns(secret: string): readonly string[] {
+  const characters = secret.match(/\\+|./gsu) ?? [];
+  return [
+    characters.map(characterPattern).join(''),
+    ...base64Cores(secret).map((core) => RegExp.escape(core)),
+  ];
+}
+
+function characterPattern(character: string): string {
+  if (/^[A-Za-z0-9]$/.test(character)) return character;
+  if (character.startsWith('\\')) return backslashesPattern(character.length);
+  const ways = [
+    escapes + RegExp.escape(character),
+    percentPattern(character),
+    unicodePattern(character),
+    htmlEntities[character],
+    character === ' ' ? String.raw`\+` : undefined,
+    letterEscapes[character] === undefined ? undefined : String.raw`\\{1,8}${letterEscapes[character]}`,
+  ];
+  return `(?:${ways.filter((way) => way !== undefined).join('|')})`;
+}
+
+function backslashesPattern(count: number): string {
+  return String.raw`(?:\\{${count},${count * 8}}|(?:%5[Cc]|\\{1,8}u005[Cc]){${count}})`;
+}
+
+/** Letters of hexadecimal digits are written large by some and small by others. */
+const anyCase = (hex: string): string =>
+  hex.replace(/[a-f]/gi, (letter) => `[${letter.toUpperCase()}${letter.toLowerCase()}]`);
+
+function percentPattern(character: string): string {
+  return Array.from(Buffer.from(character), (byte) => `%${anyCase(byte.toString(16).padStart(2, '0'))}`).join(
+    '',
+  );
+}
+
+/** As JSON writes what it must not write itself (`\u0022`), and as Node's inspect does (`\x22`). */
+function unicodePattern(character: string): string {
+  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
+  return units
+    .map((unit) => {
+      const hex = anyCase(unit.toString(16).padStart(4, '0'));
+      return String.raw`\\{1,8}(?:u${hex}${unit < 0x100 ? `|x${hex.slice(2)}` : ''})`;
+    })
+    .join('');
+}
+
+/** Shorter pieces of base64 would be found in innocent text. */
+const shortestCore = 6;
+
+/**
+ * What is sure to be in the base64 of any bytes that contain the secret: the characters that no neighbour shares,
+ * for each of the three ways the secret can lie in groups of three bytes.
+ */
+function base64Cores(secret: string): readonly string[] {
+  const bytes = Buffer.from(secret);
+  const cores = [0, 1, 2].map((offset) => {
+    const text = Buffer.concat([Buffer.alloc(offset), bytes])
+      .toString('base64')
+      .replaceAll('=', '');
+    const isShared = (offset + bytes.length) % 3 !== 0;
+    return text.slice([0, 2, 3][offset], isShared ? -1 : undefined);
+  });
+  const urlSafe = cores.map((core) => core.replaceAll('+', '-').replaceAll('/', '_'));
+  return [...new Set([...cores, ...urlSafe])].filter((core) => core.length >= shortestCore);
+}
+
+export const mask = '[redacted]';
+
+const names = String.raw`(?:(?:api|private|secret|access|signing)[_-]?key|token|secret|password|passwd|pwd|passphrase)`;
+const headers = String.raw`(?:authorization|cookie)`;
+const secretName = new RegExp(`(?:${names}|${headers})$`, 'i');
+
+/** Whether a field of this name holds a secret: `apiKey`, `admin_token`, `Proxy-Authorization`. */
+export const isSecretName = (name: string): boolean => secretName.test(name);
+
+/** After a name: the quote that ends it, if any, and what assigns. */
+const assigns = String.raw`(?:\\{0,8}["'])?\s{0,20}[:=]\s{0,20}`;
+
+const shapes: readonly (readonly [pattern: RegExp, replacement: string])[] = [
+  // scheme://user:password@host, and scheme://long-token@host
+  // up to the last @, because passwords hold what they should not; bounded, so that long words stay cheap
+  [/(:\/\/[^\s/:@"']{0,256}):[^\s"']{1,512}@/g, `$1:${mask}@`],
+  [/(:\/\/)[^\s/:@"']{20,}@/g, `$1${mask}@`],
+  // Authorization: whatever, to the end of the line or the quoted text
+  [new RegExp(`(${headers}${assigns}(?:\\\\{0,8}["'])?)[^\\s"'][^\\n"']*`, 'gi'), `$1${mask}`],
+  [/\b(bearer)\s+[\w.~+/=-]{8,}/gi, `$1 ${mask}`],
+  // "basic" and "token" are also words: what follows them must not look like one.
+  [/\b([Bb]asic|[Tt]oken)\s+(?=\w[a-z.~-]*[A-Z0-9+/=_])[\w.~+/=-]{8,}/g, `$1 ${mask}`],
+  // keys of well-known services, and JSON web tokens, wherever they stand
+  [
+    /\b(?:sk|pk|rk)[-_][\w-]{16,}|\bgh[pousr]_\w{20,}|\bAIza[\w-]{30,}|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g,
+    mask,
+  ],
+  // password="…", with the same quote at both ends
+  [new RegExp(`(${names}${assigns})(\\\\{0,8}["'])[^\\n]{1,4096}?(?<!\\\\)\\2`, 'gi'), `$1$2${mask}$2`],
+  // password=… without quotes
+  [
+    new RegExp(
+      `(${names}${assigns})(?!\\[redacted\\]|(?:true|false|null|undefined)\\b)[^\\s"',;}&]{4,}`,
+      'gi',
+    ),
+    `$1${mask}`,
+  ],
+];
+
+/** One look decides for most texts that no shape can be in them. */
+const hint =
+  /:\/\/|sk[-_]|pk[-_]|rk[-_]|gh[pousr]_|AIza|eyJ|bearer|basic|token|secret|pass|pwd|key|authorization|cookie/i;
+
+export function maskShapes(text: string): string {
+  if (!hint.test(text)) return text;
+  return shapes.reduce((clean, [pattern, replacement]) => clean.replace(pattern, replacement), text);
+}

@@ -1,0 +1,235 @@
+// The recorder that every domain uses: collects degradations, writes them in batches, keeps them while the store is
+// unavailable.
+//
+// A row is pending (in order of arrival) → written with others in one call → durable. A failed call puts its rows back at
+// the end. When the store was available but rejected them, the next batch is half as big, so that a row that cannot be
+// stored ends up alone and the others pass.
+import type { Clock, Emitter, Random, Redactor } from '../core/index.ts';
+import { HeadworksError, kindOf, plainValue } from '../core/index.ts';
+import { exponentialBackoff } from '../resilience/retry.ts';
+import { LedgerError } from './errors.ts';
+import type { LedgerEvents } from './events.ts';
+import type { LedgerOptions } from './options.ts';
+import type { Degradation, LedgerRecorder, LedgerStore, SeenDegradation } from './types.ts';
+import { mergeSeen, rowKey } from './types.ts';
+
+export interface LedgerRecorderDeps {
+  readonly store: Pick<LedgerStore, 'record'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly redactor: Redactor;
+  readonly events: Emitter<LedgerEvents>;
+  readonly options: Pick<LedgerOptions, 'flushIntervalMs' | 'flushBatch' | 'maxPending'>;
+}
+
+interface WaitingRow {
+  readonly seen: SeenDegradation;
+  readonly durable: PromiseWithResolvers<void>;
+}
+
+/** The store is asked again after a quarter of a second at first, every ten seconds in the end. */
+const retryBackoff = exponentialBackoff({ initialMs: 250, maxMs: 10_000, jitter: 'equal' });
+
+/** The kind that stands for rows that were too many to keep; its subject is their kind. */
+export const overflowKind = 'ledger.overflow';
+
+export class BatchingLedgerRecorder implements LedgerRecorder {
+  readonly #deps: LedgerRecorderDeps;
+  readonly #waiting = new Map<string, WaitingRow>();
+  #inFlight = 0;
+  #writing: Promise<void> | undefined;
+  #cancelTimer: (() => void) | undefined;
+  #failures = 0;
+  #wasRefused = false;
+  #batchLimit: number;
+  #isClosed = false;
+
+  constructor(deps: LedgerRecorderDeps) {
+    this.#deps = deps;
+    this.#batchLimit = deps.options.flushBatch;
+  }
+
+  /** Rows that are not durable yet. */
+  get waiting(): number {
+    return this.#waiting.size + this.#inFlight;
+  }
+
+  record(degradation: Degradation): Promise<void> {
+    const now = new Date(this.#deps.clock.now());
+    const clean = storableDegradation(degradation, this.#deps.redactor);
+    const row = { ...clean, count: 1, firstSeenAt: now, lastSeenAt: now };
+    if (this.#isClosed) return this.#refuse(row);
+    const isFull = this.waiting >= this.#deps.options.maxPending && !this.#waiting.has(rowKey(row));
+    const durable = isFull ? this.#overflow(row) : this.#wait({ seen: row, durable: quietDeferred() });
+    if (!this.#writing && !this.#cancelTimer) this.#arm(this.#deps.options.flushIntervalMs);
+    return durable;
+  }
+
+  /** Writes everything now, as far as the store takes it. False when rows still wait. */
+  async flush(): Promise<boolean> {
+    await this.#writing;
+    if (this.#waiting.size > 0) await this.#start();
+    return this.waiting === 0;
+  }
+
+  /** Takes no more, writes what it can in one last go, and tells of every row that stays behind. Safe to call twice. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    // Each round that is refused halves the batch or gives up one row, so this ends.
+    while (!(await this.flush()) && this.#wasRefused);
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    for (const row of this.#waiting.values()) this.#lose(row);
+    this.#waiting.clear();
+  }
+
+  #lose({ seen, durable }: WaitingRow): void {
+    this.#tellLost(seen);
+    durable.reject(new LedgerError('LEDGER_CLOSED', `The store did not take ${seen.kind} ${seen.subject}.`));
+  }
+
+  #wait(row: WaitingRow): Promise<void> {
+    const key = rowKey(row.seen);
+    const earlier = this.#waiting.get(key);
+    if (!earlier) this.#waiting.set(key, row);
+    else this.#waiting.set(key, { seen: mergeSeen(earlier.seen, row.seen), durable: earlier.durable });
+    return earlier ? earlier.durable.promise : row.durable.promise;
+  }
+
+  #overflow(row: SeenDegradation): Promise<void> {
+    const { kind } = row;
+    this.#deps.events.emit('ledger:overflowed', { kind, count: 1 });
+    const message = `Too many rows waited for the store; those of ${kind} that came then were counted, not kept.`;
+    const counted = {
+      ...row,
+      kind: overflowKind,
+      subject: kind,
+      cause: 'LEDGER_OVERFLOW',
+      message,
+      details: {},
+    };
+    void this.#wait({ seen: counted, durable: quietDeferred() });
+    return quietRejection(new LedgerError('LEDGER_OVERFLOW', message));
+  }
+
+  #refuse(row: SeenDegradation): Promise<void> {
+    this.#tellLost(row);
+    return quietRejection(
+      new LedgerError('LEDGER_CLOSED', `${row.kind} ${row.subject} came after the recorder was closed.`),
+    );
+  }
+
+  #tellLost({ kind, subject, cause, count }: SeenDegradation): void {
+    this.#deps.events.emit('ledger:lost', { kind, subject, cause, count });
+  }
+
+  #arm(ms: number): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#deps.clock.after(ms, () => void this.#start());
+  }
+
+  #start(): Promise<void> {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined;
+      // A row may have come after the last look at the map and before this: nobody else would wake for it.
+      if (this.#waiting.size > 0 && !this.#cancelTimer) this.#arm(this.#deps.options.flushIntervalMs);
+    });
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      const batch = [...this.#waiting.values().take(this.#batchLimit)];
+      for (const row of batch) this.#waiting.delete(rowKey(row.seen));
+      this.#inFlight = batch.length;
+      try {
+        await this.#deps.store.record(batch.map((row) => row.seen));
+      } catch (error) {
+        this.#inFlight = 0;
+        return this.#putBack(batch, error);
+      }
+      this.#inFlight = 0;
+      this.#settle(batch);
+    }
+  }
+
+  #settle(batch: readonly WaitingRow[]): void {
+    this.#failures = 0;
+    this.#batchLimit = Math.min(this.#batchLimit * 2, this.#deps.options.flushBatch);
+    for (const { seen, durable } of batch) {
+      durable.resolve();
+      const { kind, subject, cause, count } = seen;
+      this.#deps.events.emit('ledger:recorded', { kind, subject, cause, count });
+    }
+  }
+
+  #putBack(batch: readonly WaitingRow[], error: unknown): void {
+    this.#failures += 1;
+    this.#wasRefused = !(error instanceof HeadworksError && error.isRetryable);
+    if (this.#wasRefused) this.#batchLimit = Math.max(Math.floor(batch.length / 2), 1);
+    const [only, ...others] = batch;
+    if (this.#wasRefused && this.#isClosed && only && others.length === 0) return this.#lose(only);
+    for (const row of batch) {
+      const newer = this.#waiting.get(rowKey(row.seen));
+      if (newer) newer.durable.promise.then(row.durable.resolve, row.durable.reject);
+      this.#waiting.set(rowKey(row.seen), {
+        seen: newer ? mergeSeen(row.seen, newer.seen) : row.seen,
+        durable: newer?.durable ?? row.durable,
+      });
+    }
+    const retryInMs = Math.round(retryBackoff.delayMs(this.#failures, this.#deps.random));
+    this.#deps.events.emit('ledger:store-failed', {
+      cause: kindOf(error),
+      waiting: this.waiting,
+      retryInMs,
+    });
+    this.#arm(retryInMs);
+  }
+}
+
+/** A promise whose rejection nobody has to look at. */
+function quietDeferred(): PromiseWithResolvers<void> {
+  const deferred = Promise.withResolvers<void>();
+  deferred.promise.catch(() => undefined);
+  return deferred;
+}
+
+function quietRejection(error: Error): Promise<void> {
+  const deferred = quietDeferred();
+  deferred.reject(error);
+  return deferred.promise;
+}
+
+/** Kind and subject together stay well below what an index entry may hold (2,704 bytes). */
+const longest = { kind: 100, subject: 500, cause: 200, message: 2_000, details: 8_000 } as const;
+
+/** Postgres takes neither NUL nor half a surrogate pair; a text that is too long is cut with an ellipsis. */
+export function storable(text: string, maxLength: number): string {
+  const valid = text.replaceAll('\0', '').toWellFormed();
+  return valid.length <= maxLength ? valid : `${valid.slice(0, maxLength - 1).toWellFormed()}…`;
+}
+
+/** What the store gets to see of a degradation. */
+export function storableDegradation(degradation: Degradation, redactor: Redactor): Required<Degradation> {
+  const clean = (text: unknown, maxLength: number) => storable(redactor.text(String(text)), maxLength);
+  return {
+    kind: clean(degradation.kind, longest.kind),
+    subject: clean(degradation.subject, longest.subject),
+    cause: clean(degradation.cause, longest.cause),
+    message: clean(degradation.message, longest.message),
+    details: storableDetails(degradation.details ?? {}, redactor),
+  };
+}
+
+function storableDetails(
+  details: Readonly<Record<string, unknown>>,
+  redactor: Redactor,
+): Readonly<Record<string, unknown>> {
+  const plain = plainValue(redactor.value(details), { text: (text) => storable(text, longest.details) });
+  const { length } = JSON.stringify(plain);
+  return length <= longest.details
+    ? (plain as Record<string, unknown>)
+    : { omitted: `${length} characters of details` };
+}

@@ -1,0 +1,119 @@
+// The ledger in PostgreSQL. The index ledger_entries_open allows one open row per kind and subject.
+import type { IdSource } from '../core/index.ts';
+import { isUuid } from '../core/index.ts';
+import type { Queryable } from '../platform/postgres/ports.ts';
+import type { Sql } from '../platform/postgres/sql.ts';
+import { joinSql, json, sql } from '../platform/postgres/sql.ts';
+import { completeFilter, mergeRows } from './types.ts';
+import type { LedgerCount, LedgerEntry, LedgerFilter, LedgerStore, SeenDegradation } from './types.ts';
+
+const columns = sql`
+  id, kind, subject, cause, message, details, count,
+  first_seen_at as "firstSeenAt", last_seen_at as "lastSeenAt",
+  repaired_at as "repairedAt", repaired_how as "repairedHow", repair_attempts as "repairAttempts",
+  next_repair_at as "nextRepairAt", last_repair_error as "lastRepairError"`;
+
+export class PostgresLedgerStore implements LedgerStore {
+  readonly #database: Queryable;
+  readonly #ids: IdSource;
+
+  constructor(database: Queryable, ids: IdSource) {
+    this.#database = database;
+    this.#ids = ids;
+  }
+
+  async record(seen: readonly SeenDegradation[]): Promise<void> {
+    if (seen.length === 0) return;
+    const rows = mergeRows(seen).map((row) => ({ ...row, id: this.#ids.uuid() }));
+    // Writers lock rows in one order, whatever the order of their batches: else two of them could deadlock.
+    await this.#database.query(sql`
+      insert into ledger_entries (id, kind, subject, cause, message, details, count, first_seen_at, last_seen_at)
+      select id, kind, subject, cause, message, details, count, "firstSeenAt", "lastSeenAt"
+      from jsonb_to_recordset(${json(rows)}::jsonb) as seen(
+        id uuid, kind text, subject text, cause text, message text, details jsonb, count bigint,
+        "firstSeenAt" timestamptz, "lastSeenAt" timestamptz)
+      order by kind collate "C", subject collate "C"
+      on conflict (kind, subject) where repaired_at is null do update set
+        count = ledger_entries.count + excluded.count,
+        first_seen_at = least(ledger_entries.first_seen_at, excluded.first_seen_at),
+        last_seen_at = greatest(ledger_entries.last_seen_at, excluded.last_seen_at),
+        cause = case when excluded.last_seen_at >= ledger_entries.last_seen_at
+          then excluded.cause else ledger_entries.cause end,
+        message = case when excluded.last_seen_at >= ledger_entries.last_seen_at
+          then excluded.message else ledger_entries.message end,
+        details = case when excluded.last_seen_at >= ledger_entries.last_seen_at
+          then excluded.details else ledger_entries.details end`);
+  }
+
+  async list(filter: LedgerFilter): Promise<readonly LedgerEntry[]> {
+    const { state, kind, subject, after, limit } = completeFilter(filter);
+    const conditions: Sql[] = [sql`true`];
+    if (state === 'open') conditions.push(sql`repaired_at is null`);
+    if (state === 'repaired') conditions.push(sql`repaired_at is not null`);
+    if (kind !== undefined) conditions.push(sql`kind = ${kind}`);
+    if (subject !== undefined) conditions.push(sql`subject = ${subject}`);
+    if (after !== undefined) conditions.push(sql`id < ${after}::uuid`);
+    const { rows } = await this.#database.query<LedgerEntry>(sql`
+      select ${columns} from ledger_entries
+      where ${joinSql(conditions, sql` and `)} order by id desc limit ${limit}`);
+    return rows;
+  }
+
+  async get(id: string): Promise<LedgerEntry | null> {
+    if (!isUuid(id)) return null;
+    const { rows } = await this.#database.query<LedgerEntry>(
+      sql`select ${columns} from ledger_entries where id = ${id}::uuid`,
+    );
+    return rows[0] ?? null;
+  }
+
+  async due(kinds: readonly string[], now: Date, limit: number): Promise<readonly LedgerEntry[]> {
+    const { rows } = await this.#database.query<LedgerEntry>(sql`
+      select ${columns} from ledger_entries
+      where repaired_at is null and kind = any(${kinds}::text[])
+        and coalesce(next_repair_at, '-infinity') <= ${now}::timestamptz
+      order by coalesce(next_repair_at, first_seen_at), id limit ${limit}`);
+    return rows;
+  }
+
+  async counts(): Promise<readonly LedgerCount[]> {
+    const { rows } = await this.#database.query<LedgerCount>(sql`
+      select kind, count(*) filter (where repaired_at is null) as open,
+        count(*) filter (where repaired_at is not null) as repaired
+      from ledger_entries group by kind order by kind collate "C"`);
+    return rows;
+  }
+
+  async markRepaired(id: string, how: string, at: Date, seenCount: number): Promise<boolean> {
+    if (!isUuid(id)) return false;
+    const { affected } = await this.#database.query(sql`
+      update ledger_entries set repaired_at = ${at}, repaired_how = ${how}, next_repair_at = null
+      where id = ${id}::uuid and repaired_at is null and count = ${seenCount}`);
+    return affected === 1;
+  }
+
+  async markRepairFailed(id: string, error: string, nextRepairAt: Date): Promise<void> {
+    if (!isUuid(id)) return;
+    await this.#database.query(sql`
+      update ledger_entries set repair_attempts = repair_attempts + 1, last_repair_error = ${error},
+        next_repair_at = ${nextRepairAt}
+      where id = ${id}::uuid and repaired_at is null`);
+  }
+
+  async purge(before: Date, limit: number): Promise<number> {
+    const { affected } = await this.#database.query(sql`
+      delete from ledger_entries where id in (
+        select id from ledger_entries where repaired_at < ${before} order by repaired_at limit ${limit})`);
+    return affected;
+  }
+}
+
+/** Ready to be handed to the metrics' `gauge`: name, help, labels, and what to ask at each scrape. */
+export function openRowsGauge(store: Pick<LedgerStore, 'counts'>) {
+  return {
+    name: 'headworks_ledger_open_rows',
+    help: 'Open rows of the ledger.',
+    labels: ['kind'],
+    collect: async () => (await store.counts()).map(({ kind, open }) => ({ labels: { kind }, value: open })),
+  } as const;
+}

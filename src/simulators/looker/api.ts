@@ -1,0 +1,351 @@
+// The API itself, without HTTP: what a call is answered, and how badly.
+import type { Clock, IdSource } from '../../core/index.ts';
+import { seededIds, seededRandom } from '../../core/index.ts';
+import { SlidingWindow } from '../sliding-window.ts';
+import type { LookerContent } from './content.ts';
+import type { Fault } from './faults.ts';
+import { Faults, permanentFailure } from './faults.ts';
+import type { ListingQuery, Route } from './requests.ts';
+import { findRoute, readListingQuery } from './requests.ts';
+import type { Answer } from './responses.ts';
+import { failed, invalid, json, malformed, pageAnswer, refused, without } from './responses.ts';
+import type { LookerSimulatorStats, SimulatorBehavior } from './types.ts';
+
+export interface ApiCall {
+  readonly method: string;
+  /** With the query, as it came. */
+  readonly address: URL;
+  readonly authorization: string | undefined;
+  /** Read only for a login. */
+  readonly readBody: () => Promise<string>;
+}
+
+/** What the caller gets: an answer, whole or cut off in the middle, or none. */
+export type Reply = { readonly delayMs: number } & (
+  | { readonly delivery: 'whole' | 'truncated'; readonly answer: Answer }
+  | { readonly delivery: 'reset' | 'hang' }
+);
+
+type ContentRoute = Extract<Route, { kind: 'list' | 'item' }>;
+
+export interface LookerApiParts {
+  readonly content: LookerContent;
+  readonly tokens: Tokens;
+  readonly clock: Clock;
+  readonly seed: number;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+const apiPath = '/api/4.0';
+/** Calls that rate limits do not cover. */
+const free = new Set<Route['kind']>(['login', 'logout', 'versions']);
+
+export class LookerApi {
+  readonly #parts: LookerApiParts;
+  #behavior: SimulatorBehavior;
+  stats = new CallStats();
+  #gate = new RateGate();
+  #faults: Faults;
+
+  constructor(parts: LookerApiParts, behavior: SimulatorBehavior) {
+    this.#parts = parts;
+    this.#behavior = behavior;
+    this.#faults = new Faults(parts.seed);
+  }
+
+  configure(behavior: Partial<SimulatorBehavior>): void {
+    this.#behavior = { ...this.#behavior, ...behavior };
+  }
+
+  reset(): void {
+    this.stats = new CallStats();
+    this.#gate = new RateGate();
+    this.#faults = new Faults(this.#parts.seed);
+  }
+
+  async handle(call: ApiCall): Promise<Reply> {
+    const { pathname } = call.address;
+    const path = pathname.startsWith(`${apiPath}/`) ? pathname.slice(apiPath.length) : '';
+    const route = findRoute(call.method, pathname === '/versions' ? pathname : path);
+    const now = this.#parts.clock.monotonic();
+    const isCovered = route !== undefined && !free.has(route.kind);
+    this.stats.arrived(route?.endpoint ?? `${call.method} (unknown)`, isCovered, now);
+    const whole = (answer: Answer): Reply => ({
+      delivery: 'whole',
+      answer,
+      delayMs: this.#behavior.latencyMs,
+    });
+    if (!route) return whole(failed(404));
+    if (route.kind === 'versions') return whole(json(versionsOf(call.address.origin)));
+    if (route.kind === 'login') return this.#loginReply(call);
+    const waitMs = isCovered ? this.#gate.enter(this.#behavior.rateLimits, now) : 0;
+    if (waitMs > 0) return whole(this.#refusal(waitMs));
+    const token = this.#parts.tokens.valid(call.authorization);
+    if (token === null) return whole(failed(401));
+    if (route.kind === 'logout') {
+      this.#parts.tokens.revoke(token);
+      return whole({ status: 204, body: Buffer.alloc(0) });
+    }
+    return 'type' in route ? this.#content(call, route, token) : whole(json(serviceAccount));
+  }
+
+  async #loginReply(call: ApiCall): Promise<Reply> {
+    const fault = this.#faults.strikeLogin(this.#behavior.faults);
+    const answer = (fault && this.#spoilt(fault, null)) ?? (await this.#login(call));
+    return this.#delivered(fault, answer, false);
+  }
+
+  /** The answer as the fault lets it out. */
+  #delivered(fault: Fault | null, right: Answer, isList: boolean): Reply {
+    const delayMs = this.#behavior.latencyMs + (fault?.name === 'slow' ? fault.ms : 0);
+    switch (fault?.name) {
+      case 'hang':
+      case 'reset':
+        return { delivery: fault.name, delayMs };
+      case 'truncated':
+        return { delivery: 'truncated', answer: right, delayMs };
+      case 'malformed':
+        return { delivery: 'whole', answer: malformed(right, fault.kind, isList), delayMs };
+      default:
+        return { delivery: 'whole', answer: right, delayMs };
+    }
+  }
+
+  async #login({ address, readBody }: ApiCall): Promise<Answer> {
+    const form = new URLSearchParams(await readBody());
+    const given = (name: string) => form.get(name) ?? address.searchParams.get(name);
+    const { clientId, clientSecret, tokens } = this.#parts;
+    // A real Looker says 404 to wrong credentials; its document knows no 401 here.
+    if (given('client_id') !== clientId || given('client_secret') !== clientSecret) return failed(404);
+    const { token, expiresInSeconds } = tokens.grant();
+    return json({
+      access_token: token,
+      token_type: 'Bearer',
+      expires_in: expiresInSeconds,
+      refresh_token: null,
+    });
+  }
+
+  #refusal(waitMs: number): Answer {
+    return refused(waitMs, this.#behavior.retryAfter, this.#parts.clock.now());
+  }
+
+  #content(call: ApiCall, route: ContentRoute, token: string): Reply {
+    const { address } = call;
+    const { latencyMs, faults, failures } = this.#behavior;
+    const read = route.kind === 'list' ? readListingQuery(route.type, parametersOf(route, address)) : null;
+    if (read && 'problems' in read)
+      return { delivery: 'whole', answer: invalid(read.problems), delayMs: latencyMs };
+    const query = read?.query;
+    const target = {
+      type: route.type,
+      ...(query ? { query } : {}),
+      ...(route.kind === 'item' ? { id: route.id } : {}),
+    };
+    const failure = permanentFailure(target, failures);
+    if (failure) return { delivery: 'whole', answer: failed(failure.status ?? 500), delayMs: latencyMs };
+    const fault = this.#faults.strike(address.pathname + address.search, faults);
+    const spoilt = fault && this.#spoilt(fault, token);
+    const right = spoilt ?? (query ? this.#list(route, query, address, fault) : this.#item(route, address));
+    return this.#delivered(fault, fault ? lacking(right, fault, route) : right, query !== undefined);
+  }
+
+  /** The answer of faults that need no content. */
+  #spoilt({ name, ms }: Fault, token: string | null): Answer | null {
+    switch (name) {
+      case '429':
+        return this.#refusal(ms);
+      case '500':
+      case '503':
+        return failed(Number(name));
+      case 'expired-token':
+        if (token !== null) this.#parts.tokens.revoke(token);
+        return failed(401);
+      default:
+        return null;
+    }
+  }
+
+  #list({ type }: ContentRoute, query: ListingQuery, address: URL, fault: Fault | null): Answer {
+    const { content } = this.#parts;
+    const listing = content.list(type, query);
+    const extra =
+      fault?.name === 'duplicate'
+        ? content.neighbour(type, query)
+        : fault?.name === 'no-id'
+          ? itemWithoutId
+          : undefined;
+    const bytes = extra ? withExtra(listing.bytes, extra) : listing.bytes;
+    const place = { url: address.origin + address.pathname, hasTotal: this.#behavior.hasTotal };
+    return pageAnswer({ ...listing, bytes }, query, place);
+  }
+
+  #item(route: ContentRoute, { searchParams }: URL): Answer {
+    if (route.kind !== 'item') return failed(404);
+    const body = this.#parts.content.item(route.type, route.id, searchParams.get('fields') ?? '');
+    return body ? { status: 200, body } : failed(404);
+  }
+}
+
+/** The answer without what the fault takes from an item. */
+function lacking(right: Answer, { name }: Fault, { type }: ContentRoute): Answer {
+  if (name === 'lost-id')
+    return without(right, type === 'lookml_models' || type === 'explores' ? ['name'] : ['id']);
+  return name === 'lost-explores' && type === 'lookml_models' ? without(right, ['explores'], null) : right;
+}
+
+/** What the path itself asks for joins what the query asks for. */
+function parametersOf(route: ContentRoute, { searchParams }: URL): URLSearchParams {
+  if (route.kind !== 'list') return searchParams;
+  if (route.thin !== undefined && !searchParams.has('fields')) searchParams.set('fields', route.thin);
+  if (route.folder !== undefined) searchParams.set('parent_id', route.folder);
+  // Who does not ask for everybody's plans gets the caller's own: none.
+  if (
+    route.type === 'scheduled_plans' &&
+    searchParams.get('all_users') !== 'true' &&
+    !searchParams.has('user_id')
+  )
+    searchParams.set('user_id', serviceAccount.id);
+  return searchParams;
+}
+
+const itemWithoutId = Buffer.from(JSON.stringify({ title: 'An item without an id', deleted: false }));
+
+/** The page with one more item in front. A page that is empty stays so: it is past the end. */
+function withExtra(page: Buffer, extra: Buffer): Buffer {
+  const opening = Buffer.from('[');
+  if (page.length <= '[]'.length) return page;
+  return Buffer.concat([opening, extra, Buffer.from(','), page.subarray(opening.length)]);
+}
+
+const serviceAccount = {
+  id: '1000001',
+  first_name: 'Extraction',
+  last_name: 'Service',
+  display_name: 'Extraction Service',
+  email: 'extraction@acme.example',
+  is_disabled: false,
+  is_service_account: true,
+};
+
+function versionsOf(origin: string): object {
+  const version = (number: string, status: string) => ({
+    version: number,
+    full_version: `${number}.26.0`,
+    status,
+    swagger_url: `${origin}${apiPath}/swagger.json`,
+  });
+  return {
+    looker_release_version: '26.0.0',
+    current_version: version('4.0', 'current'),
+    supported_versions: [version('4.0', 'current')],
+    api_server_url: origin,
+    web_server_url: origin,
+  };
+}
+
+// Counts calls: what arrived, how fast at most, what was answered.
+
+export class CallStats {
+  readonly #calls = new Map<string, number>();
+  readonly #answered = new Map<string, number>();
+  readonly #second = new SlidingWindow(1_000);
+  readonly #minute = new SlidingWindow(60_000);
+  #total = 0;
+  #maxPerSecond = 0;
+  #maxPerMinute = 0;
+
+  /** `isCovered`: rate limits count this call. */
+  arrived(endpoint: string, isCovered: boolean, now: number): void {
+    this.#total += 1;
+    increase(this.#calls, endpoint);
+    if (!isCovered) return;
+    this.#second.add(now);
+    this.#minute.add(now);
+    this.#maxPerSecond = Math.max(this.#maxPerSecond, this.#second.count(now));
+    this.#maxPerMinute = Math.max(this.#maxPerMinute, this.#minute.count(now));
+  }
+
+  answered(status: number | 'none'): void {
+    increase(this.#answered, String(status));
+  }
+
+  report(): LookerSimulatorStats {
+    return {
+      calls: sorted(this.#calls),
+      total: this.#total,
+      maxPerSecond: this.#maxPerSecond,
+      maxPerMinute: this.#maxPerMinute,
+      answered: sorted(this.#answered),
+    };
+  }
+}
+
+function increase(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+}
+
+function sorted(counts: ReadonlyMap<string, number>): Readonly<Record<string, number>> {
+  return Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+// Rate limits as a server enforces them: on arrival, in sliding windows, over what it let in.
+
+export class RateGate {
+  readonly #second = new SlidingWindow(1_000);
+  readonly #minute = new SlidingWindow(60_000);
+
+  /** 0 when the call may come in, which then counts; else the milliseconds after which one may. */
+  enter({ perSecond, perMinute }: SimulatorBehavior['rateLimits'], now: number): number {
+    const free = Math.max(
+      perSecond === undefined ? now : this.#second.below(perSecond, now),
+      perMinute === undefined ? now : this.#minute.below(perMinute, now),
+    );
+    if (free > now) return free - now;
+    this.#second.add(now);
+    this.#minute.add(now);
+    // Without limits nobody asks, and nothing would ever be dropped.
+    this.#second.count(now);
+    this.#minute.count(now);
+    return 0;
+  }
+}
+
+// Access tokens: given out at login, refused once they are over.
+
+export class Tokens {
+  readonly #clock: Clock;
+  readonly #lifetimeMs: number;
+  readonly #ids: IdSource;
+  readonly #endOf = new Map<string, number>();
+
+  constructor(settings: { readonly clock: Clock; readonly lifetimeMs: number; readonly seed: number }) {
+    this.#clock = settings.clock;
+    this.#lifetimeMs = settings.lifetimeMs;
+    this.#ids = seededIds(seededRandom(settings.seed), () => settings.clock.now());
+  }
+
+  grant(): { readonly token: string; readonly expiresInSeconds: number } {
+    const now = this.#clock.monotonic();
+    for (const [old, end] of this.#endOf) if (end <= now) this.#endOf.delete(old);
+    const token = this.#ids.token(30);
+    this.#endOf.set(token, now + this.#lifetimeMs);
+    return { token, expiresInSeconds: Math.floor(this.#lifetimeMs / 1_000) };
+  }
+
+  /** `token X` or `Bearer X`: the X, if it holds now. */
+  valid(authorization: string | undefined): string | null {
+    const token = /^(?:token|bearer)\s+(\S+)$/i.exec(authorization ?? '')?.[1];
+    const end = token === undefined ? undefined : this.#endOf.get(token);
+    return token !== undefined && end !== undefined && end > this.#clock.monotonic() ? token : null;
+  }
+
+  revoke(token: string): void {
+    this.#endOf.delete(token);
+  }
+
+  revokeAll(): void {
+    this.#endOf.clear();
+  }
+}

@@ -1,0 +1,129 @@
+// Answers as Looker words them.
+import type { Listing } from './content.ts';
+import type { FieldProblem, ListingQuery } from './requests.ts';
+import type { RetryAfterStyle } from './types.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const documentationUrl = 'https://cloud.google.com/looker/docs/';
+
+const messages: Readonly<Record<number, string>> = {
+  400: 'Bad request',
+  401: 'Requires authentication.',
+  403: 'Forbidden',
+  404: 'Not found',
+  422: 'Validation Failed',
+  429: 'Too many requests',
+  500: 'An error has occurred.',
+  503: 'Service unavailable',
+};
+
+export const json = (value: unknown, status = 200): Answer => ({
+  status,
+  body: Buffer.from(JSON.stringify(value)),
+});
+
+export const failed = (status: number): Answer =>
+  json({ message: messages[status] ?? 'Failed', documentation_url: documentationUrl }, status);
+
+export const invalid = (problems: readonly FieldProblem[]): Answer =>
+  json(
+    {
+      message: messages[422],
+      errors: problems.map((problem) => ({ ...problem, documentation_url: documentationUrl })),
+      documentation_url: documentationUrl,
+    },
+    422,
+  );
+
+export function refused(waitMs: number, style: RetryAfterStyle, now: number): Answer {
+  return { ...failed(429), headers: retryAfter(waitMs, style, now) };
+}
+
+function retryAfter(waitMs: number, style: RetryAfterStyle, now: number): Readonly<Record<string, string>> {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
+  switch (style) {
+    case 'seconds':
+      return { 'retry-after': String(seconds) };
+    case 'date':
+      return { 'retry-after': new Date(Math.ceil((now + waitMs) / 1_000) * 1_000).toUTCString() };
+    case 'milliseconds':
+      return { 'retry-after-ms': String(Math.ceil(waitMs)) };
+    default:
+      return {};
+  }
+}
+
+/** A page with its headers; calls without a limit get none. */
+export function pageAnswer(
+  listing: Listing,
+  query: ListingQuery,
+  place: { readonly url: string; readonly hasTotal: boolean },
+): Answer {
+  const { bytes: body, total, limit } = listing;
+  if (limit === null) return { status: 200, body };
+  const links = linksOf(query, total, limit, place.url);
+  return {
+    status: 200,
+    body,
+    headers: {
+      ...(place.hasTotal ? { 'x-total-count': String(total) } : {}),
+      ...(links === '' ? {} : { link: links }),
+    },
+  };
+}
+
+function linksOf({ offset, parameters }: ListingQuery, total: number, limit: number, url: string): string {
+  const link = (to: number, relation: string): string => {
+    const changed = new URLSearchParams(parameters);
+    for (const name of ['page', 'per_page']) changed.delete(name);
+    changed.set('limit', String(limit));
+    changed.set('offset', String(to));
+    return `<${url}?${changed.toString()}>; rel="${relation}"`;
+  };
+  return [
+    link(0, 'first'),
+    ...(offset > 0 ? [link(Math.max(offset - limit, 0), 'prev')] : []),
+    ...(offset + limit < total ? [link(offset + limit, 'next')] : []),
+  ].join(', ');
+}
+
+// Bodies that are not what was asked for, in place of the right one.
+
+/** What stands in for the right body of a 200. Kinds 0 to 3: half of it, a web page, plain text, JSON of another shape. */
+export const malformedKinds = 4;
+
+export function malformed(right: Answer, kind: number, isList: boolean): Answer {
+  if (kind === 1)
+    return { ...right, ...as('text/html', '<!DOCTYPE html><html><body>Sign in to go on</body></html>') };
+  if (kind === 2) return { ...right, ...as('text/plain', 'An internal error occurred. Please try again.') };
+  if (kind === 3 && isList)
+    return {
+      ...right,
+      ...as('application/json', '{"message":"An error has occurred.","documentation_url":""}'),
+    };
+  return { ...right, body: right.body.subarray(0, right.body.length >> 1) };
+
+  function as(type: string, text: string): Pick<Answer, 'body' | 'headers'> {
+    return {
+      body: Buffer.from(text),
+      headers: { ...right.headers, 'content-type': `${type}; charset=utf-8` },
+    };
+  }
+}
+
+/** The right body, but its item, or the first of its items, lacks what is named. A body that is no JSON stays as it is. */
+export function without(right: Answer, names: readonly string[], put?: null): Answer {
+  if (right.status !== 200) return right;
+  const body = JSON.parse(right.body.toString('utf8')) as unknown;
+  const item: unknown = Array.isArray(body) ? body[0] : body;
+  if (typeof item !== 'object' || item === null) return right;
+  for (const name of names)
+    if (put === null && name in item) Object.assign(item, { [name]: null });
+    else Reflect.deleteProperty(item, name);
+  return { ...right, body: Buffer.from(JSON.stringify(body)) };
+}

@@ -1,0 +1,203 @@
+// Starts a simulated Looker: an HTTP server on the loopback interface that behaves as it is told.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { Clock } from '../../core/index.ts';
+import { messageOf, systemClock } from '../../core/index.ts';
+import { listenOnLoopback } from '../listen-on-loopback.ts';
+import { readBody } from '../read-body.ts';
+import type { Reply } from './api.ts';
+import { LookerApi, Tokens } from './api.ts';
+import { LookerContent } from './content.ts';
+import type {
+  ItemCounts,
+  LookerSimulator,
+  LookerSimulatorOptions,
+  SimulatedType,
+  SimulatorBehavior,
+  WrittenItems,
+} from './types.ts';
+import { checkBehavior, checkChange, simulatedTypes } from './types.ts';
+
+const host = '127.0.0.1';
+const hourMs = 3_600_000;
+
+const harmless: SimulatorBehavior = {
+  rateLimits: {},
+  retryAfter: 'seconds',
+  faults: {},
+  failures: [],
+  latencyMs: 0,
+  hasTotal: true,
+};
+
+/** Listens when it resolves. Fails with PORT_UNAVAILABLE, or a RangeError that names the option. */
+export async function startLookerSimulator(options: LookerSimulatorOptions = {}): Promise<LookerSimulator> {
+  const {
+    clock = systemClock,
+    seed = 1,
+    clientId = 'simulated-client',
+    clientSecret = 'simulated-secret',
+  } = options;
+  const content = new LookerContent({
+    world: worldOf(options.items ?? {}, options.written ?? {}),
+    written: options.written ?? {},
+    seed,
+    itemBytes: options.itemBytes ?? 0,
+    pageLimit: options.pageLimit ?? null,
+    cacheBytes: options.cacheBytes ?? 64_000_000,
+  });
+  const tokens = new Tokens({ clock, lifetimeMs: options.tokenLifetimeMs ?? hourMs, seed });
+  const api = new LookerApi(
+    { content, tokens, clock, seed, clientId, clientSecret },
+    { ...harmless, ...checkBehavior(behaviorOf(options)) },
+  );
+  const hands = {
+    stats: () => api.stats.report(),
+    reset: () => api.reset(),
+    change: (change: unknown) => content.change(checkChange(change)),
+    configure: (behavior: unknown) => api.configure(checkBehavior(behavior)),
+    expireTokens: () => tokens.revokeAll(),
+  };
+
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const address = new URL(request.url ?? '/', `http://${request.headers.host ?? host}`);
+    const body = () => readBody(request);
+    const { method = 'GET' } = request;
+    if (address.pathname.startsWith('/__'))
+      return control({ method, path: address.pathname, body }, hands, response);
+    const { authorization } = request.headers;
+    const reply = await api.handle({ method, address, authorization, readBody: body });
+    deliver(reply, response, { clock, answered: (status) => api.stats.answered(status) });
+  };
+
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy());
+  });
+  const url = await listenOnLoopback(server, options.port ?? 0);
+  return {
+    url,
+    clientId,
+    clientSecret,
+    ...hands,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function worldOf(items: ItemCounts, written: WrittenItems): Readonly<Record<SimulatedType, number>> {
+  const countOf = (type: SimulatedType) => Math.max(items[type] ?? 0, written[type]?.length ?? 0);
+  if (countOf('explores') > 0 && countOf('lookml_models') === 0)
+    throw new RangeError('items.explores belong to models: items.lookml_models must be at least 1');
+  return Object.fromEntries(simulatedTypes.map((type) => [type, countOf(type)])) as Record<
+    SimulatedType,
+    number
+  >;
+}
+
+function behaviorOf(options: LookerSimulatorOptions): Partial<SimulatorBehavior> {
+  const names = Object.keys(harmless) as (keyof SimulatorBehavior)[];
+  return Object.fromEntries(
+    names.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
+  );
+}
+
+// The simulator's own endpoints, below /__: what was called, what changes, how it behaves.
+
+export interface ControlHands {
+  readonly stats: () => unknown;
+  readonly reset: () => void;
+  readonly change: (change: unknown) => unknown;
+  readonly configure: (behavior: unknown) => void;
+  readonly expireTokens: () => void;
+}
+
+export interface ControlCall {
+  readonly method: string;
+  readonly path: string;
+  readonly body: () => Promise<string>;
+}
+
+const endpoints = 'GET /__stats, POST /__reset, POST /__content, POST /__configure, POST /__expire-tokens';
+
+/** Answers 200, 400 with what is wrong, or 404 with what there is. Not counted anywhere. */
+export async function control(
+  call: ControlCall,
+  hands: ControlHands,
+  response: ServerResponse,
+): Promise<void> {
+  const body = async (): Promise<unknown> => JSON.parse(await call.body());
+  const send = (status: number, value: unknown) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+  const done = { done: true };
+  try {
+    switch (`${call.method} ${call.path}`) {
+      case 'GET /__stats':
+        send(200, hands.stats());
+        return;
+      case 'POST /__reset':
+        hands.reset();
+        send(200, done);
+        return;
+      case 'POST /__content':
+        send(200, hands.change(await body()));
+        return;
+      case 'POST /__configure':
+        hands.configure(await body());
+        send(200, done);
+        return;
+      case 'POST /__expire-tokens':
+        hands.expireTokens();
+        send(200, done);
+        return;
+      default:
+        send(404, { message: `There is no ${call.method} ${call.path}; there are ${endpoints}.` });
+    }
+  } catch (error) {
+    send(400, { message: messageOf(error) });
+  }
+}
+
+// Puts a reply on the wire: late, cut off, or not at all, if that is what it says.
+
+export interface DeliveryParts {
+  readonly clock: Clock;
+  /** Told once for each reply; `none` when the caller got no status. */
+  readonly answered: (status: number | 'none') => void;
+}
+
+export function deliver(reply: Reply, response: ServerResponse, parts: DeliveryParts): void {
+  if (reply.delayMs === 0) {
+    put(reply, response, parts);
+    return;
+  }
+  const leave = () => {
+    cancel();
+    parts.answered('none');
+  };
+  const cancel = parts.clock.after(reply.delayMs, () => {
+    response.off('close', leave);
+    put(reply, response, parts);
+  });
+  response.once('close', leave);
+}
+
+function put(reply: Reply, response: ServerResponse, { answered }: DeliveryParts): void {
+  if (!('answer' in reply)) {
+    answered('none');
+    if (reply.delivery === 'reset') response.socket?.resetAndDestroy();
+    return;
+  }
+  const { status, body, headers } = reply.answer;
+  answered(status);
+  const isEmpty = status === 204;
+  response.writeHead(status, {
+    ...(isEmpty ? {} : { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length }),
+    ...headers,
+  });
+  if (reply.delivery === 'truncated')
+    response.write(body.subarray(0, body.length >> 1), () => response.destroy());
+  else response.end(isEmpty ? undefined : body);
+}

@@ -1,0 +1,26 @@
+// kill -9 of a server in the middle of an execution: it completes all the same, and its slot is counted all the while.
+import { expect, it } from 'vitest';
+import { executing, hangingModel, patient, serveToBeKilled, stateOf } from '../support/killed-house.ts';
+import { temporaryFolder } from '../support/services.ts';
+import { usageOf } from '../support/tenancy/tenant-house.ts';
+
+it('continues at once with the next start on the embedded store', async () => {
+  const folder = await temporaryFolder();
+  const simulator = await hangingModel();
+  const first = await serveToBeKilled(folder, {});
+  const { acme, id } = await executing(first, simulator);
+  expect(await usageOf(first, acme)).toEqual([1, 1]);
+  first.process.child.kill('SIGKILL');
+  await first.process.ended;
+  const second = await serveToBeKilled(folder, {});
+  await expect
+    .poll(() => stateOf(second, acme, id), patient)
+    .toMatchObject({
+      status: 'completed',
+      result: { text: 'Yes.' },
+    });
+  await expect.poll(() => usageOf(second, acme), patient).toEqual([0, 0]);
+  expect(simulator.stats().models['quick']?.calls).toBe(2);
+  second.process.child.kill('SIGTERM');
+  await second.process.ended;
+}, 180_000);

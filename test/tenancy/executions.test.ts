@@ -1,0 +1,374 @@
+// Executions under virtual time: the door, the job that runs them, stopping, waiting, and what ends when nobody ends it.
+import { describe, expect, it } from 'vitest';
+import { CoreError } from '../../src/core/index.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
+import type { WorkflowTask } from '../../src/tenancy/index.ts';
+import { DeploymentError } from '../../src/tenancy/index.ts';
+import {
+  CountedSlots,
+  accepted,
+  acme,
+  exampleDeployment,
+  executionWorld,
+  inputOf,
+  startRequest,
+  other,
+} from '../support/tenancy/execution-world.ts';
+
+const never = new AbortController().signal;
+
+/** Runs until its signal aborts. */
+const untilStopped = ({ signal }: WorkflowTask) =>
+  new Promise<never>((_, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+  );
+
+describe('the door', () => {
+  it('returns one error for unknown and foreign deployments, and acquires no slot', async () => {
+    const world = await executionWorld({
+      clock: new VirtualClock(),
+      deployments: [
+        exampleDeployment(),
+        exampleDeployment({ id: other, organizationId: other, name: 'theirs' }),
+      ],
+    });
+    const refusals = await Promise.all(
+      [
+        { organization: 'nobody' },
+        { deployment: 'nothing' },
+        { organization: other, deployment: 'theirs' },
+        { callerOrganizationId: other },
+        { organization: '' },
+        { organization: 'x'.repeat(10_000) },
+      ].map((change) => world.starter.begin({ ...startRequest, ...change }).catch((error: unknown) => error)),
+    );
+    expect(new Set(refusals.map((error) => (error as Error).message)).size).toBe(1);
+    expect(refusals).toSatisfy((errors: CoreError[]) => errors.every(({ code }) => code === 'NOT_FOUND'));
+    expect(world.slots.held.size).toBe(0);
+  });
+
+  it('rejects a disabled deployment and an invalid wait before a slot is acquired', async () => {
+    const world = await executionWorld({
+      clock: new VirtualClock(),
+      deployments: [exampleDeployment({ isActive: false }), exampleDeployment({ name: 'fine' })],
+    });
+    const begin = (change: object) => world.starter.begin({ ...startRequest, ...change });
+    await expect(begin({})).rejects.toMatchObject({ code: 'DEPLOYMENT_INACTIVE' });
+    for (const waitMs of [60_001, -1, Number.NaN])
+      await expect(begin({ deployment: 'fine', waitMs })).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+    expect(world.slots.releases).toEqual([]);
+    expect(world.slots.held.size).toBe(0);
+  });
+
+  it('releases the slot exactly once on every path before the commit', async () => {
+    const store = (await executionWorld({ clock: new VirtualClock() })).store;
+    let problem: Error | undefined;
+    const dispatch = store.dispatch.bind(store);
+    store.dispatch = (...wish) => (problem ? Promise.reject(problem) : dispatch(...wish));
+    const world = await executionWorld({
+      clock: new VirtualClock(),
+      store,
+      checkInput: async (_options, { parameters }) =>
+        parameters['bad'] === undefined ? [] : [{ field: 'bad', message: 'must not be there' }],
+    });
+    const { starter, slots } = world;
+
+    const left = await starter.begin(startRequest);
+    await left.cancel();
+    await left.cancel();
+    const bad = await starter.begin(startRequest);
+    await expect(bad.commit(inputOf({ bad: 1 }))).rejects.toMatchObject({
+      code: 'DEPLOYMENT_INPUT_INVALID',
+      details: { problems: [{ field: 'bad', message: 'must not be there' }] },
+    });
+    await bad.cancel();
+    const deep = await starter.begin(startRequest);
+    const nested = JSON.parse(`${'['.repeat(5_000)}${']'.repeat(5_000)}`) as unknown;
+    await expect(deep.commit(inputOf({ nested }))).rejects.toMatchObject({
+      code: 'DEPLOYMENT_INPUT_INVALID',
+    });
+    problem = new CoreError('STATE_UNAVAILABLE', 'away');
+    const unstored = await starter.begin(startRequest);
+    await expect(unstored.commit(inputOf())).rejects.toBe(problem);
+    await unstored.cancel();
+    expect(slots.releases).toEqual([left, bad, deep, unstored].map(({ executionId }) => executionId));
+    expect(slots.held.size).toBe(0);
+
+    problem = undefined;
+    const entry = await starter.begin(startRequest);
+    await entry.commit(inputOf());
+    await entry.cancel();
+    await expect(entry.commit(inputOf())).rejects.toMatchObject({ code: 'INTERNAL' });
+    expect([...slots.held]).toEqual([entry.executionId]);
+    expect(slots.renewedHere.size).toBe(0);
+    expect(slots.releases).toHaveLength(4);
+  });
+
+  it('returns the execution of a known idempotency key without a slot, and rejects another request with it', async () => {
+    const world = await executionWorld({ clock: new VirtualClock(), slots: new CountedSlots(1) });
+    const first = await accepted(world, { idempotencyKey: 'k' }, { a: 1 });
+    expect(await accepted(world, { idempotencyKey: 'k' }, { a: 1 })).toEqual(first);
+    await expect(accepted(world, { idempotencyKey: 'k' }, { a: 2 })).rejects.toMatchObject({
+      code: 'DEPLOYMENT_IDEMPOTENCY_CONFLICT',
+    });
+    await expect(accepted(world, { idempotencyKey: 'new' })).rejects.toMatchObject({
+      code: 'ADMISSION_ORG_LIMIT',
+    });
+    expect([...world.slots.held]).toEqual([first.executionId]);
+  });
+
+  it('returns one execution for two concurrent requests with the same key, and releases one slot', async () => {
+    const world = await executionWorld({ clock: new VirtualClock() });
+    const entries = await Promise.all(
+      [1, 2].map(() => world.starter.begin({ ...startRequest, idempotencyKey: 'k' })),
+    );
+    const executions = await Promise.all(entries.map((entry) => entry.commit(inputOf({ a: 1 }))));
+    expect(executions[0]).toEqual(executions[1]);
+    expect([...world.slots.held]).toEqual([executions[0]?.executionId]);
+    expect(world.slots.releases).toHaveLength(1);
+  });
+});
+
+describe('an execution', () => {
+  it('completes, releases its slot, and notifies waiting requests', async () => {
+    const clock = new VirtualClock();
+    const world = await executionWorld({
+      clock,
+      run: async ({ input, organizationId }) => ({ said: input.parameters, to: organizationId }),
+    });
+    const execution = await accepted(world, {}, { hello: 'there' });
+    const waiting = world.executions.whenEnded(execution.executionId, 300_000, never);
+    await clock.advance(12_000);
+    await world.work();
+    expect(await waiting).toMatchObject({
+      status: 'completed',
+      result: { said: { hello: 'there' }, to: acme },
+    });
+    await clock.advance(0);
+    expect(world.slots.held.size).toBe(0);
+    expect(world.slots.renewedHere.size).toBe(0);
+    expect(clock.pending).toBe(0);
+    const ends = world.emitted.filter(({ name }) => name === 'deployments:execution-ended');
+    expect(ends.map(({ payload }) => payload)).toMatchObject([{ status: 'completed', durationMs: 12_000 }]);
+  });
+
+  it('is retried only after retryable failures, and ends as an error when no attempt is left', async () => {
+    const clock = new VirtualClock();
+    let tries = 0;
+    const world = await executionWorld({
+      clock,
+      run: async ({ input }) => {
+        tries += 1;
+        if (input.parameters['again'] === true)
+          throw new CoreError('DEADLINE_EXCEEDED', 'models are slow', { isRetryable: true });
+        if (input.parameters['bug'] === true) throw new TypeError('secret internals');
+        throw new DeploymentError('DEPLOYMENT_ANSWER_INVALID', 'no JSON came');
+      },
+    });
+    await world.work();
+    const ended = async (parameters: Record<string, unknown>) => {
+      tries = 0;
+      const { executionId } = await accepted(world, {}, parameters);
+      const { status, failure } = await clock.run(world.executions.whenEnded(executionId, 200_000, never));
+      return { status, failure, tries };
+    };
+    expect(await ended({})).toEqual({
+      status: 'error',
+      failure: { code: 'DEPLOYMENT_ANSWER_INVALID', message: 'no JSON came' },
+      tries: 1,
+    });
+    expect(await ended({ again: true })).toMatchObject({
+      status: 'error',
+      failure: { code: 'DEADLINE_EXCEEDED', message: 'models are slow' },
+      tries: 3,
+    });
+    const bug = await ended({ bug: true });
+    expect(bug).toMatchObject({ status: 'error', failure: { code: 'INTERNAL' }, tries: 1 });
+    expect(JSON.stringify(bug)).not.toContain('internals');
+    expect(world.slots.held.size).toBe(0);
+  });
+
+  it('is stopped at once from any process, and a later outcome is ignored', async () => {
+    const clock = new VirtualClock();
+    let begun = 0;
+    const world = await executionWorld({
+      clock,
+      run: async (task) => {
+        begun += 1;
+        return untilStopped(task).catch(() => 'finished after all');
+      },
+    });
+    const queued = await accepted(world);
+    expect(await world.executions.stop(queued.executionId)).toMatchObject({
+      status: 'stopped',
+      startedAt: null,
+    });
+    await world.work();
+    const running = await accepted(world);
+    await clock.advance(0);
+    expect(await world.executions.get(running.executionId)).toMatchObject({ status: 'executing' });
+    const stopped = await world.executions.stop(running.executionId);
+    await clock.advance(5_000);
+    expect(stopped).toMatchObject({ status: 'stopped', result: null });
+    expect(await world.executions.get(running.executionId)).toEqual(stopped);
+    expect(await world.executions.stop(running.executionId)).toEqual(stopped);
+    expect(begun).toBe(1);
+    expect(world.slots.held.size).toBe(0);
+    expect(world.slots.renewedHere.size).toBe(0);
+    await expect(world.executions.stop('0195a1b2-0000-7000-8000-0000000000ff')).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    });
+  });
+
+  it('ends as stopped when its job is canceled, running or queued', async () => {
+    const clock = new VirtualClock();
+    const world = await executionWorld({ clock, run: untilStopped, options: { concurrency: 1 } });
+    await world.work();
+    const [running, waiting] = [await accepted(world), await accepted(world)];
+    await clock.advance(0);
+    for (const { jobId } of [running, waiting]) await world.jobs.cancel(jobId);
+    await clock.advance(0);
+    expect(await world.executions.get(running.executionId)).toMatchObject({ status: 'stopped' });
+    expect(await world.failOrphans()).toBe(1);
+    expect(await world.executions.get(waiting.executionId)).toMatchObject({ status: 'stopped' });
+    expect(world.slots.held.size).toBe(0);
+    expect(await world.failOrphans()).toBe(0);
+  });
+
+  it('ends as an error after its timeout, and after the longest slot time whatever its job does', async () => {
+    const clock = new VirtualClock();
+    const world = await executionWorld({
+      clock,
+      run: untilStopped,
+      options: { executionTimeoutSeconds: 60, concurrency: 1 },
+    });
+    await world.work();
+    const slow = await accepted(world);
+    await clock.advance(60_001);
+    expect(await world.executions.get(slow.executionId)).toMatchObject({
+      status: 'error',
+      failure: { code: 'DEADLINE_EXCEEDED' },
+    });
+    await world.jobs.stop(0);
+    const abandoned = await accepted(world);
+    expect(await world.failOrphans()).toBe(0);
+    await world.endOverdue(abandoned.executionId);
+    expect(await world.executions.get(abandoned.executionId)).toMatchObject({
+      status: 'error',
+      failure: { code: 'DEADLINE_EXCEEDED' },
+    });
+    expect(world.slots.held.size).toBe(0);
+  });
+
+  it('ends as an error when its job failed without it or is gone', async () => {
+    const world = await executionWorld({ clock: new VirtualClock() });
+    const { executionId } = await accepted(world);
+    const views = world.jobs.get.bind(world.jobs);
+    world.jobs.list = async () => [];
+    expect(await world.failOrphans()).toBe(0);
+    world.jobs.get = async (id) => {
+      const view = await views(id);
+      return view && { ...view, state: 'failed', reason: 'The process that ran it went away.' };
+    };
+    expect(await world.failOrphans()).toBe(1);
+    expect(await world.executions.get(executionId)).toMatchObject({
+      status: 'error',
+      failure: { code: 'INTERNAL', message: expect.stringContaining('went away') as string },
+    });
+    const second = await accepted(world);
+    world.jobs.get = async () => null;
+    expect(await world.failOrphans()).toBe(1);
+    expect(await world.executions.get(second.executionId)).toMatchObject({ status: 'error' });
+  });
+
+  it('keeps its outcome while the state store is down, and calls no model twice', async () => {
+    const clock = new VirtualClock();
+    let runs = 0;
+    const world = await executionWorld({ clock, run: async () => ++runs });
+    const end = world.store.end.bind(world.store);
+    let isAway = true;
+    world.store.end = (...wish) =>
+      isAway ? Promise.reject(new CoreError('STATE_UNAVAILABLE', 'away')) : end(...wish);
+    await world.work();
+    const { executionId } = await accepted(world);
+    await clock.advance(20_000);
+    expect(await world.executions.get(executionId)).toMatchObject({ status: 'executing' });
+    isAway = false;
+    await clock.advance(2_000);
+    expect(await world.executions.get(executionId)).toMatchObject({ status: 'completed', result: 1 });
+    expect(runs).toBe(1);
+  });
+
+  it('continues elsewhere when the process drains: it stays executing and keeps its slot', async () => {
+    const clock = new VirtualClock();
+    const world = await executionWorld({ clock, run: untilStopped });
+    await world.work();
+    const { executionId } = await accepted(world);
+    await clock.advance(0);
+    await clock.run(world.jobs.stop(100));
+    expect(await world.executions.get(executionId)).toMatchObject({ status: 'executing', endedAt: null });
+    expect([...world.slots.held]).toEqual([executionId]);
+    expect(world.slots.renewedHere.size).toBe(0);
+  });
+});
+
+describe('waiting for an end', () => {
+  it('returns the current state after the timeout or when the caller disconnects', async () => {
+    const clock = new VirtualClock();
+    const world = await executionWorld({ clock });
+    const { executionId } = await accepted(world);
+    const leaving = new AbortController();
+    const answers: string[] = [];
+    void world.executions
+      .whenEnded(executionId, 7_000, never)
+      .then(({ status }) => answers.push(`in time ${status}`));
+    void world.executions
+      .whenEnded(executionId, 100_000, leaving.signal)
+      .then(({ status }) => answers.push(`left ${status}`));
+    await clock.advance(6_999);
+    expect(answers).toEqual([]);
+    await clock.advance(1);
+    expect(answers).toEqual(['in time queued']);
+    leaving.abort();
+    await clock.advance(0);
+    expect(answers).toEqual(['in time queued', 'left queued']);
+    expect(clock.pending).toBe(0);
+    await expect(world.executions.whenEnded('nonsense', 1_000, never)).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('notices an end without a notification', async () => {
+    const clock = new VirtualClock();
+    const world = await executionWorld({ clock });
+    const { executionId } = await accepted(world);
+    const waiting = world.executions.whenEnded(executionId, 60_000, never);
+    await world.close();
+    await clock.advance(1_000);
+    await world.store.end(executionId, { status: 'stopped' }, new Date(clock.now()));
+    expect(await clock.run(waiting)).toMatchObject({ status: 'stopped' });
+    expect(clock.monotonic()).toBeLessThanOrEqual(5_000);
+  });
+});
+
+describe('the desk', () => {
+  it('returns an execution to its own deployment only', async () => {
+    const world = await executionWorld({ clock: new VirtualClock() });
+    const { executionId } = await accepted(world);
+    const ours = exampleDeployment();
+    expect(await world.executions.getOf(ours, executionId)).toMatchObject({ executionId });
+    const theirs = exampleDeployment({ id: '0195a1b2-0000-7000-8000-00000000000b' });
+    await expect(world.executions.getOf(theirs, executionId)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('releases slots of ended or unknown executions, never of unfinished ones', async () => {
+    const world = await executionWorld({ clock: new VirtualClock() });
+    const { executionId } = await accepted(world);
+    await expect(world.executions.release(executionId)).rejects.toMatchObject({ code: 'CONFLICT' });
+    await world.executions.stop(executionId);
+    expect(await world.executions.release(executionId)).toEqual({ wasHeld: false });
+    world.slots.held.add('0195a1b2-0000-7000-8000-0000000000ff');
+    expect(await world.executions.release('0195a1b2-0000-7000-8000-0000000000ff')).toEqual({ wasHeld: true });
+  });
+});
