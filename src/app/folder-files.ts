@@ -1,16 +1,16 @@
-// Folders and files of this machine, for knowledge that reads them again and again.
+// Files of this machine for folders that are scanned.
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { extname, join, resolve } from 'node:path';
 import { CoreError, kindOf } from '../core/index.ts';
 import type { ClosedFolder, FolderFiles, FoundFile } from '../knowledge/index.ts';
 
-/** Endings of documents that are read. What else lies in a folder (pictures, archives, programs) is no mistake. */
+/** Extensions of documents. Other files (pictures, archives, programs) are skipped silently. */
 const endings: ReadonlySet<string> = new Set(
   '.txt .text .md .markdown .log .csv .tsv .json .jsonl .ndjson .xml .html .htm .xhtml .pdf .docx .eml'.split(
     ' ',
   ),
 );
-/** Deeper than anybody files documents. */
+/** Depth limit of a scan. */
 const deepest = 64;
 
 export const isDocumentName = (name: string): boolean => endings.has(extname(name).toLowerCase());
@@ -37,13 +37,12 @@ export const folderFiles: FolderFiles = {
 
 const isGone = (error: unknown): boolean => kindOf(error) === 'ENOENT' || kindOf(error) === 'ENOTDIR';
 
-/** Told of what is neither a file nor a folder; `special`: a pipe, a socket, a device. */
+/** Called for entries that are neither files nor folders; `special`: a pipe, socket or device. */
 export type OnSkipped = (kind: 'link' | 'special') => void;
 
 /**
- * In the order of their names, whatever the file system's is. Links are not followed: they may lead anywhere, and in
- * circles. A file that goes meanwhile is left out; a folder below into which nobody can look is told. Fails when the
- * first one cannot be read.
+ * Sorted by name. Links are not followed: they may point anywhere and form cycles. A file that vanishes meanwhile is
+ * skipped; an unreadable subfolder is yielded as closed. Fails when the folder itself cannot be read.
  */
 export async function* filesBelow(
   folder: string,
@@ -69,7 +68,7 @@ async function* folderBelow(
   onSkipped: OnSkipped,
 ): AsyncGenerator<FoundFile | ClosedFolder> {
   const walk = filesBelow(path, depth, onSkipped);
-  // Only its own listing: what fails further below is told there.
+  // Only its own listing: failures below are yielded there.
   const first = await walk.next().catch((error: unknown) => ({ error }));
   if ('error' in first) {
     if (!isGone(first.error)) yield { path, problem: `The folder cannot be read (${kindOf(first.error)}).` };

@@ -1,11 +1,11 @@
-// Files of the machine where a command runs, as documents for knowledge.
+// Files of the machine where a command runs, as documents to ingest.
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CoreError, kindOf } from '../core/index.ts';
 import type { OnSkipped } from './folder-files.ts';
 import { filesBelow } from './folder-files.ts';
 
-/** The body of a request that takes it in. */
+/** The body of an ingest request. */
 export interface FileDocument {
   readonly file: { readonly name: string; readonly media_type: string; readonly content: string };
   readonly source_system: 'files';
@@ -13,8 +13,8 @@ export interface FileDocument {
 }
 
 /**
- * A file, or all documents below a folder; hidden files are left out, links and pipes are left out and told, folders that cannot be read come with
- * why. Fails with INPUT_INVALID.
+ * A file, or all documents below a folder. Hidden files are skipped, links and pipes are skipped and reported,
+ * unreadable folders are yielded with the reason. Fails with INPUT_INVALID.
  */
 export async function* documentPaths(
   path: string,
@@ -28,7 +28,7 @@ export async function* documentPaths(
   } else yield { path: whole };
 }
 
-/** Read when asked for: a folder may be larger than memory. Fails with INPUT_INVALID when it is too large. */
+/** Read on demand: a folder may be larger than memory. Fails with INPUT_INVALID when it is too large. */
 export async function fileDocument(path: string, maxBytes: number): Promise<FileDocument> {
   const { size } = await stat(path).catch((error: unknown) => {
     throw unreadable(path, error);
@@ -46,6 +46,6 @@ export async function fileDocument(path: string, maxBytes: number): Promise<File
 }
 
 const unreadable = (path: string, cause: unknown): CoreError =>
-  new CoreError('INPUT_INVALID', `${path} cannot be read (${kindOf(cause)}). Look at who may read it.`, {
+  new CoreError('INPUT_INVALID', `${path} cannot be read (${kindOf(cause)}). Check its permissions.`, {
     cause,
   });

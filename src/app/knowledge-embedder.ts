@@ -1,4 +1,4 @@
-// Who makes vectors: a model of the gateway, the offline model in a thread, or nobody.
+// Embedders of the server: a model of the gateway, the offline model in a thread, or none.
 import type { Clock, IdSource } from '../core/index.ts';
 import { CoreError } from '../core/index.ts';
 import type { Model, Gateway } from '../gateway/index.ts';
@@ -16,7 +16,7 @@ import {
   openLocalEmbedder,
 } from '../knowledge/vectors/local-embedder.ts';
 
-/** What of the gateway is needed. */
+/** The part of the gateway that embedding needs. */
 export interface EmbeddingGateway {
   readonly client: Pick<Gateway['client'], 'embed'>;
   readonly models: Pick<Gateway['models'], 'listCallable'>;
@@ -30,20 +30,20 @@ export interface EmbedderParts {
   readonly gateway: EmbeddingGateway;
   readonly clock: Clock;
   readonly ids: IdSource;
-  /** One that failed answers again. */
+  /** A failed embedder works again. */
   readonly onRecovered?: () => void;
-  /** From now on another model of the gateway embeds. */
+  /** Another model of the gateway is the embedding model now. */
   readonly onModelChanged?: () => void;
 }
 
 export interface ServerEmbedders extends Embedders {
-  /** Whoever failed lately is asked again with the next text: somebody repairs, or says that it is back. */
+  /** Embedders in cooldown are called again at the next use. */
   resetCooldown(): void;
-  /** Why the model that is named cannot embed, and what to do; null when it can, or none is named. */
+  /** Why the configured model cannot embed, and the remedy; null when it can, or none is configured. */
   problem(): { readonly why: string; readonly remedy: string } | null;
 }
 
-/** Looks at every use: models come and go. Threads are ended with `closing`. Fails with CONFIG_INVALID. */
+/** Evaluated at every use: models are added and removed. Threads end with `closing`. Fails with CONFIG_INVALID. */
 export function createEmbedders(parts: EmbedderParts, closing: AsyncDisposableStack): ServerEmbedders {
   const { options, clock, onRecovered = () => undefined } = parts;
   const care = { clock, cooldownMs: options.cooldownSeconds * 1_000, onRecovered };
@@ -94,7 +94,7 @@ function problemOfNamed({ options, gateway }: EmbedderParts): ReturnType<ServerE
   };
 }
 
-/** Pinned: the one that is named, even while it has no key (then embedding fails, and says so), else the first by id. */
+/** The configured model, even without a key (then embedding fails and says so), else the first by id. */
 function chosenModel({ options, gateway }: EmbedderParts): string | null {
   if (options.embeddingModel !== null) return options.embeddingModel;
   const able = gateway.models.listCallable().filter(({ capabilities }) => capabilities.embeddings);
@@ -110,7 +110,7 @@ function nobodyEmbeds({ embedder }: EmbedderParts['options']): string {
     : 'No model that embeds is configured; set the key of one, or EMBEDDER=local.';
 }
 
-/** Asks one model and no other: vectors of different models never mix. */
+/** Calls one model without fallback: vectors of different models are never compared. */
 function gatewayEmbedder({ gateway, ids, options }: EmbedderParts, model: string): Embedder {
   return {
     model,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { emptyKnowledgeDesks } from '../../test/support/knowledge-desks.ts';
+import { emptyKnowledgeServices } from '../../test/support/knowledge-services.ts';
 import type { SearchRequest, Space } from '../knowledge/index.ts';
 import { knowledgeSearchOf } from './knowledge-search.ts';
 
@@ -16,7 +16,7 @@ function world() {
   const owners: (readonly [string | null, string | undefined])[] = [];
   const made = knowledgeSearchOf({
     spaces: {
-      ...emptyKnowledgeDesks.spaces,
+      ...emptyKnowledgeServices.spaces,
       resolve: async (organizationId, name) => {
         owners.push([organizationId, name]);
         return space;

@@ -1,4 +1,4 @@
-// Has repairs run as soon as what they wait for is back, instead of when their time has come; and ask the parts they need.
+// Runs repairs as soon as the component they need is available again, instead of at the next schedule.
 import type { Clock, EmittedEvent, JobHandler, JobQueue } from '../core/index.ts';
 import { ingestDegradations } from '../knowledge/degradations.ts';
 import { resolutionLedgerKinds } from '../knowledge/entities/resolve-mentions.ts';
@@ -6,13 +6,13 @@ import { searchWithoutVectors } from '../knowledge/search/vector-source.ts';
 import type { RepairRequest } from '../ledger/index.ts';
 import { ledgerRepairJob } from '../ledger/index.ts';
 
-/** Rows that an embedder can repair. */
+/** Ledger kinds that an embedder can repair. */
 export const embedderKinds = [
   ingestDegradations.notEmbedded,
   resolutionLedgerKinds['embedding-missing'],
   searchWithoutVectors,
 ] as const;
-/** Rows that a model or an embedder can repair. */
+/** Ledger kinds that a model or an embedder can repair. */
 export const modelKinds = [
   ingestDegradations.readByRules,
   resolutionLedgerKinds['confirmation-failed'],
@@ -20,8 +20,8 @@ export const modelKinds = [
 ] as const;
 
 /**
- * Nobody waits: the ledger's own schedule comes anyway. While a repair of the kind with the same `key` waits or runs,
- * another is not asked for.
+ * Does not wait and ignores failures: repairs are also scheduled. A queued or running repair of the same kind and `key`
+ * is not enqueued again.
  */
 export function requestRepairs(
   jobs: Pick<JobQueue, 'enqueue'>,
@@ -34,10 +34,10 @@ export function requestRepairs(
   }
 }
 
-/** Models that answer now and then are not asked to repair each time they do. */
+/** Minimum pause between repairs, for models that answer only now and then. */
 const restMs = 300_000;
 
-/** Listen with it to everything that happens: after no model could answer, the first answer starts the repairs. */
+/** Event listener: the first answer after all models were exhausted starts the repairs. */
 export function repairWhenModelsAnswer(
   clock: Clock,
   jobs: Pick<JobQueue, 'enqueue'>,
@@ -54,14 +54,14 @@ export function repairWhenModelsAnswer(
   };
 }
 
-/** Listen with it: somebody said that a model may be asked again ("headworks models clear-cooldown"). */
+/** Event listener: a model's cooldown was cleared. */
 export function whenWarmed(askAgain: () => void): (event: EmittedEvent) => void {
   return ({ name, payload }) => {
     if (name === 'gateway:availability-updated' && payload['availableAt'] === null) askAgain();
   };
 }
 
-/** The repair job; one that somebody asks for asks every part, however lately it failed. */
+/** The repair job; a requested run, unlike a scheduled one, resets all cooldowns first. */
 export function askingRepairs(
   handler: JobHandler<RepairRequest>,
   askAgain: () => void,

@@ -1,4 +1,4 @@
-// Items of a vault as documents for knowledge: readable text, and what the source says of them without anybody reading.
+// Items of a vault as documents to ingest: readable text and structured mentions from the source's fields.
 import type { ItemRecord, VaultReader } from '../extraction/vault/index.ts';
 import { openVaultReader, parseJson } from '../extraction/vault/index.ts';
 import type { VaultChoice } from './vault.ts';
@@ -6,7 +6,7 @@ import { chooseVault } from './vault.ts';
 import { readableItem } from './vault-item-text.ts';
 import { vaultNameOf } from './vault-presence.ts';
 
-/** The body of a request that takes it in. */
+/** The body of an ingest request. */
 export interface VaultDocument {
   readonly file: { readonly name: string; readonly media_type: string; readonly content: string };
   readonly type: 'doc';
@@ -14,7 +14,7 @@ export interface VaultDocument {
   readonly source_system: string;
   readonly source_id: string;
   readonly source_ts?: string;
-  /** Whose items these are, so that those of another source of the same file name are not taken for them. */
+  /** The source of the items, to tell them from items of another source with the same file name. */
   readonly metadata: { readonly vault_source: string };
   readonly mentions: readonly VaultMention[];
 }
@@ -24,15 +24,15 @@ interface VaultMention {
   readonly type: 'person' | 'project' | 'object' | 'other';
   readonly relation: 'owner' | 'user' | 'folder' | 'model' | 'explore';
   readonly email?: string;
-  /** `source#kind/id`, so that what is called the same is not taken for the same. */
+  /** `source#kind/id`, so that equal names are not taken for the same entity. */
   readonly identity?: string;
 }
 
 const itemsAtOnce = 500;
-/** Of one item; dashboards of hundreds of tiles name a handful of models. */
+/** Per item; dashboards with hundreds of tiles use a handful of models. */
 const mostMentions = 200;
 
-/** Of a vault that is open while its items are taken; `system`: what the space calls it. Fails as opening one does. */
+/** The vault stays open while its items are read. `system`: the source system in the space. Fails as opening a vault does. */
 export async function* documentsOfVault(choice: VaultChoice, system?: string): AsyncGenerator<VaultDocument> {
   const reader = openVaultReader(await chooseVault(choice));
   try {
@@ -42,7 +42,7 @@ export async function* documentsOfVault(choice: VaultChoice, system?: string): A
   }
 }
 
-/** Live items of every type, type after type. */
+/** Live items, by type. */
 function* vaultDocuments(
   reader: VaultReader,
   { system }: { readonly system: string },
@@ -73,11 +73,11 @@ type Fields = Readonly<Record<string, unknown>>;
 interface Named {
   readonly name: string;
   readonly email?: string;
-  /** What the source knows it by. */
+  /** The source's id. */
   readonly id?: string;
 }
 
-/** Owners and folders are often ids: their own items say what they are called. */
+/** Owners and folders are often ids: their own items have the names. */
 function namesOf(reader: VaultReader, known: readonly string[], type: string): ReadonlyMap<string, Named> {
   const names = new Map<string, Named>();
   if (!known.includes(type)) return names;
@@ -102,7 +102,7 @@ interface About {
   readonly people: ReadonlyMap<string, Named>;
   readonly folders: ReadonlyMap<string, Named>;
   readonly system: string;
-  /** As the vault says; `system` where it does not. */
+  /** As recorded in the vault, else `system`. */
   readonly source: string;
 }
 
@@ -143,7 +143,7 @@ function documentOf(item: ItemRecord, data: string, about: About): VaultDocument
 const longestName = 300;
 const longestIdentity = 250;
 
-/** Nothing where the source gives no id, or one that nobody could keep. */
+/** Empty without an id of the source, or with one that is too long. */
 function identityOf(
   source: string,
   relation: VaultMention['relation'],
@@ -154,10 +154,10 @@ function identityOf(
   return id === undefined || id.trim() === '' || identity.length > longestIdentity ? {} : { identity };
 }
 
-/** With the id that its source gives it, where it does. */
+/** With the source's id, if it has one. */
 type FoundMention = Omit<VaultMention, 'identity'> & Named;
 
-/** Numbers and codes are nobody's name. */
+/** Numbers and codes are not names. */
 const looksLikeName = (value: string): boolean => /\p{L}{2}/u.test(value) && /[\s@]/.test(value.trim());
 
 function ownerMention({ owner }: ItemRecord, fields: Fields, { people }: About): readonly FoundMention[] {
@@ -169,7 +169,7 @@ function ownerMention({ owner }: ItemRecord, fields: Fields, { people }: About):
   return named ? [{ ...named, type: 'person', relation: 'owner' }] : [];
 }
 
-/** What Looker's models and explores are in are projects and models: no folders. */
+/** Parents of Looker's models and explores are projects and models, not folders. */
 const withoutFolders: ReadonlySet<string> = new Set(['explores', 'lookml_models', 'users']);
 
 function folderMention(
@@ -187,7 +187,7 @@ function folderMention(
     : [{ name, type: 'other', relation: 'folder', ...(id === undefined ? {} : { id }) }];
 }
 
-/** An item that is itself somebody or something others name. */
+/** An item that is itself an entity others refer to. */
 function ownMention({ type, id, name }: ItemRecord, fields: Fields): readonly FoundMention[] {
   if (type === 'lookml_models') return [{ name: id, type: 'object', relation: 'model', id }];
   if (type === 'folders' && name !== null) return [{ name, type: 'other', relation: 'folder', id }];
@@ -196,8 +196,8 @@ function ownMention({ type, id, name }: ItemRecord, fields: Fields): readonly Fo
 }
 
 /**
- * Explores are called `model::explore`, as several models may have one of a name; queries, wherever they stand, name
- * their model and what of it they explore.
+ * Explores are named `model::explore`, because several models may have one of the same name; queries at any depth name
+ * their model and explore.
  */
 function modelMentions(type: string, id: string, data: unknown): readonly FoundMention[] {
   const found = new Map<string, FoundMention>();
@@ -222,7 +222,7 @@ function modelMentions(type: string, id: string, data: unknown): readonly FoundM
   return [...found.values()];
 }
 
-/** A name, or a record that has one. */
+/** A name, or a record with one. */
 function nameOf(value: unknown): string | undefined {
   const fields = fieldsOf(value);
   return textOf(value) ?? textOf(fields['name']) ?? textOf(fields['id']) ?? textOf(fields['label']);
@@ -231,7 +231,7 @@ function nameOf(value: unknown): string | undefined {
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 
-/** Queries lie at most so deep in a dashboard. */
+/** Depth of a dashboard that is searched for queries. */
 const deepest = 6;
 
 function walk(value: unknown, depth: number, visit: (record: Record<string, unknown>) => void): void {

@@ -1,9 +1,9 @@
-// An item of a vault without what only machines read: its title first, then its words, names and figures.
+// The readable part of a vault item: its title first, then texts, names and numbers, without technical fields.
 
-/** Words of the last part of a field's name that hold nothing for people. */
+/** Last words of names of technical fields. */
 const technicalNames =
   /(?:^|_)(?:ids?|uuid|guid|urls?|uris?|href|slug|hash|token|etag|at|crontab|timezone|locale|colou?r)$/i;
-/** Whole fields that say how something is shown, and to whom. */
+/** Fields about presentation and access. */
 const technicalFields: ReadonlySet<string> = new Set(
   'can vis_config ui_config dynamic_fields layout dashboard_layouts section_order client_id links _links credentials credentials_email credentials_embed preferred_viewer load_configuration query_timezone avatar_url'.split(
     ' ',
@@ -11,12 +11,12 @@ const technicalFields: ReadonlySet<string> = new Set(
 );
 const technicalValue =
   /^(?:\w+:\/\/\S*|\/\S*|\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}\S*|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{16,}|#[0-9a-f]{3,8})$/i;
-/** What an item is called and what it is about stands at the top. */
+/** Title and description come first. */
 const firstFields = ['title', 'name', 'display_name', 'label', 'subject', 'description', 'summary'];
-/** Tiles, their queries and these queries' fields lie no deeper. */
+/** Depth of tiles, their queries and the queries' fields. */
 const deepest = 12;
 
-/** The same shape, with less in it; null when nothing is left. Ids, addresses, moments and switches are left out. */
+/** The same structure without ids, addresses, timestamps and flags; null when nothing is left. */
 export function readableItem(value: unknown, depth = 0): unknown {
   if (typeof value === 'string')
     return value.trim() === '' || technicalValue.test(value.trim()) ? null : value;

@@ -1,4 +1,4 @@
-// The loop behind every write: nothing that waits is forgotten, and reads can keep it still.
+// The write-behind loop: nothing that waits is lost, and reads can pause it.
 import { describe, expect, it } from 'vitest';
 import { stateWorld } from '../../test/support/gateway/state-world.ts';
 import { WriteBehind } from './write-behind.ts';
@@ -65,7 +65,7 @@ describe('WriteBehind', () => {
     const loop = new WriteBehind(parts, { ...source, batchSize: () => 2 });
     waiting.push('a', 'b', 'c', 'd');
     loop.wake();
-    // Ten to gather, five a write: the first three in one go, the last one waits for company.
+    // 10 ms to collect, 5 ms per write: the first three at once, the last one collects again.
     await clock.advance(26);
     expect(written).toEqual(['a', 'b', 'c']);
     await clock.advance(15);

@@ -1,4 +1,4 @@
-// Unmodified clients against the gateway: what they send and read is theirs, not ours.
+// Unmodified client libraries against the gateway.
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
 import type { ToolSet } from 'ai';
@@ -17,7 +17,7 @@ const weather = {
 const pixel =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-/** A key of its own, and a first choice that is limited: every client sees a fallback without noticing. */
+/** A gateway key, and a rate-limited first choice: every client gets a transparent fallback. */
 async function world(
   options: Partial<GatewayOptions> = {},
 ): Promise<GatewayWorld & { readonly key: string }> {
@@ -147,7 +147,7 @@ describe('the openai package', () => {
       const leftAt = performance.now();
       leaving.abort();
       while (at.simulator.open() > 0) await pause(1);
-      // A few milliseconds on an idle machine (npm run bench -- gateway); here others may work beside us.
+      // A few milliseconds on an idle machine (npm run bench -- gateway); tests may share the machine.
       expect(performance.now() - leftAt).toBeLessThan(2_000);
       await done;
     }

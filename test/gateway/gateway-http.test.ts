@@ -1,4 +1,4 @@
-// The gateway over HTTP: order of attempts, cooldowns, what callers are told, what operators can do.
+// The gateway over HTTP: routing, cooldowns, errors, operator actions.
 import { describe, expect, it } from 'vitest';
 import { gatewayWorld } from '../support/gateway/gateway-world.ts';
 import type { GatewayWorld } from '../support/gateway/gateway-world.ts';

@@ -1,4 +1,4 @@
-// Keys that providers refuse, in the ledger of a whole server: one row per model, repaired by a probe.
+// Rejected provider keys in the ledger of a whole server: one row per model, repaired by a probe.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
 import { rejectedKeyRecorder } from '../../src/gateway/index.ts';
@@ -34,7 +34,7 @@ async function simulated(): Promise<ModelsSimulator> {
   return simulator;
 }
 
-/** A house whose models `acme/a` and `acme/b` have the key that is in ACME_API_KEY. */
+/** A server whose models `acme/a` and `acme/b` use the key in ACME_API_KEY. */
 async function house(config: Config, key: string, simulator?: ModelsSimulator): Promise<RunningServer> {
   const server = await startServer(config, { role: 'serve', env: { ACME_API_KEY: key } });
   onTestFinished(() => server.stop());
@@ -100,7 +100,7 @@ describe('a key rejected by its provider', () => {
     expect(row?.message).toMatch(/^acme rejects a key in ACME_API_KEY for acme\/a: .*Set a valid key there/);
     expect(JSON.stringify(await rows(wrong))).not.toContain(bad);
 
-    // It is left alone: the repair says until when, and asks nobody.
+    // It is cooling down: the repair reports until when and makes no call.
     const before = simulator.stats().models['a']?.calls;
     await repair(wrong);
     const [cooling] = await rows(wrong);
@@ -109,7 +109,7 @@ describe('a key rejected by its provider', () => {
     );
     expect(simulator.stats().models['a']?.calls).toBe(before);
 
-    // Asked again it is still wrong: the same row, seen once more.
+    // It is still rejected: the same row, seen once more.
     await warm(wrong, 'acme/a');
     await repair(wrong);
     await rowsInTime(wrong).toMatchObject([
@@ -119,7 +119,7 @@ describe('a key rejected by its provider', () => {
     expect((await rows(wrong))[0]?.last_repair_error).toMatch(/acme\/a still fails: authentication/);
     await wrong.stop();
 
-    // With a good key the cooldown of the old one means nothing any more.
+    // With a valid key the cooldown of the old one is irrelevant.
     const right = await house(config, good);
     await repair(right);
     expect(await rows(right)).toEqual([]);

@@ -1,4 +1,4 @@
-// Models over HTTP: what is shown of a quota that is used up, and adding, replacing and removing models of one's own.
+// Models over HTTP: exhausted quotas, and adding, replacing and deleting models.
 import { describe, expect, it } from 'vitest';
 import type { GatewayWorld } from '../support/gateway/gateway-world.ts';
 import { gatewayWorld } from '../support/gateway/gateway-world.ts';

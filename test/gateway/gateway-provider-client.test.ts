@@ -1,4 +1,4 @@
-// One call to one provider, on virtual time: what is sent, what comes back, and everything that can go wrong between.
+// One call to one provider, on virtual time.
 import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { getEventListeners, once } from 'node:events';
 import type { Server } from 'node:http';
@@ -90,7 +90,7 @@ const event = (delta: object, finish: string | null = null) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 const done = 'data: [DONE]\n\n';
 
-/** Pieces of a stream; a number is a pause, an Error cuts it. */
+/** Chunks of a stream; a number is a pause, an Error cuts it. */
 type Script = readonly (string | number | Error)[];
 function stream(
   clock: () => VirtualClock,
@@ -523,7 +523,7 @@ describe('a streamed call, after its first content', () => {
     expect(await readRest(made)).toContain(usage);
     expect(made.clock.monotonic()).toBe(4_000);
     expect(made.requests[0]?.signal.aborted).toBe(true);
-    // Its time goes to its last byte, here the usage: what was waited after it is not charged.
+    // Its time ends at its last byte, here the usage; the wait after it does not count.
     expect(await made.outcome.ended).toMatchObject({
       failureClass: null,
       tokens: { isEstimated: false },

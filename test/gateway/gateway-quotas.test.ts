@@ -1,4 +1,4 @@
-// Quotas counted in a real Redis: as in memory, shared between processes, and bounded when it is away.
+// Quotas in a real Redis: as in memory, shared between processes, bounded during outages.
 import { VirtualClock } from '../support/core/virtual-clock.ts';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-/** Each counter under names of its own. */
+/** Each counter uses its own names. */
 function counterOn(clock: VirtualClock) {
   const own = uniqueName('counter');
   const counter = new RedisQuotaCounter(redis, () => clock.now());

@@ -1,4 +1,4 @@
-// The gateway in whole servers on a real Postgres: several of them, restarts, and a store that goes away.
+// The gateway in whole servers on a real Postgres: several servers, restarts, outages.
 import { expect, it, onTestFinished } from 'vitest';
 import { startServer } from '../../src/app/start.ts';
 import type { RunningServer } from '../../src/app/index.ts';
@@ -153,12 +153,12 @@ it('applies a change at once and responds soon when Postgres accepts it but neve
   ] as const) {
     const startedAt = performance.now();
     const answer = callAsAdmin(server, 'PATCH', path(seconds));
-    // Long before the store or the answer.
+    // Long before the store responds.
     await expect
       .poll(async () => ((await seen(server, 'alpha'))?.available_at ?? null) !== null, { interval: 20 })
       .toBe(isCooling);
     const { status, body } = await answer;
-    // The store has a second, the audit row two more; a statement would be given up after half a minute.
+    // One second for the store, two more for the audit row; a statement would time out after half a minute.
     expect(performance.now() - startedAt).toBeLessThan(10_000);
     expect(status).toBe(503);
     expect((body as { error: object }).error).toMatchObject({

@@ -1,4 +1,4 @@
-// A process that records attempts until it is killed, one every few milliseconds, and says on its output which.
+// A process that records attempts until it is killed, one every few milliseconds, and prints them.
 // node gateway-stores-recorder.ts <database url> <schema>
 import { EventBus, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { gatewayEvents } from '../../src/gateway/events.ts';

@@ -1,4 +1,4 @@
-// The gateway's stores in Postgres keep their contracts, embedded and on a server.
+// Store contracts on Postgres, embedded and on a server.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { postgresGatewayStores } from '../../src/gateway/postgres/usage-stores.ts';

@@ -1,4 +1,4 @@
-// The wire of /v1: what strange, slow and leaving callers get, in OpenAI's shape, and what reaches the provider.
+// /v1 on the wire: unusual, slow and disconnecting callers, and what reaches the provider.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -24,7 +24,7 @@ interface ErrorBody {
 }
 const errorOf = async (answer: Response) => ((await answer.json()) as ErrorBody).error;
 
-/** A connection of its own on which a test writes what it likes. */
+/** A raw connection for the test. */
 async function dial(at: GatewayWorld): Promise<Socket> {
   const socket = connect(Number(new URL(at.url).port), '127.0.0.1');
   socket.on('error', () => undefined);
@@ -38,7 +38,7 @@ const head = (length: number | 'chunked', more = '') =>
   `content-type: application/json\r\n${more}` +
   (length === 'chunked' ? 'transfer-encoding: chunked\r\n\r\n' : `content-length: ${length}\r\n\r\n`);
 
-/** Everything that comes until the text matches. */
+/** Everything received until the text matches. */
 async function until(socket: Socket, pattern: RegExp): Promise<string> {
   let text = '';
   for await (const piece of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -73,7 +73,7 @@ describe('paths below /v1', () => {
       expect(message.length).toBeGreaterThan(10);
       expect(answer.headers.get('x-request-id')).toBe(request_id);
     }
-    // Elsewhere errors keep our own shape.
+    // Elsewhere errors have our own format.
     expect(await (await at.call('GET', '/api/v1/nothing')).json()).toMatchObject({
       error: { code: 'NOT_FOUND' },
     });
@@ -339,7 +339,7 @@ describe('a caller that disconnects', () => {
 });
 
 it('a reader that pauses applies backpressure to the provider, gets the rest later, and does not count against the model', async () => {
-  // More than all sockets on the way hold: the provider cannot be through before somebody reads.
+  // More than all socket buffers hold: the provider cannot finish before the caller reads.
   const words = Array.from({ length: 400 }, (_, index) => `${index}${'w'.repeat(100_000)}`).join(' ');
   const at = await gatewayWorld(one({ answer: words }));
   const socket = await dial(at);
@@ -365,7 +365,7 @@ it('a reader that pauses applies backpressure to the provider, gets the rest lat
   const finished = () => at.events.find(({ name }) => name === 'gateway:attempt-finished');
   await expect.poll(finished).toBeDefined();
   expect(finished()?.payload['outcome']).toBe('success');
-  // The time in which nobody read was not the model's.
+  // The time without reads does not count for the model.
   expect(finished()?.payload['durationMs']).toBeLessThan(performance.now() - askedAt - 500);
 });
 

@@ -8,7 +8,7 @@ import type { EntityResolutionResult } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 import { entityWorld, mentionOf } from '../support/entity-world.ts';
-import { bracketReader, exactResolver } from '../support/knowledge-stand-ins.ts';
+import { bracketReader, exactResolver } from '../support/knowledge-doubles.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { incomingOf, knowledgeWorld } from '../support/knowledge-world.ts';
 

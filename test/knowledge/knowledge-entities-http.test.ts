@@ -6,7 +6,7 @@ import type { Space } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { entityWorld } from '../support/entity-world.ts';
 import { asAdmin, organizationKey, testHouse } from '../support/http-dependencies.ts';
-import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
+import { emptyKnowledgeServices } from '../support/knowledge-services.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { knowledgeWorld } from '../support/knowledge-world.ts';
 
@@ -29,9 +29,9 @@ async function serverFor(own: Space, app: Space) {
   };
   const { dependencies } = testHouse({
     knowledge: {
-      ...emptyKnowledgeDesks,
+      ...emptyKnowledgeServices,
       entities: at.service,
-      spaces: { ...emptyKnowledgeDesks.spaces, resolve: of },
+      spaces: { ...emptyKnowledgeServices.spaces, resolve: of },
     },
   });
   const server = await buildServer(dependencies);
@@ -131,10 +131,10 @@ it('accepts the space as a query parameter on every route and rejects unknown pa
   const named: (string | undefined)[] = [];
   const { dependencies } = testHouse({
     knowledge: {
-      ...emptyKnowledgeDesks,
+      ...emptyKnowledgeServices,
       entities: at.service,
       spaces: {
-        ...emptyKnowledgeDesks.spaces,
+        ...emptyKnowledgeServices.spaces,
         resolve: async (_, name) => {
           named.push(name);
           return space;

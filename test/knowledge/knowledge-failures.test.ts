@@ -3,21 +3,21 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Space } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
-import type { FailingHouse } from '../support/failing-house.ts';
-import { failingHouse } from '../support/failing-house.ts';
+import type { FaultyKnowledge } from '../support/faulty-knowledge.ts';
+import { openFaultyKnowledge } from '../support/faulty-knowledge.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { knowledgeWorld } from '../support/knowledge-world.ts';
 
 describe('knowledge when a part fails', () => {
   let world: KnowledgeWorld;
-  let house: FailingHouse;
+  let house: FaultyKnowledge;
   let space: Space;
   beforeAll(async () => {
     world = await knowledgeWorld();
   });
   afterAll(() => world.dispose());
   beforeEach(async () => {
-    house = await failingHouse(world);
+    house = await openFaultyKnowledge(world);
     space = await world.space();
   });
 
@@ -60,7 +60,7 @@ describe('knowledge when a part fails', () => {
       ['takes longer than 10 s', 'hang', 'DEADLINE_EXCEEDED', [10_000, 10_000]],
     ] as const)('makes the entity without a vector when embedding %s', async (_, fault, cause, waited) => {
       // Candidates are looked for meanwhile, in real time.
-      house = await failingHouse(world, { candidatesTimeoutMs: 600_000 });
+      house = await openFaultyKnowledge(world, { candidatesTimeoutMs: 600_000 });
       house.faults.embedding = fault;
       await house.ingest(space, ['[Alice Chen] decided.']);
       expect(await entityCalled('Alice Chen')).toMatchObject({
@@ -381,7 +381,7 @@ describe('knowledge when a part fails', () => {
   });
 
   it('records nothing for parts that nobody configured', async () => {
-    house = await failingHouse(world, {}, 'off');
+    house = await openFaultyKnowledge(world, {}, 'off');
     await house.ingest(space, ['[Ann] decided.']);
     await house.search(space, {});
     expect(await house.rows()).toEqual([]);

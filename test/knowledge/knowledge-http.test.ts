@@ -5,8 +5,8 @@ import { CoreError, silentLog } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { openKnowledge } from '../../src/knowledge/index.ts';
 import { adminToken, testHouse } from '../support/http-dependencies.ts';
-import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
-import { NotedGraph, bracketReader, exactResolver } from '../support/knowledge-stand-ins.ts';
+import { emptyKnowledgeServices } from '../support/knowledge-services.ts';
+import { RecordingGraph, bracketReader, exactResolver } from '../support/knowledge-doubles.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld, noModel } from '../support/knowledge-world.ts';
 import { emptyTenantServices } from '../support/tenancy/tenant-services.ts';
@@ -39,7 +39,7 @@ describe('knowledge over HTTP', () => {
       overrides: {
         readers: { rules: bracketReader('rules'), model: () => null },
         resolver: exactResolver(world),
-        graphStep: new NotedGraph(),
+        graphStep: new RecordingGraph(),
       },
     });
     await knowledge.start({ isLongRunning: false, scansFolders: false });
@@ -62,7 +62,7 @@ describe('knowledge over HTTP', () => {
           },
         },
       },
-      knowledge: { ...emptyKnowledgeDesks, ...knowledge },
+      knowledge: { ...emptyKnowledgeServices, ...knowledge },
     });
   });
   afterAll(async () => {

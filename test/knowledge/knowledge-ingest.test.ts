@@ -10,7 +10,7 @@ import type { IngestDeps } from '../../src/knowledge/ingest/deps.ts';
 import { chunkRepairs } from '../../src/knowledge/maintenance/repairs.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
-import { NotedGraph, bracketReader, exactResolver } from '../support/knowledge-stand-ins.ts';
+import { RecordingGraph, bracketReader, exactResolver } from '../support/knowledge-doubles.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';
 
@@ -26,7 +26,7 @@ describe('ingest', () => {
   let space: Space;
   let model: Reader | null;
   let embedder: Embedder | null;
-  let graph: NotedGraph;
+  let graph: RecordingGraph;
   let parts: IngestDeps;
   let artifacts: Artifacts;
 
@@ -39,7 +39,7 @@ describe('ingest', () => {
     space = await world.space();
     model = null;
     embedder = null;
-    graph = new NotedGraph();
+    graph = new RecordingGraph();
     parts = {
       ...world,
       readers: { rules: bracketReader('rules'), model: () => model },

@@ -9,7 +9,7 @@ import { SearchStore } from '../../src/knowledge/search/results.ts';
 import { openSearch } from '../../src/knowledge/search/search.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { adminToken, testHouse } from '../support/http-dependencies.ts';
-import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
+import { emptyKnowledgeServices } from '../support/knowledge-services.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';
 import { emptyTenantServices } from '../support/tenancy/tenant-services.ts';
@@ -49,7 +49,7 @@ describe('search over HTTP', () => {
         },
       },
       knowledge: {
-        ...emptyKnowledgeDesks,
+        ...emptyKnowledgeServices,
         spaces: world.spaces,
         search: openSearch({
           ...world,

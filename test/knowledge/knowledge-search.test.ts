@@ -17,7 +17,7 @@ import { KnowledgeError, searchDefaults } from '../../src/knowledge/index.ts';
 import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { SearchStore } from '../../src/knowledge/search/results.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
-import { bracketReader, exactResolver } from '../support/knowledge-stand-ins.ts';
+import { bracketReader, exactResolver } from '../support/knowledge-doubles.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';
 

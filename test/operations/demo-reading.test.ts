@@ -10,7 +10,7 @@ import { confirmationMessages, parseConfirmation } from '../../src/knowledge/ent
 import type { ReadingTask } from '../../src/knowledge/reading/reader.ts';
 import { readingPrompt } from '../../src/knowledge/reading/model-reader.ts';
 import { readAnswer } from '../../src/knowledge/reading/parse-answer.ts';
-import { readingOf } from '../../src/simulators/models/reader.ts';
+import { readDocument } from '../../src/simulators/models/document-reader.ts';
 
 const folder = fileURLToPath(new URL('../../src/operations/demo/documents/', import.meta.url));
 const files: string[] = [];
@@ -43,7 +43,7 @@ const described = (name: string): ProfileSummary => ({
 
 const decided = (mention: string, ...candidates: readonly string[]) => {
   const messages = confirmationMessages(described(mention), candidates.map(described));
-  return parseConfirmation(JSON.stringify(readingOf(messages, knownNames)), candidates);
+  return parseConfirmation(JSON.stringify(readDocument(messages, knownNames)), candidates);
 };
 
 describe('a simulated reader of the demo', () => {
@@ -55,7 +55,7 @@ describe('a simulated reader of the demo', () => {
     'reads people and events out of %s, and nothing that is not in it',
     async (file) => {
       const task = taskFor(await textOf(file));
-      const reading = readAnswer(readingOf(readingPrompt(task), knownNames), task);
+      const reading = readAnswer(readDocument(readingPrompt(task), knownNames), task);
       expect(reading?.mentions.map(({ type }) => type)).toContain('person');
       expect(reading?.events.length).toBeGreaterThan(0);
       expect(reading?.dropped ?? []).toEqual([]);

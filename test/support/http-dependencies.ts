@@ -19,7 +19,7 @@ import { createSessions, createTokenCheck, httpEvents } from '../../src/http/ind
 import { closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
 import { MemoryLedgerStore } from './ledger/memory-ledger-store.ts';
 import { Activity } from '../../src/operations/activity.ts';
-import { emptyKnowledgeDesks } from './knowledge-desks.ts';
+import { emptyKnowledgeServices } from './knowledge-services.ts';
 import { emptyTenantServices } from './tenancy/tenant-services.ts';
 
 export const adminToken = 'test-admin-token-0123456789';
@@ -113,7 +113,7 @@ export function testHouse(change: Partial<ServerDeps> = {}): TestHouse {
     extraction: extractionDesk(clock, ids),
     gateway: silentGateway,
     tenants: emptyTenantServices,
-    knowledge: emptyKnowledgeDesks,
+    knowledge: emptyKnowledgeServices,
     activity: new Activity(clock),
     dashboard: {
       files: null,

@@ -1,4 +1,4 @@
-// A world for knowledge: a database with our tables, spaces of tenants, stores, a clock that stands, a ledger to look at.
+// Fixture for knowledge: a migrated database, spaces, stores, a virtual clock and a recording ledger.
 import type { IdSource, JobQueue } from '../../src/core/index.ts';
 import { EventBus, seededIds, seededRandom, systemClock, systemIds } from '../../src/core/index.ts';
 import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/core/index.ts';
 import type { ExecutionInput, Workflow, WorkflowName } from '../../src/tenancy/index.ts';
 import { withDeadline } from '../../src/resilience/index.ts';
 import type { GatewayWorldOptions } from '../support/gateway/gateway-world.ts';
-import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
+import { emptyKnowledgeServices } from '../support/knowledge-services.ts';
 import { gatewayWorld } from '../support/gateway/gateway-world.ts';
 import { docxOf, paragraph, pdfOf } from '../support/sample-documents.ts';
 
@@ -19,7 +19,7 @@ async function world(model: object, more: Partial<GatewayWorldOptions> & { schem
   const closing = new AsyncDisposableStack();
   onTestFinished(() => closing.disposeAsync());
   const workflows = openWorkflows(
-    { gateway, knowledge: emptyKnowledgeDesks, schemaLimits: { timeoutMs: more.schemaMs ?? 5_000 } },
+    { gateway, knowledge: emptyKnowledgeServices, schemaLimits: { timeoutMs: more.schemaMs ?? 5_000 } },
     closing,
   );
   const find = (name: WorkflowName): Workflow => {

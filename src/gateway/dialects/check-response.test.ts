@@ -1,4 +1,4 @@
-// Which 200s are answers.
+// Checks of 2xx response bodies.
 import { describe, expect, it } from 'vitest';
 import { requestFor } from '../../../test/support/gateway/routing-world.ts';
 import { dialectOf } from './parse-request.ts';

@@ -1,4 +1,4 @@
-// A whole answer to a client that streams, read by the openai package.
+// A whole response for a streaming client, read by the openai package.
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { responseToSse } from './openai-chat.ts';

@@ -1,4 +1,4 @@
-// What is read from a request, and what is refused.
+// Parsing of requests, and rejection of invalid ones.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseRequest } from './parse-request.ts';

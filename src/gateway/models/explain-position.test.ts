@@ -1,4 +1,4 @@
-// Where a model stands in the order, and the sentence that says why.
+// The position of a model in the routing order, with its reason.
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
 import type { ScriptedModel } from '../../../test/support/gateway/routing-world.ts';

@@ -1,4 +1,4 @@
-// Rounds of probes on a virtual clock: when they begin, that they never overlap, how they end.
+// Scheduled probes on a virtual clock.
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../core/index.ts';
@@ -7,7 +7,7 @@ import { startHealthChecks } from './health-check.ts';
 
 const hourMs = 3_600_000;
 
-/** As the store keeps them, for any number of workers. */
+/** As in the store, shared by any number of processes. */
 class MemoryRounds implements ProbeSchedule {
   claims = 0;
   #startedAt: number | undefined;

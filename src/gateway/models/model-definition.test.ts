@@ -1,4 +1,4 @@
-// The catalogue, the keys in the environment, and models that people add.
+// The catalog, keys in the environment, and definitions of added models.
 import { describe, expect, it } from 'vitest';
 import { modelsOption } from '../options.ts';
 import type { ModelDefinition } from '../types.ts';

@@ -1,4 +1,4 @@
-// Models in memory: one snapshot until something changes.
+// Models in memory, in sync with the store.
 import { describe, expect, it } from 'vitest';
 import type { ModelStore } from '../stores.ts';
 import { exampleModel } from '../../../test/support/gateway/examples.ts';

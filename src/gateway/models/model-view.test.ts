@@ -1,4 +1,4 @@
-// What people see of a model.
+// Model views.
 import { describe, expect, it } from 'vitest';
 import type { Model } from '../types.ts';
 import { allKeys } from '../types.ts';

@@ -1,4 +1,4 @@
-// What a probe asks, and what it makes of each way in which that can end.
+// Requests and results of probes.
 import { describe, expect, it } from 'vitest';
 import { modelOf, scriptedKeys } from '../../../test/support/gateway/routing-world.ts';
 import { CoreError, seededIds, seededRandom } from '../../core/index.ts';

@@ -1,4 +1,4 @@
-// What providers really answer, and what each of it is.
+// Error responses of real providers and their classes.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HttpFailure } from '../../core/index.ts';
@@ -272,7 +272,7 @@ const others: readonly Row[] = [
   ],
 ];
 
-/** What went wrong in the system that the founding document describes: `500 and "429" in body`. */
+/** The defect of the system in the founding document: `500 and "429" in body`. */
 const limits: readonly Row[] = [
   ['says so', 500, { error: { message: 'Rate limit exceeded, slow down' } }, 'rate-limit'],
   ['says so by code', 500, { error: { code: 429, message: 'upstream' } }, 'rate-limit'],

@@ -1,4 +1,4 @@
-// Whose time it was: the provider's or its reader's.
+// Time of a stream without pauses of its consumer.
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
 import { StreamTime } from './provider-stream.ts';

@@ -1,4 +1,4 @@
-// A streamed answer, however the network cuts it.
+// Streamed responses, however the network splits them.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SseSplitter } from '../dialects/wire.ts';

@@ -9,7 +9,7 @@ import { ProviderQuotas } from './provider-quotas.ts';
 
 const model = (quotas: Quotas, id = 1): Model => modelOf({ name: `p/m${id}`, quotas }, id);
 
-/** A call that costs its prompt and no more. */
+/** A call that costs only its prompt. */
 const prompt = (tokens: number): TokenEstimate => ({
   estimatedTokens: tokens,
   estimatedPromptTokens: tokens,

@@ -32,7 +32,7 @@ describe('a quota window in memory', () => {
               expect(used + cost).toBeLessThanOrEqual(limit);
               granted.push({ at, cost });
             } else {
-              // Refused only when a window that is one bucket longer is full.
+              // Rejected only when a window one bucket longer is full.
               const longer = granted.filter((grant) => grant.at > at - 60_900);
               expect(longer.reduce((sum, grant) => sum + grant.cost, 0) + cost).toBeGreaterThan(limit);
               expect(taken.waitMs).toBeLessThanOrEqual(60_900);

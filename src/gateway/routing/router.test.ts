@@ -191,7 +191,7 @@ describe('model-first', () => {
 describe('a model that changes between its tries', () => {
   const failing = (...more: readonly ScriptedModel[]) =>
     new RoutingWorld([{ name: 'a', script: 'server-error', score: 0.9 }, ...more], { maxRetries: 2 });
-  /** Asks, and changes what is known after the first round. */
+  /** Sends a request and changes the models after the first round. */
   async function meanwhile(
     world: RoutingWorld,
     change: () => void,
@@ -331,7 +331,7 @@ describe('the deadline', () => {
 
   it('ends a running call and reports models that were not tried', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'hang', score: 0.9 }, { name: 'b' }]);
-    // Nobody else could be asked, so all of the time is the first one's.
+    // No other model is available, so the first one gets all of the time.
     world.cool('b', 60_000);
     const availableAt = world.clock.now() + 60_000;
     expect(await world.failure('auto', { deadlineMs: 10_000 })).toMatchObject({
@@ -470,7 +470,7 @@ describe('waiting for a model', () => {
     world.cool('a', 12_000);
     const completion = world.complete('auto', { waitMs: 15_000 });
     expect(world.router.load().inFlight).toBe(1);
-    // The clock does not move before everything has come to rest.
+    // The clock does not move before all promises have settled.
     for (let turn = 0; turn < 20 && world.router.load().waiting === 0; turn++) await Promise.resolve();
     expect(world.router.load()).toEqual({ inFlight: 1, waiting: 1 });
     await completion;
@@ -518,7 +518,7 @@ describe('waiting for a model', () => {
     ] as const) {
       const world = new RoutingWorld(models);
       world.cool('near', 5_000);
-      // Whoever waits less sleeps until the failing one is back; by then both are free.
+      // With a shorter wait it sleeps until the failing model is due; by then both are available.
       expect(await world.complete('far', { deadlineMs, waitMs })).toMatchObject({ model: { name: model } });
       expect(world.calls.at(-1)).toMatchObject({ model, atMs });
     }
@@ -609,15 +609,15 @@ describe('whatever the models do', () => {
           const startedAt = world.clock.now();
           const end = await world.complete('auto', request).catch((error: GatewayError) => error);
 
-          // Who is waited for has a second try in any case.
+          // A model that is waited for has a second try in any case.
           const mostTries = 1 + Math.max(policy.maxRetries, request.waitMs > 0 ? 1 : 0);
           for (const [index, { keys }] of models.entries())
             expect(world.callsOf(`m${index}`)).toBeLessThanOrEqual(mostTries * keys);
-          // Nobody was called by a key that was cooling.
+          // No call used a key that was cooling down.
           for (const { model, key, atMs } of world.calls)
             if (key === 'key-1')
               expect(startedAt + atMs).toBeGreaterThanOrEqual(coolingAt.get(world.idOf(model)) ?? 0);
-          // One row a call, each with its own time; nothing outlives the deadline or is left behind.
+          // One attempt per call with its own time; no timer or call outlives the deadline.
           expect(world.attempts).toHaveLength(world.calls.length);
           expect(world.clock.monotonic()).toBeLessThanOrEqual(request.deadlineMs);
           expect(world.clock.pending).toBe(0);

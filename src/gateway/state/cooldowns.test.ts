@@ -1,4 +1,4 @@
-// The board: at once in memory, at once in the store, and right whatever the store does.
+// Cooldowns in memory and store, also during store outages.
 import { describe, expect, it } from 'vitest';
 import type { CooldownStore } from '../stores.ts';
 import { allKeys } from '../types.ts';
@@ -101,7 +101,7 @@ describe('Cooldowns', () => {
     await other.start();
     await clock.advance(10);
     await one.clear(1);
-    // Set before the clear, heard of after it.
+    // Set before the clear, received after it.
     await other.extendDurably(exampleCooldown({ setAt: moment(5) }));
     await one.refresh();
     await other.refresh();

@@ -1,4 +1,4 @@
-// Keys: shown once, known by their hash, refused when expired or revoked.
+// Gateway keys: shown once, stored as a hash, rejected when expired or revoked.
 import { describe, expect, it } from 'vitest';
 import { seededIds, seededRandom } from '../../core/index.ts';
 import type { GatewayKeyStore } from '../stores.ts';

@@ -1,4 +1,4 @@
-// All boards together: in step with others, through outages, to the end.
+// The whole state: in sync with other processes, during outages, at shutdown.
 import { describe, expect, it } from 'vitest';
 import {
   exampleAttempt,

@@ -1,4 +1,4 @@
-// The formulas, and the sentences about them.
+// The score formulas and their explanations.
 import { describe, expect, it } from 'vitest';
 import { explainScore, reliability, scoreOf } from './scores.ts';
 

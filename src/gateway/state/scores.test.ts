@@ -1,4 +1,4 @@
-// Scores from memory equal what the store would say, at every moment.
+// Scores from memory always equal those computed from the store.
 import { array, assert, asyncProperty, constantFrom, oneof, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../core/index.ts';
@@ -13,7 +13,7 @@ import { stateWorld } from '../../../test/support/gateway/state-world.ts';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** Writes and reads that take a few milliseconds, so that attempts come meanwhile. */
+/** Writes and reads that take a few milliseconds, so that attempts arrive meanwhile. */
 const slow = (store: AttemptStore, clock: Clock): AttemptStore => ({
   append: async (attempts) => {
     await clock.sleep(1);
@@ -45,7 +45,7 @@ describe('Scores', () => {
 
   it('does not count a call to a former endpoint, but its cost', async () => {
     const { scores, attempts, usage } = await stateWorld().open();
-    // Times that no store takes as they are.
+    // Durations that need clamping.
     for (const change of [{}, { outcome: 'network', durationMs: Number.NaN }] as const)
       attempts.record(exampleAttempt({ requestId: 'other', isStale: true, ...change }));
     expect(scores.of(1).recent.requests).toBe(0);
@@ -136,7 +136,7 @@ describe('Scores', () => {
       await scores.refresh();
       return scores.of(bad).effectiveScore > scores.of(fair).effectiveScore;
     };
-    // A probe an hour, as the health worker makes them; nobody else asks the one that is behind.
+    // One probe per hour, as scheduled; no other request reaches the model that is behind.
     const hoursUntilItLeads = async () => {
       for (let hour = 1; hour <= 10 * 24; hour += 1) {
         await clock.advance(hourMs);
@@ -193,7 +193,7 @@ describe('Scores', () => {
           await clock.advance(1);
           if (each.kind === 'attempt') {
             const { modelId, outcome } = each;
-            // Success ends a request: what follows under its name is another one.
+            // A success ends a request: later attempts belong to another one.
             const requestId = `${each.requestId}${ended.get(each.requestId) ?? 0}`;
             if (outcome === 'success') ended.set(each.requestId, (ended.get(each.requestId) ?? 0) + 1);
             const key = `${modelId} ${requestId}`;

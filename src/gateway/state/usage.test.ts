@@ -1,4 +1,4 @@
-// Tokens of today, of all processes, without counting anything twice.
+// Daily tokens of all processes, each counted once.
 import { describe, expect, it } from 'vitest';
 import type { UsageStore } from '../stores.ts';
 import { exampleAttempt, moment } from '../../../test/support/gateway/examples.ts';

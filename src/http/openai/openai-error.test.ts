@@ -1,11 +1,11 @@
-// What clients of /v1 are told for each thing that can go wrong.
+// Error responses of /v1.
 import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../core/index.ts';
 import type { GatewayErrorCode, TriedModel } from '../../gateway/index.ts';
 import { GatewayError, gatewayErrorCodes } from '../../gateway/index.ts';
 import { openAiErrorOf } from './openai-error.ts';
 
-/** `satisfies` demands a line for every code. */
+/** `satisfies` requires a line for every code. */
 const table = {
   GATEWAY_MODEL_NOT_FOUND: [404, 'invalid_request_error', 'model_not_found'],
   GATEWAY_MODEL_EXISTS: [409, 'invalid_request_error', 'gateway_model_exists'],
@@ -43,7 +43,7 @@ describe('a gateway error', () => {
         request_id: 'r-1',
       });
       expect(isUnexpected).toBe(false);
-      // Asking again at once is of no use; asking something else is.
+      // A retry is useless; a changed request is not.
       expect(headers['x-should-retry']).toBe(status === 400 ? undefined : 'false');
     },
   );

@@ -1,4 +1,4 @@
-// How answers of models are passed on: whole, streamed, to slow readers, to nobody.
+// Sending responses: whole, streamed, to slow and disconnected callers.
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -19,7 +19,7 @@ interface Told {
   readonly fields: LogFields | undefined;
 }
 
-/** Sends `answer` to a caller that has sent a request and reads as it likes. */
+/** Sends `response` to a caller that reads at its own pace. */
 async function sent(
   response: ProviderResponse | ProviderStream,
   stallMs?: number,
@@ -67,10 +67,10 @@ const whole = (body: Uint8Array): ProviderResponse => ({
   quotaExhaustedUntil: undefined,
 });
 
-/** Speaks without end, and says how much was taken and whether it was told to stop. */
+/** An endless stream that records how much was read and whether it was aborted. */
 function endless() {
   const state = { taken: 0, isStopped: false };
-  // oxlint-disable-next-line typescript/require-await -- the port streams; this one is never short of words
+  // oxlint-disable-next-line typescript/require-await -- the interface is asynchronous; this one never waits
   const rest = async function* () {
     try {
       for (;;) {
@@ -126,7 +126,7 @@ it('applies backpressure to the provider when the caller stops reading, and cont
       { interval: 100, timeout: 10_000 },
     )
     .toBe(true);
-  // What the sockets of the system hold, and not a megabyte more.
+  // At most what the socket buffers hold.
   expect(state.taken).toBeLessThan(16 * 1024 * 1024);
   const stoodAt = state.taken;
   socket.resume();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StructuredMention } from '../reading/types.ts';
-import { cleanMentions } from './parse-input.ts';
+import { cleanMentions, contentHash } from './parse-input.ts';
 
 const ann = (relation: string, contextClues: StructuredMention['contextClues']): StructuredMention => ({
   surfaceForm: 'Ann Lee',
@@ -23,5 +23,29 @@ describe('structured mentions', () => {
   it('keep two of a name apart whose addresses differ', () => {
     const two = [ann('person', { email: 'ann@x.org' }), ann('owner', { email: 'ann@y.org' })];
     expect(cleanMentions(two).mentions).toEqual(two);
+  });
+});
+
+describe('contentHash', () => {
+  const content = {
+    type: 'note',
+    title: 'Boat',
+    text: 'We bought the boat.',
+    mentions: [ann('author', { email: 'ann@x.org' })],
+  } as const;
+
+  it('never changes for equal content: a change would re-read and re-bill every stored document', () => {
+    expect(contentHash(content)).toBe('57ff432056ff55d94e409e906c07af0765572717c7bae3920f901a089640e5dd');
+  });
+
+  it('covers type, title, mentions and text', () => {
+    const others = [
+      { ...content, type: 'doc' as const },
+      { ...content, title: 'Ship' },
+      { ...content, mentions: [] },
+      { ...content, text: 'We sold the boat.' },
+    ];
+    const hashes = [content, ...others].map(contentHash);
+    expect(new Set(hashes).size).toBe(hashes.length);
   });
 });

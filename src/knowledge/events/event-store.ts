@@ -74,7 +74,7 @@ export class EventStore {
     results: readonly EntityResolutionResult[],
   ): Promise<RemovedIds> {
     const at = new Date(this.#clock.now());
-    const readingOf = (entityIds: readonly string[]): WrittenReading => ({
+    const readDocument = (entityIds: readonly string[]): WrittenReading => ({
       ...found,
       place,
       mentions: found.mentions.map((each, index) => ({
@@ -85,13 +85,13 @@ export class EventStore {
       ids: this.#ids,
       at,
     });
-    if (await writeFirstReading(this.#database, readingOf(results.map(({ entityId }) => entityId))))
+    if (await writeFirstReading(this.#database, readDocument(results.map(({ entityId }) => entityId))))
       return { eventIds: [], entityIds: [] };
     return this.#database.transaction(async (transaction) => {
       const isLatest = await lockPlace(transaction, place);
       const live = await liveEntities(transaction, place.spaceId, results);
       const before = await removeFound(transaction, place);
-      await writeReading(transaction, readingOf(live), !isLatest);
+      await writeReading(transaction, readDocument(live), !isLatest);
       const entityIds = await forgetEntities(transaction, place.spaceId, before.mentions);
       return { eventIds: before.eventIds, entityIds };
     });

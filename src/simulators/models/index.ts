@@ -1,4 +1,4 @@
-// Simulated AI providers: OpenAI-compatible servers that behave as a scenario says.
-export * from './ports.ts';
+// Simulated AI providers: OpenAI-compatible servers that behave as a scenario describes.
 export { readScenario } from './scenario.ts';
-export { startModelsSimulator } from './start-models-simulator.ts';
+export { startModelsSimulator } from './simulator.ts';
+export * from './types.ts';

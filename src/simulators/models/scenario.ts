@@ -1,8 +1,8 @@
-// Reads a scenario: who there is, and how each behaves.
+// Parses scenarios: the providers, their models, and how each behaves.
 import { z } from 'zod';
 import { CoreError } from '../../core/index.ts';
-import type { Scenario, Step } from './ports.ts';
-import { faultNames, hintStyles } from './ports.ts';
+import type { Scenario, Step } from './types.ts';
+import { faultNames, hintStyles } from './types.ts';
 
 const name = z.string().regex(/^[\w.@:-]+(\/[\w.@:-]+)*$/, 'letters, digits and . _ - @ : / only');
 const milliseconds = z.number().min(0).max(3_600_000);
@@ -10,11 +10,12 @@ const limit = z.int().min(0).max(1e12).optional();
 
 const oneOf = <const Names extends readonly string[]>(names: Names) =>
   z.enum(names, {
-    error: ({ input }) => `there is no ${JSON.stringify(input) ?? 'name'}; there are ${names.join(', ')}`,
+    error: ({ input }) =>
+      `unknown value ${JSON.stringify(input) ?? 'undefined'}; allowed: ${names.join(', ')}`,
   });
 
 const fault = z.strictObject({
-  // YAML takes 429 for a number.
+  // YAML parses 429 as a number.
   fault: z.preprocess((value) => (typeof value === 'number' ? String(value) : value), oneOf(faultNames)),
   hint: oneOf(hintStyles).optional(),
   seconds: z.number().min(0).max(2_678_400).optional(),
@@ -23,7 +24,7 @@ const fault = z.strictObject({
 
 const scriptedFault = fault.extend({ times: z.int().min(1).max(1_000_000).optional() });
 
-/** No union: of one that does not match, nothing is told but that. */
+/** Not a union: its errors would not name the field. */
 const step = z.unknown().transform((value, context): Step => {
   if (value === 'ok') return 'ok';
   const parsed = scriptedFault.safeParse(typeof value === 'object' ? value : { fault: value });
@@ -84,15 +85,15 @@ const provider = z
     models: z
       .array(model)
       .min(1)
-      .refine((models) => isEachOnce(models), 'two models have the same name'),
+      .refine((models) => areNamesUnique(models), 'two models have the same name'),
   })
   .transform(({ latency_ms, ...rest }) => ({ ...rest, latencyMs: latency_ms }));
 
 const scenario = z
   .strictObject({ seed: z.int().min(0).max(4_294_967_295).default(1), providers: z.array(provider).min(1) })
-  .refine(({ providers }) => isEachOnce(providers), 'two providers have the same name');
+  .refine(({ providers }) => areNamesUnique(providers), 'two providers have the same name');
 
-function isEachOnce(named: readonly { readonly name: string }[]): boolean {
+function areNamesUnique(named: readonly { readonly name: string }[]): boolean {
   return new Set(named.map((each) => each.name)).size === named.length;
 }
 
@@ -112,5 +113,5 @@ function checked<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   const problems = result.error.issues.map(({ path, message }) =>
     path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`,
   );
-  throw new CoreError('INPUT_INVALID', `${what} cannot be used: ${problems.join('; ')}.`);
+  throw new CoreError('INPUT_INVALID', `${what} is invalid: ${problems.join('; ')}.`);
 }

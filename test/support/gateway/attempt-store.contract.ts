@@ -1,4 +1,4 @@
-// What every store of attempts does.
+// Contract of attempt stores.
 import { describe, expect, it } from 'vitest';
 import type { FailureClass } from '../../../src/gateway/errors.ts';
 import { failureRules } from '../../../src/gateway/errors.ts';
@@ -6,7 +6,7 @@ import type { Attempt } from '../../../src/gateway/types.ts';
 import type { AttemptStore } from '../../../src/gateway/stores.ts';
 import { exampleAttempt, moment } from './examples.ts';
 
-/** `make` gives an empty store that knows the models with these ids. */
+/** `make` returns an empty store with models of these ids. */
 export function describeAttemptStoreContract(
   name: string,
   make: () => Promise<{ readonly store: AttemptStore; readonly modelIds: readonly [number, number] }>,

@@ -1,10 +1,10 @@
-// What every store of cooldowns does.
+// Contract of cooldown stores.
 import { array, assert, asyncProperty, integer, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CooldownStore } from '../../../src/gateway/stores.ts';
 import { exampleCooldown, moment } from './examples.ts';
 
-/** `make` gives an empty store that knows the models with these ids. */
+/** `make` returns an empty store with models of these ids. */
 export function describeCooldownStoreContract(
   name: string,
   make: () => Promise<{ readonly store: CooldownStore; readonly modelIds: readonly [number, number] }>,

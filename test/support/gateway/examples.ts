@@ -1,4 +1,4 @@
-// Examples that the suites share.
+// Examples shared by the suites.
 import type {
   Attempt,
   Cooldown,

@@ -1,9 +1,9 @@
-// What every store of gateway keys does.
+// Contract of gateway key stores.
 import { describe, expect, it } from 'vitest';
 import type { GatewayKeyStore } from '../../../src/gateway/stores.ts';
 import { exampleKey, moment } from './examples.ts';
 
-/** `make` gives an empty store. */
+/** `make` returns an empty store. */
 export function describeGatewayKeyStoreContract(name: string, make: () => Promise<GatewayKeyStore>): void {
   describe(`gateway keys in ${name}`, () => {
     it('are returned as added, oldest first', async () => {

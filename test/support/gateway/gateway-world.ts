@@ -1,4 +1,4 @@
-// A gateway on memory, behind a real HTTP server, in front of simulated providers: everything but the state store is real.
+// A gateway with in-memory stores, behind a real HTTP server, in front of simulated providers.
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { onTestFinished } from 'vitest';
@@ -22,7 +22,7 @@ export interface GatewayWorldOptions {
   readonly options?: Partial<GatewayOptions>;
   readonly env?: Readonly<Record<string, string>>;
   readonly stores?: GatewayStores;
-  /** Models are added with these on top, by `provider/model`. */
+  /** Overrides for added models, by `provider/model`. */
   readonly models?: Readonly<Record<string, Partial<ModelInput>>>;
   readonly allowedOrigins?: readonly string[];
 }
@@ -41,7 +41,7 @@ export interface GatewayWorld {
   chat(body?: object, headers?: Record<string, string>): Promise<Response>;
 }
 
-/** Quick enough for tests: a tenth of a second between rounds, two extra tries. */
+/** Short delays and two extra tries. */
 const quick: Partial<GatewayOptions> = {
   maxRetries: 2,
   retryDelaySeconds: 0.05,

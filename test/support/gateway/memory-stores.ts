@@ -1,4 +1,4 @@
-// The gateway's stores in memory: for tests, and as the plainest statement of what stores do.
+// In-memory doubles of the gateway's stores.
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../../src/core/index.ts';
 import type {
@@ -187,7 +187,7 @@ export class MemoryAttemptStore implements AttemptStore {
     return old.length;
   }
 
-  /** Of two with the same time the one that came later is the later. */
+  /** Of two with the same time, the one appended later is the later. */
   #byTime(): Attempt[] {
     return this.#attempts.toSorted((a, b) => a.at - b.at);
   }

@@ -1,9 +1,9 @@
-// What every store of models does.
+// Contract of model stores.
 import { describe, expect, it } from 'vitest';
 import type { ModelStore } from '../../../src/gateway/stores.ts';
 import { exampleModel } from './examples.ts';
 
-/** `make` gives an empty store. */
+/** `make` returns an empty store. */
 export function describeModelStoreContract(name: string, make: () => Promise<ModelStore>): void {
   describe(`models in ${name}`, () => {
     it('are returned as added, active, with an id', async () => {

@@ -1,10 +1,10 @@
-// What every counter of quotas must do, on virtual time. Run by each adapter.
+// Contract of quota counters, on virtual time.
 import { VirtualClock } from '../core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
 import type { QuotaWindow, QuotaCounter } from '../../../src/gateway/quotas/quota-counter.ts';
 import { quotaWindowsOf } from '../../../src/gateway/quotas/quota-counter.ts';
 
-/** `clock` starts at 0, so that its two times are the same and both adapters see the same buckets. */
+/** `clock` starts at 0, so that both adapters see the same buckets. */
 export function describeQuotaCounterContract(
   name: string,
   make: (clock: VirtualClock) => QuotaCounter,

@@ -1,4 +1,4 @@
-// A world for the tests of this folder: virtual time, stores in memory that can be away, and what was told.
+// Gateway state on virtual time, with in-memory stores that can become unavailable, and recorded events.
 import { VirtualClock } from '../core/virtual-clock.ts';
 import { CoreError, EventBus, seededIds, seededRandom, type EmittedEvent } from '../../../src/core/index.ts';
 import { gatewayEvents } from '../../../src/gateway/events.ts';
@@ -11,7 +11,7 @@ import { memoryGatewayStores } from './memory-stores.ts';
 export const away = (): CoreError =>
   new CoreError('STATE_UNAVAILABLE', 'The store is away.', { isRetryable: true });
 
-/** Every call of the store goes through `before`, which may make it fail. */
+/** Calls `before` ahead of every store call; it may throw. */
 export function guarded<Store extends object>(store: Store, before: (method: string) => void): Store {
   return new Proxy(store, {
     get(target, name) {
@@ -49,7 +49,7 @@ export function stateWorld() {
   const parts = { clock, random: seededRandom(7), events };
   return {
     ...parts,
-    /** The stores themselves, which are never away. */
+    /** The stores themselves, which are always available. */
     memory,
     stores,
     parts,
@@ -60,7 +60,7 @@ export function stateWorld() {
       isAway = false;
       memory.changes.notify('everything');
     },
-    /** One more process on the same stores. */
+    /** Opens another process on the same stores. */
     open: (change: Partial<GatewayStateDeps> = {}) =>
       GatewayState.open({
         ...parts,

@@ -1,9 +1,9 @@
-// What every store of usage does.
+// Contract of usage stores.
 import { describe, expect, it } from 'vitest';
 import type { UsageStore } from '../../../src/gateway/stores.ts';
 import { exampleUsage } from './examples.ts';
 
-/** `make` gives an empty store that knows the models with these ids. */
+/** `make` returns an empty store with models of these ids. */
 export function describeUsageStoreContract(
   name: string,
   make: () => Promise<{ readonly store: UsageStore; readonly modelIds: readonly [number, number] }>,

@@ -1,4 +1,4 @@
-// Whose turn it is to probe, on both kinds of store and between processes that share one.
+// The probe schedule, on both kinds of Postgres and between processes.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { PostgresProbeSchedule } from '../../src/gateway/postgres/usage-stores.ts';

@@ -1,4 +1,4 @@
-// Desks of knowledge that hold nothing: a test brings the ones it is about.
+// Empty services of knowledge: a test overrides those it is about.
 import { CoreError } from '../../src/core/index.ts';
 import type { ServerDeps } from '../../src/http/index.ts';
 
@@ -7,8 +7,8 @@ const nothing = async (): Promise<never> => {
 };
 const none = async (): Promise<readonly never[]> => [];
 
-/** `testHouse({ knowledge: { ...emptyKnowledgeDesks, search: … } })`. */
-export const emptyKnowledgeDesks: ServerDeps['knowledge'] = {
+/** `testHouse({ knowledge: { ...emptyKnowledgeServices, search: … } })`. */
+export const emptyKnowledgeServices: ServerDeps['knowledge'] = {
   spaces: { resolve: nothing, list: none, create: nothing, delete: nothing },
   artifacts: {
     maxDocumentBytes: 1_000_000,

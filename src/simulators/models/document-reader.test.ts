@@ -1,7 +1,7 @@
-// What a simulated model reads out of a text, and what it says about names.
+// Names and events that a simulated model extracts.
 import { describe, expect, it } from 'vitest';
-import type { KnownName } from './ports.ts';
-import { readingOf } from './reader.ts';
+import type { KnownName } from './types.ts';
+import { readDocument } from './document-reader.ts';
 
 const mara: KnownName = {
   name: 'Mara Lind',
@@ -27,10 +27,10 @@ interface Reading {
 }
 
 const read = (text: string): Reading =>
-  readingOf([{ content: `<document>\n${JSON.stringify({ text })}\n</document>` }], knows) as Reading;
+  readDocument([{ content: `<document>\n${JSON.stringify({ text })}\n</document>` }], knows) as Reading;
 
 const decide = (mention: string, ...candidates: readonly string[]) =>
-  readingOf(
+  readDocument(
     [
       {
         content: `<data>\n${JSON.stringify({
@@ -42,8 +42,8 @@ const decide = (mention: string, ...candidates: readonly string[]) =>
     knows,
   );
 
-describe('a simulated reader', () => {
-  it('finds names it knows as words of their own, each once, the longer one first', () => {
+describe('a simulated document reader', () => {
+  it('finds known names as whole words, each once, longer ones first', () => {
     const { mentions } = read(
       'Copy of Revenue is Mara Lind’s. M. Lind and Marathon runners see Copy of Revenue.',
     );
@@ -57,11 +57,11 @@ describe('a simulated reader', () => {
     ]);
   });
 
-  it('takes an initial with a surname for somebody whom it does not know', () => {
+  it('treats an initial with a surname as an unknown person', () => {
     expect(read('T. Reed asked.').mentions).toMatchObject([{ name: 'T. Reed', role: null, email: null }]);
   });
 
-  it('tells what happened, with who, when, about what, and a quote of the text', () => {
+  it('extracts events with actors, date, subject and a quote', () => {
     const { events } = read(
       '# Minutes\n\n- Mara Lind decided that Revenue is net\n  from 2026-12-01 on.\n- Tom Reed will tell Mara Lind.\n- Nobody else was there.',
     );
@@ -77,7 +77,7 @@ describe('a simulated reader', () => {
     ]);
   });
 
-  it('knows who "I" is in a mail, and takes its head for no news', () => {
+  it('resolves "I" in a mail to its sender and ignores its header', () => {
     const { events } = read(
       'From: Tom Reed <tom@acme.example>\nSubject: We decided it\n\nI will send it today.',
     );
@@ -85,16 +85,16 @@ describe('a simulated reader', () => {
     expect(events).toHaveLength(1);
   });
 
-  it('says the same, different or uncertain as far as it knows', () => {
+  it('decides same, different or uncertain by its known names', () => {
     expect(decide('M. Lind', 'Tom Reed', 'Mara Lind')).toMatchObject({ decision: 'same', candidate: 2 });
     expect(decide('Mara Lind', 'Tom Reed')).toMatchObject({ decision: 'different', candidate: null });
     expect(decide('T. Reed', 'Tom Reed')).toMatchObject({ decision: 'uncertain', candidate: null });
   });
 
   it.each(['hello', '<document>\nno JSON\n</document>', '<data>\n{}\n</data>', '<document>\n7\n</document>'])(
-    'has nothing to read in %j',
+    'ignores %j',
     (content) => {
-      expect(readingOf([{ content }, { content: null }], knows)).toBeNull();
+      expect(readDocument([{ content }, { content: null }], knows)).toBeNull();
     },
   );
 });

@@ -1,40 +1,44 @@
-// Answers calls to simulated providers: finds the model, lets its faults happen, else speaks.
+// Handles calls to simulated providers: finds the model, applies its faults, otherwise completes.
 import type { Clock } from '../../core/index.ts';
 import { mixed, textHash } from '../chance.ts';
-import { completionOf, eventsOf, usageOf } from './chat-answer.ts';
-import type { ChatAnswerParts } from './chat-answer.ts';
-import { embeddingsOf, hasGoodDimensions, inputsOf } from './embeddings-answer.ts';
-import type { EmbeddingsRequest } from './embeddings-answer.ts';
-import { ModelBehaviour } from './model-behaviour.ts';
-import type { Fault, ModelsSimulatorStats, Scenario, SimulatedProvider, Step } from './ports.ts';
-import { refusalOf } from './refusals.ts';
-import type { ChatRequest } from './speech.ts';
-import { speechOf } from './speech.ts';
+import type { ChatRequest, CompletionDetails, EmbeddingsRequest } from './completions.ts';
+import {
+  completionBody,
+  completionEvents,
+  completionFor,
+  embeddingsOf,
+  hasValidDimensions,
+  inputsOf,
+  usageOf,
+} from './completions.ts';
+import { ModelState } from './model-state.ts';
+import { rateLimitResponse } from './rate-limit-responses.ts';
+import type { Fault, ModelsSimulatorStats, Scenario, SimulatedProvider, Step } from './types.ts';
 
 export interface ApiCall {
-  /** Null: any provider that has the model. */
+  /** Null: any provider with the model. */
   readonly provider: string | null;
   readonly operation: 'chat/completions' | 'embeddings';
   readonly key: string | null;
   readonly body: unknown;
 }
 
-/** Pieces of an answer, so many milliseconds after the one before; then its end, or what happens instead. */
+/** Chunks of a response, each `afterMs` after the one before; then its end, or a fault instead. */
 export interface Reply {
-  readonly behaviour: ModelBehaviour | undefined;
+  readonly state: ModelState | undefined;
   readonly status: number | 'none';
   readonly headers: Readonly<Record<string, string>>;
   readonly delayMs: number;
-  readonly pieces: readonly { readonly text: string; readonly afterMs: number }[];
+  readonly chunks: readonly { readonly text: string; readonly afterMs: number }[];
   readonly end: 'end' | 'cut' | 'hang';
 }
 
 const json = { 'content-type': 'application/json' } as const;
 const events = { 'content-type': 'text/event-stream; charset=utf-8' } as const;
 
-interface Speaking {
+interface AcceptedCall {
   readonly provider: SimulatedProvider;
-  readonly behaviour: ModelBehaviour;
+  readonly state: ModelState;
   readonly request: ChatRequest & EmbeddingsRequest;
   readonly key: string;
   readonly number: number;
@@ -44,35 +48,35 @@ interface Speaking {
 export class ModelsApi {
   readonly #scenario: Scenario;
   readonly #clock: Clock;
-  readonly #behaviours = new Map<string, ModelBehaviour>();
+  readonly #states = new Map<string, ModelState>();
 
   constructor(scenario: Scenario, clock: Clock) {
     this.#scenario = scenario;
     this.#clock = clock;
     for (const provider of scenario.providers)
       for (const model of provider.models)
-        this.#behaviours.set(
+        this.#states.set(
           this.#nameOf(provider.name, model.name),
-          // Two providers of one model do not fail in step.
-          new ModelBehaviour(model, mixed(scenario.seed, textHash(provider.name))),
+          // Two providers of one model fail independently.
+          new ModelState(model, mixed(scenario.seed, textHash(provider.name))),
         );
   }
 
   stats(): ModelsSimulatorStats {
-    return { models: Object.fromEntries([...this.#behaviours].map(([name, each]) => [name, each.stats()])) };
+    return { models: Object.fromEntries([...this.#states].map(([name, each]) => [name, each.stats()])) };
   }
 
   reset(): void {
-    for (const behaviour of this.#behaviours.values()) behaviour.reset();
+    for (const state of this.#states.values()) state.reset();
   }
 
   /** False when there is no such model. */
   script(name: string, steps: readonly Step[]): boolean {
-    this.#behaviours.get(name)?.script(steps);
-    return this.#behaviours.has(name);
+    this.#states.get(name)?.script(steps);
+    return this.#states.has(name);
   }
 
-  /** What `GET …/models` lists. */
+  /** Of `GET …/models`. */
   models(provider: string | null): readonly object[] {
     return this.#scenario.providers
       .filter(({ name }) => provider === null || name === provider)
@@ -88,79 +92,79 @@ export class ModelsApi {
         (call.provider === null || name === call.provider) &&
         models.some((model) => model.name === request.model),
     );
-    const behaviour = provider && this.#behaviours.get(this.#nameOf(provider.name, String(request.model)));
-    if (!provider || !behaviour)
+    const state = provider && this.#states.get(this.#nameOf(provider.name, String(request.model)));
+    if (!provider || !state)
       return failed(
         undefined,
         404,
         `The model \`${String(request.model)}\` does not exist.`,
         'model_not_found',
       );
-    const { number, fault } = behaviour.arrived();
+    const { number, fault } = state.begin();
     if (provider.keys.length > 0 && !provider.keys.includes(call.key ?? ''))
-      return failed(behaviour, 401, 'Incorrect API key provided.', 'invalid_api_key');
-    const speaking: Speaking = {
+      return failed(state, 401, 'Incorrect API key provided.', 'invalid_api_key');
+    const accepted: AcceptedCall = {
       provider,
-      behaviour,
+      state,
       request,
       key: call.key ?? '',
       number,
       isEmbedding: call.operation === 'embeddings',
     };
-    const refused = this.#refused(speaking);
-    if (refused) return refused;
-    const reply = fault ? this.#broken(speaking, fault) : this.#spoken(speaking);
+    const rejection = this.#rejection(accepted);
+    if (rejection) return rejection;
+    const reply = fault ? this.#applyFault(accepted, fault) : this.#complete(accepted);
     return { ...reply, delayMs: reply.delayMs + provider.latencyMs };
   }
 
-  #refused({ behaviour, request, key, isEmbedding }: Speaking): Reply | undefined {
-    const { model, quota } = behaviour;
+  #rejection({ state, request, key, isEmbedding }: AcceptedCall): Reply | undefined {
+    const { model, quota } = state;
     if (isEmbedding !== (model.kind === 'embeddings'))
-      return failed(behaviour, 400, `The model \`${model.name}\` does not do that.`, 'unsupported');
+      return failed(state, 400, `The model \`${model.name}\` does not support that.`, 'unsupported');
     if (isEmbedding ? !inputsOf(request) : !Array.isArray(request.messages) || request.messages.length === 0)
-      return failed(behaviour, 400, `\`${isEmbedding ? 'input' : 'messages'}\` is missing.`, 'missing');
-    if (isEmbedding && !hasGoodDimensions(request))
-      return failed(behaviour, 400, '`dimensions` must be a whole number from 1 to 4096.', 'invalid_value');
+      return failed(state, 400, `\`${isEmbedding ? 'input' : 'messages'}\` is missing.`, 'missing');
+    if (isEmbedding && !hasValidDimensions(request))
+      return failed(state, 400, '`dimensions` must be a whole number from 1 to 4096.', 'invalid_value');
     const now = this.#clock.now();
-    const seconds = quota.refusedFor(key, now);
+    const seconds = quota.waitSeconds(key, now);
     if (seconds === 0) return undefined;
-    const { headers, body } = refusalOf('retry-after', seconds, now);
-    return whole(behaviour, 429, body, { ...headers, ...quota.headers(key, now) });
+    const { headers, body } = rateLimitResponse('retry-after', seconds, now);
+    return whole(state, 429, body, { ...headers, ...quota.headers(key, now) });
   }
 
-  #spoken(speaking: Speaking, finish?: string): Reply {
-    const { behaviour, request, key, isEmbedding } = speaking;
-    const { model, quota } = behaviour;
+  #complete(accepted: AcceptedCall, finishReason?: string): Reply {
+    const { state, request, key, isEmbedding } = accepted;
+    const { model, quota } = state;
     const now = this.#clock.now();
-    const parts = this.#partsOf(speaking, now);
+    const details = this.#detailsOf(accepted, now);
     const inputs = isEmbedding ? (inputsOf(request) ?? []) : [];
     const dimensions = typeof request.dimensions === 'number' ? request.dimensions : model.dimensions;
     const embeddings = isEmbedding ? embeddingsOf(request, inputs, model.name, dimensions) : undefined;
     const usage =
       (embeddings as { readonly usage: { readonly total_tokens: number } } | undefined)?.usage ??
-      usageOf(request, parts.speech);
+      usageOf(request, details.completion);
     quota.charge(key, usage.total_tokens, now);
     const headers = model.quotaHeaders ? quota.headers(key, now) : {};
-    if (embeddings) return whole(behaviour, 200, embeddings, headers, model.firstTokenMs);
-    if (request.stream === true) return streamed(behaviour, eventsOf(parts), headers);
-    const words = eventsOf(parts).length - 3;
+    if (embeddings) return whole(state, 200, embeddings, headers, model.firstTokenMs);
+    if (request.stream === true) return streamed(state, completionEvents(details), headers);
+    const words = completionEvents(details).length - 3;
     const delayMs = model.firstTokenMs + Math.max(0, words) * model.tokenMs;
-    return whole(behaviour, 200, completionOf(parts, finish), headers, delayMs);
+    return whole(state, 200, completionBody(details, finishReason), headers, delayMs);
   }
 
-  #partsOf({ behaviour, request, number }: Speaking, now: number): ChatAnswerParts {
-    const { model } = behaviour;
+  #detailsOf({ state, request, number }: AcceptedCall, now: number): CompletionDetails {
+    const { model } = state;
     return {
       id: `chatcmpl-${model.name}-${number}`,
       created: Math.floor(now / 1_000),
       model: model.name,
       request,
-      speech: speechOf(request, model),
+      completion: completionFor(request, model),
     };
   }
 
-  #broken(speaking: Speaking, fault: Fault): Reply {
-    const { behaviour, request } = speaking;
+  #applyFault(accepted: AcceptedCall, fault: Fault): Reply {
+    const { state, request } = accepted;
     const now = this.#clock.now();
     const isStream = request.stream === true;
     switch (fault.fault) {
@@ -169,61 +173,63 @@ export class ModelsApi {
       case 'limit-500': {
         const style = fault.hint ?? (fault.fault === '503' ? undefined : 'none');
         const status = fault.fault === 'limit-500' ? 500 : Number(fault.fault);
-        if (style === undefined) return failed(behaviour, status, 'The model is overloaded.', 'overloaded');
-        const { headers, body } = refusalOf(style, fault.seconds ?? 60, now);
-        return whole(behaviour, status, body, headers);
+        if (style === undefined) return failed(state, status, 'The model is overloaded.', 'overloaded');
+        const { headers, body } = rateLimitResponse(style, fault.seconds ?? 60, now);
+        return whole(state, status, body, headers);
       }
       case 'context':
         return failed(
-          behaviour,
+          state,
           400,
           "This model's maximum context length is 8192 tokens. Please reduce the length of the messages.",
           'context_length_exceeded',
         );
       case 'hang':
-        return { ...whole(behaviour, 200, '', {}), status: 'none', pieces: [], end: 'hang' };
+        return { ...whole(state, 200, '', {}), status: 'none', chunks: [], end: 'hang' };
       case 'reset':
-        return { ...whole(behaviour, 200, '', {}), status: 'none', pieces: [], end: 'cut' };
+        return { ...whole(state, 200, '', {}), status: 'none', chunks: [], end: 'cut' };
       case 'slow': {
-        const reply = this.#spoken(speaking);
+        const reply = this.#complete(accepted);
         return { ...reply, delayMs: reply.delayMs + (fault.ms ?? 1_000) };
       }
       case 'cut':
       case 'silent':
-        return cutOff(this.#spoken(speaking), fault.fault === 'cut' ? 'cut' : 'hang');
+        return cutOff(this.#complete(accepted), fault.fault === 'cut' ? 'cut' : 'hang');
       case 'cut-early':
         return isStream
-          ? { ...streamed(behaviour, [': hello\n\n'], {}), end: 'cut' }
-          : { ...whole(behaviour, 200, '', {}), pieces: [], end: 'cut' };
+          ? { ...streamed(state, [': hello\n\n'], {}), end: 'cut' }
+          : { ...whole(state, 200, '', {}), chunks: [], end: 'cut' };
       case 'malformed':
         return isStream
-          ? streamed(behaviour, ['data: {"choices": [{"delta"\n\n', 'data: [DONE]\n\n'], {})
-          : { ...whole(behaviour, 200, '', {}), pieces: [{ text: '{"choices": [{"mess', afterMs: 0 }] };
+          ? streamed(state, ['data: {"choices": [{"delta"\n\n', 'data: [DONE]\n\n'], {})
+          : { ...whole(state, 200, '', {}), chunks: [{ text: '{"choices": [{"mess', afterMs: 0 }] };
       case 'empty':
-        return this.#silenced(speaking, 'stop');
+        return this.#emptyCompletion(accepted, 'stop');
       case 'refused':
-        return this.#silenced(speaking, 'content_filter');
+        return this.#emptyCompletion(accepted, 'content_filter');
       case 'error-event':
         return isStream
           ? streamed(
-              behaviour,
+              state,
               [`data: ${JSON.stringify(errorOf('The server had an error.', 'server_error'))}\n\n`],
               {},
             )
-          : failed(behaviour, 500, 'The server had an error.', 'server_error');
+          : failed(state, 500, 'The server had an error.', 'server_error');
       default:
-        return failed(behaviour, Number(fault.fault), messages[fault.fault], codes[fault.fault]);
+        return failed(state, Number(fault.fault), messages[fault.fault], codes[fault.fault]);
     }
   }
 
-  /** An answer without a word in it. */
-  #silenced(speaking: Speaking, finish: string): Reply {
-    const { behaviour, request } = speaking;
-    const parts = { ...this.#partsOf(speaking, this.#clock.now()), speech: { text: '' } };
-    if (request.stream !== true) return whole(behaviour, 200, completionOf(parts, finish), {});
+  /** A response without content. */
+  #emptyCompletion(accepted: AcceptedCall, finishReason: string): Reply {
+    const { state, request } = accepted;
+    const details = { ...this.#detailsOf(accepted, this.#clock.now()), completion: { text: '' } };
+    if (request.stream !== true) return whole(state, 200, completionBody(details, finishReason), {});
     return streamed(
-      behaviour,
-      eventsOf(parts).map((text) => text.replace('"finish_reason":"stop"', `"finish_reason":"${finish}"`)),
+      state,
+      completionEvents(details).map((text) =>
+        text.replace('"finish_reason":"stop"', `"finish_reason":"${finishReason}"`),
+      ),
       {},
     );
   }
@@ -264,40 +270,40 @@ const errorOf = (message: string, code: string) => ({
   error: { message, type: code, param: null, code },
 });
 
-function failed(behaviour: ModelBehaviour | undefined, status: number, message: string, code: string): Reply {
-  return whole(behaviour, status, errorOf(message, code), {});
+function failed(state: ModelState | undefined, status: number, message: string, code: string): Reply {
+  return whole(state, status, errorOf(message, code), {});
 }
 
 function whole(
-  behaviour: ModelBehaviour | undefined,
+  state: ModelState | undefined,
   status: number,
   body: unknown,
   headers: Readonly<Record<string, string>>,
   delayMs = 0,
 ): Reply {
   return {
-    behaviour,
+    state,
     status,
     headers: { ...json, ...headers },
     delayMs,
-    pieces: [{ text: JSON.stringify(body), afterMs: 0 }],
+    chunks: [{ text: JSON.stringify(body), afterMs: 0 }],
     end: 'end',
   };
 }
 
-/** The role comes at once, the first word after firstTokenMs, each further one after tokenMs. */
+/** The role is sent at once, the first word after firstTokenMs, each further one after tokenMs. */
 function streamed(
-  behaviour: ModelBehaviour,
+  state: ModelState,
   texts: readonly string[],
   headers: Readonly<Record<string, string>>,
 ): Reply {
-  const { firstTokenMs, tokenMs } = behaviour.model;
+  const { firstTokenMs, tokenMs } = state.model;
   return {
-    behaviour,
+    state,
     status: 200,
     headers: { ...events, ...headers },
     delayMs: 0,
-    pieces: texts.map((text, index) => ({
+    chunks: texts.map((text, index) => ({
       text,
       afterMs: index === 0 ? 0 : index === 1 ? firstTokenMs : tokenMs,
     })),
@@ -305,12 +311,12 @@ function streamed(
   };
 }
 
-/** Half of it: of a stream after its first words, of a body in the middle of its text. */
+/** Half of it: a stream after its first words, a body in the middle of its text. */
 function cutOff(reply: Reply, end: 'cut' | 'hang'): Reply {
-  const [only] = reply.pieces;
-  const pieces =
-    reply.pieces.length === 1 && only
+  const [only] = reply.chunks;
+  const chunks =
+    reply.chunks.length === 1 && only
       ? [{ ...only, text: only.text.slice(0, only.text.length >> 1) }]
-      : reply.pieces.slice(0, Math.max(2, reply.pieces.length >> 1));
-  return { ...reply, pieces, end };
+      : reply.chunks.slice(0, Math.max(2, reply.chunks.length >> 1));
+  return { ...reply, chunks, end };
 }

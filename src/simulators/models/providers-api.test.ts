@@ -1,7 +1,7 @@
-// What simulated providers answer, without a network: who is found, who is let in, what is said.
+// Responses of simulated providers, without a network.
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
-import { ModelsApi } from './models-api.ts';
+import { ModelsApi } from './providers-api.ts';
 import { readScenario } from './scenario.ts';
 
 const messages = [{ role: 'user', content: 'hello' }];
@@ -33,7 +33,7 @@ describe('a simulated provider', () => {
     expect(ask(undefined).status).toBe(404);
   });
 
-  it('does not fail in step with another that has the same model', () => {
+  it('fails independently of another with the same model', () => {
     const models = [{ name: 'm', faults: [{ fault: 500, probability: 0.5 }] }];
     const { made, ask } = api([
       { name: 'alpha', models },
@@ -56,7 +56,7 @@ describe('a simulated provider', () => {
       expect(ask('a', { more: { messages: none } }).status).toBe(400);
   });
 
-  it('takes only dimensions that a model could have', () => {
+  it('accepts only realistic dimensions', () => {
     const { made } = api([{ name: 'alpha', models: [{ name: 'e', kind: 'embeddings', dimensions: 8 }] }]);
     const embed = (dimensions?: unknown) =>
       made.handle({
@@ -69,13 +69,13 @@ describe('a simulated provider', () => {
     for (const bad of [0, -1, 1.5, 4_097, 1e12, '8', [8]]) expect(embed(bad)).toBe(400);
   });
 
-  it('waits its latency and its time to think', () => {
+  it('waits for its latency and first-token time', () => {
     const models = [{ name: 'a', answer: 'one two three', first_token_ms: 100, token_ms: 10 }];
     const { ask } = api([{ name: 'alpha', latency_ms: 5, models }]);
     expect(ask('a').delayMs).toBe(5 + 100 + 3 * 10);
     const streamed = ask('a', { more: { stream: true } });
     expect(streamed.delayMs).toBe(5);
-    expect(streamed.pieces.map(({ afterMs }) => afterMs)).toEqual([0, 100, 10, 10, 10, 10]);
+    expect(streamed.chunks.map(({ afterMs }) => afterMs)).toEqual([0, 100, 10, 10, 10, 10]);
   });
 });
 
@@ -94,14 +94,14 @@ describe('a scenario', () => {
     [{ providers: [] }, /providers/],
     [
       { providers: [{ name: 'a', models: [{ name: 'x', script: ['dance'] }] }] },
-      /script.*dance.*there are 400, 401/,
+      /script.*dance.*allowed: 400, 401/,
     ],
     [
       { providers: [{ name: 'a', models: [{ name: 'x', script: [{ fault: 429, hint: 'soon' }] }] }] },
-      /script\.0\.hint: there is no "soon"; there are none, retry-after/,
+      /script\.0\.hint: unknown value "soon"; allowed: none, retry-after/,
     ],
-    [undefined, /cannot be used/],
-  ])('is refused with the reason: %j', (scenario, why) => {
+    [undefined, /is invalid/],
+  ])('is rejected with the reason: %j', (scenario, why) => {
     expect(() => readScenario(scenario)).toThrow(why);
   });
 });

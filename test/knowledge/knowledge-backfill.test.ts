@@ -10,9 +10,9 @@ import type { Graph, Space } from '../../src/knowledge/index.ts';
 import type { BackfillDeps } from '../../src/knowledge/maintenance/backfill.ts';
 import { backfillHandler } from '../../src/knowledge/maintenance/backfill.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
-import type { FailingHouse } from '../support/failing-house.ts';
-import { failingHouse } from '../support/failing-house.ts';
-import { bracketReader } from '../support/knowledge-stand-ins.ts';
+import type { FaultyKnowledge } from '../support/faulty-knowledge.ts';
+import { openFaultyKnowledge } from '../support/faulty-knowledge.ts';
+import { bracketReader } from '../support/knowledge-doubles.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { knowledgeWorld } from '../support/knowledge-world.ts';
 
@@ -21,7 +21,7 @@ const context: JobContext = { id: 'job', attempt: 1, signal, progress: () => und
 
 describe('looking again', () => {
   let world: KnowledgeWorld;
-  let house: FailingHouse;
+  let house: FaultyKnowledge;
   let space: Space;
   beforeAll(async () => {
     world = await knowledgeWorld();
@@ -31,7 +31,7 @@ describe('looking again', () => {
   beforeEach(async () => {
     // Looks go over all spaces.
     await world.database.query(sql`delete from knowledge_space`);
-    house = await failingHouse(world);
+    house = await openFaultyKnowledge(world);
     space = await world.space();
   });
 
@@ -108,7 +108,7 @@ describe('looking again', () => {
   });
 
   it('leaves alone what came before the model when nothing is to be read again, and closes rows of before', async () => {
-    house = await failingHouse(world, { backfill: false });
+    house = await openFaultyKnowledge(world, { backfill: false });
     const { revisionId } = await house.ingest(space, ['[Alice Chen] decided.']);
     await house.ingest(space, ['[A. Chen] decided.']);
     house.faults.reader = 'none';
@@ -124,7 +124,7 @@ describe('looking again', () => {
   });
 
   it('reads again what a model failed at, even when nothing else is to be read again', async () => {
-    house = await failingHouse(world, { backfill: false });
+    house = await openFaultyKnowledge(world, { backfill: false });
     house.faults.reader = 'fail';
     const { revisionId } = await house.ingest(space, ['[Ann] decided.']);
     expect(await house.rows()).toHaveLength(1);
@@ -134,7 +134,9 @@ describe('looking again', () => {
   });
 
   it('puts into a graph what came while none was wanted, and builds one that is empty', async () => {
-    const { revisionId } = await (await failingHouse(world, {}, 'off')).ingest(space, ['[Ann] decided.']);
+    const { revisionId } = await (
+      await openFaultyKnowledge(world, {}, 'off')
+    ).ingest(space, ['[Ann] decided.']);
     expect(await look()).toMatchObject({ result: { rebuilds: 1 } });
     expect(await look()).toMatchObject({ skipped: expect.any(String) as string });
     house.graph.entities.set('x', 'somebody');

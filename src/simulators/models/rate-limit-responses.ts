@@ -1,16 +1,19 @@
-// Refusals in the words and headers of the providers that are known for them.
-import type { HintStyle } from './ports.ts';
+// Rate-limit responses with the messages and headers of real providers.
+import type { HintStyle } from './types.ts';
 
-export interface Refusal {
+export interface RateLimitResponse {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
 
-const said = (message: string, more: Readonly<Record<string, unknown>> = {}) => ({
+const errorBody = (message: string, more: Readonly<Record<string, unknown>> = {}) => ({
   error: { message, type: 'rate_limit_error', param: null, code: 'rate_limit_exceeded', ...more },
 });
-const tooMany = said('Rate limit reached for requests.');
-const header = (name: string, value: string): Refusal => ({ headers: { [name]: value }, body: tooMany });
+const rateLimited = errorBody('Rate limit reached for requests.');
+const header = (name: string, value: string): RateLimitResponse => ({
+  headers: { [name]: value },
+  body: rateLimited,
+});
 
 /** `16m32.64s`, as Go writes durations. */
 export function goDuration(seconds: number): string {
@@ -20,8 +23,8 @@ export function goDuration(seconds: number): string {
   return `${hours > 0 ? `${hours}h` : ''}${minutes > 0 || hours > 0 ? `${minutes}m` : ''}${rest}s`;
 }
 
-const styles: Readonly<Record<HintStyle, (seconds: number, now: number) => Refusal>> = {
-  none: () => ({ headers: {}, body: tooMany }),
+const styles: Readonly<Record<HintStyle, (seconds: number, now: number) => RateLimitResponse>> = {
+  none: () => ({ headers: {}, body: rateLimited }),
   'retry-after': (seconds) => header('retry-after', String(Math.ceil(seconds))),
   'retry-after-decimal': (seconds) => header('retry-after', seconds.toFixed(2)),
   'retry-after-date': (seconds, now) => header('retry-after', new Date(now + seconds * 1_000).toUTCString()),
@@ -34,15 +37,17 @@ const styles: Readonly<Record<HintStyle, (seconds: number, now: number) => Refus
       'x-ratelimit-remaining-tokens': '14000',
       'x-ratelimit-reset-tokens': '6ms',
     },
-    body: tooMany,
+    body: rateLimited,
   }),
   'groq-reset': (seconds) => ({
     headers: { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': goDuration(seconds) },
-    body: tooMany,
+    body: rateLimited,
   }),
   'groq-prose': (seconds) => ({
     headers: {},
-    body: said(`Rate limit reached for model on tokens per day. Please try again in ${goDuration(seconds)}.`),
+    body: errorBody(
+      `Rate limit reached for model on tokens per day. Please try again in ${goDuration(seconds)}.`,
+    ),
   }),
   'cerebras-reset': (seconds) => ({
     headers: {
@@ -51,14 +56,14 @@ const styles: Readonly<Record<HintStyle, (seconds: number, now: number) => Refus
       'x-ratelimit-remaining-tokens-minute': '60000',
       'x-ratelimit-reset-tokens-minute': '11.38',
     },
-    body: tooMany,
+    body: rateLimited,
   }),
   'sambanova-reset': (seconds) => ({
     headers: {
       'x-ratelimit-remaining-requests-day': '0',
       'x-ratelimit-reset-requests-day': goDuration(seconds),
     },
-    body: tooMany,
+    body: rateLimited,
   }),
   'mistral-reset': (seconds) => ({
     headers: { 'ratelimitbysize-remaining': '0', 'ratelimitbysize-reset': String(Math.ceil(seconds)) },
@@ -117,7 +122,7 @@ function gemini(seconds: number): unknown {
   };
 }
 
-/** What a refusal for a limit says. `now` is the wall clock in epoch milliseconds. */
-export function refusalOf(style: HintStyle, seconds: number, now: number): Refusal {
+/** `now` is the wall clock in epoch milliseconds. */
+export function rateLimitResponse(style: HintStyle, seconds: number, now: number): RateLimitResponse {
   return styles[style](seconds, now);
 }

@@ -1,4 +1,4 @@
-// All of knowledge on a real store, with parts that fail or hang as a test wants, a ledger, and its repairs.
+// Knowledge on a real database, with components that fail or hang as a test wants, a ledger and its repairs.
 import type { JobContext, Log, LogLevel } from '../../src/core/index.ts';
 import { EventBus, Redactor, seededRandom } from '../../src/core/index.ts';
 import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
@@ -21,8 +21,8 @@ import { KnowledgeError, openKnowledge, searchDefaults } from '../../src/knowled
 import { SearchStore } from '../../src/knowledge/search/results.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
 import { RepairRegistry, RepairRunner, ledgerEvents } from '../../src/ledger/index.ts';
+import { bracketReader } from './knowledge-doubles.ts';
 import { MemoryLedgerStore } from './ledger/memory-ledger-store.ts';
-import { bracketReader } from './knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from './knowledge-world.ts';
 import { embeddersOf, wordEmbedder } from './knowledge-world.ts';
 
@@ -47,10 +47,10 @@ export interface Faults {
 const { signal } = new AbortController();
 const context: JobContext = { id: 'job', attempt: 1, signal, progress: () => undefined };
 
-export type FailingHouse = Awaited<ReturnType<typeof failingHouse>>;
+export type FaultyKnowledge = Awaited<ReturnType<typeof openFaultyKnowledge>>;
 
 /** Time stands still but for what hangs; what runs beside that may need a longer time than usual. */
-export async function failingHouse(
+export async function openFaultyKnowledge(
   world: KnowledgeWorld,
   change: Partial<KnowledgeOptions> = {},
   graphAtStart: Faults['graph'] = 'there',
@@ -148,7 +148,7 @@ export async function failingHouse(
       return super.eventIdsOf(...wish);
     }
   }
-  const graph = new StandInGraph(world, faults, suffer);
+  const graph = new FaultyGraph(world, faults, suffer);
   const knowledge = await openKnowledge({
     database,
     clock,
@@ -234,7 +234,7 @@ export async function failingHouse(
 }
 
 /** Keeps names only; finds what is related in the tables. */
-class StandInGraph implements Graph {
+class FaultyGraph implements Graph {
   readonly isSeparateStore = true;
   readonly entities = new Map<string, string>();
   readonly edges = new Set<string>();

@@ -1,7 +1,7 @@
-// What can be told to simulated AI providers, and what they tell.
+// Scenarios of simulated AI providers, and the simulator's interface.
 import type { Clock } from '../../core/index.ts';
 
-/** How a refusal says when to come back: each as somebody does it in the wild. */
+/** How an error response gives its retry hint, each as a real provider does. */
 export const hintStyles = [
   'none',
   'retry-after',
@@ -25,10 +25,10 @@ export const hintStyles = [
 export type HintStyle = (typeof hintStyles)[number];
 
 /**
- * Three digits answer with that status. `limit-500` is a 500 that says rate limit in words. `hang` never answers,
- * `reset` cuts the connection, `slow` waits `ms` before the first byte, `cut` ends a stream or body in the middle,
- * `cut-early` before any content, `malformed` sends what is no JSON, `empty` an answer without content, `refused` one
- * that its filter has emptied, `error-event` a stream that begins with an error, `silent` a stream that falls silent.
+ * Three digits respond with that status. `limit-500` is a 500 whose message says rate limit. `hang` never responds,
+ * `reset` resets the connection, `slow` waits `ms` before the first byte, `cut` ends a stream or body in the middle,
+ * `cut-early` before any content, `malformed` sends invalid JSON, `empty` a response without content, `refused` one
+ * emptied by the content filter, `error-event` a stream that starts with an error, `silent` a stream that stalls.
  */
 export const faultNames = [
   '400',
@@ -62,20 +62,20 @@ export interface Fault {
   readonly fault: FaultName;
   /** Of 429, limit-500 and 503. */
   readonly hint?: HintStyle | undefined;
-  /** What the hint says. */
+  /** Of the hint. */
   readonly seconds?: number | undefined;
   /** Of slow. */
   readonly ms?: number | undefined;
 }
 
-/** One step of a script: `ok` or a fault, so many calls long. */
+/** One step of a script: `ok`, or a fault for `times` calls. */
 export type Step = 'ok' | (Fault & { readonly times?: number | undefined });
 
-/** Somebody or something that a simulated reader has heard of. */
+/** A name that a simulated model recognizes in documents. */
 export interface KnownName {
   /** The full name. */
   readonly name: string;
-  /** Other spellings that it knows to mean the same. */
+  /** Other spellings of it. */
   readonly also: readonly string[];
   readonly type: 'person' | 'org' | 'project' | 'object' | 'place' | 'other';
   readonly role?: string | undefined;
@@ -86,16 +86,16 @@ export interface KnownName {
 export interface SimulatedModel {
   readonly name: string;
   readonly kind: 'chat' | 'embeddings';
-  /** What it says; without one it repeats the question. */
+  /** The content of its completions; default: it repeats the prompt. */
   readonly answer?: string | undefined;
-  /** It reads documents when knowledge asks it to, and finds these in them. Null: it cannot read. */
+  /** The names it extracts from documents for knowledge. Null: it does not read documents. */
   readonly knows: readonly KnownName[] | null;
   readonly dimensions: number;
   readonly firstTokenMs: number;
   readonly tokenMs: number;
-  /** What happens to the first calls, in order. */
+  /** Applies to the first calls, in order. */
   readonly script: readonly Step[];
-  /** What happens by chance to all others; the first that hits. */
+  /** Applies randomly to all others; the first that occurs. */
   readonly faults: readonly (Fault & { readonly probability: number })[];
   readonly quotas: {
     readonly requestsPerMinute?: number | undefined;
@@ -103,14 +103,14 @@ export interface SimulatedModel {
     readonly tokensPerMinute?: number | undefined;
     readonly tokensPerDay?: number | undefined;
   };
-  /** Whether answers tell what is left. */
+  /** Send rate-limit headers. */
   readonly quotaHeaders: boolean;
 }
 
 export interface SimulatedProvider {
   /** Its base URL is `URL/NAME/v1`. */
   readonly name: string;
-  /** Keys it takes; without any it takes all. */
+  /** Accepted keys; empty: all. */
   readonly keys: readonly string[];
   readonly latencyMs: number;
   readonly models: readonly SimulatedModel[];
@@ -127,7 +127,7 @@ export interface ModelsSimulatorOptions {
   readonly clock?: Clock;
 }
 
-/** By model; by `provider/model` where two providers have one of the same name. */
+/** By model; by `provider/model` if two providers have a model of that name. */
 export interface ModelsSimulatorStats {
   readonly models: Readonly<
     Record<string, { readonly calls: number; readonly answered: Readonly<Record<string, number>> }>
@@ -139,12 +139,12 @@ export interface ModelsSimulator {
   /** `URL/NAME/v1` of a provider. */
   baseUrl(provider: string): string;
   stats(): ModelsSimulatorStats;
-  /** Answers that are under way now. */
+  /** Responses in progress. */
   open(): number;
-  /** Answers that their caller left before the end. */
+  /** Responses whose caller disconnected before the end. */
   aborted(): number;
   reset(): void;
-  /** What happens to the next calls of a model, named as in the stats. */
+  /** Sets the script of a model, named as in the stats. */
   script(model: string, steps: readonly Step[]): void;
   stop(): Promise<void>;
 }

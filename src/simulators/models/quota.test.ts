@@ -1,53 +1,53 @@
 // Quotas as simulated providers count them.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { QuotaCounter } from './quota-counter.ts';
+import { QuotaCounter } from './model-state.ts';
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 const start = Date.parse('2026-03-01T12:00:00Z');
 
 describe('a quota', () => {
-  it('of requests is free again a minute after the oldest, for each key by itself', () => {
+  it('of requests has capacity again a minute after the oldest call, for each key', () => {
     const counter = new QuotaCounter({ requestsPerMinute: 2 });
     counter.charge('a', 1, start);
     counter.charge('a', 1, start + 20_000);
-    expect(counter.refusedFor('a', start + 30_000)).toBe(30);
-    expect(counter.refusedFor('b', start + 30_000)).toBe(0);
-    expect(counter.refusedFor('a', start + minuteMs)).toBe(0);
+    expect(counter.waitSeconds('a', start + 30_000)).toBe(30);
+    expect(counter.waitSeconds('b', start + 30_000)).toBe(0);
+    expect(counter.waitSeconds('a', start + minuteMs)).toBe(0);
   });
 
-  it('of tokens lets one call pass that goes over, and waits until enough of them are old', () => {
+  it('of tokens accepts one call above it, then waits until enough have expired', () => {
     const counter = new QuotaCounter({ tokensPerMinute: 100 });
     counter.charge('a', 60, start);
-    expect(counter.refusedFor('a', start)).toBe(0);
+    expect(counter.waitSeconds('a', start)).toBe(0);
     counter.charge('a', 90, start + 10_000);
-    expect(counter.refusedFor('a', start + 10_000)).toBe(50);
-    expect(counter.refusedFor('a', start + minuteMs)).toBe(0);
+    expect(counter.waitSeconds('a', start + 10_000)).toBe(50);
+    expect(counter.waitSeconds('a', start + minuteMs)).toBe(0);
   });
 
-  it('of the day outlasts that of the minute', () => {
+  it('per day outlasts the one per minute', () => {
     const counter = new QuotaCounter({ requestsPerMinute: 1, requestsPerDay: 2 });
     counter.charge('a', 1, start);
     counter.charge('a', 1, start + minuteMs);
-    expect(counter.refusedFor('a', start + minuteMs)).toBe((dayMs - minuteMs) / 1_000);
+    expect(counter.waitSeconds('a', start + minuteMs)).toBe((dayMs - minuteMs) / 1_000);
   });
 
-  it('of nothing refuses everything', () => {
+  it('of 0 rejects everything', () => {
     const counter = new QuotaCounter({ requestsPerMinute: 0 });
-    expect(counter.refusedFor('a', start)).toBe(60);
+    expect(counter.waitSeconds('a', start)).toBe(60);
   });
 
-  it('that was never declared refuses nothing and tells nothing', () => {
+  it('that is not declared rejects nothing and sends no headers', () => {
     const counter = new QuotaCounter({});
     for (let call = 0; call < 100; call++) counter.charge('a', 1_000, start);
-    expect(counter.refusedFor('a', start)).toBe(0);
+    expect(counter.waitSeconds('a', start)).toBe(0);
     expect(counter.headers('a', start)).toEqual({});
   });
 });
 
 describe('quota headers', () => {
-  it('tell of the tightest window of requests and of tokens', () => {
+  it('report the tightest window of requests and of tokens', () => {
     const counter = new QuotaCounter({
       requestsPerMinute: 2,
       requestsPerDay: 100,
@@ -66,7 +66,7 @@ describe('quota headers', () => {
   });
 });
 
-it('never lets more requests through than the quota in any minute', () => {
+it('never accepts more requests than the quota in any minute', () => {
   const waits = fc.array(fc.nat(20_000), { minLength: 1, maxLength: 80 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5 }), waits, (limit, gaps) => {
@@ -75,7 +75,7 @@ it('never lets more requests through than the quota in any minute', () => {
       let now = start;
       for (const gap of gaps) {
         now += gap;
-        if (counter.refusedFor('a', now) > 0) continue;
+        if (counter.waitSeconds('a', now) > 0) continue;
         counter.charge('a', 1, now);
         passed.push(now);
       }

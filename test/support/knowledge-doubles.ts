@@ -1,4 +1,4 @@
-// Stand-ins for the parts of knowledge that may be away: a reader of marked-up text, a resolver by exact name, a graph.
+// Test doubles of knowledge: a reader of marked-up text, a resolver by exact name, a recording graph.
 import type { KnowledgeWorld } from './knowledge-world.ts';
 import type { GraphStep } from '../../src/knowledge/ingest/deps.ts';
 import type { EntityMention, RemovedIds, Reader, Reading, Resolver } from '../../src/knowledge/index.ts';
@@ -71,8 +71,8 @@ export function exactResolver({ database, ids }: Pick<KnowledgeWorld, 'database'
   };
 }
 
-/** Remembers what it was given. */
-export class NotedGraph implements GraphStep {
+/** Records what it was given. */
+export class RecordingGraph implements GraphStep {
   isWanted = true;
   isAway = false;
   readonly put: GraphStep['put'];

@@ -1,6 +1,60 @@
-// Quotas as a provider counts them: on arrival, per key, in sliding windows, and what its headers say of them.
-import type { SimulatedModel } from './ports.ts';
-import { goDuration } from './refusals.ts';
+// One simulated model: its script, its random faults, its quotas, its counts.
+import { Chance, textHash } from '../chance.ts';
+import { goDuration } from './rate-limit-responses.ts';
+import type { Fault, SimulatedModel, Step } from './types.ts';
+
+export class ModelState {
+  readonly model: SimulatedModel;
+  readonly #seed: number;
+  #quota: QuotaCounter;
+  #steps: Step[] = [];
+  #calls = 0;
+  #answered = new Map<string, number>();
+
+  constructor(model: SimulatedModel, seed: number) {
+    this.model = model;
+    this.#seed = seed;
+    this.#quota = new QuotaCounter(model.quotas);
+    this.script(model.script);
+  }
+
+  get quota(): QuotaCounter {
+    return this.#quota;
+  }
+
+  script(steps: readonly Step[]): void {
+    this.#steps = steps.flatMap((step) => (step === 'ok' ? [step] : Array<Step>(step.times ?? 1).fill(step)));
+  }
+
+  reset(): void {
+    this.#calls = 0;
+    this.#answered = new Map();
+    this.#quota = new QuotaCounter(this.model.quotas);
+    this.script(this.model.script);
+  }
+
+  /** Counts the call and returns its fault, which depends on the seed and the number of the call alone. */
+  begin(): { readonly number: number; readonly fault: Fault | undefined } {
+    this.#calls += 1;
+    const step = this.#steps.shift();
+    if (step !== undefined) return { number: this.#calls, fault: step === 'ok' ? undefined : step };
+    const chance = new Chance(this.#seed, textHash(this.model.name), this.#calls);
+    // Every fault draws a random number, whether or not one before it has occurred: they stay independent.
+    const hits = this.model.faults.filter(({ probability }) => chance.hits(probability));
+    return { number: this.#calls, fault: hits[0] };
+  }
+
+  answered(status: number | 'none'): void {
+    this.#answered.set(String(status), (this.#answered.get(String(status)) ?? 0) + 1);
+  }
+
+  stats(): { readonly calls: number; readonly answered: Readonly<Record<string, number>> } {
+    const sorted = [...this.#answered].sort(([a], [b]) => (a < b ? -1 : 1));
+    return { calls: this.#calls, answered: Object.fromEntries(sorted) };
+  }
+}
+
+/* ---- quotas as a provider counts them: on arrival, per key, in sliding windows ---- */
 
 interface Charge {
   readonly at: number;
@@ -31,8 +85,8 @@ export class QuotaCounter {
     ];
   }
 
-  /** 0 when the call may come in; else the seconds until one may. */
-  refusedFor(key: string, now: number): number {
+  /** Seconds until a call is allowed; 0: now. */
+  waitSeconds(key: string, now: number): number {
     return Math.max(
       0,
       ...this.#rules
@@ -49,7 +103,7 @@ export class QuotaCounter {
     charges.push({ at: now, tokens });
   }
 
-  /** As OpenAI and those who follow it: the tightest window of requests and of tokens. */
+  /** As OpenAI and compatible providers: the tightest window of requests and of tokens. */
   headers(key: string, now: number): Readonly<Record<string, string>> {
     const headers: Record<string, string> = {};
     for (const unit of ['requests', 'tokens'] as const) {
@@ -71,7 +125,7 @@ export class QuotaCounter {
     const cost = (charge: Charge) => (unit === 'requests' ? 1 : charge.tokens);
     let left = limit - counted.reduce((sum, charge) => sum + cost(charge), 0);
     const total = left;
-    // A limit of nothing never frees anything.
+    // A limit of 0 never has capacity.
     let resetSeconds = left > 0 ? 0 : spanMs / 1_000;
     for (const charge of counted) {
       if (left > 0) break;

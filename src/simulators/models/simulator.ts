@@ -1,15 +1,16 @@
 // Starts simulated AI providers: one HTTP server on the loopback interface, one path per provider.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
+import type { Clock } from '../../core/index.ts';
 import { CoreError, messageOf, systemClock } from '../../core/index.ts';
 import { listenOnLoopback } from '../listen-on-loopback.ts';
 import { readBody } from '../read-body.ts';
-import { deliver } from './deliver.ts';
-import { ModelsApi } from './models-api.ts';
-import type { ModelsSimulator, ModelsSimulatorOptions, Step } from './ports.ts';
+import type { Reply } from './providers-api.ts';
+import { ModelsApi } from './providers-api.ts';
 import { readScript } from './scenario.ts';
+import type { ModelsSimulator, ModelsSimulatorOptions, Step } from './types.ts';
 
-const largestBody = 64 * 1024 * 1024;
+const maxBodyBytes = 64 * 1024 * 1024;
 const apiPath = /^(?:\/([\w.-]+))?\/v1\/(chat\/completions|embeddings|models)$/;
 
 /** Listens when it resolves. Fails with PORT_UNAVAILABLE. */
@@ -35,9 +36,9 @@ export async function startModelsSimulator(options: ModelsSimulatorOptions): Pro
       return void send(404, {
         error: { message: `There is no ${request.method} ${path}.`, code: 'not_found' },
       });
-    const body = parsed(await readBody(request, largestBody));
+    const body = parsed(await readBody(request, maxBodyBytes));
     if (body === undefined)
-      return void send(400, { error: { message: 'The body is no JSON.', code: 'invalid' } });
+      return void send(400, { error: { message: 'The body is not JSON.', code: 'invalid' } });
     const key = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? null;
     const reply = api.handle({
       provider: provider ?? null,
@@ -71,7 +72,7 @@ export async function startModelsSimulator(options: ModelsSimulatorOptions): Pro
         }
         default:
           send(404, {
-            message: `There is no ${request.method} ${path}; there are GET /__stats, GET /__connections, POST /__reset, POST /__script.`,
+            message: `There is no ${request.method} ${path}; available: GET /__stats, GET /__connections, POST /__reset, POST /__script.`,
           });
       }
     } catch (error) {
@@ -105,4 +106,76 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/* ---- sending a reply ---- */
+
+/** Resolves when the response has ended; true when the caller disconnected before. */
+async function deliver(reply: Reply, response: ServerResponse, clock: Clock): Promise<boolean> {
+  const disconnect = new AbortController();
+  response.once('close', () => disconnect.abort(new Error('disconnected')));
+  try {
+    if (reply.delayMs > 0) await clock.sleep(reply.delayMs, disconnect.signal);
+    if (reply.status === 'none') return await sendNothing(reply, response, clock, disconnect.signal);
+    reply.state?.answered(reply.status);
+    await send(reply, response, clock, disconnect.signal);
+    return false;
+  } catch {
+    if (!response.headersSent) reply.state?.answered('none');
+    return true;
+  }
+}
+
+const foreverMs = 86_400_000;
+
+async function sendNothing(
+  reply: Reply,
+  response: ServerResponse,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<boolean> {
+  reply.state?.answered('none');
+  if (reply.end === 'cut') {
+    response.socket?.resetAndDestroy();
+    return false;
+  }
+  await clock.sleep(foreverMs, signal).catch(() => undefined);
+  return true;
+}
+
+async function send(
+  reply: Reply,
+  response: ServerResponse,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const { chunks, headers, status, end } = reply;
+  const [only] = chunks;
+  const isWhole = end === 'end' && chunks.length === 1 && only !== undefined;
+  response.writeHead(Number(status), {
+    ...headers,
+    ...(isWhole ? { 'content-length': Buffer.byteLength(only.text) } : {}),
+  });
+  for (const { text, afterMs } of chunks) {
+    if (afterMs > 0) await clock.sleep(afterMs, signal);
+    if (!response.write(text)) await drained(response);
+    signal.throwIfAborted();
+  }
+  if (end === 'end') response.end();
+  else if (end === 'cut')
+    await new Promise<void>((resolve) => response.write('', () => resolve(void response.destroy())));
+  else await clock.sleep(foreverMs, signal);
+}
+
+/** Resolves when the caller has read enough, or has disconnected. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done);
+      response.off('close', done);
+      resolve();
+    };
+    response.on('drain', done);
+    response.on('close', done);
+  });
 }

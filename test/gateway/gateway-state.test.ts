@@ -1,4 +1,4 @@
-// What the gateway remembers, in several processes on one Postgres: in step, through outages and crashes.
+// The state of the gateway in several processes on one Postgres, during outages and crashes.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ import { databaseUrl, uniqueName } from '../support/services.ts';
 const openDatabase = (url: string, schema: string) =>
   openServerDatabase({ url, schema, clock: systemClock, poolSize: 3 });
 
-/** A process of its own, as far as the store can tell. */
+/** A separate process from the store's point of view. */
 async function openState(url: string, schema: string) {
   const database = await openDatabase(url, schema);
   const events = new EventBus(gatewayEvents, () => systemClock.now());
@@ -41,7 +41,7 @@ async function openState(url: string, schema: string) {
   return { state, failures, close, modelId: state.models.byName('a/one')?.id ?? 0 };
 }
 
-/** It takes milliseconds; the safety poll would take fifteen seconds, so within three only a notification does it. */
+/** Three seconds: a notification takes milliseconds, the poll fifteen seconds. */
 const soon = { timeout: 3_000, interval: 10 };
 const later = { timeout: 20_000, interval: 20 };
 
@@ -129,7 +129,7 @@ describe('two processes on one server', () => {
     const stores = postgresGatewayStores(opened.database, systemClock);
     const kept = new Set((await stores.attempts.list({ limit: 100_000 })).map(({ requestId }) => requestId));
     const killedAt = recorded.at(-1)?.at ?? 0;
-    // Half a second to gather and what a loaded machine takes to write.
+    // Half a second to collect, plus the time to write on a loaded machine.
     const old = recorded.filter(({ at }) => at < killedAt - 2_000);
     expect(old.length).toBeGreaterThan(20);
     expect(old.filter(({ id }) => !kept.has(id)).length).toBe(0);

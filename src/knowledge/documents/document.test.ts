@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { DocumentModel } from './document.ts';
+import { readJsonDocument } from './json.ts';
+
+const minutes =
+  'Attendees: Ann Lee (PM, Acme), Ben Roth <ben@acme.example>\nDate: 2026-03-02\n\nAnn agreed to call.';
+const source = { title: 'Minutes', type: 'note', sourceTs: null, text: minutes };
+
+describe('DocumentModel', () => {
+  it('does not change the text, and masks data without moving offsets', () => {
+    const { text, data } = readJsonDocument('{"id": 7, "note": "Ann Lee agreed to send the contract."}');
+    const model = new DocumentModel({ ...source, text, metadata: { data } });
+    expect(model.text).toBe(text);
+    expect(model.prose).toHaveLength(text.length);
+    const start = text.indexOf('Ann Lee');
+    expect(model.prose.indexOf('Ann Lee')).toBe(start);
+    expect(model.hasProse({ startChar: 0, endChar: text.indexOf('note') })).toBe(false);
+    expect(model.hasProse({ startChar: start, endChar: text.length })).toBe(true);
+  });
+
+  it('takes a text that is no data for prose', () => {
+    expect(new DocumentModel(source).prose).toBe(minutes);
+  });
+
+  it('annotates people, date and lower-case words once for all chunks', () => {
+    const model = new DocumentModel(source);
+    const { annotations } = model;
+    expect(model.annotations).toBe(annotations);
+    expect(annotations.roster.byPart('ann')).toEqual({
+      name: 'Ann Lee',
+      clues: { role: 'PM', organization: 'Acme' },
+    });
+    expect(annotations.roster.byEmail('ben@acme.example')?.name).toBe('Ben Roth');
+    expect(annotations.date).toEqual(new Date('2026-03-02'));
+    expect(annotations.lowercaseWords).toContain('agreed');
+  });
+
+  it('prefers the source date to the date in the text', () => {
+    const sourceTs = new Date('2025-01-01');
+    expect(new DocumentModel({ ...source, sourceTs }).annotations.date).toBe(sourceTs);
+  });
+});
