@@ -242,7 +242,7 @@ describe('a source that makes no sense', () => {
       [{ ...good, options: { workers: 99 } }, 'options.workers: 99 must be a whole number from 1 to 50'],
       [{ ...good, options: { rate_limit_per_minute: 5, rate_limit_per_second: 6 } }, 'per minute'],
       [{ ...good, options: { password: secret } }, 'password'],
-      [rest(`${api}auth: {type: bearer, token: ${secret}}`), 'a secret does not belong into this file'],
+      [rest(`${api}auth: {type: bearer, token: ${secret}}`), 'a secret must not be in this file'],
       [rest(`${api}colour: blue`), 'colour'],
       [{ ...rest(api), options: { folders: ['1'] } }, 'has no folders'],
     ];

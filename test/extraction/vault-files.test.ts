@@ -51,8 +51,8 @@ describe('a vault', () => {
     const db = new DatabaseSync(world.path);
     db.exec('PRAGMA user_version = 99');
     db.close();
-    expect(() => open(world.path)).toThrow(refusal('SQLITE_UNUSABLE', 'it is of version 99'));
-    expect(() => openVaultReader(world.path)).toThrow(refusal('SQLITE_UNUSABLE', 'it is of version 99'));
+    expect(() => open(world.path)).toThrow(refusal('SQLITE_UNUSABLE', 'it has version 99'));
+    expect(() => openVaultReader(world.path)).toThrow(refusal('SQLITE_UNUSABLE', 'it has version 99'));
   });
 
   it('in a folder that we may not write to can be read, and is not written', async () => {

@@ -238,14 +238,18 @@ describe('verifying a vault', () => {
     [
       'a folder that was changed',
       `UPDATE items SET folder = '13' WHERE id = '3'`,
-      /something else: folder\./,
+      /columns differ from its data: folder\./,
     ],
     [
       'a time that was changed',
       `UPDATE items SET updated_at = updated_at + 1 WHERE id = '3'`,
-      /something else: updatedAt\./,
+      /columns differ from its data: updatedAt\./,
     ],
-    ['an owner that was made up', `UPDATE items SET owner = 'x' WHERE id = '3'`, /something else: owner\./],
+    [
+      'an owner that was made up',
+      `UPDATE items SET owner = 'x' WHERE id = '3'`,
+      /columns differ from its data: owner\./,
+    ],
     [
       'an id that was changed',
       `UPDATE items SET id = '9' WHERE id = '3'; UPDATE content_versions SET id = '9' WHERE id = '3'`,

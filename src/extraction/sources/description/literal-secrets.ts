@@ -38,7 +38,7 @@ export function literalSecrets(file: SourceFile): readonly Problem[] {
     found.size === 0;
   return [...found.values(), ...(isLoginWithout ? [['auth', 'body']] : [])].map((path) => ({
     line: file.lineOf(path),
-    text: `${pathText(path)}: secrets must not be in this file; write \${NAME} and set that environment variable`,
+    text: `${pathText(path)}: a secret must not be in this file; write \${NAME} and set that environment variable`,
   }));
 }
 
