@@ -1,11 +1,11 @@
-// The one base class of our errors, and the codes that every part of the system shares.
+// The base class of all errors, the categories of error codes, and the codes that several parts share.
 
 export interface HeadworksErrorOptions {
-  /** Would the same call, made again later, have a chance? */
+  /** Whether the same call may succeed later. */
   readonly isRetryable?: boolean;
-  /** How long to wait before that, if anybody knows. */
+  /** How long to wait before that, if known. */
   readonly retryAfterMs?: number;
-  /** Ids, names and numbers that help; never content, never secrets. */
+  /** Ids, names and numbers; never content, never secrets. */
   readonly details?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
 }
@@ -75,44 +75,44 @@ export interface ErrorCodeSpec {
 /** The error codes of one domain. */
 export type ErrorCodes = Readonly<Record<string, ErrorCodeSpec>>;
 
-/** Codes that more than one part raises, each with its consequence. */
+/** Codes that several parts raise. */
 export const coreErrorCodes = {
   INPUT_INVALID: {
     category: 'invalid_input',
-    consequence: 'The caller sent something we cannot accept; nothing was changed.',
+    consequence: 'The input is not valid; nothing was changed.',
   },
   UNAUTHENTICATED: {
     category: 'unauthenticated',
-    consequence: 'No credentials, or credentials nobody knows; nothing was changed.',
+    consequence: 'The credentials are missing or unknown; nothing was changed.',
   },
   FORBIDDEN: {
     category: 'forbidden',
-    consequence: 'The credentials are known but do not reach this; nothing was changed.',
+    consequence: 'The credentials do not permit this; nothing was changed.',
   },
-  NOT_FOUND: { category: 'not_found', consequence: 'The thing named does not exist for this caller.' },
+  NOT_FOUND: { category: 'not_found', consequence: 'The resource does not exist for this caller.' },
   CONFLICT: {
     category: 'conflict',
-    consequence: 'The thing exists already or is in another state; nothing was changed.',
+    consequence: 'The resource already exists or is in another state; nothing was changed.',
   },
   CANCELED: {
     category: 'canceled',
-    consequence: 'The caller went away or stopped it; what was accepted before stays accepted.',
+    consequence: 'The caller disconnected or canceled; what was accepted before stays accepted.',
   },
   DEADLINE_EXCEEDED: {
     category: 'timeout',
-    consequence: 'The time that was given ran out; work may be repeated safely.',
+    consequence: 'The timeout expired; the call can be repeated safely.',
   },
   RETRIES_EXHAUSTED: {
     category: 'upstream_failed',
-    consequence: 'Every try failed; the error keeps each of them.',
+    consequence: 'Every attempt failed; the error lists each of them.',
   },
   CONFIG_INVALID: {
     category: 'misconfigured',
-    consequence: 'A setting is wrong; the process does not start and touches nothing.',
+    consequence: 'A setting is not valid; the process does not start and changes nothing.',
   },
   PORT_UNAVAILABLE: {
     category: 'internal',
-    consequence: 'The address to listen on cannot be had; the process does not start.',
+    consequence: 'The address to listen on is not available; the process does not start.',
   },
   DATA_FOLDER_UNUSABLE: {
     category: 'internal',
@@ -124,52 +124,52 @@ export const coreErrorCodes = {
   },
   STATE_UNUSABLE: {
     category: 'unusable',
-    consequence: 'The state store refuses us for good (rights, password, version, migrations); not started.',
+    consequence:
+      'The state store cannot be used (privileges, password, version, migrations); the process does not start.',
   },
   STATE_UNAVAILABLE: {
     category: 'unavailable',
-    consequence: 'The state store is away for now; what needs it fails with 503 and comes back by itself.',
+    consequence: 'The state store is unavailable; calls that need it fail with 503 until it is back.',
   },
   STATE_NESTED_QUERY: {
     category: 'internal',
-    consequence: 'A bug of ours: a root query inside an open transaction would wait for itself.',
+    consequence: 'A bug: a query on the database inside an open transaction would deadlock.',
   },
   STATE_LEASE_EXPIRED: {
     category: 'temporary',
-    consequence: 'A transaction took too long and was rolled back so that others can go on.',
+    consequence: 'A transaction took too long and was rolled back to free its session.',
   },
   REDIS_UNUSABLE: {
     category: 'unusable',
-    consequence: 'Redis refuses us for good (wrong kind, password, rights); not started.',
+    consequence: 'Redis cannot be used (wrong kind, password, privileges); the process does not start.',
   },
   REDIS_UNAVAILABLE: {
     category: 'unavailable',
-    consequence: 'Redis is away for now; what depends on it degrades as its domain says.',
+    consequence: 'Redis is unavailable; each domain that uses it degrades as documented.',
   },
   SQLITE_UNUSABLE: {
     category: 'unusable',
-    consequence:
-      'A SQLite file cannot be used as it is (no SQLite file, newer, read-only, damaged); it was not changed.',
+    consequence: 'A SQLite file cannot be used (not SQLite, newer, read-only, damaged); it was not changed.',
   },
   SQLITE_BUSY: {
     category: 'temporary',
-    consequence: 'Another process held a SQLite file for too long; nothing was changed, try again.',
+    consequence: 'Another process locked a SQLite file for too long; nothing was changed, try again.',
   },
   SQLITE_FULL: {
     category: 'storage_full',
-    consequence: 'The disk is full; the transaction was rolled back, what was there before is intact.',
+    consequence: 'The disk is full; the transaction was rolled back, existing data is intact.',
   },
   SERVER_UNREACHABLE: {
     category: 'unreachable',
-    consequence: 'No Headworks server answers where one was expected.',
+    consequence: 'No Headworks server responds at the expected address.',
   },
   SHUTTING_DOWN: {
     category: 'unavailable',
-    consequence: 'The server is draining; ask another one, or again later.',
+    consequence: 'The server is shutting down; use another one, or retry later.',
   },
   INTERNAL: {
     category: 'internal',
-    consequence: 'A bug of ours; the log line with the same request id tells more.',
+    consequence: 'A bug; the log line with the same request id has the details.',
   },
 } as const satisfies ErrorCodes;
 
@@ -178,7 +178,7 @@ export type CoreErrorCode = keyof typeof coreErrorCodes;
 /** An error with one of the shared codes. */
 export class CoreError extends HeadworksError<CoreErrorCode> {}
 
-/** The message of anything that was thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   if (error instanceof Error) return error.message;
   if (typeof error !== 'object' || error === null) return String(error);
@@ -186,7 +186,7 @@ export function messageOf(error: unknown): string {
   return typeof message === 'string' ? message : 'an object without a message';
 }
 
-/** The class name or code of anything that was thrown: short, and safe to log. */
+/** The code or class name of any thrown value: short and safe to log. */
 export function kindOf(error: unknown): string {
   if (error instanceof HeadworksError) return error.code;
   if (!(error instanceof Error)) return typeof error;

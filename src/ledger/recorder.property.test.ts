@@ -64,7 +64,7 @@ it('stores every sighting exactly once, however the store behaves in between', a
         await Promise.all(promises);
         const counts = new Map((await store.list({})).map(({ subject, count }) => [subject, count]));
         expect(counts).toEqual(expected);
-        expect([recorder.waiting, clock.pending]).toEqual([0, 0]);
+        expect([recorder.pending, clock.pending]).toEqual([0, 0]);
       },
     ),
     { numRuns: 300 },

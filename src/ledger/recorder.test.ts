@@ -172,7 +172,7 @@ describe('BatchingLedgerRecorder', () => {
       'b 1 TIMEOUT',
     ]);
     expect(rows.map(({ firstSeenAt }) => firstSeenAt.getTime())).toEqual([started, started]);
-    expect(recorder.waiting).toBe(0);
+    expect(recorder.pending).toBe(0);
   });
 
   it('lets the others pass when one row cannot be stored, and keeps trying that one', async () => {
@@ -181,7 +181,7 @@ describe('BatchingLedgerRecorder', () => {
     const all = Array.from({ length: 40 }, (_, index) => recorder.record(failure(`s${index}`)));
     await clock.advance(60_000);
     expect(await store.list({ limit: 100 })).toHaveLength(39);
-    expect(recorder.waiting).toBe(1);
+    expect(recorder.pending).toBe(1);
     store.refuses = () => false;
     await clock.advance(60_000);
     await Promise.all(all);
@@ -213,7 +213,7 @@ describe('BatchingLedgerRecorder', () => {
     await recorder.close();
     void recorder.record(failure('after'));
     // afterEach looks for unhandled rejections.
-    expect(recorder.waiting).toBe(0);
+    expect(recorder.pending).toBe(0);
   });
 
   it('writes what waits when it is closed', async () => {

@@ -22,20 +22,20 @@ export interface LedgerRecorderDeps {
   readonly options: Pick<LedgerOptions, 'flushIntervalMs' | 'flushBatch' | 'maxPending'>;
 }
 
-interface WaitingRow {
+interface PendingRow {
   readonly seen: SeenDegradation;
   readonly durable: PromiseWithResolvers<void>;
 }
 
-/** The store is asked again after a quarter of a second at first, every ten seconds in the end. */
+/** From 250 ms up to 10 s. */
 const retryBackoff = exponentialBackoff({ initialMs: 250, maxMs: 10_000, jitter: 'equal' });
 
-/** The kind that stands for rows that were too many to keep; its subject is their kind. */
+/** The kind of the row that counts dropped rows; its subject is their kind. */
 export const overflowKind = 'ledger.overflow';
 
 export class BatchingLedgerRecorder implements LedgerRecorder {
   readonly #deps: LedgerRecorderDeps;
-  readonly #waiting = new Map<string, WaitingRow>();
+  readonly #pending = new Map<string, PendingRow>();
   #inFlight = 0;
   #writing: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
@@ -49,57 +49,59 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
     this.#batchLimit = deps.options.flushBatch;
   }
 
-  /** Rows that are not durable yet. */
-  get waiting(): number {
-    return this.#waiting.size + this.#inFlight;
+  /** The number of rows that are not durable yet. */
+  get pending(): number {
+    return this.#pending.size + this.#inFlight;
   }
 
   record(degradation: Degradation): Promise<void> {
     const now = new Date(this.#deps.clock.now());
     const clean = storableDegradation(degradation, this.#deps.redactor);
     const row = { ...clean, count: 1, firstSeenAt: now, lastSeenAt: now };
-    if (this.#isClosed) return this.#refuse(row);
-    const isFull = this.waiting >= this.#deps.options.maxPending && !this.#waiting.has(rowKey(row));
+    if (this.#isClosed) return this.#reject(row);
+    const isFull = this.pending >= this.#deps.options.maxPending && !this.#pending.has(rowKey(row));
     const durable = isFull ? this.#overflow(row) : this.#wait({ seen: row, durable: quietDeferred() });
     if (!this.#writing && !this.#cancelTimer) this.#arm(this.#deps.options.flushIntervalMs);
     return durable;
   }
 
-  /** Writes everything now, as far as the store takes it. False when rows still wait. */
+  /** Writes everything now. False when rows are still pending. */
   async flush(): Promise<boolean> {
     await this.#writing;
-    if (this.#waiting.size > 0) await this.#start();
-    return this.waiting === 0;
+    if (this.#pending.size > 0) await this.#start();
+    return this.pending === 0;
   }
 
-  /** Takes no more, writes what it can in one last go, and tells of every row that stays behind. Safe to call twice. */
+  /** Accepts no more rows, writes what the store accepts, and emits an event for every lost row. Safe to call twice. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    // Each round that is refused halves the batch or gives up one row, so this ends.
+    // Each rejected round halves the batch or drops one row, so this ends.
     while (!(await this.flush()) && this.#wasRefused);
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    for (const row of this.#waiting.values()) this.#lose(row);
-    this.#waiting.clear();
+    for (const row of this.#pending.values()) this.#lose(row);
+    this.#pending.clear();
   }
 
-  #lose({ seen, durable }: WaitingRow): void {
-    this.#tellLost(seen);
-    durable.reject(new LedgerError('LEDGER_CLOSED', `The store did not take ${seen.kind} ${seen.subject}.`));
+  #lose({ seen, durable }: PendingRow): void {
+    this.#emitLost(seen);
+    durable.reject(
+      new LedgerError('LEDGER_CLOSED', `The store did not accept ${seen.kind} ${seen.subject}.`),
+    );
   }
 
-  #wait(row: WaitingRow): Promise<void> {
+  #wait(row: PendingRow): Promise<void> {
     const key = rowKey(row.seen);
-    const earlier = this.#waiting.get(key);
-    if (!earlier) this.#waiting.set(key, row);
-    else this.#waiting.set(key, { seen: mergeSeen(earlier.seen, row.seen), durable: earlier.durable });
+    const earlier = this.#pending.get(key);
+    if (!earlier) this.#pending.set(key, row);
+    else this.#pending.set(key, { seen: mergeSeen(earlier.seen, row.seen), durable: earlier.durable });
     return earlier ? earlier.durable.promise : row.durable.promise;
   }
 
   #overflow(row: SeenDegradation): Promise<void> {
     const { kind } = row;
     this.#deps.events.emit('ledger:overflowed', { kind, count: 1 });
-    const message = `Too many rows waited for the store; those of ${kind} that came then were counted, not kept.`;
+    const message = `Too many rows were waiting for the store; further ones of ${kind} were counted, not kept.`;
     const counted = {
       ...row,
       kind: overflowKind,
@@ -112,14 +114,14 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
     return quietRejection(new LedgerError('LEDGER_OVERFLOW', message));
   }
 
-  #refuse(row: SeenDegradation): Promise<void> {
-    this.#tellLost(row);
+  #reject(row: SeenDegradation): Promise<void> {
+    this.#emitLost(row);
     return quietRejection(
-      new LedgerError('LEDGER_CLOSED', `${row.kind} ${row.subject} came after the recorder was closed.`),
+      new LedgerError('LEDGER_CLOSED', `${row.kind} ${row.subject} arrived after the recorder was closed.`),
     );
   }
 
-  #tellLost({ kind, subject, cause, count }: SeenDegradation): void {
+  #emitLost({ kind, subject, cause, count }: SeenDegradation): void {
     this.#deps.events.emit('ledger:lost', { kind, subject, cause, count });
   }
 
@@ -133,16 +135,16 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
     this.#cancelTimer = undefined;
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined;
-      // A row may have come after the last look at the map and before this: nobody else would wake for it.
-      if (this.#waiting.size > 0 && !this.#cancelTimer) this.#arm(this.#deps.options.flushIntervalMs);
+      // A row may have arrived since the last check of the map; nothing else would wake for it.
+      if (this.#pending.size > 0 && !this.#cancelTimer) this.#arm(this.#deps.options.flushIntervalMs);
     });
     return this.#writing;
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#waiting.size > 0) {
-      const batch = [...this.#waiting.values().take(this.#batchLimit)];
-      for (const row of batch) this.#waiting.delete(rowKey(row.seen));
+    while (this.#pending.size > 0) {
+      const batch = [...this.#pending.values().take(this.#batchLimit)];
+      for (const row of batch) this.#pending.delete(rowKey(row.seen));
       this.#inFlight = batch.length;
       try {
         await this.#deps.store.record(batch.map((row) => row.seen));
@@ -155,7 +157,7 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
     }
   }
 
-  #settle(batch: readonly WaitingRow[]): void {
+  #settle(batch: readonly PendingRow[]): void {
     this.#failures = 0;
     this.#batchLimit = Math.min(this.#batchLimit * 2, this.#deps.options.flushBatch);
     for (const { seen, durable } of batch) {
@@ -165,16 +167,16 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
     }
   }
 
-  #putBack(batch: readonly WaitingRow[], error: unknown): void {
+  #putBack(batch: readonly PendingRow[], error: unknown): void {
     this.#failures += 1;
     this.#wasRefused = !(error instanceof HeadworksError && error.isRetryable);
     if (this.#wasRefused) this.#batchLimit = Math.max(Math.floor(batch.length / 2), 1);
     const [only, ...others] = batch;
     if (this.#wasRefused && this.#isClosed && only && others.length === 0) return this.#lose(only);
     for (const row of batch) {
-      const newer = this.#waiting.get(rowKey(row.seen));
+      const newer = this.#pending.get(rowKey(row.seen));
       if (newer) newer.durable.promise.then(row.durable.resolve, row.durable.reject);
-      this.#waiting.set(rowKey(row.seen), {
+      this.#pending.set(rowKey(row.seen), {
         seen: newer ? mergeSeen(row.seen, newer.seen) : row.seen,
         durable: newer?.durable ?? row.durable,
       });
@@ -182,14 +184,14 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
     const retryInMs = Math.round(retryBackoff.delayMs(this.#failures, this.#deps.random));
     this.#deps.events.emit('ledger:store-failed', {
       cause: kindOf(error),
-      waiting: this.waiting,
+      waiting: this.pending,
       retryInMs,
     });
     this.#arm(retryInMs);
   }
 }
 
-/** A promise whose rejection nobody has to look at. */
+/** A promise whose rejection may be ignored. */
 function quietDeferred(): PromiseWithResolvers<void> {
   const deferred = Promise.withResolvers<void>();
   deferred.promise.catch(() => undefined);
@@ -202,23 +204,23 @@ function quietRejection(error: Error): Promise<void> {
   return deferred.promise;
 }
 
-/** Kind and subject together stay well below what an index entry may hold (2,704 bytes). */
-const longest = { kind: 100, subject: 500, cause: 200, message: 2_000, details: 8_000 } as const;
+/** Kind and subject together stay well below the limit of an index entry (2,704 bytes). */
+const maxLengths = { kind: 100, subject: 500, cause: 200, message: 2_000, details: 8_000 } as const;
 
-/** Postgres takes neither NUL nor half a surrogate pair; a text that is too long is cut with an ellipsis. */
+/** Postgres stores neither NUL nor half a surrogate pair; a text that is too long is cut with an ellipsis. */
 export function storable(text: string, maxLength: number): string {
   const valid = text.replaceAll('\0', '').toWellFormed();
   return valid.length <= maxLength ? valid : `${valid.slice(0, maxLength - 1).toWellFormed()}…`;
 }
 
-/** What the store gets to see of a degradation. */
+/** The degradation as it is stored: redacted, and bounded in size. */
 export function storableDegradation(degradation: Degradation, redactor: Redactor): Required<Degradation> {
   const clean = (text: unknown, maxLength: number) => storable(redactor.text(String(text)), maxLength);
   return {
-    kind: clean(degradation.kind, longest.kind),
-    subject: clean(degradation.subject, longest.subject),
-    cause: clean(degradation.cause, longest.cause),
-    message: clean(degradation.message, longest.message),
+    kind: clean(degradation.kind, maxLengths.kind),
+    subject: clean(degradation.subject, maxLengths.subject),
+    cause: clean(degradation.cause, maxLengths.cause),
+    message: clean(degradation.message, maxLengths.message),
     details: storableDetails(degradation.details ?? {}, redactor),
   };
 }
@@ -227,9 +229,9 @@ function storableDetails(
   details: Readonly<Record<string, unknown>>,
   redactor: Redactor,
 ): Readonly<Record<string, unknown>> {
-  const plain = plainValue(redactor.value(details), { text: (text) => storable(text, longest.details) });
+  const plain = plainValue(redactor.value(details), { text: (text) => storable(text, maxLengths.details) });
   const { length } = JSON.stringify(plain);
-  return length <= longest.details
+  return length <= maxLengths.details
     ? (plain as Record<string, unknown>)
     : { omitted: `${length} characters of details` };
 }

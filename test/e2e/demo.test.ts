@@ -146,7 +146,7 @@ describe('headworks demo', () => {
 
     const third = start();
     const { url, try: later } = await readyOf(third);
-    expect(later[4]?.what).toContain('a model has read since');
+    expect(later[4]?.what).toContain('Models have read every passage');
     expect(stepsOf(third)).toEqual([]);
     expect(await inStore(url, cwd)).toEqual(before);
     expect(await interrupt(third)).toBe(130);

@@ -38,7 +38,7 @@ it('loses no row when the store is killed while rows come in, and catches up by 
   await write(0, 20);
   await Promise.all([write(20, 80), server.kill()]);
   await write(80, 100);
-  expect(recorder.waiting).toBeGreaterThan(0);
+  expect(recorder.pending).toBeGreaterThan(0);
   await server.restart();
   await Promise.all(recorded);
 

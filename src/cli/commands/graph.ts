@@ -54,7 +54,7 @@ function registerRebuild(group: Command, host: CommandHost): void {
       const { out, io } = session;
       const { signal } = io;
       const asked = await client.call<GraphRebuildRequested>('POST', `${own}/rebuild`, { signal });
-      const query = { name: 'knowledge.graph-rebuild', state: 'pending,running' };
+      const query = { name: 'knowledge.graph-rebuild', state: 'queued,running' };
       const running = async () =>
         (await client.call<Jobs>('GET', '/api/v1/jobs', { query, signal })).jobs[0]?.id ?? null;
       const jobId = asked.job_id ?? (await running());

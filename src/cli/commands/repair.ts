@@ -68,7 +68,7 @@ async function requestRepair(
   const body = { ...(kind === undefined ? {} : { kind }), ...(id === undefined ? {} : { id }) };
   const answer = await client.call<RepairRequested>('POST', '/api/v1/ledger/repair', { body, signal });
   if (answer.job_id !== null) return answer.job_id;
-  const query = { name: 'ledger.repair', state: 'pending,running' };
+  const query = { name: 'ledger.repair', state: 'queued,running' };
   const { jobs } = await client.call<Jobs>('GET', '/api/v1/jobs', { query, signal });
   const same = jobs.find(({ payload }) => {
     const asked = (payload ?? {}) as RepairOptions & { readonly due?: boolean };
