@@ -32,7 +32,6 @@ export type {
   RetryContext,
   RetryPolicy,
 } from './retry.ts';
-export { IdleTimer } from './idle-timer.ts';
 export { hasNoQuota, quotaWindows, readRetryHint } from './retry-hints.ts';
 export type { HintInput, QuotaWindow, RetryHint } from './retry-hints.ts';
 export { WriteBehind } from './write-behind.ts';

@@ -1,4 +1,4 @@
-// Names: what is taken, what is refused, and which are the same.
+// Names: validation and comparison.
 import { assert, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deploymentNameProblem, displayName, nameKey, organizationName, quoteName } from './names.ts';
@@ -49,11 +49,11 @@ describe('the name of an organization', () => {
     ['an id', 'org_a1b2c3d4e5f6g7h8'],
     ['the beginning of an id', 'ORG_x'],
     ['the beginning of an id, wide', 'ｏｒｇ_x'],
-  ])('is refused with %s', (_what, name) => {
-    const refused = () => organizationName(name);
-    expect(refused).toThrowError(expect.objectContaining({ code: 'INPUT_INVALID' }));
-    expect(refused).toThrow(/name: must/);
-    expect(refused).toThrow(/^.{1,200}$/);
+  ])('is rejected with %s', (_what, name) => {
+    const rejected = () => organizationName(name);
+    expect(rejected).toThrowError(expect.objectContaining({ code: 'INPUT_INVALID' }));
+    expect(rejected).toThrow(/name: must/);
+    expect(rejected).toThrow(/^.{1,200}$/);
   });
 });
 
@@ -84,7 +84,7 @@ describe('the name of a deployment', () => {
     'x#',
     '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
     '0195A1B2-C3D4-7E5F-8A9B-0C1D2E3F4A5B',
-  ])('is refused: %j', (name) => expect(deploymentNameProblem(name)).toMatch(/^must /));
+  ])('is rejected: %j', (name) => expect(deploymentNameProblem(name)).toMatch(/^must /));
 });
 
 describe('the key of a name', () => {

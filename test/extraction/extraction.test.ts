@@ -200,7 +200,7 @@ describe('what cannot even begin', () => {
     await expect(extractLooker(looker, folder, { types: 'dashbords' })).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining(
-        '"dashbords" must be of this source\'s types: dashboards, looks',
+        '"dashbords" must be types of this source: dashboards, looks',
       ) as string,
     });
     expect(looker.stats().total).toBe(0);

@@ -71,7 +71,7 @@ async function repair(server: RunningServer): Promise<void> {
   const { job_id } = asked.body as { job_id: string };
   const state = async () =>
     ((await callAsAdmin(server, 'GET', `/api/v1/jobs/${job_id}`)).body as { state: string }).state;
-  await expect.poll(state, { timeout: 15_000 }).toBe('done');
+  await expect.poll(state, { timeout: 15_000 }).toBe('completed');
 }
 
 const modelIdOf = async (server: RunningServer, name: string) =>

@@ -42,7 +42,7 @@ const routes: Readonly<Record<string, ((of: Names) => readonly Attempt[]) | null
   'POST /folders': null,
   'DELETE /folders/{id}': null,
   'POST /folders/{id}/scan': null,
-  'GET /artifacts': ({ revision }) => [{ query: { before: revision } }],
+  'GET /artifacts': ({ revision }) => [{ query: { after: revision } }],
   'GET /artifacts/statuses': ({ artifact }) => [{ query: { ids: artifact } }],
   'POST /artifacts': ({ artifact }) => [{ body: { text: 'Mine.', source_id: artifact } }],
   'POST /artifacts/estimate': () => [{ body: { text: 'Mine.' } }],
@@ -52,7 +52,7 @@ const routes: Readonly<Record<string, ((of: Names) => readonly Attempt[]) | null
   'GET /events': ({ artifact, entity, event }): readonly Attempt[] => [
     { query: { artifact_id: artifact } },
     { query: { entity_id: entity } },
-    { query: { before: event } },
+    { query: { after: event } },
   ],
   'GET /events/{id}': ({ event }) => [{ param: event }],
   'GET /graph': null,
@@ -62,7 +62,7 @@ const routes: Readonly<Record<string, ((of: Names) => readonly Attempt[]) | null
     { query: { name: 'Zebulon' } },
   ],
   'GET /entities/{id}': ({ entity }) => [{ param: entity }],
-  'GET /entities/{id}/around': ({ entity }) => [{ param: entity }],
+  'GET /entities/{id}/related': ({ entity }) => [{ param: entity }],
   'POST /entities/{id}/split': ({ entity, mention }) => [
     { param: entity, body: { mention_ids: [mention], name: 'Mine' } },
   ],
@@ -122,43 +122,43 @@ describe('what one tenant can learn of another', () => {
     // Of this one nobody can say whether it is the same person.
     const initials = `${text[0]}. ${text.split(' ')[1]}`;
     const owned = { text: 'The harbour.', mentions: [{ name: initials, type: 'person', relation: 'owner' }] };
-    let artifact: { artifact_id: string; revision_id: string } | undefined;
+    let artifact: { id: string; revision_id: string } | undefined;
     for (const wish of [{ text }, owned]) {
       const accepted = await made<NonNullable<typeof artifact>>(key, `${base}/artifacts`, wish);
       artifact ??= accepted;
       await vi.waitFor(
         async () =>
-          expect((await call(key, 'GET', `${base}/artifacts/${accepted.artifact_id}`)).body).toMatchObject({
+          expect((await call(key, 'GET', `${base}/artifacts/${accepted.id}`)).body).toMatchObject({
             status: { state: 'complete' },
           }),
         { timeout: 30_000, interval: 50 },
       );
     }
     const { entities } = (await call(key, 'GET', `${base}/entities`)).body as {
-      entities: { entity_id: string; type: string; mention_count: number }[];
+      entities: { id: string; type: string; mention_count: number }[];
     };
     const [one, another] = entities
       .filter(({ type }) => type === 'person')
       .sort((a, b) => b.mention_count - a.mention_count)
-      .map((found) => found.entity_id);
-    const { pairs } = (await call(key, 'GET', `${base}/pairs`)).body as { pairs: { pair_id: string }[] };
-    const { events } = (await call(key, 'GET', `${base}/events`)).body as { events: { event_id: string }[] };
+      .map((found) => found.id);
+    const { pairs } = (await call(key, 'GET', `${base}/pairs`)).body as { pairs: { id: string }[] };
+    const { events } = (await call(key, 'GET', `${base}/events`)).body as { events: { id: string }[] };
     const { mentions } = (await call(key, 'GET', `${base}/entities/${one}`)).body as {
-      mentions: { mention_id: string }[];
+      mentions: { id: string }[];
     };
-    const { merge_id: merge } = await made<{ merge_id: string }>(key, `${base}/merges`, {
+    const { id: merge } = await made<{ id: string }>(key, `${base}/merges`, {
       winner_id: one,
       loser_id: another,
     });
     await made(key, `${base}/merges/${merge}/undo`, undefined);
     const names: Names = {
-      artifact: artifact?.artifact_id ?? '',
+      artifact: artifact?.id ?? '',
       revision: artifact?.revision_id ?? '',
       entity: one ?? '',
       other: another ?? '',
-      mention: mentions[0]?.mention_id ?? '',
-      event: events[0]?.event_id ?? '',
-      pair: pairs[0]?.pair_id ?? '',
+      mention: mentions[0]?.id ?? '',
+      event: events[0]?.id ?? '',
+      pair: pairs[0]?.id ?? '',
       merge,
       space,
       organization: name,
@@ -284,7 +284,7 @@ describe('what one tenant can learn of another', () => {
       '/spaces',
       `/artifacts/${theirs.artifact}`,
       `/entities/${theirs.entity}`,
-      `/entities/${theirs.entity}/around`,
+      `/entities/${theirs.entity}/related`,
       `/events/${theirs.event}`,
     ])
       expect((await call(theirKey, 'GET', base + path)).text, path).toMatch(secrets);

@@ -164,7 +164,7 @@ describe('what ships for monitoring', () => {
         ...['state store', 'redis'].map(
           (name) => `headworks_dependency_changes_total{dependency="${name}",state="down"} 0`,
         ),
-        ...['server-error', 'not-the-shape', 'worker-died'].map(
+        ...['server-error', 'unexpected-shape', 'worker-died'].map(
           (cause) => `headworks_extraction_failed_pages_total{cause="${cause}"} 0`,
         ),
         ...kinds.map((kind) => `headworks_retention_failures_total{kind="${kind}"} 0`),

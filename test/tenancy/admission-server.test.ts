@@ -1,4 +1,4 @@
-// Admission as the house starts it: one server alone without Redis, metrics for every shipped alert.
+// Admission as a server opens it: the lock of a server without Redis, and metrics of every shipped alert.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -70,8 +70,8 @@ describe('without Redis', () => {
   it('a second server on the same database is rejected at once, and may start when the first has stopped', async () => {
     const config = await testConfig();
     const first = await openServer(config);
-    const refused = openServer(config);
-    await expect(refused).rejects.toMatchObject({
+    const rejected = openServer(config);
+    await expect(rejected).rejects.toMatchObject({
       code: 'ADMISSION_NEEDS_REDIS',
       message: expect.stringContaining('Set REDIS_URL') as string,
     });

@@ -1,4 +1,4 @@
-// A process that asks for many slots at once over several connections, whenever it is told to; tells who was admitted.
+// A process that requests many slots concurrently over several connections on demand, and reports who was admitted.
 import type { SlotStore } from '../../src/tenancy/index.ts';
 import { RedisSlotStore } from '../../src/tenancy/admission/redis/redis-slot-store.ts';
 import { connectRedis } from '../../src/platform/redis/index.ts';

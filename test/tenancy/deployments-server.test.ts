@@ -123,8 +123,8 @@ describe.each(houses)('%s', (_name, stores) => {
     const admitted = answered.filter(({ status }) => status === 200).length;
     expect(answered.length - admitted).toBe(80);
     expect(admitted + settled.length - answered.length).toBe(20);
-    const refused = answered.find(({ status }) => status === 429);
-    expect(refused?.body).toEqual({
+    const rejected = answered.find(({ status }) => status === 429);
+    expect(rejected?.body).toEqual({
       type: 'client_error',
       errors: [
         {
@@ -135,7 +135,7 @@ describe.each(houses)('%s', (_name, stores) => {
         },
       ],
     });
-    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(Number(rejected?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     expect(await usageOf(server, acme)).toEqual([20, 20]);
 
     const { body } = await callAsAdmin(server, 'GET', '/api/v1/executions?status=queued,executing');

@@ -28,7 +28,7 @@ const execution: Execution = {
   warnings: [],
 };
 
-async function house() {
+async function openApi() {
   const asked: ExecutionFilter[] = [];
   const find = (organization: string, name: string): Deployment => {
     if ([acme.id, acme.name].includes(organization) && name === invoices.name) return invoices;
@@ -70,7 +70,7 @@ describe('/api/v1/executions', () => {
   it.each([invoices.id, 'acme-corp/invoices', `${acme.id}/invoices`])(
     'lists those of the deployment %s',
     async (reference) => {
-      const { asked, call } = await house();
+      const { asked, call } = await openApi();
       const answer = await call(`/api/v1/executions?deployment=${encodeURIComponent(reference)}`);
       expect(answer).toMatchObject({ status: 200, body: { executions: [named] } });
       expect(asked).toMatchObject([{ deploymentId: invoices.id }]);
@@ -78,7 +78,7 @@ describe('/api/v1/executions', () => {
   );
 
   it('names an unknown deployment in the error', async () => {
-    const { asked, call } = await house();
+    const { asked, call } = await openApi();
     for (const [reference, words] of [
       ['acme-corp/other', 'The organization acme-corp has no deployment other.'],
       ['invoices', 'There is no deployment with the id invoices.'],
@@ -91,7 +91,7 @@ describe('/api/v1/executions', () => {
   });
 
   it('returns names with a single execution, and describes the form of an id', async () => {
-    const { call } = await house();
+    const { call } = await openApi();
     expect(await call(`/api/v1/executions/${execution.executionId}`)).toMatchObject({ body: named });
     expect(await call('/api/v1/executions/invoices')).toMatchObject({
       status: 400,

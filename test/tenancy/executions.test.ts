@@ -1,4 +1,4 @@
-// Executions under virtual time: the door, the job that runs them, stopping, waiting, and what ends when nobody ends it.
+// Executions on virtual time: start, run, stop, wait, and the end of orphans.
 import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../src/core/index.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
@@ -23,7 +23,7 @@ const untilStopped = ({ signal }: WorkflowTask) =>
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
   );
 
-describe('the door', () => {
+describe('ExecutionStarter', () => {
   it('returns one error for unknown and foreign deployments, and acquires no slot', async () => {
     const world = await executionWorld({
       clock: new VirtualClock(),
@@ -64,7 +64,7 @@ describe('the door', () => {
     const store = (await executionWorld({ clock: new VirtualClock() })).store;
     let problem: Error | undefined;
     const dispatch = store.dispatch.bind(store);
-    store.dispatch = (...wish) => (problem ? Promise.reject(problem) : dispatch(...wish));
+    store.dispatch = (...input) => (problem ? Promise.reject(problem) : dispatch(...input));
     const world = await executionWorld({
       clock: new VirtualClock(),
       store,
@@ -287,8 +287,8 @@ describe('an execution', () => {
     const world = await executionWorld({ clock, run: async () => ++runs });
     const end = world.store.end.bind(world.store);
     let isAway = true;
-    world.store.end = (...wish) =>
-      isAway ? Promise.reject(new CoreError('STATE_UNAVAILABLE', 'away')) : end(...wish);
+    world.store.end = (...input) =>
+      isAway ? Promise.reject(new CoreError('STATE_UNAVAILABLE', 'away')) : end(...input);
     await world.work();
     const { executionId } = await accepted(world);
     await clock.advance(20_000);
@@ -352,7 +352,7 @@ describe('waiting for an end', () => {
   });
 });
 
-describe('the desk', () => {
+describe('ExecutionService', () => {
   it('returns an execution to its own deployment only', async () => {
     const world = await executionWorld({ clock: new VirtualClock() });
     const { executionId } = await accepted(world);

@@ -11,8 +11,8 @@ describeExecutionStoreContract('memory', async () => {
   const store = new MemoryExecutionStore((id) => homes.some(({ deploymentId }) => deploymentId === id));
   const dispatch = store.dispatch.bind(store);
   // Jobs that were added with a transaction that did not commit are not kept.
-  store.dispatch = async (...wish) => {
-    const done = await dispatch(...wish);
+  store.dispatch = async (...input) => {
+    const done = await dispatch(...input);
     if (done.isNew) kept += 1;
     return done;
   };

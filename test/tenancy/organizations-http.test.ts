@@ -1,4 +1,4 @@
-// Organizations, keys and deployments over HTTP: what an admin can do, what is refused, and what is written down.
+// Organizations, keys and deployments over HTTP: operations, validation and the audit log.
 import type { ErrorResponse } from '../../src/api/fields.ts';
 import type { Deployment, DeploymentWithSecret } from '../../src/api/deployments.ts';
 import type { NewOrganizationKey, Organization, OrganizationKeys } from '../../src/api/organizations.ts';
@@ -9,8 +9,8 @@ import { buildServer } from '../../src/http/index.ts';
 import { adminToken, asAdmin, testHouse } from '../support/http-dependencies.ts';
 import { emptyTenantServices } from '../support/tenancy/tenant-services.ts';
 
-/** A server with the real desks on stores in memory; `acme` is there. */
-async function house() {
+/** A server with the real services on stores in memory, and the organization acme. */
+async function openApi() {
   const world = tenantWorld();
   const tenants = await world.open();
   const { dependencies, auditRows } = testHouse({
@@ -51,7 +51,7 @@ const prompt = { name: 'Summary', workflow: 'prompt', options: { instructions: '
 
 describe('organizations', () => {
   it('are created, listed, found by id and name, renamed and deleted', async () => {
-    const { call, acme } = await house();
+    const { call, acme } = await openApi();
     expect(acme).toEqual({
       id: expect.stringMatching(/^org_[0-9A-Za-z]{16}$/),
       name: 'acme',
@@ -84,7 +84,7 @@ describe('organizations', () => {
     [{ name: 'x'.repeat(10_000) }, 'name: must have at most 100 characters'],
     [{ name: 'org_a1b2c3d4e5f6g7h8' }, 'name: must not begin with "org_"'],
   ])('are not added as %j', async (body, message) => {
-    const { call, tenants } = await house();
+    const { call, tenants } = await openApi();
     const answer = await call('POST', '/api/v1/organizations', body);
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INPUT_INVALID' } } });
     expect(answer.body.error.message).toContain(message);
@@ -93,7 +93,7 @@ describe('organizations', () => {
   });
 
   it('reject a taken name, and deletion while an execution is unfinished', async () => {
-    const { call, world, acme } = await house();
+    const { call, world, acme } = await openApi();
     expect(await call('POST', '/api/v1/organizations', { name: 'ACME' })).toMatchObject({
       status: 409,
       body: { error: { code: 'CONFLICT' } },
@@ -105,7 +105,7 @@ describe('organizations', () => {
   it.each(['nobody', '%00', '..%2F..%2Fetc', '%E2%80%AE', 'x'.repeat(190), 'x'.repeat(10_000), '%F0%9F'])(
     'answer %s with a clear 4xx',
     async (reference) => {
-      const { call } = await house();
+      const { call } = await openApi();
       for (const path of [`/api/v1/organizations/${reference}`, `/api/v1/organizations/${reference}/keys`]) {
         const { status, body } = await call('GET', path);
         expect([400, 404, 414]).toContain(status);
@@ -119,7 +119,7 @@ describe('organizations', () => {
 
 describe('keys of organizations', () => {
   it('are returned once, listed without the key, and revoked', async () => {
-    const { call, acme, tenants } = await house();
+    const { call, acme, tenants } = await openApi();
     const made = await call<NewOrganizationKey>('POST', '/api/v1/organizations/acme/keys', {
       name: 'production',
       expires_at: '2026-04-01T00:00:00.000Z',
@@ -142,7 +142,7 @@ describe('keys of organizations', () => {
     [{ name: 'x', expires_at: '2026-02-01T00:00:00.000Z' }, 'expires_at'],
     [{ name: 'x', expires_at: 'soon' }, 'expires_at'],
   ])('are not made of %j', async (body, field) => {
-    const { call, tenants } = await house();
+    const { call, tenants } = await openApi();
     const answer = await call('POST', '/api/v1/organizations/acme/keys', body);
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INPUT_INVALID' } } });
     expect(answer.body.error.message).toContain(field);
@@ -150,7 +150,7 @@ describe('keys of organizations', () => {
   });
 
   it('cannot be revoked through another organization', async () => {
-    const { call, tenants } = await house();
+    const { call, tenants } = await openApi();
     await tenants.organizations.create('other');
     const { record, key } = await tenants.keys.create('acme', { name: 'x', expiresAt: null });
     expect((await call('DELETE', `/api/v1/organizations/other/keys/${record.id}`)).status).toBe(404);
@@ -159,7 +159,7 @@ describe('keys of organizations', () => {
   });
 
   it('reach no admin route, and name the reason only for a complete key', async () => {
-    const { call, tenants, world } = await house();
+    const { call, tenants, world } = await openApi();
     const { key } = await tenants.keys.create('acme', {
       name: 'x',
       expiresAt: new Date(world.clock.now() + 1_000),
@@ -180,7 +180,7 @@ describe('keys of organizations', () => {
 
 describe('deployments', () => {
   it('are created, listed, updated and deleted', async () => {
-    const { call, acme } = await house();
+    const { call, acme } = await openApi();
     const added = await call<DeploymentWithSecret>('POST', '/api/v1/deployments', {
       organization: 'ACME',
       ...prompt,
@@ -236,7 +236,7 @@ describe('deployments', () => {
     [{ webhook_url: 'gopher://example.com' }, 'webhook_url: must be an http'],
     [{ unknown: 1 }, 'unknown'],
   ])('are not published with %j', async (change, message) => {
-    const { call, tenants } = await house();
+    const { call, tenants } = await openApi();
     const answer = await call('POST', '/api/v1/deployments', { organization: 'acme', ...prompt, ...change });
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INPUT_INVALID' } } });
     expect(answer.body.error.message).toContain(message);
@@ -253,14 +253,14 @@ describe('deployments', () => {
     [{ organization: '' }, 'body.organization: must not be empty'],
     [{ other: 1 }, 'body.other: is not known here'],
     [{ other: 1, more: 2 }, 'body.other: is not known here; body.more: is not known here'],
-  ])('that cannot be read as %j are refused in words of ours', async (change, message) => {
-    const { call } = await house();
+  ])('that cannot be read as %j are rejected with a readable message', async (change, message) => {
+    const { call } = await openApi();
     const answer = await call('POST', '/api/v1/deployments', { organization: 'acme', ...prompt, ...change });
     expect(answer.body.error.message).toBe(`The request is invalid. ${message}.`);
   });
 
   it('are rejected for an unknown organization, a taken name, an unknown workflow', async () => {
-    const { call } = await house();
+    const { call } = await openApi();
     const publish = (change: object) =>
       call('POST', '/api/v1/deployments', { organization: 'acme', ...prompt, ...change });
     expect((await publish({})).status).toBe(201);
@@ -272,7 +272,7 @@ describe('deployments', () => {
   });
 
   it('with deeply nested options are rejected without a stack overflow', async () => {
-    const { call } = await house();
+    const { call } = await openApi();
     const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
     const body = `{"organization":"acme","name":"deep","workflow":"prompt","options":${deep}}`;
     const answer = await call('POST', '/api/v1/deployments', body);
@@ -280,7 +280,7 @@ describe('deployments', () => {
   });
 
   it('are not partially updated when one field is invalid', async () => {
-    const { call } = await house();
+    const { call } = await openApi();
     const { body } = await call<Deployment>('POST', '/api/v1/deployments', {
       organization: 'acme',
       ...prompt,
@@ -301,7 +301,7 @@ describe('deployments', () => {
 });
 
 it('every change is in the audit log, without the key', async () => {
-  const { call, auditRows, acme } = await house();
+  const { call, auditRows, acme } = await openApi();
   const made = await call<NewOrganizationKey>('POST', '/api/v1/organizations/acme/keys', { name: 'x' });
   await call('DELETE', `/api/v1/organizations/acme/keys/${made.body.id}`);
   const added = await call<Deployment>('POST', '/api/v1/deployments', {

@@ -1,4 +1,4 @@
-// What organizations are told at the door and by webhooks: enough to go on, and nothing of what is behind it.
+// Responses and webhooks for organizations: complete, without internals.
 import { describe, expect, it, vi } from 'vitest';
 import type { HttpAnswer, HttpRequest } from '../../src/core/index.ts';
 import { CoreError, onAbort } from '../../src/core/index.ts';
@@ -92,13 +92,13 @@ it('status_api stays valid when organization and deployment are renamed', async 
 
 it('a request without a valid key gets one sentence, without commands', async () => {
   const world = await tenantApiWorld();
-  const refused: Record<string, string>[] = [
+  const rejected: Record<string, string>[] = [
     {},
     { authorization: 'Basic abc' },
     { authorization: 'Bearer hwo_nobody' },
   ];
   const answers = await Promise.all(
-    refused.map((headers) => world.call('POST', deploymentPath, { headers })),
+    rejected.map((headers) => world.call('POST', deploymentPath, { headers })),
   );
   expect(answers.map(({ status }) => status)).toEqual([401, 401, 401]);
   expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
@@ -136,7 +136,7 @@ describe('a timeout', () => {
 it.each([
   ['no id of an execution', '', 'is missing'],
   ['one that is none', '?execution_id=1', /^must be an id, like 0195a1b2-/],
-])('%s is told in words of ours', async (_what, query, detail) => {
+])('%s has a readable message', async (_what, query, detail) => {
   const world = await tenantApiWorld();
   const { body } = await world.call('GET', deploymentPath + query);
   expect(body.errors).toEqual([

@@ -1,4 +1,4 @@
-// The door over HTTP: what is accepted, refused and answered, and that no bad request leaves a slot behind.
+// The tenant API over HTTP: responses, errors, and that no invalid request leaves a slot behind.
 import { describe, expect, it, vi } from 'vitest';
 import { rejectionError } from '../../src/tenancy/errors.ts';
 import { AdmissionError } from '../../src/tenancy/index.ts';
@@ -132,16 +132,16 @@ describe('a request', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('a 429', () => {
   const usage = { organization: 20, organizationLimit: 20, global: 93, globalLimit: 100 };
-  const refusing = async (limitedBy: 'organization' | 'global') => {
+  const rejecting = async (limitedBy: 'organization' | 'global') => {
     const slots = new CountedSlots(1);
     slots.acquire = () => Promise.reject(rejectionError({ limitedBy, usage }, 4_200));
     return (await tenantApiWorld({ slots })).call('POST', deploymentPath, { headers: json, body: '{}' });
   };
 
   it('has the text of the founding document when the organization is at its limit', async () => {
-    const { status, headers, body } = await refusing('organization');
+    const { status, headers, body } = await rejecting('organization');
     expect(status).toBe(429);
     expect(body).toEqual({
       type: 'client_error',
@@ -161,7 +161,7 @@ describe('a refusal', () => {
   });
 
   it('has that text, and nothing about others, at the global limit', async () => {
-    const { status, headers, body } = await refusing('global');
+    const { status, headers, body } = await rejecting('global');
     expect(status).toBe(429);
     expect(body).toEqual({
       type: 'client_error',

@@ -80,12 +80,12 @@ describe('two processes on one server', () => {
     const { id } = await one.organizations.create('acme');
     const { key, record } = await one.keys.create('acme', { name: 'ci', expiresAt: null });
     await expect.poll(() => organizationOf(two.keys, key), soon).toBe(id);
-    const wish = {
+    const input = {
       ...exampleDeployment(1),
       name: 'invoices',
       waitSeconds: 1,
     };
-    const { name, workflow, options, webhookUrl, waitSeconds, isActive } = wish;
+    const { name, workflow, options, webhookUrl, waitSeconds, isActive } = input;
     const added = await one.deployments.create(id, {
       name,
       workflow,

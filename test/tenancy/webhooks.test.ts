@@ -1,4 +1,4 @@
-// Webhooks: told with the end of an execution, signed, tried again, and given up visibly.
+// Webhooks: sent with the end of an execution, signed, retried, and recorded when given up.
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { HttpAnswer, HttpRequest, HttpTransport } from '../../src/core/index.ts';

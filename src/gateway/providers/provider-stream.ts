@@ -1,7 +1,6 @@
 // A committed stream: everything after its first content, passed on as it arrives, with idle timeouts.
 import type { Clock, LinkedSignal } from '../../core/index.ts';
-import { CoreError, HttpFailure, onAbort } from '../../core/index.ts';
-import { IdleTimer } from '../../resilience/index.ts';
+import { CoreError, HttpFailure, IdleTimer, onAbort } from '../../core/index.ts';
 import type { FailureClass } from '../errors.ts';
 import { GatewayError } from '../errors.ts';
 import type { ProviderFailure, StreamEnd, TokenUsage } from '../types.ts';

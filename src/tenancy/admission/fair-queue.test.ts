@@ -6,13 +6,13 @@ import { maxQueueLength } from './fair-queue.ts';
 
 const slot = (executionId: string) => ({ organizationId: executionId.slice(0, 1), executionId });
 
-/** Lets `ids` wait, in this order, and notes who gets in or is refused when. `a1` is of the organization `a`. */
+/** Queues these requests in order, and logs when each is admitted or rejected. The first letter is the organization. */
 async function waitAll(world: AdmissionWorld, ids: readonly string[], waitMs = 60_000): Promise<string[]> {
   const log: string[] = [];
   for (const id of ids) {
     void world.acquire(id.slice(0, 1), id, waitMs).then(
       () => log.push(id),
-      () => log.push(`${id} refused`),
+      () => log.push(`${id} rejected`),
     );
     await world.clock.advance(1);
   }
@@ -64,7 +64,7 @@ describe('waiting for a slot', () => {
     await world.clock.advance(4_998);
     expect(log).toEqual([]);
     await world.clock.advance(2);
-    expect(log).toEqual(['a1 refused']);
+    expect(log).toEqual(['a1 rejected']);
     await free(world, 'a0');
     expect(await world.slots.holders()).toEqual([]);
     expect(world.admission.controller.queued).toBe(0);
@@ -158,7 +158,7 @@ describe('waiting for a slot', () => {
     await waitAll(world, [...organizations.map((id) => `${id}1`), ...organizations.map((id) => `${id}2`)]);
     world.faulty.calls = 0;
     await free(world, 'x0');
-    // The release, the one that gets in, and one (whose limit is not known yet) that is told that there is no more.
+    // The release, the admitted request, and one (whose limit is not cached yet) that is rejected.
     expect(world.faulty.calls).toBe(4);
     await world.admission.close();
   });
@@ -178,7 +178,7 @@ describe('waiting for a slot', () => {
     await world.slots.invalidateLimits('all');
     world.limits.get = () => Promise.reject(new Error('gone'));
     await free(world, 'a0');
-    expect(log).toEqual(['a1 refused']);
+    expect(log).toEqual(['a1 rejected']);
     await world.admission.close();
   });
 });

@@ -34,7 +34,7 @@ describe('limits', () => {
       const read = await get(organizationId);
       if (!isFirst) return read;
       isFirst = false;
-      // A change is committed and told while the old value is on its way to the cache.
+      // A change is committed and invalidated while the old value is on its way to the cache.
       await world.admission.limits.set('a', 1);
       return read;
     };
@@ -129,13 +129,13 @@ describe('limits', () => {
   it('cannot be cleared from the cache where another process counts slots', async () => {
     const world = await admissionWorld({ countsSlots: false });
     const { limits } = world.admission;
-    const refused = {
+    const rejected = {
       code: 'ADMISSION_NEEDS_REDIS',
       message: expect.stringContaining('REDIS_URL') as string,
     };
     for (const which of [['a'], 'custom', 'all'] as const)
-      await expect(limits.clearCache(which)).rejects.toMatchObject(refused);
-    await expect(limits.get('a', { clearCache: true })).rejects.toMatchObject(refused);
+      await expect(limits.clearCache(which)).rejects.toMatchObject(rejected);
+    await expect(limits.get('a', { clearCache: true })).rejects.toMatchObject(rejected);
     expect(await limits.set('a', 5)).toMatchObject({
       view: { limit: 5, cachedLimit: null, isCacheKnown: false, usage: { countedBy: 'executions' } },
     });

@@ -155,8 +155,8 @@ describe('a signing secret', () => {
 
   it('fails without a master secret, and names the setting', async () => {
     const { deployments } = await setUp({ webhookSecret: null });
-    const refused = deployments.create('acme', { ...input, webhookUrl });
-    await expect(refused).rejects.toThrow(/webhook_url: .*HEADWORKS_WEBHOOK_SECRET/);
+    const rejected = deployments.create('acme', { ...input, webhookUrl });
+    await expect(rejected).rejects.toThrow(/webhook_url: .*HEADWORKS_WEBHOOK_SECRET/);
     const plain = await deployments.create('acme', input);
     expect(() => deployments.signingSecret({ ...plain, webhookUrl })).toThrow('HEADWORKS_WEBHOOK_SECRET');
   });
@@ -192,7 +192,7 @@ describe('a webhook URL', () => {
     'https://example.com/#x',
     'http://localhost',
     `https://example.com/${'x'.repeat(3_000)}`,
-  ])('is refused, in words that redaction leaves alone: %j', (url) => {
+  ])('is rejected with a message that redaction does not change: %j', (url) => {
     const problem = webhookUrlProblem(url, isForbidden);
     expect(problem).toMatch(/^must /);
     const said = `Nothing was changed. webhook_url: ${problem}.`;

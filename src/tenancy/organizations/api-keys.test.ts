@@ -1,4 +1,4 @@
-// Keys: shown once, known by their hash, refused when expired or revoked, worth nothing to anybody else.
+// API keys: returned once, stored as a hash, rejected when expired or revoked.
 import { describe, expect, it } from 'vitest';
 import { moment } from '../../../test/support/tenancy/examples.ts';
 import { tenantWorld, keyProblem, organizationOf } from '../../../test/support/tenancy/tenant-world.ts';
@@ -81,9 +81,9 @@ describe('API keys', () => {
     ['an invisible name', { ...plain, name: '\u200b' }, /name: must not contain control/],
     ['an expiry in the past', { ...plain, expiresAt: moment(0) }, /expires_at: must be in the future/],
     ['an invalid expiry', { ...plain, expiresAt: new Date(Number.NaN) }, /expires_at: must be/],
-  ])('are not created with %s', async (_what, wish, message) => {
+  ])('are not created with %s', async (_what, input, message) => {
     const { keys } = await setUp();
-    await expect(keys.create('acme', wish)).rejects.toThrow(message);
+    await expect(keys.create('acme', input)).rejects.toThrow(message);
     expect(keys.list('acme')).toEqual([]);
   });
 

@@ -43,7 +43,7 @@ describe('organizations', () => {
     const { id } = await organizations.create('acme');
     const { key } = await keys.create(id, { name: 'ci', expiresAt: null });
     const options = { instructions: 'x' };
-    const wish = {
+    const input = {
       name: 'a',
       workflow: 'prompt',
       options,
@@ -51,7 +51,7 @@ describe('organizations', () => {
       waitSeconds: 0,
       isActive: true,
     } as const;
-    const deployment = await deployments.create(id, wish);
+    const deployment = await deployments.create(id, input);
     world.unfinished.add(id);
     await expect(organizations.delete('acme')).rejects.toMatchObject({ code: 'CONFLICT' });
     expect(organizationOf(keys, key)).toBe(id);

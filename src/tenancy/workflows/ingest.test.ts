@@ -44,7 +44,7 @@ describe('ingest', () => {
     ]);
     expect(answer).toMatchObject({
       result: [
-        { file: null, status: 'accepted', artifact_uid: 'a1', chunks: 2 },
+        { file: null, status: 'accepted', artifact_id: 'a1', chunks: 2 },
         { file: 'a.md', status: 'accepted', outcome: 'added' },
       ],
       warnings: [],

@@ -90,7 +90,7 @@ export interface IngestResult {
   readonly file: string | null;
   readonly status: 'accepted' | 'error';
   readonly outcome: string | null;
-  readonly artifact_uid: string | null;
+  readonly artifact_id: string | null;
   readonly revision_id: string | null;
   readonly chunks: number | null;
   /** Progress of extraction at this moment; it continues in the background. */
@@ -175,7 +175,7 @@ async function ingestOne(
     file: nameOf(document),
     status: 'accepted',
     outcome,
-    artifact_uid: artifactUid,
+    artifact_id: artifactUid,
     revision_id: revisionId,
     chunks,
     state,
@@ -188,7 +188,7 @@ const failedResult = (document: Document, error: HeadworksError): IngestResult =
   file: nameOf(document),
   status: 'error',
   outcome: null,
-  artifact_uid: null,
+  artifact_id: null,
   revision_id: null,
   chunks: null,
   state: null,

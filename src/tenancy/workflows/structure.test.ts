@@ -128,7 +128,7 @@ describe('structure', () => {
     const [first, second] = world.requests;
     expect(second?.messages.slice(0, 2)).toEqual(first?.messages);
     expect(second?.messages[2]).toEqual({ role: 'assistant', content: wrong });
-    expect(second?.messages[3]?.content).toMatch(/total is missing|no whole JSON/);
+    expect(second?.messages[3]?.content).toMatch(/total is missing|no complete JSON/);
     expect(second?.requestId).not.toBe(first?.requestId);
   });
 

@@ -49,7 +49,7 @@ export function describeExecutionStoreContract(
   describe(`executions in ${name}`, () => {
     it('returns what was dispatched, files byte for byte and parameters in order', async () => {
       const { store, homes, enqueue } = await make();
-      const wish = exampleExecution(1, homes[0], { idempotencyKey: 'k' });
+      const given = exampleExecution(1, homes[0], { idempotencyKey: 'k' });
       const input: ExecutionInput = {
         parameters: { z: 1, a: { 'NUL \0': ['half \ud800', 'ü', null, 1.5] } },
         files: [
@@ -61,10 +61,10 @@ export function describeExecutionStoreContract(
           { name: '', mediaType: 'text/plain', bytes: new Uint8Array() },
         ],
       };
-      const { execution, isNew } = await store.dispatch(wish, input, enqueue);
-      expect({ isNew, execution }).toEqual({ isNew: true, execution: { ...wish, jobId: execution.jobId } });
-      expect(await store.get(wish.executionId)).toEqual(execution);
-      const kept = await store.input(wish.executionId);
+      const { execution, isNew } = await store.dispatch(given, input, enqueue);
+      expect({ isNew, execution }).toEqual({ isNew: true, execution: { ...given, jobId: execution.jobId } });
+      expect(await store.get(given.executionId)).toEqual(execution);
+      const kept = await store.input(given.executionId);
       expect(JSON.stringify(kept?.parameters)).toBe(JSON.stringify(input.parameters));
       expect(kept?.files.map(({ name: file, mediaType }) => [file, mediaType])).toEqual([
         ['ä/b".pdf', 'application/pdf'],
@@ -96,11 +96,11 @@ export function describeExecutionStoreContract(
     it('adds nothing for a caller that has disconnected', async () => {
       const { store, homes, enqueue, keptJobs } = await make();
       const signal = AbortSignal.abort(new Error('left'));
-      const wish = exampleExecution(1, homes[0]);
-      await expect(store.dispatch(wish, noInput, enqueue, { signal, withinMs: 1_000 })).rejects.toThrow(
+      const given = exampleExecution(1, homes[0]);
+      await expect(store.dispatch(given, noInput, enqueue, { signal, withinMs: 1_000 })).rejects.toThrow(
         'left',
       );
-      expect(await store.get(wish.executionId)).toBeNull();
+      expect(await store.get(given.executionId)).toBeNull();
       expect(await keptJobs()).toBe(0);
     });
 

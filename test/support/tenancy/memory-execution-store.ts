@@ -28,26 +28,26 @@ export class MemoryExecutionStore implements ExecutionStore {
   }
 
   dispatch(
-    wish: Omit<Execution, 'jobId'>,
+    given: Omit<Execution, 'jobId'>,
     input: ExecutionInput,
     enqueue: (transaction: unknown) => Promise<string>,
     limits?: { readonly signal: AbortSignal },
   ): Promise<{ readonly execution: Execution; readonly isNew: boolean }> {
     return this.#inTurn(async () => {
       limits?.signal.throwIfAborted();
-      const { deploymentId, idempotencyKey } = wish;
+      const { deploymentId, idempotencyKey } = given;
       const known = idempotencyKey === null ? null : this.#byKey(deploymentId, idempotencyKey);
       if (known) return { execution: known, isNew: false };
       if (!this.#hasDeployment(deploymentId)) throw new CoreError('NOT_FOUND', 'The deployment was removed.');
       // There before its job is: a queue in memory knows no transactions and may start it at once.
-      const kept = { execution: { ...wish, jobId: '' }, input };
-      this.#kept.set(wish.executionId, kept);
+      const kept = { execution: { ...given, jobId: '' }, input };
+      this.#kept.set(given.executionId, kept);
       try {
         const jobId = await enqueue(undefined);
         kept.execution = { ...kept.execution, jobId };
-        return { execution: { ...wish, jobId }, isNew: true };
+        return { execution: { ...given, jobId }, isNew: true };
       } catch (error) {
-        this.#kept.delete(wish.executionId);
+        this.#kept.delete(given.executionId);
         throw error;
       }
     });

@@ -28,7 +28,7 @@ interface Tables {
   readonly notify: (topic: TenantTopic) => void;
 }
 
-/** `hasUnfinished` says whether an execution of the organization, or of the deployment, is under way. */
+/** `hasUnfinished` says whether an execution of the organization, or of the deployment, is unfinished. */
 export function memoryTenantStores(hasUnfinished: (id: string) => boolean = () => false): MemoryTenantStores {
   const changes = new MemoryChangeFeed<TenantTopic>();
   const tables: Tables = {

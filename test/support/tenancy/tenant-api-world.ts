@@ -1,4 +1,4 @@
-// The door over real HTTP, on virtual time and executions in memory.
+// The tenant API over real HTTP, on virtual time and executions in memory.
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -20,7 +20,7 @@ export interface TenantApiWorld extends ExecutionWorld {
   readonly server: FastifyInstance;
   readonly url: string;
   readonly port: number;
-  /** Calls the door and reads the answer as JSON. */
+  /** Calls the tenant API and parses the response as JSON. */
   call(method: string, path: string, init?: CallInit): Promise<DoorAnswer>;
   /** A socket that has sent this much; what came back is in `received`. */
   socket(text: string): RawSocket;
@@ -56,11 +56,11 @@ export interface RawSocket {
 }
 
 export async function tenantApiWorld(
-  wish: Omit<ExecutionWorldOptions, 'clock'> = {},
+  input: Omit<ExecutionWorldOptions, 'clock'> = {},
 ): Promise<TenantApiWorld> {
   const house = testHouse();
   const { clock } = house;
-  const world = await executionWorld({ ...wish, clock });
+  const world = await executionWorld({ ...input, clock });
   const server = await buildServer({
     ...house.dependencies,
     access: {

@@ -192,7 +192,7 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
     });
   });
 
-  it(`changes in ${name} are told to everybody who watches, where there can be others`, async () => {
+  it(`changes in ${name} are notified to all watchers on a shared store`, async () => {
     const { stores } = await make();
     const { changes } = stores;
     const heard = new Set<string>();

@@ -13,7 +13,7 @@ export interface TenantWorld {
   readonly clock: VirtualClock;
   readonly stores: TenantStores;
   readonly emitted: readonly EmittedEvent[];
-  /** Executions under way, by deployment or organization. */
+  /** Unfinished executions, by deployment or organization. */
   readonly unfinished: Set<string>;
   goAway(): void;
   comeBack(): void;
