@@ -12,7 +12,7 @@ export function spaceCheckOf(spaces: Pick<Spaces, 'resolve'>): SpaceCheck {
       } catch (error) {
         const isUnknown = error instanceof CoreError && error.code === 'NOT_FOUND';
         if (!isUnknown) throw error;
-        return `is not a space of this organization; create it first: headworks spaces add ${shown(space)} --organization ${organizationId}`;
+        return `is not a space of this organization; create it first: headworks spaces create ${shown(space)} --organization ${organizationId}`;
       }
     },
   };

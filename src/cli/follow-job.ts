@@ -1,8 +1,11 @@
-// Waits for a job to end, wherever it runs.
+// Waits for a job to end, with progress.
+import { Presets, SingleBar } from 'cli-progress';
 import type { Job } from '../api/jobs.ts';
 import type { HeadworksClient } from '../app/client/session.ts';
 import type { Clock } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
+import { printable } from './output.ts';
+import type { CliSession } from './session.ts';
 
 const firstLookMs = 100;
 const longestLookMs = 1000;
@@ -45,4 +48,92 @@ export async function followJob(client: HeadworksClient, id: string, options: Fo
 
 export function hasEnded(job: Job): boolean {
   return job.state !== 'queued' && job.state !== 'running';
+}
+
+/** `title`: what is being done; `what`: what goes on in the server when this command is stopped. */
+export async function followWithProgress(
+  session: CliSession,
+  client: HeadworksClient,
+  jobId: string,
+  { title, what }: { readonly title: string; readonly what: string },
+): Promise<Job> {
+  const { io, out } = session;
+  const progress = startProgress(session, title);
+  try {
+    return await followJob(client, jobId, {
+      clock: io.clock,
+      signal: io.signal,
+      onChange: (job) => {
+        if (job.progress === null) return;
+        const { done, total, message } = job.progress;
+        progress.show({ done, total, message: message ?? '' });
+      },
+    });
+  } finally {
+    progress.end();
+    if (io.signal.aborted && !client.isOwnServer)
+      out.note(`${what} goes on in the server: ${session.commandLine(`jobs watch ${jobId}`)}`);
+  }
+}
+
+export interface ProgressStep {
+  readonly done: number;
+  /** Not known yet: `null`. */
+  readonly total: number | null;
+  readonly message: string;
+}
+
+export interface Progress {
+  show(step: ProgressStep): void;
+  end(): void;
+}
+
+/** `title` says what is under way. */
+export function startProgress(session: CliSession, title: string): Progress {
+  return session.out.canDraw ? new Bar(session, title) : new Lines(session, title);
+}
+
+class Bar implements Progress {
+  readonly #bar: SingleBar;
+
+  constructor({ io }: CliSession, title: string) {
+    const format = `${title} {bar} {value}/{total} {message}`;
+    this.#bar = new SingleBar(
+      { format, stream: io.stderr, hideCursor: true, barsize: 30 },
+      Presets.shades_classic,
+    );
+    this.#bar.start(1, 0, { message: '' });
+  }
+
+  show({ done, total, message }: ProgressStep): void {
+    this.#bar.setTotal(Math.max(total ?? done + 1, 1));
+    this.#bar.update(done, { message: printable(message) });
+  }
+
+  end(): void {
+    this.#bar.stop();
+  }
+}
+
+class Lines implements Progress {
+  readonly #session: CliSession;
+  readonly #title: string;
+  #last = '';
+
+  constructor(session: CliSession, title: string) {
+    this.#session = session;
+    this.#title = title;
+  }
+
+  show({ done, total, message }: ProgressStep): void {
+    const line = printable(
+      `${this.#title}: ${done}${total === null ? '' : ` of ${total}`} ${message}`.trimEnd(),
+    );
+    if (line !== this.#last) this.#session.out.note(line);
+    this.#last = line;
+  }
+
+  end(): void {
+    this.#last = '';
+  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { humanDuration, humanMoment } from './human-time.ts';
+import { humanDuration, humanMoment } from './output.ts';
 
 const now = Date.parse('2026-03-01T12:00:00Z');
 

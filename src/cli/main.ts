@@ -8,7 +8,7 @@ import { systemClock } from '../core/index.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { AppPort } from './ports.ts';
 import { Interrupt } from './ports.ts';
-import { runCli } from './run.ts';
+import { runCli } from './program.ts';
 
 /** npm passes on the Ctrl-C that the terminal has sent us already: the same one again is no second one. */
 const sameSignalMs = 300;

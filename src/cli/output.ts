@@ -1,7 +1,7 @@
-// How a command speaks: text for people or JSON for programs on stdout, everything on the side on stderr.
+// Output of commands: text for people or JSON for programs on stdout, notes and progress on stderr.
 import { styleText } from 'node:util';
+import { CoreError } from '../core/index.ts';
 import type { CliIo } from './ports.ts';
-import { layOutTable, printable } from './table.ts';
 
 type Format = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
@@ -65,3 +65,158 @@ export class Output {
       this.line(`  ${this.style('dim', name.padEnd(width))}  ${printable(value)}`);
   }
 }
+
+/**
+ * Text as it may go to a terminal: what servers and users wrote must not move the cursor, change colours, turn the order
+ * of what follows, or hide.
+ */
+export function printable(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  return text.replaceAll(unseen, '').replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
+}
+
+/** Marks that steer direction, and what has no width; joiners stay between letters or pictures, which need them. */
+const letter = String.raw`\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}`;
+const joiners = String.raw`\u200c\u200d`;
+const unseen = new RegExp(
+  [
+    String.raw`[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]`,
+    `(?<![${letter}])[${joiners}]+`,
+    `[${joiners}]+(?![${letter}])`,
+  ].join('|'),
+  'gu',
+);
+
+export interface TableOptions {
+  /** Cells are cut with "…" so that lines are no wider, the widest column first; `null`: as wide as it gets. */
+  readonly maxWidth: number | null;
+  readonly styleHeader?: (text: string) => string;
+  /** Applied after the widths are known, so that colours do not count. */
+  readonly styleCell?: (text: string, column: number, row: number) => string;
+}
+
+const gap = 2;
+const narrowest = 8;
+
+/** Lines without line breaks; the first is the header. */
+export function layOutTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  options: TableOptions,
+): readonly string[] {
+  const cells = rows.map((row) => row.map(printable));
+  const widths = fit(
+    header.map((title, column) =>
+      Math.max(...[header, ...cells].map((row) => (row[column] ?? title).length)),
+    ),
+    options.maxWidth,
+  );
+  const lineOf = (row: readonly string[], style: (text: string, column: number) => string): string =>
+    widths
+      .map((width, column) => {
+        const text = cut(row[column] ?? '', width);
+        const isLast = column === widths.length - 1;
+        return style(text, column) + (isLast ? '' : ' '.repeat(width - text.length + gap));
+      })
+      .join('')
+      .trimEnd();
+  const { styleHeader = (text) => text, styleCell = (text) => text } = options;
+  return [
+    lineOf(header, styleHeader),
+    ...cells.map((row, index) => lineOf(row, (text, column) => styleCell(text, column, index))),
+  ];
+}
+
+/** Narrows the widest column until the line fits, or nothing can be narrowed any more. */
+function fit(natural: readonly number[], maxWidth: number | null): readonly number[] {
+  const widths = [...natural];
+  if (maxWidth === null) return widths;
+  const total = () => widths.reduce((sum, width) => sum + width + gap, -gap);
+  while (total() > maxWidth) {
+    const widest = Math.max(...widths);
+    if (widest <= narrowest) break;
+    widths[widths.indexOf(widest)] = widest - 1;
+  }
+  return widths;
+}
+
+function cut(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
+}
+
+const units = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1000],
+] as const;
+
+/** `850 ms`, `12 s`, `3 min 5 s`, `2 d 4 h`: at most two units, rounded down. */
+export function humanDuration(ms: number): string {
+  const duration = Math.max(0, Math.floor(ms));
+  if (duration < 1000) return `${duration} ms`;
+  const first = units.findIndex(([, unitMs]) => duration >= unitMs);
+  let left = duration;
+  const parts: string[] = [];
+  for (const [name, unitMs] of units.slice(first, first + 2)) {
+    const count = Math.floor(left / unitMs);
+    left -= count * unitMs;
+    if (count > 0) parts.push(`${count} ${name}`);
+  }
+  return parts.join(' ');
+}
+
+/** `3 min ago`, `in 2 h`, `now`; a dash for no moment at all. The larger unit only. */
+export function humanMoment(iso: string | null | undefined, nowMs: number): string {
+  const at = iso === null || iso === undefined ? Number.NaN : Date.parse(iso);
+  if (Number.isNaN(at)) return '–';
+  const distance = Math.abs(at - nowMs);
+  const unit = units.find(([, unitMs]) => distance >= unitMs);
+  if (!unit) return 'now';
+  const text = `${Math.floor(distance / unit[1])} ${unit[0]}`;
+  return at < nowMs ? `${text} ago` : `in ${text}`;
+}
+
+/** `1 call`, `2 calls`; `many` for words that do not just take an s. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;
+
+const byteUnits = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
+
+/** `9.8 KB` */
+export function sizeText(bytes: number): string {
+  const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), byteUnits.length - 1);
+  return `${(bytes / 1000 ** step).toFixed(step === 0 ? 0 : 1)} ${byteUnits[step]}`;
+}
+
+export interface ListedKey {
+  readonly id: string;
+  readonly name: string;
+  readonly revoked_at: string | null;
+  readonly expires_at: string | null;
+}
+
+export function keyState({ revoked_at, expires_at }: ListedKey, now: number): string {
+  if (revoked_at !== null) return 'revoked';
+  if (expires_at === null) return 'works';
+  return Date.parse(expires_at) <= now ? 'expired' : `works, ends ${humanMoment(expires_at, now)}`;
+}
+
+/** By id or name. A name may be given to several keys; then the id must tell which. `list` is the command that shows all. */
+export function keyNamed<Key extends ListedKey>(keys: readonly Key[], wanted: string, list: string): Key {
+  const byId = keys.find(({ id }) => id === wanted);
+  if (byId) return byId;
+  const named = keys.filter(({ name, revoked_at }) => name === wanted && revoked_at === null);
+  const [only] = named;
+  if (only && named.length === 1) return only;
+  if (named.length > 1)
+    throw new CoreError(
+      'CONFLICT',
+      `${named.length} keys are named ${wanted}; give the id of one (${list}).`,
+    );
+  throw new CoreError('NOT_FOUND', `There is no key ${wanted} that still works. "${list}" lists all.`);
+}
+
+/** For `--expires-days`. */
+export const daysFrom = (now: number, days: number): string =>
+  new Date(now + days * 86_400_000).toISOString();

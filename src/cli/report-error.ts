@@ -1,12 +1,12 @@
 // Tells what went wrong: one line with what happened and what to do, JSON with --json, a stack only at debug level.
 import { CommanderError } from 'commander';
-import { HeadworksError, messageOf, Redactor } from '../core/index.ts';
+import { HeadworksError, Redactor, messageOf } from '../core/index.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
+import { printable } from './output.ts';
 import type { CliIo } from './ports.ts';
 import { Interrupt } from './ports.ts';
 import type { CliSession } from './session.ts';
-import { printable } from './table.ts';
 
 /** What the command line itself got wrong; `remedy` says where to look. */
 export class UsageError extends Error {

@@ -64,7 +64,7 @@ describe('a command line that makes no sense', () => {
     [['ledger', 'lst'], 'headworks: unknown command "ledger lst"; did you mean "ledger list"?\n'],
     [
       ['jobs', 'xyzzy'],
-      'headworks: unknown command "jobs xyzzy"; there are list, show, retry, cancel, watch.\n',
+      'headworks: unknown command "jobs xyzzy"; there are list, get, retry, cancel, watch.\n',
     ],
     [
       ['serve', '--prot', '1'],

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { layOutTable, printable } from './table.ts';
+import { layOutTable, printable } from './output.ts';
 
 describe('layOutTable', () => {
   it('aligns columns and leaves no white space at the end of lines', () => {

@@ -126,7 +126,7 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
   // Models are added with their keys in the environment of the server, not of the command.
   const add = (name: string, provider: string) =>
     [
-      `models add --name ${provider}/${name} --provider ${provider}`,
+      `models create --name ${provider}/${name} --provider ${provider}`,
       `--base-url ${providers.url}/${provider}/v1 --env-var ${provider.toUpperCase()}_API_KEY`,
     ].flatMap((words) => words.split(' '));
   const [added, text] = await Promise.all([json(add('large', 'acme')), run(...add('small', 'beta'))]);
@@ -136,7 +136,7 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
   const [listed, twice, unknown] = await Promise.all([
     json<{ models: { name: string }[] }>(['models']),
     json(add('large', 'acme'), 1),
-    run('models', 'show', 'larg'),
+    run('models', 'get', 'larg'),
   ]);
   expect(listed.models.map(({ name }) => name).sort()).toEqual(['acme/large', 'beta/small', 'slow']);
   expect(twice).toMatchObject({ error: { code: 'GATEWAY_MODEL_EXISTS' } });
@@ -145,14 +145,14 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
 
   // Cooled by hand, disabled, probed, and back.
   const [cooled, disabled] = await Promise.all([
-    json(['models', 'cool', 'acme/large', '--seconds', '600', '--reason', 'billing']),
+    json(['models', 'set-cooldown', 'acme/large', '--seconds', '600', '--reason', 'billing']),
     json(['models', 'disable', 'beta/small']),
     json(['models', 'disable', 'slow']),
   ]);
   expect(cooled).toMatchObject({ cooldowns: [{ cause: 'manual', reason: 'billing' }] });
   expect(disabled).toMatchObject({ is_active: false });
   const [shown, explained, skipped, unanswered] = await Promise.all([
-    json(['models', 'show', 'acme/large']),
+    json(['models', 'get', 'acme/large']),
     run('models', 'explain', 'acme/large'),
     json(['models', 'probe', 'acme/large']),
     json(['prompt', 'Who speaks?'], 1),
@@ -162,7 +162,7 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
   expect(skipped).toMatchObject({ probes: [{ outcome: 'skipped' }] });
   expect(unanswered).toMatchObject({ error: { code: 'GATEWAY_EXHAUSTED' } });
   const [warmed, enabled] = await Promise.all([
-    json(['models', 'warm', 'acme/large']),
+    json(['models', 'clear-cooldown', 'acme/large']),
     json(['models', 'enable', 'beta/small']),
   ]);
   expect([warmed, enabled]).toMatchObject([{ available_at: null }, { is_active: true }]);
@@ -233,7 +233,7 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
   await firstServer.ended;
   expect(JSON.parse(refused.stdout)).toMatchObject({ model: 'beta/small', fallback_used: true });
   const secondServer = await serve(folder, env);
-  const kept = await json<{ available_at: string }>(['models', 'show', 'acme/large']);
+  const kept = await json<{ available_at: string }>(['models', 'get', 'acme/large']);
   expect(kept).toMatchObject({ cooldowns: [{ cause: 'rate-limit' }] });
   expect(Date.parse(kept.available_at)).toBeGreaterThan(Date.now() + 600_000);
   secondServer.child.kill('SIGTERM');

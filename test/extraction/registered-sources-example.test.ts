@@ -15,7 +15,7 @@ const example = (name: string): string =>
 const problemsOf = (input: SourceInput): readonly string[] =>
   sourceProblems(draftOf(input), resolveConfig({ flags: {}, env: {}, cwd: '/' }).extraction, {});
 
-it('takes the one that "sources add" registers', async () => {
+it('takes the one that "sources create" registers', async () => {
   const input = sourceInput.parse(parse(await readFile(example('acme.yaml'), 'utf8')));
   expect(problemsOf(input)).toEqual([]);
   expect(draftOf(input)).toMatchObject({

@@ -105,7 +105,7 @@ describe('a key rejected by its provider', () => {
     await repair(wrong);
     const [cooling] = await rows(wrong);
     expect(cooling?.last_repair_error).toMatch(
-      /acme\/a is cooling down until 2\d\d\d-.*headworks models warm/,
+      /acme\/a is cooling down until 2\d\d\d-.*headworks models clear-cooldown/,
     );
     expect(simulator.stats().models['a']?.calls).toBe(before);
 

@@ -31,7 +31,7 @@ it('reads what a deployment and a watched folder bring in', async () => {
       status: 400,
       body: {
         error: {
-          message: expect.stringContaining(`headworks spaces add nots --organization ${id}`) as string,
+          message: expect.stringContaining(`headworks spaces create nots --organization ${id}`) as string,
         },
       },
     });

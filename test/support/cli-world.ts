@@ -4,7 +4,7 @@ import type { CallOptions, HeadworksClient, StreamedEvent } from '../../src/app/
 import type { ExitCode } from '../../src/cli/exit-codes.ts';
 import type { AppPort, CliIo, RunningServer } from '../../src/cli/ports.ts';
 import { Interrupt } from '../../src/cli/ports.ts';
-import { runCli } from '../../src/cli/run.ts';
+import { runCli } from '../../src/cli/program.ts';
 import type { Config } from '../../src/config/index.ts';
 import { abortable } from '../../src/core/index.ts';
 import { VirtualClock } from './core/virtual-clock.ts';

@@ -1,16 +1,14 @@
 // headworks artifacts: what was taken in, and exactly what became of it.
-import type { Artifact, Artifacts, Revisions } from '../../api/artifacts.ts';
 import type { Command } from 'commander';
+import type { Artifact, Artifacts, Revisions } from '../../api/artifacts.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
-import { counted } from '../counted.ts';
 import { confirm } from '../confirm.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { humanMoment } from '../human-time.ts';
 import { wholeNumber } from '../number-argument.ts';
+import { counted, humanMoment, printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
-import { printable } from '../table.ts';
 import type { SpaceOption } from './knowledge-space.ts';
 import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
 
@@ -21,8 +19,8 @@ export function registerArtifacts(program: Command, host: CommandHost): void {
   const group = program.command('artifacts').description('documents that were taken in');
   examples(group, [
     'headworks artifacts',
-    'headworks artifacts show 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
-    'headworks artifacts remove 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+    'headworks artifacts get 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+    'headworks artifacts delete 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
   ]);
   registerList(group, host);
   registerShow(group, host);
@@ -68,9 +66,9 @@ function registerList(group: Command, host: CommandHost): void {
 
 function registerShow(group: Command, host: CommandHost): void {
   const command = addSpaceOptions(
-    group.command('show').argument('<id>').description('which parts are in, and which are missing and why'),
+    group.command('get').argument('<id>').description('which parts are in, and which are missing and why'),
   ).option('--text', 'its text as well');
-  examples(command, ['headworks artifacts show 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --text']);
+  examples(command, ['headworks artifacts get 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --text']);
   act<SpaceOption & { text?: boolean }>(host, command, async (session, options, [id = '']) => {
     const query = spaceFieldsOf(options);
     const artifact = await callServer<Artifact>(session, 'GET', pathOf(id), { query });
@@ -184,11 +182,11 @@ function registerRevisions(group: Command, host: CommandHost): void {
 function registerRemove(group: Command, host: CommandHost): void {
   const command = addSpaceOptions(
     group
-      .command('remove')
+      .command('delete')
       .argument('<id>')
       .description('remove it with everything that was derived from it alone'),
   ).option('--force', 'do not ask');
-  examples(command, ['headworks artifacts remove 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --force']);
+  examples(command, ['headworks artifacts delete 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --force']);
   act<SpaceOption & { force?: boolean }>(host, command, async (session, options, [id = '']) => {
     const { out } = session;
     const query = spaceFieldsOf(options);

@@ -3,10 +3,9 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
-import { counted } from '../counted.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { startProgress } from '../progress.ts';
-import { sizeText } from '../size-text.ts';
+import { startProgress } from '../follow-job.ts';
+import { counted, sizeText } from '../output.ts';
 
 export function registerBackup(program: Command, host: CommandHost): void {
   const command = program

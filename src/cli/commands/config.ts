@@ -4,7 +4,7 @@ import { describeConfig, optionReference, valueText } from '../../config/index.t
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { addServerFlags } from '../option-flags.ts';
+import { addServerFlags } from '../session.ts';
 
 export function registerConfig(program: Command, host: CommandHost): void {
   const command = program

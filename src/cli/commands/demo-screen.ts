@@ -3,9 +3,8 @@ import type { ExtractionRun } from '../../api/extraction.ts';
 import type { SingleBar } from 'cli-progress';
 import { MultiBar } from 'cli-progress';
 import type { StepProgress, StepReporter } from '../../operations/demo/index.ts';
-import { humanDuration } from '../human-time.ts';
+import { humanDuration, printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
-import { printable } from '../table.ts';
 
 /** Enough for a log. */
 const lineEveryMs = 2_000;

@@ -123,7 +123,9 @@ describe('headworks demo', () => {
       '/api/v1/ledger/kinds': { kinds: [{ kind: 'knowledge.chunk-read-by-rules', open: 1 }] },
     });
     expect(fresh).toContain('Is S. Okafor Sam or Sara?');
-    expect(fresh).toMatch(/rules read 1 passage\. Let a model read it again\.\n.* models warm atlas\/large /);
+    expect(fresh).toMatch(
+      /rules read 1 passage\. Let a model read it again\.\n.* models clear-cooldown atlas\/large /,
+    );
   });
 
   it('prints the same as JSON', async () => {

@@ -1,13 +1,13 @@
 // headworks doctor: is everything there that is configured, and what to do if not.
-import type { Doctor } from '../../api/server.ts';
 import type { Command } from 'commander';
+import type { Doctor } from '../../api/server.ts';
 import type { Config } from '../../config/index.ts';
 import { CoreError, HeadworksError } from '../../core/index.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
-import { printable } from '../table.ts';
 
 type DoctorCheck = Doctor['checks'][number];
 

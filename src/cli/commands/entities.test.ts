@@ -110,7 +110,7 @@ describe('headworks entities', () => {
 
   it('shows one with mentions, merges and pairs', async () => {
     const here = world();
-    expect(await here.run('entities', 'show', alice.id)).toBe(0);
+    expect(await here.run('entities', 'get', alice.id)).toBe(0);
     expect(here.out).toContain(merge.id);
     expect(here.out).toContain(pair.id);
     expect(here.out).toMatch(/A\. Chen\s+–\s+Notes\s+rules, 50 %/);

@@ -19,7 +19,7 @@ interface ListOptions extends SpaceOption {
 
 export function registerEvents(program: Command, host: CommandHost): void {
   const group = program.command('events').description('what happened, with who took part and the evidence');
-  examples(group, ['headworks events --category Decision', 'headworks events show ID']);
+  examples(group, ['headworks events --category Decision', 'headworks events get ID']);
   const list = addSpaceOptions(
     group.command('list', { isDefault: true }).description('events, those read last first'),
   )
@@ -68,9 +68,9 @@ const whoOf = ({ actors }: KnowledgeEvent): string => actors.map(({ name }) => n
 
 function registerShow(group: Command, host: CommandHost): void {
   const command = addSpaceOptions(
-    group.command('show').argument('<id>').description('one event with its evidence'),
+    group.command('get').argument('<id>').description('one event with its evidence'),
   );
-  examples(command, ['headworks events show 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b']);
+  examples(command, ['headworks events get 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b']);
   act<SpaceOption>(host, command, async (session, options, [id = '']) => {
     const path = `${knowledgePath}/events/${encodeURIComponent(id)}`;
     const event = await callServer<KnowledgeEvent>(session, 'GET', path, {

@@ -63,12 +63,12 @@ describe('headworks executions', () => {
   it('shows one, and answers in JSON as the server did', async () => {
     const done = execution('completed', { result: { sum: 3 }, warnings: ['cut'] });
     const world = new CliWorld({ answer: () => done });
-    await world.run('executions', 'show', 'e1');
+    await world.run('executions', 'get', 'e1');
     expect(world.out).toMatch(/status +completed/);
     expect(world.out).toMatch(/organization +acme-corp \(org_a\)\n +deployment +invoices \(d1\)/);
     expect(world.out).toContain('{"sum":3}');
     const json = new CliWorld({ answer: () => done });
-    await json.run('executions', 'show', 'e1', '--json');
+    await json.run('executions', 'get', 'e1', '--json');
     expect(JSON.parse(json.out)).toEqual(done);
   });
 

@@ -1,15 +1,15 @@
 // headworks executions: what organizations asked for, and what became of it.
-import type { Execution, Executions, ReleasedSlot } from '../../api/executions.ts';
 import type { Command } from 'commander';
 import { Option } from 'commander';
+import type { Execution, Executions, ReleasedSlot } from '../../api/executions.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { humanDuration, humanMoment } from '../human-time.ts';
 import { wholeNumber } from '../number-argument.ts';
+import { humanDuration, humanMoment } from '../output.ts';
 import type { CliSession } from '../session.ts';
-import { deploymentArgument, deploymentNamed } from './deployment-named.ts';
+import { deploymentArgument, deploymentNamed } from './deployments.ts';
 
 const path = '/api/v1/executions';
 const statuses = ['queued', 'executing', 'completed', 'error', 'stopped'] as const;
@@ -113,8 +113,8 @@ function registerOne(
 }
 
 function registerShow(group: Command, host: CommandHost): void {
-  const command = group.command('show').description('everything about one execution');
-  examples(command, [`headworks executions show ${exampleId}`]);
+  const command = group.command('get').description('everything about one execution');
+  examples(command, [`headworks executions get ${exampleId}`]);
   registerOne(command, host, { method: 'GET', after: '' }, showExecution);
 }
 

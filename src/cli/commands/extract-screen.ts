@@ -1,16 +1,95 @@
-// An extraction while it runs: a bar per type on a terminal, a line per event elsewhere, JSON lines with --json.
+// Progress and result of an extraction on the screen.
 import type { SingleBar } from 'cli-progress';
 import { MultiBar } from 'cli-progress';
+import type { Estimate, ExtractionSummary } from '../../app/extract.ts';
 import type { EmittedEvent } from '../../core/index.ts';
-import type { ProgressFigures } from '../../extraction/events.ts';
-import { counted } from '../counted.ts';
-import { humanDuration } from '../human-time.ts';
-import type { CliSession } from '../session.ts';
 import { snakeCaseKeys } from '../../core/index.ts';
-import { printable } from '../table.ts';
-import { barLayout, wrapParts, type BarLayout } from './bar-layout.ts';
-import { TypePaces } from './type-pace.ts';
-import { updatedText } from './vault-session.ts';
+import type { ProgressFigures, TypeFigures } from '../../extraction/events.ts';
+import { counted, humanDuration, printable } from '../output.ts';
+import type { CliSession } from '../session.ts';
+import { updatedText } from './vault.ts';
+
+const longestBar = 24;
+const shortestBar = 5;
+/** Count, rate, time left and status with the spaces between them. */
+const roomForFacts = 1 + 13 + 1 + 9 + 1 + 14 + 1 + 'incomplete'.length;
+
+export interface BarLayout {
+  readonly format: string;
+  readonly barsize: number;
+  /** What stands in the format's gaps. */
+  readonly facts: (figures: TypeFigures, pace: Pace) => Readonly<Record<string, string>>;
+}
+
+/** Where bar and facts do not fit side by side, the bar goes; where there is time left, it stands for the status. */
+export function barLayout(columns: number, longestName: number): BarLayout {
+  const room = columns - longestName - 1 - roomForFacts;
+  const isWide = room >= shortestBar;
+  return {
+    format: isWide ? '{type} {bar} {count} {rate} {left} {status}' : '{type} {count} {rate} {state}',
+    barsize: Math.max(Math.min(room, longestBar), 1),
+    facts: ({ type, items, total, status }, { itemsPerSecond, leftMs }) => ({
+      type: type.padEnd(longestName),
+      count: `${items}${total === null ? '' : `/${total}`}`.padStart(isWide ? 13 : 11),
+      rate: `${itemsPerSecond.toFixed(1)}/s`.padStart(9),
+      left: (leftMs === null ? '' : `ETA ${humanDuration(leftMs)}`).padEnd(14),
+      state: leftMs === null ? status : `~${humanDuration(leftMs)}`,
+      status,
+    }),
+  };
+}
+
+/** Parts in as many lines as they need. */
+export function wrapParts(parts: readonly string[], columns: number): readonly string[] {
+  const lines: string[] = [];
+  for (const part of parts) {
+    const longer = lines.length === 0 ? part : `${lines.at(-1)} · ${part}`;
+    if (lines.length > 0 && longer.length <= columns) lines[lines.length - 1] = longer;
+    else lines.push(part);
+  }
+  return lines;
+}
+
+export interface Pace {
+  readonly itemsPerSecond: number;
+  /** Until all are there; null when that cannot be told, or is not to be waited for. */
+  readonly leftMs: number | null;
+}
+
+interface Span {
+  /** What was there before this run read any. */
+  readonly items: number;
+  readonly from: number;
+  to: number | null;
+}
+
+export class TypePaces {
+  readonly #startedAt: number;
+  readonly #spans = new Map<string, Span>();
+
+  /** `startedAt` and `now` are milliseconds of one clock. */
+  constructor(startedAt: number) {
+    this.#startedAt = startedAt;
+  }
+
+  of({ type, items, itemsThisRun, total, status }: TypeFigures, now: number): Pace {
+    const known = this.#spans.get(type);
+    // As long as nothing of a type came, its beginning moves along.
+    const from = status === 'pending' ? now : (known?.from ?? this.#startedAt);
+    const hasEnded = status === 'completed' || status === 'incomplete';
+    const span: Span = {
+      items: known?.items ?? items - itemsThisRun,
+      from,
+      to: hasEnded ? (known?.to ?? now) : null,
+    };
+    this.#spans.set(type, span);
+    const seconds = ((span.to ?? now) - span.from) / 1000;
+    const itemsPerSecond = seconds > 0 ? (items - span.items) / seconds : 0;
+    const isInFlight = status === 'running' && total !== null && itemsPerSecond > 0;
+    const leftMs = isInFlight ? (Math.max(total - items, 0) / itemsPerSecond) * 1000 : null;
+    return { itemsPerSecond, leftMs };
+  }
+}
 
 /** Of a terminal that does not say. */
 const usualColumns = 80;
@@ -196,4 +275,115 @@ function footerParts({
     `queue ${queuedPages}`,
     ...(pausedUntil === null ? [] : [`paused until ${pausedUntil.slice(11, 19)}`]),
   ];
+}
+
+export function showEstimate({ out }: CliSession, estimate: Estimate): void {
+  const { types, calls, callsThisRun, isAtLeast, minutes, probes } = estimate;
+  if (out.isJson) {
+    const told = types.map((one) => ({
+      type: one.type,
+      items: one.items,
+      calls: one.calls,
+      is_at_least: one.isAtLeast,
+    }));
+    const facts = { calls, is_at_least: isAtLeast, calls_this_run: callsThisRun, minutes, probes };
+    return out.json({ dry_run: true, ...facts, types: told });
+  }
+  const atLeast = (count: number, isOpen: boolean) => `${isOpen ? 'at least ' : ''}${count}`;
+  out.table(
+    ['TYPE', 'ITEMS', 'CALLS'],
+    types.map((one) => [
+      one.type,
+      one.items === null ? 'not known before' : String(one.items),
+      atLeast(one.calls, one.isAtLeast),
+    ]),
+  );
+  out.line();
+  const time = `about ${humanDuration(minutes * 60_000)} at this rate limit`;
+  const all = `It would take ${isAtLeast ? 'at least ' : ''}${counted(calls, 'call')}`;
+  out.line(
+    callsThisRun < calls
+      ? `${all}; --max-calls ends the first run after ${callsThisRun}, ${time}.`
+      : `${all}, ${time}.`,
+  );
+  out.note(`${counted(probes, 'call was', 'calls were')} made to find out; nothing was written.`);
+}
+
+export function showResult(session: CliSession, result: ExtractionSummary): void {
+  const { out } = session;
+  if (out.isJson) return out.jsonLine(session.redactor.value(resultAnswer(result)));
+  const { types, wasComplete, endedBy } = result;
+  if (wasComplete) {
+    out.line(`Everything is there already: nothing was asked for. ${result.vault}`);
+    out.note('A new look at the source: headworks extract … --fresh');
+    return;
+  }
+  out.table(
+    ['TYPE', 'IN VAULT', 'OF', 'READ NOW', 'STATUS'],
+    types.map(({ type, held, total, itemsThisRun, status }) => [
+      type,
+      String(held),
+      total === null ? '–' : String(total),
+      String(itemsThisRun),
+      endedBy !== 'done' && status !== 'completed' ? 'paused' : status,
+    ]),
+    (text, column) => (column === 4 ? out.style(text === 'completed' ? 'green' : 'yellow', text) : text),
+  );
+  out.line();
+  out.line(endText(result));
+}
+
+function endText(result: ExtractionSummary): string {
+  const { status, endedBy, calls, isResumed } = result;
+  const facts = `${runText(result)}. ${result.vault}${isResumed ? `\n${sessionText(result)}` : ''}`;
+  if (endedBy === 'interrupted') return `Stopped: ${facts}\nThe same command goes on from here.`;
+  if (endedBy === 'max-calls')
+    return `Stopped after ${counted(calls, 'call')}, as told: ${facts}\nThe same command goes on.`;
+  if (status === 'completed') return `Complete: ${facts}`;
+  return `Incomplete, something is missing: ${facts}\n${remedyText(result)}; headworks vault verify says what.`;
+}
+
+function remedyText({ canRetry, hasBrokenLists }: ExtractionSummary): string {
+  if (canRetry) return 'Ask for it again with --retry-failed';
+  return hasBrokenLists
+    ? 'A list could not be read to its end: correct its pagination if it is wrong, and read it anew with --fresh'
+    : 'All pages came, but the source counts more: read it anew with --fresh';
+}
+
+function runText({ calls, rateLimitedCalls, metrics, itemsPerSecond }: ExtractionSummary): string {
+  const refused = rateLimitedCalls === 0 ? '' : `, ${rateLimitedCalls} × 429`;
+  return worked(metrics.total, calls, metrics.duration * 1000, itemsPerSecond) + refused;
+}
+
+/** Of a session that took several runs. */
+function sessionText({ totals }: ExtractionSummary): string {
+  const { items, calls, activeMs, throughputItemsPerSecond } = totals;
+  return `All runs of this session: ${worked(items, calls, activeMs, throughputItemsPerSecond)}.`;
+}
+
+function worked(items: number, calls: number, ms: number, itemsPerSecond: number | null): string {
+  const speed = itemsPerSecond === null ? '' : `, ${itemsPerSecond.toFixed(1)} items/s`;
+  return `${counted(items, 'item')}, ${counted(calls, 'call')}, ${humanDuration(ms)}${speed}`;
+}
+
+/** Under document 001's names: `throughput_items_per_second` is the session's, of all its runs. */
+function resultAnswer(result: ExtractionSummary): object {
+  const { items, calls, errors, activeMs, throughputItemsPerSecond } = result.totals;
+  return {
+    event: 'extraction:result',
+    session: result.session,
+    vault: result.vault,
+    status: result.status,
+    ended_by: result.endedBy,
+    is_resumed: result.isResumed,
+    was_complete: result.wasComplete,
+    calls: result.calls,
+    rateLimitedCalls: result.rateLimitedCalls,
+    items_per_second: result.itemsPerSecond,
+    throughput_items_per_second: throughputItemsPerSecond,
+    session_totals: { items, calls, errors, active_seconds: activeMs / 1000 },
+    types: snakeCaseKeys(result.types),
+    metrics: result.metrics,
+    rate_limiter: result.rateLimiter,
+  };
 }

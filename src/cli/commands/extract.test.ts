@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { ExtractionSummary } from '../../app/extract.ts';
 import { CliWorld } from '../../../test/support/cli-world.ts';
+import type { ExtractionSummary } from '../../app/extract.ts';
 import { event } from '../../core/index.ts';
 import { CliSession } from '../session.ts';
-import { showEstimate, showResult } from './extract-result.ts';
-import { startScreen } from './extract-screen.ts';
+import { showEstimate, showResult, startScreen } from './extract-screen.ts';
 
 const limiter = {
   backoff_multiplier: 1.5,

@@ -6,10 +6,9 @@ import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { addExtractionFlags } from '../option-flags.ts';
 import type { CliSession } from '../session.ts';
-import { showEstimate, showResult } from './extract-result.ts';
-import { startScreen } from './extract-screen.ts';
+import { addExtractionFlags } from '../session.ts';
+import { showEstimate, showResult, startScreen } from './extract-screen.ts';
 
 export function registerExtract(program: Command, host: CommandHost): void {
   const group = program

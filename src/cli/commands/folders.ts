@@ -1,14 +1,13 @@
 // headworks folders: folders of the server's machine that are read into spaces again and again.
-import type { CreatedFolder, FolderResult, Folders } from '../../api/spaces.ts';
-import type { Command } from 'commander';
 import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { CreatedFolder, FolderResult, Folders } from '../../api/spaces.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
-import { counted } from '../counted.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { humanMoment } from '../human-time.ts';
+import { counted, humanMoment } from '../output.ts';
 import type { CliSession } from '../session.ts';
 import type { SpaceOption } from './knowledge-space.ts';
 import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
@@ -22,7 +21,7 @@ export function registerFolders(program: Command, host: CommandHost): void {
     .description('folders of the server’s machine that are read again and again: watched, or on a schedule');
   examples(group, [
     'headworks folders',
-    'headworks folders add /srv/notes --schedule "0 3 * * *"',
+    'headworks folders create /srv/notes --schedule "0 3 * * *"',
     'headworks folders scan 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
   ]);
   registerList(group, host);
@@ -43,7 +42,7 @@ function registerList(group: Command, host: CommandHost): void {
     const answer = await callServer<Folders>(session, 'GET', own, { query });
     if (out.isJson) out.json(answer);
     else if (answer.folders.length === 0)
-      out.line('No folder is read again and again. "headworks folders add PATH" does it.');
+      out.line('No folder is read again and again. "headworks folders create PATH" does it.');
     else showFolders(session, answer.folders);
     return exitCodes.ok;
   });
@@ -69,7 +68,7 @@ function showFolders({ out, io }: CliSession, folders: Folders['folders']): void
 function showTroubles(out: CliSession['out'], { problems, missing, missing_count }: FolderResult): void {
   for (const problem of problems) out.line(problem);
   for (const { path, artifact_id } of missing)
-    out.line(`${path} is gone; its document stays: headworks artifacts remove ${artifact_id}`);
+    out.line(`${path} is gone; its document stays: headworks artifacts delete ${artifact_id}`);
   if (missing_count > missing.length) out.line(`… and ${missing_count - missing.length} more.`);
 }
 
@@ -81,7 +80,7 @@ export interface AddOptions extends SpaceOption {
 function registerAdd(group: Command, host: CommandHost): void {
   const command = addSpaceOptions(
     group
-      .command('add')
+      .command('create')
       .argument('<paths...>', 'folders on the machine of the server')
       .description('read them from now on; one that is read already gets the new schedule'),
   )
@@ -89,8 +88,8 @@ function registerAdd(group: Command, host: CommandHost): void {
     .option('--remove-missing', 'documents go when their files did; never while the folder is empty')
     .option('--no-remove-missing', 'they stay, and are listed (so from the beginning)');
   examples(command, [
-    'headworks folders add /srv/notes',
-    'headworks folders add /srv/notes --schedule "0 3 * * *" --space bi --remove-missing',
+    'headworks folders create /srv/notes',
+    'headworks folders create /srv/notes --schedule "0 3 * * *" --space bi --remove-missing',
   ]);
   act<AddOptions>(host, command, (session, options, paths) => addFolders(session, options, paths));
 }
@@ -153,10 +152,10 @@ function registerScan(group: Command, host: CommandHost): void {
 
 function registerRemove(group: Command, host: CommandHost): void {
   const command = group
-    .command('remove')
+    .command('delete')
     .argument('<id>')
     .description('read a folder no longer; its documents stay');
-  examples(command, ['headworks folders remove 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b']);
+  examples(command, ['headworks folders delete 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b']);
   act<object>(host, command, async (session, _, [id = '']) => {
     await callServer(session, 'DELETE', pathOf(id));
     if (session.out.isJson) session.out.json({ removed: id });

@@ -128,12 +128,12 @@ describe('headworks models', () => {
     const at = world({ answer: () => [{ ...model, ...change }] });
     await at.run('models', 'list', '--all');
     expect(at.out).toMatch(new RegExp(line));
-    await at.run('models', 'show', '7');
+    await at.run('models', 'get', '7');
     expect(at.out).toContain(fact);
   });
 
   it('replaces what was added under the name, adds it when there is none, and removes', async () => {
-    const add = ['models', 'add', '--base-url', 'http://127.0.0.1:1/v1', '--name'];
+    const add = ['models', 'create', '--base-url', 'http://127.0.0.1:1/v1', '--name'];
     const at = world();
     expect(await at.run(...add, 'groq/llama', '--replace')).toBe(0);
     expect(at.calls[0]).toMatchObject({ method: 'GET', query: { active_only: false } });
@@ -149,7 +149,7 @@ describe('headworks models', () => {
     const json = world();
     await json.run(...add, 'groq/llama', '--replace', '--json');
     expect(JSON.parse(json.out)).toMatchObject({ name: 'groq/llama', replaced: true });
-    expect(await at.run('models', 'remove', 'groq/llama')).toBe(0);
+    expect(await at.run('models', 'delete', 'groq/llama')).toBe(0);
     expect(at.calls.at(-1)).toMatchObject({ method: 'DELETE', path: '/api/v1/models/7' });
     expect(at.out).toContain('Model groq/llama is removed.');
   });
@@ -157,18 +157,18 @@ describe('headworks models', () => {
   it('says what is missing for a model that was added, and that a quota outlasts its cooldowns', async () => {
     const needy = { ...model, name: 'mine', needs: 'MINE_API_KEY' };
     const added = world({ answer: () => needy });
-    await added.run('models', 'add', '--name', 'mine', '--base-url', 'http://127.0.0.1:1/v1');
+    await added.run('models', 'create', '--name', 'mine', '--base-url', 'http://127.0.0.1:1/v1');
     expect(added.out).toBe(
       'Model mine is added. It is asked once MINE_API_KEY is set where the server runs.\n',
     );
     const warmed = world({ answer: ({ method }) => (method === 'GET' ? [model] : model) });
-    await warmed.run('models', 'warm', '7');
+    await warmed.run('models', 'clear-cooldown', '7');
     expect(warmed.out).toContain('its quota is used up until 2026-03-01T13:00:00.000Z');
   });
 
   it('says in its help what becomes of a model without --provider and --model', async () => {
     const at = world();
-    await at.run('models', 'add', '--help');
+    await at.run('models', 'create', '--help');
     const help = at.out.replace(/\s+/g, ' ');
     expect(help).toContain('default: the whole --name; if --provider P is given and the name is P/X: X');
     expect(help).toContain(
@@ -184,21 +184,21 @@ describe('headworks models', () => {
 
   it('shows one by name or id, and names those that come near', async () => {
     const at = world();
-    expect(await at.run('models', 'show', '7')).toBe(0);
+    expect(await at.run('models', 'get', '7')).toBe(0);
     expect(at.out).toContain('2 in GROQ_API_KEY');
     expect(at.out).toContain('told by retry-after');
-    expect(await at.run('models', 'show', 'llama')).toBe(1);
+    expect(await at.run('models', 'get', 'llama')).toBe(1);
     expect(at.err).toContain('Did you mean groq/llama?');
     const vague = world();
-    await vague.run('models', 'show', 'a');
+    await vague.run('models', 'get', 'a');
     expect(vague.err).not.toContain('Did you mean');
   });
 
-  it('adds, enables, disables, cools and warms', async () => {
+  it('creates, enables and disables models, sets and clears cooldowns', async () => {
     const at = world();
     await at.run(
       'models',
-      'add',
+      'create',
       '--name',
       'mine',
       '--base-url',
@@ -225,8 +225,8 @@ describe('headworks models', () => {
     for (const [command, path, sent] of [
       ['enable', 'active', { body: { is_active: true } }],
       ['disable', 'active', { body: { is_active: false } }],
-      ['cool', 'availability', { query: { retry_after_seconds: 3_600 } }],
-      ['warm', 'availability', { query: { retry_after_seconds: 0 } }],
+      ['set-cooldown', 'availability', { query: { retry_after_seconds: 3_600 } }],
+      ['clear-cooldown', 'availability', { query: { retry_after_seconds: 0 } }],
     ] as const) {
       expect(await at.run('models', command, 'groq/llama')).toBe(0);
       expect(at.calls.at(-1)).toMatchObject({ method: 'PATCH', path: `/api/v1/models/7/${path}`, ...sent });

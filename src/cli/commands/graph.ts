@@ -1,14 +1,14 @@
 // headworks graph: how the graph is, what lies around an entity, and to have it built anew.
-import type { GraphRebuildRequested, GraphStatus } from '../../api/knowledge.ts';
+import type { Command } from 'commander';
 import type { RelatedEntities } from '../../api/entities.ts';
 import type { Jobs } from '../../api/jobs.ts';
-import type { Command } from 'commander';
+import type { GraphRebuildRequested, GraphStatus } from '../../api/knowledge.ts';
 import { CoreError } from '../../core/index.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { followWithProgress } from '../follow-with-progress.ts';
+import { followWithProgress } from '../follow-job.ts';
 import { wholeNumber } from '../number-argument.ts';
 import type { SpaceOption } from './knowledge-space.ts';
 import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';

@@ -2,13 +2,11 @@
 import type { Artifact, IngestEstimate, IngestResult } from '../../api/artifacts.ts';
 import type { HeadworksClient } from '../../app/client/session.ts';
 import { HeadworksError, messageOf } from '../../core/index.ts';
-import { counted } from '../counted.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { followJob } from '../follow-job.ts';
-import { startProgress } from '../progress.ts';
+import { followJob, startProgress } from '../follow-job.ts';
+import { counted, printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
-import { printable } from '../table.ts';
 import type { MissingItems, VaultOptions } from './ingest-vault.ts';
 import { missingItems, systemOfVault } from './ingest-vault.ts';
 import { knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
@@ -253,7 +251,7 @@ function report(
   showSkipped(session, skipped);
   showGone(session, gone);
   for (const { title, id } of partial)
-    out.line(`Not everything of "${printable(title)}" is in: see "headworks artifacts show ${id}".`);
+    out.line(`Not everything of "${printable(title)}" is in: see "headworks artifacts get ${id}".`);
   if (fallbacks.chunks > 0)
     out.line(
       `A model was asked and failed (${fallbacks.causes.join(', ')}), so rules read ${counted(fallbacks.chunks, 'chunk')} of ${counted(fallbacks.documents, 'document')}: ` +
@@ -283,7 +281,7 @@ function showGone({ out }: CliSession, { missing, removed, problems }: MissingIt
   for (const problem of problems) out.line(problem);
   for (const { source_id, id } of missing.slice(0, mostShown))
     out.line(
-      `${printable(source_id)} is gone at the source; its document stays: headworks artifacts remove ${id}`,
+      `${printable(source_id)} is gone at the source; its document stays: headworks artifacts delete ${id}`,
     );
   if (missing.length > mostShown) out.line(`… and ${missing.length - mostShown} more.`);
   if (missing.length > 0 && problems.length === 0) out.note('--remove-missing removes them.');

@@ -97,7 +97,7 @@ describe('headworks ingest --vault', () => {
     extract(vault, { dashboards: ['1'], looks: ['1'] });
     const told = await ingest(vault);
     expect(told.out).toContain(
-      'dashboards/2 is gone at the source; its document stays: headworks artifacts remove a1\n',
+      'dashboards/2 is gone at the source; its document stays: headworks artifacts delete a1\n',
     );
     expect(told.err).toContain('--remove-missing removes them.');
     const json: unknown = JSON.parse((await ingest(vault, '--json')).out);

@@ -163,7 +163,7 @@ describe('headworks ingest', () => {
     shown = artifact;
     const at = world(await notes());
     expect(await at.start('ingest', 'notes')).toBe(4);
-    expect(at.out).toContain(`Not everything of "Minutes" is in: see "headworks artifacts show ${uid}".`);
+    expect(at.out).toContain(`Not everything of "Minutes" is in: see "headworks artifacts get ${uid}".`);
   });
 
   it('tells when rules stood in for a model that failed, and what to do next', async () => {
@@ -179,7 +179,7 @@ describe('headworks ingest', () => {
     expect(JSON.parse(json.out)).toMatchObject({
       model_fallbacks: { documents: 1, chunks: 4, causes: ['DEADLINE_EXCEEDED'] },
     });
-    expect(await at.run('artifacts', 'show', uid)).toBe(0);
+    expect(await at.run('artifacts', 'get', uid)).toBe(0);
     expect(at.out).toMatch(/rules stood in for a model that failed \(DEADLINE_EXCEEDED\): chunks 0–2, 5;/);
   });
 
@@ -187,7 +187,7 @@ describe('headworks ingest', () => {
     const notTaken = [{ reason: 'event-quote-not-in-text', count: 3, positions: [0, 1] }];
     shown = { ...complete, status: { ...complete.status, dropped: notTaken } };
     const at = world(await notes());
-    expect(await at.run('artifacts', 'show', uid)).toBe(0);
+    expect(await at.run('artifacts', 'get', uid)).toBe(0);
     expect(at.out).toMatch(/not taken +3 × an event whose quote does not stand in the text: chunks 0–1/);
   });
 
@@ -284,25 +284,25 @@ describe('headworks artifacts, events and spaces', () => {
     shown = artifact;
     const at = world('/');
     expect(await at.run('artifacts', '--type', 'note')).toBe(0);
-    expect(await at.run('artifacts', 'show', uid, '--text')).toBe(0);
+    expect(await at.run('artifacts', 'get', uid, '--text')).toBe(0);
     expect(await at.run('artifacts', 'revisions', uid)).toBe(0);
     expect(at.out).toMatch(/missing\s+graph of chunk 0: The graph was away\./);
     expect(at.out).toMatch(/embedded\s+not configured/);
     expect(at.out).toMatch(/size\s+1 chunk, about 9 tokens/);
     expect(at.out).toContain('Ann decided.');
     expect(await at.run('events', '--category', 'Decision')).toBe(0);
-    expect(await at.run('events', 'show', uid)).toBe(0);
+    expect(await at.run('events', 'get', uid)).toBe(0);
     expect(at.out).toContain('“Ann decided.”');
     expect(await at.run('spaces')).toBe(0);
   });
 
   it('add and remove, after a question unless forced', async () => {
     const at = world('/', 'no\n');
-    expect(await at.run('artifacts', 'remove', uid)).toBe(1);
-    expect(await at.run('artifacts', 'remove', uid, '--force')).toBe(0);
-    expect(await at.run('spaces', 'add', 'bi', '--language', 'german')).toBe(0);
-    expect(await at.run('spaces', 'remove', 'bi', '--force', '--json')).toBe(0);
-    expect(await at.run('folders', 'remove', uid)).toBe(0);
+    expect(await at.run('artifacts', 'delete', uid)).toBe(1);
+    expect(await at.run('artifacts', 'delete', uid, '--force')).toBe(0);
+    expect(await at.run('spaces', 'create', 'bi', '--language', 'german')).toBe(0);
+    expect(await at.run('spaces', 'delete', 'bi', '--force', '--json')).toBe(0);
+    expect(await at.run('folders', 'delete', uid)).toBe(0);
     expect(at.calls.filter(({ method }) => method === 'DELETE').map(({ path }) => path)).toEqual([
       `/api/v1/knowledge/artifacts/${uid}`,
       '/api/v1/knowledge/spaces/bi',
@@ -320,14 +320,14 @@ describe('headworks folders', () => {
     expect(at.out).toMatch(/\/srv\/notes\s+default\s+watched/);
     expect(at.out).toContain('/srv/notes/bad.pdf: It is damaged.');
     expect(at.out).toContain(
-      `/srv/notes/old.md is gone; its document stays: headworks artifacts remove ${uid}`,
+      `/srv/notes/old.md is gone; its document stays: headworks artifacts delete ${uid}`,
     );
     expect(at.out).toContain('… and 1 more.');
   });
 
   it('says of a folder that is read already that it is read otherwise now', async () => {
     const at = world('/srv');
-    expect(await at.run('folders', 'add', 'notes', '--remove-missing')).toBe(0);
+    expect(await at.run('folders', 'create', 'notes', '--remove-missing')).toBe(0);
     expect(await at.run('ingest', 'notes', '--watch')).toBe(0);
     expect(at.calls.map(({ body }) => body)).toEqual([
       { path: '/srv/notes', delete_missing: true },

@@ -58,7 +58,7 @@ async function ingest(
   if (options.removeMissing === true && options.vault === undefined)
     throw new CoreError(
       'INPUT_INVALID',
-      '--remove-missing goes with --vault, or with --watch or --schedule. "headworks artifacts remove ID" removes one document.',
+      '--remove-missing goes with --vault, or with --watch or --schedule. "headworks artifacts delete ID" removes one document.',
     );
   const skipped = { links: 0, special: 0 };
   const documents: Documents = {

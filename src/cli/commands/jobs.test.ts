@@ -69,10 +69,10 @@ describe('headworks jobs list', () => {
   });
 });
 
-describe('headworks jobs show, retry, cancel', () => {
+describe('headworks jobs get, retry, cancel', () => {
   it('shows everything about one job', async () => {
     const world = new CliWorld({ answer: () => job('failed', { reason: 'it broke' }) });
-    await world.run('jobs', 'show', 'j1');
+    await world.run('jobs', 'get', 'j1');
     expect(world.out).toMatch(/state +failed\n/);
     expect(world.out).toMatch(/reason +it broke\n/);
     expect(world.out).toMatch(/payload +\{"kind":"k"\}\n/);

@@ -1,14 +1,18 @@
-// headworks jobs: background work that is waiting, running, done or failed.
-import type { Job, JobCounts, Jobs } from '../../api/jobs.ts';
+// headworks jobs: list, watch, retry and cancel background jobs.
 import type { Command } from 'commander';
 import { Option } from 'commander';
+import type { Job, JobCounts, Jobs } from '../../api/jobs.ts';
+import type { StreamedEvent } from '../../api/server.ts';
+import type { HeadworksClient } from '../../app/client/session.ts';
+import { linkSignals } from '../../core/index.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
+import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { humanDuration, humanMoment } from '../human-time.ts';
+import { followJob, startProgress } from '../follow-job.ts';
 import { wholeNumber } from '../number-argument.ts';
+import { humanDuration, humanMoment, printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
-import { registerJobsWatch } from './jobs-watch.ts';
 
 const states = ['queued', 'running', 'completed', 'failed', 'canceled', 'skipped'] as const;
 
@@ -109,8 +113,8 @@ function note(job: Job, now: number): string {
 }
 
 function registerShow(group: Command, host: CommandHost): void {
-  const command = group.command('show').argument('<id>').description('everything about one job');
-  examples(command, ['headworks jobs show 01890a5d-ac96-774b-bcce-b302099a8057']);
+  const command = group.command('get').argument('<id>').description('everything about one job');
+  examples(command, ['headworks jobs get 01890a5d-ac96-774b-bcce-b302099a8057']);
   act(host, command, async (session, _options, [id = '']) => {
     const job = await session.withClient((client) =>
       client.call<Job>('GET', `/api/v1/jobs/${encodeURIComponent(id)}`, { signal: session.io.signal }),
@@ -154,4 +158,84 @@ function registerChange(group: Command, host: CommandHost, verb: 'retry' | 'canc
     else session.out.line(verb === 'retry' ? `Job ${id} runs again.` : `Job ${id} is stopped.`);
     return exitCodes.ok;
   });
+}
+
+export function registerJobsWatch(group: Command, host: CommandHost): void {
+  const command = group
+    .command('watch')
+    .argument('[id]')
+    .description('follow one job until it ends, or all jobs live until Ctrl-C')
+    .addHelpText('after', '\nWith an id: exits with 4 if the job failed or was skipped.');
+  examples(command, [
+    'headworks jobs watch',
+    'headworks jobs watch --json | head -n 20',
+    'headworks jobs watch <id>',
+  ]);
+  act(host, command, async (session, _options, [id]) =>
+    session.withClient(async (client) => {
+      const either = linkSignals(session.io.signal, session.io.outputClosed);
+      try {
+        return id === undefined
+          ? await watchAll(session, client, either.signal)
+          : await watchOne(session, client, id, either.signal);
+      } catch (error) {
+        if (session.io.outputClosed.aborted) return exitCodes.ok;
+        throw error;
+      } finally {
+        either.dispose();
+      }
+    }),
+  );
+}
+
+async function watchOne(
+  session: CliSession,
+  client: HeadworksClient,
+  id: string,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { out, io } = session;
+  const progress = startProgress(session, 'Job');
+  const onChange = (job: Job) => {
+    if (out.isJson) out.jsonLine(job);
+    else
+      progress.show({
+        done: job.progress?.done ?? 0,
+        total: job.progress?.total ?? null,
+        message: messageOf(job),
+      });
+  };
+  const job = await followJob(client, id, { clock: io.clock, signal, onChange }).finally(() =>
+    progress.end(),
+  );
+  if (!out.isJson)
+    out.line(printable(`${job.name} ${job.state}${job.reason === null ? '' : `: ${job.reason}`}`));
+  return job.state === 'completed' ? exitCodes.ok : exitCodes.incomplete;
+}
+
+function messageOf(job: Job): string {
+  return [job.name, job.state, job.progress?.message ?? ''].join(' ').trimEnd();
+}
+
+async function watchAll(
+  { out, io }: CliSession,
+  client: HeadworksClient,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  out.note(`Watching jobs at ${client.url}; Ctrl-C ends it.`);
+  for await (const event of client.events(signal)) {
+    if (!event.name.startsWith('job:')) continue;
+    if (out.isJson) out.jsonLine(event.data);
+    else out.line(eventLine(event.data as unknown as StreamedEvent));
+  }
+  return io.signal.aborted ? exitCodes.interrupted : exitCodes.ok;
+}
+
+/** `12:03:04 job:completed ledger.repair 0190… 350 ms` (UTC) */
+function eventLine({ name, at, payload }: StreamedEvent): string {
+  const { name: jobName, job_id: jobId, done, total, duration_ms: durationMs, reason } = payload;
+  const amount = typeof done === 'number' ? `${done}${typeof total === 'number' ? ` of ${total}` : ''}` : '';
+  const duration = typeof durationMs === 'number' ? humanDuration(durationMs) : '';
+  const parts = [at.slice(11, 19), name.padEnd(12), jobName, jobId, amount, duration, reason];
+  return printable(parts.filter((part) => typeof part === 'string' && part !== '').join(' '));
 }

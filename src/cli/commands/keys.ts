@@ -1,12 +1,11 @@
 // headworks keys: keys for clients of the gateway, and what was used with them.
-import type { GatewayKey, GatewayKeys, NewGatewayKey, Usage } from '../../api/keys.ts';
 import type { Command } from 'commander';
+import type { GatewayKey, GatewayKeys, NewGatewayKey, Usage } from '../../api/keys.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { humanMoment } from '../human-time.ts';
-import { daysFrom, keyNamed, keyState } from '../key-state.ts';
 import { wholeNumber } from '../number-argument.ts';
+import { daysFrom, humanMoment, keyNamed, keyState } from '../output.ts';
 import type { CliSession } from '../session.ts';
 
 const path = '/api/v1/keys';

@@ -5,7 +5,7 @@ import { ledgerApi } from '../../api/ledger.ts';
 import type { CommandHost } from '../command-host.ts';
 import { examples } from '../command-host.ts';
 import { commandFor } from '../derive.ts';
-import { humanMoment } from '../human-time.ts';
+import { humanMoment } from '../output.ts';
 import type { CliSession } from '../session.ts';
 
 export function registerLedger(program: Command, host: CommandHost): void {

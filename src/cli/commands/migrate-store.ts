@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
-import { counted } from '../counted.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { counted } from '../output.ts';
 import { UsageError } from '../report-error.ts';
 import { withProgress } from './restore.ts';
 

@@ -1,23 +1,34 @@
-// headworks organizations: who may call deployments.
-import type { Deployments } from '../../api/deployments.ts';
-import type { Organization, OrganizationKeys, Organizations } from '../../api/organizations.ts';
+// headworks organizations: manage organizations and their keys.
 import type { Command } from 'commander';
+import type { Deployments } from '../../api/deployments.ts';
+import type {
+  NewOrganizationKey,
+  Organization,
+  OrganizationKey,
+  OrganizationKeys,
+  Organizations,
+} from '../../api/organizations.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { confirm } from '../confirm.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { humanMoment } from '../human-time.ts';
-import { keyState } from '../key-state.ts';
-import { registerOrganizationKeys } from './organization-keys.ts';
-import { organizationArgument, organizationPath, organizationsPath } from './organization-path.ts';
+import { wholeNumber } from '../number-argument.ts';
+import { daysFrom, humanMoment, keyNamed, keyState } from '../output.ts';
+
+export const organizationsPath = '/api/v1/organizations';
+
+export const organizationPath = (organization: string): string =>
+  `${organizationsPath}/${encodeURIComponent(organization)}`;
+
+export const organizationArgument = ['<organization>', 'its id or its name'] as const;
 
 export function registerOrganizations(program: Command, host: CommandHost): void {
   const group = program.command('organizations').description('who may call deployments, and their keys');
   examples(group, [
-    'headworks organizations add acme-corp',
+    'headworks organizations create acme-corp',
     'headworks organizations keys create acme-corp --name production',
-    'headworks organizations show acme-corp',
+    'headworks organizations get acme-corp',
   ]);
   registerList(group, host);
   registerAdd(group, host);
@@ -36,7 +47,7 @@ function registerList(group: Command, host: CommandHost): void {
     const now = io.clock.now();
     if (out.isJson) out.json(answer);
     else if (answer.organizations.length === 0)
-      out.line('There are no organizations. Add one with "headworks organizations add NAME".');
+      out.line('There are no organizations. Add one with "headworks organizations create NAME".');
     else
       out.table(
         ['ID', 'NAME', 'CREATED'],
@@ -48,10 +59,13 @@ function registerList(group: Command, host: CommandHost): void {
 
 function registerAdd(group: Command, host: CommandHost): void {
   const command = group
-    .command('add')
+    .command('create')
     .argument('<name>', 'unique, whatever the case of its letters')
     .description('add an organization');
-  examples(command, ['headworks organizations add acme-corp', 'headworks organizations add "Acme Corp."']);
+  examples(command, [
+    'headworks organizations create acme-corp',
+    'headworks organizations create "Acme Corp."',
+  ]);
   act(host, command, async (session, _options, [name = '']) => {
     const added = await callServer<Organization>(session, 'POST', organizationsPath, {
       body: { name },
@@ -67,10 +81,10 @@ function registerAdd(group: Command, host: CommandHost): void {
 
 function registerShow(group: Command, host: CommandHost): void {
   const command = group
-    .command('show')
+    .command('get')
     .argument(...organizationArgument)
     .description('show an organization with its keys and deployments');
-  examples(command, ['headworks organizations show acme-corp']);
+  examples(command, ['headworks organizations get acme-corp']);
   act(host, command, async (session, _options, [reference = '']) => {
     const { out, io } = session;
     const { organization, keys, deployments } = await session.withClient(async (client) => {
@@ -125,13 +139,13 @@ function registerRename(group: Command, host: CommandHost): void {
 
 function registerRemove(group: Command, host: CommandHost): void {
   const command = group
-    .command('remove')
+    .command('delete')
     .argument(...organizationArgument)
     .description('remove an organization with its keys, deployments, limit and ended executions')
     .option('--force', 'do not ask');
   examples(command, [
-    'headworks organizations remove acme-corp',
-    'headworks organizations remove acme-corp --force',
+    'headworks organizations delete acme-corp',
+    'headworks organizations delete acme-corp --force',
   ]);
   act<{ force?: boolean }>(host, command, async (session, { force }, [reference = '']) => {
     const { out } = session;
@@ -146,6 +160,102 @@ function registerRemove(group: Command, host: CommandHost): void {
     await callServer(session, 'DELETE', organizationPath(id));
     if (out.isJson) out.json({ removed: id });
     else out.line(`Organization ${name} is removed.`);
+    return exitCodes.ok;
+  });
+}
+
+const pathOf = (organization: string): string => `${organizationPath(organization)}/keys`;
+
+export function registerOrganizationKeys(organizations: Command, host: CommandHost): void {
+  const group = organizations.command('keys').description('the keys with which an organization calls');
+  examples(group, [
+    'headworks organizations keys create acme-corp --name production',
+    'headworks organizations keys list acme-corp',
+    'headworks organizations keys revoke acme-corp production',
+  ]);
+  registerCreate(group, host);
+  registerListKeys(group, host);
+  registerRevoke(group, host);
+}
+
+function registerCreate(group: Command, host: CommandHost): void {
+  const command = group
+    .command('create')
+    .argument(...organizationArgument)
+    .description('make a key; it is shown this once')
+    .requiredOption('--name <name>', 'what it is for')
+    .option('--expires-days <days>', 'it stops working after so many days', wholeNumber(1, 36_500));
+  examples(command, [
+    'headworks organizations keys create acme-corp --name production',
+    'headworks organizations keys create acme-corp --name trial --expires-days 30',
+  ]);
+  act<{ name: string; expiresDays?: number }>(
+    host,
+    command,
+    async (session, { name, expiresDays }, [organization = '']) => {
+      const { out, io } = session;
+      const end = expiresDays === undefined ? {} : { expires_at: daysFrom(io.clock.now(), expiresDays) };
+      const body = { name, ...end };
+      const made = await callServer<NewOrganizationKey>(session, 'POST', pathOf(organization), {
+        body,
+      });
+      if (out.isJson) out.json(made);
+      else {
+        out.line(made.key);
+        out.note(
+          `This is the only time it is shown. Send it as "Authorization: Bearer KEY" to /deployment/api/${made.organization_id}/NAME.`,
+        );
+      }
+      return exitCodes.ok;
+    },
+  );
+}
+
+function registerListKeys(group: Command, host: CommandHost): void {
+  const command = group
+    .command('list')
+    .argument(...organizationArgument)
+    .description('list keys of an organization; the keys themselves are kept nowhere');
+  examples(command, ['headworks organizations keys list acme-corp --json']);
+  act(host, command, async (session, _options, [organization = '']) => {
+    const { out, io } = session;
+    const answer = await callServer<OrganizationKeys>(session, 'GET', pathOf(organization));
+    const now = io.clock.now();
+    if (out.isJson) out.json(answer);
+    else if (answer.keys.length === 0)
+      out.line('There are no keys. Make one with "headworks organizations keys create".');
+    else
+      out.table(
+        ['ID', 'NAME', 'KEY', 'STATE', 'CREATED'],
+        answer.keys.map((key) => [
+          key.id,
+          key.name,
+          `${key.prefix}…`,
+          keyState(key, now),
+          humanMoment(key.created_at, now),
+        ]),
+      );
+    return exitCodes.ok;
+  });
+}
+
+function registerRevoke(group: Command, host: CommandHost): void {
+  const command = group
+    .command('revoke')
+    .argument(...organizationArgument)
+    .argument('<key>', 'its id or name')
+    .description('end a key for good');
+  examples(command, ['headworks organizations keys revoke acme-corp production']);
+  act(host, command, async (session, _options, [organization = '', wanted = '']) => {
+    const revoked = await session.withClient(async (client) => {
+      const { signal } = session.io;
+      const path = pathOf(organization);
+      const { keys } = await client.call<OrganizationKeys>('GET', path, { signal });
+      const { id } = keyNamed(keys, wanted, 'headworks organizations keys list');
+      return client.call<OrganizationKey>('DELETE', `${path}/${id}`, { signal });
+    });
+    if (session.out.isJson) session.out.json(revoked);
+    else session.out.line(`The key ${revoked.name} is revoked.`);
     return exitCodes.ok;
   });
 }

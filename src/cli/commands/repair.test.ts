@@ -110,7 +110,7 @@ describe('headworks repair', () => {
     const world = new CliWorld({ answer: serving({ looks: [job('failed', { reason: 'store is full' })] }) });
     expect(await world.run('repair')).toBe(1);
     expect(world.err).toBe(
-      'headworks: The repair could not run: store is full. See headworks jobs show j1.\n',
+      'headworks: The repair could not run: store is full. See headworks jobs get j1.\n',
     );
   });
 

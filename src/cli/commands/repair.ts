@@ -1,14 +1,14 @@
 // headworks repair: runs repairs now and waits; says what is still broken.
-import type { Job, Jobs } from '../../api/jobs.ts';
-import type { LedgerEntry, LedgerPage, RepairRequested } from '../../api/ledger.ts';
 import type { Command } from 'commander';
 import { Option } from 'commander';
+import type { Job, Jobs } from '../../api/jobs.ts';
+import type { LedgerEntry, LedgerPage, RepairRequested } from '../../api/ledger.ts';
 import type { HeadworksClient } from '../../app/client/session.ts';
 import { CoreError } from '../../core/index.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { followWithProgress } from '../follow-with-progress.ts';
+import { followWithProgress } from '../follow-job.ts';
 import type { CliSession } from '../session.ts';
 
 interface RepairOptions {
@@ -37,7 +37,7 @@ export function registerRepair(program: Command, host: CommandHost): void {
       if (job?.state === 'failed')
         throw new CoreError(
           'INTERNAL',
-          `The repair could not run: ${sentence(job.reason ?? 'no reason was given')} See headworks jobs show ${job.id}.`,
+          `The repair could not run: ${sentence(job.reason ?? 'no reason was given')} See headworks jobs get ${job.id}.`,
         );
       const open = await stillOpen(session, client, options);
       if (session.out.isJson) session.out.json({ job, still_open: open.entries, more: open.next !== null });

@@ -4,9 +4,9 @@ import type { Command } from 'commander';
 import type { BackupProgress } from '../../operations/backup/save-backup.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
-import { counted } from '../counted.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { startProgress } from '../progress.ts';
+import { startProgress } from '../follow-job.ts';
+import { counted } from '../output.ts';
 import type { CliSession } from '../session.ts';
 
 export function registerRestore(program: Command, host: CommandHost): void {

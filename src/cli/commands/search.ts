@@ -1,14 +1,14 @@
 // headworks search: what knowledge says about a question.
-import type { SearchResponse } from '../../api/knowledge.ts';
 import type { Command } from 'commander';
+import type { SearchResponse } from '../../api/knowledge.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { wholeNumber } from '../number-argument.ts';
+import { printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
-import { printable } from '../table.ts';
 import type { SpaceOption } from './knowledge-space.ts';
 import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
 

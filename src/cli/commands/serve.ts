@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
-import { addServerFlags } from '../option-flags.ts';
+import { addServerFlags } from '../session.ts';
 import { adminTokenHint } from './admin-token-hint.ts';
 import { runServer } from './run-server.ts';
 

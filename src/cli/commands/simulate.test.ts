@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CliWorld } from '../../../test/support/cli-world.ts';
-import { readFaults } from './simulate-arguments.ts';
+import { readFaults } from './simulate.ts';
 
 /** Waits until the command has said something: it really listens. */
 async function said(world: CliWorld, pattern: RegExp): Promise<string> {

@@ -1,23 +1,30 @@
-// headworks simulate: servers that do not exist, to try things on. Here a Looker; AI providers in simulate-models.ts.
+// headworks simulate: servers that behave like Looker and model providers.
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { Option } from 'commander';
-import type { LookerSimulator, LookerSimulatorOptions } from '../../app/simulate.ts';
-import { retryAfterStyles, simulatedTypes, simulateLooker } from '../../app/simulate.ts';
+import { InvalidArgumentError, Option } from 'commander';
+import type {
+  FaultName,
+  FaultSetting,
+  LookerSimulator,
+  LookerSimulatorOptions,
+  PermanentFailure,
+  SimulatedModels,
+  SimulatedType,
+} from '../../app/simulate.ts';
+import {
+  faultNames,
+  retryAfterStyles,
+  simulateLooker,
+  simulateModels,
+  simulatedTypes,
+} from '../../app/simulate.ts';
 import type { CommandHost } from '../command-host.ts';
-import { counted } from '../counted.ts';
 import { act, examples } from '../command-host.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import { wholeNumber } from '../number-argument.ts';
-import type { CliSession } from '../session.ts';
 import { interrupted } from '../interrupted.ts';
-import { registerSimulateModels } from './simulate-models.ts';
-import {
-  readFailures,
-  readFaults,
-  readItems,
-  readRateLimit,
-  usualProbability,
-} from './simulate-arguments.ts';
+import { wholeNumber } from '../number-argument.ts';
+import { counted } from '../output.ts';
+import type { CliSession } from '../session.ts';
 
 interface SimulateOptions {
   readonly port: number;
@@ -39,7 +46,7 @@ const smallCompany =
   'dashboards=240,lookml_dashboards=12,looks=120,lookml_models=4,explores=18,folders=24,boards=6,users=40,' +
   'groups=8,roles=6,permission_sets=5,model_sets=4,scheduled_plans=30';
 /** Where a Looker of one's own has its API. */
-const usualPort = 19_999;
+const defaultLookerPort = 19_999;
 const largestNumber = 1_000_000_000;
 
 export function registerSimulate(program: Command, host: CommandHost): void {
@@ -56,7 +63,7 @@ export function registerSimulate(program: Command, host: CommandHost): void {
       '--port <port>',
       'where to listen, on 127.0.0.1; 0 takes any free port',
       wholeNumber(0, 65_535),
-      usualPort,
+      defaultLookerPort,
     )
     .addOption(itemsOption())
     .option('--page-limit <n>', 'the most items in one answer', wholeNumber(1, 100_000))
@@ -100,7 +107,7 @@ function itemsOption(): Option {
 async function runLooker(session: CliSession, options: SimulateOptions): Promise<ExitCode> {
   const { io, out } = session;
   const simulator = await simulateLooker(settingsOf(options, session));
-  welcome(session, simulator);
+  printLookerAddress(session, simulator);
   const exitCode = await interrupted(io);
   await simulator.stop();
   if (out.isJson) out.jsonLine({ state: 'stopped', stats: simulator.stats() });
@@ -127,7 +134,7 @@ function settingsOf(options: SimulateOptions, { io }: CliSession): LookerSimulat
   };
 }
 
-function welcome({ out }: CliSession, { url, clientId, clientSecret }: LookerSimulator): void {
+function printLookerAddress({ out }: CliSession, { url, clientId, clientSecret }: LookerSimulator): void {
   if (out.isJson) {
     out.jsonLine({
       state: 'ready',
@@ -148,4 +155,143 @@ function welcome({ out }: CliSession, { url, clientId, clientSecret }: LookerSim
   ]);
   out.line();
   out.line('Ctrl-C stops it.');
+}
+
+const mostItems = 10_000_000;
+
+/** `dashboards=5000,looks=200` */
+export function readItems(text: string): NonNullable<LookerSimulatorOptions['items']> {
+  const counts = new Map<SimulatedType, number>();
+  for (const part of parts(text)) {
+    const [, name = '', count = ''] = /^([^=]*)=(\d{1,8})$/.exec(part) ?? [];
+    const type = simulatedTypes.find((known) => known === name);
+    if (type === undefined || Number(count) > mostItems)
+      refuse(part, `type=count with a count from 0 to ${mostItems}, of ${simulatedTypes.join(', ')}`);
+    else counts.set(type, Number(count));
+  }
+  if ((counts.get('explores') ?? 0) > 0 && (counts.get('lookml_models') ?? 0) === 0)
+    refuse(text, 'a list with lookml_models=1 or more, because explores belong to models');
+  return Object.fromEntries(counts);
+}
+
+/** `600/min,20/s` */
+export function readRateLimit(text: string): NonNullable<LookerSimulatorOptions['rateLimits']> {
+  const limits: { perMinute?: number; perSecond?: number } = {};
+  for (const part of parts(text)) {
+    const [, count = '', unit] = /^(\d{1,7})\/(min|s)$/.exec(part) ?? [];
+    if (unit === undefined || Number(count) < 1 || Number(count) > 1_000_000)
+      refuse(part, 'R/min, R/s or both separated by a comma, with R from 1 to 1000000');
+    limits[unit === 'min' ? 'perMinute' : 'perSecond'] = Number(count);
+  }
+  return limits;
+}
+
+/** How often a fault strikes that is only named. */
+export const usualProbability = 0.02;
+
+/** `429=0.05,slow=0.1:200,hang`: a name alone strikes one call in fifty. */
+export function readFaults(text: string): NonNullable<LookerSimulatorOptions['faults']> {
+  const faults: Partial<Record<FaultName, FaultSetting>> = {};
+  for (const part of parts(text)) {
+    const [, given, odds, ms] = /^([^=:]*)(?:=(\d+(?:\.\d+)?)(?::(\d{1,7}))?)?$/.exec(part) ?? [];
+    const probability = odds === undefined ? usualProbability : Number(odds);
+    const name = faultNames.find((known) => known === given);
+    if (name === undefined || probability > 1)
+      refuse(
+        part,
+        `name, name=probability or name=probability:ms, probability from 0 to 1, of ${faultNames.join(', ')}`,
+      );
+    if (faults[name]) refuse(part, 'given once: this fault is in the list already');
+    faults[name] = { probability, ...(ms === undefined ? {} : { ms: Number(ms) }) };
+  }
+  return faults;
+}
+
+/** `dashboards:offset=200,looks:id=17:404` */
+export function readFailures(text: string): readonly PermanentFailure[] {
+  return parts(text).map((part) => {
+    const [, name, key = '', value = '', status] =
+      /^([^:]*):(offset|id)=(.+?)(?::([45]\d\d))?$/.exec(part) ?? [];
+    const type = simulatedTypes.find((known) => known === name);
+    if (type === undefined || (key === 'offset' && !/^\d{1,9}$/.test(value)))
+      return refuse(part, 'type:offset=N or type:id=ID, then :status from 400 to 599 if it is not 500');
+    const place = key === 'offset' ? { offset: Number(value) } : { id: value };
+    return { type, ...place, ...(status === undefined ? {} : { status: Number(status) }) };
+  });
+}
+
+const parts = (text: string): readonly string[] => text.split(',').map((part) => part.trim());
+
+function refuse(part: string, allowed: string): never {
+  throw new InvalidArgumentError(`"${part}" must be ${allowed}.`);
+}
+
+const defaultModelsPort = 19_998;
+
+interface SimulateModelsOptions {
+  readonly port: number;
+  readonly scenario: string;
+}
+
+export function registerSimulateModels(group: Command, host: CommandHost): void {
+  const command = group
+    .command('models')
+    .description('AI providers with limits and faults of your choice; runs until Ctrl-C')
+    .option(
+      '--port <port>',
+      'where to listen, on 127.0.0.1; 0 takes any free port',
+      wholeNumber(0, 65_535),
+      defaultModelsPort,
+    )
+    .requiredOption(
+      '--scenario <file>',
+      'who there is and how each behaves (YAML or JSON; see docs/gateway.md)',
+    )
+    .addHelpText(
+      'after',
+      '\nGET /__stats tells what was called. POST /__script decides what happens to the next calls: ' +
+        '{"model": "NAME", "script": [{"fault": 429, "hint": "retry-after", "seconds": 60}, "ok"]}.',
+    );
+  examples(command, ['headworks simulate models --port 0 --scenario examples/models/scenario.yaml']);
+  act<SimulateModelsOptions>(host, command, run);
+}
+
+/** Exit 0 after SIGTERM, 130 after Ctrl-C. */
+async function run(session: CliSession, { port, scenario }: SimulateModelsOptions): Promise<ExitCode> {
+  const { io, out } = session;
+  const simulated = await simulateModels({ port, scenarioFile: resolve(io.cwd, scenario) });
+  printModelsAddress(session, simulated);
+  const exitCode = await interrupted(io);
+  await simulated.simulator.stop();
+  const stats = simulated.simulator.stats();
+  const calls = Object.values(stats.models).reduce((sum, model) => sum + model.calls, 0);
+  if (out.isJson) out.jsonLine({ state: 'stopped', stats });
+  else out.note(`Stopped after ${calls} ${calls === 1 ? 'call' : 'calls'}.`);
+  return exitCode;
+}
+
+function printModelsAddress({ out }: CliSession, { simulator, providers }: SimulatedModels): void {
+  const { url } = simulator;
+  if (out.isJson) {
+    out.jsonLine({
+      state: 'ready',
+      url,
+      stats: `${url}/__stats`,
+      providers: providers.map((provider) => ({ ...provider, base_url: simulator.baseUrl(provider.name) })),
+    });
+    return;
+  }
+  out.line('Simulated AI providers are ready. They think nothing, and their keys open nothing else.');
+  out.line();
+  out.table(
+    ['PROVIDER', 'BASE URL', 'MODELS', 'KEYS'],
+    providers.map(({ name, models, keys }) => [
+      name,
+      simulator.baseUrl(name),
+      models.join(', '),
+      keys.join(', ') || 'any',
+    ]),
+  );
+  out.line();
+  out.line(`What was called: ${url}/__stats. Ctrl-C stops it.`);
 }

@@ -61,10 +61,10 @@ describe('headworks sources', () => {
 
   it('names the sources there are when it does not know one', async () => {
     const at = world();
-    expect(await at.run('sources', 'remove', 'other')).toBe(1);
+    expect(await at.run('sources', 'delete', 'other')).toBe(1);
     expect(at.err).toContain('There is no source other. Registered: acme.');
     expect(at.calls.filter(({ method }) => method === 'DELETE')).toEqual([]);
-    expect(await at.run('sources', 'remove', 'acme')).toBe(0);
+    expect(await at.run('sources', 'delete', 'acme')).toBe(0);
     expect(at.calls.at(-1)).toMatchObject({ method: 'DELETE' });
   });
 
@@ -74,9 +74,9 @@ describe('headworks sources', () => {
     await writeFile(join(cwd, 'acme.yaml'), 'name: acme\nkind: looker\n');
     await writeFile(join(cwd, 'bad.yaml'), 'name: [');
     const at = world({ cwd });
-    expect(await at.start('sources', 'add', 'acme.yaml')).toBe(0);
+    expect(await at.start('sources', 'create', 'acme.yaml')).toBe(0);
     expect(at.calls.at(-1)).toMatchObject({ method: 'POST', body: { name: 'acme', kind: 'looker' } });
-    expect(await at.start('sources', 'add', 'bad.yaml')).toBe(2);
+    expect(await at.start('sources', 'create', 'bad.yaml')).toBe(2);
     expect(at.err).toContain('cannot be read as YAML');
   });
 

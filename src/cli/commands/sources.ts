@@ -1,4 +1,6 @@
 // headworks sources: what the server extracts from by itself, and how its runs go.
+import type { Command } from 'commander';
+import { Option } from 'commander';
 import type {
   ExtractionRun,
   ExtractionRunStarted,
@@ -6,15 +8,13 @@ import type {
   ExtractionSource,
   ExtractionSources,
 } from '../../api/extraction.ts';
-import type { Command } from 'commander';
-import { Option } from 'commander';
 import type { HeadworksClient } from '../../app/client/session.ts';
 import { CoreError } from '../../core/index.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { humanMoment } from '../human-time.ts';
 import { wholeNumber } from '../number-argument.ts';
+import { humanMoment } from '../output.ts';
 import { readYamlFile } from '../read-yaml-file.ts';
 import type { CliSession } from '../session.ts';
 
@@ -24,7 +24,7 @@ export function registerSources(program: Command, host: CommandHost): void {
   const group = program
     .command('sources')
     .description('sources that the server extracts from: on a schedule, or when asked to');
-  examples(group, ['headworks sources', 'headworks sources add acme.yaml', 'headworks sources run acme']);
+  examples(group, ['headworks sources', 'headworks sources create acme.yaml', 'headworks sources run acme']);
   registerList(group, host);
   registerAdd(group, host);
   registerRemove(group, host);
@@ -41,7 +41,7 @@ function registerList(group: Command, host: CommandHost): void {
     const now = io.clock.now();
     if (out.isJson) out.json(answer);
     else if (answer.sources.length === 0)
-      out.line('No sources are registered. Add one with "headworks sources add FILE".');
+      out.line('No sources are registered. Add one with "headworks sources create FILE".');
     else
       out.table(
         ['NAME', 'KIND', 'SCHEDULE', 'NEXT', 'VAULT'],
@@ -59,10 +59,10 @@ function registerList(group: Command, host: CommandHost): void {
 
 function registerAdd(group: Command, host: CommandHost): void {
   const command = group
-    .command('add')
+    .command('create')
     .argument('<file>')
     .description('register a source from a YAML file: name, kind, settings, options, schedule');
-  examples(command, ['headworks sources add acme.yaml']);
+  examples(command, ['headworks sources create acme.yaml']);
   act(host, command, async (session, _options, [file = '']) => {
     const body = await readYamlFile(session.io.cwd, file);
     const { signal } = session.io;
@@ -77,10 +77,10 @@ function registerAdd(group: Command, host: CommandHost): void {
 
 function registerRemove(group: Command, host: CommandHost): void {
   const command = group
-    .command('remove')
+    .command('delete')
     .argument('<name>')
     .description('forget a source; its vault and the list of its runs stay');
-  examples(command, ['headworks sources remove acme']);
+  examples(command, ['headworks sources delete acme']);
   act(host, command, async (session, _options, [name = '']) => {
     await session.withClient(async (client) => {
       const { id } = await named(session, client, name);

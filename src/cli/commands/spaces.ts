@@ -1,12 +1,12 @@
 // headworks spaces: what belongs together, and whose it is.
-import type { Space, Spaces } from '../../api/spaces.ts';
 import type { Command } from 'commander';
+import type { Space, Spaces } from '../../api/spaces.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { confirm } from '../confirm.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { humanMoment } from '../human-time.ts';
+import { humanMoment } from '../output.ts';
 import { knowledgePath } from './knowledge-space.ts';
 
 const own = `${knowledgePath}/spaces`;
@@ -16,7 +16,7 @@ export function registerSpaces(program: Command, host: CommandHost): void {
   const group = program
     .command('spaces')
     .description('what knowledge is kept in: one space sees nothing of another');
-  examples(group, ['headworks spaces', 'headworks spaces add notizen --language german']);
+  examples(group, ['headworks spaces', 'headworks spaces create notizen --language german']);
   registerList(group, host);
   registerAdd(group, host);
   registerRemove(group, host);
@@ -54,12 +54,12 @@ function registerList(group: Command, host: CommandHost): void {
 
 function registerAdd(group: Command, host: CommandHost): void {
   const command = group
-    .command('add')
+    .command('create')
     .argument('<name>', 'letters, digits, "-", "_" and "."')
     .description('make a space')
     .option('--language <configuration>', 'a text search configuration of Postgres; default: english')
     .option(...whose);
-  examples(command, ['headworks spaces add bi', 'headworks spaces add notizen --language german']);
+  examples(command, ['headworks spaces create bi', 'headworks spaces create notizen --language german']);
   act<OwnerOption & { language?: string }>(host, command, async (session, options, [name = '']) => {
     const { language, organization } = options;
     const body = {
@@ -76,12 +76,12 @@ function registerAdd(group: Command, host: CommandHost): void {
 
 function registerRemove(group: Command, host: CommandHost): void {
   const command = group
-    .command('remove')
+    .command('delete')
     .argument('<name>')
     .description('remove a space with everything in it')
     .option('--force', 'do not ask')
     .option(...whose);
-  examples(command, ['headworks spaces remove bi --force']);
+  examples(command, ['headworks spaces delete bi --force']);
   act<OwnerOption & { force?: boolean }>(host, command, async (session, options, [name = '']) => {
     const { out } = session;
     const question = `Remove the space ${name} with all documents, events and entities in it?`;

@@ -60,7 +60,7 @@ describe('headworks organizations', () => {
     const at = world();
     expect(await at.run('organizations')).toBe(0);
     expect(at.out).toMatch(/org_a1b2c3d4e5f6g7h8\s+acme\s+1 h ago/);
-    expect(await at.run('organizations', 'add', 'Acme Corp.')).toBe(0);
+    expect(await at.run('organizations', 'create', 'Acme Corp.')).toBe(0);
     expect(at.calls.at(-1)).toMatchObject({ method: 'POST', body: { name: 'Acme Corp.' } });
     expect(await at.run('organizations', 'rename', 'a b', 'c')).toBe(0);
     expect(at.calls.at(-1)).toMatchObject({
@@ -72,30 +72,30 @@ describe('headworks organizations', () => {
 
   it('shows one with its keys and deployments', async () => {
     const at = world();
-    expect(await at.run('organizations', 'show', 'acme')).toBe(0);
+    expect(await at.run('organizations', 'get', 'acme')).toBe(0);
     expect(at.out).toMatch(/keys\s+production \(works, ends in 1 d\)/);
     expect(at.out).toMatch(/deployments\s+Invoices/);
     const json = world();
-    await json.run('organizations', 'show', 'acme', '--json');
+    await json.run('organizations', 'get', 'acme', '--json');
     expect(JSON.parse(json.out)).toEqual({ ...acme, keys: [key], deployments: [invoices] });
-    expect(await at.run('organizations', 'show', 'nobody')).toBe(1);
+    expect(await at.run('organizations', 'get', 'nobody')).toBe(1);
     expect(at.err).toContain('There is no organization');
   });
 
   it('asks before it removes, by id, what was named', async () => {
     const no = world({ stdin: 'n\n' });
-    expect(await no.run('organizations', 'remove', 'acme')).toBe(1);
+    expect(await no.run('organizations', 'delete', 'acme')).toBe(1);
     expect(no.err).toMatch(/^Remove acme \(org_a1b2c3d4e5f6g7h8\).*\[y\/N\]: \n$/);
     expect(no.calls.map(({ method }) => method)).toEqual(['GET']);
     const yes = world({ stdin: 'yes\n', isTty: true });
-    expect(await yes.run('organizations', 'remove', 'acme')).toBe(0);
+    expect(await yes.run('organizations', 'delete', 'acme')).toBe(0);
     expect(yes.calls.at(-1)).toMatchObject({ method: 'DELETE', path: `/api/v1/organizations/${acme.id}` });
     expect(yes.err).toMatch(/\[y\/N\]: $/);
     const forced = world();
-    expect(await forced.run('organizations', 'remove', 'acme', '--force', '--json')).toBe(0);
+    expect(await forced.run('organizations', 'delete', 'acme', '--force', '--json')).toBe(0);
     expect(JSON.parse(forced.out)).toEqual({ removed: acme.id });
     const silent = world();
-    expect(await silent.run('organizations', 'remove', 'acme', '--json')).toBe(2);
+    expect(await silent.run('organizations', 'delete', 'acme', '--json')).toBe(2);
     expect(silent.calls.filter(({ method }) => method === 'DELETE')).toEqual([]);
   });
 });
@@ -139,7 +139,7 @@ describe('headworks deployments', () => {
     await writeFile(join(cwd, 'bad.yaml'), 'schema: [');
     return cwd;
   }
-  const adding = ['deployments', 'add', 'Invoices', '--organization', 'acme', '--workflow', 'structure'];
+  const adding = ['deployments', 'create', 'Invoices', '--organization', 'acme', '--workflow', 'structure'];
 
   it('publishes with options from a file', async () => {
     const at = world({ cwd: await folder() });
@@ -163,12 +163,12 @@ describe('headworks deployments', () => {
   });
 
   it.each([
-    ['an unknown workflow', ['deployments', 'add', 'x', '--organization', 'acme', '--workflow', 'magic']],
-    ['no organization', ['deployments', 'add', 'x', '--workflow', 'prompt']],
+    ['an unknown workflow', ['deployments', 'create', 'x', '--organization', 'acme', '--workflow', 'magic']],
+    ['no organization', ['deployments', 'create', 'x', '--workflow', 'prompt']],
     ['a wait that is no number', [...adding, '--wait', 'long']],
     ['a file that is no YAML', [...adding, '--options', 'bad.yaml']],
     ['a file that is not there', [...adding, '--options', 'none.yaml']],
-    ['nothing to change', ['deployments', 'change', 'acme/Invoices']],
+    ['nothing to change', ['deployments', 'update', 'acme/Invoices']],
   ])('says what is wrong with %s, before any call', async (_what, words) => {
     const at = world({ cwd: await folder() });
     expect(await at.start(...words)).toBe(2);
@@ -179,13 +179,13 @@ describe('headworks deployments', () => {
   it('takes an id, ORGANIZATION/NAME, or a name that only one has', async () => {
     for (const wanted of [invoices.id, 'acme/invoices', `${acme.id}/INVOICES`, 'invoices']) {
       const at = world();
-      expect(await at.run('deployments', 'show', wanted)).toBe(0);
+      expect(await at.run('deployments', 'get', wanted)).toBe(0);
       expect(at.calls.at(-1)).toMatchObject({ method: 'GET', path: `/api/v1/deployments/${invoices.id}` });
     }
     const at = world();
-    expect(await at.run('deployments', 'show', 'shared')).toBe(1);
+    expect(await at.run('deployments', 'get', 'shared')).toBe(1);
     expect(at.err).toContain('Several organizations have a deployment shared');
-    expect(await at.run('deployments', 'show', 'none')).toBe(1);
+    expect(await at.run('deployments', 'get', 'none')).toBe(1);
   });
 
   it('lists, changes, switches on and off, and removes', async () => {
@@ -198,15 +198,15 @@ describe('headworks deployments', () => {
       expect(at.calls.at(-1)).toMatchObject({ method: 'PATCH', path: `/api/v1/deployments/${invoices.id}` });
       expect(at.calls.at(-1)?.body).toEqual(body);
     };
-    await changed(['change', 'acme/invoices', '--no-webhook', '--name', 'bills'], {
+    await changed(['update', 'acme/invoices', '--no-webhook', '--name', 'bills'], {
       name: 'bills',
       webhook_url: null,
     });
-    await changed(['change', 'acme/invoices', '--wait', '0'], { wait_seconds: 0 });
+    await changed(['update', 'acme/invoices', '--wait', '0'], { wait_seconds: 0 });
     await changed(['enable', 'acme/invoices'], { is_active: true });
     await changed(['disable', 'acme/invoices'], { is_active: false });
-    expect(await world({ stdin: 'no' }).run('deployments', 'remove', 'acme/invoices')).toBe(1);
-    expect(await at.run('deployments', 'remove', 'acme/invoices', '--force')).toBe(0);
+    expect(await world({ stdin: 'no' }).run('deployments', 'delete', 'acme/invoices')).toBe(1);
+    expect(await at.run('deployments', 'delete', 'acme/invoices', '--force')).toBe(0);
     expect(at.calls.at(-1)).toMatchObject({ method: 'DELETE' });
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { TypeFigures } from '../../extraction/events.ts';
-import { TypePaces } from './type-pace.ts';
+import { TypePaces } from './extract-screen.ts';
 
 const looks = (
   items: number,

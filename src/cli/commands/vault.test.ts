@@ -75,17 +75,17 @@ describe('headworks vault', () => {
 
   it('shows an item, its versions, and what it was', async () => {
     await makeVault();
-    const shown = await run('show', 'dashboards', '0');
+    const shown = await run('get', 'dashboards', '0');
     expect(shown.out).toMatch(/name +b\n/);
     expect(shown.out).toContain('{\n  "id": "0",\n  "value": "b"\n}\n');
-    expect(JSON.parse((await run('show', 'dashboards', '0', '--at', '1', '--json')).out)).toMatchObject({
+    expect(JSON.parse((await run('get', 'dashboards', '0', '--at', '1', '--json')).out)).toMatchObject({
       id: '0',
       version: 1,
       data: { id: '0', value: 'a' },
     });
-    expect((await run('show', 'dashboards', '2', '--versions')).out).toMatch(/\n1 .*22 bytes.*\n2 .*gone/);
-    expect((await run('show', 'dashboards', '2', '--at', '2')).out).toContain('In this version it was gone.');
-    expect(await run('show', 'dashboards', '9')).toMatchObject({
+    expect((await run('get', 'dashboards', '2', '--versions')).out).toMatch(/\n1 .*22 bytes.*\n2 .*gone/);
+    expect((await run('get', 'dashboards', '2', '--at', '2')).out).toContain('In this version it was gone.');
+    expect(await run('get', 'dashboards', '9')).toMatchObject({
       exitCode: 1,
       err: expect.stringContaining('has no item 9 of the type dashboards'),
     });
@@ -98,7 +98,7 @@ describe('headworks vault', () => {
       pageOf(offsetRequest(0, 1), [itemOf('1', `{"id":"1","t":"${nasty}"}`, { name: nasty })]),
     ]);
     world.vault.close();
-    for (const args of [['list', 'dashboards'], ['show', 'dashboards', '1'], ['diff']])
+    for (const args of [['list', 'dashboards'], ['get', 'dashboards', '1'], ['diff']])
       // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
       expect((await run(...args)).out).not.toMatch(/[\u001b\u009b]/);
   });

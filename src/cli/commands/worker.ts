@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
-import { addServerFlags } from '../option-flags.ts';
+import { addServerFlags } from '../session.ts';
 import { runServer } from './run-server.ts';
 
 export function registerWorker(program: Command, host: CommandHost): void {

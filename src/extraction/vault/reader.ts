@@ -121,7 +121,7 @@ export class VaultReader {
     const what = version === undefined ? `item ${id}` : `version ${version} of ${id}`;
     throw this.#unknown(
       `no ${what} of the type ${type}`,
-      `See "headworks vault show ${type} ${id} --versions".`,
+      `See "headworks vault get ${type} ${id} --versions".`,
     );
   }
 

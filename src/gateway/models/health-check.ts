@@ -190,7 +190,7 @@ function degradationOf(name: string, cause: Rejection, models: RecordedModels): 
       : 'it has no credit or quota left';
   const remedy =
     variable === null
-      ? `Repeat its "headworks models add" with --replace and --env-var, the variable that holds its key.`
+      ? `Repeat its "headworks models create" with --replace and --env-var, the variable that holds its key.`
       : cause === 'authentication'
         ? `Set a valid key there and restart the server.`
         : `Add credit to the account, or set another key there and restart the server.`;
@@ -200,7 +200,7 @@ function degradationOf(name: string, cause: Rejection, models: RecordedModels): 
     cause,
     message:
       `${provider} rejects ${key} for ${name}: ${meaning}. ${remedy} ` +
-      `Then run "headworks models warm ${name}" and "headworks repair"; or "headworks models disable ${name}" to stop using it.`,
+      `Then run "headworks models clear-cooldown ${name}" and "headworks repair"; or "headworks models disable ${name}" to stop using it.`,
     details: { provider, envVar: variable },
   };
 }
@@ -230,7 +230,7 @@ function coolingDown({ name, cooldowns }: ModelView): RepairOutcome | undefined 
     ? undefined
     : stillBroken(
         `The rejected key of ${name} is cooling down until ${new Date(until).toISOString()}; ` +
-          `"headworks models warm ${name}" clears that.`,
+          `"headworks models clear-cooldown ${name}" clears that.`,
       );
 }
 

@@ -88,7 +88,7 @@ function notConfigured(missing: MissingVariables): GatewayError {
   const remedy =
     missing.texts.length > 0
       ? `Set ${missing.texts.length === 1 ? '' : 'one of '}${joinList(missing.texts, 'or')} in the environment and restart the server.`
-      : 'Add one with "headworks models add".';
+      : 'Add one with "headworks models create".';
   return new GatewayError('GATEWAY_NOT_CONFIGURED', `No suitable model has a key. ${remedy}`, {
     details: { envVars: missing.envVars },
   });
@@ -114,7 +114,7 @@ function wrongKind(
       ? `Use ${joinList(callable, 'or')}.`
       : missing.texts.length > 0
         ? `Suitable models need ${joinList(missing.texts, 'or')} to be set.`
-        : 'Add one with "headworks models add".';
+        : 'Add one with "headworks models create".';
   return new GatewayError('GATEWAY_CAPABILITY_UNSUPPORTED', `${joinList(quoted, 'and')} ${what}. ${remedy}`, {
     details: { missing: [kind], envVars: callable.length > 0 ? [] : missing.envVars },
   });

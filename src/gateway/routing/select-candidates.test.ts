@@ -275,7 +275,7 @@ describe('when there is no candidate', () => {
   });
 
   it('reports that there is no model at all', () => {
-    expect(snapshotOf([]).error(requestFor('auto')).message).toContain('headworks models add');
+    expect(snapshotOf([]).error(requestFor('auto')).message).toContain('headworks models create');
   });
 
   it('names what configured models do not support, and the variables of those that do', () => {

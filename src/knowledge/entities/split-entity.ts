@@ -23,7 +23,7 @@ export async function splitEntity(
   if (moved.affected !== new Set(mentionIds).size)
     throw new CoreError(
       'INPUT_INVALID',
-      `Not all of these are mentions of the entity ${entityId}. "headworks entities show" lists them.`,
+      `Not all of these are mentions of the entity ${entityId}. "headworks entities get" lists them.`,
     );
   const { rows } = await transaction.query(sql`
     select from entity_mention m join artifact_revision r using (revision_id)

@@ -48,7 +48,7 @@ export class Spaces {
     if (nameKey(name) === defaultSpaceName) return this.ensure(organizationId, defaultSpaceName);
     throw new CoreError(
       'NOT_FOUND',
-      `There is no space ${JSON.stringify(name.slice(0, 100).toWellFormed())} here. "headworks spaces list" shows the existing ones; "headworks spaces add NAME" creates one.`,
+      `There is no space ${JSON.stringify(name.slice(0, 100).toWellFormed())} here. "headworks spaces list" shows the existing ones; "headworks spaces create NAME" creates one.`,
     );
   }
 

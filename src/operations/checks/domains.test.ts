@@ -39,7 +39,7 @@ describe('checks of the domains', () => {
     expect(models([model('a', { isConfigured: false })]).state).toBe('not-configured');
     expect(models([model('a', { availableAt: new Date(now) })])).toMatchObject({
       state: 'warning',
-      remedy: expect.stringContaining('headworks models warm') as string,
+      remedy: expect.stringContaining('headworks models clear-cooldown') as string,
     });
   });
 

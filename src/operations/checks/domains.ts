@@ -29,7 +29,7 @@ export function models(active: readonly ModelView[]): Finding {
     );
   return warning(
     `All ${configured.length} models are cooling down or out of quota: ${named(configured)}.`,
-    'See why with "headworks models"; "headworks models warm MODEL" clears a cooldown.',
+    'See why with "headworks models"; "headworks models clear-cooldown MODEL" clears a cooldown.',
   );
 }
 

@@ -5,7 +5,7 @@ import type { Execution } from './types.ts';
 import { toFailure, toTenantView } from './failure.ts';
 
 const internals =
-  'office/clerk (rate-limit 429) at db.internal. Set OPENAI_API_KEY, or run "headworks models add".';
+  'office/clerk (rate-limit 429) at db.internal. Set OPENAI_API_KEY, or run "headworks models create".';
 const unredacted = (text: string): string => text;
 const gateway = (code: string, options = {}) => new HeadworksError(code, internals, options);
 
