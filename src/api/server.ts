@@ -242,7 +242,7 @@ export const mcpApi = {
     summary: 'Model Context Protocol: tools and resources for models',
     description:
       'Streamable HTTP without sessions: every message is a POST of its own with a JSON response. GET and DELETE are ' +
-      'not supported. See docs/mcp.md for clients and tools.',
+      'not supported. See docs/guide/mcp.md for clients and tools.',
     access: 'tenant',
     // Tools call the API with the caller's own credentials: what they change is audited there.
     audit: false,

@@ -12,7 +12,7 @@ const mostDeadLetters = 200;
 
 /**
  * Runs name a file in the data folder's vaults by its name, any other by its path. Of a path there is only the word of
- * whoever told of the run, so it is not opened: see docs/decisions/0071.
+ * whoever told of the run, so it is not opened: see docs/internals/decisions/0071.
  */
 function pathOf(vault: string, dataFolder: string): string {
   if (basename(vault) !== vault)

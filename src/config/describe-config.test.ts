@@ -116,8 +116,8 @@ describe('optionReference', () => {
     }
   });
 
-  it('is what docs/configuration.md says; else run "npm run headworks -- config --docs > docs/configuration.md"', () => {
-    const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+  it('is what docs/reference/configuration.md says; else run "npm run headworks -- config --docs > docs/reference/configuration.md"', () => {
+    const page = readFileSync(new URL('../../docs/reference/configuration.md', import.meta.url), 'utf8');
     expect(page).toBe(optionReference());
   });
 });

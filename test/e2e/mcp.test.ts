@@ -1,4 +1,4 @@
-// "headworks mcp" as a client starts it: the real process, configured as docs/mcp.md says, with the SDK's own client.
+// "headworks mcp" as a client starts it: the real process, configured as docs/guide/mcp.md says, with the SDK's own client.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,7 +18,7 @@ interface Snippet {
 
 /** What the page tells clients to start. */
 async function snippets(): Promise<readonly Snippet[]> {
-  const page = await readFile(new URL('../../docs/mcp.md', import.meta.url), 'utf8');
+  const page = await readFile(new URL('../../docs/guide/mcp.md', import.meta.url), 'utf8');
   return [...page.matchAll(/```json\n([\s\S]*?)```/g)]
     .map(([, json = '']) => (JSON.parse(json) as { mcpServers: { headworks: Snippet } }).mcpServers.headworks)
     .filter(({ command }) => command === 'headworks');
@@ -50,7 +50,7 @@ describe('headworks mcp', () => {
   it('becomes the server for the admin, which an organization then reaches with its key', async () => {
     const data = join(await folderWithStore(), '.headworks');
     const [ofAdmin, ofOrganization] = await snippets();
-    if (!ofAdmin || !ofOrganization) throw new Error('docs/mcp.md has no such configuration.');
+    if (!ofAdmin || !ofOrganization) throw new Error('docs/guide/mcp.md has no such configuration.');
     const admin = await connected(start(ofAdmin, { '/srv/headworks': data }));
     expect((await admin.listTools()).tools).toHaveLength(10);
     expect(await admin.callTool({ name: 'status', arguments: {} })).toMatchObject({

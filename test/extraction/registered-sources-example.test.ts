@@ -38,7 +38,7 @@ it('takes the file of sources, and the definition in it', async () => {
 });
 
 it('shows the same in the documentation', async () => {
-  const page = await readFile(new URL('../../docs/extraction.md', import.meta.url), 'utf8');
+  const page = await readFile(new URL('../../docs/guide/extraction.md', import.meta.url), 'utf8');
   const blocks = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text = '']) => parse(text) as unknown);
   const shown = blocks.filter((block) => sourceInput.safeParse(block).success);
   expect(shown).toHaveLength(1);

@@ -1,4 +1,4 @@
-// The example of docs/knowledge.md, read without a model: two people with one name stay separate, the decider is found,
+// The example of docs/guide/knowledge.md, read without a model: two people with one name stay separate, the decider is found,
 // and the operator statements of founding document 004 work.
 import { readFile, readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';

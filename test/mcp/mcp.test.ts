@@ -539,8 +539,8 @@ describe('an organization with nothing but a key', () => {
   });
 });
 
-describe('docs/mcp.md', async () => {
-  const page = await readFile(new URL('../../docs/mcp.md', import.meta.url), 'utf8');
+describe('docs/guide/mcp.md', async () => {
+  const page = await readFile(new URL('../../docs/guide/mcp.md', import.meta.url), 'utf8');
 
   it('names every tool, and for whom it is', () => {
     const rows = [...page.matchAll(/^\| `(\w+)` +\| (all|admin)/gm)].map(([, name, who]) => [name, who]);

@@ -268,11 +268,11 @@ describe('monitoring/headworks-alerts.yml', () => {
     expect(pages?.annotations.description).toContain('headworks sources run NAME --retry-failed');
   });
 
-  it('has every alert that the code can raise, and docs/operations.md a section for each', async () => {
+  it('has every alert that the code can raise, and docs/guide/operations.md a section for each', async () => {
     const shipped = (await rules()).map(({ alert }) => alert);
     const ours = [...alertRules, ...knowledgeAlertRules].map(({ name }) => name);
     expect(shipped).toEqual(expect.arrayContaining(ours));
-    const headings = (await textOf('docs/operations.md')).matchAll(/^### (Headworks\w+)$/gm);
+    const headings = (await textOf('docs/guide/operations.md')).matchAll(/^### (Headworks\w+)$/gm);
     expect([...headings].map(([, name = '']) => name).sort()).toEqual(
       [...new Set([...shipped, ...ours])].sort(),
     );

@@ -33,7 +33,9 @@ async function speak(session: CliSession, options: McpOptions): Promise<ExitCode
   const { io, out } = session;
   const key = keyOf(session, options);
   if (io.isTty.stdin)
-    out.note('This speaks MCP, which is for programs: let a client start it (docs/mcp.md). Ctrl-D ends it.');
+    out.note(
+      'This speaks MCP, which is for programs: let a client start it (docs/guide/mcp.md). Ctrl-D ends it.',
+    );
   const { serveMcp } = await import('../../app/mcp.ts');
   // Nobody reads any more: the conversation is over.
   const over = linkSignals(io.signal, io.outputClosed);

@@ -43,7 +43,7 @@ export function registerMigrateStore(program: Command, host: CommandHost): void 
       `Copied ${counted(report.rows, 'row')} of ${counted(report.tables, 'table')} into the schema ${report.schema}; every table was compared.`,
     );
     out.line('Set DATABASE_URL to that address from now on, and start the server.');
-    out.line('For several servers or workers set REDIS_URL as well: see docs/operations.md.');
+    out.line('For several servers or workers set REDIS_URL as well: see docs/guide/operations.md.');
     for (const note of report.notes) out.line(note);
     out.line(
       `The embedded store in ${config.data.folder} is as it was: remove its folder "state" when all is well.`,

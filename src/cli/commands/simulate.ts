@@ -245,7 +245,7 @@ export function registerSimulateModels(group: Command, host: CommandHost): void 
     )
     .requiredOption(
       '--scenario <file>',
-      'who there is and how each behaves (YAML or JSON; see docs/gateway.md)',
+      'who there is and how each behaves (YAML or JSON; see docs/guide/gateway.md)',
     )
     .addHelpText(
       'after',

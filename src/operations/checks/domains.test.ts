@@ -127,7 +127,7 @@ describe('checks of the domains', () => {
     expect(alerts(alert('firing'))).toMatchObject({
       state: 'warning',
       detail: 'Firing: HeadworksX (Look.)',
-      remedy: expect.stringContaining('docs/operations.md') as string,
+      remedy: expect.stringContaining('docs/guide/operations.md') as string,
     });
   });
 });

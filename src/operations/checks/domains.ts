@@ -140,6 +140,6 @@ export function alerts(current: readonly AlertStatus[]): Finding {
   if (firing.length === 0) return ok('No alert is firing.');
   return warning(
     `Firing: ${firing.map(({ name, message }) => `${name} (${message})`).join(' ')}`,
-    'docs/operations.md has the remedy of each.',
+    'docs/guide/operations.md has the remedy of each.',
   );
 }
