@@ -265,7 +265,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     const [from, to] = ['2026-03-02T00:00:00Z', '2026-03-01T00:00:00Z'];
     for (const [tool, given] of Object.entries({ search: { query: 'x' }, list_events: {} }))
       expect(await refusal(organization, tool, { ...given, from, to })).toMatch(
-        /from is after the time .*\(INPUT_INVALID\)/,
+        /The start of the search period is after .*\(INPUT_INVALID\)/,
       );
     expect(await refusal(organization, 'get_entity', { name: 'a\0' })).toMatch(
       /query\.name: must not hold the character U\+0000.*\(INPUT_INVALID\)/,
