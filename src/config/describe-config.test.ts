@@ -116,7 +116,7 @@ describe('optionReference', () => {
     }
   });
 
-  it('is what docs/reference/configuration.md says; else run "npm run headworks -- config --docs > docs/reference/configuration.md"', () => {
+  it('equals docs/reference/configuration.md; otherwise run "npm run docs"', () => {
     const page = readFileSync(new URL('../../docs/reference/configuration.md', import.meta.url), 'utf8');
     expect(page).toBe(optionReference());
   });

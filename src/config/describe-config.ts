@@ -69,7 +69,7 @@ export function valueText(value: unknown): string {
 
 const introduction = `# Configuration
 
-<!-- Written by \`headworks config --docs\`; change the options.ts files, not this page. -->
+<!-- Written by \`npm run docs\`; change the options.ts files, not this page. -->
 
 Each option is taken from the first of these that names it:
 
