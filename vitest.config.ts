@@ -1,5 +1,5 @@
 // Kinds of test: beside the code (unit), against real stores (integration), against the packed product (e2e), every page
-// of the dashboard (browser: npm run test:browser).
+// of the dashboard (browser).
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
@@ -56,7 +56,7 @@ export default defineConfig({
         },
       },
       {
-        // Every page of the dashboard, at both widths: a command of its own, so that CI stays under ten minutes.
+        // Every page of the dashboard with data, at two widths.
         extends: true,
         test: {
           name: 'browser',

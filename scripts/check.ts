@@ -10,6 +10,7 @@ const parts: Readonly<Record<string, readonly string[]>> = {
   boundaries: ['node', 'scripts/check-boundaries.ts'],
   lockfile: ['node', 'scripts/check-lockfile.ts'],
   docs: ['node', 'scripts/check-docs.ts'],
+  reference: ['node', 'scripts/reference.ts', '--check'],
 };
 
 const results = await Promise.all(

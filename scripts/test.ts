@@ -44,8 +44,6 @@ async function runTests(services: Services, report: string, temporary: string): 
       `--outputFile.json=${report}`,
       ...(isWhole ? ['--allowOnly=false'] : []),
       ...(isUnitOnly ? ['--project', 'unit'] : []),
-      // A minute more of both cores: npm run test:browser.
-      ...(isWhole ? ['--project', '!browser'] : []),
       ...forVitest,
     ],
     {

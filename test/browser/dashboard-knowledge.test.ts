@@ -283,7 +283,7 @@ describe('dashboard page Knowledge', () => {
     await page.getByRole('link', { name: 'Call with Dana' }).click();
     await page.getByRole('heading', { level: 2, name: 'Call with Dana' }).waitFor();
     expect(page.url()).toContain('organization=Acme');
-    await page.getByText('ExtractionSummary by rules instead of a model').waitFor();
+    await page.getByText('Extracted by rules instead of a model').waitFor();
     await page.getByText('1 chunk (0) ALL_MODELS_FAILED').waitFor();
     await hasNoFaultInAnyScheme();
     expect(complaints).toEqual([]);
@@ -348,8 +348,8 @@ async function pretendUnread(page: Page, uid: string): Promise<void> {
   await page.route(new RegExp(`/artifacts/${uid}\\?`), async (route) => {
     const response = await route.fetch();
     const artifact = (await response.json()) as Artifact;
-    const stood_in = [{ cause: 'ALL_MODELS_FAILED', positions: [0] }];
-    await route.fulfill({ response, json: { ...artifact, status: { ...artifact.status, stood_in } } });
+    const model_fallbacks = [{ cause: 'ALL_MODELS_FAILED', positions: [0] }];
+    await route.fulfill({ response, json: { ...artifact, status: { ...artifact.status, model_fallbacks } } });
   });
 }
 

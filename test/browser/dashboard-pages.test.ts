@@ -104,7 +104,7 @@ describe('dashboard pages with data', () => {
     const { page, open } = await openDashboard(browser, world.server);
     const goals = [
       ['/', 'Sources'],
-      ['/extraction', 'Start extraction of acme'],
+      ['/extraction', 'Start run of acme'],
       ['/models', 'Prompt'],
       ['/tenants', 'Edit limit of busy'],
       ['/ledger', 'Repair all'],

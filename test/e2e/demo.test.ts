@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { HeadworksProcess } from '../support/headworks-process.ts';
 import { startHeadworks } from '../support/headworks-process.ts';
+import { openBrowser } from '../support/dashboard-browser.ts';
 import { temporaryFolder } from '../support/services.ts';
 
 interface Ready {
@@ -96,6 +97,22 @@ async function inStore(url: string, cwd: string) {
   };
 }
 
+/** Opens the dashboard by the login link. With HEADWORKS_WRITE_PICTURE set, writes the picture of the README. */
+async function openFlowPage(loginUrl: string): Promise<string> {
+  const browser = await openBrowser();
+  try {
+    const page = await browser.newPage({ viewport: { width: 1440, height: 560 }, colorScheme: 'light' });
+    await page.goto(loginUrl);
+    await page.getByText('live', { exact: true }).waitFor();
+    await page.getByText('Per-minute figures').waitFor();
+    const path = process.env['HEADWORKS_WRITE_PICTURE'];
+    if (path !== undefined) await page.screenshot({ path });
+    return await page.locator('main').innerText();
+  } finally {
+    await browser.close();
+  }
+}
+
 describe('headworks demo', () => {
   it('continues after Ctrl-C, its five commands work, and it leaves nothing running', async () => {
     const cwd = await temporaryFolder();
@@ -115,6 +132,8 @@ describe('headworks demo', () => {
       runs: ['incomplete', 'incomplete'],
       versions: 2,
     });
+
+    expect(await openFlowPage(ready.login_url)).toMatch(/Sources[\s\S]*Gateway[\s\S]*Ledger/);
 
     const shell = shellIn(cwd);
     expect(ready.try).toHaveLength(5);

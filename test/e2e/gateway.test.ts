@@ -158,7 +158,7 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
     json(['prompt', 'Who speaks?'], 1),
   ]);
   expect(shown).toMatchObject({ name: 'acme/large', env_var: 'ACME_API_KEY', request_count: 0 });
-  expect(explained.stdout).toContain('Not asked now: it cools down until');
+  expect(explained.stdout).toContain('Not eligible: it is cooling down until');
   expect(skipped).toMatchObject({ probes: [{ outcome: 'skipped' }] });
   expect(unanswered).toMatchObject({ error: { code: 'GATEWAY_EXHAUSTED' } });
   const [warmed, enabled] = await Promise.all([
@@ -224,7 +224,7 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
   await providers.script('large', [{ fault: 'cut' }]);
   const [broken] = await Promise.all([run('prompt', '--model', 'acme/large', 'Who speaks?'), interrupt()]);
   expect(broken.code).toBe(4);
-  expect(broken.stderr).toContain('broke off');
+  expect(broken.stderr).toContain('was interrupted');
 
   // A refusal is written at once: a server that is killed the moment after still knows it when it is back.
   await providers.script('large', [{ fault: 429, hint: 'groq-prose', seconds: 900 }]);

@@ -82,8 +82,8 @@ describe('the installed package', () => {
     const listed = await demand('tar', ['-tzf', join(folder, `headworks-${manifest.version}.tgz`)], folder);
     expect(listed).toContain('package/LICENSE');
     expect(listed).toMatch(/^package\/dist\/.*\.sql$/m);
-    expect(listed).toMatch(/^package\/dist\/app\/demo\/documents\/.*\.eml$/m);
-    expect(listed).toMatch(/^package\/dist\/app\/demo\/documents\/.*\.markdown$/m);
+    expect(listed).toMatch(/^package\/dist\/operations\/demo\/documents\/.*\.eml$/m);
+    expect(listed).toMatch(/^package\/dist\/operations\/demo\/documents\/.*\.markdown$/m);
     const files = listed.split('\n');
     expect(files.filter((file) => /\.(test|contract)\.|\/contract\//.test(file))).toEqual([]);
     expect(files.filter((file) => /^package\/(src|test|scripts)\//.test(file))).toEqual([]);

@@ -407,7 +407,7 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     const again = at.service.decide(space, pairOf(andrew), 'same', 'admin');
     await expect(again).rejects.toMatchObject({
       code: 'CONFLICT',
-      message: expect.stringMatching(/merged with another since.*headworks entities merge/) as string,
+      message: expect.stringMatching(/merged with another entity since.*headworks entities merge/) as string,
     });
     expect(await at.service.review(space, 10)).toHaveLength(1);
     const now = new Date(world.clock.now());

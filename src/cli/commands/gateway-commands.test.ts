@@ -236,7 +236,7 @@ describe('headworks models', () => {
   it('explains, and probes with exit 4 when one does not answer', async () => {
     const at = world();
     expect(await at.run('models', 'explain', 'groq/llama')).toBe(0);
-    expect(at.out).toContain('Asked as number 2: behind x.');
+    expect(at.out).toContain('Rank 2: behind x.');
     expect(await at.run('models', 'probe')).toBe(4);
     expect(at.out).toContain('timeout');
   });

@@ -312,11 +312,7 @@ export function registerExplain(group: Command, host: CommandHost): void {
 function showExplanation({ out, io }: CliSession, answer: ModelExplanation): void {
   const { model, steps, position, position_reason, recent_attempts } = answer;
   out.line(out.style('bold', model.name));
-  out.line(
-    position === null
-      ? `Not asked now: ${position_reason}`
-      : `Asked as number ${position}: ${position_reason}`,
-  );
+  out.line(position === null ? `Not eligible: ${position_reason}` : `Rank ${position}: ${position_reason}`);
   out.line();
   for (const step of steps) out.line(`  ${step}`);
   if (recent_attempts.length === 0) return;

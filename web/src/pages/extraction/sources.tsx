@@ -104,7 +104,7 @@ function SourceTable({ sources }: { readonly sources: readonly ExtractionSource[
                   variant="default"
                   loading={start.isRunning}
                   onClick={() => start.run({ source: source.id })}
-                  aria-label={`Start extraction of ${source.name}`}
+                  aria-label={`Start run of ${source.name}`}
                 >
                   Start run
                 </Button>

@@ -123,7 +123,7 @@ function VaultCard({ flow, running }: { readonly flow: Flow; readonly running: R
         <Line>No runs yet</Line>
       ) : (
         <Line>
-          {last.source}: <RunState state={last.state} />, {last.items} items, <Ago at={last.finished_at} />
+          {last.source}: <RunState state={last.state} /> {last.items} items, <Ago at={last.finished_at} />
         </Line>
       )}
     </FlowCard>

@@ -23,7 +23,7 @@ export function TenantRequests({ flow }: { readonly flow: Flow }) {
       >
         <Line>{minute.refused > 0 ? `${minute.refused} rejected in the last minute` : 'None rejected'}</Line>
       </FlowCard>
-      <Arrow says={`${minute.admitted} admitted/min`} isBusy={minute.admitted > 0} />
+      <Arrow says={`${minute.admitted}/min`} isBusy={minute.admitted > 0} />
       <FlowCard
         name="Admission"
         href="/tenants"
@@ -34,7 +34,7 @@ export function TenantRequests({ flow }: { readonly flow: Flow }) {
       >
         <Line>{admission.waiting > 0 ? `${admission.waiting} queued for a slot` : 'Queue empty'}</Line>
       </FlowCard>
-      <Arrow says={`${minute.executions_ended} completed/min`} isBusy={executions.executing > 0} />
+      <Arrow says={`${minute.executions_ended}/min`} isBusy={executions.executing > 0} />
       <FlowCard
         name="Executions"
         href="/tenants"

@@ -113,12 +113,12 @@ function ByRules({
   if (fallbacks.length === 0)
     return (
       <Text size="xs" c="dimmed">
-        ExtractionSummary by rules: {counted(byRules, 'chunk')}, because no model is configured. A model finds
-        more names and events, with higher confidence.
+        Extracted by rules: {counted(byRules, 'chunk')}, because no model is configured. A model finds more
+        names and events, with higher confidence.
       </Text>
     );
   return (
-    <Alert color={toneColor.warning} p="xs" title="ExtractionSummary by rules instead of a model">
+    <Alert color={toneColor.warning} p="xs" title="Extracted by rules instead of a model">
       <Text size="sm">
         No model was available for these chunks. They are extracted again with a model when one is available,
         or when you repair them{' '}
