@@ -5,9 +5,11 @@ import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Operation } from '../src/api/operation.ts';
+import { eventSpecs } from '../src/app/telemetry.ts';
 import { listOptions, optionReference, optionSections } from '../src/config/index.ts';
 import type { ErrorCodes } from '../src/core/errors.ts';
 import type { EventCounter, EventSpec, EventSpecs } from '../src/core/events.ts';
+import { extractionEvents } from '../src/extraction/events.ts';
 import { documentedProgram } from './doc-facts.ts';
 
 const note = '<!-- Written by `npm run docs`; change the code, not this page. -->';
@@ -112,17 +114,14 @@ async function errorPage(): Promise<string> {
 
 // --- events and metrics
 
-async function eventCatalogs(): Promise<readonly [string, EventSpecs][]> {
-  const found = await exportsOf<EventSpecs>('src/**/*events.ts', 'Events');
-  return found.filter(([, specs]) =>
-    Object.values(specs).every(
-      (spec: unknown) => typeof spec === 'object' && spec !== null && 'level' in spec,
-    ),
-  );
-}
+/** Events of servers and, since a command may extract by itself, of extractions. */
+const eventCatalogs = (): readonly [string, EventSpecs][] => [
+  ['server', eventSpecs],
+  ['extraction', extractionEvents],
+];
 
-async function eventPage(): Promise<string> {
-  const rows = (await eventCatalogs()).flatMap(([, events]) =>
+function eventPage(): string {
+  const rows = eventCatalogs().flatMap(([, events]) =>
     Object.entries(events).map(([name, spec]) => [
       `\`${name}\``,
       spec.level,
@@ -153,8 +152,8 @@ const metricNames = (spec: EventSpec<Record<string, unknown>>): readonly string[
     ]),
   ].map((name) => `\`${name}\``);
 
-async function metricPage(): Promise<string> {
-  const fromEvents = (await eventCatalogs()).flatMap(([, events]) =>
+function metricPage(): string {
+  const fromEvents = eventCatalogs().flatMap(([, events]) =>
     Object.values(events).flatMap((spec: EventSpec<Record<string, unknown>>) => [
       ...countersOf(spec).map(({ name, help, labels = [], fixedLabels = {} }) => [
         name,
@@ -290,8 +289,8 @@ const pages: Readonly<Record<string, string>> = {
   'docs/reference/configuration.md': optionReference(),
   'docs/reference/cli.md': commandPage(),
   'docs/reference/errors.md': await errorPage(),
-  'docs/reference/events.md': await eventPage(),
-  'docs/reference/metrics.md': await metricPage(),
+  'docs/reference/events.md': eventPage(),
+  'docs/reference/metrics.md': metricPage(),
   'docs/reference/http.md': await httpPage(),
   'headworks.example.yaml': exampleYaml(),
   '.env.example': exampleEnv(),

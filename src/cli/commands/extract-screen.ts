@@ -378,7 +378,7 @@ function resultAnswer(result: ExtractionSummary): object {
     is_resumed: result.isResumed,
     was_complete: result.wasComplete,
     calls: result.calls,
-    rateLimitedCalls: result.rateLimitedCalls,
+    rate_limited_calls: result.rateLimitedCalls,
     items_per_second: result.itemsPerSecond,
     throughput_items_per_second: throughputItemsPerSecond,
     session_totals: { items, calls, errors, active_seconds: activeMs / 1000 },

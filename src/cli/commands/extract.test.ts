@@ -130,7 +130,7 @@ describe('the end of an extraction', () => {
     expect(JSON.parse(world.out)).toMatchObject({
       event: 'extraction:result',
       calls: 4,
-      rateLimitedCalls: 2,
+      rate_limited_calls: 2,
       items_per_second: 5.5,
       throughput_items_per_second: 0.5,
       session_totals: { items: 31, calls: 9, errors: 1, active_seconds: 62 },
