@@ -4,7 +4,7 @@ import type { ExitCode } from './exit-codes.ts';
 import type { CliIo } from './ports.ts';
 import { CliSession, commandName, globalOptions } from './session.ts';
 
-/** Whoever runs the program learns here what ran and how it ended. */
+/** Reports to the caller of the program what ran and how it ended. */
 export interface CommandHost {
   readonly io: CliIo;
   session: CliSession | null;
@@ -19,7 +19,7 @@ export type CommandWork<Options> = (
   args: readonly string[],
 ) => Promise<ExitCode>;
 
-/** Makes `work` what the command does. Its options are typed by whoever declared them on the command. */
+/** Runs `work` as the command's action. The type of its options matches their declaration. */
 export function act<Options>(host: CommandHost, command: Command, work: CommandWork<Options>): void {
   command.action(async () => {
     const session = new CliSession(host.io, commandName(command), globalOptions(command));

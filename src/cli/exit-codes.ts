@@ -24,7 +24,7 @@ export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> 
   error: 'an error occurred',
   usage: 'the configuration or the command line is wrong',
   connection: 'a server or store could not be reached, or rejected the credentials',
-  incomplete: 'finished, but something is missing or still broken',
+  incomplete: 'finished, but incomplete or degraded',
   interrupted: 'interrupted (Ctrl-C)',
 };
 

@@ -10,7 +10,7 @@ import type { CliSession } from './session.ts';
 const firstLookMs = 100;
 const longestLookMs = 1000;
 /** How long the server may be unable to tell before we stop asking. */
-const patienceMs = 60_000;
+const retryTimeoutMs = 60_000;
 
 export interface FollowOptions {
   readonly clock: Clock;
@@ -24,12 +24,12 @@ export async function followJob(client: HeadworksClient, id: string, options: Fo
   const { clock, signal } = options;
   let waitMs = firstLookMs;
   let lastSeen = '';
-  let heardAt = clock.monotonic();
+  let respondedAt = clock.monotonic();
   for (;;) {
     signal.throwIfAborted();
     try {
       const job = await client.call<Job>('GET', `/api/v1/jobs/${encodeURIComponent(id)}`, { signal });
-      heardAt = clock.monotonic();
+      respondedAt = clock.monotonic();
       const seen = JSON.stringify(job);
       if (seen !== lastSeen) {
         options.onChange(job);
@@ -39,7 +39,7 @@ export async function followJob(client: HeadworksClient, id: string, options: Fo
       if (hasEnded(job)) return job;
     } catch (error) {
       const isPassing = error instanceof HeadworksError && error.isRetryable;
-      if (!isPassing || clock.monotonic() - heardAt > patienceMs) throw error;
+      if (!isPassing || clock.monotonic() - respondedAt > retryTimeoutMs) throw error;
     }
     await clock.sleep(waitMs, signal);
     waitMs = Math.min(waitMs * 1.5, longestLookMs);
@@ -50,7 +50,7 @@ export function hasEnded(job: Job): boolean {
   return job.state !== 'queued' && job.state !== 'running';
 }
 
-/** `title`: what is being done; `what`: what goes on in the server when this command is stopped. */
+/** `title`: label of the progress bar; `what`: what continues in the server when this command is stopped. */
 export async function followWithProgress(
   session: CliSession,
   client: HeadworksClient,
@@ -72,7 +72,7 @@ export async function followWithProgress(
   } finally {
     progress.end();
     if (io.signal.aborted && !client.isOwnServer)
-      out.note(`${what} goes on in the server: ${session.commandLine(`jobs watch ${jobId}`)}`);
+      out.note(`${what} continues in the server: ${session.commandLine(`jobs watch ${jobId}`)}`);
   }
 }
 
@@ -88,7 +88,7 @@ export interface Progress {
   end(): void;
 }
 
-/** `title` says what is under way. */
+/** `title`: label of the progress bar. */
 export function startProgress(session: CliSession, title: string): Progress {
   return session.out.canDraw ? new Bar(session, title) : new Lines(session, title);
 }

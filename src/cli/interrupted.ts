@@ -1,11 +1,11 @@
-// For commands that run until somebody ends them.
+// For commands that run until they are interrupted.
 import { onAbort } from '../core/index.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { CliIo } from './ports.ts';
 import { Interrupt } from './ports.ts';
 
-/** Waits until somebody wants the command to end: 130 after Ctrl-C, 0 after SIGTERM. */
+/** Waits for an interrupt: 130 after Ctrl-C, 0 after SIGTERM. */
 export async function interrupted({ signal }: CliIo): Promise<ExitCode> {
   await new Promise<void>((resolve) => onAbort(signal, () => resolve()));
   const reason: unknown = signal.reason;

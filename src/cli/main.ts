@@ -68,7 +68,7 @@ function interruptSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** Aborts when the reader of our output is gone; that is no error, and nobody is left to tell. */
+/** Aborts when stdout is closed, which is not an error. */
 function outputClosedSignal(): AbortSignal {
   const controller = new AbortController();
   const ignoreClosed = (error: NodeJS.ErrnoException) => {

@@ -67,7 +67,7 @@ export class Output {
 }
 
 /**
- * Text as it may go to a terminal: what servers and users wrote must not move the cursor, change colours, turn the order
+ * Text as it may go to a terminal: text from servers and users must not move the cursor, change colors, turn the order
  * of what follows, or hide.
  */
 export function printable(text: string): string {
@@ -91,7 +91,7 @@ export interface TableOptions {
   /** Cells are cut with "…" so that lines are no wider, the widest column first; `null`: as wide as it gets. */
   readonly maxWidth: number | null;
   readonly styleHeader?: (text: string) => string;
-  /** Applied after the widths are known, so that colours do not count. */
+  /** Applied after the widths are known, so that color codes do not count. */
   readonly styleCell?: (text: string, column: number, row: number) => string;
 }
 

@@ -22,7 +22,7 @@ export interface AppPort {
   connect(
     config: Config,
     options: {
-      /** The command, as a person would recognise it. */
+      /** The command line for display. */
       readonly purpose: string;
       readonly signal: AbortSignal;
       /** Called when this process stays only because others still use its server. */
@@ -47,7 +47,7 @@ export interface AppPort {
 export interface CliIo {
   readonly stdout: Writable;
   readonly stderr: NodeJS.WritableStream;
-  /** Colour on stdout and progress on stderr only where somebody watches; on stdin somebody types. */
+  /** Whether stdout, stderr and stdin are terminals. */
   readonly isTty: { readonly stdin: boolean; readonly stdout: boolean; readonly stderr: boolean };
   /** Width of the terminal; `null` when there is none, and lines may be as long as they like. */
   readonly columns: number | null;
@@ -59,9 +59,9 @@ export interface CliIo {
   readStdin(): Promise<string>;
   /** One line of standard input; empty when there is none. */
   readLine(): Promise<string>;
-  /** Aborts with an Interrupt when somebody wants the command to end. */
+  /** Aborts with an Interrupt on Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal;
-  /** Aborts when nobody reads stdout any more (`| head`). */
+  /** Aborts when stdout is closed (`| head`). */
   readonly outputClosed: AbortSignal;
   readonly clock: Clock;
   readonly version: string;

@@ -45,7 +45,7 @@ import { addGlobalFlags, commandName } from './session.ts';
 export function buildProgram(io: CliIo, host: CommandHost): Command {
   const program = new Command('headworks')
     .description(
-      'Take in what throttled APIs give, think with the AI models that are up, serve within limits.',
+      'Extract from rate-limited APIs, route AI models, search documents, serve tenants within exact limits.',
     )
     .version(io.version)
     .option(
@@ -53,7 +53,7 @@ export function buildProgram(io: CliIo, host: CommandHost): Command {
       'configuration file (HEADWORKS_CONFIG; default: headworks.yaml if it is there)',
     )
     .option('--json', 'answer in JSON: one document, or one object per line for streams')
-    .option('--no-color', 'no colours (also NO_COLOR)')
+    .option('--no-color', 'disable colors (also NO_COLOR)')
     .configureHelp({ showGlobalOptions: true })
     // Errors are reported by reportError, once, in our words.
     .configureOutput({

@@ -37,7 +37,7 @@ export function reportError(thrown: unknown, io: CliIo, context: ErrorContext): 
   return exitCode;
 }
 
-/** Once somebody asked us to stop, whatever fails, fails because of that. */
+/** After an interrupt every failure is a consequence of it. */
 function isInterrupt(thrown: unknown, io: CliIo): boolean {
   return thrown instanceof Interrupt || io.signal.reason instanceof Interrupt;
 }

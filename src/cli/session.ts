@@ -34,7 +34,7 @@ export class CliSession {
     this.#globals = globals;
   }
 
-  /** The configuration once somebody asked for it. */
+  /** The configuration, resolved on first use. */
   get knownConfig(): Config | null {
     return this.#config;
   }
@@ -66,7 +66,7 @@ export class CliSession {
 
   /**
    * Runs `work` as a client of the server (with `key`, or as the admin), and leaves whatever happens. `signal`: how long
-   * to look for a server; default: until somebody interrupts.
+   * to look for a server; default: until interrupted.
    */
   async withClient<T>(
     work: (client: HeadworksClient) => Promise<T>,
@@ -140,7 +140,7 @@ export function addGlobalFlags(program: Command): void {
   for (const { flag, spec } of flagged) if (everywhere.has(flag)) program.addOption(toOption(flag, spec));
 }
 
-/** Adds the flags of whoever listens and logs. */
+/** Adds the flags for listening and logging. */
 export function addServerFlags(command: Command): void {
   for (const { section, flag, spec } of flagged)
     if (!everywhere.has(flag) && section !== ofExtraction) command.addOption(toOption(flag, spec));
@@ -184,7 +184,7 @@ function words(flag: string, spec: OptionSpec<unknown>): string {
 
 const source = fileURLToPath(import.meta.url);
 
-/** The words that start this program, as whoever started it would write them. */
+/** The command prefix as the user would type it. */
 export function invocation({ env, cwd }: Pick<CliIo, 'env' | 'cwd'>): string {
   if (env['npm_lifecycle_event'] === 'npx') return 'npx headworks';
   if (env['npm_package_name'] === 'headworks') return 'npm run -s headworks --';

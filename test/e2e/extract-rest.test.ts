@@ -54,7 +54,7 @@ describe('headworks extract rest', () => {
     expect(desk.calls).toHaveLength(12);
     const again = await runHeadworks([...command, ...quick], folder, env);
     expect(again).toMatchObject({ code: 0 });
-    expect(again.stdout).toContain('Everything is there already: nothing was asked for.');
+    expect(again.stdout).toContain('Already up to date; no API calls made.');
     expect(desk.calls).toHaveLength(12);
     const verified = await runHeadworks(['vault', 'verify', '--vault', 'desk.vault'], folder, env);
     expect(verified).toMatchObject({ code: 0 });

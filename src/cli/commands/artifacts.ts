@@ -99,7 +99,7 @@ function show({ out, io }: CliSession, artifact: Artifact, withText: boolean): v
       ({ cause, positions }) =>
         [
           '',
-          `rules stood in for a model that failed (${cause}): ${chunkNumbers(positions)}; see "headworks repair"`,
+          `extracted by rules because a model failed (${cause}): ${chunkNumbers(positions)}; see "headworks repair"`,
         ] as [string, string],
     ),
     ...status.dropped.map(

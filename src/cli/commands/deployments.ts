@@ -184,7 +184,7 @@ export function registerChangeDeployment(group: Command, host: CommandHost): voi
     .argument(...deploymentArgument)
     .description('change what is given; options are replaced as a whole')
     .option('--name <name>', 'another name: the address changes with it');
-  addWriteOptions(command).option('--no-webhook', 'tell nobody any more');
+  addWriteOptions(command).option('--no-webhook', 'remove the webhook');
   examples(command, [
     'headworks deployments update acme-corp/invoices --options invoice.yaml',
     'headworks deployments update acme-corp/invoices --webhook https://example.com/hook',

@@ -256,7 +256,7 @@ export function registerSplit(group: Command, host: CommandHost): void {
     group
       .command('split')
       .argument('<id>', 'id of the entity')
-      .argument('<mentions...>', 'ids of its mentions that mean somebody else')
+      .argument('<mentions...>', 'ids of the mentions to split off')
       .description('make some mentions an entity of their own, with their events'),
   ).requiredOption('--name <name>', 'what the new one is called');
   examples(command, [`headworks entities split ${exampleEntity} ${otherId} --name "Alice Wong"`]);
@@ -386,7 +386,7 @@ const answers: Readonly<Record<string, Verdict>> = {
   later: 'later',
 };
 
-/** Until all are answered, or somebody answers with nothing. */
+/** Runs until all pairs are decided or the answer is empty. */
 async function ask(
   session: CliSession,
   options: ReviewOptions,
@@ -406,7 +406,7 @@ async function ask(
     if (refusal === null) answered += 1;
     else out.line(refusal);
     passed.add(pair.id);
-    // A merge changes who the others are asked about.
+    // A merge changes the other pairs.
     const isChanged = verdict === 'same' || refusal !== null;
     const open = isChanged ? (await readOpen(session, options)).pairs : waiting;
     waiting = open.filter(({ id }) => !passed.has(id));
@@ -415,7 +415,7 @@ async function ask(
   return exitCodes.ok;
 }
 
-/** Why the answer was not taken, when somebody else was faster: no reason to stop asking. */
+/** The conflict with another reviewer's decision; the review continues. */
 function ifOvertaken(error: unknown): string {
   if (error instanceof HeadworksError && error.code === 'CONFLICT') return error.message;
   throw error;

@@ -152,9 +152,7 @@ function registerStop(group: Command, host: CommandHost): void {
 function registerRelease(group: Command, host: CommandHost): void {
   const command = group
     .command('release')
-    .description(
-      'free a slot that is held for nothing: by an execution that has ended, or that nobody knows',
-    );
+    .description('release an orphaned slot: of an execution that has ended or does not exist');
   examples(command, [`headworks executions release ${exampleId}`]);
   registerOne(command, host, { method: 'POST', after: '/release' }, ({ out }, answer) =>
     out.line(answer.was_held ? `The slot of ${answer.id} is free.` : `${answer.id} held no slot.`),

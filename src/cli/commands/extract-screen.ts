@@ -17,7 +17,7 @@ const roomForFacts = 1 + 13 + 1 + 9 + 1 + 14 + 1 + 'incomplete'.length;
 export interface BarLayout {
   readonly format: string;
   readonly barsize: number;
-  /** What stands in the format's gaps. */
+  /** Values of the format's placeholders. */
   readonly facts: (figures: TypeFigures, pace: Pace) => Readonly<Record<string, string>>;
 }
 
@@ -52,7 +52,7 @@ export function wrapParts(parts: readonly string[], columns: number): readonly s
 
 export interface Pace {
   readonly itemsPerSecond: number;
-  /** Until all are there; null when that cannot be told, or is not to be waited for. */
+  /** Remaining time; null when it cannot be estimated. */
   readonly leftMs: number | null;
 }
 
@@ -155,17 +155,17 @@ function lineOf(name: string, payload: Readonly<Record<string, unknown>>): strin
     case 'extraction:waiting':
       return waitText(payload as { why: string; waitMs: number | null });
     case 'extraction:started':
-      return `${payload['isResumed'] === true ? 'Going on' : 'Beginning'}: ${source} into ${vault}`;
+      return `${payload['isResumed'] === true ? 'Resuming' : 'Starting'}: ${source} into ${vault}`;
     case 'extraction:page-failed':
       return `${type} ${page} was given up (${cause}): ${error}`;
     case 'extraction:worker-died':
-      return `${worker} died: ${error}; ${workersAlive} go on`;
+      return `${worker} died: ${error}; ${workersAlive} left`;
     case 'extraction:setting-ignored':
       return `${payload['setting'] as string} has no effect: ${payload['reason'] as string}`;
     case 'extraction:rows-lost':
       return `Rows were removed from ${vault} (${(payload['types'] as string[]).join(', ')}): everything is read again`;
     case 'extraction:types-redefined':
-      return `The definition of ${(payload['types'] as string[]).join(', ')} has changed since the last extraction: everything is read anew`;
+      return `The definition of ${(payload['types'] as string[]).join(', ')} has changed since the last extraction: extracting everything again`;
     case 'extraction:vault-migrated':
       return updatedText(vault ?? '');
     case 'extraction:versions-pruned':
@@ -242,7 +242,7 @@ class BarScreen implements Screen {
       const bar = this.#byType.get(type.type) ?? this.#bars.create(whole, 0, shown, { format, barsize });
       this.#byType.set(type.type, bar);
       bar.setTotal(whole);
-      // How far a type is of which nobody knows the total, no bar can show before its end.
+      // Without a total a bar cannot show the progress of a type.
       const done = type.total === null ? 0 : Math.min(type.items, whole);
       bar.update(type.status === 'completed' ? whole : done, shown);
     }
@@ -314,7 +314,7 @@ export function showResult(session: CliSession, result: ExtractionSummary): void
   if (out.isJson) return out.jsonLine(session.redactor.value(resultAnswer(result)));
   const { types, wasComplete, endedBy } = result;
   if (wasComplete) {
-    out.line(`Everything is there already: nothing was asked for. ${result.vault}`);
+    out.line(`Already up to date; no API calls made. ${result.vault}`);
     out.note('A new look at the source: headworks extract … --fresh');
     return;
   }
@@ -336,9 +336,9 @@ export function showResult(session: CliSession, result: ExtractionSummary): void
 function endText(result: ExtractionSummary): string {
   const { status, endedBy, calls, isResumed } = result;
   const facts = `${runText(result)}. ${result.vault}${isResumed ? `\n${sessionText(result)}` : ''}`;
-  if (endedBy === 'interrupted') return `Stopped: ${facts}\nThe same command goes on from here.`;
+  if (endedBy === 'interrupted') return `Stopped: ${facts}\nRun the same command to resume.`;
   if (endedBy === 'max-calls')
-    return `Stopped after ${counted(calls, 'call')}, as told: ${facts}\nThe same command goes on.`;
+    return `Stopped after ${counted(calls, 'call')}, the maximum: ${facts}\nRun the same command to resume.`;
   if (status === 'completed') return `Complete: ${facts}`;
   return `Incomplete, something is missing: ${facts}\n${remedyText(result)}; headworks vault verify says what.`;
 }
@@ -346,8 +346,8 @@ function endText(result: ExtractionSummary): string {
 function remedyText({ canRetry, hasBrokenLists }: ExtractionSummary): string {
   if (canRetry) return 'Ask for it again with --retry-failed';
   return hasBrokenLists
-    ? 'A list could not be read to its end: correct its pagination if it is wrong, and read it anew with --fresh'
-    : 'All pages came, but the source counts more: read it anew with --fresh';
+    ? 'A list could not be read to its end: check its pagination, then extract it again with --fresh'
+    : 'All pages were fetched, but the source reports a larger total: extract it again with --fresh';
 }
 
 function runText({ calls, rateLimitedCalls, metrics, itemsPerSecond }: ExtractionSummary): string {

@@ -107,16 +107,13 @@ describe('the end of an extraction', () => {
   });
 
   it.each<[Partial<ExtractionSummary>, string]>([
-    [{ wasComplete: true }, 'Everything is there already: nothing was asked for.'],
-    [{ status: 'interrupted', endedBy: 'interrupted' }, 'The same command goes on from here.'],
-    [{ status: 'interrupted', endedBy: 'max-calls' }, 'Stopped after 4 calls, as told'],
-    [{ status: 'interrupted', endedBy: 'max-calls', calls: 1 }, 'Stopped after 1 call, as told'],
+    [{ wasComplete: true }, 'Already up to date; no API calls made.'],
+    [{ status: 'interrupted', endedBy: 'interrupted' }, 'Run the same command to resume.'],
+    [{ status: 'interrupted', endedBy: 'max-calls' }, 'Stopped after 4 calls, the maximum'],
+    [{ status: 'interrupted', endedBy: 'max-calls', calls: 1 }, 'Stopped after 1 call, the maximum'],
     [{ status: 'incomplete', canRetry: true }, 'Ask for it again with --retry-failed'],
-    [{ status: 'incomplete' }, 'the source counts more: read it anew with --fresh'],
-    [
-      { status: 'incomplete', hasBrokenLists: true },
-      'correct its pagination if it is wrong, and read it anew',
-    ],
+    [{ status: 'incomplete' }, 'the source reports a larger total: extract it again with --fresh'],
+    [{ status: 'incomplete', hasBrokenLists: true }, 'check its pagination, then extract it again'],
     [{ status: 'interrupted', endedBy: 'max-calls', types: [running] }, '11        paused'],
   ])('says so: %j', (more, text) => {
     const world = new CliWorld();
@@ -241,7 +238,7 @@ describe('an extraction while it runs', () => {
     );
   });
 
-  it('says why it begins anew, and what a dry run did on a terminal too', () => {
+  it('shows why it starts over, and the result of a dry run on a terminal', () => {
     const world = new CliWorld({ isTty: true });
     const screen = startScreen(sessionIn(world), false);
     screen.show(told('extraction:vault-migrated', { vault: 'x.vault' }));
@@ -249,7 +246,7 @@ describe('an extraction while it runs', () => {
     screen.end();
     expect(world.err).toBe(
       'x.vault was of an older version and was brought up to date. Older versions of Headworks can no longer read it.\n' +
-        'The definition of looks, explores has changed since the last extraction: everything is read anew\n',
+        'The definition of looks, explores has changed since the last extraction: extracting everything again\n',
     );
   });
 

@@ -13,9 +13,7 @@ import { showEstimate, showResult, startScreen } from './extract-screen.ts';
 export function registerExtract(program: Command, host: CommandHost): void {
   const group = program
     .command('extract')
-    .description(
-      'read everything a source has into a vault, within its rate limits; goes on where it stopped',
-    );
+    .description('extract a source into a vault within its rate limits; resumes after an interruption');
   examples(group, ['headworks extract looker --dry-run', 'headworks extract rest --source shop.yaml']);
   registerLooker(group, host);
   registerRest(group, host);

@@ -159,7 +159,7 @@ describe('headworks models', () => {
     const added = world({ answer: () => needy });
     await added.run('models', 'create', '--name', 'mine', '--base-url', 'http://127.0.0.1:1/v1');
     expect(added.out).toBe(
-      'Model mine is added. It is asked once MINE_API_KEY is set where the server runs.\n',
+      "Model mine is added. It becomes available when MINE_API_KEY is set in the server's environment.\n",
     );
     const warmed = world({ answer: ({ method }) => (method === 'GET' ? [model] : model) });
     await warmed.run('models', 'clear-cooldown', '7');
@@ -280,7 +280,7 @@ describe('headworks keys', () => {
     expect(await at.run('keys', 'revoke', 'nobody')).toBe(1);
     await at.run('keys', 'usage', '--days', '2');
     expect(at.calls.at(-1)).toMatchObject({ query: { from_day: '2026-02-28' } });
-    expect(at.out).toContain('Nothing was asked in that time.');
+    expect(at.out).toContain('No usage in this period.');
   });
 });
 

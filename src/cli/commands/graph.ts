@@ -1,4 +1,4 @@
-// headworks graph: how the graph is, what lies around an entity, and to have it built anew.
+// headworks graph: status, related entities, rebuild.
 import type { Command } from 'commander';
 import type { RelatedEntities } from '../../api/entities.ts';
 import type { Jobs } from '../../api/jobs.ts';
@@ -46,7 +46,7 @@ function registerStatus(group: Command, host: CommandHost): void {
 function registerRebuild(group: Command, host: CommandHost): void {
   const command = group
     .command('rebuild')
-    .description('build the graph anew from the tables; the old one answers until the new one is whole')
+    .description('rebuild the graph from the tables; the old one is used until the new one is complete')
     .option('--no-wait', 'do not wait for it');
   examples(command, ['headworks graph rebuild', 'headworks graph rebuild --no-wait --json']);
   act<{ wait: boolean }>(host, command, async (session, { wait }) =>

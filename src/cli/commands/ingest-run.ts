@@ -127,15 +127,14 @@ function estimateLines(sum: EstimateSum): readonly string[] {
     sum.embedding_calls === 0
       ? 'no vectors are made'
       : counted(sum.embedding_calls, 'call makes vectors', 'calls make vectors');
-  if (sum.model_calls === 0)
-    return [`${size} Rules read ${sum.documents === 1 ? 'it' : 'them'}: no model is asked; ${vectors}.`];
+  if (sum.model_calls === 0) return [`${size} Extracted by rules, no model is called; ${vectors}.`];
   return [
     `${size} Reading asks a model ${counted(sum.model_calls, 'time')}, with about ${counted(sum.prompt_tokens, 'token')} asked and ${sum.completion_tokens} answered; ${vectors}.`,
     'Questions whether two names mean the same are not counted.',
   ];
 }
 
-/** A document that is refused, or breaks the server's reader, is told, and the next follows; a server that is away ends it. */
+/** A rejected or unreadable document is reported and skipped; an unreachable server ends the command. */
 async function attempt(
   { name, body }: IngestBody,
   work: (body: object) => Promise<void>,
@@ -200,7 +199,7 @@ async function waitForAll(
   return read;
 }
 
-/** What rules read because the model that was asked failed. */
+/** Chunks extracted by rules because a model failed. */
 interface StandIns {
   readonly documents: number;
   readonly chunks: number;
@@ -254,8 +253,8 @@ function report(
     out.line(`Not everything of "${printable(title)}" is in: see "headworks artifacts get ${id}".`);
   if (fallbacks.chunks > 0)
     out.line(
-      `A model was asked and failed (${fallbacks.causes.join(', ')}), so rules read ${counted(fallbacks.chunks, 'chunk')} of ${counted(fallbacks.documents, 'document')}: ` +
-        'fewer mentions and events, at lower confidence. "headworks models" shows what ails it; "headworks repair" lets it read them again.',
+      `A model failed (${fallbacks.causes.join(', ')}), so rules extracted ${counted(fallbacks.chunks, 'chunk')} of ${counted(fallbacks.documents, 'document')}: ` +
+        'fewer mentions and events, at lower confidence. Run "headworks models" to see why, and "headworks repair" to retry.',
     );
   if (!hasWaited && taken.length > 0)
     out.note('They can be searched already, and are read in the background.');
@@ -273,7 +272,7 @@ function showSkipped({ out }: CliSession, { links, special }: Skipped): void {
     out.line(`Left out: ${counted(special, 'pipe, socket or device', 'pipes, sockets or devices')}.`);
 }
 
-/** Of a vault that lost thousands nobody reads more; --json has them all. */
+/** Maximum lines of missing items; --json has all. */
 const mostShown = 100;
 
 function showGone({ out }: CliSession, { missing, removed, problems }: MissingItems): void {

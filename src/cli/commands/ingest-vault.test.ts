@@ -118,7 +118,7 @@ describe('headworks ingest --vault', () => {
     extract(vault, { dashboards: ['1'], looks: [] });
     extract(vault, { dashboards: null, looks: [] });
     const { out } = await ingest(vault, '--remove-missing');
-    expect(out).toContain('Nothing of the type looks is left at the source');
+    expect(out).toContain('The source returned no items of type looks');
     expect(out).not.toContain('dashboards/2 is gone');
     expect(sourceIds()).toEqual(['dashboards/1', 'dashboards/2', 'looks/1']);
   });

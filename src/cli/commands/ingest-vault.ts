@@ -55,7 +55,7 @@ export async function systemOfVault(
     query: spaceFieldsOf(options),
     signal: session.io.signal,
   });
-  // What was taken in after this was noted is of this vault: nobody can know better.
+  // Documents ingested after this time belong to this vault.
   return (metadata['vault_source'] ?? source) === source ? name : whole;
 }
 
@@ -81,7 +81,7 @@ export async function missingItems(
   for (const item of items) if (!kept.includes(item)) await removeQuietly(session, client, options, item.id);
   const problems = emptyTypes.map(
     (type) =>
-      `Nothing of the type ${type} is left at the source, as if nobody might see it any more: no document of it was removed.`,
+      `The source returned no items of type ${type}, possibly for lack of permission: no document of it was deleted.`,
   );
   return { missing: kept, removed: items.length - kept.length, problems };
 }

@@ -148,7 +148,7 @@ describe('headworks ingest', () => {
     expect(at.calls.some(({ path }) => path === '/api/v1/jobs/j1')).toBe(true);
   });
 
-  it('goes on after a document that is refused, and says so with its exit code', async () => {
+  it('continues after a rejected document, with its own exit code', async () => {
     const folderPath = await notes();
     await writeFile(join(folderPath, 'notes', 'bad.txt'), 'bad');
     const at = world(folderPath);
@@ -166,13 +166,13 @@ describe('headworks ingest', () => {
     expect(at.out).toContain(`Not everything of "Minutes" is in: see "headworks artifacts get ${uid}".`);
   });
 
-  it('tells when rules stood in for a model that failed, and what to do next', async () => {
+  it('reports extraction by rules after a model failure, and what to do next', async () => {
     const standIns = [{ cause: 'DEADLINE_EXCEEDED', positions: [0, 1, 2, 5] }];
     shown = { ...complete, status: { ...complete.status, model_fallbacks: standIns } };
     const at = world(await notes());
     expect(await at.start('ingest', 'notes')).toBe(0);
     expect(at.out).toMatch(
-      /A model was asked and failed \(DEADLINE_EXCEEDED\), so rules read 4 chunks of 1 document: .*"headworks repair"/,
+      /A model failed \(DEADLINE_EXCEEDED\), so rules extracted 4 chunks of 1 document: .*"headworks repair"/,
     );
     const json = world(await notes());
     expect(await json.start('ingest', 'notes', '--json')).toBe(0);
@@ -180,7 +180,7 @@ describe('headworks ingest', () => {
       model_fallbacks: { documents: 1, chunks: 4, causes: ['DEADLINE_EXCEEDED'] },
     });
     expect(await at.run('artifacts', 'get', uid)).toBe(0);
-    expect(at.out).toMatch(/rules stood in for a model that failed \(DEADLINE_EXCEEDED\): chunks 0–2, 5;/);
+    expect(at.out).toMatch(/extracted by rules because a model failed \(DEADLINE_EXCEEDED\): chunks 0–2, 5;/);
   });
 
   it('shows what a reading listed and was not taken', async () => {
@@ -191,7 +191,7 @@ describe('headworks ingest', () => {
     expect(at.out).toMatch(/not taken +3 × an event whose quote does not stand in the text: chunks 0–1/);
   });
 
-  it('goes on behind a document over which the server breaks down', async () => {
+  it('continues after a document that crashes the server', async () => {
     const folderPath = await notes();
     await writeFile(join(folderPath, 'notes', 'odd.txt'), 'odd');
     const at = world(folderPath);
@@ -237,7 +237,7 @@ describe('headworks ingest', () => {
     expect(at.calls.map(({ path }) => path)).toEqual(['/api/v1/knowledge/artifacts/estimate']);
   });
 
-  it('says of an estimate that no model would be asked where none is', async () => {
+  it('estimates without a model when none is configured', async () => {
     estimated = {
       chunks: 1,
       tokens: 1,
@@ -249,7 +249,7 @@ describe('headworks ingest', () => {
     const at = world(await notes());
     expect(await at.start('ingest', 'notes', '--estimate')).toBe(0);
     expect(at.out).toContain(
-      '1 document: 1 chunk, about 1 token of text. Rules read it: no model is asked; no vectors are made.',
+      '1 document: 1 chunk, about 1 token of text. Extracted by rules, no model is called; no vectors are made.',
     );
     expect(at.out).not.toContain('not counted');
     const json = world(await notes());

@@ -123,7 +123,7 @@ function registerUsage(group: Command, host: CommandHost): void {
       client.call<Usage>('GET', '/api/v1/usage', { query: { from_day: fromDay }, signal: io.signal }),
     );
     if (out.isJson) out.json(answer);
-    else if (answer.usage.length === 0) out.line('Nothing was asked in that time.');
+    else if (answer.usage.length === 0) out.line('No usage in this period.');
     else
       out.table(
         ['DAY', 'CALLER', 'MODEL', 'REQUESTS', 'PROMPT TOKENS', 'COMPLETION TOKENS'],

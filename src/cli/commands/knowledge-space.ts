@@ -12,7 +12,7 @@ export interface SpaceOption {
 export function addSpaceOptions(command: Command): Command {
   return command
     .option('--space <name>', 'the space; default: "default"')
-    .option('--organization <organization>', 'whose space: id or name; default: the house’s own');
+    .option('--organization <organization>', 'id or name; default: spaces of the server');
 }
 
 /** For a query or a body. */

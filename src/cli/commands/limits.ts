@@ -18,7 +18,7 @@ const maxLimit = 2_147_483_647;
 const pathOf = (organization: string): string => `${path}/${encodeURIComponent(organization)}`;
 
 export function registerLimits(program: Command, host: CommandHost): void {
-  const group = program.command('limits').description('how many requests organizations may have under way');
+  const group = program.command('limits').description('concurrency limits of organizations');
   examples(group, ['headworks limits list --with-usage', 'headworks limits set acme-corp 50']);
   registerSet(group, host);
   registerGet(group, host);
@@ -98,7 +98,7 @@ function registerDelete(group: Command, host: CommandHost): void {
   examples(command, ['headworks limits delete acme-corp', 'headworks limits delete acme-corp --force']);
   act<{ force?: boolean }>(host, command, async (session, { force }, [organization = '']) => {
     const { out } = session;
-    // The server knows the id only, and whoever typed a name would have to look it up.
+    // The server reports the id only; show the name that was given.
     const own = out.isJson ? null : await ownLimit(session, organization);
     if (force !== true && !(await confirmed(session, own))) {
       out.line('Nothing was deleted.');
@@ -188,7 +188,7 @@ export function showAfterwards(out: Output, { usage, limit, is_cache_known }: Li
     out.line(
       out.style(
         'yellow',
-        `⚠ Current usage exceeds the new limit: nobody is stopped, and nobody is admitted until ` +
+        `⚠ Current usage exceeds the new limit: running executions continue, and new ones are rejected until ` +
           `${counted(usage.organization - limit + 1, 'request')} have ended`,
       ),
     );

@@ -36,9 +36,9 @@ describe('headworks mcp', () => {
     expect(empty.calls).toEqual([]);
   });
 
-  it('tells people that it is not for them', async () => {
+  it('tells a person at a terminal how to use it', async () => {
     const world = new CliWorld({ isTty: true, stdin: '', answer: () => ({ kind: 'admin' }) });
     expect(await world.start('mcp')).toBe(0);
-    expect(world.err).toContain('let a client start it');
+    expect(world.err).toContain('configure a client to start it');
   });
 });

@@ -16,7 +16,7 @@ interface McpOptions {
 export function registerMcp(program: Command, host: CommandHost): void {
   const command = program
     .command('mcp')
-    .description('speak MCP with a model’s client (Claude Desktop, …) on standard input and output')
+    .description('run an MCP server on standard input and output, for Claude Desktop and other clients')
     .option(
       '--key-env <name>',
       'variable that holds the key of an organization (default: HEADWORKS_API_KEY; without one: as the admin)',
@@ -26,18 +26,18 @@ export function registerMcp(program: Command, host: CommandHost): void {
     'HEADWORKS_API_KEY=hwo_… headworks mcp --server https://headworks.example.com',
     'headworks mcp --key-env ACME_KEY',
   ]);
-  act<McpOptions>(host, command, speak);
+  act<McpOptions>(host, command, serve);
 }
 
-async function speak(session: CliSession, options: McpOptions): Promise<ExitCode> {
+async function serve(session: CliSession, options: McpOptions): Promise<ExitCode> {
   const { io, out } = session;
   const key = keyOf(session, options);
   if (io.isTty.stdin)
     out.note(
-      'This speaks MCP, which is for programs: let a client start it (docs/guide/mcp.md). Ctrl-D ends it.',
+      'This is an MCP server for programs: configure a client to start it (docs/guide/mcp.md). Ctrl-D ends it.',
     );
   const { serveMcp } = await import('../../app/mcp.ts');
-  // Nobody reads any more: the conversation is over.
+  // The client closed its end: the session is over.
   const over = linkSignals(io.signal, io.outputClosed);
   try {
     await session.withClient(
@@ -59,10 +59,10 @@ async function speak(session: CliSession, options: McpOptions): Promise<ExitCode
 
 /** Undefined: as the admin. */
 function keyOf(session: CliSession, { keyEnv }: McpOptions): string | undefined {
-  // A variable that was not filled in is not the wish to be the admin.
+  // An empty variable must not mean admin access.
   if (keyEnv === undefined && session.io.env['HEADWORKS_API_KEY']?.trim() === '')
     throw new UsageError(
-      'HEADWORKS_API_KEY is set, but empty. Set it to the key of an organization, or remove it to speak as the admin.',
+      'HEADWORKS_API_KEY is set, but empty. Set it to the key of an organization, or unset it for admin access.',
     );
   if (keyEnv === undefined) return session.config().client.apiKey ?? undefined;
   const key = session.io.env[keyEnv];

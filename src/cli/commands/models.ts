@@ -36,7 +36,7 @@ function registerList(group: Command, host: CommandHost): void {
     .command('list', { isDefault: true })
     .description('list models, the best first')
     .option('--all', 'also those without a key, and disabled ones')
-    .option('--available', 'only those that can be asked now: not cooling down, not out of quota');
+    .option('--available', 'only available models: not cooling down and within quota');
   examples(command, ['headworks models list --all', 'headworks models list --json']);
   act<{ all?: boolean; available?: boolean }>(host, command, async (session, { all, available }) => {
     const models = await listed(session, {
@@ -79,7 +79,7 @@ function registerActive(
   const command = group
     .command(name)
     .argument('<model>', 'its name or id')
-    .description(isActive ? 'let a model be asked again' : 'never ask a model until it is enabled');
+    .description(isActive ? 'enable a model' : 'disable a model until it is enabled again');
   examples(command, [`headworks models ${name} groq/llama-3.3-70b-versatile`]);
   act(host, command, (session, _options, [wanted = '']) =>
     changeModel(session, wanted, {
@@ -102,7 +102,7 @@ function registerCool(group: Command, host: CommandHost): void {
   act<{ seconds: number; reason?: string }>(host, command, (session, { seconds, reason }, [wanted = '']) =>
     changeModel(session, wanted, {
       change: () => ['availability', { query: { retry_after_seconds: seconds, reason } }],
-      done: (model) => `Model ${model.name} is left alone until ${model.available_at ?? 'now'}.`,
+      done: (model) => `Model ${model.name} is paused until ${model.available_at ?? 'now'}.`,
     }),
   );
 }
@@ -118,7 +118,7 @@ function registerWarm(group: Command, host: CommandHost): void {
       change: () => ['availability', { query: { retry_after_seconds: 0 } }],
       done: (model) =>
         model.available_at === null
-          ? `Model ${model.name} may be asked again.`
+          ? `Model ${model.name} is available again.`
           : `Cooldowns of ${model.name} are taken back; its quota is used up until ${model.available_at}.`,
     }),
   );
@@ -182,7 +182,8 @@ export function registerAdd(group: Command, host: CommandHost): void {
       const done = isMissing
         ? `There was no model ${model.name} to replace: it is added as a new one.`
         : `Model ${model.name} is ${replaced ? 'replaced' : 'added'}.`;
-      const remedy = model.needs && ` It is asked once ${model.needs} is set where the server runs.`;
+      const remedy =
+        model.needs && ` It becomes available when ${model.needs} is set in the server's environment.`;
       session.out.line(done + (remedy ?? ''));
     }
     return exitCodes.ok;
@@ -426,7 +427,7 @@ export function showModels(session: CliSession, models: readonly Model[], isAll:
   if (!isAll) out.note(`Models without a key are left out: ${session.commandLine('models list --all')}`);
 }
 
-/** In one phrase, whether it would be asked now. */
+/** State of the model in one phrase. */
 export function stateOf(model: Model, now: number): string {
   if (!model.is_active) return 'disabled';
   if (!model.is_configured) return `needs ${model.needs ?? 'its variable'}`;

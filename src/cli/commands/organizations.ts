@@ -156,7 +156,7 @@ function registerRemove(group: Command, host: CommandHost): void {
       out.line('Nothing was removed.');
       return exitCodes.error;
     }
-    // By id: what was asked about is what goes, also if names changed meanwhile.
+    // By id, in case names changed after the confirmation.
     await callServer(session, 'DELETE', organizationPath(id));
     if (out.isJson) out.json({ removed: id });
     else out.line(`Organization ${name} is removed.`);

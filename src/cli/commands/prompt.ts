@@ -1,4 +1,4 @@
-// headworks prompt: one question to the models, the answer as it is spoken.
+// headworks prompt: sends a prompt and streams the response.
 import type { Command } from 'commander';
 import { CoreError, HeadworksError } from '../../core/index.ts';
 import type { CommandHost } from '../command-host.ts';
@@ -16,7 +16,7 @@ export function registerPrompt(program: Command, host: CommandHost): void {
   const command = program
     .command('prompt')
     .argument('<text>', 'what to ask; - reads it from standard input')
-    .description('ask the best model that answers, and say which one spoke')
+    .description('send a prompt to the best available model; prints the response and the model used')
     .option('--model <names>', 'auto, a name (tried first), or names separated by commas', 'auto')
     .option('--system <text>', 'how the model should behave');
   examples(command, [
@@ -45,11 +45,11 @@ async function ask(
   };
   return session.withClient(async (client) => {
     const { headers, data } = await client.stream('/v1/chat/completions', body, session.io.signal);
-    return speak(session, headers, data);
+    return stream(session, headers, data);
   });
 }
 
-async function speak(
+async function stream(
   { out, io }: CliSession,
   headers: Readonly<Record<string, string>>,
   data: AsyncIterable<string>,
@@ -72,7 +72,7 @@ async function speak(
   return exitCodes.ok;
 }
 
-/** Models may say anything, also what would recolour or retitle a terminal, or worse. */
+/** Responses may contain terminal escape sequences. */
 function withoutControls(text: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');

@@ -123,7 +123,7 @@ describe('headworks repair', () => {
     expect(forEver.clock.monotonic()).toBeGreaterThan(60_000);
   });
 
-  it('stops waiting at Ctrl-C, says that the repair goes on, and ends with 130', async () => {
+  it('stops waiting at Ctrl-C, reports that the repair continues, and exits with 130', async () => {
     const answer = serving({ looks: [job('running')] });
     let calls = 0;
     const world = new CliWorld({
@@ -133,7 +133,7 @@ describe('headworks repair', () => {
       },
     });
     expect(await world.run('repair')).toBe(130);
-    expect(world.err).toMatch(/^The repair goes on in the server: .* jobs watch j1\n$/);
+    expect(world.err).toMatch(/^The repair continues in the server: .* jobs watch j1\n$/);
     expect(world.openClients).toBe(0);
   });
 

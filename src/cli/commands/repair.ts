@@ -47,7 +47,7 @@ export function registerRepair(program: Command, host: CommandHost): void {
   );
 }
 
-/** The job as it ended; `null` when the same repair was under way already and has ended meanwhile. */
+/** The finished job; `null` when the same repair was already running and has finished. */
 async function runRepair(
   session: CliSession,
   client: HeadworksClient,
@@ -102,7 +102,7 @@ function showOutcome({ out }: CliSession, { entries, next }: LedgerPage): void {
     entries.map((entry) => [entry.id, entry.kind, entry.subject, entry.last_repair_error ?? entry.message]),
   );
   const count = next === null ? String(entries.length) : `More than ${entries.length - 1}`;
-  out.note(`${count} still broken. Background repair goes on trying; headworks ledger get <id> tells more.`);
+  out.note(`${count} still broken. Background repair retries them; see headworks ledger get <id>.`);
 }
 
 const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);

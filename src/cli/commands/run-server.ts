@@ -12,7 +12,7 @@ export interface ServerRun {
   readonly config: Config;
   /** Where keys and secrets are; default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Done before anybody is told that it is ready; what it gives is part of the answer in JSON. */
+  /** Runs before the ready message; its result is part of the JSON output. */
   readonly prepare?: (server: RunningServer) => Promise<object>;
   /** Tells a person what there is now. */
   readonly welcome: (server: RunningServer) => void;
@@ -43,7 +43,7 @@ export async function runServer(session: CliSession, run: ServerRun): Promise<Ex
   return reason instanceof Interrupt && reason.by === 'SIGINT' ? exitCodes.interrupted : exitCodes.ok;
 }
 
-/** Null when somebody has stopped it meanwhile. A server that cannot be prepared does not stay. */
+/** Null when it was stopped meanwhile. A server that fails to prepare is stopped. */
 async function prepare({ io }: CliSession, run: ServerRun, server: RunningServer): Promise<object | null> {
   try {
     return (await run.prepare?.(server)) ?? {};

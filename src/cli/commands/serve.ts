@@ -1,4 +1,4 @@
-// headworks serve: the server, until it is told to stop.
+// headworks serve: runs the server until it is stopped.
 import type { Command } from 'commander';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';

@@ -23,7 +23,7 @@ const path = '/api/v1/extraction/sources';
 export function registerSources(program: Command, host: CommandHost): void {
   const group = program
     .command('sources')
-    .description('sources that the server extracts from: on a schedule, or when asked to');
+    .description('registered sources, extracted on a schedule or on demand');
   examples(group, ['headworks sources', 'headworks sources create acme.yaml', 'headworks sources run acme']);
   registerList(group, host);
   registerAdd(group, host);
@@ -101,10 +101,8 @@ function registerRun(group: Command, host: CommandHost): void {
   const command = group
     .command('run')
     .argument('<name>')
-    .description(
-      'have the server extract from a source now: it goes on where the last run stopped, if it did',
-    )
-    .addOption(new Option('--fresh', 'begin anew in any case').conflicts('retryFailed'))
+    .description('start a run of a source; it resumes an interrupted run')
+    .addOption(new Option('--fresh', 'start over instead of resuming').conflicts('retryFailed'))
     .option('--retry-failed', 'ask again for what did not come in the last run');
   examples(command, ['headworks sources run acme', 'headworks sources run acme --retry-failed']);
   act<RunOptions>(host, command, async (session, { fresh, retryFailed }, [name = '']) =>

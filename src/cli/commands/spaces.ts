@@ -10,7 +10,7 @@ import { humanMoment } from '../output.ts';
 import { knowledgePath } from './knowledge-space.ts';
 
 const own = `${knowledgePath}/spaces`;
-const whose = ['--organization <organization>', 'whose: id or name; default: the house’s own'] as const;
+const whose = ['--organization <organization>', 'id or name; default: spaces of the server'] as const;
 
 export function registerSpaces(program: Command, host: CommandHost): void {
   const group = program
@@ -43,7 +43,7 @@ function registerList(group: Command, host: CommandHost): void {
         ['NAME', 'OF', 'LANGUAGE', 'CREATED'],
         answer.spaces.map((each) => [
           each.name,
-          each.organization_id ?? 'the house',
+          each.organization_id ?? '(server)',
           each.language,
           humanMoment(each.created_at, io.clock.now()),
         ]),

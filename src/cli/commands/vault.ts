@@ -431,7 +431,7 @@ function printReport({ out }: CliSession, report: VerifyReport, letters: readonl
       `${report.isSound ? 'nothing is damaged' : 'the vault is damaged'}, ` +
       `${report.isComplete ? 'nothing is missing' : 'something is missing'}.`,
   );
-  if (!report.isSound) out.note('Restore the vault from a copy, or extract it anew into another file.');
+  if (!report.isSound) out.note('Restore the vault from a copy, or extract into a new file.');
   else if (!report.isComplete) out.note(remedy(letters));
 }
 
@@ -439,7 +439,7 @@ function printReport({ out }: CliSession, report: VerifyReport, letters: readonl
 const brokenLists = new Set(['repeated', 'short']);
 
 function remedy(letters: readonly DeadLetter[]): string {
-  // That a parent is incomplete is mended with the parent.
+  // An incomplete parent is fixed with the parent.
   const causes = letters.map(({ cause }) => cause).filter((cause) => cause !== 'parent-incomplete');
   if (causes.length === 0)
     return 'Run "headworks extract" again; if something is still missing then, with --fresh.';
