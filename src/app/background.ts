@@ -3,7 +3,7 @@ import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { systemClock, systemIds, systemRandom } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
-import type { AlertDesk, TenantServices } from '../http/index.ts';
+import type { AlertService, TenantServices } from '../http/index.ts';
 import {
   BatchingLedgerRecorder,
   RepairRegistry,
@@ -146,7 +146,7 @@ export async function startBackground(
 }
 
 /** What each domain says needs attention. */
-function allAlerts(...desks: readonly AlertDesk[]): AlertDesk {
+function allAlerts(...desks: readonly AlertService[]): AlertService {
   return { list: () => desks.flatMap((desk) => desk.list()) };
 }
 

@@ -3,15 +3,15 @@ import type { Config, ConfigRow } from '../config/index.ts';
 import { describeConfig } from '../config/index.ts';
 import { version } from '../config/version.ts';
 import { noTracer, systemClock, systemIds } from '../core/index.ts';
-import type { ConfigValue, ServerDeps, LedgerDesk } from '../http/index.ts';
+import type { ConfigValue, ServerDeps, LedgerService } from '../http/index.ts';
 import type { SearchService } from '../knowledge/index.ts';
 import { closeEntry, ledgerRepairJob } from '../ledger/index.ts';
 import { isLoopback } from '../platform/http-client/addresses.ts';
 import type { Background } from './background.ts';
-import { openVaultService } from './vault-desk.ts';
+import { openVaultService } from './vault-service.ts';
 import type { Telemetry } from './telemetry.ts';
 
-export interface HttpParts extends Pick<
+export interface HttpInput extends Pick<
   ServerDeps,
   'readiness' | 'doctor' | 'backup' | 'presence' | 'dashboard' | 'activity' | 'mcp'
 > {
@@ -22,7 +22,7 @@ export interface HttpParts extends Pick<
   readonly isAdminToken: (token: string) => boolean;
 }
 
-export function httpDependencies(parts: HttpParts): ServerDeps {
+export function httpDependencies(parts: HttpInput): ServerDeps {
   const { config, telemetry, background } = parts;
   const { server } = config;
   const { redactor, log, events, metrics } = telemetry;
@@ -61,7 +61,7 @@ export function httpDependencies(parts: HttpParts): ServerDeps {
       list: (filter) => background.audit.list(filter),
     },
     jobs: background.jobs,
-    ledger: ledgerDesk(background, telemetry),
+    ledger: ledgerService(background, telemetry),
     extraction: {
       ...background.extraction,
       vaults: openVaultService(background.extraction.runs, config.data.folder),
@@ -94,7 +94,7 @@ function tracedSearch({ knowledge }: Background, { tracer }: Telemetry): SearchS
   };
 }
 
-function ledgerDesk(background: Background, { redactor, events }: Telemetry): LedgerDesk {
+function ledgerService(background: Background, { redactor, events }: Telemetry): LedgerService {
   const { ledgerStore: store, repairs, runner, jobs } = background;
   return {
     list: (filter) => store.list(filter),

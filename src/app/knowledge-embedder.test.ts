@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemIds } from '../core/index.ts';
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
-import type { EmbeddingGateway, EmbedderParts } from './knowledge-embedder.ts';
+import type { EmbeddingGateway, EmbedderDeps } from './knowledge-embedder.ts';
 import { createEmbedders } from './knowledge-embedder.ts';
 
 const { signal } = new AbortController();
@@ -31,7 +31,7 @@ function gatewayWith(...names: readonly string[]) {
 
 function embedders(
   gateway: EmbeddingGateway,
-  options: Partial<EmbedderParts['options']> = {},
+  options: Partial<EmbedderDeps['options']> = {},
   onModelChanged: () => void = () => undefined,
 ) {
   const usual = {

@@ -22,7 +22,7 @@ export interface EmbeddingGateway {
   readonly models: Pick<Gateway['models'], 'listCallable'>;
 }
 
-export interface EmbedderParts {
+export interface EmbedderDeps {
   readonly options: Pick<
     KnowledgeOptions,
     'embedder' | 'embeddingModel' | 'embeddingBlend' | 'cooldownSeconds'
@@ -44,7 +44,7 @@ export interface ServerEmbedders extends Embedders {
 }
 
 /** Evaluated at every use: models are added and removed. Threads end with `closing`. Fails with CONFIG_INVALID. */
-export function createEmbedders(parts: EmbedderParts, closing: AsyncDisposableStack): ServerEmbedders {
+export function createEmbedders(parts: EmbedderDeps, closing: AsyncDisposableStack): ServerEmbedders {
   const { options, clock, onRecovered = () => undefined } = parts;
   const care = { clock, cooldownMs: options.cooldownSeconds * 1_000, onRecovered };
   if (options.embedder === 'none') return fixed({ state: 'not-configured', why: 'EMBEDDER is none.' });
@@ -60,7 +60,7 @@ export function createEmbedders(parts: EmbedderParts, closing: AsyncDisposableSt
   return {
     current: () => {
       const model = chosenModel(parts);
-      if (model === null) return { state: 'not-configured', why: nobodyEmbeds(options) };
+      if (model === null) return { state: 'not-configured', why: noEmbedderReason(options) };
       const embedder = known.get(model) ?? guardEmbedder(gatewayEmbedder(parts, model), care);
       known.set(model, embedder);
       const isAnother = model !== last;
@@ -81,7 +81,7 @@ const fixed = (state: EmbedderState, resetCooldown: () => void = () => undefined
   problem: () => null,
 });
 
-function problemOfNamed({ options, gateway }: EmbedderParts): ReturnType<ServerEmbedders['problem']> {
+function problemOfNamed({ options, gateway }: EmbedderDeps): ReturnType<ServerEmbedders['problem']> {
   const { embeddingModel: name } = options;
   if (name === null) return null;
   const model = gateway.models.listCallable().find((other) => other.name === name);
@@ -95,7 +95,7 @@ function problemOfNamed({ options, gateway }: EmbedderParts): ReturnType<ServerE
 }
 
 /** The configured model, even without a key (then embedding fails and says so), else the first by id. */
-function chosenModel({ options, gateway }: EmbedderParts): string | null {
+function chosenModel({ options, gateway }: EmbedderDeps): string | null {
   if (options.embeddingModel !== null) return options.embeddingModel;
   const able = gateway.models.listCallable().filter(({ capabilities }) => capabilities.embeddings);
   return (
@@ -104,14 +104,14 @@ function chosenModel({ options, gateway }: EmbedderParts): string | null {
   );
 }
 
-function nobodyEmbeds({ embedder }: EmbedderParts['options']): string {
+function noEmbedderReason({ embedder }: EmbedderDeps['options']): string {
   return embedder === 'gateway'
     ? 'EMBEDDER is gateway, but no model that embeds is configured; "headworks models list" shows what each needs.'
     : 'No model that embeds is configured; set the key of one, or EMBEDDER=local.';
 }
 
 /** Calls one model without fallback: vectors of different models are never compared. */
-function gatewayEmbedder({ gateway, ids, options }: EmbedderParts, model: string): Embedder {
+function gatewayEmbedder({ gateway, ids, options }: EmbedderDeps, model: string): Embedder {
   return {
     model,
     blend: blendOf(model, options.embeddingBlend),

@@ -2,7 +2,7 @@
 import { version } from '../config/version.ts';
 import type { HttpTransport } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
-import type { McpDesk } from '../http/index.ts';
+import type { McpHandler } from '../http/index.ts';
 import type { CallerKind, StdioStreams } from '../mcp/index.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import type { HeadworksClient } from './client/session.ts';
@@ -13,7 +13,7 @@ import type { Telemetry } from './telemetry.ts';
 export function openMcp(
   { log, tracer }: Pick<Telemetry, 'log' | 'tracer'>,
   urlOf: () => string,
-): McpDesk & { close(): Promise<void> } {
+): McpHandler & { close(): Promise<void> } {
   const bare = createUndiciTransport({});
   // Calls of a tool belong to the trace of the request that called the tool.
   const transport: HttpTransport = {

@@ -5,7 +5,7 @@ import { CoreError, kindOf } from '../core/index.ts';
 import type { AuditRow, AuditTrail } from './deps.ts';
 import type { HttpEvents } from './events.ts';
 
-export interface AuditParts {
+export interface AuditDeps {
   readonly clock: Clock;
   readonly audit: AuditTrail;
   readonly events: Emitter<HttpEvents>;
@@ -16,7 +16,7 @@ export interface AuditParts {
  * One row per change with admin rights, written before the response is sent. Reads write none, and neither do rejected
  * credentials: they could fill the table. A row that cannot be written is an error event; the response is sent anyway.
  */
-export function installAudit(server: FastifyInstance, parts: AuditParts): void {
+export function installAudit(server: FastifyInstance, parts: AuditDeps): void {
   server.decorateRequest('isAudited', false);
   server.addHook('onSend', async (request, reply) => {
     if (request.isAudited || request.caller?.kind !== 'admin') return;
@@ -48,7 +48,7 @@ function rowOf(request: FastifyRequest, reply: FastifyReply, clock: Clock): Audi
 }
 
 /** A store that hangs must not delay the response forever. */
-function inTime({ clock, auditTimeoutMs }: AuditParts, work: Promise<void>): Promise<void> {
+function inTime({ clock, auditTimeoutMs }: AuditDeps, work: Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(auditTimeoutMs, () =>
       reject(

@@ -83,7 +83,7 @@ export type AuditRecord = Omit<AuditRow, 'status' | 'requestId'> & {
   readonly requestId: string | null;
 };
 
-export interface LedgerDesk {
+export interface LedgerService {
   list(filter: LedgerFilter): Promise<readonly LedgerEntry[]>;
   get(id: string): Promise<LedgerEntry | null>;
   counts(): Promise<readonly { readonly kind: string; readonly open: number; readonly repaired: number }[]>;
@@ -95,7 +95,7 @@ export interface LedgerDesk {
   resolve(id: string, how: string): Promise<LedgerEntry>;
 }
 
-export interface ExtractionDesk {
+export interface ExtractionService {
   readonly sources: Pick<SourceService, 'list' | 'get' | 'add' | 'change' | 'remove'>;
   readonly runs: Pick<RunService, 'start' | 'stop' | 'list' | 'get' | 'report' | 'nextRunAt'>;
   readonly vaults: VaultService;
@@ -103,13 +103,13 @@ export interface ExtractionDesk {
   callsPerMinuteOf(source: ExtractionSource): number;
 }
 
-export type GatewayDesk = Pick<
+export type GatewayService = Pick<
   Gateway,
   'defaults' | 'parseRequest' | 'complete' | 'load' | 'models' | 'keys'
 >;
 
 /** What needs attention, of every domain. */
-export interface AlertDesk {
+export interface AlertService {
   list(): readonly (Alert | KnowledgeAlert)[];
 }
 
@@ -124,7 +124,7 @@ export interface TenantServices {
   readonly starter: Pick<ExecutionStarter, 'uploads' | 'maxWaitMs' | 'resolveDeployment' | 'begin'>;
   readonly executions: Pick<ExecutionService, 'get' | 'getOf' | 'list' | 'whenEnded' | 'stop' | 'release'>;
   readonly limits: LimitAdministration;
-  readonly alerts: AlertDesk;
+  readonly alerts: AlertService;
   /** Requests queued for a slot in this server. */
   queued(): number;
 }
@@ -164,12 +164,12 @@ export interface McpRequest {
 }
 
 /** Speaks MCP; whatever tools do, they ask this API for it, with the caller's own credentials. */
-export interface McpDesk {
+export interface McpHandler {
   /** `body` is JSON, or empty. */
   answer(request: McpRequest): Promise<{ readonly status: number; readonly body: string }>;
 }
 
-export interface DashboardParts {
+export interface DashboardDeps {
   /** Null when it was not built. */
   readonly files: DashboardFiles | null;
   readonly logins: Logins;
@@ -198,14 +198,14 @@ export interface ServerDeps {
   configView(): readonly ConfigValue[];
   readonly audit: AuditTrail;
   readonly jobs: Pick<JobQueue, 'get' | 'list' | 'counts' | 'retry' | 'cancel'>;
-  readonly ledger: LedgerDesk;
-  readonly extraction: ExtractionDesk;
-  readonly gateway: GatewayDesk;
+  readonly ledger: LedgerService;
+  readonly extraction: ExtractionService;
+  readonly gateway: GatewayService;
   readonly tenants: TenantServices;
   readonly knowledge: KnowledgeServices;
   readonly activity: Activity;
-  readonly dashboard: DashboardParts;
-  readonly mcp: McpDesk;
+  readonly dashboard: DashboardDeps;
+  readonly mcp: McpHandler;
   readonly presence: Presence;
   /** The name or address that `listen` is given. */
   readonly boundHost: string;

@@ -10,7 +10,7 @@ import type { HttpLimits } from './limits.ts';
 /** How long a finished stream may take to be read to its end. */
 const lingerMs = 5_000;
 
-export interface StreamParts {
+export interface StreamDeps {
   readonly clock: Clock;
   readonly events: Emitter<HttpEvents>;
   readonly limits: Pick<HttpLimits, 'heartbeatMs' | 'streamBufferBytes' | 'maxStreams'>;
@@ -30,12 +30,12 @@ export function liveEventText(emitted: EmittedEvent, redactor: Redactor): string
 
 /** open → (finish: the rest is read) → closed. What is written after `finish` is dropped. */
 export class OpenStream extends Readable {
-  readonly #parts: StreamParts;
+  readonly #parts: StreamDeps;
   readonly #label: { readonly requestId: string; readonly route: string };
   #isFinishing = false;
   #cancelTimer: () => void;
 
-  constructor(parts: StreamParts, label: { readonly requestId: string; readonly route: string }) {
+  constructor(parts: StreamDeps, label: { readonly requestId: string; readonly route: string }) {
     super();
     this.#parts = parts;
     this.#label = label;
@@ -83,10 +83,10 @@ export class OpenStream extends Readable {
 }
 
 export class OpenStreams {
-  readonly #parts: StreamParts;
+  readonly #parts: StreamDeps;
   readonly #streams = new Set<OpenStream>();
 
-  constructor(parts: StreamParts) {
+  constructor(parts: StreamDeps) {
     this.#parts = parts;
   }
 

@@ -2,7 +2,7 @@
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import { abortable } from '../core/index.ts';
 import { createMcpServer } from './create-mcp-server.ts';
-import type { McpParts } from './ports.ts';
+import type { McpDeps } from './ports.ts';
 
 export interface McpHttpRequest {
   /** Those that the protocol reads: accept, content-type, mcp-protocol-version. */
@@ -12,14 +12,14 @@ export interface McpHttpRequest {
   readonly signal: AbortSignal;
 }
 
-export interface McpHttpAnswer {
+export interface McpHttpResponse {
   readonly status: number;
   /** JSON; empty for messages that want no answer. */
   readonly body: string;
 }
 
 /** The answer to one message (or one batch). Fails when the signal aborts. */
-export async function answerHttp(parts: McpParts, request: McpHttpRequest): Promise<McpHttpAnswer> {
+export async function answerHttp(parts: McpDeps, request: McpHttpRequest): Promise<McpHttpResponse> {
   const { headers, body, signal } = request;
   const mcp = createMcpServer(parts);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });

@@ -1,4 +1,4 @@
-// Puts an MCP server together for one caller; a transport is connected by whoever wants to talk.
+// Creates an MCP server for one caller; the caller connects a transport.
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
@@ -15,15 +15,15 @@ import {
 import { HeadworksError, kindOf } from '../core/index.ts';
 import { errorText, unforeseen } from './error-text.ts';
 import { wordsAreData } from './fields.ts';
-import type { CallerKind, McpParts } from './ports.ts';
+import type { CallerKind, McpDeps } from './ports.ts';
 import { listResources, readResource, resourceTemplates } from './resources.ts';
 import { allTools, toolsFor } from './tools/index.ts';
 
 const whoYouAre: Readonly<Record<CallerKind, string>> = {
   admin:
-    'You speak with the admin token: you see the house’s own spaces, those of every organization (name it with ' +
+    'You are connected with the admin token: you see the spaces of the server, those of every organization (name it with ' +
     '"organization"), and how the server is.',
-  organization: 'You speak with the key of an organization, and see its own spaces only.',
+  organization: 'You are connected with the key of an organization, and see its own spaces only.',
 };
 
 const instructions = (caller: CallerKind): string =>
@@ -37,7 +37,7 @@ const jsonSchemaValidator = new AjvJsonSchemaValidator();
  * Handlers are ours, not the SDK's own for tools and resources: they list in pages, and fail in words that a model can
  * act on. Versions are negotiated by the SDK.
  */
-export function createMcpServer(parts: McpParts): McpServer {
+export function createMcpServer(parts: McpDeps): McpServer {
   const mcp = new McpServer(
     { name: 'headworks', title: 'Headworks', version: parts.version },
     { instructions: instructions(parts.caller), jsonSchemaValidator },
@@ -48,7 +48,7 @@ export function createMcpServer(parts: McpParts): McpServer {
   return mcp;
 }
 
-function handleTools(server: Server, parts: McpParts): void {
+function handleTools(server: Server, parts: McpDeps): void {
   const tools = toolsFor(parts.caller);
   server.setRequestHandler(ListToolsRequestSchema, () => ({
     tools: tools.map((tool) => tool.listing(parts.caller)),
@@ -60,7 +60,7 @@ function handleTools(server: Server, parts: McpParts): void {
 
 /** Whatever went wrong is the tool's answer: errors of the protocol do not reach the model. */
 async function callTool(
-  { api, caller, log }: McpParts,
+  { api, caller, log }: McpDeps,
   name: string,
   given: unknown,
   signal: AbortSignal,
@@ -72,8 +72,7 @@ async function callTool(
     return { structuredContent: answer, content: [{ type: 'text', text: JSON.stringify(answer) }] };
   } catch (error) {
     const text = errorText(error);
-    if (text === null && !signal.aborted)
-      log.error('an MCP tool failed in a way that nobody foresaw', { tool: name, error });
+    if (text === null && !signal.aborted) log.error('unhandled error of an MCP tool', { tool: name, error });
     return failed(text ?? unforeseen);
   }
 }
@@ -88,7 +87,7 @@ function strangeTool(name: string, caller: CallerKind): string {
   return `${why} There are: ${names.join(', ')}.`;
 }
 
-function handleResources(server: Server, parts: McpParts): void {
+function handleResources(server: Server, parts: McpDeps): void {
   const told = async <Answer>(work: Promise<Answer>): Promise<Answer> => {
     try {
       return await work;
@@ -110,10 +109,9 @@ function handleResources(server: Server, parts: McpParts): void {
 /** The protocol's own number for a resource that is not there. */
 const resourceNotFound = -32_002;
 
-function protocolError(error: unknown, { log }: McpParts): McpError {
+function protocolError(error: unknown, { log }: McpDeps): McpError {
   const text = errorText(error);
-  if (text === null)
-    log.error('an MCP resource failed in a way that nobody foresaw', { cause: kindOf(error), error });
+  if (text === null) log.error('unhandled error of an MCP resource', { cause: kindOf(error), error });
   const code = error instanceof HeadworksError ? error.code : '';
   if (code === 'NOT_FOUND') return new McpError(resourceNotFound, text ?? '');
   return new McpError(

@@ -1,12 +1,12 @@
-// What a model hears when something went wrong: what happened, and what to do next. Never a stack, never an inside.
+// Error text for models: what happened and what to do next. Never a stack trace or internals.
 import { HeadworksError } from '../core/index.ts';
 
 /** Where the API speaks to people at a terminal, what a model can do. */
 const advice: Readonly<Record<string, string>> = {
   UNAUTHENTICATED:
-    'You cannot mend this: tell the user that this connection needs a key that works (HEADWORKS_API_KEY, where it is ' +
+    'You cannot fix this: tell the user that this connection needs a valid key (HEADWORKS_API_KEY, where it is ' +
     'headworks mcp).',
-  FORBIDDEN: 'You cannot mend this: tell the user that the key of this connection does not reach it.',
+  FORBIDDEN: 'You cannot fix this: tell the user that the key of this connection has no access to it.',
   SERVER_UNREACHABLE: 'Tell the user if it stays so.',
 };
 

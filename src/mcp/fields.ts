@@ -36,7 +36,7 @@ export const organizationField = z
   .min(1)
   .max(200)
   .optional()
-  .describe('Id or name of the organization whose space it is; leave it out for the house’s own.');
+  .describe('Id or name of the organization whose space it is; leave it out for spaces of the server.');
 
 export type ResourceKind = 'artifacts' | 'entities';
 

@@ -20,7 +20,7 @@ export interface HeadworksApi {
 export type CallerKind = 'admin' | 'organization';
 
 /** One conversation: who speaks, and with whom. */
-export interface McpParts {
+export interface McpDeps {
   readonly api: HeadworksApi;
   readonly caller: CallerKind;
   readonly version: string;

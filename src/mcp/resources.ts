@@ -4,7 +4,7 @@ import { CoreError } from '../core/index.ts';
 import { windowOf } from './bounds.ts';
 import type { Place, ResourceKind } from './fields.ts';
 import { id, knowledgePath, maybe, resourceUri, text, wordsAreData } from './fields.ts';
-import type { CallerKind, McpParts } from './ports.ts';
+import type { CallerKind, McpDeps } from './ports.ts';
 import { inPlace } from './spaces-hint.ts';
 import { entityFields, shortEntity, tailNote } from './tools/entity.ts';
 
@@ -51,7 +51,7 @@ const artifacts = z.object({
  * these are the house's own: those of organizations are reached by the template. Entities are too many to list.
  */
 export async function listResources(
-  { api, caller }: Pick<McpParts, 'api' | 'caller'>,
+  { api, caller }: Pick<McpDeps, 'api' | 'caller'>,
   cursor: string | undefined,
   signal: AbortSignal,
 ): Promise<{ readonly resources: ListedResource[]; readonly nextCursor?: string }> {
@@ -102,7 +102,7 @@ const readEntity = z.object(entityFields);
 
 /** Fails with INPUT_INVALID, NOT_FOUND, or whatever the API says. */
 export async function readResource(
-  { api, caller }: Pick<McpParts, 'api' | 'caller'>,
+  { api, caller }: Pick<McpDeps, 'api' | 'caller'>,
   uri: string,
   signal: AbortSignal,
 ): Promise<{ readonly uri: string; readonly mimeType: string; readonly text: string }> {

@@ -5,7 +5,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { Readable, Writable } from 'node:stream';
 import { onAbort } from '../core/index.ts';
 import { createMcpServer } from './create-mcp-server.ts';
-import type { McpParts } from './ports.ts';
+import type { McpDeps } from './ports.ts';
 
 export interface StdioStreams {
   readonly stdin: Readable;
@@ -17,7 +17,7 @@ export interface StdioStreams {
 }
 
 /** Resolves when the input has ended and everything asked before has its answer, or when the signal aborts. */
-export async function serveStdio(parts: McpParts, streams: StdioStreams): Promise<void> {
+export async function serveStdio(parts: McpDeps, streams: StdioStreams): Promise<void> {
   const { stdin, stdout, maxMessageBytes, signal } = streams;
   const mcp = createMcpServer(parts);
   const transport = new CountedTransport(stdin, stdout, { maxBufferSize: maxMessageBytes });

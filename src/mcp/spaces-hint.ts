@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { HeadworksError } from '../core/index.ts';
 import type { Place } from './fields.ts';
 import { knowledgePath, maybe, text } from './fields.ts';
-import type { McpParts } from './ports.ts';
+import type { McpDeps } from './ports.ts';
 
 const spacesAnswer = z.object({ spaces: z.array(z.object({ name: text, organization_id: maybe })) });
 const organizationsAnswer = z.object({ organizations: z.array(z.object({ id: text, name: text })) });
 const mostNames = 30;
 
-interface Asking extends Pick<McpParts, 'api' | 'caller'> {
+interface Asking extends Pick<McpDeps, 'api' | 'caller'> {
   readonly signal: AbortSignal;
 }
 
@@ -96,7 +96,7 @@ async function elsewhere(space: string, asking: Asking): Promise<readonly string
   const is = `${JSON.stringify(space)} is a space of`;
   return [
     ...(owners.length === 0 ? [] : [`${is} ${whose}; give that as organization.`]),
-    ...(ids.has(null) ? [`${is} the house itself; leave organization out.`] : []),
+    ...(ids.has(null) ? [`${is} the server itself; leave organization out.`] : []),
   ];
 }
 

@@ -189,6 +189,6 @@ describe('headworks extract, told something', () => {
     expect(second.stdout).toMatch(/^Complete: 10 items, 1 call, /m);
     const third = await runHeadworks(users, folder, env);
     expect(third).toMatchObject({ code: 0 });
-    expect(third.stdout).toContain('Everything is there already');
+    expect(third.stdout).toContain('Already up to date');
   });
 });

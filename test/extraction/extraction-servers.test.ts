@@ -6,12 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { estimateExtraction, extract } from '../../src/app/extract.ts';
 import { resolveConfig } from '../../src/config/index.ts';
-import type { InMemoryAnswer, InMemoryRequest } from '../support/http-client/in-memory-transport.ts';
+import type { InMemoryResponse, InMemoryRequest } from '../support/http-client/in-memory-transport.ts';
 import { extractLooker, simulatedLooker, unthrottled, vaultRows } from '../support/extraction-runs.ts';
 import { serveHandler } from '../support/misbehaving-api.ts';
 import { temporaryFolder } from '../support/services.ts';
 
-const json = (value: unknown, headers: Record<string, string> = {}, status = 200): InMemoryAnswer => ({
+const json = (value: unknown, headers: Record<string, string> = {}, status = 200): InMemoryResponse => ({
   status,
   headers: { 'content-type': 'application/json', ...headers },
   body: JSON.stringify(value),
@@ -20,7 +20,7 @@ const items = (count: number, first = 0) =>
   Array.from({ length: count }, (_, at) => ({ id: first + at + 1 }));
 
 interface Asked {
-  readonly handler: (request: InMemoryRequest) => InMemoryAnswer;
+  readonly handler: (request: InMemoryRequest) => InMemoryResponse;
   /** With ${URL} for the address of the server. */
   readonly yaml: string;
   readonly env?: Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { lookerDescription } from '../../src/extraction/sources/looker/description.ts';
-import type { InMemoryAnswer } from '../support/http-client/in-memory-transport.ts';
+import type { InMemoryResponse } from '../support/http-client/in-memory-transport.ts';
 import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
 import { createInMemoryTransport } from '../support/http-client/in-memory-transport.ts';
 import { offsetPage } from '../support/extraction/pages.ts';
@@ -12,10 +12,10 @@ import { createLooker, createLookerApi, lookerCredentials, lookerSourceOn } from
 
 const never = new AbortController().signal;
 const html = { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Welcome</html>' };
-const error = (status: number, body: unknown): InMemoryAnswer => ({ status, body: JSON.stringify(body) });
+const error = (status: number, body: unknown): InMemoryResponse => ({ status, body: JSON.stringify(body) });
 const lookerError = { message: 'Not found', documentation_url: 'https://looker.test/docs' };
 
-const logins: readonly (readonly [what: string, InMemoryAnswer, code: string, message: RegExp])[] = [
+const logins: readonly (readonly [what: string, InMemoryResponse, code: string, message: RegExp])[] = [
   ['401', error(401, lookerError), 'UNAUTHENTICATED', /LOOKER_CLIENT_ID and LOOKER_CLIENT_SECRET/],
   ["Looker's own 404", error(404, lookerError), 'UNAUTHENTICATED', /rejects the credentials \(404\)/],
   ['a 404 that is not Looker’s', error(404, { error: 'no route' }), 'UNREACHABLE', /is not such a server.*404.*LOOKER_BASE_URL/],

@@ -8,7 +8,7 @@ import { lookerDescription } from '../../src/extraction/sources/looker/descripti
 import type { SourceWorld } from '../support/extraction/source.contract.ts';
 import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
 import { createInMemoryTransport } from '../support/http-client/in-memory-transport.ts';
-import type { InMemoryAnswer, InMemoryRequest } from '../support/http-client/in-memory-transport.ts';
+import type { InMemoryResponse, InMemoryRequest } from '../support/http-client/in-memory-transport.ts';
 import { countedPermits } from '../support/counted-permits.ts';
 import type { MisbehavingApi } from '../support/misbehaving-api.ts';
 import { createMisbehavingApi, serveHandler } from '../support/misbehaving-api.ts';
@@ -33,7 +33,7 @@ export function createLookerApi(): MisbehavingApi {
   });
 }
 
-function content({ url }: InMemoryRequest, hasTotal: boolean): InMemoryAnswer {
+function content({ url }: InMemoryRequest, hasTotal: boolean): InMemoryResponse {
   const path = url.pathname.replace('/api/4.0', '');
   const offset = Number(url.searchParams.get('offset'));
   const limit = Number(url.searchParams.get('limit'));

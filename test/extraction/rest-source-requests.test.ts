@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadDescription } from '../../src/extraction/index.ts';
 import type { PagePosition, PageRequest } from '../../src/extraction/types.ts';
-import type { InMemoryAnswer, InMemoryRequest } from '../support/http-client/in-memory-transport.ts';
+import type { InMemoryResponse, InMemoryRequest } from '../support/http-client/in-memory-transport.ts';
 import { countedPermits } from '../support/counted-permits.ts';
 import { childList, pageOfList, rootList } from '../support/extraction/pages.ts';
 import { restSourceOn } from './rest-source-world.ts';
@@ -10,7 +10,7 @@ const never = new AbortController().signal;
 
 /** Remembers what it was asked, and answers as it is told. */
 function recorder(
-  answer: (request: InMemoryRequest) => InMemoryAnswer = () => ({ status: 200, body: '[]' }),
+  answer: (request: InMemoryRequest) => InMemoryResponse = () => ({ status: 200, body: '[]' }),
 ) {
   const asked: InMemoryRequest[] = [];
   return {

@@ -11,7 +11,7 @@ import { parseRequest } from '../../src/gateway/dialects/parse-request.ts';
 import type { AttemptTimeouts, Model, ProviderOutcome, ProviderStream } from '../../src/gateway/types.ts';
 import { parseModelDefinition } from '../../src/gateway/models/model-definition.ts';
 import type {
-  InMemoryAnswer,
+  InMemoryResponse,
   InMemoryHandler,
   InMemoryRequest,
 } from '../support/http-client/in-memory-transport.ts';
@@ -77,7 +77,7 @@ function world(
   return { clock, requests, call, chat, run: (stream = false) => clock.run(chat(stream)) };
 }
 
-const json = (body: unknown, status = 200, headers: Record<string, string> = {}): InMemoryAnswer => ({
+const json = (body: unknown, status = 200, headers: Record<string, string> = {}): InMemoryResponse => ({
   status,
   headers: { 'content-type': 'application/json', ...headers },
   body: JSON.stringify(body),
@@ -222,7 +222,7 @@ describe('a call', () => {
     });
   });
 
-  it.each<[string, InMemoryAnswer, object]>([
+  it.each<[string, InMemoryResponse, object]>([
     [
       '429',
       json({}, 429, { 'retry-after': '60' }),

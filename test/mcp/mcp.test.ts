@@ -168,7 +168,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     const own = { name: `house-${transport.toLowerCase()}` };
     await callAsAdmin(house.server, 'POST', '/api/v1/knowledge/spaces', own);
     expect(await refusal(admin, 'search', { query: 'x', space: own.name, organization: 'acme' })).toMatch(
-      /"house-\w+" is a space of the house itself; leave organization out\./,
+      /"house-\w+" is a space of the server itself; leave organization out\./,
     );
     await callAsAdmin(house.server, 'DELETE', `/api/v1/knowledge/spaces/${own.name}`);
     for (const told of [
@@ -265,7 +265,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     const [from, to] = ['2026-03-02T00:00:00Z', '2026-03-01T00:00:00Z'];
     for (const [tool, given] of Object.entries({ search: { query: 'x' }, list_events: {} }))
       expect(await refusal(organization, tool, { ...given, from, to })).toMatch(
-        /The start of the search period is after .*\(INPUT_INVALID\)/,
+        /The start of the (?:search )?period is after .*\(INPUT_INVALID\)/,
       );
     expect(await refusal(organization, 'get_entity', { name: 'a\0' })).toMatch(
       /query\.name: must not hold the character U\+0000.*\(INPUT_INVALID\)/,
@@ -323,7 +323,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     if (transport === 'HTTP') await expect(ask).rejects.toThrow('was revoked');
     else
       expect(textOf((await ask) as CallToolResult)).toMatch(
-        /was revoked\. You cannot mend this: tell the user .*HEADWORKS_API_KEY.*\(UNAUTHENTICATED\)/,
+        /was revoked\. You cannot fix this: tell the user .*HEADWORKS_API_KEY.*\(UNAUTHENTICATED\)/,
       );
   });
 

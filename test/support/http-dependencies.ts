@@ -14,7 +14,7 @@ import {
 import { VirtualClock } from './core/virtual-clock.ts';
 import { RunService, SourceService, runEvents } from '../../src/extraction/index.ts';
 import { GatewayError } from '../../src/gateway/index.ts';
-import type { AuditRecord, ExtractionDesk, GatewayDesk, ServerDeps } from '../../src/http/index.ts';
+import type { AuditRecord, ExtractionService, GatewayService, ServerDeps } from '../../src/http/index.ts';
 import { createSessions, createTokenCheck, httpEvents } from '../../src/http/index.ts';
 import { closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
 import { MemoryLedgerStore } from './ledger/memory-ledger-store.ts';
@@ -166,7 +166,7 @@ export function jobView(change: Partial<JobView> & Pick<JobView, 'id'>): JobView
 }
 
 /** Knows no model and has no key; tests of the gateway bring a real one. */
-const silentGateway: GatewayDesk = {
+const silentGateway: GatewayService = {
   defaults: { maxBodyBytes: 1_000_000, deadlineMs: 1_000, waitMs: 0 },
   parseRequest: () => {
     throw new CoreError('INPUT_INVALID', 'This gateway reads nothing.');
@@ -202,7 +202,7 @@ function unknownModel(): Promise<never> {
 }
 
 /** Sources and runs in memory; a run waits for a job that nobody does. */
-function extractionDesk(clock: VirtualClock, ids: IdSource): ExtractionDesk {
+function extractionDesk(clock: VirtualClock, ids: IdSource): ExtractionService {
   const sources = new MemorySourceStore();
   const runs = new MemoryRunStore();
   const noVault = async () => Promise.reject(new CoreError('NOT_FOUND', 'There is no such vault.'));

@@ -5,7 +5,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Misbehavior } from './extraction/source.contract.ts';
-import type { InMemoryAnswer, InMemoryHandler, InMemoryRequest } from './http-client/in-memory-transport.ts';
+import type {
+  InMemoryResponse,
+  InMemoryHandler,
+  InMemoryRequest,
+} from './http-client/in-memory-transport.ts';
 
 export interface MisbehavingApi {
   readonly handler: InMemoryHandler;
@@ -28,7 +32,7 @@ export interface ApiParts {
   loginAnswer(token: string, lifetimeSeconds: number): unknown;
   refusal(status: number): unknown;
   /** A good answer; `hasTotal` says whether it may tell the total. */
-  content(request: InMemoryRequest, hasTotal: boolean): InMemoryAnswer;
+  content(request: InMemoryRequest, hasTotal: boolean): InMemoryResponse;
 }
 
 export function createMisbehavingApi(parts: ApiParts): MisbehavingApi {
@@ -37,13 +41,13 @@ export function createMisbehavingApi(parts: ApiParts): MisbehavingApi {
   let [logins, isTotalTold, lifetime, left] = [0, true, 3_600, 0];
   let how: Misbehavior | null = null;
   let atLogin: number | 'hang' | null = null;
-  const json = (status: number, value: unknown): InMemoryAnswer => ({
+  const json = (status: number, value: unknown): InMemoryResponse => ({
     status,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(value),
   });
 
-  async function login({ signal }: InMemoryRequest): Promise<InMemoryAnswer> {
+  async function login({ signal }: InMemoryRequest): Promise<InMemoryResponse> {
     logins += 1;
     if (atLogin === 'hang') await forever(signal);
     else if (atLogin !== null) return json(atLogin, parts.refusal(atLogin));
@@ -80,7 +84,7 @@ async function misbehaved(
   how: Misbehavior,
   { signal }: InMemoryRequest,
   parts: ApiParts,
-): Promise<InMemoryAnswer> {
+): Promise<InMemoryResponse> {
   if (typeof how === 'number')
     return {
       status: how,

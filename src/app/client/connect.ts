@@ -14,7 +14,7 @@ import { readAdminToken } from '../secrets.ts';
 import type { RunningServer } from '../start.ts';
 import type { ServerFile } from './server-file.ts';
 import { readServerFile } from './server-file.ts';
-import type { CallOptions, HeadworksClient, StreamedAnswer, StreamedEvent } from './session.ts';
+import type { CallOptions, HeadworksClient, StreamedResponse, StreamedEvent } from './session.ts';
 import { ServerSession } from './session.ts';
 
 /** A new embedded store opens in 5 s on two cores; many commands on a busy machine take a multiple of that. */
@@ -98,7 +98,7 @@ class ReconnectingClient implements HeadworksClient {
     }
   }
 
-  stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedAnswer> {
+  stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedResponse> {
     return this.#once((session) => session.stream(path, body, signal), signal);
   }
 

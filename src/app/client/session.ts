@@ -93,7 +93,7 @@ export class ServerSession {
   }
 
   /** The server limits the time until the response starts. */
-  async stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedAnswer> {
+  async stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedResponse> {
     const answer = await this.#post(path, body, signal, 'text/event-stream');
     return { headers: answer.headers, data: dataOf(answer.body) };
   }
@@ -232,7 +232,7 @@ export interface StreamedEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-export interface StreamedAnswer {
+export interface StreamedResponse {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly data: AsyncIterable<string>;
@@ -250,7 +250,7 @@ export interface HeadworksClient {
     options?: CallOptions,
   ): Promise<T>;
   /** Posts and streams the response: its headers, and the data of its server-sent events. */
-  stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedAnswer>;
+  stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedResponse>;
   /** Posts and streams the bytes of the response. */
   download(path: string, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
   /** The events of `/api/v1/events`, reconnecting when needed, until the signal aborts. */

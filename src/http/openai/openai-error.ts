@@ -14,10 +14,10 @@ export interface OpenAiError {
   readonly headworks_code: string;
   readonly request_id: string;
   readonly retry_after_seconds?: number;
-  readonly models?: readonly TriedModelAnswer[];
+  readonly models?: readonly TriedModelBody[];
 }
 
-export interface TriedModelAnswer {
+export interface TriedModelBody {
   readonly model: string;
   readonly provider: string;
   readonly outcome: string;
@@ -26,7 +26,7 @@ export interface TriedModelAnswer {
   readonly available_at: string | null;
 }
 
-export interface OpenAiErrorAnswer {
+export interface OpenAiErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: { readonly error: OpenAiError };
@@ -42,7 +42,7 @@ const codesOfOpenAi: Partial<Record<GatewayErrorCode | CoreErrorCode, string>> =
 };
 
 /** Never throws. */
-export function openAiErrorOf(thrown: unknown, requestId: string): OpenAiErrorAnswer {
+export function openAiErrorOf(thrown: unknown, requestId: string): OpenAiErrorResponse {
   const answered = toErrorResponse(thrown, requestId);
   const { code, message, retry_after_seconds } = answered.body.error;
   const gatewayError = thrown instanceof GatewayError ? thrown : undefined;
@@ -65,14 +65,14 @@ export function openAiErrorOf(thrown: unknown, requestId: string): OpenAiErrorAn
         request_id: requestId,
         ...(retry_after_seconds === undefined ? {} : { retry_after_seconds }),
         ...(gatewayError && gatewayError.tried.length > 0
-          ? { models: gatewayError.tried.map(triedModelAnswer) }
+          ? { models: gatewayError.tried.map(triedModelBody) }
           : {}),
       },
     },
   };
 }
 
-export function triedModelAnswer(tried: TriedModel): TriedModelAnswer {
+export function triedModelBody(tried: TriedModel): TriedModelBody {
   const { model, provider, outcome, tries, status, availableAt } = tried;
   return {
     model,

@@ -14,7 +14,7 @@ import {
 import { CoreError } from '../../core/index.ts';
 import type { Operation } from '../../gateway/index.ts';
 import { GatewayError } from '../../gateway/index.ts';
-import type { GatewayDesk, ServerDeps } from '../deps.ts';
+import type { GatewayService, ServerDeps } from '../deps.ts';
 import { HttpError } from '../errors.ts';
 import { installNotFound } from '../guards.ts';
 import type { TypedServer } from '../implement.ts';
@@ -157,7 +157,7 @@ function bytesOf({ body, headers }: FastifyRequest): Uint8Array {
   );
 }
 
-function callableModels({ models }: GatewayDesk) {
+function callableModels({ models }: GatewayService) {
   const names = models.listCallable().map(({ name, provider, createdAt }) => ({
     id: name,
     object: 'model' as const,

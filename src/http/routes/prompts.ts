@@ -7,7 +7,7 @@ import type { ServerDeps } from '../deps.ts';
 import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
 import { completionOptions } from '../openai/completion-options.ts';
-import { triedModelAnswer } from '../openai/openai-error.ts';
+import { triedModelBody } from '../openai/openai-error.ts';
 
 export function promptRoutes(server: TypedServer, { gateway, ids }: ServerDeps): void {
   implement(server, promptsApi, {
@@ -76,7 +76,7 @@ function exhaustedResponse(
       attempts: asked.reduce((sum, { tries }) => sum + tries, 0),
       providers_tried: new Set(asked.map(({ provider }) => provider)).size,
       providers_available: new Set(error.tried.map(({ provider }) => provider)).size,
-      models: error.tried.map(triedModelAnswer),
+      models: error.tried.map(triedModelBody),
       request_id: requestId,
     },
   };

@@ -1,4 +1,4 @@
-// get_entity: somebody or something that documents mention.
+// get_entity: an entity that documents mention.
 import { z } from 'zod';
 import { CoreError } from '../../core/index.ts';
 import { cut, inOneNote } from '../bounds.ts';
@@ -123,7 +123,7 @@ async function named(
 }
 
 function unclearNote({ length }: Lookup['unclear'], hasMore: boolean): string {
-  if (length === 0) return 'Nobody and nothing of that name is known here. Try part of the name, or search.';
+  if (length === 0) return 'No entity of that name. Try part of the name, or search.';
   return `${hasMore ? `More than ${length}` : length} entities could be meant; call again with the id of one as entity_id${
     hasMore ? ', or with more of the name' : ''
   }.`;

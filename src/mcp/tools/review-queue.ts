@@ -1,4 +1,4 @@
-// review_queue: entities that may be the same, for somebody to decide.
+// review_queue: possible duplicates, for a person to decide.
 import { z } from 'zod';
 import { cut, fitting, inOneNote } from '../bounds.ts';
 import { knowledgePath, pageSize, note, text, wordsAreData } from '../fields.ts';

@@ -27,7 +27,7 @@ const worthReadingBytes = 64 * 1024;
 const worthWaitingMs = 500;
 
 /** Builds the answer of the core port over a source of bytes. */
-export function createHttpAnswer(parts: AnswerParts): HttpAnswer {
+export function createHttpResponse(parts: AnswerParts): HttpAnswer {
   return new SourcedAnswer(parts);
 }
 

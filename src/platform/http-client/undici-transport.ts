@@ -5,7 +5,7 @@ import type { Clock, HttpAnswer, HttpRequest, HttpTransport } from '../../core/i
 import { systemClock } from '../../core/index.ts';
 import type { Timeouts } from './exchange.ts';
 import { ExchangeWatch, UndiciExchange } from './exchange.ts';
-import { createHttpAnswer } from './response.ts';
+import { createHttpResponse } from './response.ts';
 
 export interface UndiciTransportOptions {
   /** Most connections to one origin at once; further requests wait for one. Default 64. */
@@ -106,7 +106,7 @@ async function send(
   if (!request.signal?.aborted) dispatch(agent, target, request, exchange);
   const { status, headers } = await exchange.head;
   const { bodyTimeoutMs } = timeouts;
-  return createHttpAnswer({ status, headers, source: exchange, clock, bodyTimeoutMs, label });
+  return createHttpResponse({ status, headers, source: exchange, clock, bodyTimeoutMs, label });
 }
 
 function dispatch(agent: Agent, target: Target, request: HttpRequest, exchange: UndiciExchange): void {

@@ -34,7 +34,7 @@ interface Decision {
   readonly decisionMs: number;
 }
 
-export interface ControllerParts {
+export interface ControllerDeps {
   readonly ledger: SlotLedger;
   readonly limits: LimitService;
   readonly health: StoreHealthMonitor;
@@ -48,11 +48,11 @@ export interface ControllerParts {
  */
 export class AdmissionController {
   readonly #deps: AdmissionDeps;
-  readonly #parts: ControllerParts;
+  readonly #parts: ControllerDeps;
   readonly #queue: FairQueue<Decision>;
   #isClosed = false;
 
-  constructor(deps: AdmissionDeps, parts: ControllerParts) {
+  constructor(deps: AdmissionDeps, parts: ControllerDeps) {
     this.#deps = deps;
     this.#parts = parts;
     this.#queue = new FairQueue({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HttpFailure, systemClock } from '../../../src/core/index.ts';
 import { describeHttpTransportContract } from './http-transport.contract.ts';
-import type { InMemoryAnswer, InMemoryRequest } from './in-memory-transport.ts';
+import type { InMemoryResponse, InMemoryRequest } from './in-memory-transport.ts';
 import { createInMemoryTransport } from './in-memory-transport.ts';
 import { VirtualClock } from '../core/virtual-clock.ts';
 
@@ -28,7 +28,7 @@ async function* huge(signal: AbortSignal) {
   for (; !signal.aborted;) yield new Uint8Array(16_384);
 }
 
-async function answerOf({ url, method, headers, body, signal }: InMemoryRequest): Promise<InMemoryAnswer> {
+async function answerOf({ url, method, headers, body, signal }: InMemoryRequest): Promise<InMemoryResponse> {
   switch (url.pathname) {
     case '/echo':
       return {

@@ -9,7 +9,7 @@ import type {
 } from '../../../src/core/index.ts';
 import { abortable, HttpFailure, linkSignals, systemClock } from '../../../src/core/index.ts';
 import type { BodySource } from '../../../src/platform/http-client/response.ts';
-import { createHttpAnswer, within } from '../../../src/platform/http-client/response.ts';
+import { createHttpResponse, within } from '../../../src/platform/http-client/response.ts';
 import { requestLabel } from '../../../src/platform/http-client/undici-transport.ts';
 
 export interface InMemoryRequest {
@@ -22,7 +22,7 @@ export interface InMemoryRequest {
   readonly signal: AbortSignal;
 }
 
-export interface InMemoryAnswer {
+export interface InMemoryResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** An iterable is sent piece by piece; if it throws, the connection was cut. */
@@ -30,7 +30,7 @@ export interface InMemoryAnswer {
 }
 
 /** Takes its time with `clock.sleep(ms, request.signal)`; throwing means that no answer came. */
-export type InMemoryHandler = (request: InMemoryRequest) => InMemoryAnswer | Promise<InMemoryAnswer>;
+export type InMemoryHandler = (request: InMemoryRequest) => InMemoryResponse | Promise<InMemoryResponse>;
 
 export interface InMemoryTransportOptions {
   readonly handler: InMemoryHandler;
@@ -77,7 +77,7 @@ export function createInMemoryTransport(options: InMemoryTransportOptions): Http
       request.headersTimeoutMs ?? options.headersTimeoutMs ?? 120_000,
       'headers',
     );
-    return createHttpAnswer({
+    return createHttpResponse({
       status: answer.status,
       headers: joined(answer.headers),
       source: sourceOf(request.method === 'HEAD' ? undefined : answer.body, link, label),
@@ -129,7 +129,7 @@ function inMemoryRequest(request: HttpRequest, url: URL, signal: AbortSignal): I
   };
 }
 
-function sourceOf(body: InMemoryAnswer['body'], link: LinkedSignal, label: string): BodySource {
+function sourceOf(body: InMemoryResponse['body'], link: LinkedSignal, label: string): BodySource {
   const pieces = piecesOf(body)[Symbol.asyncIterator]();
   let isOver = false;
   const over = () => {
@@ -162,7 +162,7 @@ function sourceOf(body: InMemoryAnswer['body'], link: LinkedSignal, label: strin
   };
 }
 
-async function* piecesOf(body: InMemoryAnswer['body']): AsyncGenerator<Uint8Array> {
+async function* piecesOf(body: InMemoryResponse['body']): AsyncGenerator<Uint8Array> {
   if (body === undefined) return;
   if (typeof body === 'string') yield Buffer.from(body);
   else if (body instanceof Uint8Array) yield body;
@@ -175,7 +175,7 @@ function failureOf(error: unknown, link: LinkedSignal, label: string): HttpFailu
   return new HttpFailure('network', `${label} failed: no usable answer came.`, error);
 }
 
-function joined(headers: InMemoryAnswer['headers']): Record<string, string> {
+function joined(headers: InMemoryResponse['headers']): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), [value].flat().join(', ')]),
   );

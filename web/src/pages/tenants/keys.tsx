@@ -90,7 +90,7 @@ function KeyRow({
             size="compact-xs"
             variant="default"
             loading={revoke.isRunning}
-            question={`Whoever uses the key ${record.name} is refused from now on. This cannot be undone.`}
+            question={`Requests with the key ${record.name} are rejected from now on. This cannot be undone.`}
             onConfirm={() => revoke.run(undefined)}
           />
         ) : null}

@@ -47,7 +47,7 @@ interface StateText {
 export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
   const place = usePlace();
   const client = useQueryClient();
-  const [session, setSitting] = useState<ReviewSession>(() =>
+  const [session, setSession] = useState<ReviewSession>(() =>
     withOpenPairs(
       emptySession,
       pairs.map((pair) => pair.id),
@@ -56,7 +56,7 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
   const seen = useKnownPairs(pairs);
   useEffect(
     () =>
-      setSitting((before) =>
+      setSession((before) =>
         withOpenPairs(
           before,
           pairs.map((pair) => pair.id),
@@ -80,7 +80,7 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
   const send = useAction(
     ({ pair, verdict }: StateText) => {
       const sent = decide(pair, verdict);
-      sending.current = sent.catch(() => setSitting((before) => reopened(before, pair.id)));
+      sending.current = sent.catch(() => setSession((before) => reopened(before, pair.id)));
       return sent;
     },
     { stale: ['knowledge'] },
@@ -93,7 +93,7 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
       if (verdict === 'different') await decide(pair, 'later');
       // Refetch first: the list must contain the pair when it is reopened.
       await client.invalidateQueries({ queryKey: ['knowledge', '/pairs'] });
-      setSitting((before) => reopened(before, pair.id));
+      setSession((before) => reopened(before, pair.id));
     },
     { stale: ['knowledge'], done: (_nothing, { pair, verdict }) => undoneText(pair, verdict) },
   );
@@ -115,17 +115,17 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
         notifications.show({ message: 'Already decided. Undo the decision first.' });
         return;
       }
-      setSitting((before) => answered(before, current.id, said));
+      setSession((before) => answered(before, current.id, said));
       send.run({ pair: current, verdict: said });
     },
-    move: (by) => setSitting((before) => moved(before, by)),
+    move: (by) => setSession((before) => moved(before, by)),
     undo: () => {
       const last = session.said.at(-1) ?? '';
       const pair = seen.get(last);
       const said = session.verdicts[last];
       if (pair && said && !undoing.isRunning) undoing.run({ pair, verdict: said });
     },
-    again: () => setSitting(withPostponedReopened),
+    again: () => setSession(withPostponedReopened),
   };
 }
 
