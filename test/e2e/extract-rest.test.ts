@@ -60,7 +60,7 @@ describe('headworks extract rest', () => {
     expect(verified).toMatchObject({ code: 0 });
   });
 
-  it('goes on after its last call, and tells this run from all runs', async () => {
+  it('resumes after the maximum of calls and reports this run and all runs', async () => {
     const { desk, env } = await helpDesk();
     const folder = await temporaryFolder();
     const some = await runHeadworks(
@@ -69,7 +69,7 @@ describe('headworks extract rest', () => {
       env,
     );
     expect(some).toMatchObject({ code: 4 });
-    expect(some.stdout).toContain('Stopped after 1 call, as told: 10 items, 1 call, ');
+    expect(some.stdout).toContain('Stopped after 1 call, the maximum: 10 items, 1 call, ');
     const rest = await runHeadworks([...command, ...quick], folder, env);
     expect(rest, rest.stderr).toMatchObject({ code: 0 });
     expect(rest.stderr).toContain('agents: 23 in the vault, 13 read in this run, completed');
