@@ -54,6 +54,10 @@ async function startWorld(): Promise<World> {
     HEADWORKS_PORT: '0',
     HEADWORKS_DRAIN_SECONDS: '0',
     HEADWORKS_JOBS_DRAIN_SECONDS: '0',
+    // The model that holds the slot must not time out during the measurement.
+    REQUEST_TIMEOUT_SECONDS: '600',
+    HEADWORKS_GATEWAY_RESPONSE_TIMEOUT_SECONDS: '600',
+    HEADWORKS_GATEWAY_FIRST_TOKEN_TIMEOUT_SECONDS: '600',
   };
   const server = await startServer(resolveConfig({ flags: {}, cwd: folder, env }), {
     role: 'serve',
