@@ -1,7 +1,8 @@
+import { PassThrough } from 'node:stream';
 import fastify from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { serializerCompiler } from 'fastify-type-provider-zod';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { instant } from '../api/fields.ts';
 import { operation } from '../api/operation.ts';
@@ -105,4 +106,36 @@ describe('implement', () => {
     });
     expect((await server.inject('/api/v1/things/a?space=b')).statusCode).toBe(400);
   });
+});
+
+describe('a handler that sends the response itself', () => {
+  it.each(['reads the stream to its end', 'disconnects'])(
+    'causes no error when the client %s',
+    async (what) => {
+      const stream = new PassThrough();
+      stream.write('event: one\n\n');
+      const server = await serverWith({
+        get: async ({ reply }) => reply.type('text/event-stream').serializer(String).send(stream),
+        create: async () => thing('a'),
+      });
+      onTestFinished(() => server.close());
+      const errors: unknown[] = [];
+      server.addHook('onError', async (_request, _reply, error) => void errors.push(error));
+      const url = await server.listen({ port: 0, host: '127.0.0.1' });
+      const disconnecting = new AbortController();
+      const response = await fetch(`${url}/api/v1/things/a`, {
+        signal: disconnecting.signal,
+        headers: { connection: 'close' },
+      });
+      if (what === 'disconnects') {
+        disconnecting.abort();
+        await new Promise((resolve) => stream.once('close', resolve));
+      } else {
+        stream.end();
+        expect(await response.text()).toBe('event: one\n\n');
+      }
+      await server.close();
+      expect(errors).toEqual([]);
+    },
+  );
 });

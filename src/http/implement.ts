@@ -122,7 +122,8 @@ function addRoute(
           return clientAbortSignal(reply.raw);
         },
       });
-      if ((result as unknown) === reply) return reply;
+      // A reply is thenable: a handler that sent the response itself resolves to undefined once it has ended.
+      if (reply.sent || reply.raw.headersSent) return reply;
       const schema = responses[reply.statusCode];
       return reply.send(isRaw(schema) ? result : toWire(schema, result));
     },
