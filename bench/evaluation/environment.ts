@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Environment } from '../../src/app/extraction-environment.ts';
-import { startGateway } from '../../src/app/gateway.ts';
 import { createEmbedders } from '../../src/app/knowledge-embedder.ts';
 import { createTelemetry } from '../../src/app/telemetry.ts';
 import type { Config } from '../../src/config/index.ts';
-import { systemClock, systemIds } from '../../src/core/index.ts';
+import { systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
+import { openGateway } from '../../src/gateway/index.ts';
 import type { Embedder } from '../../src/knowledge/index.ts';
 import { identifier, loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
@@ -35,9 +35,18 @@ export async function openEvaluationEnvironment(
   await migrate(database, await loadMigrations(), {
     clock: systemClock,
   });
-  const telemetry = createTelemetry(config, 'command');
-  const stores = { database, redis: null };
-  const gateway = await startGateway({ config, stores, telemetry, role: 'command', env }, closing);
+  const { events, redactor } = createTelemetry(config, 'command');
+  const gateway = await openGateway({
+    clock: systemClock,
+    random: systemRandom,
+    ids: systemIds,
+    events,
+    redactor,
+    stores: { database, redis: null },
+    options: config.gateway,
+    env,
+  });
+  closing.defer(() => gateway.close());
   const options = config.knowledge;
   const state = createEmbedders({ options, gateway, clock: systemClock, ids: systemIds }, closing).current();
   return state.state === 'ready'

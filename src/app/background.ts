@@ -28,8 +28,7 @@ import { startTenancy } from './tenancy.ts';
 import type { Environment } from './extraction-environment.ts';
 import type { ExtractionRuns } from './extraction-runs.ts';
 import { extractionRunsRule, startExtractionRuns } from './extraction-runs.ts';
-import { rejectedKeyRecorder, rejectedKeyRepair } from '../gateway/index.ts';
-import { startGateway } from './gateway.ts';
+import { openGateway } from '../gateway/index.ts';
 import type { ServerKnowledge } from './knowledge.ts';
 import { composeKnowledge } from './knowledge.ts';
 import { askingRepairs } from './request-repairs.ts';
@@ -81,8 +80,16 @@ export async function startBackground(
   });
   closing.defer(() => jobs.stop(config.jobs.drainSeconds * 1000));
 
-  const gateway = await startGateway({ config, stores, telemetry, role, env }, closing);
-  closing.defer(events.listen(rejectedKeyRecorder(recorder, gateway.models)));
+  const gateway = await openGateway({
+    ...parts,
+    ids: systemIds,
+    stores,
+    options: config.gateway,
+    env,
+    ledger: recorder,
+    probesModels: withSchedules,
+  });
+  closing.defer(() => gateway.close());
   const isRecorded = async (kind: string, subject: string) =>
     (await ledgerStore.list({ kind, subject, limit: 1 })).length > 0;
   const shared = { config, stores, telemetry, role, jobs, ledger: recorder, gateway, isRecorded };
@@ -91,14 +98,14 @@ export async function startBackground(
   const rules = [
     ...coreRetentionRules({ audit, ledger: ledgerStore, jobs }, config.retention),
     extractionRunsRule(database, config.retention.extractionRunsDays),
-    ...gateway.retention,
+    ...gateway.retentionRules(config.retention),
     ...tenancy.retention,
   ];
   registerRetentionMetrics(metrics, rules);
   const repairs = new RepairRegistry();
   repairs.register(purgeRepair({ ...parts, rules }));
-  repairs.register(rejectedKeyRepair(gateway.models));
-  for (const repair of [...tenancy.repairs, ...knowledge.repairs]) repairs.register(repair);
+  for (const repair of [...gateway.repairs, ...tenancy.repairs, ...knowledge.repairs])
+    repairs.register(repair);
   const runner = new RepairRunner({
     ...parts,
     store: ledgerStore,

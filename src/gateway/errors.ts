@@ -107,6 +107,12 @@ export type FailureClass =
   | 'deadline-too-short'
   | 'canceled';
 
+/** The provider does not accept the key. */
+export type KeyRejection = 'authentication' | 'payment';
+
+export const isKeyRejection = (cause: string): cause is KeyRejection =>
+  cause === 'authentication' || cause === 'payment';
+
 export interface FailureRule {
   /** The same model is tried again in a later round of the request. */
   readonly isRetried: boolean;

@@ -75,6 +75,10 @@ export const gatewayEvents = {
       knownValues: exhaustedCodes.map((code) => [code]),
     },
   }),
+  'gateway:probes-failed': event<{ cause: string }>({
+    level: 'warn',
+    message: 'models could not be probed',
+  }),
   'gateway:store-failed': event<{ what: string; cause: string; waiting: number }>({
     level: 'warn',
     message: 'the gateway cannot reach its store and continues from memory',

@@ -4,17 +4,11 @@ export type { ChatMessage, EmbeddingRequest, GatewayClient, TextRequest } from '
 export * from './errors.ts';
 export * from './events.ts';
 export { catalog, modelIdentity } from './models/catalog.ts';
-export {
-  keyRejectedKind,
-  rejectedKeyRecorder,
-  rejectedKeyRepair,
-  type ProbeSchedule,
-} from './models/health-check.ts';
+export { keyRejectedKind } from './models/health-check.ts';
 export { modelProblems } from './models/model-definition.ts';
 export type { Models } from './models/model-service.ts';
 export { openGateway } from './open-gateway.ts';
 export type { Gateway, GatewayDeps } from './open-gateway.ts';
 export type { KeyService } from './state/gateway-keys.ts';
-export { gatewayRetentionRules } from './state/usage.ts';
 export type * from './stores.ts';
 export * from './types.ts';

@@ -1,24 +1,28 @@
 // Opens the gateway: all wiring of its parts over stores, network and environment.
 import type { Clock, Emitter, HttpTransport, IdSource, Random, Redactor } from '../core/index.ts';
+import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
+import { createUndiciTransport } from '../platform/http-client/index.ts';
 import { GatewayClient } from './client.ts';
 import { parseRequest } from './dialects/parse-request.ts';
 import type { GatewayEvents } from './events.ts';
 import { catalog } from './models/catalog.ts';
-import type { ProbeSchedule } from './models/health-check.ts';
-import { probeModels, startHealthChecks } from './models/health-check.ts';
+import { keyRejected, probeModels, rejectedKeyRepair, startHealthChecks } from './models/health-check.ts';
 import type { Models } from './models/model-service.ts';
 import { ModelService } from './models/model-service.ts';
 import { ProviderKeys } from './models/provider-keys.ts';
 import type { GatewayOptions } from './options.ts';
+import type { ServerStores } from './postgres/usage-stores.ts';
+import { openGatewayStores } from './postgres/usage-stores.ts';
 import { createProviderClient } from './providers/provider-client.ts';
 import { ProviderQuotas } from './quotas/provider-quotas.ts';
-import type { QuotaCounter } from './quotas/quota-counter.ts';
 import { Router } from './routing/router.ts';
 import { routingPolicy } from './routing/routing-run.ts';
 import { FailureBackoff } from './state/availability.ts';
 import type { KeyService } from './state/gateway-keys.ts';
 import { checkTokenCap, createKeyService } from './state/gateway-keys.ts';
 import { GatewayState } from './state/gateway-state.ts';
+import type { GatewayRetentionRule } from './state/usage.ts';
+import { retentionRules } from './state/usage.ts';
 import type { GatewayStores } from './stores.ts';
 import type {
   CompletionOptions,
@@ -36,14 +40,22 @@ export interface GatewayDeps {
   readonly events: Emitter<GatewayEvents>;
   /** Learns the provider keys. */
   readonly redactor: Redactor;
-  readonly transport: HttpTransport;
-  readonly stores: GatewayStores;
+  readonly stores: ServerStores | GatewayStores;
   readonly options: GatewayOptions;
   /** Contains the provider keys. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Counts quotas for all processes. Default: each process counts its own. */
-  readonly sharedQuotas?: QuotaCounter | undefined;
+  /** For rejected keys. */
+  readonly ledger?: LedgerRecorder;
+  /** Probe models on schedule. Default: false, for processes that run only for a moment. */
+  readonly probesModels?: boolean;
+  /** Default: one of its own. */
+  readonly transport?: HttpTransport;
 }
+
+/** A thousand streams may wait for one provider; undici's connections carry one each. */
+const connectionsPerProvider = 4_096;
+/** Long enough that a busy gateway does not reconnect for every burst. */
+const keepAliveMs = 30_000;
 
 export interface Gateway {
   readonly defaults: {
@@ -65,23 +77,40 @@ export interface Gateway {
   keyOf(credential: string): string | null;
   /** Why a known gateway key is rejected. */
   keyRefusal(credential: string): 'expired' | 'revoked' | null;
-  /** Probes models on schedule until the returned function is called. */
-  startHealthChecks(schedule: ProbeSchedule, onFailure: (cause: string) => void): () => Promise<void>;
+  readonly repairs: readonly RegisteredRepair[];
+  retentionRules(days: {
+    readonly attemptsDays: number;
+    readonly usageDays: number;
+  }): readonly GatewayRetentionRule[];
   /** Writes what waits. Nothing may be called afterwards. */
   close(): Promise<void>;
 }
 
 /** Ready when it resolves. Fails with STATE_UNAVAILABLE. */
 export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
-  const { clock, ids, events, redactor, options, stores } = deps;
+  const closing = new AsyncDisposableStack();
+  try {
+    return await open(deps, closing);
+  } catch (error) {
+    await closing.disposeAsync();
+    throw error;
+  }
+}
+
+async function open(deps: GatewayDeps, closing: AsyncDisposableStack): Promise<Gateway> {
+  const { clock, ids, events, redactor, options, ledger } = deps;
+  const stores = 'database' in deps.stores ? openGatewayStores(deps.stores, clock) : deps.stores;
+  const transport = deps.transport ?? ownTransport(closing);
   const keys = new ProviderKeys(deps.env);
   const state = await GatewayState.open({
     ...deps,
+    stores,
     builtIn: catalog,
     configured: options.models,
     windowDays: options.scoreWindowDays,
   });
-  const quotas = new ProviderQuotas({ clock, events, shared: deps.sharedQuotas });
+  closing.defer(() => state.close());
+  const quotas = new ProviderQuotas({ clock, events, shared: stores.quotas });
   const backoff = new FailureBackoff(clock);
   const router = new Router({
     clock,
@@ -93,20 +122,16 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     scores: state.scores,
     backoff,
     quotas,
-    provider: createProviderClient({ ...deps, maxResponseBytes: options.maxResponseBytes }),
+    provider: createProviderClient({ ...deps, transport, maxResponseBytes: options.maxResponseBytes }),
     attempts: state.attempts,
+    onKeyRejected: (model, cause) => void ledger?.record(keyRejected(model, cause, keys.keySourceOf(model))),
     policy: routingPolicy(options),
   });
   const addSecrets = () => {
     for (const secret of keys.secretsOf(state.models.list())) redactor.add(secret);
   };
   addSecrets();
-  try {
-    await quotas.seed(state.models.list(), keys, stores.attempts);
-  } catch (error) {
-    await state.close();
-    throw error;
-  }
+  await quotas.seed(state.models.list(), keys, stores.attempts);
   const complete: Gateway['complete'] = (request, given) => router.complete(request, given);
   const probeDeps = { complete, keys, ids, deadlineMs: options.responseTimeoutSeconds * 1_000 };
   const models = new ModelService({
@@ -119,6 +144,17 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     probe: (chosen: readonly Model[], signal) => probeModels(probeDeps, chosen, signal),
     onDefined: addSecrets,
   });
+  const intervalMs = options.healthCheckIntervalSeconds * 1_000;
+  if (deps.probesModels === true && intervalMs > 0)
+    closing.defer(
+      startHealthChecks({
+        clock,
+        schedule: stores.probes,
+        intervalMs,
+        probeAll: (signal) => models.probe(null, signal),
+        onFailure: (cause) => events.emit('gateway:probes-failed', { cause }),
+      }),
+    );
   const defaults = {
     maxBodyBytes: options.maxBodyBytes,
     deadlineMs: options.requestTimeoutSeconds * 1_000,
@@ -137,12 +173,14 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
       const why = state.keys.whyRefused(credential);
       return why === 'expired' || why === 'revoked' ? why : null;
     },
-    startHealthChecks: (schedule, onFailure) => {
-      const intervalMs = options.healthCheckIntervalSeconds * 1_000;
-      if (intervalMs === 0) return () => Promise.resolve();
-      const probeAll = (signal: AbortSignal) => models.probe(null, signal);
-      return startHealthChecks({ clock, schedule, intervalMs, probeAll, onFailure });
-    },
-    close: () => state.close(),
+    repairs: [rejectedKeyRepair(models)],
+    retentionRules: (days) => retentionRules(stores, days),
+    close: () => closing.disposeAsync(),
   };
+}
+
+function ownTransport(closing: AsyncDisposableStack): HttpTransport {
+  const transport = createUndiciTransport({ connectionsPerOrigin: connectionsPerProvider, keepAliveMs });
+  closing.defer(() => transport.close());
+  return transport;
 }

@@ -1,6 +1,7 @@
 // What the gateway persists. Postgres implements these; tests use the doubles in test/support/gateway.
 // Every method fails with STATE_UNAVAILABLE while the store cannot be reached.
 import type { ChangeFeed } from '../resilience/index.ts';
+import type { QuotaCounter } from './quotas/quota-counter.ts';
 import type {
   Attempt,
   Cooldown,
@@ -77,6 +78,12 @@ export interface UsageStore {
   purge(beforeDay: string, limit: number): Promise<number>;
 }
 
+/** When models were last probed, so that one of several processes probes. */
+export interface ProbeSchedule {
+  /** True for the one process that may probe now; the first probe ever is due an interval after the first claim. */
+  claim(now: number, intervalMs: number): Promise<boolean>;
+}
+
 /** Data that a process holds in memory and other processes may change. */
 export const gatewayTopics = ['models', 'cooldowns', 'keys'] as const;
 export type GatewayTopic = (typeof gatewayTopics)[number];
@@ -87,5 +94,8 @@ export interface GatewayStores {
   readonly attempts: AttemptStore;
   readonly keys: GatewayKeyStore;
   readonly usage: UsageStore;
+  readonly probes: ProbeSchedule;
   readonly changes: ChangeFeed<GatewayTopic>;
+  /** Counts quotas for all processes. Without it each process counts its own. */
+  readonly quotas?: QuotaCounter | undefined;
 }

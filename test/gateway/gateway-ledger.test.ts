@@ -1,11 +1,8 @@
 // Rejected provider keys in the ledger of a whole server: one row per model, repaired by a probe.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
-import { rejectedKeyRecorder } from '../../src/gateway/index.ts';
 import { startServer } from '../../src/app/start.ts';
 import type { Config } from '../../src/config/index.ts';
-import { EventBus } from '../../src/core/index.ts';
-import { gatewayEvents } from '../../src/gateway/index.ts';
 import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
 import { readScenario, startModelsSimulator } from '../../src/simulators/models/index.ts';
 import { callAsAdmin, testConfig } from '../support/test-server.ts';
@@ -35,7 +32,7 @@ async function simulated(): Promise<ModelsSimulator> {
 }
 
 /** A server whose models `acme/a` and `acme/b` use the key in ACME_API_KEY. */
-async function house(config: Config, key: string, simulator?: ModelsSimulator): Promise<RunningServer> {
+async function serverWith(config: Config, key: string, simulator?: ModelsSimulator): Promise<RunningServer> {
   const server = await startServer(config, { role: 'serve', env: { ACME_API_KEY: key } });
   onTestFinished(() => server.stop());
   for (const model of simulator ? ['a', 'b'] : [])
@@ -63,12 +60,14 @@ async function rows(server: RunningServer, state = 'open'): Promise<readonly Row
   return [...(body as { entries: readonly Row[] }).entries].sort((x, y) => (x.subject < y.subject ? -1 : 1));
 }
 
-const rowsInTime = (server: RunningServer) => expect.poll(() => rows(server), { timeout: 10_000 });
+const eventualRows = (server: RunningServer) => expect.poll(() => rows(server), { timeout: 10_000 });
 
 /** Runs the repair of the kind and waits for its end. */
 async function repair(server: RunningServer): Promise<void> {
-  const asked = await callAsAdmin(server, 'POST', '/api/v1/ledger/repair', { kind: 'gateway.key-rejected' });
-  const { job_id } = asked.body as { job_id: string };
+  const response = await callAsAdmin(server, 'POST', '/api/v1/ledger/repair', {
+    kind: 'gateway.key-rejected',
+  });
+  const { job_id } = response.body as { job_id: string };
   const state = async () =>
     ((await callAsAdmin(server, 'GET', `/api/v1/jobs/${job_id}`)).body as { state: string }).state;
   await expect.poll(state, { timeout: 15_000 }).toBe('completed');
@@ -79,7 +78,7 @@ const modelIdOf = async (server: RunningServer, name: string) =>
     (model) => model.name === name,
   )?.id ?? 0;
 
-const warm = async (server: RunningServer, name: string) =>
+const clearCooldowns = async (server: RunningServer, name: string) =>
   callAsAdmin(
     server,
     'PATCH',
@@ -90,9 +89,9 @@ describe('a key rejected by its provider', () => {
   it('is a ledger row per model with the remedy, open until the key is accepted', async () => {
     const simulator = await simulated();
     const config = await testConfig();
-    const wrong = await house(config, bad, simulator);
+    const wrong = await serverWith(config, bad, simulator);
     expect(await chat(wrong, 'auto')).toBe(503);
-    await rowsInTime(wrong).toMatchObject([
+    await eventualRows(wrong).toMatchObject([
       { kind: 'gateway.key-rejected', subject: 'acme/a', cause: 'authentication', count: 1 },
       { kind: 'gateway.key-rejected', subject: 'acme/b', cause: 'authentication', count: 1 },
     ]);
@@ -110,9 +109,9 @@ describe('a key rejected by its provider', () => {
     expect(simulator.stats().models['a']?.calls).toBe(before);
 
     // It is still rejected: the same row, seen once more.
-    await warm(wrong, 'acme/a');
+    await clearCooldowns(wrong, 'acme/a');
     await repair(wrong);
-    await rowsInTime(wrong).toMatchObject([
+    await eventualRows(wrong).toMatchObject([
       { subject: 'acme/a', count: 2 },
       { subject: 'acme/b', count: 1 },
     ]);
@@ -120,7 +119,7 @@ describe('a key rejected by its provider', () => {
     await wrong.stop();
 
     // With a valid key the cooldown of the old one is irrelevant.
-    const right = await house(config, good);
+    const right = await serverWith(config, good);
     await repair(right);
     expect(await rows(right)).toEqual([]);
     expect(await rows(right, 'repaired')).toMatchObject([
@@ -132,23 +131,23 @@ describe('a key rejected by its provider', () => {
 
   it('is not repaired because another key of the model works', async () => {
     const simulator = await simulated();
-    const server = await house(await testConfig(), `${bad},${good}`, simulator);
+    const server = await serverWith(await testConfig(), `${bad},${good}`, simulator);
     expect(await chat(server, 'acme/a')).toBe(200);
-    await rowsInTime(server).toMatchObject([{ subject: 'acme/a', count: 1 }]);
+    await eventualRows(server).toMatchObject([{ subject: 'acme/a', count: 1 }]);
     await repair(server);
     expect((await rows(server))[0]?.last_repair_error).toContain('is cooling down until');
-    await warm(server, 'acme/a');
+    await clearCooldowns(server, 'acme/a');
     await repair(server);
-    await rowsInTime(server).toMatchObject([{ subject: 'acme/a' }]);
+    await eventualRows(server).toMatchObject([{ subject: 'acme/a' }]);
     expect((await rows(server))[0]?.last_repair_error).toContain('is cooling down until');
   }, 60_000);
 
   it('for missing credit says so, and is gone when the model is disabled', async () => {
     const simulator = await simulated();
     simulator.script('b', [{ fault: '402' }]);
-    const server = await house(await testConfig(), good, simulator);
+    const server = await serverWith(await testConfig(), good, simulator);
     expect(await chat(server, 'acme/b')).toBe(200);
-    await rowsInTime(server).toMatchObject([{ subject: 'acme/b', cause: 'payment' }]);
+    await eventualRows(server).toMatchObject([{ subject: 'acme/b', cause: 'payment' }]);
     expect((await rows(server))[0]?.message).toContain('Add credit to the account');
     const id = await modelIdOf(server, 'acme/b');
     await callAsAdmin(server, 'PATCH', `/api/v1/models/${id}/active`, { is_active: false });
@@ -159,10 +158,10 @@ describe('a key rejected by its provider', () => {
   it('is repaired only by a successful probe', async () => {
     const simulator = await simulated();
     simulator.script('a', [{ fault: '403' }]);
-    const server = await house(await testConfig(), good, simulator);
+    const server = await serverWith(await testConfig(), good, simulator);
     await chat(server, 'acme/a');
-    await rowsInTime(server).toHaveLength(1);
-    await warm(server, 'acme/a');
+    await eventualRows(server).toHaveLength(1);
+    await clearCooldowns(server, 'acme/a');
     simulator.script('a', [{ fault: '500' }]);
     await repair(server);
     expect(await rows(server)).toMatchObject([
@@ -172,21 +171,4 @@ describe('a key rejected by its provider', () => {
     expect(await rows(server)).toEqual([]);
     expect(simulator.stats().models['a']?.calls).toBe(3);
   }, 60_000);
-});
-
-it('is not recorded when the model was replaced meanwhile', () => {
-  const recorded: string[] = [];
-  const tell = rejectedKeyRecorder(
-    { record: async ({ subject }) => void recorded.push(subject) },
-    { listCallable: () => [], keySourceOf: () => null },
-  );
-  const events = new EventBus(gatewayEvents, () => 0);
-  events.listen(tell);
-  const attempt = { requestId: 'r', outcome: 'authentication', status: 401, durationMs: 1, promptTokens: 0 };
-  for (const [model, isStale] of [
-    ['old', true],
-    ['new', false],
-  ] as const)
-    events.emit('gateway:attempt-finished', { ...attempt, completionTokens: 0, model, isStale });
-  expect(recorded).toEqual(['new']);
 });

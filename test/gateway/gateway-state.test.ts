@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { EventBus, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { gatewayEvents } from '../../src/gateway/events.ts';
-import { postgresGatewayStores } from '../../src/gateway/postgres/usage-stores.ts';
+import { openGatewayStores } from '../../src/gateway/postgres/usage-stores.ts';
 import { exampleAttempt, exampleCooldown, exampleModel } from '../support/gateway/examples.ts';
 import { GatewayState } from '../../src/gateway/state/gateway-state.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
@@ -26,7 +26,7 @@ async function openState(url: string, schema: string) {
     if (name === 'gateway:store-failed') failures.push(String(payload['what']));
   });
   const state = await GatewayState.open({
-    stores: postgresGatewayStores(database, systemClock),
+    stores: openGatewayStores({ database, redis: null }, systemClock),
     clock: systemClock,
     random: systemRandom,
     ids: systemIds,
@@ -126,7 +126,7 @@ describe('two processes on one server', () => {
       const [first] = recorded;
       if (first && Number(at) - first.at > 3_000 && !child.killed) child.kill('SIGKILL');
     }
-    const stores = postgresGatewayStores(opened.database, systemClock);
+    const stores = openGatewayStores({ database: opened.database, redis: null }, systemClock);
     const kept = new Set((await stores.attempts.list({ limit: 100_000 })).map(({ requestId }) => requestId));
     const killedAt = recorded.at(-1)?.at ?? 0;
     // Half a second to collect, plus the time to write on a loaded machine.

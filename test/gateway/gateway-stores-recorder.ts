@@ -2,7 +2,7 @@
 // node gateway-stores-recorder.ts <database url> <schema>
 import { EventBus, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { gatewayEvents } from '../../src/gateway/events.ts';
-import { postgresGatewayStores } from '../../src/gateway/postgres/usage-stores.ts';
+import { openGatewayStores } from '../../src/gateway/postgres/usage-stores.ts';
 import { exampleAttempt, exampleModel } from '../support/gateway/examples.ts';
 import { GatewayState } from '../../src/gateway/state/gateway-state.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
@@ -10,7 +10,7 @@ import { openServerDatabase } from '../../src/platform/postgres/server/index.ts'
 const [url = '', schema = ''] = process.argv.slice(2);
 const database = await openServerDatabase({ url, schema, clock: systemClock, poolSize: 2 });
 const state = await GatewayState.open({
-  stores: postgresGatewayStores(database, systemClock),
+  stores: openGatewayStores({ database, redis: null }, systemClock),
   clock: systemClock,
   random: systemRandom,
   ids: systemIds,

@@ -1,7 +1,7 @@
 // Store contracts on Postgres, embedded and on a server.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
-import { postgresGatewayStores } from '../../src/gateway/postgres/usage-stores.ts';
+import { openGatewayStores } from '../../src/gateway/postgres/usage-stores.ts';
 import { describeAttemptStoreContract } from '../support/gateway/attempt-store.contract.ts';
 import { describeCooldownStoreContract } from '../support/gateway/cooldown-store.contract.ts';
 import { exampleModel } from '../support/gateway/examples.ts';
@@ -22,7 +22,7 @@ describe.each(migratedDatabases)('%s', (kind, open) => {
   const emptyStores = async () => {
     await opened.database.query(sql`
       truncate gateway_models, gateway_cooldowns, gateway_attempts, gateway_keys, gateway_usage`);
-    return postgresGatewayStores(opened.database, systemClock);
+    return openGatewayStores({ database: opened.database, redis: null }, systemClock);
   };
   const withModels = async () => {
     const stores = await emptyStores();

@@ -1,9 +1,11 @@
 // Probes: minimal requests that find out whether models work, on schedule or on demand, and rejected keys in the ledger.
-import type { Clock, EmittedEvent, IdSource } from '../../core/index.ts';
+import type { Clock, IdSource } from '../../core/index.ts';
 import { HeadworksError, kindOf } from '../../core/index.ts';
-import type { Degradation, LedgerRecorder, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
+import type { Degradation, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
 import { parseRequest } from '../dialects/parse-request.ts';
-import { GatewayError } from '../errors.ts';
+import type { KeyRejection } from '../errors.ts';
+import { GatewayError, isKeyRejection } from '../errors.ts';
+import type { ProbeSchedule } from '../stores.ts';
 import type { CompletionOptions, CompletionRequest, CompletionResult, Model } from '../types.ts';
 import type { ModelView, ProbeResult } from '../types.ts';
 import type { Models } from './model-service.ts';
@@ -108,12 +110,6 @@ function probeRequest(model: Model, limit: object): CompletionRequest {
 
 /* ---- the schedule ---- */
 
-/** Coordinates all processes on a store. Implemented by Postgres and by test doubles. */
-export interface ProbeSchedule {
-  /** True for the one process that may probe now; the first probe ever is due an interval after the first claim. */
-  claim(now: number, intervalMs: number): Promise<boolean>;
-}
-
 export interface HealthChecksDeps {
   readonly clock: Clock;
   readonly schedule: ProbeSchedule;
@@ -159,30 +155,13 @@ export function startHealthChecks(deps: HealthChecksDeps): () => Promise<void> {
 /** The ledger kind; the subject is the model's name, the cause `authentication` or `payment`. */
 export const keyRejectedKind = 'gateway.key-rejected';
 
-type Rejection = 'authentication' | 'payment';
-
-const isRejection = (outcome: unknown): outcome is Rejection =>
-  outcome === 'authentication' || outcome === 'payment';
-
-type RecordedModels = Pick<Models, 'listCallable' | 'keySourceOf'>;
-
-/** An event listener that records rejected keys, one ledger row per model. */
-export function rejectedKeyRecorder(
-  ledger: LedgerRecorder,
-  models: RecordedModels,
-): (event: EmittedEvent) => void {
-  return ({ name, payload }) => {
-    if (name !== 'gateway:attempt-finished' || !isRejection(payload['outcome'])) return;
-    // The rejected key is not the one the model has now.
-    if (payload['isStale'] === true) return;
-    void ledger.record(degradationOf(String(payload['model']), payload['outcome'], models));
-  };
-}
-
-function degradationOf(name: string, cause: Rejection, models: RecordedModels): Degradation {
-  const model = models.listCallable().find((each) => each.name === name);
-  const provider = model?.provider ?? 'Its provider';
-  const variable = model ? models.keySourceOf(model) : null;
+/** One ledger row per model. */
+export function keyRejected(
+  { name, provider }: Model,
+  cause: KeyRejection,
+  /** The variable that holds the key; null without one. */
+  variable: string | null,
+): Degradation {
   const key = variable === null ? 'a call without a key' : `a key in ${variable}`;
   const meaning =
     cause === 'authentication'
@@ -225,7 +204,10 @@ export function rejectedKeyRepair(models: Pick<Models, 'listCallable' | 'get' | 
 
 /** A rejected key is cooling down; that another key works does not repair it. */
 function coolingDown({ name, cooldowns }: ModelView): RepairOutcome | undefined {
-  const until = Math.max(0, ...cooldowns.filter(({ cause }) => isRejection(cause)).map((each) => each.until));
+  const until = Math.max(
+    0,
+    ...cooldowns.filter(({ cause }) => isKeyRejection(cause)).map((each) => each.until),
+  );
   return until === 0
     ? undefined
     : stillBroken(

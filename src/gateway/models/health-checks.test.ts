@@ -2,23 +2,11 @@
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../core/index.ts';
-import type { ProbeSchedule } from './health-check.ts';
+import { MemoryProbeSchedule } from '../../../test/support/gateway/memory-stores.ts';
+import type { ProbeSchedule } from '../stores.ts';
 import { startHealthChecks } from './health-check.ts';
 
 const hourMs = 3_600_000;
-
-/** As in the store, shared by any number of processes. */
-class MemoryRounds implements ProbeSchedule {
-  claims = 0;
-  #startedAt: number | undefined;
-
-  async claim(now: number, intervalMs: number): Promise<boolean> {
-    const isDue = this.#startedAt !== undefined && this.#startedAt <= now - intervalMs;
-    if (this.#startedAt === undefined || isDue) this.#startedAt = now;
-    if (isDue) this.claims += 1;
-    return isDue;
-  }
-}
 
 function worker(
   clock: VirtualClock,
@@ -46,10 +34,10 @@ function worker(
 describe('scheduled probes', () => {
   it('start once per interval in one of several processes, the first an interval after the start', async () => {
     const clock = new VirtualClock();
-    const rounds = new MemoryRounds();
-    const workers = [worker(clock, rounds), worker(clock, rounds), worker(clock, rounds)];
+    const schedule = new MemoryProbeSchedule();
+    const workers = [worker(clock, schedule), worker(clock, schedule), worker(clock, schedule)];
     await clock.advance(hourMs - 1);
-    expect(rounds.claims).toBe(0);
+    expect(schedule.claims).toBe(0);
     await clock.advance(5 * hourMs);
     const all = workers.flatMap(({ startedAt }) => startedAt).sort((a, b) => a - b);
     expect(all).toHaveLength(5);
@@ -61,7 +49,7 @@ describe('scheduled probes', () => {
 
   it('respect a short interval', async () => {
     const clock = new VirtualClock();
-    const { startedAt, stop } = worker(clock, new MemoryRounds(), { intervalMs: 2_000 });
+    const { startedAt, stop } = worker(clock, new MemoryProbeSchedule(), { intervalMs: 2_000 });
     await clock.advance(10_500);
     expect(startedAt).toEqual([2_000, 4_000, 6_000, 8_000, 10_000]);
     await stop();
@@ -69,14 +57,14 @@ describe('scheduled probes', () => {
 
   it('never overlap, however long they take', async () => {
     const clock = new VirtualClock();
-    let underWay = 0;
+    let running = 0;
     let most = 0;
-    const { startedAt, stop } = worker(clock, new MemoryRounds(), {
+    const { startedAt, stop } = worker(clock, new MemoryProbeSchedule(), {
       intervalMs: 1_000,
       probeAll: async () => {
-        most = Math.max(most, ++underWay);
+        most = Math.max(most, ++running);
         await clock.sleep(3_500);
-        underWay -= 1;
+        running -= 1;
       },
     });
     await clock.advance(12_000);
@@ -87,14 +75,14 @@ describe('scheduled probes', () => {
 
   it('continue after a failure and after a store outage', async () => {
     const clock = new VirtualClock();
-    const rounds = new MemoryRounds();
+    const schedule = new MemoryProbeSchedule();
     let looks = 0;
     const flaky: ProbeSchedule = {
       claim: (now, intervalMs) => {
         looks += 1;
         return looks === 2
           ? Promise.reject(new CoreError('STATE_UNAVAILABLE', 'away'))
-          : rounds.claim(now, intervalMs);
+          : schedule.claim(now, intervalMs);
       },
     };
     const { startedAt, failures, stop } = worker(clock, flaky, {
@@ -111,7 +99,7 @@ describe('scheduled probes', () => {
 describe('stopping', () => {
   it('cancels running probes without reporting a failure', async () => {
     const clock = new VirtualClock();
-    const { startedAt, failures, stop } = worker(clock, new MemoryRounds(), {
+    const { startedAt, failures, stop } = worker(clock, new MemoryProbeSchedule(), {
       intervalMs: 1_000,
       probeAll: (signal) => clock.sleep(hourMs, signal),
     });

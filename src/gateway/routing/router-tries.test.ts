@@ -64,6 +64,7 @@ describe('keys of a model', () => {
       { name: 'b' },
     ]);
     expect(await world.complete()).toMatchObject({ model: { name: 'b' }, attempts: 3 });
+    expect(world.rejectedKeys).toEqual(['a authentication', 'a authentication']);
     await world.complete();
     expect(world.called).toEqual(['a', 'a', 'b', 'b']);
   });
@@ -322,6 +323,7 @@ describe('a call during which its model is replaced', () => {
       const world = await meanwhile({ does, afterMs: 1_000, hintMs: 60_000 }, moved);
       expect(world.cooldowns.all()).toEqual([]);
       expect(world.backoff.isBackedOff(1)).toBe(false);
+      expect(world.rejectedKeys).toEqual([]);
       expect(world.attempts).toMatchObject(
         Array.from({ length: 3 }, () => ({ outcome: does, isStale: true })),
       );

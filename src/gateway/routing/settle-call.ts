@@ -1,7 +1,7 @@
 // The consequences of one call: attempt, usage, quota, cooldowns, events, backoff.
 import type { Clock, Emitter } from '../../core/index.ts';
-import type { FailureClass } from '../errors.ts';
-import { failureRules, isTransientModelFault } from '../errors.ts';
+import type { FailureClass, KeyRejection } from '../errors.ts';
+import { failureRules, isKeyRejection, isTransientModelFault } from '../errors.ts';
 import type { GatewayEvents } from '../events.ts';
 import { endpointChanged } from '../models/model-definition.ts';
 import type { QuotaGrant } from '../quotas/provider-quotas.ts';
@@ -29,6 +29,8 @@ export interface SettleDeps {
   readonly backoff: FailureBackoff;
   readonly attempts: Pick<AttemptLog, 'record'>;
   readonly events: Emitter<GatewayEvents>;
+  /** A provider does not accept the key of a model. */
+  readonly onKeyRejected?: ((model: Model, cause: KeyRejection) => void) | undefined;
   readonly policy: RoutingPolicy;
 }
 
@@ -133,6 +135,8 @@ function recordAttempt(
     isStale: isModelStale,
   });
   if (tokens) grant.settle(promptTokens + completionTokens);
+  // The rejected key of a stale model is not the one the model has now.
+  if (isKeyRejection(outcome) && !isModelStale) deps.onKeyRejected?.(model, outcome);
 }
 
 /** After these the provider has not processed the request: the call costs a request of the quota and no tokens. */

@@ -6,7 +6,7 @@ import {
   exampleModel,
   moment,
 } from '../../../test/support/gateway/examples.ts';
-import { gatewayRetentionRules } from './usage.ts';
+import { retentionRules } from './usage.ts';
 import { stateWorld } from '../../../test/support/gateway/state-world.ts';
 
 const builtIn = [exampleModel('a/one')];
@@ -103,14 +103,14 @@ describe('GatewayState', () => {
   });
 });
 
-describe('gatewayRetentionRules', () => {
+describe('retentionRules', () => {
   it('deletes old attempts and usage', async () => {
     const { memory } = stateWorld();
     await memory.attempts.append([exampleAttempt()]);
     await memory.usage.add([
       { day: '2026-03-01', caller: 'a', modelId: 1, requests: 1, promptTokens: 1, completionTokens: 1 },
     ]);
-    const rules = gatewayRetentionRules(memory, { attemptsDays: 90, usageDays: 400 });
+    const rules = retentionRules(memory, { attemptsDays: 90, usageDays: 400 });
     expect(rules.map(({ kind, keepDays }) => [kind, keepDays])).toEqual([
       ['gateway-attempts', 90],
       ['gateway-usage', 400],

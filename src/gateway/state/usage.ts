@@ -1,6 +1,6 @@
 // Tokens per caller, model and day (UTC): counted in memory at once, written behind, merged with other processes'.
 import type { Reload, WriteBehind } from '../../resilience/index.ts';
-import type { AttemptStore, UsageStore } from '../stores.ts';
+import type { GatewayStores, UsageStore } from '../stores.ts';
 import type { Attempt, GatewayKey, Usage } from '../types.ts';
 import type { StateDeps } from './store-access.ts';
 import { isPermanentStoreError, storeReload, storeWrites, withStoreTimeout } from './store-access.ts';
@@ -153,8 +153,8 @@ export interface GatewayRetentionRule {
   readonly purge: (before: Date, limit: number) => Promise<number>;
 }
 
-export function gatewayRetentionRules(
-  { attempts, usage }: { attempts: Pick<AttemptStore, 'purge'>; usage: Pick<UsageStore, 'purge'> },
+export function retentionRules(
+  { attempts, usage }: GatewayStores,
   days: { readonly attemptsDays: number; readonly usageDays: number },
 ): readonly GatewayRetentionRule[] {
   return [

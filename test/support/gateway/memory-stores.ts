@@ -18,6 +18,7 @@ import type {
   CooldownStore,
   GatewayKeyStore,
   ModelStore,
+  ProbeSchedule,
   UsageStore,
 } from '../../../src/gateway/stores.ts';
 import { MemoryChangeFeed } from '../../../src/resilience/index.ts';
@@ -261,6 +262,19 @@ export class MemoryUsageStore implements UsageStore {
   }
 }
 
+/** Shared by any number of processes. */
+export class MemoryProbeSchedule implements ProbeSchedule {
+  claims = 0;
+  #startedAt: number | undefined;
+
+  async claim(now: number, intervalMs: number): Promise<boolean> {
+    const isDue = this.#startedAt !== undefined && this.#startedAt <= now - intervalMs;
+    if (this.#startedAt === undefined || isDue) this.#startedAt = now;
+    if (isDue) this.claims += 1;
+    return isDue;
+  }
+}
+
 const compare = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 
 export function memoryGatewayStores(
@@ -274,6 +288,7 @@ export function memoryGatewayStores(
     attempts: new MemoryAttemptStore(),
     keys: new MemoryGatewayKeyStore(tell),
     usage: new MemoryUsageStore(),
+    probes: new MemoryProbeSchedule(),
     changes,
   };
 }

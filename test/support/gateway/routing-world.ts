@@ -202,6 +202,8 @@ export class RoutingWorld {
   models: readonly Model[];
   readonly calls: MadeCall[] = [];
   readonly attempts: Attempt[] = [];
+  /** Keys that were reported as rejected, by model. */
+  readonly rejectedKeys: string[] = [];
   readonly events: { readonly name: string; readonly payload: unknown }[] = [];
   readonly cooldowns = new MapCooldowns(this.clock);
   readonly backoff = new FailureBackoff(this.clock);
@@ -234,6 +236,7 @@ export class RoutingWorld {
         },
       },
       events: { emit: (name, payload) => void this.events.push({ name, payload }) },
+      onKeyRejected: ({ name }, cause) => void this.rejectedKeys.push(`${name} ${cause}`),
       policy: { ...policy, ...differing },
     });
   }

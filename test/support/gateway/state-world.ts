@@ -41,6 +41,7 @@ export function stateWorld() {
     attempts: guard('attempts', memory.attempts),
     keys: guard('keys', memory.keys),
     usage: guard('usage', memory.usage),
+    probes: memory.probes,
     changes: memory.changes,
   };
   const events = new EventBus(gatewayEvents, () => clock.now());
