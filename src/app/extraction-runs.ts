@@ -7,13 +7,13 @@ import type { Extraction } from '../extraction/index.ts';
 import { openExtraction } from '../extraction/index.ts';
 import { PostgresRunStore } from '../extraction/runs/stores.ts';
 import { countEvents } from '../platform/telemetry/metrics.ts';
+import { traceEvents } from '../platform/telemetry/tracing.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import type { Environment } from './extraction-environment.ts';
 import { serverSecretVariables } from './extraction-environment.ts';
 import type { RetentionRule } from '../operations/retention.ts';
 import type { ServerRole } from './client/server-file.ts';
 import type { Telemetry } from './telemetry.ts';
-import { traceEvents } from './tracing.ts';
 
 export type ExtractionRuns = Extraction;
 

@@ -15,6 +15,7 @@ import { DashboardLogins, openDashboardFiles } from '../operations/dashboard.ts'
 import type { DoctorDeps } from '../operations/doctor.ts';
 import { runDoctor } from '../operations/doctor.ts';
 import { Readiness } from '../operations/readiness.ts';
+import { openTracer, tracingWarnings } from '../platform/telemetry/tracing.ts';
 import type { Background } from './background.ts';
 import { startBackground } from './background.ts';
 import { takeDataFolder } from './client/data-folder.ts';
@@ -24,13 +25,11 @@ import { removeServerFile, writeServerFile } from './client/server-file.ts';
 import { keyRejectedKind } from '../gateway/index.ts';
 import { httpDependencies } from './http-dependencies.ts';
 import { openMcp } from './mcp.ts';
-import { registerProcessMetrics } from './process-metrics.ts';
 import type { AdminToken } from './secrets.ts';
 import { ensureAdminToken, markAdminTokenSeen } from './secrets.ts';
 import type { Stores } from './stores.ts';
 import { openStores } from './stores.ts';
-import { createTelemetry } from './telemetry.ts';
-import { openTracer, tracingWarnings } from './tracing.ts';
+import { createTelemetry, registerProcessMetrics } from './telemetry.ts';
 
 export interface StartServerOptions {
   readonly role: ServerRole;
@@ -76,10 +75,10 @@ async function start(
   const { role, signal } = options;
   checkRole(config, role);
   let log: Log | undefined;
-  const tracer = await openTracer(config, closing, () => log);
+  const tracer = await openTracer(config.tracing, version, closing, () => log);
   const telemetry = createTelemetry(config, role, tracer);
   ({ log } = telemetry);
-  for (const warning of tracingWarnings(config)) log.warn(warning);
+  for (const warning of tracingWarnings(config.tracing)) log.warn(warning);
   const token = await prepareFolder(config, options, closing);
   telemetry.redactor.add(token.token);
   signal?.throwIfAborted();

@@ -1,6 +1,7 @@
 // One event bus and its consumers: log lines, metrics and spans. The live stream is in http.
 import type { Config } from '../config/index.ts';
 import { secretsOf } from '../config/index.ts';
+import { version } from '../config/version.ts';
 import type { Log, Tracer } from '../core/index.ts';
 import { EventBus, Redactor, event, kindOf, noTracer, systemClock } from '../core/index.ts';
 import type { RunEvents } from '../extraction/index.ts';
@@ -11,18 +12,19 @@ import type { HttpEvents } from '../http/index.ts';
 import { httpEvents } from '../http/index.ts';
 import type { LedgerEvents } from '../ledger/index.ts';
 import { ledgerEvents } from '../ledger/index.ts';
+import type { Readiness } from '../operations/readiness.ts';
 import type { RetentionEvents } from '../operations/retention.ts';
 import { retentionEvents } from '../operations/retention.ts';
 import type { JobEventSpecs } from '../platform/jobs/events.ts';
 import { jobEventSpecs } from '../platform/jobs/events.ts';
 import { createLogger, logEvents } from '../platform/telemetry/logger.ts';
-import type { Metrics } from '../platform/telemetry/metrics.ts';
-import { countEvents, createMetrics } from '../platform/telemetry/metrics.ts';
+import { countEvents, Metrics } from '../platform/telemetry/metrics.ts';
 import type { AdmissionEvents, ExecutionEvents, TenantEvents } from '../tenancy/index.ts';
 import { admissionEvents, executionEvents, tenantEvents } from '../tenancy/index.ts';
-import { logFormat } from './options.ts';
+import { traceEvents } from '../platform/telemetry/tracing.ts';
+import type { Presence } from './client/presence.ts';
 import type { ServerRole } from './client/server-file.ts';
-import { traceEvents } from './tracing.ts';
+import { logFormat } from './options.ts';
 
 export const appEvents = {
   'server:started': event<{ role: string; url: string; startedInMs: number }>({
@@ -88,7 +90,7 @@ export function createTelemetry(config: Config, role: ServerRole, tracer: Tracer
     level: levelFor(config, role),
     format: logFormat(config, isTerminal),
     redactor,
-    colour: isTerminal,
+    isColored: isTerminal,
     context: tracer === noTracer ? undefined : () => tracer.current(),
   });
   const events = new EventBus(
@@ -96,7 +98,7 @@ export function createTelemetry(config: Config, role: ServerRole, tracer: Tracer
     () => systemClock.now(),
     (error) => log.error('an event listener failed', { cause: kindOf(error), error }),
   );
-  const metrics = createMetrics({ redactor });
+  const metrics = new Metrics({ redactor });
   logEvents(events, log);
   countEvents(events, metrics);
   if (tracer !== noTracer) traceEvents(events, tracer);
@@ -108,4 +110,39 @@ function levelFor(config: Config, role: ServerRole): Config['logging']['level'] 
   const isSet = config.resolution.origins['logging.level']?.kind !== 'default';
   if (isSet) return config.logging.level;
   return role === 'command' ? 'error' : role === 'demo' ? 'warn' : config.logging.level;
+}
+
+export interface ProcessMetricsDeps {
+  readonly metrics: Pick<Metrics, 'gauge'>;
+  readonly role: ServerRole;
+  readonly presence: Pick<Presence, 'attached'>;
+  readonly readiness: Pick<Readiness, 'report'>;
+}
+
+/** Shorter than the limit of a gauge: a store that hangs is reported as 0, not left out. */
+const pingTimeoutMs = 1_000;
+
+/** Metrics of every process: its role and version, attached clients, and the state of its stores. */
+export function registerProcessMetrics({ metrics, role, presence, readiness }: ProcessMetricsDeps): void {
+  metrics.gauge({
+    name: 'headworks_process_info',
+    help: 'Always 1. Role of this process (serve, worker, demo; command: a command that became the server) and its version.',
+    labels: ['role', 'version'],
+    collect: () => [{ labels: { role, version }, value: 1 }],
+  });
+  metrics.gauge({
+    name: 'headworks_clients_attached',
+    help: 'Commands, MCP clients and dashboards attached to this server.',
+    labels: [],
+    collect: () => [{ labels: {}, value: presence.attached }],
+  });
+  metrics.gauge({
+    name: 'headworks_dependency_up',
+    help: 'Whether a configured store responds: 1 or 0.',
+    labels: ['dependency'],
+    collect: async () =>
+      (await readiness.report(pingTimeoutMs)).dependencies
+        .filter(({ state }) => state !== 'not-configured')
+        .map(({ name, state }) => ({ labels: { dependency: name }, value: state === 'up' ? 1 : 0 })),
+  });
 }

@@ -5,23 +5,24 @@ import { EventBus, noTracer, silentLog } from '../core/index.ts';
 import { extractionEvents } from '../extraction/events.ts';
 import { gatewayEvents } from '../gateway/events.ts';
 import { admissionEvents } from '../tenancy/admission/events.ts';
-import { openTracer, pairs, traceEvents, tracingWarnings } from './tracing.ts';
+import { openTracer, pairs, traceEvents, tracingWarnings } from '../platform/telemetry/tracing.ts';
+
+const optionsOf = (env: Record<string, string | undefined>) =>
+  resolveConfig({ flags: {}, cwd: '/', env }).tracing;
 
 describe('openTracer', () => {
   it.each([{}, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_SDK_DISABLED: 'true' }])(
     'loads nothing for %o',
     async (env) => {
       const closing = new AsyncDisposableStack();
-      expect(await openTracer(resolveConfig({ flags: {}, cwd: '/', env }), closing, () => undefined)).toBe(
-        noTracer,
-      );
+      expect(await openTracer(optionsOf(env), '1', closing, () => undefined)).toBe(noTracer);
     },
   );
 
   it('continues the trace of the caller, exposes its id to log lines, and ends with the span', async () => {
     await using closing = new AsyncDisposableStack();
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
-    const tracer = await openTracer(resolveConfig({ flags: {}, cwd: '/', env }), closing, () => undefined);
+    const tracer = await openTracer(optionsOf(env), '1', closing, () => undefined);
     const trace_id = '0af7651916cd43dd8448eb211c80319c';
     const unsampled = { traceparent: `00-${trace_id}-b7ad6b7169203331-00` };
     const span = tracer.begin('GET /', {}, unsampled);
@@ -42,14 +43,14 @@ describe('an unreachable collector', () => {
   it('is logged once, as is an unsupported protocol', async () => {
     const closing = new AsyncDisposableStack();
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
-    const config = resolveConfig({ flags: {}, cwd: '/', env });
+    const options = optionsOf(env);
     const warnings: string[] = [];
     const log = { ...silentLog, warn: (text: string) => warnings.push(text) };
-    const tracer = await openTracer(config, closing, () => log);
+    const tracer = await openTracer(options, '1', closing, () => log);
     tracer.begin('GET /', {}).end({}, false);
     await closing.disposeAsync();
     expect(warnings).toEqual(['spans do not reach the collector, and are dropped']);
-    expect(tracingWarnings(config)).toEqual([
+    expect(tracingWarnings(options)).toEqual([
       'spans are sent as http/json, not as OTEL_EXPORTER_OTLP_PROTOCOL says (grpc)',
     ]);
   });
@@ -57,7 +58,6 @@ describe('an unreachable collector', () => {
 
 describe('shared OpenTelemetry variables', () => {
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
-  const configOf = (env: Record<string, string>) => resolveConfig({ flags: {}, cwd: '/', env });
 
   it.each([
     [{ OTEL_TRACES_EXPORTER: 'console' }, [/^no spans are sent: .* console$/], false],
@@ -73,10 +73,10 @@ describe('shared OpenTelemetry variables', () => {
     [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.5' }, [], true],
   ])('%o are accepted, with a warning for what is not supported', async (env, warnings, isOn) => {
     await using closing = new AsyncDisposableStack();
-    expect(tracingWarnings(configOf(env))).toEqual([]);
-    const config = configOf({ ...endpoint, ...env });
-    expect(tracingWarnings(config)).toEqual(warnings.map((words) => expect.stringMatching(words) as string));
-    expect((await openTracer(config, closing, () => undefined)) !== noTracer).toBe(isOn);
+    expect(tracingWarnings(optionsOf(env))).toEqual([]);
+    const options = optionsOf({ ...endpoint, ...env });
+    expect(tracingWarnings(options)).toEqual(warnings.map((words) => expect.stringMatching(words) as string));
+    expect((await openTracer(options, '1', closing, () => undefined)) !== noTracer).toBe(isOn);
   });
 });
 

@@ -8,13 +8,13 @@ import {
   retentionOptions,
   serverOptions,
   stateOptions,
-  tracingOptions,
 } from '../app/options.ts';
 import type { OptionSection, OptionSpec, OptionValues } from '../core/options.ts';
 import { extractionOptions, lookerOptions } from '../extraction/options.ts';
 import { gatewayOptions } from '../gateway/options.ts';
 import { knowledgeOptions } from '../knowledge/options.ts';
 import { ledgerOptions } from '../ledger/options.ts';
+import { tracingOptions } from '../platform/telemetry/options.ts';
 import { admissionOptions, deploymentOptions } from '../tenancy/options.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- sections of any fields; each is typed where it is used

@@ -34,6 +34,15 @@ export interface EventSpec<Payload extends object> {
     readonly labels?: readonly (keyof Payload & string)[];
     readonly buckets?: readonly number[];
   };
+  /** A span of what the event reports: it ends with the event and lasted as long as the field `duration` says. */
+  readonly span?: {
+    readonly name: string;
+    /** A field in milliseconds. */
+    readonly duration: keyof Payload & string;
+    /** Fields that become attributes: ids, classes and numbers. */
+    readonly attributes: readonly (keyof Payload & string)[];
+    readonly hasFailed?: (payload: Payload) => boolean;
+  };
   /** Carries the payload's type; never set. */
   readonly _payload?: Payload;
 }

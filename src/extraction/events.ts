@@ -89,6 +89,12 @@ export const extractionEvents = {
       help: 'Duration of calls to sources.',
       field: 'durationMs',
     },
+    span: {
+      name: 'source call',
+      duration: 'durationMs',
+      attributes: ['session', 'type', 'outcome'],
+      hasFailed: ({ outcome }) => outcome !== 'answered',
+    },
   }),
   'extraction:page-retried': event<{
     session: string;

@@ -64,6 +64,12 @@ export const gatewayEvents = {
       field: 'durationMs',
       labels: ['model'],
     },
+    span: {
+      name: 'model attempt',
+      duration: 'durationMs',
+      attributes: ['requestId', 'model', 'outcome', 'status', 'promptTokens', 'completionTokens'],
+      hasFailed: ({ outcome }) => outcome !== 'success',
+    },
   }),
   'gateway:models-exhausted': event<{ requestId: string; code: string; tried: number }>({
     level: 'warn',

@@ -5,14 +5,13 @@ import { parse } from 'yaml';
 import type { CommandFacts } from '../../scripts/doc-facts.ts';
 import { readDocFacts } from '../../scripts/doc-facts.ts';
 import { startBackground } from '../../src/app/background.ts';
-import { registerProcessMetrics } from '../../src/app/process-metrics.ts';
 import { Presence } from '../../src/app/client/presence.ts';
 import { startServer } from '../../src/app/start.ts';
 import { openStores } from '../../src/app/stores.ts';
-import { createTelemetry } from '../../src/app/telemetry.ts';
+import { createTelemetry, registerProcessMetrics } from '../../src/app/telemetry.ts';
 import { knowledgeAlertRules } from '../../src/knowledge/maintenance/alerts.ts';
 import { Readiness } from '../../src/operations/readiness.ts';
-import type { MetricSpec, Metrics } from '../../src/platform/telemetry/metrics.ts';
+import type { GaugeSpec, Metrics, MetricSpec } from '../../src/platform/telemetry/metrics.ts';
 import { countEvents } from '../../src/platform/telemetry/metrics.ts';
 import { alertRules } from '../../src/tenancy/index.ts';
 import { redisUrl, uniqueName } from '../support/services.ts';
@@ -76,18 +75,20 @@ async function freshServer(): Promise<{ readonly known: LabelsByMetric; readonly
   return { known: found, text };
 }
 
+/** Records the metrics that are registered from now on. */
 function noting(metrics: Metrics, found: Map<string, readonly string[]>): Metrics {
   const note = ({ name, labels }: MetricSpec) => found.set(name, labels);
-  return {
-    contentType: metrics.contentType,
-    text: () => metrics.text(),
-    gauge: (spec) => (note(spec), metrics.gauge(spec)),
-    counter: (spec) => (note(spec), metrics.counter(spec)),
-    histogram: (spec) => {
+  const gauge = metrics.gauge.bind(metrics);
+  const counter = metrics.counter.bind(metrics);
+  const histogram = metrics.histogram.bind(metrics);
+  return Object.assign(metrics, {
+    gauge: (spec: GaugeSpec) => (note(spec), gauge(spec)),
+    counter: (spec: MetricSpec) => (note(spec), counter(spec)),
+    histogram: (spec: MetricSpec) => {
       for (const part of ['_bucket', '_sum', '_count']) found.set(spec.name + part, [...spec.labels, 'le']);
-      return metrics.histogram(spec);
+      return histogram(spec);
     },
-  };
+  });
 }
 
 /** Prometheus adds these to everything that it reads. */

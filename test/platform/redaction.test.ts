@@ -30,7 +30,7 @@ import { retentionEvents } from '../../src/operations/retention.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
 import { createMemoryJobQueue } from '../support/jobs/memory-job-queue.ts';
 import { createLogger, logEvents } from '../../src/platform/telemetry/logger.ts';
-import { countEvents, createMetrics } from '../../src/platform/telemetry/metrics.ts';
+import { countEvents, Metrics } from '../../src/platform/telemetry/metrics.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import { adminToken, asAdmin, testHouse } from '../support/http-dependencies.ts';
 import type { MigratedDatabase } from '../support/migrated-databases.ts';
@@ -56,7 +56,7 @@ function talkativeHouse(redactor: Redactor) {
     createLogger({ level: 'debug', format, redactor, destination }),
   );
   const events = new EventBus(allEvents, () => systemClock.now());
-  const metrics = createMetrics({ redactor, processMetrics: false });
+  const metrics = new Metrics({ redactor, processMetrics: false });
   for (const log of logs) logEvents(events, log);
   countEvents(events, metrics);
   events.listen((emitted) => void output.push(liveEventText(emitted, redactor)));

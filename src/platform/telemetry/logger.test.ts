@@ -148,7 +148,7 @@ describe('createLogger, for people', () => {
   });
 
   it('colours the level only when asked', () => {
-    const { log, lines } = setUp({ format: 'pretty', colour: true });
+    const { log, lines } = setUp({ format: 'pretty', isColored: true });
     log.error('x');
     expect(lines[0]).toContain('\u001b[31mERROR\u001b[0m');
   });

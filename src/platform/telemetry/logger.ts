@@ -1,31 +1,28 @@
 // Log lines as JSON or readable text, and the listener that writes them from events.
+import type { DestinationStream } from 'pino';
 import { pino } from 'pino';
 import type { EmittedEvent, EventListener, Log, LogFields, LogLevel, Redactor } from '../../core/index.ts';
 import { withoutContent } from '../../core/index.ts';
-
-/** Where finished lines go. */
-export interface LogDestination {
-  write(line: string): void;
-}
 
 export interface LoggerOptions {
   /** `debug` also shows content and stacks. */
   readonly level: LogLevel | 'silent';
   readonly format: 'json' | 'pretty';
   readonly redactor: Redactor;
-  /** Default: standard error, written at once, so that the last line before a crash is there. */
-  readonly destination?: LogDestination;
-  /** Asked for every line: fields that say what it belongs to. */
+  /** Default: standard error, written synchronously, so that the last line before a crash is there. */
+  readonly destination?: DestinationStream;
+  /** Called for every line: fields to add, such as the ids of the current span. */
   readonly context?: () => LogFields | null;
-  /** Colour in pretty lines. Default: no. */
-  readonly colour?: boolean;
+  /** Colors in pretty lines. Default: false. */
+  readonly isColored?: boolean;
 }
 
-/** Redacted twice: field by field, where names tell what is secret, and once more as the line that leaves. */
+/** Redacts twice: field by field, because names mark secrets, and the finished line. */
 export function createLogger(options: LoggerOptions): Log {
-  const { redactor, level, format, colour = false, context = () => null } = options;
-  const out: LogDestination = options.destination ?? standardError();
-  const target = format === 'json' ? out : { write: (line: string) => out.write(prettyLine(line, colour)) };
+  const { redactor, level, format, isColored = false, context = () => null } = options;
+  const out = options.destination ?? standardError();
+  const target =
+    format === 'json' ? out : { write: (line: string) => out.write(prettyLine(line, isColored)) };
   const root = pino(
     {
       level,
@@ -33,41 +30,33 @@ export function createLogger(options: LoggerOptions): Log {
       mixin: () => ({ ...context() }),
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      // Shapes were masked field by field; in the finished line they would run over its quotes.
+      // Only known secrets: patterns were masked field by field, and would match across quotes here.
       hooks: { streamWrite: (line) => redactor.known(line) },
-      // Fields arrive plain; pino's own treatment of `err` would add stacks back.
+      // pino's own serializer of `err` would add stacks back.
       serializers: { err: (same: unknown) => same },
     },
     target,
   );
   const shown = level === 'silent' ? 'error' : level;
-  return new PinoLog(root, shown, {
-    fields: (fields) => redactor.value(fields, { stacks: shown === 'debug' }),
-    message: (message) => redactor.text(message),
-  });
+  return new PinoLog(root, shown, redactor);
 }
 
-function standardError(): LogDestination {
+function standardError(): DestinationStream {
   const stream = pino.destination({ dest: 2, sync: true });
-  // A full disk or a reader that left ends the log, not the process.
+  // A full disk or a closed pipe ends the log, not the process.
   stream.on('error', () => undefined);
   return stream;
-}
-
-interface Cleaner {
-  readonly fields: (fields: LogFields) => LogFields;
-  readonly message: (message: string) => string;
 }
 
 class PinoLog implements Log {
   readonly level: LogLevel;
   readonly #pino: pino.Logger;
-  readonly #clean: Cleaner;
+  readonly #redactor: Redactor;
 
-  constructor(logger: pino.Logger, level: LogLevel, clean: Cleaner) {
+  constructor(logger: pino.Logger, level: LogLevel, redactor: Redactor) {
     this.#pino = logger;
     this.level = level;
-    this.#clean = clean;
+    this.#redactor = redactor;
   }
 
   debug(message: string, fields?: LogFields): void {
@@ -87,27 +76,28 @@ class PinoLog implements Log {
   }
 
   with(fields: LogFields): Log {
-    return new PinoLog(this.#pino.child(own(this.#clean.fields(fields))), this.level, this.#clean);
+    return new PinoLog(this.#pino.child(this.#clean(fields)), this.level, this.#redactor);
   }
 
   #write(level: LogLevel, message: string, fields: LogFields | undefined): void {
     if (!this.#pino.isLevelEnabled(level)) return;
     try {
-      this.#pino[level](fields ? own(this.#clean.fields(fields)) : {}, '%s', this.#clean.message(message));
+      this.#pino[level](fields ? this.#clean(fields) : {}, '%s', this.#redactor.text(message));
     } catch {
-      // A full disk or a closed pipe must not take the caller down; there is nowhere left to say so.
+      // A full disk or a closed pipe must not fail the caller, and cannot be logged.
     }
+  }
+
+  /** Fields named like the line's own are renamed: JSON readers keep only the last of two. */
+  #clean(fields: LogFields): Record<string, unknown> {
+    const clean = this.#redactor.value(fields, { stacks: this.level === 'debug' });
+    return Object.fromEntries(
+      Object.entries(clean).map(([key, value]) => [reserved.has(key) ? `${key}_` : key, value]),
+    );
   }
 }
 
-const taken = new Set(['level', 'time', 'msg']);
-
-/** Fields that would hide the line's own are renamed: JSON readers keep only the last of two. */
-function own(fields: LogFields): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([key, value]) => [taken.has(key) ? `${key}_` : key, value]),
-  );
-}
+const reserved = new Set(['level', 'time', 'msg']);
 
 interface Listenable {
   listen(listener: EventListener): () => void;
@@ -126,19 +116,20 @@ export function logEvents(events: Listenable, log: Log): () => void {
 
 const severity: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
-const colours: Readonly<Record<string, string>> = {
+const colors: Readonly<Record<string, string>> = {
   debug: '\u001b[90m',
   info: '\u001b[36m',
   warn: '\u001b[33m',
   error: '\u001b[31m',
 };
-const plain = '\u001b[0m';
+const resetColor = '\u001b[0m';
 
-/** From a JSON line to a readable one. What is no JSON (any more) passes as it is. */
-export function prettyLine(line: string, colour: boolean): string {
+/** A readable line from a JSON line; any other line is kept. */
+export function prettyLine(line: string, isColored: boolean): string {
   const { time, level, msg, ...fields } = parse(line) ?? { msg: line.trimEnd() };
   const label = typeof level === 'string' ? level.toUpperCase().padEnd(5) : '';
-  const shownLevel = colour && typeof level === 'string' ? `${colours[level] ?? ''}${label}${plain}` : label;
+  const shownLevel =
+    isColored && typeof level === 'string' ? `${colors[level] ?? ''}${label}${resetColor}` : label;
   const shownTime = typeof time === 'string' ? time.slice(11, 23) : '';
   const parts = [shownTime, shownLevel, visible(String(msg)), ...Object.entries(fields).map(show)];
   return `${parts.filter((part) => part !== '').join(' ')}\n`;
@@ -158,8 +149,8 @@ function show([key, value]: readonly [string, unknown]): string {
   return `${visible(key)}=${visible(text)}`;
 }
 
-/** Control characters could forge lines or drive the terminal. */
+/** Escapes control characters, which could forge lines or control the terminal. */
 function visible(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what this is about
+  // oxlint-disable-next-line no-control-regex -- control characters are escaped here
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (character) => JSON.stringify(character).slice(1, -1));
 }

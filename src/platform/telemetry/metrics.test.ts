@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { event, EventBus, Redactor } from '../../core/index.ts';
-import { countEvents, createMetrics } from './metrics.ts';
+import { countEvents, Metrics } from './metrics.ts';
 
 function setUp(options: { maxSeries?: number; gaugeTimeoutMs?: number; processMetrics?: boolean } = {}) {
   const redactor = new Redactor();
   redactor.add('hunter22');
-  const metrics = createMetrics({ redactor, processMetrics: false, ...options });
+  const metrics = new Metrics({ redactor, processMetrics: false, ...options });
   const lines = async () => (await metrics.text()).split('\n');
   return { metrics, lines };
 }
@@ -184,7 +184,7 @@ describe('gauges', () => {
   });
 });
 
-describe('createMetrics', () => {
+describe('Metrics', () => {
   it('tells about the process, twice in one process if need be', async () => {
     for (let time = 0; time < 2; time += 1) {
       const { metrics } = setUp({ processMetrics: true });

@@ -30,23 +30,19 @@ export interface OtelTracerOptions {
   readonly sampler: SamplerName;
   /** Share of traces that are kept, 0 to 1, by the samplers with `ratio`. */
   readonly samplerRatio: number;
-  /** Told once when spans stop arriving, with the reason, and once, with null, when they arrive again. */
+  /** Called with the reason when spans stop arriving, and with null when they arrive again. */
   readonly onDelivery: (problem: string | null) => void;
 }
 
-export interface OtelTracer extends Tracer {
-  /** Sends what waits, within a few seconds, and stops. */
-  close(): Promise<void>;
-}
+const maxFlushMs = 3_000;
 
-const longestFlushMs = 3_000;
-
-export function createOtelTracer(options: OtelTracerOptions): OtelTracer {
-  const exporter = watched(
+/** `close` sends what waits, within a few seconds. */
+export function createOtelTracer(options: OtelTracerOptions): Tracer & { close(): Promise<void> } {
+  const exporter = reportDelivery(
     new OTLPTraceExporter({
       url: options.url,
       headers: { ...options.headers },
-      timeoutMillis: longestFlushMs,
+      timeoutMillis: maxFlushMs,
     }),
     options.onDelivery,
   );
@@ -59,11 +55,11 @@ export function createOtelTracer(options: OtelTracerOptions): OtelTracer {
       }),
     ),
     sampler: samplerOf(options),
-    spanProcessors: [new BatchSpanProcessor(exporter, { exportTimeoutMillis: longestFlushMs })],
+    spanProcessors: [new BatchSpanProcessor(exporter, { exportTimeoutMillis: maxFlushMs })],
   });
   const tracer = provider.getTracer('headworks', options.serviceVersion);
-  const here = new AsyncLocalStorage<Context>();
-  const parent = (): Context => here.getStore() ?? ROOT_CONTEXT;
+  const current = new AsyncLocalStorage<Context>();
+  const parent = (): Context => current.getStore() ?? ROOT_CONTEXT;
 
   const begin = (name: string, facts: SpanFacts, headers?: Readonly<Record<string, unknown>>): OpenSpan => {
     const from = headers ? contextOf(headers) : parent();
@@ -71,7 +67,7 @@ export function createOtelTracer(options: OtelTracerOptions): OtelTracer {
     const span = tracer.startSpan(name, { kind, attributes: facts }, from);
     const inside = trace.setSpan(from, span);
     return {
-      run: (work) => here.run(inside, work),
+      run: (work) => current.run(inside, work),
       end: (more, hasFailed) => end(span, more, hasFailed),
     };
   };
@@ -111,7 +107,7 @@ export function createOtelTracer(options: OtelTracerOptions): OtelTracer {
   };
 }
 
-function watched(exporter: SpanExporter, onDelivery: OtelTracerOptions['onDelivery']): SpanExporter {
+function reportDelivery(exporter: SpanExporter, onDelivery: OtelTracerOptions['onDelivery']): SpanExporter {
   let isArriving = true;
   return {
     export: (spans, done) =>
@@ -133,7 +129,7 @@ function end(span: Span, facts: SpanFacts, hasFailed: boolean): void {
 
 const traceparent = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** The caller's span as W3C Trace Context names it; none when it does not, or not as it should. */
+/** The caller's span, as in W3C Trace Context; the root when the header is missing or malformed. */
 function contextOf(headers: Readonly<Record<string, unknown>>): Context {
   const [, traceId = '', spanId = '', flags = ''] = traceparent.exec(String(headers['traceparent'])) ?? [];
   const isValid = !/^0*$/.test(traceId) && !/^0*$/.test(spanId);

@@ -42,6 +42,9 @@ interface Decided {
   readonly localDecisions: number;
 }
 
+const decisionSpan = { name: 'admission decision', duration: 'decisionMs' } as const;
+const decisionAttributes = ['organizationId', 'executionId', 'decider'] as const;
+
 export const admissionEvents = {
   'admission:request-admitted': event<Decided>({
     level: 'debug',
@@ -58,6 +61,7 @@ export const admissionEvents = {
       localDecisions,
     ],
     histogram: decisionSeconds,
+    span: { ...decisionSpan, attributes: decisionAttributes },
   }),
   'admission:request-rejected': event<Decided & { readonly reason: 'organization' | 'global' }>({
     level: 'debug',
@@ -74,6 +78,7 @@ export const admissionEvents = {
       localDecisions,
     ],
     histogram: decisionSeconds,
+    span: { ...decisionSpan, attributes: [...decisionAttributes, 'reason'] },
   }),
   'admission:decision-failed': event<{ readonly organizationId: string; readonly cause: string }>({
     level: 'debug',

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { Redactor } from '../core/index.ts';
 import { Readiness } from '../operations/readiness.ts';
-import { createMetrics } from '../platform/telemetry/metrics.ts';
+import { Metrics } from '../platform/telemetry/metrics.ts';
 import { Presence } from './client/presence.ts';
-import { registerProcessMetrics } from './process-metrics.ts';
+import { registerProcessMetrics } from './telemetry.ts';
 import type { Stores } from './stores.ts';
 
 it('reports the role of the process and the state of each store, also of one that hangs', async () => {
-  const metrics = createMetrics({ redactor: new Redactor(), processMetrics: false });
+  const metrics = new Metrics({ redactor: new Redactor(), processMetrics: false });
   const absent = { available: false, reason: 'not there.', remedy: 'None.' };
   const stores = {
     database: {
