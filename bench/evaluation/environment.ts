@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Environment } from '../../src/app/extraction-environment.ts';
-import { createEmbedders } from '../../src/app/knowledge-embedder.ts';
 import { createTelemetry } from '../../src/app/telemetry.ts';
 import type { Config } from '../../src/config/index.ts';
 import { systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { openGateway } from '../../src/gateway/index.ts';
 import type { Embedder } from '../../src/knowledge/index.ts';
+import { openEmbedders } from '../../src/knowledge/vectors/embedders.ts';
 import { identifier, loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 
@@ -47,8 +47,14 @@ export async function openEvaluationEnvironment(
     env,
   });
   closing.defer(() => gateway.close());
-  const options = config.knowledge;
-  const state = createEmbedders({ options, gateway, clock: systemClock, ids: systemIds }, closing).current();
+  const embedders = openEmbedders({
+    options: config.knowledge,
+    gateway,
+    clock: systemClock,
+    ids: systemIds,
+  });
+  closing.defer(() => embedders.close());
+  const state = embedders.current();
   return state.state === 'ready'
     ? { database, embedder: state.embedder, whyNoEmbedder: null }
     : { database, embedder: null, whyNoEmbedder: state.why };

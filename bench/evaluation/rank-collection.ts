@@ -2,7 +2,7 @@
 import { chunkText } from '../../src/knowledge/documents/chunk.ts';
 import { defaultBatchSize, embeddedText } from '../../src/knowledge/ingest/embed-step.ts';
 import type { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
-import type { Blend, Embedder } from '../../src/knowledge/vectors/types.ts';
+import type { Blend, Embedder } from '../../src/knowledge/vectors/embedder.ts';
 import type { RankedChunk } from '../../src/knowledge/search/types.ts';
 import type { Space } from '../../src/knowledge/spaces/spaces.ts';
 import type { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';

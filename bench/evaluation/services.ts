@@ -32,13 +32,14 @@ const noModel: LanguageModel = {
 
 /** `ingest` resolves when the document is completely processed. */
 export async function openEvaluationServices(given: EvaluationServiceDeps): Promise<Omit<NurDeps, 'space'>> {
-  const { clock, ids, signal } = given;
+  const { clock, ids, signal, embedders } = given;
   const knowledge = await openKnowledge({
     ...given,
     options: { ...given.options, graphBackend: 'off', readWithModel: false },
     log: silentLog,
     ledger: { record: async () => undefined },
     model: noModel,
+    overrides: { embedders },
     jobs: createMemoryJobQueue({
       clock,
       random: seededRandom(1),

@@ -3,7 +3,7 @@
 import { EventBus, silentLog, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
 import { chunkText } from '../../src/knowledge/documents/chunk.ts';
-import type { Embedders, LanguageModel, ParsedDocument } from '../../src/knowledge/index.ts';
+import type { LanguageModel, ParsedDocument } from '../../src/knowledge/index.ts';
 import { openKnowledge } from '../../src/knowledge/index.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
 import { knowledgeOptions } from '../../src/knowledge/options.ts';
@@ -20,7 +20,6 @@ const noModel: LanguageModel = {
   isConfigured: () => false,
   complete: () => Promise.reject(new Error('No model is asked here.')),
 };
-const noEmbedder: Embedders = { current: () => ({ state: 'not-configured', why: 'Words only.' }) };
 
 export interface JobBench {
   /** Takes in so many documents of so many minutes each; resolves when all are worked on. Chunks per second. */
@@ -38,8 +37,7 @@ export async function openJobBench(database: Database): Promise<JobBench> {
     ids: systemIds,
     log: silentLog,
     ledger: { record: async () => undefined },
-    options,
-    embedders: noEmbedder,
+    options: { ...options, embedder: 'none' as const },
   };
   const jobs = await createJobQueue({
     database,

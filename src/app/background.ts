@@ -29,12 +29,12 @@ import type { Environment } from './extraction-environment.ts';
 import type { ExtractionRuns } from './extraction-runs.ts';
 import { extractionRunsRule, startExtractionRuns } from './extraction-runs.ts';
 import { openGateway } from '../gateway/index.ts';
-import type { ServerKnowledge } from './knowledge.ts';
-import { composeKnowledge } from './knowledge.ts';
-import { askingRepairs } from './request-repairs.ts';
+import type { Knowledge } from '../knowledge/index.ts';
+import { openKnowledge } from '../knowledge/index.ts';
 import type { ServerRole } from './client/server-file.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
+import { languageModelOf } from './workflows.ts';
 
 export interface Background {
   readonly jobs: JobQueue;
@@ -46,7 +46,7 @@ export interface Background {
   readonly extraction: ExtractionRuns;
   readonly gateway: Gateway;
   readonly tenants: TenantServices;
-  readonly knowledge: ServerKnowledge;
+  readonly knowledge: Knowledge;
 }
 
 /**
@@ -92,8 +92,25 @@ export async function startBackground(
   closing.defer(() => gateway.close());
   const isRecorded = async (kind: string, subject: string) =>
     (await ledgerStore.list({ kind, subject, limit: 1 })).length > 0;
-  const shared = { config, stores, telemetry, role, jobs, ledger: recorder, gateway, isRecorded };
-  const knowledge = await composeKnowledge(shared, closing);
+  const knowledge = await openKnowledge({
+    database,
+    jobs,
+    ledger: recorder,
+    clock: systemClock,
+    ids: systemIds,
+    log: telemetry.log,
+    metrics,
+    events,
+    options: config.knowledge,
+    gateway,
+    model: {
+      ...languageModelOf(gateway),
+      isConfigured: () => gateway.models.listCallable().some(({ capabilities }) => !capabilities.embeddings),
+    },
+    isRecorded,
+  });
+  closing.defer(() => knowledge.close());
+  const shared = { config, stores, telemetry, role, jobs, ledger: recorder, gateway };
   const tenancy = await startTenancy({ ...shared, knowledge }, closing);
   const rules = [
     ...coreRetentionRules({ audit, ledger: ledgerStore, jobs }, config.retention),
@@ -116,14 +133,14 @@ export async function startBackground(
   await jobs.define([ledgerRepairJob, retentionJob]);
   await jobs.work(
     ledgerRepairJob,
-    askingRepairs(ledgerRepairHandler(runner), () => knowledge.resetCooldowns()),
+    ledgerRepairHandler(runner, () => knowledge.resetCooldowns()),
   );
   await jobs.work(retentionJob, retentionHandler({ ...parts, ledger: recorder, rules }));
   if (withSchedules) await schedule(config, jobs);
   const extraction = await startExtractionRuns({ config, database, jobs, telemetry, role, env }, closing);
 
   await tenancy.work();
-  await knowledge.work();
+  await knowledge.start({ isLongRunning: withSchedules, scansFolders: role === 'serve' || role === 'demo' });
 
   metrics.gauge(openRowsGauge(ledgerStore));
   metrics.gauge({

@@ -2,8 +2,8 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CoreError, kindOf } from '../core/index.ts';
-import type { OnSkipped } from './folder-files.ts';
-import { filesBelow } from './folder-files.ts';
+import type { OnSkipped } from '../knowledge/folders/folder-files.ts';
+import { filesBelow } from '../knowledge/folders/folder-files.ts';
 
 /** The body of an ingest request. */
 export interface FileDocument {

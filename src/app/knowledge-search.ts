@@ -1,11 +1,11 @@
 // Search for workflows, with the parameters and limits of the HTTP API.
-import { zodErrorMessage } from '../core/index.ts';
-import type { KnowledgeSearch } from '../tenancy/index.ts';
+import { CoreError, zodErrorMessage } from '../core/index.ts';
+import type { Spaces } from '../knowledge/index.ts';
+import type { KnowledgeSearch, SpaceCheck } from '../tenancy/index.ts';
 import type { ServerDeps } from '../http/index.ts';
 import { searchApi } from '../api/knowledge.ts';
 import { fromWire, toWire } from '../api/names.ts';
 import { searchRequest, searchView } from '../http/routes/knowledge.ts';
-import { spaceCheckOf } from './space-check.ts';
 
 const { body: searchBody, output } = searchApi.search;
 const filterFields = searchBody.pick({ filters: true, graph_filters: true });
@@ -38,3 +38,22 @@ export function knowledgeSearchOf({
 
 /** Names of unknown fields are shown, and may be very long. */
 const longestField = 100;
+
+/** Checks the spaces that deployments name. */
+export function spaceCheckOf(spaces: Pick<Spaces, 'resolve'>): SpaceCheck {
+  return {
+    spaceProblem: async (organizationId, space) => {
+      try {
+        await spaces.resolve(organizationId, space);
+        return null;
+      } catch (error) {
+        const isUnknown = error instanceof CoreError && error.code === 'NOT_FOUND';
+        if (!isUnknown) throw error;
+        return `is not a space of this organization; create it first: headworks spaces create ${shown(space)} --organization ${organizationId}`;
+      }
+    },
+  };
+}
+
+/** Only what could be a name. */
+const shown = (space: string): string => (/^[\w.-]{1,100}$/.test(space) ? space : 'NAME');

@@ -9,8 +9,7 @@ import type { DocumentsOptions } from '../platform/documents/index.ts';
 import { contradictionOf, Documents, UnreadableDocument } from '../platform/documents/index.ts';
 import type { SchemaChecksOptions } from '../platform/json-schema/index.ts';
 import { SchemaChecks, SchemaCheckStopped } from '../platform/json-schema/index.ts';
-import { knowledgeSearchOf } from './knowledge-search.ts';
-import { spaceCheckOf } from './space-check.ts';
+import { knowledgeSearchOf, spaceCheckOf } from './knowledge-search.ts';
 
 export interface CompletionGateway {
   readonly client: Pick<GatewayClient, 'completeText' | 'unknownModels'>;

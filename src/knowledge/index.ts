@@ -24,6 +24,5 @@ export * from './reading/types.ts';
 export * from './search/types.ts';
 export type { Space, Spaces } from './spaces/spaces.ts';
 export type * from './types.ts';
-export type { GuardedEmbedder } from './vectors/embedder.ts';
-export { blendOf, guardEmbedder } from './vectors/embedder.ts';
-export * from './vectors/types.ts';
+export type { Blend, Embedder, Embedders, EmbedderState } from './vectors/embedder.ts';
+export type { EmbeddingGateway } from './vectors/embedders.ts';

@@ -1,13 +1,15 @@
 // Opens knowledge: all wiring of stores, services, jobs, repairs and alerts, for server, tests and evaluation.
-import type { Clock, IdSource, JobHandler, JobQueue, Log } from '../core/index.ts';
+import type { Clock, EmittedEvent, IdSource, JobHandler, JobQueue, Log } from '../core/index.ts';
 import { kindOf } from '../core/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
+import { requestRepairs } from '../ledger/index.ts';
 import type { Metrics } from '../platform/telemetry/metrics.ts';
 import type { Database } from '../platform/postgres/ports.ts';
 import { every } from '../resilience/index.ts';
 import { ArtifactStore } from './artifacts/artifact-store.ts';
 import { Artifacts } from './artifacts/artifacts.ts';
 import { ingestDegradations, modelCircuitBreaker } from './degradations.ts';
+import { openFileParser } from './documents/parse-file.ts';
 import type { DocumentReader } from './documents/parse-input.ts';
 import { canUseModel } from './entities/deps.ts';
 import { openEntityService } from './entities/entity-service.ts';
@@ -19,6 +21,7 @@ import { EntityResolver } from './entities/resolve-mentions.ts';
 import type { Resolver } from './entities/types.ts';
 import type { EventService } from './events/event-store.ts';
 import { EventStore, openEventService } from './events/event-store.ts';
+import { folderFiles } from './folders/folder-files.ts';
 import type { FolderFiles } from './folders/folder-store.ts';
 import { FolderStore } from './folders/folder-store.ts';
 import { Folders } from './folders/folders.ts';
@@ -36,6 +39,7 @@ import { ingestHandler, ingestJob } from './ingest/ingest-job.ts';
 import type { KnowledgeAlerts } from './maintenance/alerts.ts';
 import { meteredGraph, openAlerts } from './maintenance/alerts.ts';
 import { backfillCron, backfillHandler, backfillJob } from './maintenance/backfill.ts';
+import { embedderKinds, modelKinds, onCooldownCleared, onModelsRecovered } from './maintenance/recovery.ts';
 import {
   chunkRepairs,
   folderRepairs,
@@ -53,7 +57,9 @@ import { SearchStore } from './search/results.ts';
 import { openSearch } from './search/search.ts';
 import { Spaces } from './spaces/spaces.ts';
 import type { EntityService, GraphService, SearchService } from './types.ts';
-import type { Embedders } from './vectors/types.ts';
+import type { Embedders } from './vectors/embedder.ts';
+import type { ConfiguredEmbedders, EmbeddingGateway } from './vectors/embedders.ts';
+import { openEmbedders } from './vectors/embedders.ts';
 import { VectorIndex } from './vectors/vector-index.ts';
 
 export interface KnowledgeDeps {
@@ -65,22 +71,22 @@ export interface KnowledgeDeps {
   readonly log: Log;
   readonly options: KnowledgeOptions;
   readonly model: LanguageModel;
-  readonly embedders: Embedders & { resetCooldown?(): void };
-  /** Parses files; default: only texts can be ingested. */
-  readonly documents?: DocumentReader;
-  /** Default: no folder can be scanned. */
-  readonly files?: FolderFiles;
+  /** Embedding models. Default: none. */
+  readonly gateway?: EmbeddingGateway;
   readonly metrics?: Metrics;
+  /** Events of the gateway: models answer again. */
+  readonly events?: { listen(listener: (event: EmittedEvent) => void): () => void };
   /** Whether the ledger has an open row of this kind and subject. */
   readonly isRecorded?: (kind: string, subject: string) => Promise<boolean>;
-  /** Repairs of these kinds are likely to succeed now. */
-  readonly requestRepairs?: (kinds: readonly string[]) => void;
   /** Replacements for tests and evaluation. */
   readonly overrides?: KnowledgeOverrides;
 }
 
 export interface KnowledgeOverrides {
+  readonly documents?: DocumentReader;
+  readonly embedders?: Embedders;
   readonly entities?: EntityStore;
+  readonly files?: FolderFiles;
   readonly graph?: Graph;
   readonly graphStep?: GraphStep;
   readonly readers?: Readers;
@@ -111,15 +117,15 @@ export interface Knowledge extends KnowledgeServices {
   readonly graphSync: GraphSync;
   readonly repairs: readonly RegisteredRepair[];
   readonly alerts: KnowledgeAlerts;
-  readonly embedders: Embedders;
+  readonly embedders: ConfiguredEmbedders;
   readonly handleIngest: JobHandler<IngestJobPayload>;
   readonly handleBackfill: JobHandler<Record<string, never>>;
-  /** Enqueues the job that embeds chunks without a vector of the current model. */
-  reembed(): void;
   /** Components in cooldown are called again at the next use. */
   resetCooldowns(): void;
-  /** Starts the workers, and in a long-running process the schedules. Returns a function that stops the timers. */
-  start(mode: { readonly isLongRunning: boolean; readonly scansFolders: boolean }): Promise<() => void>;
+  /** Starts the workers, and in a long-running process schedules, timers and listeners. */
+  start(mode: { readonly isLongRunning: boolean; readonly scansFolders: boolean }): Promise<void>;
+  /** Ends timers, listeners and threads. */
+  close(): Promise<void>;
 }
 
 const folderScanIntervalMs = 5_000;
@@ -128,9 +134,32 @@ const alertIntervalMs = 15_000;
 
 /** Defines the jobs; nothing runs before `start`. */
 export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
-  const { database, jobs, clock, ids, log, options, model, embedders, overrides = {} } = deps;
+  const { database, jobs, clock, ids, log, options, model, overrides = {} } = deps;
   const isRecorded = deps.isRecorded ?? (async () => false);
-  const requestRepairs = deps.requestRepairs ?? (() => undefined);
+  const closing = new AsyncDisposableStack();
+  // A command that acts as the server for a moment could not finish these jobs; a long-running server schedules them.
+  let isLongRunning = false;
+  // Both jobs are also scheduled: a failed enqueue is not an error.
+  const backfillNow = (): void =>
+    void jobs.enqueue(backfillJob, {}, { key: backfillJob.name }).catch(() => undefined);
+  const reembed = (): void => {
+    if (isLongRunning && embedders.current().state === 'ready')
+      void jobs.enqueue(reembedJob, {}, { key: reembedKey }).catch(() => undefined);
+  };
+  const embedders: ConfiguredEmbedders = {
+    ...openEmbedders({
+      ...deps,
+      gateway: deps.gateway ?? noGateway,
+      onRecovered: () => {
+        if (isLongRunning) requestRepairs(jobs, embedderKinds);
+      },
+      onModelChanged: reembed,
+    }),
+    ...overrides.embedders,
+  };
+  closing.defer(() => embedders.close());
+  const documents = openFileParser(clock);
+  closing.defer(() => documents.close());
   const breaker = modelCircuitBreaker(clock, options);
   const common = { clock, ids, log, ledger: deps.ledger, options, breaker };
 
@@ -149,7 +178,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     metrics: deps.metrics,
     graph: backend,
     needsReview: () => countNeedsReview(database),
-    onGraphBack: () => requestRepairs(graphKinds),
+    onGraphBack: () => requestRepairs(jobs, graphKinds),
   });
   const graph = meteredGraph(backend, alerts);
   const source = new GraphSource(database);
@@ -182,16 +211,12 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
 
   const job = ingestJob(options.concurrency);
   await jobs.define([job, reembedJob, graphRebuildJob, backfillJob]);
-  // Both jobs are also scheduled: a failed enqueue is not an error.
-  const backfillNow = (): void =>
-    void jobs.enqueue(backfillJob, {}, { key: backfillJob.name }).catch(() => undefined);
-  const reembed = (): void => void jobs.enqueue(reembedJob, {}, { key: reembedKey }).catch(() => undefined);
 
   const artifacts = new Artifacts({
     ...ingest,
     jobs,
     job,
-    documents: deps.documents ?? noDocuments,
+    documents: overrides.documents ?? documents,
     maxDocumentBytes: options.maxDocumentBytes,
   });
   const folders = new Folders({
@@ -199,8 +224,8 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     store: new FolderStore(database),
     spaces,
     artifacts,
-    files: deps.files ?? noFiles,
-    onRecovered: () => requestRepairs([ingestDegradations.fileNotIngested]),
+    files: overrides.files ?? folderFiles,
+    onRecovered: () => requestRepairs(jobs, [ingestDegradations.fileNotIngested]),
   });
   const search = { ...common, embedders, vectors, store: overrides.searchStore ?? new SearchStore(database) };
   const handleIngest = ingestHandler(ingest);
@@ -244,31 +269,40 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     embedders,
     handleIngest,
     handleBackfill,
-    reembed,
     resetCooldowns: () => {
-      embedders.resetCooldown?.();
+      embedders.resetCooldown();
       graph.resetCooldown?.();
+      reembed();
     },
-    start: async ({ isLongRunning, scansFolders }) => {
+    start: async (mode) => {
+      ({ isLongRunning } = mode);
       await jobs.work(job, handleIngest);
       await jobs.work(reembedJob, reembedHandler({ ...ingest, vectors, jobs }));
       await jobs.work(graphRebuildJob, graphRebuildHandler({ ...graphDeps, sync: graphSync, spaces }));
       await jobs.work(backfillJob, handleBackfill);
-      if (!isLongRunning) return () => undefined;
+      closing.defer(deps.events?.listen(onCooldownCleared(() => embedders.resetCooldown())) ?? nothing);
+      if (!isLongRunning) return;
+      const onRecovered = onModelsRecovered(clock, () => requestRepairs(jobs, modelKinds));
+      closing.defer(deps.events?.listen(onRecovered) ?? nothing);
       await jobs.schedule(reembedJob, reembedCron, {});
       await jobs.schedule(backfillJob, backfillCron, {});
+      reembed();
       // Another backend may have been configured before: add what this one lacks without waiting for the schedule.
       if (graph.isSeparateStore) backfillNow();
       void alerts.evaluate();
-      const stopAlerts = every(clock, alertIntervalMs, () => alerts.evaluate());
-      const stopScans = scansFolders ? scanFolders(folders, clock, log) : () => undefined;
-      return () => {
-        stopAlerts();
-        stopScans();
-      };
+      closing.defer(every(clock, alertIntervalMs, () => alerts.evaluate()));
+      if (mode.scansFolders) closing.defer(scanFolders(folders, clock, log));
     },
+    close: () => closing.disposeAsync(),
   };
 }
+
+const nothing = (): void => undefined;
+
+const noGateway: EmbeddingGateway = {
+  client: { embed: () => Promise.reject(new TypeError('There is no gateway with embedding models.')) },
+  models: { listCallable: () => [] },
+};
 
 function graphOf({ options, database, clock }: KnowledgeDeps): Graph {
   if (options.graphBackend === 'off') return offGraph;
@@ -288,15 +322,3 @@ function scanFolders(folders: Folders, clock: Clock, log: Log): () => void {
     stopTimer();
   };
 }
-
-const noDocuments: DocumentReader = {
-  read: () => Promise.reject(new TypeError('No document parser is configured: only texts can be ingested.')),
-};
-
-const noFiles: FolderFiles = {
-  resolve: () => Promise.reject(new TypeError('Folders are not available here.')),
-  // oxlint-disable-next-line typescript/require-await -- the interface streams
-  list: async function* () {},
-  find: async () => null,
-  read: () => Promise.reject(new TypeError('Folders are not available here.')),
-};

@@ -18,6 +18,7 @@ export {
   ledgerRepairHandler,
   ledgerRepairJob,
   repairCron,
+  requestRepairs,
   type CloseEntryDeps,
 } from './repairs.ts';
 export { openRowsGauge, PostgresLedgerStore } from './store.ts';

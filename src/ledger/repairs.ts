@@ -1,6 +1,6 @@
 // The background job that runs repairs, and closing an entry by hand.
 import { z } from 'zod';
-import type { Clock, Emitter, JobDefinition, JobHandler, Redactor } from '../core/index.ts';
+import type { Clock, Emitter, JobDefinition, JobHandler, JobQueue, Redactor } from '../core/index.ts';
 import { storable } from './recorder.ts';
 import { LedgerError } from './errors.ts';
 import type { LedgerEvents } from './events.ts';
@@ -25,9 +25,16 @@ export const ledgerRepairJob: JobDefinition<RepairRequest> = {
   timeoutMs: 15 * 60_000,
 };
 
-/** Skipped when there was nothing to repair; its result is the RepairReport. */
-export function ledgerRepairHandler(runner: RepairRunner): JobHandler<RepairRequest> {
+/**
+ * Skipped when there was nothing to repair; its result is the RepairReport. `beforeRequested` is called before a run
+ * that somebody requested, not before a scheduled one.
+ */
+export function ledgerRepairHandler(
+  runner: Pick<RepairRunner, 'run'>,
+  beforeRequested: () => void = () => undefined,
+): JobHandler<RepairRequest> {
   return async (request, context) => {
+    if (request.due !== true) beforeRequested();
     const report = await runner.run(request, {
       signal: context.signal,
       onProgress: (progress) => context.progress(progress),
@@ -35,6 +42,21 @@ export function ledgerRepairHandler(runner: RepairRunner): JobHandler<RepairRequ
     if (report.tried > 0 || report.withoutRepair.length > 0) return { result: report };
     return { skipped: 'No open entry can be repaired now.' };
   };
+}
+
+/**
+ * Does not wait and ignores failures: repairs are also scheduled. A queued or running repair of the same kind and `key`
+ * is not enqueued again.
+ */
+export function requestRepairs(
+  jobs: Pick<JobQueue, 'enqueue'>,
+  kinds: readonly string[],
+  key?: string,
+): void {
+  for (const kind of kinds) {
+    const repair = jobs.enqueue(ledgerRepairJob, { kind }, { key: JSON.stringify([kind, key]) });
+    repair.catch(() => undefined);
+  }
 }
 
 /** The payload of the background schedule. */

@@ -1,17 +1,17 @@
 // Documents of every kind as knowledge takes them: text, title, type, time and who is named in the head of a mail.
 import { afterAll, describe, expect, it } from 'vitest';
-import { knowledgeDocuments } from '../../src/app/knowledge-documents.ts';
 import { systemClock } from '../../src/core/index.ts';
+import { openFileParser } from '../../src/knowledge/documents/parse-file.ts';
 import { contentHash, parseIngestRequest } from '../../src/knowledge/documents/parse-input.ts';
 import { docxOf, paragraph, pdfOf, zipOf } from '../support/sample-documents.ts';
 
 const { signal } = new AbortController();
-const closing = new AsyncDisposableStack();
-const parts = { documents: knowledgeDocuments(systemClock, closing), maxDocumentBytes: 1_000_000 };
-afterAll(() => closing.disposeAsync());
+const documents = openFileParser(systemClock);
+const deps = { documents, maxDocumentBytes: 1_000_000 };
+afterAll(() => documents.close());
 
 const read = (name: string, content: string | Uint8Array, mediaType = '') =>
-  parseIngestRequest(parts, { content: { name, mediaType, bytes: Buffer.from(content) } }, signal);
+  parseIngestRequest(deps, { content: { name, mediaType, bytes: Buffer.from(content) } }, signal);
 
 const mail = [
   'From: "Chen, Alice" <Alice.Chen@acme.example>',
@@ -138,10 +138,10 @@ describe('a document becomes an artifact', () => {
 
   it('from JSON that is sent as text, too', async () => {
     const text = '{"First Name": "Alice", "note": "Bob agreed to it."}';
-    const artifact = await parseIngestRequest(parts, { content: { text } }, signal);
+    const artifact = await parseIngestRequest(deps, { content: { text } }, signal);
     expect(artifact).toMatchObject({ type: 'doc', metadata: { data: 'lines' } });
     const note = { content: { text: '[1] Ann decided.' }, metadata: { data: 'lines', mentions: [] } };
-    expect(await parseIngestRequest(parts, note, signal)).toMatchObject({ type: 'note', metadata: {} });
+    expect(await parseIngestRequest(deps, note, signal)).toMatchObject({ type: 'note', metadata: {} });
   });
 
   it('in another encoding, with a warning where nobody says which', async () => {
@@ -163,7 +163,7 @@ describe('a document becomes an artifact', () => {
       sourceTs: new Date(5),
       metadata: { channel: 'x', mentions: 'not ours' },
     } as const;
-    expect(await parseIngestRequest(parts, wish, signal)).toMatchObject({
+    expect(await parseIngestRequest(deps, wish, signal)).toMatchObject({
       type: 'chat',
       title: 'T',
       sourceSystem: 'slack',
@@ -171,13 +171,13 @@ describe('a document becomes an artifact', () => {
       sourceTs: new Date(5),
       metadata: { channel: 'x' },
     });
-    const nameless = await parseIngestRequest(parts, { content: { text: 'First line\nsecond' } }, signal);
+    const nameless = await parseIngestRequest(deps, { content: { text: 'First line\nsecond' } }, signal);
     expect(nameless).toMatchObject({
       title: 'First line',
       sourceId: expect.stringMatching(/^text:[0-9a-f]{32}$/) as string,
     });
     expect(
-      (await parseIngestRequest(parts, { content: { text: 'First line\nsecond' } }, signal)).sourceId,
+      (await parseIngestRequest(deps, { content: { text: 'First line\nsecond' } }, signal)).sourceId,
     ).toBe(nameless.sourceId);
   });
 });
@@ -218,21 +218,21 @@ it.each([
   ['blanks', ' \n\t\u3000'],
   ['characters without a shape', '\u200b\u2060 \ufeff\n\u00ad\u2800'],
 ])('refuses %s, of which nothing could be found', async (_, text) => {
-  const refused = parseIngestRequest(parts, { content: { text } }, signal);
+  const refused = parseIngestRequest(deps, { content: { text } }, signal);
   await expect(refused).rejects.toMatchObject({ code: 'INPUT_INVALID' });
   await expect(refused).rejects.toThrow(/shows no text/);
 });
 
 it('refuses metadata that nests without end', async () => {
   const metadata = JSON.parse(`${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`) as Record<string, unknown>;
-  await expect(parseIngestRequest(parts, { content: { text: 'x' }, metadata }, signal)).rejects.toThrow(
+  await expect(parseIngestRequest(deps, { content: { text: 'x' }, metadata }, signal)).rejects.toThrow(
     /levels deep/,
   );
 });
 
 it('takes one line of millions of characters', async () => {
   const { text } = await parseIngestRequest(
-    { ...parts, maxDocumentBytes: 20_000_000 },
+    { ...deps, maxDocumentBytes: 20_000_000 },
     { content: { name: 'a.csv', mediaType: '', bytes: Buffer.from('abc,'.repeat(1_000_000)) } },
     signal,
   );

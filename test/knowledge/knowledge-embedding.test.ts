@@ -9,7 +9,7 @@ import { silentLog, systemClock } from '../../src/core/index.ts';
 import type { Embedder, Embedders } from '../../src/knowledge/index.ts';
 import { KnowledgeError } from '../../src/knowledge/index.ts';
 import { embedChunks, reembedHandler } from '../../src/knowledge/ingest/embed-step.ts';
-import { isOfflineModelInstalled, openLocalEmbedder } from '../../src/knowledge/vectors/local-embedder.ts';
+import { LocalEmbedder, isOfflineModelInstalled } from '../../src/knowledge/vectors/embedders.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
@@ -133,7 +133,7 @@ describe('reembedding', () => {
 describe('the local model', () => {
   it('embeds in a thread; texts with similar meaning are near', async () => {
     expect(isOfflineModelInstalled()).toBe(true);
-    const embedder = openLocalEmbedder(systemClock, null);
+    const embedder = new LocalEmbedder(systemClock, null);
     try {
       const [cat, kitten, tax] = await embedder.embed(
         ['a cat sleeps', 'a kitten is asleep', 'income tax law'],

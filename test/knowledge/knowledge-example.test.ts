@@ -3,8 +3,8 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { openEvaluationServices } from '../../bench/evaluation/services.ts';
-import { knowledgeDocuments } from '../../src/app/knowledge-documents.ts';
 import { systemClock } from '../../src/core/index.ts';
+import { openFileParser } from '../../src/knowledge/documents/parse-file.ts';
 import { parseIngestRequest } from '../../src/knowledge/documents/parse-input.ts';
 import { searchDefaults } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
@@ -34,9 +34,8 @@ async function readExample() {
     signal,
   });
   const space = await world.space();
-  const closing = new AsyncDisposableStack();
-  onTestFinished(() => closing.disposeAsync());
-  const documents = knowledgeDocuments(systemClock, closing);
+  const documents = openFileParser(systemClock);
+  onTestFinished(() => documents.close());
   for (const name of (await readdir(folder)).sort()) {
     const content = { name, mediaType: '', bytes: await readFile(new URL(name, folder)) };
     const { text, sourceTs, ...read } = await parseIngestRequest(

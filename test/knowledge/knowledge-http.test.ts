@@ -22,21 +22,26 @@ describe('knowledge over HTTP', () => {
   beforeAll(async () => {
     world = await knowledgeWorld();
     [acme, other] = [await world.organization(), await world.organization()];
+    const { database, jobs, ledger, clock, ids } = world;
     const knowledge = await openKnowledge({
-      ...world,
-      files: {
-        resolve: async (path) => path,
-        // oxlint-disable-next-line typescript/require-await -- the interface streams; this folder is empty
-        list: async function* () {},
-        find: async () => null,
-        read: async () => new Uint8Array(),
-      },
-      documents: { read: async ({ bytes }) => ({ text: Buffer.from(bytes).toString(), warnings: [] }) },
+      database,
+      jobs,
+      ledger,
+      clock,
+      ids,
       model: noModel,
-      embedders: embeddersOf(null),
       log: silentLog,
       options: { ...world.options, maxDocumentBytes: 100_000 },
       overrides: {
+        embedders: embeddersOf(null),
+        files: {
+          resolve: async (path) => path,
+          // oxlint-disable-next-line typescript/require-await -- the interface streams; this folder is empty
+          list: async function* () {},
+          find: async () => null,
+          read: async () => new Uint8Array(),
+        },
+        documents: { read: async ({ bytes }) => ({ text: Buffer.from(bytes).toString(), warnings: [] }) },
         readers: { rules: bracketReader('rules'), model: () => null },
         resolver: exactResolver(world),
         graphStep: new RecordingGraph(),

@@ -156,12 +156,12 @@ export async function openFaultyKnowledge(
     log,
     ledger,
     options,
-    embedders,
     model,
     jobs: world.jobs,
     isRecorded: async (kind, subject) =>
       (await store.list({})).some((entry) => entry.kind === kind && entry.subject === subject),
     overrides: {
+      embedders,
       readers,
       graph,
       entities: new FaultyEntities(database),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { refusedCause } from '../vectors/types.ts';
+import { refusedCause } from '../vectors/vector-index.ts';
 import { clueKeys, kindOfKey, nameKeys } from './blocking-keys.ts';
 import { cleanClues, identityOf } from './compare-clues.ts';
 import { unnamedEntityName } from './normalize.ts';

@@ -3,7 +3,7 @@
 import { kindOf, executeWithDeadline } from '../../core/index.ts';
 import type { EntityMention, EntityType } from '../reading/types.ts';
 import { entityTypes } from '../reading/types.ts';
-import type { Embedder } from '../vectors/types.ts';
+import type { Embedder } from '../vectors/embedder.ts';
 import { clueKeys, nameKeys } from './blocking-keys.ts';
 import type { CleanClues } from './compare-clues.ts';
 import { cleanClues, identityOf, profileOf } from './compare-clues.ts';

@@ -3,7 +3,7 @@ import type { LedgerRecorder } from '../../ledger/index.ts';
 import type { CircuitBreaker } from '../../resilience/index.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { LanguageModel } from '../models/structured-output.ts';
-import type { Embedders } from '../vectors/types.ts';
+import type { Embedders } from '../vectors/embedder.ts';
 import type { EntityStore } from './entity-store.ts';
 
 /** Counts resolved names and confirmations, for metrics and alerts. */

@@ -5,7 +5,7 @@ import type { CircuitBreaker } from '../../resilience/index.ts';
 import type { ArtifactStore } from '../artifacts/artifact-store.ts';
 import type { ChunkStepResult, RemovedIds } from '../artifacts/types.ts';
 import type { KnowledgeOptions } from '../options.ts';
-import type { Embedders } from '../vectors/types.ts';
+import type { Embedders } from '../vectors/embedder.ts';
 import type { EventStore } from '../events/event-store.ts';
 import type { Resolver } from '../entities/types.ts';
 import type { VectorIndex } from '../vectors/vector-index.ts';

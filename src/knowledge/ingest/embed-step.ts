@@ -8,9 +8,9 @@ import { hasActiveJob } from '../artifacts/artifact-store.ts';
 import type { Chunk, ChunkStepResult } from '../artifacts/types.ts';
 import { ingestDegradations, isFatalForJob } from '../degradations.ts';
 import { KnowledgeError } from '../errors.ts';
-import type { Embedder, UnembeddedChunk } from '../vectors/types.ts';
-import { refusedCause } from '../vectors/types.ts';
-import type { VectorIndex } from '../vectors/vector-index.ts';
+import type { Embedder } from '../vectors/embedder.ts';
+import type { UnembeddedChunk, VectorIndex } from '../vectors/vector-index.ts';
+import { refusedCause } from '../vectors/vector-index.ts';
 import type { IngestDeps } from './deps.ts';
 
 type EmbedDeps = Pick<IngestDeps, 'embedders' | 'vectors' | 'ledger' | 'clock' | 'log'> & {

@@ -29,7 +29,7 @@ import { expansionDegradations } from '../search/expand.ts';
 import { searchWithoutVectors } from '../search/vector-source.ts';
 import type { SearchStore } from '../search/results.ts';
 import { billingCaller } from '../spaces/spaces.ts';
-import type { Embedders } from '../vectors/types.ts';
+import type { Embedders } from '../vectors/embedder.ts';
 import type { VectorIndex } from '../vectors/vector-index.ts';
 
 const repaired: RepairOutcome = { outcome: 'repaired' };

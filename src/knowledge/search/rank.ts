@@ -1,5 +1,5 @@
 // Ranks the chunks of a space for a query: the lexical ranking, blended with further sources one after the other.
-import type { Blend } from '../vectors/types.ts';
+import type { Blend } from '../vectors/embedder.ts';
 import type { LexicalIndex } from './lexical-index.ts';
 import type { RankedChunk, SearchFilter, Warnings } from './types.ts';
 

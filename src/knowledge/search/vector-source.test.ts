@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { silentLog } from '../../core/index.ts';
-import type { Blend, Embedders } from '../vectors/types.ts';
+import type { Blend, Embedders } from '../vectors/embedder.ts';
 import type { RankedChunk } from './types.ts';
 import { Warnings } from './types.ts';
 import type { VectorSourceDeps } from './vector-source.ts';

@@ -4,7 +4,7 @@ import type { Clock, Log } from '../../core/index.ts';
 import { HeadworksError, kindOf, messageOf, executeWithDeadline } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
 import type { KnowledgeOptions } from '../options.ts';
-import type { Embedder, Embedders } from '../vectors/types.ts';
+import type { Embedder, Embedders } from '../vectors/embedder.ts';
 import type { VectorIndex } from '../vectors/vector-index.ts';
 import { parseQuery } from './query.ts';
 import type { RankRequest, RankSource, SourceRanking } from './rank.ts';

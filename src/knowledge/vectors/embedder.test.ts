@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../core/index.ts';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { withDeadline } from '../../resilience/index.ts';
-import { blendOf, guardEmbedder, cautiousBlend, equalBlend } from './embedder.ts';
-import type { Embedder } from './types.ts';
+import type { Embedder } from './embedder.ts';
+import { GuardedEmbedder, blendOf, cautiousBlend, equalBlend } from './embedder.ts';
 
 const { signal } = new AbortController();
 
@@ -11,7 +11,7 @@ function embedding(embed: Embedder['embed']) {
   const clock = new VirtualClock();
   const calls: number[] = [];
   let back = 0;
-  const embedder = guardEmbedder(
+  const embedder = new GuardedEmbedder(
     {
       model: 'm',
       blend: cautiousBlend,
@@ -25,7 +25,7 @@ function embedding(embed: Embedder['embed']) {
   return { embedder, clock, calls, timesBack: () => back };
 }
 
-describe('guardEmbedder', () => {
+describe('GuardedEmbedder', () => {
   it('returns vectors of length one', async () => {
     const { embedder } = embedding(async () => [Float32Array.of(3, 4)]);
     expect(await embedder.embed(['a'], signal)).toEqual([Float32Array.of(0.6, 0.8)]);

@@ -1,10 +1,36 @@
-// Guards an embedder: validates and normalizes its vectors, and a circuit breaker keeps searches from waiting for one that
-// fails. How much weight an embedder gets in a search is here too.
+// Embedders: their types, a guard that validates vectors and stops calling a failing one, and their weight in a search.
 import type { Clock, HeadworksErrorOptions } from '../../core/index.ts';
 import { HeadworksError, messageOf } from '../../core/index.ts';
 import { CircuitBreaker } from '../../resilience/index.ts';
 import { KnowledgeError } from '../errors.ts';
-import type { Blend, Embedder } from './types.ts';
+
+/** How a vector ranking is combined with the lexical one. */
+export type Blend =
+  /** Reciprocal rank fusion, for embedders that are as good as BM25 or better. */
+  | { readonly kind: 'rrf'; readonly k: number }
+  /** The best `depth` lexical results re-ranked: (1 − weight) · BM25/max + weight · cosine. */
+  | { readonly kind: 'rerank'; readonly weight: number; readonly depth: number };
+
+export interface Embedder {
+  /** Vectors of different models are never compared. */
+  readonly model: string;
+  readonly blend: Blend;
+  /** Texts per call, so that it completes in time even on a busy machine. Default 32. */
+  readonly maxBatchSize?: number | undefined;
+  /** One unit-length vector per text. Fails with KNOWLEDGE_EMBEDDING_FAILED. */
+  embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>;
+}
+
+export type EmbedderState =
+  | { readonly state: 'ready'; readonly embedder: Embedder }
+  /** Not a degradation: no rows, no alerts. */
+  | { readonly state: 'not-configured'; readonly why: string };
+
+/** One implementation: `openEmbedders`. Tests and benchmarks bring embedders of their own. */
+export interface Embedders {
+  /** Evaluated at every use: models are added and removed. */
+  current(): EmbedderState;
+}
 
 export interface GuardOptions {
   readonly clock: Clock;
@@ -14,46 +40,61 @@ export interface GuardOptions {
   readonly onRecovered?: () => void;
 }
 
-export interface GuardedEmbedder extends Embedder {
-  /** Ends a cooldown: the next text is sent at once. */
-  resetCooldown(): void;
-}
+/** A rejected text and the caller's abort do not open the circuit; a timeout does. */
+const isOutage = (error: unknown): boolean => error instanceof KnowledgeError && error.isRetryable;
 
 /** Every failure except the caller's abort becomes KNOWLEDGE_EMBEDDING_FAILED. */
-export function guardEmbedder(
-  embedder: Embedder,
-  { clock, cooldownMs, onRecovered = () => undefined }: GuardOptions,
-): GuardedEmbedder {
-  // A rejected text and the caller's abort do not open the circuit; a timeout does.
-  const isFailure = (error: unknown) => error instanceof KnowledgeError && error.isRetryable;
-  const newBreaker = () =>
-    new CircuitBreaker({ clock, failureThreshold: 1, resetTimeoutMs: cooldownMs, isFailure });
-  let breaker = newBreaker();
-  let hasFailed = false;
-  return {
-    ...embedder,
-    resetCooldown: () => {
-      breaker = newBreaker();
-    },
-    embed: async (texts, signal) => {
-      if (texts.length === 0) return [];
-      const { state } = breaker;
-      if (state.is === 'open')
-        throw embeddingFailed(
-          `${messageOf(state.error)} It is called again in ${Math.ceil(state.retryAfterMs / 1000)} s.`,
-          { isRetryable: true, retryAfterMs: state.retryAfterMs },
-        );
-      try {
-        const vectors = await breaker.execute(() => embedValid(embedder, texts, signal));
-        if (hasFailed) onRecovered();
-        hasFailed = false;
-        return vectors;
-      } catch (error) {
-        if (isFailure(error)) hasFailed = true;
-        throw error;
-      }
-    },
-  };
+export class GuardedEmbedder implements Embedder {
+  readonly model: string;
+  readonly blend: Blend;
+  readonly maxBatchSize: number | undefined;
+  readonly #embedder: Embedder;
+  readonly #options: GuardOptions;
+  #breaker: CircuitBreaker;
+  #hasFailed = false;
+
+  constructor(embedder: Embedder, options: GuardOptions) {
+    this.model = embedder.model;
+    this.blend = embedder.blend;
+    this.maxBatchSize = embedder.maxBatchSize;
+    this.#embedder = embedder;
+    this.#options = options;
+    this.#breaker = this.#newBreaker();
+  }
+
+  /** The next text is sent at once. */
+  resetCooldown(): void {
+    this.#breaker = this.#newBreaker();
+  }
+
+  async embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]> {
+    if (texts.length === 0) return [];
+    const { state } = this.#breaker;
+    if (state.is === 'open')
+      throw embeddingFailed(
+        `${messageOf(state.error)} It is called again in ${Math.ceil(state.retryAfterMs / 1000)} s.`,
+        { isRetryable: true, retryAfterMs: state.retryAfterMs },
+      );
+    try {
+      const vectors = await this.#breaker.execute(() => embedValid(this.#embedder, texts, signal));
+      if (this.#hasFailed) this.#options.onRecovered?.();
+      this.#hasFailed = false;
+      return vectors;
+    } catch (error) {
+      if (isOutage(error)) this.#hasFailed = true;
+      throw error;
+    }
+  }
+
+  #newBreaker(): CircuitBreaker {
+    const { clock, cooldownMs } = this.#options;
+    return new CircuitBreaker({
+      clock,
+      failureThreshold: 1,
+      resetTimeoutMs: cooldownMs,
+      isFailure: isOutage,
+    });
+  }
 }
 
 /** One unit vector per text, all of one length. */
@@ -85,7 +126,7 @@ async function embedValid(
 }
 
 /** Fails with a TypeError for a vector of zeros or of something other than numbers. */
-export function unitVector(vector: Float32Array): Float32Array {
+function unitVector(vector: Float32Array): Float32Array {
   const length = Math.hypot(...vector);
   if (!(length > 0) || !Number.isFinite(length))
     throw new TypeError('It returned a vector without a direction.');

@@ -4,8 +4,20 @@ import type { Database, Transaction } from '../../platform/postgres/ports.ts';
 import { Sql, rawSql, sql } from '../../platform/postgres/sql.ts';
 import { allowedChunks } from '../search/query.ts';
 import type { SearchFilter } from '../search/types.ts';
-import type { UnembeddedChunk } from './types.ts';
-import { refusedCause } from './types.ts';
+
+export interface UnembeddedChunk {
+  readonly chunkId: number;
+  readonly spaceId: number;
+  readonly revisionId: string;
+  /** Embedding was tried before, by any model: its own ingest job is done with it. */
+  readonly wasTried: boolean;
+  readonly title: string;
+  readonly heading: string | null;
+  readonly text: string;
+}
+
+/** The cause of an embed step whose text the embedder refused while it accepts others: only its repair tries again. */
+export const refusedCause = 'EMBEDDING_REFUSED';
 
 /**
  * Up to this many vectors of a space are compared one by one: exact, and faster than skipping other spaces' vectors in

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { systemIds } from '../core/index.ts';
-import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
-import type { EmbeddingGateway, EmbedderDeps } from './knowledge-embedder.ts';
-import { createEmbedders } from './knowledge-embedder.ts';
+import { systemIds } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
+import type { EmbeddersDeps, EmbeddingGateway } from './embedders.ts';
+import { openEmbedders } from './embedders.ts';
 
 const { signal } = new AbortController();
 
@@ -17,21 +17,21 @@ function gatewayWith(...names: readonly string[]) {
   const gateway = {
     defaults: { maxBodyBytes: 1, deadlineMs: 1_000, waitMs: 0 },
     models: { listCallable: () => models },
-    isAway: false,
+    isDown: false,
     client: {
       embed: async ({ model, texts }: { model: string; texts: readonly string[] }) => {
         sent.push({ model, input: texts });
-        if (gateway.isAway) throw new Error('no model responds');
+        if (gateway.isDown) throw new Error('no model responds');
         return texts.map((text) => Float32Array.of(text.length, 0));
       },
     },
   };
-  return { gateway: gateway as unknown as EmbeddingGateway & { isAway: boolean }, sent, models };
+  return { gateway: gateway as unknown as EmbeddingGateway & { isDown: boolean }, sent, models };
 }
 
 function embedders(
   gateway: EmbeddingGateway,
-  options: Partial<EmbedderDeps['options']> = {},
+  options: Partial<EmbeddersDeps['options']> = {},
   onModelChanged: () => void = () => undefined,
 ) {
   const usual = {
@@ -41,13 +41,18 @@ function embedders(
     cooldownSeconds: 30,
   } as const;
   const clock = new VirtualClock();
-  const parts = { gateway, clock, ids: systemIds, onModelChanged, options: { ...usual, ...options } };
-  return createEmbedders(parts, new AsyncDisposableStack());
+  return openEmbedders({
+    gateway,
+    clock,
+    ids: systemIds,
+    onModelChanged,
+    options: { ...usual, ...options },
+  });
 }
 
-describe('who embeds', () => {
-  it('is nobody when that was chosen, or when no model can', () => {
-    const { gateway } = gatewayWith('talker');
+describe('openEmbedders', () => {
+  it('has no embedder when none is configured or no model can embed', () => {
+    const { gateway } = gatewayWith('chat');
     expect(embedders(gateway, { embedder: 'none' }).current()).toMatchObject({ state: 'not-configured' });
     expect(embedders(gateway).current()).toMatchObject({ state: 'not-configured', why: /EMBEDDER=local/ });
     expect(embedders(gateway, { embedder: 'gateway' }).current()).toMatchObject({
@@ -56,8 +61,8 @@ describe('who embeds', () => {
     });
   });
 
-  it('is the first model that can, as soon as there is one, and the same object each time', () => {
-    const { gateway, models } = gatewayWith('talker');
+  it('returns the first embedding model as soon as there is one, and the same object each time', () => {
+    const { gateway, models } = gatewayWith('chat');
     const found = embedders(gateway);
     expect(found.current().state).toBe('not-configured');
     models.push({ id: 9, name: 'second', capabilities: { embeddings: true } });
@@ -67,27 +72,27 @@ describe('who embeds', () => {
     expect(found.current()).toEqual(state);
   });
 
-  it('is the model that was named and no other, in the order of the texts', async () => {
-    const { gateway, sent } = gatewayWith('+other', '+wanted');
-    const state = embedders(gateway, { embeddingModel: 'wanted', embeddingBlend: '0.4' }).current();
+  it('calls only the configured model, with the texts in order', async () => {
+    const { gateway, sent } = gatewayWith('+other', '+named');
+    const state = embedders(gateway, { embeddingModel: 'named', embeddingBlend: '0.4' }).current();
     if (state.state !== 'ready') throw new Error(state.why);
-    expect(state.embedder).toMatchObject({ model: 'wanted', blend: { kind: 'rerank', weight: 0.4 } });
+    expect(state.embedder).toMatchObject({ model: 'named', blend: { kind: 'rerank', weight: 0.4 } });
     expect(await state.embedder.embed(['a', 'bcd'], signal)).toEqual([
       Float32Array.of(1, 0),
       Float32Array.of(1, 0),
     ]);
-    expect(sent).toEqual([{ model: 'wanted', input: ['a', 'bcd'] }]);
+    expect(sent).toEqual([{ model: 'named', input: ['a', 'bcd'] }]);
   });
 
-  it('is said to be impossible when the named model is not there or does not embed, with the remedy', () => {
-    const { gateway } = gatewayWith('talker', '+embeds');
+  it('names problem and remedy when the configured model is unknown or does not embed', () => {
+    const { gateway } = gatewayWith('chat', '+embeds');
     const problemOf = (embeddingModel: string | null) => embedders(gateway, { embeddingModel }).problem();
     expect(problemOf('emb/none')).toMatchObject({ why: /no model of this name/, remedy: /models list/ });
-    expect(problemOf('talker')).toMatchObject({ why: /does not embed/ });
+    expect(problemOf('chat')).toMatchObject({ why: /does not embed/ });
     expect([problemOf('embeds'), problemOf(null)]).toEqual([null, null]);
   });
 
-  it('tells when another model embeds from now on', () => {
+  it('reports when the embedding model changes', () => {
     const { gateway, models } = gatewayWith('+later');
     let chosen = 0;
     const found = embedders(gateway, {}, () => void chosen++);
@@ -98,14 +103,14 @@ describe('who embeds', () => {
     expect(chosen).toBe(2);
   });
 
-  it('is asked again at once when somebody wants that', async () => {
+  it('calls the embedder at once after its cooldown was reset', async () => {
     const { gateway, sent } = gatewayWith('+one');
     const found = embedders(gateway);
     const state = found.current();
     if (state.state !== 'ready') throw new Error(state.why);
-    gateway.isAway = true;
+    gateway.isDown = true;
     await expect(state.embedder.embed(['a'], signal)).rejects.toThrow('no model responds');
-    gateway.isAway = false;
+    gateway.isDown = false;
     await expect(state.embedder.embed(['a'], signal)).rejects.toThrow('called again');
     found.resetCooldown();
     expect(await state.embedder.embed(['a'], signal)).toHaveLength(1);

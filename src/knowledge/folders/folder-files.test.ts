@@ -4,10 +4,10 @@ import { dirname, join, relative } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { filesBelow } from './folder-files.ts';
 
-it('lists documents in the order of their names, hidden files and links left out', async () => {
+it('lists documents in the order of their names, without hidden files and links', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'headworks-test-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  // File systems list in the order of making, of hashes, or of names: made in an order that is none of the last.
+  // File systems list by creation, hash or name: created in an order that is not the expected one.
   const names = ['z.md', 'm/b.txt', 'a.md', 'm/a.txt', 'B.md', 'm/.c.txt', 'k.md', 'c.md', 'y.png', 'é.md'];
   for (const name of names) {
     await mkdir(dirname(join(folder, name)), { recursive: true });

@@ -1,13 +1,11 @@
-// Parses uploaded documents into text for knowledge.
-import type { Clock } from '../core/index.ts';
-import type { DocumentReader } from '../knowledge/index.ts';
-import { KnowledgeError } from '../knowledge/index.ts';
-import { Documents, UnreadableDocument } from '../platform/documents/index.ts';
+// Parses files into text, in threads that start on first use.
+import type { Clock } from '../../core/index.ts';
+import { Documents, UnreadableDocument } from '../../platform/documents/index.ts';
+import { KnowledgeError } from '../errors.ts';
+import type { DocumentReader } from './parse-input.ts';
 
-/** Parses files in threads that start on first use and end with `closing`. */
-export function knowledgeDocuments(clock: Clock, closing: AsyncDisposableStack): DocumentReader {
+export function openFileParser(clock: Clock): DocumentReader & { close(): Promise<void> } {
   const documents = new Documents({ clock, takesPictures: false });
-  closing.defer(() => documents.close());
   return {
     read: async (file, signal) => {
       try {
@@ -19,5 +17,6 @@ export function knowledgeDocuments(clock: Clock, closing: AsyncDisposableStack):
         throw new KnowledgeError('KNOWLEDGE_DOCUMENT_UNREADABLE', error.message, { cause: error });
       }
     },
+    close: () => documents.close(),
   };
 }

@@ -1,19 +1,19 @@
 // Files of this machine for folders that are scanned.
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { extname, join, resolve } from 'node:path';
-import { CoreError, kindOf } from '../core/index.ts';
-import type { ClosedFolder, FolderFiles, FoundFile } from '../knowledge/index.ts';
+import { CoreError, kindOf } from '../../core/index.ts';
+import type { ClosedFolder, FolderFiles, FoundFile } from './folder-store.ts';
 
 /** Extensions of documents. Other files (pictures, archives, programs) are skipped silently. */
-const endings: ReadonlySet<string> = new Set(
+const extensions: ReadonlySet<string> = new Set(
   '.txt .text .md .markdown .log .csv .tsv .json .jsonl .ndjson .xml .html .htm .xhtml .pdf .docx .eml'.split(
     ' ',
   ),
 );
 /** Depth limit of a scan. */
-const deepest = 64;
+const maxDepth = 64;
 
-export const isDocumentName = (name: string): boolean => endings.has(extname(name).toLowerCase());
+const isDocumentName = (name: string): boolean => extensions.has(extname(name).toLowerCase());
 
 export const folderFiles: FolderFiles = {
   resolve: async (path) => {
@@ -53,7 +53,7 @@ export async function* filesBelow(
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (entry.name.startsWith('.')) continue;
     const path = join(folder, entry.name);
-    if (entry.isDirectory() && depth < deepest) yield* folderBelow(path, depth + 1, onSkipped);
+    if (entry.isDirectory() && depth < maxDepth) yield* folderBelow(path, depth + 1, onSkipped);
     if (entry.isSymbolicLink()) onSkipped('link');
     else if (!entry.isFile() && !entry.isDirectory()) onSkipped('special');
     if (!entry.isFile() || !isDocumentName(entry.name)) continue;
