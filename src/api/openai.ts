@@ -1,5 +1,7 @@
-// OpenAI's shapes, as far as the document of our API needs them. Bodies are not checked against these: see gateway/dialects.
+// OpenAI's API, as far as our documentation needs it. Bodies are passed through as bytes and not checked against these
+// schemas: gateway/dialects parses them.
 import { z } from 'zod';
+import { operation } from './operation.ts';
 
 const model = z
   .string()
@@ -7,7 +9,7 @@ const model = z
   .describe('`auto` (default), a name, or names separated by commas.')
   .meta({ examples: ['auto'] });
 
-export const chatBody = z
+const ChatRequest = z
   .looseObject({
     model,
     messages: z.array(z.looseObject({ role: z.string() })).min(1),
@@ -15,43 +17,43 @@ export const chatBody = z
   })
   .meta({
     id: 'ChatRequest',
-    description: "OpenAI's chat request; fields not named here travel on untouched.",
+    description: "OpenAI's chat request; other fields are passed to the model unchanged.",
   });
 
-export const chatAnswer = z
+const ChatResponse = z
   .looseObject({
     id: z.string(),
     choices: z.array(z.looseObject({ index: z.number() })),
     usage: z.looseObject({}).optional(),
   })
   .meta({
-    id: 'ChatAnswer',
-    description: "The model's own answer, or with `stream` its server-sent events.",
+    id: 'ChatResponse',
+    description: "The model's response unchanged, or with `stream` its server-sent events.",
   });
 
-export const embeddingsBody = z
+const EmbeddingsRequest = z
   .looseObject({ model, input: z.union([z.string(), z.array(z.unknown())]) })
   .meta({ id: 'EmbeddingsRequest' });
 
-export const embeddingsAnswer = z
+const EmbeddingsResponse = z
   .looseObject({ data: z.array(z.looseObject({ index: z.number() })) })
-  .meta({ id: 'EmbeddingsAnswer', description: "The model's own answer." });
+  .meta({ id: 'EmbeddingsResponse', description: "The model's response unchanged." });
 
-export const openAiModel = z
+const OpenAiModel = z
   .object({ id: z.string(), object: z.literal('model'), created: z.number(), owned_by: z.string() })
-  .meta({ id: 'OpenAiModel', description: 'A model that can be asked.' });
+  .meta({ id: 'OpenAiModel', description: 'A callable model.' });
 
-export const openAiModels = z
-  .object({ object: z.literal('list'), data: z.array(openAiModel) })
-  .meta({ id: 'OpenAiModels', description: 'Models that can be asked.' });
+const OpenAiModels = z
+  .object({ object: z.literal('list'), data: z.array(OpenAiModel) })
+  .meta({ id: 'OpenAiModels', description: 'The callable models.' });
 
-export const steeringHeaders = z.object({
-  'x-headworks-fallback': z.string().optional().describe('`none`: ask only the models that are named.'),
+export const routingHeaders = z.object({
+  'x-headworks-fallback': z.string().optional().describe('`none`: call only the models that are named.'),
   'x-headworks-timeout': z.string().optional().describe('Seconds for all tries and waits together.'),
   'x-headworks-wait': z
     .string()
     .optional()
-    .describe('Seconds to wait for the soonest model when none is available.'),
+    .describe('Seconds to wait for the first model to become available when none is.'),
 });
 
 export const triedModel = z
@@ -69,22 +71,70 @@ export const triedModel = z
   })
   .meta({ id: 'TriedModel' });
 
-const openAiErrorAnswer = z
+const OpenAiError = z
   .object({
     error: z.object({
       message: z.string(),
       type: z.string(),
       param: z.string().nullable(),
-      code: z.string().describe("OpenAI's word where there is one."),
+      code: z.string().describe("OpenAI's code where it has one."),
       headworks_code: z.string().describe('Our own code, as everywhere else in this API.'),
       request_id: z.string(),
       retry_after_seconds: z.number().optional(),
       models: z
         .array(triedModel)
         .optional()
-        .describe('Every model that was considered, and why it did not answer.'),
+        .describe('Every model that was considered, and why it did not respond.'),
     }),
   })
-  .meta({ id: 'OpenAiError', description: "Why the request was not answered, in OpenAI's shape." });
+  .meta({ id: 'OpenAiError', description: "Why the request failed, in OpenAI's format." });
 
-export const openAiErrorAnswers = { '4xx': openAiErrorAnswer, '5xx': openAiErrorAnswer } as const;
+/** No audit row per completion: attempts and usage record them. */
+const completion = {
+  access: 'gateway',
+  isStream: true,
+  audit: false,
+  nulAllowedIn: 'everywhere',
+  headers: routingHeaders,
+  errors: { '4xx': OpenAiError, '5xx': OpenAiError },
+} as const;
+
+const responseHeaders =
+  'The headers `x-headworks-model`, `x-headworks-provider`, `x-headworks-attempts` and `x-headworks-fallback` name the model that responded.';
+
+/** For unmodified clients of OpenAI: they are the typed client of these operations. */
+export const openAiApi = {
+  chat: operation('POST /v1/chat/completions', {
+    ...completion,
+    id: 'openai.chat',
+    summary: 'Create a chat completion with the best available model, optionally streamed',
+    description:
+      '`model` is `auto`, one name (tried first, then the rest), or names separated by commas; ' +
+      '`x-headworks-fallback: none` disables the rest. All other fields are passed to the model unchanged. ' +
+      responseHeaders,
+    body: ChatRequest,
+    output: ChatResponse,
+  }),
+  embeddings: operation('POST /v1/embeddings', {
+    ...completion,
+    id: 'openai.embeddings',
+    summary: 'Create embeddings',
+    description: `Falls back only to other providers of the same model: vectors of different models never mix. ${responseHeaders}`,
+    body: EmbeddingsRequest,
+    output: EmbeddingsResponse,
+  }),
+  models: operation('GET /v1/models', {
+    id: 'openai.models',
+    summary: 'List callable models: active ones with a key, and "auto"',
+    access: 'gateway',
+    output: OpenAiModels,
+    errors: completion.errors,
+  }),
+  model: operation('GET /v1/models/*', {
+    id: 'openai.model',
+    summary: 'Get a callable model',
+    access: 'gateway',
+    output: OpenAiModel,
+    errors: completion.errors,
+  }),
+} as const;

@@ -1,7 +1,7 @@
 // One prompt, one completion: the founding document's own endpoint, in its shapes.
 import { z } from 'zod';
 import { count, ErrorResponse } from './fields.ts';
-import { steeringHeaders, triedModel } from './openai.ts';
+import { routingHeaders, triedModel } from './openai.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
@@ -28,7 +28,7 @@ export const promptsApi = {
     // One row per prompt would bury all others; attempts and usage tell who called what.
     audit: false,
     nulAllowedIn: 'everywhere',
-    headers: steeringHeaders.loose(),
+    headers: routingHeaders.loose(),
     body: z
       .strictObject({
         prompt: z.string().min(1).max(10_000),

@@ -77,14 +77,17 @@ export function implement<Api extends ResourceApi>(
     addRoute(server, op, handlers[name as keyof Api], overrides[name] ?? {});
 }
 
-function addRoute(
-  server: TypedServer,
+const responsesOf = (op: Operation): Record<number, z.ZodType | RawOutput> => ({
+  [op.status]: op.output,
+  ...op.otherResponses,
+});
+
+/** The route of an operation without its handler: access, audit and documentation. */
+export function routeOf(
   op: Operation,
-  handler: Handler<Operation>,
-  { body = op.body, access = op.access, ...limits }: RouteOverrides,
-): void {
-  const responses: Record<number, z.ZodType | RawOutput> = { [op.status]: op.output, ...op.otherResponses };
-  server.route({
+  { body = op.body, access = op.access, ...limits }: RouteOverrides = {},
+) {
+  return {
     method: op.method,
     url: op.path,
     // A HEAD request would open the stream, too.
@@ -107,8 +110,20 @@ function addRoute(
       ...(op.params ? { params: op.params } : {}),
       ...(op.headers ? { headers: op.headers } : {}),
       ...(op.method === 'GET' ? {} : { body }),
-      response: { ...responses, ...(op.errors ?? errorResponses) },
+      response: { ...responsesOf(op), ...(op.errors ?? errorResponses) },
     },
+  };
+}
+
+function addRoute(
+  server: TypedServer,
+  op: Operation,
+  handler: Handler<Operation>,
+  overrides: RouteOverrides,
+): void {
+  const responses = responsesOf(op);
+  server.route({
+    ...routeOf(op, overrides),
     handler: async (request, reply) => {
       void reply.code(op.status);
       const result = await handler({

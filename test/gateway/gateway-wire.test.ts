@@ -367,7 +367,7 @@ it('a reader that pauses applies backpressure to the provider, gets the rest lat
   expect(finished()?.payload['outcome']).toBe('success');
   // The time without reads does not count for the model.
   expect(finished()?.payload['durationMs']).toBeLessThan(performance.now() - askedAt - 500);
-});
+}, 120_000);
 
 describe('a server that stops', () => {
   it("lets running streams finish and rejects new ones in OpenAI's format", async () => {

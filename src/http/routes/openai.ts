@@ -1,37 +1,22 @@
 // OpenAI's API for unmodified clients. Bodies are passed through as bytes.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import {
-  chatAnswer,
-  chatBody,
-  embeddingsAnswer,
-  embeddingsBody,
-  openAiErrorAnswers,
-  openAiModel,
-  openAiModels,
-  steeringHeaders,
-} from '../../api/openai.ts';
+import { openAiApi } from '../../api/openai.ts';
+import type { Operation } from '../../api/operation.ts';
 import { CoreError } from '../../core/index.ts';
-import type { Operation } from '../../gateway/index.ts';
 import { GatewayError } from '../../gateway/index.ts';
 import type { GatewayService, ServerDeps } from '../deps.ts';
 import { HttpError } from '../errors.ts';
 import { installNotFound } from '../guards.ts';
 import type { TypedServer } from '../implement.ts';
+import { routeOf } from '../implement.ts';
 import { completionOptions } from '../openai/completion-options.ts';
 import { openAiErrorOf } from '../openai/openai-error.ts';
 import { sendCompletion } from '../openai/send-completion.ts';
 import { sendBeforeRest } from '../tenant-api/unread-body.ts';
 
-const tags = ['openai'];
-/** No audit row per completion: attempts and usage record them. */
-const completionConfig = {
-  access: 'gateway',
-  isStream: true,
-  audit: false,
-  nulAllowedIn: 'everywhere',
-} as const;
-const readConfig = { access: 'gateway' } as const;
+/** The prefix of the plugin; paths of operations contain it. */
+const prefix = '/v1';
 
 export function openAiRoutes(root: TypedServer, dependencies: ServerDeps): void {
   const { gateway } = dependencies;
@@ -44,95 +29,26 @@ export function openAiRoutes(root: TypedServer, dependencies: ServerDeps): void 
     server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
       done(null, body),
     );
-    const handler = (operation: Operation) => (request: FastifyRequest, reply: FastifyReply) =>
-      complete(operation, dependencies, request, reply);
-
-    server.post(
-      '/chat/completions',
-      {
-        config: completionConfig,
-        bodyLimit: gateway.defaults.maxBodyBytes,
+    const add = (op: Operation, route: Pick<RouteOptions, 'handler' | 'validatorCompiler'>) =>
+      server.route({
+        ...routeOf(op, { bodyLimit: gateway.defaults.maxBodyBytes }),
+        url: op.path.slice(prefix.length),
+        ...route,
+      });
+    for (const name of ['chat', 'embeddings'] as const)
+      add(openAiApi[name], {
         // The gateway parses the bytes itself; the schema is documentation.
         validatorCompiler: () => () => true,
-        schema: {
-          operationId: 'openai.chat',
-          tags,
-          summary: 'Create a chat completion with the best available model, optionally streamed',
-          description: `${modelField} All other fields are passed to the model unchanged. ${responseHeaders}`,
-          headers: steeringHeaders,
-          body: chatBody,
-          response: { 200: chatAnswer, ...openAiErrorAnswers },
-        },
-      },
-      handler('chat'),
-    );
-
-    server.post(
-      '/embeddings',
-      {
-        config: completionConfig,
-        bodyLimit: gateway.defaults.maxBodyBytes,
-        validatorCompiler: () => () => true,
-        schema: {
-          operationId: 'openai.embeddings',
-          tags,
-          summary: 'Create embeddings',
-          description: `Falls back only to other providers of the same model: vectors of different models never mix. ${responseHeaders}`,
-          headers: steeringHeaders,
-          body: embeddingsBody,
-          response: { 200: embeddingsAnswer, ...openAiErrorAnswers },
-        },
-      },
-      handler('embeddings'),
-    );
-
-    server.get(
-      '/models',
-      {
-        config: readConfig,
-        schema: {
-          operationId: 'openai.models',
-          tags,
-          summary: 'List callable models: active ones with a key, and "auto"',
-          response: { 200: openAiModels, ...openAiErrorAnswers },
-        },
-      },
-      async () => ({ object: 'list' as const, data: callableModels(gateway) }),
-    );
-
-    server.get(
-      '/models/*',
-      {
-        config: readConfig,
-        schema: {
-          operationId: 'openai.model',
-          tags,
-          summary: 'Get a callable model',
-          response: { 200: openAiModel, ...openAiErrorAnswers },
-        },
-      },
-      async (request) => {
-        const name = (request.params as { readonly '*': string })['*'];
-        const model = callableModels(gateway).find(({ id }) => id === name);
-        if (model) return model;
-        throw new GatewayError(
-          'GATEWAY_MODEL_NOT_FOUND',
-          `There is no callable model "${name}". GET /v1/models lists all.`,
-        );
-      },
-    );
+        handler: (request, reply) => complete(name, dependencies, request, reply),
+      });
+    add(openAiApi.models, { handler: async () => ({ object: 'list', data: callableModels(gateway) }) });
+    add(openAiApi.model, { handler: async (request) => callableModel(gateway, request) });
   };
-  void root.register(plugin, { prefix: '/v1' });
+  void root.register(plugin, { prefix });
 }
 
-const modelField =
-  '`model` is `auto`, one name (tried first, then the rest), or names separated by commas; ' +
-  '`x-headworks-fallback: none` disables the rest.';
-const responseHeaders =
-  'The headers `x-headworks-model`, `x-headworks-provider`, `x-headworks-attempts` and `x-headworks-fallback` name the model that responded.';
-
 async function complete(
-  operation: Operation,
+  operation: 'chat' | 'embeddings',
   dependencies: ServerDeps,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -165,6 +81,16 @@ function callableModels({ models }: GatewayService) {
     owned_by: provider,
   }));
   return [{ id: 'auto', object: 'model' as const, created: 0, owned_by: 'headworks' }, ...names];
+}
+
+function callableModel(gateway: GatewayService, request: FastifyRequest) {
+  const name = (request.params as { readonly '*': string })['*'];
+  const model = callableModels(gateway).find(({ id }) => id === name);
+  if (model) return model;
+  throw new GatewayError(
+    'GATEWAY_MODEL_NOT_FOUND',
+    `There is no callable model "${name}". GET /v1/models lists all.`,
+  );
 }
 
 function sendError(
