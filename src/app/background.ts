@@ -24,17 +24,18 @@ import {
   registerRetentionMetrics,
 } from '../operations/retention.ts';
 import { createJobQueue } from '../platform/jobs/queue.ts';
-import { startTenancy } from './tenancy.ts';
+import { openTenancy } from '../tenancy/index.ts';
 import type { Environment } from './extraction-environment.ts';
 import type { ExtractionRuns } from './extraction-runs.ts';
 import { extractionRunsRule, startExtractionRuns } from './extraction-runs.ts';
 import { openGateway } from '../gateway/index.ts';
 import type { Knowledge } from '../knowledge/index.ts';
 import { openKnowledge } from '../knowledge/index.ts';
+import { knowledgeSearchOf } from './knowledge-search.ts';
 import type { ServerRole } from './client/server-file.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
-import { languageModelOf } from './workflows.ts';
+import { documentIntakeOf, languageModelOf } from './workflows.ts';
 
 export interface Background {
   readonly jobs: JobQueue;
@@ -110,8 +111,23 @@ export async function startBackground(
     isRecorded,
   });
   closing.defer(() => knowledge.close());
-  const shared = { config, stores, telemetry, role, jobs, ledger: recorder, gateway };
-  const tenancy = await startTenancy({ ...shared, knowledge }, closing);
+  const tenancy = await openTenancy({
+    ...stores,
+    ...telemetry,
+    clock: systemClock,
+    random: systemRandom,
+    ids: systemIds,
+    jobs,
+    ledger: recorder,
+    options: config,
+    role,
+    model: languageModelOf(gateway),
+    search: knowledgeSearchOf(knowledge),
+    ingest: documentIntakeOf(knowledge),
+  });
+  closing.defer(() => tenancy.close());
+  // Jobs stop before everything that executions need is closed. A later stop is the same one.
+  closing.defer(() => jobs.stop(config.jobs.drainSeconds * 1000));
   const rules = [
     ...coreRetentionRules({ audit, ledger: ledgerStore, jobs }, config.retention),
     extractionRunsRule(database, config.retention.extractionRunsDays),
@@ -159,12 +175,7 @@ export async function startBackground(
     runner,
     extraction,
     gateway,
-    tenants: {
-      ...tenancy,
-      limits: tenancy.admission.limits,
-      queued: () => tenancy.admission.controller.queued,
-      alerts: allAlerts(tenancy.admission.alerts, knowledge.alerts),
-    },
+    tenants: { ...tenancy, alerts: allAlerts(tenancy.alerts, knowledge.alerts) },
     knowledge,
   };
 }

@@ -1,7 +1,7 @@
 // Events and metrics of organizations, deployments and executions. Those of admission: admission/events.ts.
 import { event } from '../core/index.ts';
 import type { ExecutionStatus } from './executions/types.ts';
-import type { WorkflowName } from './workflows/workflow.ts';
+import type { WorkflowName } from './vocabulary.ts';
 
 export const tenantEvents = {
   'tenants:store-failed': event<{ what: string; cause: string }>({

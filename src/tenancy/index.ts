@@ -21,6 +21,7 @@ export type { OpenExecutions, OpenTenancy, TenancyDeps, TenantServices } from '.
 export type { ApiKeyService } from './organizations/api-keys.ts';
 export type { OrganizationService } from './organizations/organizations.ts';
 export * from './types.ts';
-export { createWorkflows } from './workflows/create-workflows.ts';
-export { workflowNames } from './workflows/workflow.ts';
+export { openWorkflows } from './workflows/open-workflows.ts';
+export { workflowNames } from './vocabulary.ts';
+export type { WorkflowName } from './vocabulary.ts';
 export type * from './workflows/workflow.ts';

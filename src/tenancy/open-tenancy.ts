@@ -1,18 +1,30 @@
 // All wiring of tenancy: organizations, keys, deployments, admission, executions and their jobs.
-import type { Clock, Emitter, HttpTransport, IdSource, JobQueue, Log, Random } from '../core/index.ts';
+import type {
+  Clock,
+  Emitter,
+  HttpTransport,
+  IdSource,
+  JobQueue,
+  Log,
+  Random,
+  Redactor,
+} from '../core/index.ts';
 import { CoreError, kindOf } from '../core/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
+import { requestRepairs } from '../ledger/index.ts';
+import { createWebhookTransport, isPrivateHost } from '../platform/http-client/index.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import { ChangeFeed } from '../platform/postgres/change-feed.ts';
 import type { RedisConnection } from '../platform/redis/index.ts';
+import type { Metrics } from '../platform/telemetry/metrics.ts';
 import { every } from '../resilience/index.ts';
 import type {
   AdmissionController,
   AdmissionDeps,
   AdmissionEvents,
   ExecutionIndex,
+  LimitService,
   OpenAdmission,
-  StoreProbe,
 } from './admission/index.ts';
 import { MemorySlotStore, openAdmission } from './admission/index.ts';
 import { RedisSlotStore } from './admission/redis/redis-slot-store.ts';
@@ -25,7 +37,13 @@ import { createFinishExecution, endOverdue, failOrphans } from './executions/fin
 import { executionHandler, executionJob } from './executions/run-execution.ts';
 import { ExecutionStarter } from './executions/start-execution.ts';
 import type { Execution, ExecutionStore } from './executions/types.ts';
-import { createSendWebhook, webhookHandler, webhookJob, webhookRepair } from './executions/webhooks.ts';
+import {
+  createSendWebhook,
+  ensureWebhookSecret,
+  webhookHandler,
+  webhookJob,
+  webhookRepair,
+} from './executions/webhooks.ts';
 import type { MirrorDeps } from './mirror.ts';
 import type { AdmissionOptions, DeploymentOptions } from './options.ts';
 import { ApiKeyService } from './organizations/api-keys.ts';
@@ -38,41 +56,42 @@ import {
   postgresTenantStores,
 } from './postgres/postgres-tenant-store.ts';
 import type { TenantStores } from './types.ts';
-import type { Workflow, WorkflowName } from './workflows/workflow.ts';
+import { openWorkflows } from './workflows/open-workflows.ts';
+import type { WorkflowName } from './vocabulary.ts';
+import type { Workflow, WorkflowDeps } from './workflows/workflow.ts';
 
-export interface TenancyDeps extends Omit<DeploymentRules, 'maxWaitSeconds'> {
+export interface TenancyDeps extends Pick<WorkflowDeps, 'model' | 'search' | 'ingest'> {
   readonly database: Database;
-  /** Null for the embedded database. */
-  readonly databaseUrl: string | null;
   readonly redis: RedisConnection | null;
-  readonly probe?: StoreProbe | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly ids: IdSource;
   readonly events: Emitter<AdmissionEvents & TenantEvents & ExecutionEvents>;
+  readonly metrics: Pick<Metrics, 'gauge'>;
   readonly log: Log;
-  readonly redact: (text: string) => string;
+  readonly redactor: Pick<Redactor, 'add' | 'text'>;
   readonly jobs: JobQueue;
   readonly ledger: LedgerRecorder;
-  readonly transport: HttpTransport;
   readonly options: {
     readonly admission: AdmissionOptions;
     readonly deployments: DeploymentOptions;
     readonly retention: { readonly executionsDays: number; readonly executionFilesDays: number };
+    readonly redis: { readonly url: string | null; readonly keyPrefix: string };
+    /** Null for the embedded database. */
+    readonly state: { readonly databaseUrl: string | null };
+    readonly data: { readonly folder: string };
   };
-  /** `command` is a command that acts as a server for its own duration. */
-  readonly role: 'server' | 'worker' | 'command';
-  /** Redis decides again: the ledger's entry of this kind can be closed. */
-  readonly onOutageEnded: (kind: string) => void;
+  /** A `worker` accepts no requests; a `command` acts as a server for its own duration. Others are permanent servers. */
+  readonly role: string;
 }
 
-export interface OpenTenancy {
-  readonly organizations: OrganizationService;
-  readonly keys: ApiKeyService;
-  readonly deployments: DeploymentService;
+export interface OpenTenancy extends Pick<TenantServices, 'organizations' | 'keys' | 'deployments'> {
   readonly starter: ExecutionStarter;
   readonly executions: ExecutionService;
-  readonly admission: ServerAdmission;
+  readonly limits: LimitService;
+  readonly alerts: OpenAdmission['alerts'];
+  /** Requests queued for a slot in this process. */
+  readonly queued: () => number;
   readonly repairs: readonly RegisteredRepair[];
   readonly retention: ReturnType<typeof executionRetentionRules>;
   /** Runs executions and webhooks, in a process that may. Call it when everything else is ready. */
@@ -84,54 +103,72 @@ export interface OpenTenancy {
 const orphansEveryMs = 10_000;
 
 export async function openTenancy(deps: TenancyDeps): Promise<OpenTenancy> {
-  const { clock, database, log, options, role } = deps;
+  const { clock, database, ids, jobs, log, options, redactor, role } = deps;
+  const { maxWaitSeconds, ttlHours: maxHours } = options.admission;
+  const { allowPrivateWebhooks, webhookSecret: configured } = options.deployments;
   await using closing = new AsyncDisposableStack();
+  const workflows = openWorkflows(deps, closing);
+  const folder = role === 'worker' ? null : options.data.folder;
+  const { isShared } = database.capabilities;
+  const webhookSecret = await ensureWebhookSecret({ configured, folder, isShared }, ids);
+  if (webhookSecret !== null) redactor.add(webhookSecret);
+  const transport = createWebhookTransport(allowPrivateWebhooks);
+  closing.defer(() => transport.close());
   const store = new PostgresExecutionStore(database);
   const tenants = await openTenants({
     ...deps,
     stores: postgresTenantStores(database),
-    maxWaitSeconds: options.admission.maxWaitSeconds,
+    workflows,
+    maxWaitSeconds,
+    webhookSecret,
+    isForbiddenHost: allowPrivateWebhooks ? () => false : isPrivateHost,
   });
   closing.defer(() => tenants.close());
-  // Admission and executions need each other; this one is called only after both are open.
-  let executions: OpenExecutions | undefined;
+  // A key of this process: a repair requested by another server may run where Redis is still down.
+  const repairKey = ids.uuid();
   const admission = await openServerAdmission({
     ...deps,
     executions: store,
-    options: options.admission,
-    endOverdue: async ({ executionId }) => executions?.endOverdue(executionId),
+    // Admission and executions need each other; called only after both are open.
+    endOverdue: async ({ executionId }) => executions.endOverdue(executionId),
+    onOutageEnded: (kind) => requestRepairs(jobs, [kind], repairKey),
   });
   closing.defer(() => admission.close());
-  const opened = await openExecutions({
+  for (const gauge of admission.gauges) deps.metrics.gauge(gauge);
+  const executions: OpenExecutions = await openExecutions({
     ...deps,
     ...tenants,
     store,
+    workflows,
+    transport,
+    redact: (text) => redactor.text(text),
     slots: admission.controller,
     releaseSlot: admission.releaseSlotOf,
     options: options.deployments,
-    maxWaitSeconds: options.admission.maxWaitSeconds,
-    maxHours: options.admission.ttlHours,
+    maxWaitSeconds,
+    maxHours,
   });
-  executions = opened;
-  closing.defer(() => opened.close());
+  closing.defer(() => executions.close());
+  const failOrphans = () =>
+    executions
+      .failOrphans()
+      .catch((error: unknown) =>
+        log.warn('orphaned executions could not be checked', { cause: kindOf(error) }),
+      );
   const open = closing.move();
   return {
     ...tenants,
-    starter: opened.starter,
-    executions: opened.executions,
-    admission,
-    repairs: [admission.repair, ...opened.repairs],
+    starter: executions.starter,
+    executions: executions.executions,
+    limits: admission.limits,
+    alerts: admission.alerts,
+    queued: () => admission.controller.queued,
+    repairs: [admission.repair, ...executions.repairs],
     retention: executionRetentionRules(store, options.retention),
     work: async () => {
       if (role === 'command' || !admission.mayRunExecutions) return;
-      await opened.work();
-      const round = () =>
-        opened
-          .failOrphans()
-          .catch((error: unknown) =>
-            log.warn('orphaned executions could not be checked', { cause: kindOf(error) }),
-          );
-      open.defer(every(clock, orphansEveryMs, round));
+      await executions.work();
+      open.defer(every(clock, orphansEveryMs, failOrphans));
     },
     close: () => open.disposeAsync(),
   };
@@ -202,20 +239,13 @@ export interface ServerAdmission extends OpenAdmission {
 
 export interface ServerAdmissionDeps extends Pick<
   TenancyDeps,
-  | 'database'
-  | 'databaseUrl'
-  | 'redis'
-  | 'probe'
-  | 'clock'
-  | 'ids'
-  | 'events'
-  | 'ledger'
-  | 'role'
-  | 'onOutageEnded'
+  'database' | 'redis' | 'clock' | 'ids' | 'events' | 'ledger' | 'role'
 > {
+  readonly options: Pick<TenancyDeps['options'], 'admission' | 'redis' | 'state'>;
   readonly executions: ExecutionIndex & Pick<ExecutionStore, 'onEnded'>;
-  readonly options: AdmissionOptions;
   readonly endOverdue: AdmissionDeps['endOverdue'];
+  /** Redis decides again: the ledger's entry of this kind can be closed. */
+  readonly onOutageEnded: (kind: string) => void;
 }
 
 /**
@@ -223,15 +253,20 @@ export interface ServerAdmissionDeps extends Pick<
  * database counts slots in its own memory.
  */
 export async function openServerAdmission(deps: ServerAdmissionDeps): Promise<ServerAdmission> {
-  const { database, redis, clock, ids, executions, options } = deps;
+  const { database, redis, clock, ids, executions, role } = deps;
+  const { admission: options, state } = deps.options;
   await using closing = new AsyncDisposableStack();
-  const isServer = deps.role === 'server';
-  const guard = await openServerGuard({ ...deps, hasRedis: redis !== null, isServer }, closing);
+  const isServer = role !== 'worker' && role !== 'command';
+  const guard = await openServerGuard({ ...deps, ...state, hasRedis: redis !== null, isServer }, closing);
   const store = { ...options, clock };
   const slots = redis ? new RedisSlotStore({ ...store, redis }) : new MemorySlotStore(store);
+  const probe = await openProbe(deps.options.redis);
+  closing.defer(() => probe?.close());
   const admission = await openAdmission({
     ...deps,
+    options,
     slots,
+    probe,
     limits: new PostgresLimitStore(database, ids),
     serverId: isServer ? ids.uuid() : null,
     storeName: redis?.address ?? 'this process',
@@ -255,6 +290,13 @@ export async function openServerAdmission(deps: ServerAdmissionDeps): Promise<Se
   return { ...admission, mayRunExecutions: guard() === null, close: () => open.disposeAsync() };
 }
 
+/** Loaded only when it is used. */
+async function openProbe({ url, keyPrefix }: TenancyDeps['options']['redis']) {
+  if (url === null) return undefined;
+  const { RedisProbe } = await import('../platform/redis/index.ts');
+  return new RedisProbe({ url, keyPrefix });
+}
+
 const stateDown = (): CoreError =>
   new CoreError(
     'STATE_UNAVAILABLE',
@@ -265,10 +307,10 @@ const stateDown = (): CoreError =>
     },
   );
 
-export interface ExecutionsDeps extends Pick<
-  TenancyDeps,
-  'workflows' | 'jobs' | 'ledger' | 'transport' | 'clock' | 'ids' | 'log' | 'redact'
-> {
+export interface ExecutionsDeps extends Pick<TenancyDeps, 'jobs' | 'ledger' | 'clock' | 'ids' | 'log'> {
+  readonly workflows: readonly Workflow[];
+  readonly transport: HttpTransport;
+  readonly redact: (text: string) => string;
   readonly store: ExecutionStore;
   readonly organizations: Pick<OrganizationService, 'find'>;
   readonly deployments: Pick<DeploymentService, 'find' | 'get' | 'signingSecret'>;

@@ -1,6 +1,6 @@
 // Organizations, their API keys and deployments, and the stores that hold them. Executions: executions/types.ts.
 import type { ChangeFeed } from '../resilience/index.ts';
-import type { WorkflowName } from './workflows/workflow.ts';
+import type { WorkflowName } from './vocabulary.ts';
 
 export interface Organization {
   /** `org_` and 16 letters and digits. */

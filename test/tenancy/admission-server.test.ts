@@ -14,7 +14,6 @@ import { kindOf, systemClock, systemIds } from '../../src/core/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { checkNotifyRoundTrip } from '../../src/platform/postgres/change-feed.ts';
 import { takeSessionLock } from '../../src/platform/postgres/server/index.ts';
-import { RedisProbe } from '../../src/platform/redis/index.ts';
 import { alertRules, openServerAdmission } from '../../src/tenancy/index.ts';
 import { databaseUrl, redisUrl, uniqueName } from '../support/services.ts';
 import { FakeExecutions } from '../support/tenancy/admission-world.ts';
@@ -28,23 +27,16 @@ async function openServer(config: Config, role: ServerRole = 'serve') {
   const telemetry = createTelemetry(config, role);
   const stores = await openStores(config, telemetry, closing);
   const executions = Object.assign(new FakeExecutions(), { onEnded: async () => async () => undefined });
-  const probe =
-    config.redis.url === null
-      ? undefined
-      : new RedisProbe({ url: config.redis.url, keyPrefix: config.redis.keyPrefix });
-  closing.defer(() => probe?.close());
   const admission = await openServerAdmission({
     database: stores.database,
-    databaseUrl: config.state.databaseUrl,
     redis: stores.redis,
-    probe,
     clock: systemClock,
     ids: systemIds,
     events: telemetry.events,
     ledger: { record: async () => undefined },
-    role: role === 'worker' || role === 'command' ? role : 'server',
+    role,
     executions,
-    options: config.admission,
+    options: config,
     endOverdue: async () => undefined,
     onOutageEnded: () => undefined,
   });

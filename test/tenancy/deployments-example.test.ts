@@ -2,8 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
-import { openWorkflows } from '../../src/app/workflows.ts';
-import { emptyKnowledgeServices } from '../support/knowledge-services.ts';
+import { openGatewayWorkflows } from '../support/tenancy/gateway-workflows.ts';
 import { gatewayWorld } from '../support/gateway/gateway-world.ts';
 
 const example = async (name: string): Promise<Record<string, unknown>> =>
@@ -26,9 +25,7 @@ it('is a workflow that gives what it promises', async () => {
   });
   const closing = new AsyncDisposableStack();
   onTestFinished(() => closing.disposeAsync());
-  const structure = openWorkflows({ gateway, knowledge: emptyKnowledgeServices }, closing).find(
-    ({ name }) => name === 'structure',
-  );
+  const structure = openGatewayWorkflows(gateway, closing).find(({ name }) => name === 'structure');
   expect(await structure?.checkOptions(options, 'org_1')).toEqual([]);
   const answer = await structure?.run({
     organizationId: 'org_1',

@@ -1,9 +1,9 @@
-// Webhooks go to nobody in a private network, whatever is written or looked up, unless they may.
+// Webhooks are not sent into a private network, by address or by name, unless that is allowed.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { createWebhookTransport } from '../../src/app/webhook-transport.ts';
+import { createWebhookTransport } from '../../src/platform/http-client/index.ts';
 
 async function receiver(): Promise<{ readonly port: number; readonly calls: () => number }> {
   let calls = 0;

@@ -1,11 +1,10 @@
 // Workflows plugged into the real gateway, document reader and schema checker, in front of simulated models.
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openWorkflows } from '../../src/app/workflows.ts';
+import { openGatewayWorkflows } from '../support/tenancy/gateway-workflows.ts';
 import { systemClock } from '../../src/core/index.ts';
 import type { ExecutionInput, Workflow, WorkflowName } from '../../src/tenancy/index.ts';
 import { withDeadline } from '../../src/resilience/index.ts';
 import type { GatewayWorldOptions } from '../support/gateway/gateway-world.ts';
-import { emptyKnowledgeServices } from '../support/knowledge-services.ts';
 import { gatewayWorld } from '../support/gateway/gateway-world.ts';
 import { docxOf, paragraph, pdfOf } from '../support/sample-documents.ts';
 
@@ -18,10 +17,7 @@ async function world(model: object, more: Partial<GatewayWorldOptions> & { schem
   });
   const closing = new AsyncDisposableStack();
   onTestFinished(() => closing.disposeAsync());
-  const workflows = openWorkflows(
-    { gateway, knowledge: emptyKnowledgeServices, schemaLimits: { timeoutMs: more.schemaMs ?? 5_000 } },
-    closing,
-  );
+  const workflows = openGatewayWorkflows(gateway, closing, { timeoutMs: more.schemaMs ?? 5_000 });
   const find = (name: WorkflowName): Workflow => {
     const workflow = workflows.find((each) => each.name === name);
     if (!workflow) throw new Error(`There is no workflow ${name}.`);

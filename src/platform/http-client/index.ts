@@ -2,3 +2,4 @@
 export { isPrivateAddress, isPrivateHost } from './addresses.ts';
 export type { UndiciTransportOptions } from './undici-transport.ts';
 export { createUndiciTransport } from './undici-transport.ts';
+export { createWebhookTransport } from './webhook-transport.ts';

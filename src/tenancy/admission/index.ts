@@ -6,7 +6,7 @@ export type { AdmissionOptions } from '../options.ts';
 export { admissionEvents } from './events.ts';
 export type { AdmissionEvents } from './events.ts';
 export type { AdmissionController } from './admission-controller.ts';
-export type { LimitAdministration, LimitUsage, LimitView } from './limits.ts';
+export type { LimitAdministration, LimitService, LimitUsage, LimitView } from './limits.ts';
 export { MemorySlotStore } from './memory-slot-store.ts';
 export { alertRules } from './monitoring.ts';
 export type { Alert } from './monitoring.ts';

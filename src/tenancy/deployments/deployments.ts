@@ -7,7 +7,8 @@ import { mirrorOf, withRow } from '../mirror.ts';
 import { deploymentNameProblem, invalidInput, isTooDeep, quoteName } from '../names.ts';
 import type { OrganizationService } from '../organizations/organizations.ts';
 import type { Deployment, DeploymentInput, DeploymentStore, DeploymentUpdate } from '../types.ts';
-import type { Workflow, WorkflowName, WorkflowProblem } from '../workflows/workflow.ts';
+import type { WorkflowName } from '../vocabulary.ts';
+import type { Workflow, WorkflowProblem } from '../workflows/workflow.ts';
 
 /** Options are held in the memory of every server. */
 const maxOptionsBytes = 262_144;

@@ -6,7 +6,8 @@ import { withDeadline } from '../../resilience/index.ts';
 import type { AdmissionController } from '../admission/index.ts';
 import type { DeploymentService } from '../deployments/deployments.ts';
 import type { ExecutionEvents } from '../events.ts';
-import type { Workflow, WorkflowName, WorkflowResult } from '../workflows/workflow.ts';
+import type { WorkflowName } from '../vocabulary.ts';
+import type { Workflow, WorkflowResult } from '../workflows/workflow.ts';
 import { isUnexpected, toFailure } from './failure.ts';
 import type { Execution, ExecutionOutcome, ExecutionStore, FinishExecution } from './types.ts';
 

@@ -9,7 +9,8 @@ import { DeploymentError } from '../errors.ts';
 import type { ExecutionEvents } from '../events.ts';
 import { asSentence, isTooDeep } from '../names.ts';
 import type { OrganizationService } from '../organizations/organizations.ts';
-import type { Workflow, WorkflowName } from '../workflows/workflow.ts';
+import type { WorkflowName } from '../vocabulary.ts';
+import type { Workflow } from '../workflows/workflow.ts';
 import { storeTimeout, storeTimeoutMs } from './executions.ts';
 import type { Execution, ExecutionInput, ExecutionStore } from './types.ts';
 

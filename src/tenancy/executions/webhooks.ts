@@ -2,9 +2,11 @@
 // left to a repair.
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
-import type { Clock, Emitter, HttpTransport, JobDefinition, JobHandler } from '../../core/index.ts';
+import type { Clock, Emitter, HttpTransport, IdSource, JobDefinition, JobHandler } from '../../core/index.ts';
 import { CoreError, kindOf, linkSignals, messageOf } from '../../core/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../../ledger/index.ts';
+import { webhookSecretPath } from '../../platform/data-folder/files.ts';
+import { ensureStoredSecret } from '../../platform/data-folder/stored-secret.ts';
 import type { DeploymentService } from '../deployments/deployments.ts';
 import type { Deployment } from '../types.ts';
 import type { ExecutionEvents } from '../events.ts';
@@ -15,6 +17,25 @@ import type { Execution, ExecutionStore } from './types.ts';
 const secretPrefix = 'whsec_';
 const timeouts = { connectTimeoutMs: 5_000, headersTimeoutMs: 10_000 } as const;
 const deliveryTimeoutMs = 15_000;
+
+/**
+ * The secret from which the signing secrets of deployments are derived. Null where none was configured and other machines
+ * may share the database (each would generate its own, and receivers would reject what another one signed), and on a
+ * worker, which holds no data folder (`folder` null). Fails with DATA_FOLDER_UNUSABLE.
+ */
+export async function ensureWebhookSecret(
+  from: { readonly configured: string | null; readonly folder: string | null; readonly isShared: boolean },
+  ids: IdSource,
+): Promise<string | null> {
+  if (from.configured !== null) return from.configured;
+  if (from.folder === null || from.isShared) return null;
+  const stored = {
+    path: webhookSecretPath(from.folder),
+    what: 'secret for webhooks',
+    variable: 'HEADWORKS_WEBHOOK_SECRET',
+  };
+  return (await ensureStoredSecret(stored, () => ids.token(32))).secret;
+}
 
 export interface SignedMessage {
   /** The same for every attempt of one message. */

@@ -1,40 +1,58 @@
 // Documents in prompts: read, delimited as data; and work on several of them at a time.
 import { createHash } from 'node:crypto';
-import { linkSignals } from '../../core/index.ts';
-import type { UploadedFile } from '../executions/types.ts';
-import type { DocumentReader, ModelMessage, ReadDocument, WorkflowProblem } from './workflow.ts';
+import { HeadworksError, linkSignals } from '../../core/index.ts';
+import type { DocumentContent } from '../../platform/documents/index.ts';
+import { UnreadableDocument } from '../../platform/documents/index.ts';
+import { DeploymentError } from '../errors.ts';
+import type { ExecutionInput, UploadedFile } from '../executions/types.ts';
+import type { ModelMessage, WorkflowDeps, WorkflowProblem } from './workflow.ts';
 
 /** A file, or text sent as a parameter (without a name). */
-export type DocumentSource =
-  | { readonly name: string; readonly file: UploadedFile }
-  | { readonly name: null; readonly text: string };
+export type DocumentSource = UploadedFile | { readonly name: null; readonly text: string };
 
 export interface NamedDocument {
   readonly name: string | null;
-  readonly content: ReadDocument;
+  readonly content: DocumentContent;
 }
 
+/** The parameter `text` first, then the files in order. */
+export function sourcesOf({ parameters, files }: ExecutionInput): readonly DocumentSource[] {
+  const { text } = parameters;
+  return [...(typeof text === 'string' ? [{ name: null, text }] : []), ...files];
+}
+
+/** `problemOf`: why a file cannot be read, from its first bytes; null when it can. */
 export function fileProblems(
-  documents: Pick<DocumentReader, 'contradiction'>,
   files: readonly UploadedFile[],
+  problemOf: (file: UploadedFile) => string | null,
 ): readonly WorkflowProblem[] {
   return files.flatMap((file, index) => {
-    const message = documents.contradiction(file);
+    const message = problemOf(file);
     return message === null ? [] : [{ field: `files[${index}]`, message }];
   });
 }
 
 /** Fails with DEPLOYMENT_DOCUMENT_UNREADABLE. */
-export async function readSource(
-  documents: DocumentReader,
-  source: DocumentSource,
+export async function readDocuments(
+  { documents }: Pick<WorkflowDeps, 'documents'>,
+  sources: readonly DocumentSource[],
   signal: AbortSignal,
-): Promise<NamedDocument> {
-  const content: ReadDocument =
-    source.name === null
-      ? { kind: 'text', text: source.text, warnings: [] }
-      : await documents.read(source.file, signal);
-  return { name: source.name, content };
+): Promise<readonly NamedDocument[]> {
+  const read: NamedDocument[] = [];
+  try {
+    for (const source of sources)
+      read.push({
+        name: source.name,
+        content:
+          source.name === null
+            ? { kind: 'text', text: source.text, warnings: [] }
+            : await documents.read(source, signal),
+      });
+  } catch (error) {
+    if (!(error instanceof UnreadableDocument)) throw error;
+    throw new DeploymentError('DEPLOYMENT_DOCUMENT_UNREADABLE', error.message, { cause: error });
+  }
+  return read;
 }
 
 /** Each with the name of its file. */
@@ -69,32 +87,44 @@ function markOf(text: string): string {
 }
 
 /**
- * Results in the order of the items. The first failure aborts the others; it is thrown when everything that had started
- * has ended.
+ * Outcomes in the order of the items. A failure that a retry would not fix is the outcome of its item, unless all items
+ * fail. Any other one aborts the rest, and is thrown when everything that had started has ended: the job is retried.
  */
-export async function mapConcurrent<Item, Result>(
+export async function mapDocuments<Item, Result>(
   items: readonly Item[],
   concurrency: number,
   signal: AbortSignal,
   run: (item: Item, signal: AbortSignal) => Promise<Result>,
-): Promise<readonly Result[]> {
+): Promise<{
+  readonly outcomes: readonly (Result | HeadworksError)[];
+  readonly warnings: readonly string[];
+}> {
   const linked = linkSignals(signal);
-  const results = new Map<number, Result>();
+  const outcomes: (Result | HeadworksError)[] = [];
   let next = 0;
   let failure: { readonly error: unknown } | undefined;
   const work = async () => {
     while (next < items.length && !failure) {
       const index = next++;
       try {
-        results.set(index, await run(items[index] as Item, linked.signal));
+        linked.signal.throwIfAborted();
+        outcomes[index] = await run(items[index] as Item, linked.signal);
       } catch (error) {
-        failure ??= { error };
-        linked.abort(error);
+        if (error instanceof HeadworksError && !error.isRetryable && !linked.signal.aborted)
+          outcomes[index] = error;
+        else {
+          failure ??= { error };
+          linked.abort(error);
+        }
       }
     }
   };
   await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, work));
   linked.dispose();
   if (failure) throw failure.error;
-  return items.map((_, index) => results.get(index) as Result);
+  const errors = outcomes.filter((outcome) => outcome instanceof HeadworksError);
+  const [first] = errors;
+  if (!first) return { outcomes, warnings: [] };
+  if (errors.length === items.length) throw first;
+  return { outcomes, warnings: [`${errors.length} of ${items.length} documents failed.`] };
 }

@@ -19,8 +19,8 @@ function world(fail: (request: IngestRequest) => Error | null = () => null) {
       ingested.push(request);
       const known = { artifactUid: 'a1', revisionId: 'r1', chunks: 2 };
       return 'text' in request.document && request.document.text === 'known'
-        ? { ...known, outcome: 'unchanged', jobId: null, state: 'complete', fallbackChunks: 2 }
-        : { ...known, outcome: 'added', jobId: 'j1', state: 'processing', fallbackChunks: 0 };
+        ? { ...known, outcome: 'unchanged', state: 'complete', fallbackChunks: 2 }
+        : { ...known, outcome: 'added', state: 'processing', fallbackChunks: 0 };
     },
   };
   const workflow = ingestWorkflow(intake);

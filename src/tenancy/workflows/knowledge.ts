@@ -2,6 +2,7 @@
 import { HeadworksError } from '../../core/index.ts';
 import { toFailure } from '../executions/failure.ts';
 import type { ExecutionFailure } from '../executions/types.ts';
+import { fileProblems, mapDocuments, sourcesOf } from './documents.ts';
 import {
   anything,
   checkFields,
@@ -16,6 +17,7 @@ import {
 import type {
   DocumentIntake,
   Fields,
+  IngestedDocument,
   KnowledgeSearch,
   Workflow,
   WorkflowProblem,
@@ -113,41 +115,28 @@ export function ingestWorkflow(intake: DocumentIntake): Workflow {
         ? []
         : [{ field: 'files', message: 'are missing: send one or more files, or "text"' }]),
       ...checkFields(parameters, { text: text(maxTextLength) }, 'the workflow ingest'),
-      ...files.flatMap((file, index) => {
-        const message = intake.problemOf(file);
-        return message === null ? [] : [{ field: `files[${index}]`, message }];
-      }),
+      ...fileProblems(files, (file) => intake.problemOf(file)),
     ],
     run: (task) => ingestAll(intake, task),
   };
 }
 
-type Document = Parameters<DocumentIntake['ingest']>[0]['document'];
-
-async function ingestAll(intake: DocumentIntake, task: WorkflowTask): Promise<WorkflowResult> {
-  const sent = task.input.parameters['text'];
-  const documents: readonly Document[] = [
-    ...(typeof sent === 'string' ? [{ text: sent }] : []),
-    ...task.input.files,
-  ];
-  const results: IngestResult[] = [];
-  const failures: HeadworksError[] = [];
-  for (const document of documents)
-    results.push(
-      await ingestOne(intake, task, document).catch((error: unknown) => {
-        // A retryable error fails the whole attempt, which is then repeated: documents already ingested stay unchanged.
-        if (!(error instanceof HeadworksError) || error.isRetryable || task.signal.aborted) throw error;
-        failures.push(error);
-        return failedResult(document, error);
-      }),
-    );
-  const [first] = failures;
-  if (first && failures.length === documents.length) throw first;
+async function ingestAll(
+  intake: DocumentIntake,
+  { organizationId, options, input, signal: taskSignal }: WorkflowTask,
+): Promise<WorkflowResult> {
+  const documents = sourcesOf(input);
+  const space = spaceOf(options);
+  const { outcomes, warnings } = await mapDocuments(documents, 1, taskSignal, (source, signal) => {
+    const document = source.name === null ? { text: source.text } : source;
+    return intake.ingest({ organizationId, space, document, signal });
+  });
+  const results = outcomes.map((outcome, index) => resultOf(documents[index]?.name ?? null, outcome));
   const fallbackChunks = results.reduce((sum, { fallback_chunks }) => sum + (fallback_chunks ?? 0), 0);
   return {
     result: results,
     warnings: [
-      ...(failures.length > 0 ? [`${failures.length} of ${documents.length} documents failed.`] : []),
+      ...warnings,
       ...(fallbackChunks > 0
         ? [
             `A model failed, so ${fallbackChunks} chunks were extracted by rules: fewer mentions and events. They are extracted again when the model is available.`,
@@ -157,42 +146,29 @@ async function ingestAll(intake: DocumentIntake, task: WorkflowTask): Promise<Wo
   };
 }
 
-const nameOf = (document: Document): string | null => ('name' in document ? document.name : null);
-
-async function ingestOne(
-  intake: DocumentIntake,
-  { organizationId, options, signal }: WorkflowTask,
-  document: Document,
-): Promise<IngestResult> {
-  signal.throwIfAborted();
-  const { outcome, artifactUid, revisionId, chunks, state, fallbackChunks } = await intake.ingest({
-    organizationId,
-    space: spaceOf(options),
-    document,
-    signal,
-  });
+function resultOf(file: string | null, outcome: IngestedDocument | HeadworksError): IngestResult {
+  if (outcome instanceof HeadworksError)
+    return {
+      file,
+      status: 'error',
+      outcome: null,
+      artifact_id: null,
+      revision_id: null,
+      chunks: null,
+      state: null,
+      fallback_chunks: null,
+      // With a message for the organization: messages of knowledge may name stores and models.
+      error: toFailure(outcome, (message) => message),
+    };
   return {
-    file: nameOf(document),
+    file,
     status: 'accepted',
-    outcome,
-    artifact_id: artifactUid,
-    revision_id: revisionId,
-    chunks,
-    state,
-    fallback_chunks: fallbackChunks,
+    outcome: outcome.outcome,
+    artifact_id: outcome.artifactUid,
+    revision_id: outcome.revisionId,
+    chunks: outcome.chunks,
+    state: outcome.state,
+    fallback_chunks: outcome.fallbackChunks,
     error: null,
   };
 }
-
-const failedResult = (document: Document, error: HeadworksError): IngestResult => ({
-  file: nameOf(document),
-  status: 'error',
-  outcome: null,
-  artifact_id: null,
-  revision_id: null,
-  chunks: null,
-  state: null,
-  fallback_chunks: null,
-  // With a message for the organization: messages of knowledge may name stores and models.
-  error: toFailure(error, (message) => message),
-});

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createWorkflows } from './create-workflows.ts';
-import { workflowNames } from './workflow.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
+import { openWorkflows } from './open-workflows.ts';
+import { workflowNames } from '../vocabulary.ts';
 import { promptWorkflow } from './prompt.ts';
 import { textFile, workflowWorld } from '../../../test/support/tenancy/workflow-world.ts';
 
@@ -75,6 +76,8 @@ describe('prompt', () => {
   });
 });
 
-it('is one of four workflows', () => {
-  expect(createWorkflows(workflowWorld().deps).map(({ name }) => name)).toEqual([...workflowNames]);
+it('is one of four workflows', async () => {
+  await using closing = new AsyncDisposableStack();
+  const workflows = openWorkflows({ ...workflowWorld().deps, clock: new VirtualClock() }, closing);
+  expect(workflows.map(({ name }) => name)).toEqual([...workflowNames]);
 });

@@ -1,7 +1,7 @@
 // The workflow `prompt`: a template with {{parameters}}, and documents if there are any, completed by a model.
 import { HeadworksError } from '../../core/index.ts';
 import { DeploymentError } from '../errors.ts';
-import { documentMessage, documentsAreData, fileProblems, readSource, warningsOf } from './documents.ts';
+import { documentMessage, documentsAreData, fileProblems, readDocuments, warningsOf } from './documents.ts';
 import type { ModelChoice } from './fields.ts';
 import {
   anything,
@@ -42,7 +42,7 @@ export function promptWorkflow(deps: WorkflowDeps): Workflow {
     warnings: (options) => modelWarnings(deps.model, options),
     checkInput: async (options, { parameters, files }) => [
       ...parameterProblems(options, parameters),
-      ...fileProblems(deps.documents, files),
+      ...fileProblems(files, (file) => deps.documents.contradiction(file)),
     ],
     run: (task) => run(deps, task),
   };
@@ -66,9 +66,7 @@ function templatesOf({ system, template: prompt }: Fields): readonly string[] {
 async function run(deps: WorkflowDeps, task: WorkflowTask): Promise<WorkflowResult> {
   const { options, input, signal } = task;
   const { system, template: prompt } = options;
-  const documents = [];
-  for (const file of input.files)
-    documents.push(await readSource(deps.documents, { name: file.name, file }, signal));
+  const documents = await readDocuments(deps, input.files, signal);
   const instructions = [
     ...(typeof system === 'string' ? [fillTemplate(system, input.parameters)] : []),
     ...(documents.length > 0 ? [documentsAreData] : []),

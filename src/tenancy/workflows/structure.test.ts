@@ -210,7 +210,10 @@ describe('several documents', () => {
           status: 'error',
           output: null,
           model: null,
-          error: { code: 'DEPLOYMENT_DOCUMENT_UNREADABLE', message: 'bad.txt: no.' },
+          error: {
+            code: 'DEPLOYMENT_DOCUMENT_UNREADABLE',
+            message: 'The file "bad.txt" cannot be read: no.',
+          },
         },
         { file: 'a', status: 'completed', output: { total: 3 }, model: 'test-model', error: null },
       ],

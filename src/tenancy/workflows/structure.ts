@@ -1,15 +1,17 @@
 // The workflow `structure`: JSON that matches the deployment's schema from each document, or from all of them together.
 import { findJson, HeadworksError } from '../../core/index.ts';
+import { SchemaCheckStopped } from '../../platform/json-schema/index.ts';
 import { DeploymentError } from '../errors.ts';
 import { toFailure } from '../executions/failure.ts';
-import type { ExecutionFailure, ExecutionInput } from '../executions/types.ts';
+import type { ExecutionFailure } from '../executions/types.ts';
 import type { DocumentSource, NamedDocument } from './documents.ts';
 import {
   documentMessage,
   documentsAreData,
   fileProblems,
-  mapConcurrent,
-  readSource,
+  mapDocuments,
+  readDocuments,
+  sourcesOf,
   warningsOf,
 } from './documents.ts';
 import {
@@ -79,7 +81,7 @@ export function structureWorkflow(deps: WorkflowDeps): Workflow {
         ? []
         : [{ field: 'files', message: 'are missing: send one or more files, or "text"' }]),
       ...checkFields(parameters, inputFields, 'the workflow structure'),
-      ...fileProblems(deps.documents, files),
+      ...fileProblems(files, (file) => deps.documents.contradiction(file)),
     ],
     run: (task) => run(deps, task),
   };
@@ -101,54 +103,23 @@ interface Structured {
   readonly warnings: readonly string[];
 }
 
-type Outcome = { readonly done: Structured } | { readonly error: HeadworksError };
-
 async function run(deps: WorkflowDeps, task: WorkflowTask): Promise<WorkflowResult> {
-  const groups = groupsOf(task.input, task.options['combine'] === true);
-  const outcomes = await mapConcurrent(
-    groups,
-    concurrency,
-    task.signal,
-    async (sources, signal): Promise<Outcome> => {
-      try {
-        return { done: await structureDocuments(deps, { ...task, signal }, sources) };
-      } catch (error) {
-        // A retryable error fails the whole attempt, which is then repeated; so does an aborted task.
-        if (!(error instanceof HeadworksError) || error.isRetryable || signal.aborted) throw error;
-        return { error };
-      }
-    },
+  const sources = sourcesOf(task.input);
+  const groups = task.options['combine'] === true ? [sources] : sources.map((source) => [source]);
+  const { outcomes, warnings } = await mapDocuments(groups, concurrency, task.signal, (group, signal) =>
+    structureDocuments(deps, { ...task, signal }, group),
   );
-  const failures = outcomes.filter((outcome) => 'error' in outcome);
-  const [first] = failures;
-  if (first && failures.length === outcomes.length) throw first.error;
   return {
     result: outcomes.map((outcome, index) => resultOf(groups[index] ?? [], outcome)),
-    warnings: [
-      ...(failures.length > 0 ? [`${failures.length} of ${outcomes.length} documents failed.`] : []),
-      ...outcomes.flatMap((outcome) => ('done' in outcome ? outcome.done.warnings : [])),
-    ],
+    warnings: [...warnings, ...outcomes.flatMap((outcome) => ('output' in outcome ? outcome.warnings : []))],
   };
 }
 
-/** The text first, then the files in order; each by itself unless they are combined. */
-function groupsOf(
-  { parameters, files }: ExecutionInput,
-  isCombined: boolean,
-): readonly (readonly DocumentSource[])[] {
-  const sent = parameters['text'];
-  const sources: readonly DocumentSource[] = [
-    ...(typeof sent === 'string' ? [{ name: null, text: sent }] : []),
-    ...files.map((file) => ({ name: file.name, file })),
-  ];
-  return isCombined ? [sources] : sources.map((source) => [source]);
-}
-
-function resultOf(sources: readonly DocumentSource[], outcome: Outcome): StructureResult {
+function resultOf(sources: readonly DocumentSource[], outcome: Structured | HeadworksError): StructureResult {
   const file = sources.length === 1 ? (sources[0]?.name ?? null) : null;
-  if ('done' in outcome)
-    return { file, status: 'completed', output: outcome.done.output, model: outcome.done.model, error: null };
-  return { file, status: 'error', output: null, model: null, error: toFailure(outcome.error, redacted) };
+  if (outcome instanceof HeadworksError)
+    return { file, status: 'error', output: null, model: null, error: toFailure(outcome, redacted) };
+  return { file, status: 'completed', output: outcome.output, model: outcome.model, error: null };
 }
 
 /**
@@ -161,8 +132,7 @@ async function structureDocuments(
   sources: readonly DocumentSource[],
 ): Promise<Structured> {
   const { options, input, signal } = task;
-  const documents = [];
-  for (const source of sources) documents.push(await readSource(deps.documents, source, signal));
+  const documents = await readDocuments(deps, sources, signal);
   const instructions = [options['instructions'], input.parameters['instructions']].filter(
     (each) => typeof each === 'string',
   );
@@ -198,9 +168,24 @@ async function attempt(
   const found = findJson(answer);
   if (!found)
     return { text: answer, model, value: undefined, violations: ['the answer has no complete JSON value'] };
-  const violations = await deps.schemas.violations(schema, found.value, task.signal);
+  const violations = await deps.schemas
+    .violations(schema, found.value, task.signal)
+    .catch((error: unknown) =>
+      Promise.reject(error instanceof SchemaCheckStopped ? schemaTooSlow(error) : error),
+    );
   return { text: answer, model, value: found.value, violations };
 }
+
+const schemaTooSlow = (cause: SchemaCheckStopped): DeploymentError =>
+  new DeploymentError(
+    'DEPLOYMENT_SCHEMA_TOO_SLOW',
+    `The answer could not be validated against the JSON schema. ${cause.message} Simplify the schema, its patterns first.`,
+    {
+      cause,
+      tenantMessage:
+        'The answer could not be validated against the JSON schema in time. Please contact the provider of this API.',
+    },
+  );
 
 function answerInvalid({ model, violations }: Attempt): DeploymentError {
   const named = violations.slice(0, maxNamedViolations).join('; ');

@@ -1,9 +1,9 @@
 // Workflows: what deployments do, and what they need for it.
 import type { IdSource } from '../../core/index.ts';
+import type { Documents } from '../../platform/documents/index.ts';
+import type { SchemaChecks } from '../../platform/json-schema/index.ts';
 import type { ExecutionInput, UploadedFile } from '../executions/types.ts';
-
-export const workflowNames = ['structure', 'prompt', 'search', 'ingest'] as const;
-export type WorkflowName = (typeof workflowNames)[number];
+import type { WorkflowName } from '../vocabulary.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -67,28 +67,6 @@ export interface LanguageModel {
   }): Promise<{ readonly text: string; readonly model: string }>;
 }
 
-/** A document as text, or as an image for multimodal models. */
-export type ReadDocument =
-  | { readonly kind: 'text'; readonly text: string; readonly warnings: readonly string[] }
-  | { readonly kind: 'image'; readonly dataUrl: string };
-
-export interface DocumentReader {
-  /** Media types it reads; other text/* types are read as plain text. */
-  readonly mediaTypes: readonly string[];
-  /** Why the declared type is wrong or unsupported, from the first bytes; null when it is fine. */
-  contradiction(file: UploadedFile): string | null;
-  /** Off the main thread, with a time limit. Fails with DEPLOYMENT_DOCUMENT_UNREADABLE. */
-  read(file: UploadedFile, signal: AbortSignal): Promise<ReadDocument>;
-}
-
-/** Validation with JSON schemas of tenants, off the main thread and with a time limit. */
-export interface SchemaChecker {
-  /** What is wrong with the schema itself; null when it can be used. */
-  problemOf(schema: unknown): Promise<string | null>;
-  /** Sentences about what is wrong with the value; empty when it is valid. Fails with DEPLOYMENT_SCHEMA_TOO_SLOW. */
-  violations(schema: unknown, value: unknown, signal: AbortSignal): Promise<readonly string[]>;
-}
-
 /** Which spaces an organization has. */
 export interface SpaceCheck {
   /** Why this space cannot be used, to follow the name of the option; null when it can. */
@@ -123,23 +101,24 @@ export interface DocumentIntake extends SpaceCheck {
       | { readonly text: string }
       | { readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array };
     readonly signal: AbortSignal;
-  }): Promise<{
-    readonly outcome: string;
-    readonly artifactUid: string;
-    readonly revisionId: string;
-    readonly jobId: string | null;
-    readonly chunks: number;
-    /** Progress of extraction at this moment. */
-    readonly state: 'processing' | 'complete' | 'partial';
-    /** Chunks extracted by rules because a model failed, as far as is known at this moment. */
-    readonly fallbackChunks: number;
-  }>;
+  }): Promise<IngestedDocument>;
+}
+
+export interface IngestedDocument {
+  readonly outcome: string;
+  readonly artifactUid: string;
+  readonly revisionId: string;
+  readonly chunks: number;
+  /** Progress of extraction at this moment. */
+  readonly state: 'processing' | 'complete' | 'partial';
+  /** Chunks extracted by rules because a model failed, as far as is known at this moment. */
+  readonly fallbackChunks: number;
 }
 
 export interface WorkflowDeps {
   readonly model: LanguageModel;
-  readonly documents: DocumentReader;
-  readonly schemas: SchemaChecker;
+  readonly documents: Pick<Documents, 'contradiction' | 'read'>;
+  readonly schemas: Pick<SchemaChecks, 'problemOf' | 'violations'>;
   /** Each model call has an id of its own. */
   readonly ids: IdSource;
   readonly ingest: DocumentIntake;

@@ -1,7 +1,7 @@
 // Workflows with test doubles: a scripted model, a reader of text, a checker of required fields.
 import type { HeadworksError } from '../../../src/core/index.ts';
 import { seededIds, seededRandom } from '../../../src/core/index.ts';
-import { DeploymentError } from '../../../src/tenancy/errors.ts';
+import { UnreadableDocument } from '../../../src/platform/documents/index.ts';
 import type {
   ExecutionInput,
   LanguageModel,
@@ -28,7 +28,7 @@ export interface WorkflowWorld {
   ): Promise<unknown>;
 }
 
-/** Replies are said in order; the last one for ever. */
+/** Replies in order; the last one is repeated. */
 export function workflowWorld(...replies: readonly Reply[]): WorkflowWorld {
   const requests: ModelRequest[] = [];
   const deps: WorkflowDeps = {
@@ -42,13 +42,11 @@ export function workflowWorld(...replies: readonly Reply[]): WorkflowWorld {
       },
     },
     documents: {
-      mediaTypes: ['text/plain', 'image/png'],
       contradiction: ({ name, mediaType }) => (mediaType === 'lie' ? `${name} lies` : null),
       read: async ({ name, bytes, mediaType }) => {
         const text = Buffer.from(bytes).toString();
         if (mediaType === 'image/png') return { kind: 'image', dataUrl: `data:image/png;base64,${text}` };
-        if (text === 'unreadable')
-          throw new DeploymentError('DEPLOYMENT_DOCUMENT_UNREADABLE', `${name}: no.`);
+        if (text === 'unreadable') throw new UnreadableDocument(name, 'no.');
         return { kind: 'text', text, warnings: text.includes('scan') ? ['A page was left out.'] : [] };
       },
     },

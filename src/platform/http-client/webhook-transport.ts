@@ -1,10 +1,11 @@
-// The way of webhooks to their receivers: never into a private network, unless that is allowed.
+// HTTP transport of webhooks: never into a private network, unless that is allowed.
 import type { LookupAddress, LookupAllOptions } from 'node:dns';
 import { lookup as lookUp } from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import type { HttpTransport } from '../core/index.ts';
-import { HttpFailure } from '../core/index.ts';
-import { createUndiciTransport, isPrivateAddress, isPrivateHost } from '../platform/http-client/index.ts';
+import type { HttpTransport } from '../../core/index.ts';
+import { HttpFailure } from '../../core/index.ts';
+import { isPrivateAddress, isPrivateHost } from './addresses.ts';
+import { createUndiciTransport } from './undici-transport.ts';
 
 const connectionsPerOrigin = 8;
 
@@ -30,7 +31,7 @@ type Resolve = (
   done: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
 ) => void;
 
-/** The addresses that were judged are those that are connected to: a name cannot change its meaning in between. */
+/** Connects only to addresses that were checked here: a name that resolves differently the next time has no effect. */
 function publicLookup(resolve: Resolve): LookupFunction {
   return (hostname, options, done) =>
     resolve(hostname, { ...options, all: true }, (error, found) => {

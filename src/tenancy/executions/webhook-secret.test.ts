@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { systemIds } from '../core/index.ts';
-import { ensureWebhookSecret } from './webhook-secret.ts';
+import { systemIds } from '../../core/index.ts';
+import { ensureWebhookSecret } from './webhooks.ts';
 
 async function temporary(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'headworks-test-'));
@@ -11,25 +11,25 @@ async function temporary(): Promise<string> {
   return folder;
 }
 
-it('is made once and kept where only its owner reads it', async () => {
+it('is generated once and stored for its owner only', async () => {
   const folder = await temporary();
   const source = { configured: null, folder, isShared: false };
-  const made = await ensureWebhookSecret(source, systemIds);
-  expect(made).toMatch(/^[\w-]{43}$/);
-  expect(await ensureWebhookSecret(source, systemIds)).toBe(made);
+  const secret = await ensureWebhookSecret(source, systemIds);
+  expect(secret).toMatch(/^[\w-]{43}$/);
+  expect(await ensureWebhookSecret(source, systemIds)).toBe(secret);
   const path = join(folder, 'webhook-secret');
-  expect((await readFile(path, 'utf8')).trim()).toBe(made);
+  expect((await readFile(path, 'utf8')).trim()).toBe(secret);
   expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-it('is what was configured, and then keeps nothing', async () => {
+it('is the configured one, which is not stored', async () => {
   const folder = await temporary();
   const source = { configured: 'from-the-configuration', folder, isShared: true };
   expect(await ensureWebhookSecret(source, systemIds)).toBe('from-the-configuration');
   await expect(stat(join(folder, 'webhook-secret'))).rejects.toThrow('ENOENT');
 });
 
-it('is not made where another machine would make another', async () => {
+it('is not generated where another machine would generate another', async () => {
   const folder = await temporary();
   expect(await ensureWebhookSecret({ configured: null, folder, isShared: true }, systemIds)).toBeNull();
   expect(
@@ -37,7 +37,7 @@ it('is not made where another machine would make another', async () => {
   ).toBeNull();
 });
 
-it('says what is wrong with a file that it cannot use', async () => {
+it('names what is wrong with a file that cannot be used', async () => {
   const folder = await temporary();
   await writeFile(join(folder, 'webhook-secret'), 'short');
   await expect(

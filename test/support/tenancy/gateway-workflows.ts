@@ -1,0 +1,26 @@
+// Workflows as the server opens them, on a real gateway and without knowledge.
+import { knowledgeSearchOf } from '../../../src/app/knowledge-search.ts';
+import type { CompletionGateway } from '../../../src/app/workflows.ts';
+import { documentIntakeOf, languageModelOf } from '../../../src/app/workflows.ts';
+import { systemClock, systemIds } from '../../../src/core/index.ts';
+import type { Workflow } from '../../../src/tenancy/index.ts';
+import { openWorkflows } from '../../../src/tenancy/index.ts';
+import { emptyKnowledgeServices } from '../knowledge-services.ts';
+
+export function openGatewayWorkflows(
+  gateway: CompletionGateway,
+  closing: AsyncDisposableStack,
+  schemaLimits: { readonly timeoutMs?: number } = {},
+): readonly Workflow[] {
+  return openWorkflows(
+    {
+      clock: systemClock,
+      ids: systemIds,
+      model: languageModelOf(gateway),
+      search: knowledgeSearchOf(emptyKnowledgeServices),
+      ingest: documentIntakeOf(emptyKnowledgeServices),
+      schemaLimits,
+    },
+    closing,
+  );
+}
