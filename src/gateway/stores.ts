@@ -10,7 +10,7 @@ import type {
   HistoryInterval,
   Model,
   ModelDefinition,
-  ModelTally,
+  ModelStats,
   StoredGatewayKey,
   Usage,
 } from './types.ts';
@@ -50,10 +50,10 @@ export interface AttemptStore {
    * By model, of attempts that started in [since, before): successes, and failures that count against the model and
    * were not superseded.
    */
-  tallies(range: { readonly since?: Date; readonly before?: Date }): Promise<readonly ModelTally[]>;
+  stats(range: { readonly since?: Date; readonly before?: Date }): Promise<readonly ModelStats[]>;
   /** Newest first. */
   list(filter: { readonly modelId?: number; readonly limit: number }): Promise<readonly Attempt[]>;
-  /** The tallies of one model in intervals of `intervalMs` from `since` on, without empty ones. */
+  /** The stats of one model in intervals of `intervalMs` from `since` on, without empty ones. */
   history(range: {
     readonly modelId: number;
     readonly since: Date;

@@ -108,25 +108,25 @@ export interface Attempt {
 }
 
 /** Outcomes of one model, each request counted once. */
-export interface Tally {
+export interface OutcomeStats {
   readonly requests: number;
   readonly successes: number;
   /** Of successful attempts; 0 without any. */
   readonly averageSeconds: number;
 }
 
-export interface ModelTally extends Tally {
+export interface ModelStats extends OutcomeStats {
   readonly modelId: number;
 }
 
-export interface HistoryInterval extends Tally {
+export interface HistoryInterval extends OutcomeStats {
   /** Its start, epoch milliseconds. */
   readonly at: number;
 }
 
 export interface Score {
-  readonly longTerm: Tally;
-  readonly recent: Tally;
+  readonly longTerm: OutcomeStats;
+  readonly recent: OutcomeStats;
   readonly windowDays: number;
   /** 0 to 1; the prior 0.5 without history. */
   readonly reliabilityScore: number;

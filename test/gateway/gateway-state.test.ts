@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { EventBus, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { gatewayEvents } from '../../src/gateway/events.ts';
 import { openGatewayStores } from '../../src/gateway/postgres/usage-stores.ts';
-import { exampleAttempt, exampleCooldown, exampleModel } from '../support/gateway/examples.ts';
+import { exampleAttempt, exampleCooldown, exampleModel, modelNamed } from '../support/gateway/examples.ts';
 import { GatewayState } from '../../src/gateway/state/gateway-state.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
 import type { MigratedDatabase } from '../support/migrated-databases.ts';
@@ -38,7 +38,7 @@ async function openState(url: string, schema: string) {
   let closing: Promise<void> | undefined;
   const close = () => (closing ??= state.close().then(() => database.close()));
   onTestFinished(close);
-  return { state, failures, close, modelId: state.models.byName('a/one')?.id ?? 0 };
+  return { state, failures, close, modelId: modelNamed(state.models, 'a/one')?.id ?? 0 };
 }
 
 /** Three seconds: a notification takes milliseconds, the poll fifteen seconds. */
@@ -106,9 +106,9 @@ describe('two processes on one server', () => {
     const before = one.state.scores.of(one.modelId).longTerm.requests;
     one.state.attempts.record(attemptOf(one.modelId, 'of one'));
     two.state.attempts.record(attemptOf(one.modelId, 'of two'));
-    await two.state.scores.refresh();
-    await one.state.scores.refresh();
-    await two.state.scores.refresh();
+    await two.state.scores.reload.refresh();
+    await one.state.scores.reload.refresh();
+    await two.state.scores.reload.refresh();
     for (const { state } of [one, two])
       expect(state.scores.of(one.modelId).longTerm.requests).toBe(before + 2);
   });

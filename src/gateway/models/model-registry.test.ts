@@ -1,7 +1,7 @@
 // Models in memory, in sync with the store.
 import { describe, expect, it } from 'vitest';
 import type { ModelStore } from '../stores.ts';
-import { exampleModel } from '../../../test/support/gateway/examples.ts';
+import { exampleModel, modelNamed } from '../../../test/support/gateway/examples.ts';
 import { stateWorld } from '../../../test/support/gateway/state-world.ts';
 
 describe('ModelRegistry', () => {
@@ -12,19 +12,22 @@ describe('ModelRegistry', () => {
       builtIn: [exampleModel('a/one'), exampleModel('a/two')],
       configured: [mine],
     });
-    expect(models.byName('a/one')).toMatchObject({ ...mine, origin: 'config' });
-    expect(models.byName('a/two')).toMatchObject({ origin: 'built-in' });
+    expect(modelNamed(models, 'a/one')).toMatchObject({ ...mine, origin: 'config' });
+    expect(modelNamed(models, 'a/two')).toMatchObject({ origin: 'built-in' });
     expect(models.list().map(({ id }) => models.byId(id)?.id)).toEqual(models.list().map(({ id }) => id));
-    expect(models.byName('a/three')).toBeUndefined();
+    expect(modelNamed(models, 'a/three')).toBeUndefined();
   });
 
   it('drops models that are no longer defined and restores their id when they return', async () => {
     const { open } = stateWorld();
     const one = exampleModel('a/one');
     const first = await open({ configured: [one] });
-    const id = first.models.byName('a/one')?.id;
+    const id = modelNamed(first.models, 'a/one')?.id;
     expect((await open()).models.list()).toEqual([]);
-    expect((await open({ builtIn: [one] })).models.byName('a/one')).toMatchObject({ id, origin: 'built-in' });
+    expect(modelNamed((await open({ builtIn: [one] })).models, 'a/one')).toMatchObject({
+      id,
+      origin: 'built-in',
+    });
   });
 
   it('returns the same array and objects until something changes', async () => {
@@ -46,9 +49,9 @@ describe('ModelRegistry', () => {
     const world = stateWorld();
     const [one, two] = [await world.open(), await world.open()];
     const added = await one.models.add(exampleModel('a/new'));
-    expect(one.models.byName('a/new')).toEqual(added);
+    expect(modelNamed(one.models, 'a/new')).toEqual(added);
     await world.clock.advance(0);
-    expect(two.models.byName('a/new')).toEqual(added);
+    expect(modelNamed(two.models, 'a/new')).toEqual(added);
     await expect(two.models.add(exampleModel('a/new'))).rejects.toMatchObject({
       code: 'GATEWAY_MODEL_EXISTS',
     });
@@ -86,7 +89,7 @@ describe('ModelRegistry', () => {
     expect(state.models.list().map(({ name }) => name)).toEqual(['a/one']);
     thaw();
     await world.clock.advance(0);
-    expect(state.models.byName('a/two')).toBeDefined();
+    expect(modelNamed(state.models, 'a/two')).toBeDefined();
     expect(state.models.byId(id)).toMatchObject({ upstreamModel: 'x', isActive: false });
   });
 
@@ -101,9 +104,9 @@ describe('ModelRegistry', () => {
     await one.models.remove(id);
     expect(one.models.byId(id)).toBeUndefined();
     await world.clock.advance(0);
-    expect(two.models.byName('a/new')).toBeUndefined();
+    expect(modelNamed(two.models, 'a/new')).toBeUndefined();
     expect((await two.models.names()).get(id)).toBe('a/new');
-    const builtIn = one.models.byName('a/built-in');
+    const builtIn = modelNamed(one.models, 'a/built-in');
     for (const gone of [id, builtIn?.id ?? 0])
       for (const change of [one.models.remove(gone), one.models.replace(gone, exampleModel('a/new'))])
         await expect(change).rejects.toMatchObject({ code: 'GATEWAY_MODEL_NOT_FOUND' });

@@ -1,9 +1,9 @@
 // All models in memory, in sync with the store.
 import { isDeepStrictEqual } from 'node:util';
-import type { Reload } from '../../resilience/index.ts';
+import type { Mirror } from '../../resilience/index.ts';
 import { GatewayError } from '../errors.ts';
 import type { StateDeps } from '../state/store-access.ts';
-import { storeReload, withStoreTimeout } from '../state/store-access.ts';
+import { storeMirror, withStoreTimeout } from '../state/store-access.ts';
 import type { ModelStore } from '../stores.ts';
 import type { Model, ModelDefinition } from '../types.ts';
 
@@ -15,17 +15,21 @@ export interface ModelRegistryDeps extends StateDeps {
 }
 
 export class ModelRegistry {
+  readonly reload: Mirror<Model>;
   readonly #deps: ModelRegistryDeps;
-  readonly #reload: Reload;
-  readonly #defined: ReadonlySet<string>;
   #models: readonly Model[] = [];
   #byId: ReadonlyMap<number, Model> = new Map();
-  #byName: ReadonlyMap<string, Model> = new Map();
 
   constructor(deps: ModelRegistryDeps) {
+    const { store, builtIn, configured } = deps;
+    const defined = new Set([...builtIn, ...configured].map(({ name }) => name));
     this.#deps = deps;
-    this.#defined = new Set([...deps.builtIn, ...deps.configured].map(({ name }) => name));
-    this.#reload = storeReload(deps, 'read models', () => this.#load());
+    this.reload = storeMirror(deps, 'read models', {
+      // Models that are no longer defined anywhere stay in the store for their history only.
+      list: async () =>
+        (await store.list()).filter(({ origin, name }) => origin === 'added' || defined.has(name)),
+      show: (models) => this.#show(models),
+    });
   }
 
   /** By id. The same array until something changes, and the same object until that model changes: caches rely on it. */
@@ -37,16 +41,11 @@ export class ModelRegistry {
     return this.#byId.get(id);
   }
 
-  byName(name: string): Model | undefined {
-    return this.#byName.get(name);
-  }
-
   /** Fails with GATEWAY_MODEL_EXISTS or STATE_UNAVAILABLE. */
   add(definition: ModelDefinition): Promise<Model> {
     return this.#withStore(async (store) => {
       const added = await store.add(definition);
-      this.#set([...this.#models, added]);
-      await this.#reload.refresh();
+      this.reload.edit((models) => [...models, added]);
       return added;
     });
   }
@@ -67,8 +66,7 @@ export class ModelRegistry {
   remove(id: number): Promise<void> {
     return this.#withStore(async (store) => {
       if (!(await store.remove(id))) throw modelNotFound(id);
-      this.#set(this.#models.filter((model) => model.id !== id));
-      await this.#reload.refresh();
+      this.reload.edit((models) => models.filter((model) => model.id !== id));
     });
   }
 
@@ -77,8 +75,8 @@ export class ModelRegistry {
     return this.#withStore((store) => store.names());
   }
 
-  /** Writes the definitions to the store, then loads. Fails with STATE_UNAVAILABLE. */
-  async start(): Promise<void> {
+  /** Writes the definitions to the store. Fails with STATE_UNAVAILABLE. */
+  async sync(): Promise<void> {
     const { store, builtIn, configured } = this.#deps;
     const inConfig = new Set(configured.map(({ name }) => name));
     await store.sync(
@@ -86,35 +84,19 @@ export class ModelRegistry {
       'built-in',
     );
     await store.sync(configured, 'config');
-    await this.#reload.start();
-  }
-
-  refresh(): Promise<boolean> {
-    return this.#reload.refresh();
-  }
-
-  close(): Promise<void> {
-    return this.#reload.close();
   }
 
   #withStore<T>(work: (store: ModelStore) => Promise<T>): Promise<T> {
     return withStoreTimeout(this.#deps.clock, work(this.#deps.store));
   }
 
-  async #changed(id: number, changed: Model | false | undefined): Promise<Model> {
+  #changed(id: number, changed: Model | false | undefined): Model {
     if (!changed) throw modelNotFound(id);
-    this.#set(this.#models.map((model) => (model.id === id ? changed : model)));
-    await this.#reload.refresh();
+    this.reload.edit((models) => models.map((model) => (model.id === id ? changed : model)));
     return changed;
   }
 
-  async #load(): Promise<void> {
-    const stored = await this.#deps.store.list();
-    // Models that are no longer defined anywhere stay in the store for their history only.
-    this.#set(stored.filter(({ origin, name }) => origin === 'added' || this.#defined.has(name)));
-  }
-
-  #set(models: readonly Model[]): void {
+  #show(models: readonly Model[]): void {
     const next = models
       .map((model) => {
         const known = this.#byId.get(model.id);
@@ -125,7 +107,6 @@ export class ModelRegistry {
       return;
     this.#models = next;
     this.#byId = new Map(next.map((model) => [model.id, model]));
-    this.#byName = new Map(next.map((model) => [model.name, model]));
   }
 }
 

@@ -10,7 +10,7 @@ import { RedisQuotaCounter } from '../quotas/redis-quota-counter.ts';
 import { countsAmong } from '../state/attempt-log.ts';
 import type { AttemptStore, GatewayKeyStore, GatewayStores, ProbeSchedule, UsageStore } from '../stores.ts';
 import { gatewayTopics } from '../stores.ts';
-import type { Attempt, GatewayKey, HistoryInterval, ModelTally, StoredGatewayKey, Usage } from '../types.ts';
+import type { Attempt, GatewayKey, HistoryInterval, ModelStats, StoredGatewayKey, Usage } from '../types.ts';
 import { gatewayChannel, PostgresCooldownStore, PostgresModelStore } from './model-stores.ts';
 
 /** The stores of a server. */
@@ -58,11 +58,11 @@ export class PostgresAttemptStore implements AttemptStore {
       order by position`);
   }
 
-  async tallies({ since, before }: { since?: Date; before?: Date }): Promise<readonly ModelTally[]> {
+  async stats({ since, before }: { since?: Date; before?: Date }): Promise<readonly ModelStats[]> {
     const conditions: Sql[] = [sql`is_counted`];
     if (since) conditions.push(sql`at >= ${since}`);
     if (before) conditions.push(sql`at < ${before}`);
-    const { rows } = await this.#database.query<ModelTally>(sql`
+    const { rows } = await this.#database.query<ModelStats>(sql`
       select model_id as "modelId", count(*) as requests, count(*) filter (where outcome = 'success') as successes,
         coalesce(avg(duration_ms) filter (where outcome = 'success'), 0) / 1000 as "averageSeconds"
       from gateway_attempts where ${joinSql(conditions, sql` and `)}

@@ -49,7 +49,7 @@ export class AttemptLog {
 
   /** Never waits, never throws. Returns the attempt as it is stored. */
   record(given: Attempt): Attempt {
-    const attempt = clamp(given);
+    const attempt = storable(given);
     if (this.#waiting.length >= this.#limits.maxWaiting) this.#dropOldest();
     this.#waiting.push(attempt);
     for (const listener of this.#listeners) listener(attempt);
@@ -84,7 +84,7 @@ export class AttemptLog {
     try {
       await this.#store.append(this.#inFlight);
     } catch (error) {
-      // Fields are clamped, so a rejected batch is a defect; it must not block those behind it.
+      // Values are storable, so a rejected batch is a defect; it must not block those behind it.
       if (isPermanentStoreError(error)) this.#reportDropped(this.#inFlight.length);
       else this.#waiting = [...this.#inFlight, ...this.#waiting];
       throw error;
@@ -121,27 +121,16 @@ export function countsAmong(attempts: readonly Attempt[]): readonly boolean[] {
 const maxInteger = 2_147_483_647;
 
 const toCount = (value: number): number => (value >= 0 ? Math.min(Math.trunc(value), maxInteger) : 0);
-const isCount = (value: number): boolean => toCount(value) === value;
-const withoutNul = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '') : text);
 
-function clamp(attempt: Attempt): Attempt {
-  const { requestId, caller, at, durationMs, promptTokens, completionTokens } = attempt;
-  const isValid =
-    Number.isInteger(at) &&
-    durationMs >= 0 &&
-    durationMs < Infinity &&
-    isCount(promptTokens) &&
-    isCount(completionTokens) &&
-    !requestId.includes('\0') &&
-    !caller.includes('\0');
-  if (isValid) return attempt;
+function storable(attempt: Attempt): Attempt {
+  const { durationMs } = attempt;
   return {
     ...attempt,
-    requestId: withoutNul(requestId),
-    caller: withoutNul(caller),
-    at: Math.trunc(at),
+    requestId: attempt.requestId.replaceAll('\0', ''),
+    caller: attempt.caller.replaceAll('\0', ''),
+    at: Math.trunc(attempt.at),
     durationMs: durationMs >= 0 && durationMs < Infinity ? durationMs : 0,
-    promptTokens: toCount(promptTokens),
-    completionTokens: toCount(completionTokens),
+    promptTokens: toCount(attempt.promptTokens),
+    completionTokens: toCount(attempt.completionTokens),
   };
 }

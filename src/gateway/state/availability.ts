@@ -6,7 +6,7 @@ import type { CooldownStore } from '../stores.ts';
 import type { Cooldown, CooldownSnapshot, Model } from '../types.ts';
 import { allKeys } from '../types.ts';
 import type { StateDeps } from './store-access.ts';
-import { isPermanentStoreError, storeReload, storeWrites } from './store-access.ts';
+import { failureReporter, isPermanentStoreError, storeReload, storeWrites } from './store-access.ts';
 
 export interface CooldownsDeps extends StateDeps {
   readonly store: CooldownStore;
@@ -19,41 +19,35 @@ const durableTimeoutMs = 1_000;
 /** The latest time that every store can hold. */
 const maxTime = Date.UTC(9999, 11, 31);
 
-/** What has to be written for one model. */
-interface DirtyModel {
-  /** The clear to write before the keys. */
-  clearAt: number | undefined;
-  readonly keyIds: Set<string>;
-  /** Operators that wait until it is stored. */
-  readonly waiters: PromiseWithResolvers<void>[];
-}
-
 /** In memory, written at once, in sync with other processes; continues from memory while the store is unavailable. */
 export class Cooldowns {
+  readonly reload: Reload;
   readonly #deps: CooldownsDeps;
   readonly #map = new CooldownMap();
-  readonly #dirty = new Map<number, DirtyModel>();
-  #inFlight: { readonly modelId: number; readonly dirty: DirtyModel } | undefined;
+  /** Writes by model and key, in their order. A clear comes first: it voids what is stored for the model. */
+  readonly #unwritten = new Map<string, () => Promise<void>>();
   readonly #writes: WriteBehind;
-  readonly #reload: Reload;
+  #lastError: unknown;
+  /** Writes that the store rejected for good. */
+  #rejected = 0;
 
   constructor(deps: CooldownsDeps) {
     this.#deps = deps;
     this.#writes = storeWrites(deps, 'cooldowns', {
       delayMs: 0,
-      waiting: () => this.#dirty.size,
+      waiting: () => this.#unwritten.size,
       write: () => this.#writeNext(),
     });
-    this.#reload = storeReload(deps, 'read cooldowns', () => this.#load());
+    this.reload = storeReload(deps, 'read cooldowns', () => this.#load());
   }
 
   /** The longer of the key's own and the model's; undefined when the key may be used now. */
   of(modelId: number, keyId: string): Cooldown | undefined {
     const now = this.#deps.clock.now();
-    const own = ifActive(this.#map.get(modelId, keyId), now);
-    const whole = ifActive(this.#map.get(modelId, allKeys), now);
-    if (!own || !whole) return own ?? whole;
-    return whole.until > own.until ? whole : own;
+    return longerOf(
+      ifActive(this.#map.get(modelId, keyId), now),
+      ifActive(this.#map.get(modelId, allKeys), now),
+    );
   }
 
   /** The active cooldowns of all keys of the model. */
@@ -64,10 +58,10 @@ export class Cooldowns {
 
   /** Never shortens. In effect here at once, written at once. Emits `gateway:availability-updated`. */
   extend(given: Cooldown): void {
-    const { models } = this.#deps;
-    if (!Number.isFinite(given.until)) return;
-    if (given.cause !== 'manual' && models.byId(given.modelId)?.isLocal === true) return;
+    const { models, store } = this.#deps;
     const { modelId, keyId } = given;
+    if (!Number.isFinite(given.until)) return;
+    if (given.cause !== 'manual' && models.byId(modelId)?.isLocal === true) return;
     const cooldown: Cooldown = {
       ...given,
       until: Math.min(Math.ceil(given.until), maxTime),
@@ -76,7 +70,7 @@ export class Cooldowns {
     };
     if (!this.#map.extend(cooldown)) return;
     this.#emit(modelId, cooldown.until, cooldown.cause, cooldown.source);
-    this.#markDirty(modelId).keyIds.add(keyId);
+    this.#write(`${modelId} ${keyId}`, () => store.extend(cooldown));
   }
 
   /** Like `extend`, but resolves when it is stored. Fails with STATE_UNAVAILABLE within a second. */
@@ -87,20 +81,14 @@ export class Cooldowns {
 
   /** Clears all cooldowns of the model. Resolves and fails like `extendDurably`. */
   async clear(modelId: number): Promise<void> {
+    const { clock, store } = this.#deps;
     // Covers everything this process knows, including cooldowns that a faster clock elsewhere dated into the future.
-    const at = Math.max(this.#deps.clock.now(), ...this.#map.ofModel(modelId).map(({ setAt }) => setAt));
+    const at = Math.max(clock.now(), ...this.#map.ofModel(modelId).map(({ setAt }) => setAt));
     this.#map.clear(modelId, at);
     this.#emit(modelId, null, 'manual', 'admin');
-    this.#markDirty(modelId).clearAt = at;
+    for (const name of this.#unwrittenOf(modelId)) this.#unwritten.delete(name);
+    this.#write(`${modelId} clear`, async () => this.#map.clear(modelId, await store.clear(modelId, at)));
     await this.#stored(modelId);
-  }
-
-  start(): Promise<void> {
-    return this.#reload.start();
-  }
-
-  refresh(): Promise<boolean> {
-    return this.#reload.refresh();
   }
 
   retryNow(): void {
@@ -108,7 +96,7 @@ export class Cooldowns {
   }
 
   async close(): Promise<void> {
-    await this.#reload.close();
+    await this.reload.close();
     await this.#writes.close();
   }
 
@@ -122,71 +110,41 @@ export class Cooldowns {
     });
   }
 
-  #markDirty(modelId: number): DirtyModel {
-    let dirty = this.#dirty.get(modelId);
-    if (!dirty) this.#dirty.set(modelId, (dirty = { clearAt: undefined, keyIds: new Set(), waiters: [] }));
+  #write(name: string, write: () => Promise<void>): void {
+    this.#unwritten.set(name, write);
     this.#writes.wake();
-    return dirty;
   }
 
-  /** Resolves when nothing of the model waits. What is not stored in time is written when the store accepts it. */
+  #unwrittenOf(modelId: number): readonly string[] {
+    return [...this.#unwritten.keys()].filter((name) => name.startsWith(`${modelId} `));
+  }
+
+  /** What is not stored in time is written when the store accepts it. */
   async #stored(modelId: number): Promise<void> {
-    const inFlight = this.#inFlight?.modelId === modelId ? this.#inFlight.dirty : undefined;
-    const pending = this.#dirty.get(modelId) ?? inFlight;
-    if (!pending) return;
-    const waiter = Promise.withResolvers<void>();
-    pending.waiters.push(waiter);
-    this.#writes.retryNow();
-    await withTimeout(waiter.promise, {
+    const rejectedBefore = this.#rejected;
+    await withTimeout(this.#writes.flush(), {
       clock: this.#deps.clock,
       timeoutMs: durableTimeoutMs,
       onTimeout: () => notStored(new CoreError('DEADLINE_EXCEEDED', 'The store did not respond in time.')),
     });
+    if (this.#unwrittenOf(modelId).length > 0 || this.#rejected > rejectedBefore)
+      throw notStored(this.#lastError);
   }
 
-  /** Writes the current state of one model; what arrives meanwhile is written next. */
   async #writeNext(): Promise<void> {
-    const [next] = this.#dirty;
+    const [next] = this.#unwritten;
     if (!next) return;
-    const [modelId, dirty] = next;
-    this.#dirty.delete(modelId);
-    this.#inFlight = { modelId, dirty };
+    const [name, write] = next;
     try {
-      await this.#writeModel(modelId, dirty);
-      for (const { resolve } of dirty.waiters) resolve();
+      await write();
     } catch (error) {
-      if (dirty.clearAt !== undefined || dirty.keyIds.size > 0) this.#requeue(modelId, dirty);
-      const failed = isPermanentStoreError(error) ? [dirty] : [dirty, ...this.#dirty.values()];
-      for (const { waiters } of failed) for (const { reject } of waiters.splice(0)) reject(notStored(error));
-      throw error;
-    } finally {
-      this.#inFlight = undefined;
+      this.#lastError = error;
+      if (!isPermanentStoreError(error)) throw error;
+      this.#rejected += 1;
+      failureReporter(this.#deps, 'cooldowns', () => this.#unwritten.size)(error);
     }
-  }
-
-  /** Removes from `dirty` what is written, or rejected for good. */
-  async #writeModel(modelId: number, dirty: DirtyModel): Promise<void> {
-    const { store } = this.#deps;
-    if (dirty.clearAt !== undefined) {
-      this.#map.clear(modelId, await store.clear(modelId, dirty.clearAt));
-      dirty.clearAt = undefined;
-    }
-    for (const keyId of dirty.keyIds) {
-      const cooldown = this.#map.get(modelId, keyId);
-      try {
-        if (cooldown) await store.extend(cooldown);
-      } catch (error) {
-        if (isPermanentStoreError(error)) dirty.keyIds.delete(keyId);
-        throw error;
-      }
-      dirty.keyIds.delete(keyId);
-    }
-  }
-
-  #requeue(modelId: number, failed: DirtyModel): void {
-    const dirty = this.#markDirty(modelId);
-    dirty.clearAt ??= failed.clearAt;
-    for (const keyId of failed.keyIds) dirty.keyIds.add(keyId);
+    // Unless a later write has replaced it meanwhile.
+    if (this.#unwritten.get(name) === write) this.#unwritten.delete(name);
   }
 
   async #load(): Promise<void> {
@@ -194,6 +152,12 @@ export class Cooldowns {
     this.#map.merge(await this.#deps.store.active(now));
     this.#map.removeExpired(now);
   }
+}
+
+/** The one that lasts longer, if there are two. */
+export function longerOf(one: Cooldown | undefined, other: Cooldown | undefined): Cooldown | undefined {
+  if (!one || !other) return one ?? other;
+  return other.until > one.until ? other : one;
 }
 
 const ifActive = (cooldown: Cooldown | undefined, now: number): Cooldown | undefined =>
@@ -210,47 +174,43 @@ function notStored(cause: unknown): CoreError {
 
 /* ---- the merge rule ---- */
 
-interface ModelEntry {
-  clearedAt: number;
-  readonly byKey: Map<string, Cooldown>;
-}
-
-const neverCleared = Number.NEGATIVE_INFINITY;
-
 /**
  * Cooldowns by model and key. Two views merge by one rule: of those that are not void the longer wins. The order of
  * updates does not matter, so memory and store can merge at any time.
  */
 export class CooldownMap {
-  readonly #models = new Map<number, ModelEntry>();
+  readonly #cooldowns = new Map<number, Map<string, Cooldown>>();
+  readonly #clearedAt = new Map<number, number>();
 
   get(modelId: number, keyId: string): Cooldown | undefined {
-    return this.#models.get(modelId)?.byKey.get(keyId);
+    return this.#cooldowns.get(modelId)?.get(keyId);
   }
 
   ofModel(modelId: number): readonly Cooldown[] {
-    return [...(this.#models.get(modelId)?.byKey.values() ?? [])];
+    return [...(this.#cooldowns.get(modelId)?.values() ?? [])];
   }
 
   /** Negative infinity when it never was. */
   clearedAt(modelId: number): number {
-    return this.#models.get(modelId)?.clearedAt ?? neverCleared;
+    return this.#clearedAt.get(modelId) ?? Number.NEGATIVE_INFINITY;
   }
 
   /** False when nothing changes: it is void, or a known one lasts as long. */
   extend(cooldown: Cooldown): boolean {
-    const entry = this.#entry(cooldown.modelId);
-    const known = entry.byKey.get(cooldown.keyId);
-    if (cooldown.setAt <= entry.clearedAt || (known && known.until >= cooldown.until)) return false;
-    entry.byKey.set(cooldown.keyId, cooldown);
+    const { modelId, keyId, setAt, until } = cooldown;
+    const known = this.get(modelId, keyId);
+    if (setAt <= this.clearedAt(modelId) || (known && known.until >= until)) return false;
+    const ofModel = this.#cooldowns.get(modelId) ?? new Map<string, Cooldown>();
+    this.#cooldowns.set(modelId, ofModel.set(keyId, cooldown));
     return true;
   }
 
   /** Voids what was set up to `at`. */
   clear(modelId: number, at: number): void {
-    const entry = this.#entry(modelId);
-    entry.clearedAt = Math.max(entry.clearedAt, at);
-    for (const [keyId, { setAt }] of entry.byKey) if (setAt <= entry.clearedAt) entry.byKey.delete(keyId);
+    const clearedAt = Math.max(this.clearedAt(modelId), at);
+    this.#clearedAt.set(modelId, clearedAt);
+    const ofModel = this.#cooldowns.get(modelId);
+    for (const { keyId, setAt } of this.ofModel(modelId)) if (setAt <= clearedAt) ofModel?.delete(keyId);
   }
 
   merge({ cooldowns, clearedAt }: CooldownSnapshot): void {
@@ -259,28 +219,8 @@ export class CooldownMap {
   }
 
   removeExpired(now: number): void {
-    for (const { byKey } of this.#models.values())
-      for (const [keyId, { until }] of byKey) if (until <= now) byKey.delete(keyId);
-  }
-
-  snapshot(): CooldownSnapshot {
-    return {
-      cooldowns: [...this.#models.values()].flatMap(({ byKey }) => [...byKey.values()]),
-      clearedAt: new Map(
-        [...this.#models].flatMap(([modelId, { clearedAt }]) =>
-          clearedAt === neverCleared ? [] : [[modelId, clearedAt]],
-        ),
-      ),
-    };
-  }
-
-  #entry(modelId: number): ModelEntry {
-    let entry = this.#models.get(modelId);
-    if (!entry) {
-      entry = { clearedAt: neverCleared, byKey: new Map() };
-      this.#models.set(modelId, entry);
-    }
-    return entry;
+    for (const ofModel of this.#cooldowns.values())
+      for (const [keyId, { until }] of ofModel) if (until <= now) ofModel.delete(keyId);
   }
 }
 

@@ -11,10 +11,10 @@ async function setUp() {
   const model = await world.memory.models.add(exampleModel('a/one'));
   const local = await world.memory.models.add(exampleModel('a/local', { isLocal: true }));
   const models = { byId: (id: number) => [model, local].find((each) => each.id === id) };
-  const board = () => new Cooldowns({ ...world.parts, store: world.stores.cooldowns, models });
-  const one = board();
-  await one.start();
-  return { ...world, model, local, board, one };
+  const cooldowns = () => new Cooldowns({ ...world.parts, store: world.stores.cooldowns, models });
+  const one = cooldowns();
+  await one.reload.start();
+  return { ...world, model, local, cooldowns, one };
 }
 
 describe('Cooldowns', () => {
@@ -55,10 +55,10 @@ describe('Cooldowns', () => {
   });
 
   it('is written at once and restored after a restart', async () => {
-    const { one, board } = await setUp();
+    const { one, cooldowns } = await setUp();
     await one.extendDurably(exampleCooldown({ reason: 'because' }));
-    const restarted = board();
-    await restarted.start();
+    const restarted = cooldowns();
+    await restarted.reload.start();
     expect(restarted.of(1, 'k1')).toEqual(exampleCooldown({ reason: 'because' }));
   });
 
@@ -96,15 +96,15 @@ describe('Cooldowns', () => {
   });
 
   it('does not let an older cooldown of another process undo a clear', async () => {
-    const { one, board, clock } = await setUp();
-    const other = board();
-    await other.start();
+    const { one, cooldowns, clock } = await setUp();
+    const other = cooldowns();
+    await other.reload.start();
     await clock.advance(10);
     await one.clear(1);
     // Set before the clear, received after it.
     await other.extendDurably(exampleCooldown({ setAt: moment(5) }));
-    await one.refresh();
-    await other.refresh();
+    await one.reload.refresh();
+    await other.reload.refresh();
     expect([one.of(1, 'k1'), other.of(1, 'k1')]).toEqual([undefined, undefined]);
   });
 
@@ -139,7 +139,7 @@ describe('Cooldowns', () => {
       active: (now) => memory.cooldowns.active(now),
     };
     const one = new Cooldowns({ ...parts, store, models: { byId: () => undefined } });
-    const told = async (work: Promise<void>) => {
+    const duration = async (work: Promise<void>) => {
       const startedAt = clock.monotonic();
       await expect(clock.run(work)).rejects.toMatchObject({
         code: 'STATE_UNAVAILABLE',
@@ -148,13 +148,13 @@ describe('Cooldowns', () => {
       });
       return clock.monotonic() - startedAt;
     };
-    const setting = told(one.extendDurably(exampleCooldown()));
+    const setting = duration(one.extendDurably(exampleCooldown()));
     expect(one.of(1, 'k1')).toBeDefined();
     expect(await setting).toBe(1_000);
-    const clearing = told(one.clear(1));
+    const clearing = duration(one.clear(1));
     expect(one.ofModel(1)).toEqual([]);
     expect(await clearing).toBe(1_000);
-    expect(await told(one.extendDurably(exampleCooldown({ keyId: 'k2' })))).toBe(1_000);
+    expect(await duration(one.extendDurably(exampleCooldown({ keyId: 'k2' })))).toBe(1_000);
     frozen = undefined;
     thaw();
     await clock.advance(0);
@@ -163,7 +163,7 @@ describe('Cooldowns', () => {
   });
 
   it('is cleared while the store is unavailable, and waiting writes do not restore it', async () => {
-    const { one, goAway, comeBack, memory, clock, board } = await setUp();
+    const { one, goAway, comeBack, memory, clock, cooldowns } = await setUp();
     await one.extendDurably(exampleCooldown({ keyId: 'stored' }));
     goAway();
     one.extend(exampleCooldown({ keyId: 'waiting' }));
@@ -172,8 +172,8 @@ describe('Cooldowns', () => {
     comeBack();
     await clock.advance(10_000);
     expect((await memory.cooldowns.active(moment(0))).cooldowns).toEqual([]);
-    const restarted = board();
-    await restarted.start();
+    const restarted = cooldowns();
+    await restarted.reload.start();
     expect(restarted.ofModel(1)).toEqual([]);
   });
 
@@ -188,7 +188,7 @@ describe('Cooldowns', () => {
     expect((await memory.cooldowns.active(moment(0))).cooldowns).toMatchObject([
       { keyId: 'k1', until: moment(3_600_000) },
     ]);
-    await one.refresh();
+    await one.reload.refresh();
     expect(one.of(1, 'k1')?.until).toBe(moment(3_600_000));
   });
 

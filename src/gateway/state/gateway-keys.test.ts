@@ -77,7 +77,7 @@ describe('GatewayKeys', () => {
     const ids = seededIds(seededRandom(1), () => clock.now());
     const keys = new GatewayKeys({ ...parts, store, ids });
     const { key, record } = await keys.create(plain);
-    const read = keys.refresh();
+    const read = keys.reload.refresh();
     await clock.advance(5);
     await keys.revoke(record.id);
     await clock.advance(10);

@@ -24,13 +24,13 @@ export interface NewGatewayKey {
 const kind = new AccessKeyKind('hwk_');
 
 export class GatewayKeys {
+  readonly reload: Reload;
   readonly #deps: GatewayKeysDeps;
-  readonly #reload: Reload;
   readonly #book = new KeyBook<GatewayKey>(kind);
 
   constructor(deps: GatewayKeysDeps) {
     this.#deps = deps;
-    this.#reload = storeReload(deps, 'read keys', () => this.#load());
+    this.reload = storeReload(deps, 'read keys', () => this.#load());
   }
 
   /** The secret is returned once, here. Fails with STATE_UNAVAILABLE. */
@@ -83,18 +83,6 @@ export class GatewayKeys {
       );
     this.#book.replace(revoked);
     return revoked;
-  }
-
-  start(): Promise<void> {
-    return this.#reload.start();
-  }
-
-  refresh(): Promise<boolean> {
-    return this.#reload.refresh();
-  }
-
-  close(): Promise<void> {
-    return this.#reload.close();
   }
 
   #refusal(key: GatewayKey): KeyRefusal | undefined {

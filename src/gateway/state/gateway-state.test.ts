@@ -4,6 +4,7 @@ import {
   exampleAttempt,
   exampleCooldown,
   exampleModel,
+  modelNamed,
   moment,
 } from '../../../test/support/gateway/examples.ts';
 import { retentionRules } from './usage.ts';
@@ -46,7 +47,7 @@ describe('GatewayState', () => {
     expect(world.calls).toEqual([]);
     state.attempts.record(exampleAttempt());
     await world.clock.advance(60_000);
-    expect(world.calls.toSorted()).toEqual(['attempts.append', 'attempts.tallies', 'usage.add']);
+    expect(world.calls.toSorted()).toEqual(['attempts.append', 'attempts.stats', 'usage.add']);
   });
 
   it('continues from memory while the store is unavailable and catches up afterwards', async () => {
@@ -58,7 +59,7 @@ describe('GatewayState', () => {
     for (let index = 0; index < 5; index += 1)
       state.attempts.record(exampleAttempt({ requestId: `${index}` }));
     await world.clock.advance(120_000);
-    expect(state.models.byName('a/one')).toBeDefined();
+    expect(modelNamed(state.models, 'a/one')).toBeDefined();
     expect(state.keys.verify(key)).toBeDefined();
     expect(state.cooldowns.of(1, 'k1')).toBeDefined();
     expect(state.scores.of(1).recent.requests).toBe(5);

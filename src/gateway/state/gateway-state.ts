@@ -63,7 +63,7 @@ export class GatewayState {
 
   /** Reads everything again. False when the store did not respond; memory stays as it is. */
   async refresh(): Promise<boolean> {
-    const results = await Promise.all([...this.#shared, this.scores].map((part) => part.refresh()));
+    const results = await Promise.all(this.#reloads.map((reload) => reload.refresh()));
     return results.every(Boolean);
   }
 
@@ -71,30 +71,35 @@ export class GatewayState {
   async close(): Promise<void> {
     for (const stop of this.#stopPolling) stop();
     await this.#unwatch().catch(() => undefined);
-    await Promise.all([this.models.close(), this.keys.close(), this.scores.close()]);
+    await Promise.all(this.#reloads.map((reload) => reload.close()));
     await Promise.all([this.cooldowns.close(), this.usage.close(), this.attempts.close()]);
   }
 
   /** What other processes may change. */
   get #shared() {
-    return [this.models, this.cooldowns, this.keys, this.usage];
+    return [this.models.reload, this.cooldowns.reload, this.keys.reload, this.usage.reload];
+  }
+
+  get #reloads() {
+    return [...this.#shared, this.scores.reload];
   }
 
   async #start(): Promise<void> {
     const { clock, stores } = this.#deps;
     // Watch before load: changes between the two are not missed.
     this.#unwatch = await stores.changes.watch((topic) => this.#onChange(topic));
-    for (const part of [...this.#shared, this.scores]) await part.start();
+    await this.models.sync();
+    for (const reload of this.#reloads) await reload.start();
     this.#stopPolling = stores.changes.isShared
       ? [
-          every(clock, pollIntervalMs, () => Promise.all(this.#shared.map((part) => part.refresh()))),
-          every(clock, scoresIntervalMs, () => this.scores.refresh()),
+          every(clock, pollIntervalMs, () => Promise.all(this.#shared.map((reload) => reload.refresh()))),
+          every(clock, scoresIntervalMs, () => this.scores.reload.refresh()),
         ]
       : [every(clock, scoresIntervalMs, () => this.scores.refreshIfNeeded())];
   }
 
   #onChange(topic: GatewayTopic | 'everything'): void {
-    if (topic !== 'everything') return void this[topic].refresh();
+    if (topic !== 'everything') return void this[topic].reload.refresh();
     this.cooldowns.retryNow();
     // Reading scores and usage writes first what waits of them.
     void this.refresh();

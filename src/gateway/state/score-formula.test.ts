@@ -4,7 +4,7 @@ import { explainScore, reliability, scoreOf } from './scores.ts';
 
 const emptyTally = { requests: 0, successes: 0, averageSeconds: 0 };
 
-const tally = (requests: number, successes: number, averageSeconds = 1) => ({
+const stats = (requests: number, successes: number, averageSeconds = 1) => ({
   requests,
   successes,
   averageSeconds,
@@ -13,18 +13,18 @@ const tally = (requests: number, successes: number, averageSeconds = 1) => ({
 describe('score', () => {
   it.each([
     ['nothing known', emptyTally, 0.5],
-    ['all succeed at once', tally(10, 10, 0), 1],
-    ['nothing succeeds', tally(10, 0, 0), 0],
-    ['half succeed in two seconds', tally(10, 5, 2), 0.6 * 0.5 + 0.4 * 0.8],
-    ['slower than ten seconds earns nothing for speed', tally(4, 4, 25), 0.6],
+    ['all succeed at once', stats(10, 10, 0), 1],
+    ['nothing succeeds', stats(10, 0, 0), 0],
+    ['half succeed in two seconds', stats(10, 5, 2), 0.6 * 0.5 + 0.4 * 0.8],
+    ['slower than ten seconds earns nothing for speed', stats(4, 4, 25), 0.6],
   ])('%s: %j gives %d', (_, given, expected) => {
     expect(reliability(given)).toBeCloseTo(expected, 12);
   });
 
   it('takes the recent score from three recent requests on', () => {
-    const longTerm = tally(100, 100, 0);
-    expect(scoreOf(longTerm, tally(2, 0), 7)).toMatchObject({ effectiveScore: 1, recentReliabilityScore: 0 });
-    expect(scoreOf(longTerm, tally(3, 0), 7)).toMatchObject({ effectiveScore: 0, reliabilityScore: 1 });
+    const longTerm = stats(100, 100, 0);
+    expect(scoreOf(longTerm, stats(2, 0), 7)).toMatchObject({ effectiveScore: 1, recentReliabilityScore: 0 });
+    expect(scoreOf(longTerm, stats(3, 0), 7)).toMatchObject({ effectiveScore: 0, reliabilityScore: 1 });
     expect(scoreOf(longTerm, emptyTally, 7)).toMatchObject({
       effectiveScore: 1,
       recentReliabilityScore: null,
@@ -33,16 +33,16 @@ describe('score', () => {
 
   it('reports which one it uses and why', () => {
     expect(scoreOf(emptyTally, emptyTally, 7).decisionReason).toContain('prior 0.5');
-    expect(scoreOf(tally(9, 9), tally(2, 2), 7).decisionReason).toMatch(
+    expect(scoreOf(stats(9, 9), stats(2, 2), 7).decisionReason).toMatch(
       /^Long-term: only 2 in the last 7 days/,
     );
-    expect(scoreOf(tally(9, 9), tally(5, 2), 1).decisionReason).toMatch(
+    expect(scoreOf(stats(9, 9), stats(5, 2), 1).decisionReason).toMatch(
       /^Recent: 5 requests in the last day/,
     );
   });
 
   it('explains itself with its numbers', () => {
-    const steps = explainScore(scoreOf(tally(10, 5, 2), tally(4, 0), 7));
+    const steps = explainScore(scoreOf(stats(10, 5, 2), stats(4, 0), 7));
     expect(steps.join('\n')).toContain('0.6 × 0.5 + 0.4 × max(0, 1 − 2 / 10) = 0.62');
     expect(steps.join('\n')).toContain('0 of 4 requests succeeded, so the score is 0.');
     expect(steps.at(-1)).toContain('Effective score: 0.');

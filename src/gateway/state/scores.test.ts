@@ -20,10 +20,10 @@ const slow = (store: AttemptStore, clock: Clock): AttemptStore => ({
     await store.append(attempts);
     await clock.sleep(1);
   },
-  tallies: async (range) => {
-    const tallies = await store.tallies(range);
+  stats: async (range) => {
+    const stats = await store.stats(range);
     await clock.sleep(3);
-    return tallies;
+    return stats;
   },
   list: (filter) => store.list(filter),
   history: (range) => store.history(range),
@@ -90,7 +90,7 @@ describe('Scores', () => {
   it('reads only the window within the same hour', async () => {
     const { open, clock, calls } = stateWorld();
     await open();
-    const reads = () => calls.filter((call) => call === 'attempts.tallies').length;
+    const reads = () => calls.filter((call) => call === 'attempts.stats').length;
     const before = reads();
     await clock.advance(30_000);
     expect(reads() - before).toBe(1);
@@ -105,13 +105,13 @@ describe('Scores', () => {
     expect(recentAttempts.map(({ requestId }) => requestId)).toEqual(['c', 'b']);
   });
 
-  it('counts a request once that failed before the tallies were read and succeeded during the read', async () => {
+  it('counts a request once that failed before the stats were read and succeeded during the read', async () => {
     const { open, clock, stores } = stateWorld();
     const slowStores = { ...stores, attempts: slow(stores.attempts, clock) };
     const { scores, attempts } = await clock.run(open({ stores: slowStores }));
     const failed = attempts.record(exampleAttempt({ outcome: 'timeout' }));
     await clock.run(attempts.flush());
-    const read = scores.refresh();
+    const read = scores.reload.refresh();
     await clock.advance(1);
     attempts.record(exampleAttempt({ supersedes: failed }));
     await clock.run(read);
@@ -133,7 +133,7 @@ describe('Scores', () => {
     await append(bad, 100, { outcome: 'timeout' });
     await append(fair, 100, { durationMs: 5_000 });
     const leads = async () => {
-      await scores.refresh();
+      await scores.reload.refresh();
       return scores.of(bad).effectiveScore > scores.of(fair).effectiveScore;
     };
     // One probe per hour, as scheduled; no other request reaches the model that is behind.
@@ -186,8 +186,8 @@ describe('Scores', () => {
         const ended = new Map<string, number>();
         const counted = new Map<string, Attempt | undefined>();
         const check = async () => {
-          for (const { modelId, ...tally } of await truth.tallies({}))
-            expect(scores.of(modelId).longTerm).toEqual(tally);
+          for (const { modelId, ...stats } of await truth.stats({}))
+            expect(scores.of(modelId).longTerm).toEqual(stats);
         };
         for (const each of steps) {
           await clock.advance(1);
@@ -211,10 +211,10 @@ describe('Scores', () => {
             if (isCounted) counted.set(key, outcome === 'success' ? undefined : made);
             await truth.append([made]);
           } else if (each.kind === 'write') void attempts.flush();
-          else if (each.kind === 'read') void scores.refresh();
+          else if (each.kind === 'read') void scores.reload.refresh();
           else {
             goAway();
-            void scores.refresh();
+            void scores.reload.refresh();
             await clock.advance(1);
             comeBack();
           }

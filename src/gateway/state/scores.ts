@@ -1,10 +1,10 @@
-// Scores from memory: the tallies of the store, read periodically, plus what this process has not written yet.
+// Scores from memory: the stats of the store, read periodically, plus what this process has not written yet.
 //
-// The long-term tally is everything before the window plus the window. The window moves in whole hours, so that the many
+// The long-term stats are everything before the window plus the window. The window moves in whole hours, so that the many
 // old attempts are read once an hour and only the recent ones every time.
 import type { Reload } from '../../resilience/index.ts';
 import type { AttemptStore } from '../stores.ts';
-import type { Attempt, ModelHistory, ModelTally, Score, Tally } from '../types.ts';
+import type { Attempt, ModelHistory, ModelStats, OutcomeStats, Score } from '../types.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import { isReliabilityOutcome } from './attempt-log.ts';
 import type { StateDeps } from './store-access.ts';
@@ -17,7 +17,7 @@ const minuteMs = 60_000;
 const historyIntervals = 96;
 
 export interface ScoresDeps extends StateDeps {
-  readonly store: Pick<AttemptStore, 'tallies' | 'list' | 'history'>;
+  readonly store: Pick<AttemptStore, 'stats' | 'list' | 'history'>;
   readonly attempts: Pick<AttemptLog, 'withWritesPaused' | 'waiting' | 'onRecord' | 'flush'>;
   /** Days that count as recent. */
   readonly windowDays: number;
@@ -33,24 +33,22 @@ export interface ScoreExplanation {
 
 export type ScoreLookup = Pick<Scores, 'of'>;
 
-type Tallies = ReadonlyMap<number, Tally>;
-
 export class Scores {
+  readonly reload: Reload;
   readonly #deps: ScoresDeps;
-  readonly #reload: Reload;
-  /** What the tallies below do not contain yet. */
-  #unwritten = new TallyDelta();
   readonly #scores = new Map<number, Score>();
   #windowStart = Number.NaN;
-  #beforeWindow: Tallies = new Map();
-  #inWindow: Tallies = new Map();
+  #beforeWindow: SumsByModel = new Map();
+  #inWindow: SumsByModel = new Map();
+  /** What the two above do not contain yet. */
+  #unwritten = new Map<number, Sums>();
   #isOutdated = true;
 
   constructor(deps: ScoresDeps) {
     this.#deps = deps;
-    this.#reload = storeReload(deps, 'read scores', () => this.#load());
+    this.reload = storeReload(deps, 'read scores', () => this.#load());
     deps.attempts.onRecord((attempt) => {
-      this.#unwritten.add(attempt);
+      addAttempt(this.#unwritten, attempt);
       this.#scores.delete(attempt.modelId);
       this.#isOutdated = true;
     });
@@ -59,9 +57,9 @@ export class Scores {
   of(modelId: number): Score {
     let score = this.#scores.get(modelId);
     if (!score) {
-      const recent = this.#unwritten.appliedTo(this.#inWindow.get(modelId) ?? emptyTally, modelId);
-      const longTerm = addTallies(this.#beforeWindow.get(modelId) ?? emptyTally, recent);
-      score = scoreOf(longTerm, recent, this.#deps.windowDays);
+      const recent = sumOf(modelId, this.#inWindow, this.#unwritten);
+      const longTerm = addSums(this.#beforeWindow.get(modelId) ?? noSums, recent);
+      score = scoreOf(statsOf(longTerm), statsOf(recent), this.#deps.windowDays);
       this.#scores.set(modelId, score);
     }
     return score;
@@ -73,9 +71,9 @@ export class Scores {
     const since = new Date(this.#startOf(windowDays));
     const { clock, store, attempts } = this.#deps;
     const reading = attempts.withWritesPaused(async () => {
-      const tallies = byModel(await store.tallies({ since }));
-      const unwritten = TallyDelta.of(attempts.waiting);
-      return (modelId: number) => unwritten.appliedTo(tallies.get(modelId) ?? emptyTally, modelId);
+      const stored = byModel(await store.stats({ since }));
+      const unwritten = sumsOf(attempts.waiting);
+      return (modelId: number) => statsOf(sumOf(modelId, stored, unwritten));
     });
     const recentOf = await withStoreTimeout(clock, reading);
     return { of: (modelId) => scoreOf(this.of(modelId).longTerm, recentOf(modelId), windowDays) };
@@ -90,7 +88,7 @@ export class Scores {
     return { score, steps: explainScore(score), recentAttempts };
   }
 
-  /** The tallies of the last `hours` in about a hundred intervals. Fails with STATE_UNAVAILABLE. */
+  /** The stats of the last `hours` in about a hundred intervals. Fails with STATE_UNAVAILABLE. */
   async history(modelId: number, hours: number): Promise<ModelHistory> {
     const { clock, attempts, store } = this.#deps;
     const intervalMs = Math.ceil((hours * hourMs) / historyIntervals / minuteMs) * minuteMs;
@@ -100,21 +98,10 @@ export class Scores {
     return { since, until, intervalMs, intervals: await withStoreTimeout(clock, reading) };
   }
 
-  start(): Promise<void> {
-    return this.#reload.start();
-  }
-
-  refresh(): Promise<boolean> {
-    return this.#reload.refresh();
-  }
-
   /** For a store that no other process writes to: reads only if this process has changed something. */
   async refreshIfNeeded(): Promise<void> {
-    if (this.#isOutdated || this.#startOf(this.#deps.windowDays) !== this.#windowStart) await this.refresh();
-  }
-
-  close(): Promise<void> {
-    return this.#reload.close();
+    if (this.#isOutdated || this.#startOf(this.#deps.windowDays) !== this.#windowStart)
+      await this.reload.refresh();
   }
 
   async #load(): Promise<void> {
@@ -123,12 +110,12 @@ export class Scores {
       const start = this.#startOf(windowDays);
       const since = new Date(start);
       const beforeWindow =
-        start === this.#windowStart ? this.#beforeWindow : byModel(await store.tallies({ before: since }));
-      const inWindow = byModel(await store.tallies({ since }));
+        start === this.#windowStart ? this.#beforeWindow : byModel(await store.stats({ before: since }));
+      const inWindow = byModel(await store.stats({ since }));
       this.#windowStart = start;
       this.#beforeWindow = beforeWindow;
       this.#inWindow = inWindow;
-      this.#unwritten = TallyDelta.of(attempts.waiting);
+      this.#unwritten = sumsOf(attempts.waiting);
       this.#isOutdated = attempts.waiting.length > 0;
       this.#scores.clear();
     });
@@ -139,56 +126,59 @@ export class Scores {
   }
 }
 
-/* ---- tallies ---- */
+/* ---- sums: the stats of disjoint sets of attempts add up ---- */
 
-const emptyTally: Tally = { requests: 0, successes: 0, averageSeconds: 0 };
-
-const byModel = (tallies: readonly ModelTally[]): Tallies =>
-  new Map(tallies.map(({ modelId, ...tally }) => [modelId, tally]));
-
-function addTallies(a: Tally, b: Tally): Tally {
-  if (a.requests === 0) return b;
-  if (b.requests === 0) return a;
-  const successes = a.successes + b.successes;
-  const totalSeconds = a.averageSeconds * a.successes + b.averageSeconds * b.successes;
-  return {
-    requests: a.requests + b.requests,
-    successes,
-    averageSeconds: successes === 0 ? 0 : totalSeconds / successes,
-  };
+interface Sums {
+  readonly requests: number;
+  readonly successes: number;
+  /** Of successes. */
+  readonly seconds: number;
 }
 
-/** What attempts change in tallies that do not contain them: each adds one request and removes the one it supersedes. */
-class TallyDelta {
-  readonly #byModel = new Map<number, { requests: number; successes: number; successMs: number }>();
+type SumsByModel = ReadonlyMap<number, Sums>;
 
-  static of(attempts: readonly Attempt[]): TallyDelta {
-    const delta = new TallyDelta();
-    for (const attempt of attempts) delta.add(attempt);
-    return delta;
-  }
+const noSums: Sums = { requests: 0, successes: 0, seconds: 0 };
 
-  add(attempt: Attempt): void {
-    if (!isReliabilityOutcome(attempt)) return;
-    let delta = this.#byModel.get(attempt.modelId);
-    if (!delta) this.#byModel.set(attempt.modelId, (delta = { requests: 0, successes: 0, successMs: 0 }));
-    if (!attempt.supersedes) delta.requests += 1;
-    if (attempt.outcome !== 'success') return;
-    delta.successes += 1;
-    delta.successMs += attempt.durationMs;
-  }
+const addSums = (a: Sums, b: Sums): Sums => ({
+  requests: a.requests + b.requests,
+  successes: a.successes + b.successes,
+  seconds: a.seconds + b.seconds,
+});
 
-  appliedTo(tally: Tally, modelId: number): Tally {
-    const delta = this.#byModel.get(modelId);
-    if (!delta) return tally;
-    const successes = tally.successes + delta.successes;
-    const totalMs = tally.averageSeconds * 1_000 * tally.successes + delta.successMs;
-    return {
-      requests: tally.requests + delta.requests,
-      successes,
-      averageSeconds: successes === 0 ? 0 : totalMs / successes / 1_000,
-    };
-  }
+const statsOf = ({ requests, successes, seconds }: Sums): OutcomeStats => ({
+  requests,
+  successes,
+  averageSeconds: successes === 0 ? 0 : seconds / successes,
+});
+
+const sumOf = (modelId: number, one: SumsByModel, other: SumsByModel): Sums =>
+  addSums(one.get(modelId) ?? noSums, other.get(modelId) ?? noSums);
+
+const byModel = (stats: readonly ModelStats[]): SumsByModel =>
+  new Map(
+    stats.map(({ modelId, requests, successes, averageSeconds }) => [
+      modelId,
+      { requests, successes, seconds: averageSeconds * successes },
+    ]),
+  );
+
+/** What attempts add to stats that do not contain them. One that supersedes another is no further request. */
+function sumsOf(attempts: readonly Attempt[]): Map<number, Sums> {
+  const sums = new Map<number, Sums>();
+  for (const attempt of attempts) addAttempt(sums, attempt);
+  return sums;
+}
+
+function addAttempt(sums: Map<number, Sums>, attempt: Attempt): void {
+  const { modelId, outcome, supersedes, durationMs } = attempt;
+  if (!isReliabilityOutcome(attempt)) return;
+  const isSuccess = outcome === 'success';
+  const own = {
+    requests: supersedes ? 0 : 1,
+    successes: isSuccess ? 1 : 0,
+    seconds: isSuccess ? durationMs / 1_000 : 0,
+  };
+  sums.set(modelId, addSums(sums.get(modelId) ?? noSums, own));
 }
 
 /* ---- the formula ---- */
@@ -202,19 +192,19 @@ const slowSeconds = 10;
 /** Fewer recent requests are not representative. */
 const minRecentRequests = 3;
 
-export const successRate = ({ requests, successes }: Tally): number =>
+export const successRate = ({ requests, successes }: OutcomeStats): number =>
   requests === 0 ? 0 : successes / requests;
 
 /** 0 to 1; the prior without history, 0 when nothing succeeded. */
-export function reliability(tally: Tally): number {
-  if (tally.requests === 0) return priorScore;
-  if (tally.successes === 0) return 0;
+export function reliability(stats: OutcomeStats): number {
+  if (stats.requests === 0) return priorScore;
+  if (stats.successes === 0) return 0;
   return (
-    successWeight * successRate(tally) + speedWeight * Math.max(0, 1 - tally.averageSeconds / slowSeconds)
+    successWeight * successRate(stats) + speedWeight * Math.max(0, 1 - stats.averageSeconds / slowSeconds)
   );
 }
 
-export function scoreOf(longTerm: Tally, recent: Tally, windowDays: number): Score {
+export function scoreOf(longTerm: OutcomeStats, recent: OutcomeStats, windowDays: number): Score {
   const isRecentEnough = recent.requests >= minRecentRequests;
   return {
     longTerm,
@@ -227,7 +217,7 @@ export function scoreOf(longTerm: Tally, recent: Tally, windowDays: number): Sco
   };
 }
 
-function decisionReason(longTerm: Tally, recent: Tally, windowDays: number): string {
+function decisionReason(longTerm: OutcomeStats, recent: OutcomeStats, windowDays: number): string {
   const days = windowDays === 1 ? 'day' : `${windowDays} days`;
   if (longTerm.requests === 0) return `No requests counted yet: the prior ${priorScore} is used.`;
   if (recent.requests >= minRecentRequests)
@@ -245,14 +235,14 @@ export function explainScore({ longTerm, recent, windowDays, ...score }: Score):
   ];
 }
 
-function formula(tally: Tally): string {
-  const { requests, successes, averageSeconds } = tally;
+function formula(stats: OutcomeStats): string {
+  const { requests, successes, averageSeconds } = stats;
   if (requests === 0) return 'no requests.';
   const rate = `${successes} of ${requests} requests succeeded`;
   if (successes === 0) return `${rate}, so the score is 0.`;
   return (
-    `${rate}, in ${rounded(averageSeconds)} s on average: ${successWeight} × ${rounded(successRate(tally))} + ` +
-    `${speedWeight} × max(0, 1 − ${rounded(averageSeconds)} / ${slowSeconds}) = ${rounded(reliability(tally))}.`
+    `${rate}, in ${rounded(averageSeconds)} s on average: ${successWeight} × ${rounded(successRate(stats))} + ` +
+    `${speedWeight} × max(0, 1 − ${rounded(averageSeconds)} / ${slowSeconds}) = ${rounded(reliability(stats))}.`
   );
 }
 

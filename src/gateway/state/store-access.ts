@@ -1,8 +1,8 @@
 // What every part of the gateway's state shares when it reads from and writes to a store.
 import type { Clock, Emitter, Random } from '../../core/index.ts';
 import { CoreError, kindOf, withTimeout } from '../../core/index.ts';
-import type { WriteBehindSource } from '../../resilience/index.ts';
-import { Reload, WriteBehind } from '../../resilience/index.ts';
+import type { MirrorSource, WriteBehindSource } from '../../resilience/index.ts';
+import { Mirror, Reload, WriteBehind } from '../../resilience/index.ts';
 import type { GatewayEvents } from '../events.ts';
 
 export interface StateDeps {
@@ -11,23 +11,32 @@ export interface StateDeps {
   readonly events: Emitter<GatewayEvents>;
 }
 
-/** Emits `gateway:store-failed` with `what` (`read models`) when a load fails. */
-export function storeReload({ events, ...deps }: StateDeps, what: string, load: () => Promise<void>): Reload {
-  const onFailure = (error: unknown) =>
-    events.emit('gateway:store-failed', { what, cause: kindOf(error), waiting: 0 });
-  return new Reload(deps, { load, onFailure });
+/** Each emits `gateway:store-failed` with `what` (`read models`, `attempts`) when the store fails. */
+export function storeReload(deps: StateDeps, what: string, load: () => Promise<void>): Reload {
+  return new Reload(deps, { load, onFailure: failureReporter(deps, what) });
 }
 
-/** Emits `gateway:store-failed` with `what` (`attempts`) when a write fails. */
+export function storeMirror<Row>(
+  deps: StateDeps,
+  what: string,
+  source: Omit<MirrorSource<Row>, 'onFailure'>,
+): Mirror<Row> {
+  return new Mirror(deps, { ...source, onFailure: failureReporter(deps, what) });
+}
+
 export function storeWrites(
-  { events, ...deps }: StateDeps,
+  deps: StateDeps,
   what: string,
   source: Omit<WriteBehindSource, 'onFailure'>,
 ): WriteBehind {
-  const onFailure = (error: unknown) =>
-    events.emit('gateway:store-failed', { what, cause: kindOf(error), waiting: source.waiting() });
-  return new WriteBehind(deps, { ...source, onFailure });
+  return new WriteBehind(deps, { ...source, onFailure: failureReporter(deps, what, source.waiting) });
 }
+
+/** `waiting`: how much was not written. */
+export const failureReporter =
+  ({ events }: StateDeps, what: string, waiting = () => 0) =>
+  (error: unknown): void =>
+    events.emit('gateway:store-failed', { what, cause: kindOf(error), waiting: waiting() });
 
 /** The store rejected the data itself (SQLSTATE classes 22 and 23) and would again; other errors are worth a retry. */
 export const isPermanentStoreError = (error: unknown): boolean => /^2[23][0-9A-Z]{3}$/.test(kindOf(error));

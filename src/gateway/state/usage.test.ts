@@ -22,7 +22,7 @@ describe('UsageTracker', () => {
     expect(await memory.usage.list({ fromDay: '2026-01-01' })).toEqual([
       { day: '2026-03-01', caller, modelId: 1, requests: 2, promptTokens: 15, completionTokens: 0 },
     ]);
-    await usage.refresh();
+    await usage.reload.refresh();
     expect(usage.usedToday(caller)).toBe(15);
     expect(usage.usedToday('nobody')).toBe(0);
   });
@@ -40,7 +40,7 @@ describe('UsageTracker', () => {
     const { usage, attempts } = await open({ stores: { ...stores, usage: slow } });
     attempts.record(use(10));
     await clock.advance(510);
-    const read = usage.refresh();
+    const read = usage.reload.refresh();
     await clock.advance(100);
     await read;
     expect(usage.usedToday(caller)).toBe(10);

@@ -17,9 +17,9 @@ export const callerOfKey = (id: string): string => `key:${id}`;
 type MutableUsage = { -readonly [Field in keyof Usage]: Usage[Field] };
 
 export class UsageTracker {
+  readonly reload: Reload;
   readonly #deps: StateDeps & { readonly store: UsageStore };
   readonly #writes: WriteBehind;
-  readonly #reload: Reload;
   /** Rows that are not stored yet, by day, model and caller. */
   readonly #unwritten = new Map<string, MutableUsage>();
   /** Tokens of `today` by caller: stored, and not stored yet. */
@@ -40,7 +40,7 @@ export class UsageTracker {
       batchSize: () => Number.POSITIVE_INFINITY,
       write: () => this.#write(),
     });
-    this.#reload = storeReload(deps, 'read usage', () => this.#load());
+    this.reload = storeReload(deps, 'read usage', () => this.#load());
   }
 
   /** Counts the cost of an attempt on the day it started. Failures without cost are not counted. */
@@ -73,16 +73,8 @@ export class UsageTracker {
     return withStoreTimeout(clock, reading);
   }
 
-  start(): Promise<void> {
-    return this.#reload.start();
-  }
-
-  refresh(): Promise<boolean> {
-    return this.#reload.refresh();
-  }
-
   async close(): Promise<void> {
-    await this.#reload.close();
+    await this.reload.close();
     await this.#writes.close();
   }
 

@@ -55,7 +55,7 @@ export function describeAttemptStoreContract(
         exampleAttempt({ modelId, requestId: 'other' }),
         exampleAttempt({ modelId, requestId: 'retried', supersedes: failed }),
       ]);
-      expect(await store.tallies({})).toMatchObject([{ modelId, requests: 2, successes: 2 }]);
+      expect(await store.stats({})).toMatchObject([{ modelId, requests: 2, successes: 2 }]);
     });
 
     it('count a request once per model: superseded failures of the same batch do not count', async () => {
@@ -75,7 +75,7 @@ export function describeAttemptStoreContract(
         of('recovered', { at: moment(10), durationMs: 2_000, supersedes: recovered }),
         of('quick', { durationMs: 1_000 }),
       ]);
-      expect(await store.tallies({})).toEqual([
+      expect(await store.stats({})).toEqual([
         { modelId: one, requests: 3, successes: 2, averageSeconds: 1.5 },
         { modelId: two, requests: 1, successes: 0, averageSeconds: 0 },
       ]);
@@ -86,7 +86,7 @@ export function describeAttemptStoreContract(
       const [modelId] = modelIds;
       const failed = exampleAttempt({ modelId, outcome: 'network' });
       await store.append([failed, exampleAttempt({ modelId, supersedes: failed })]);
-      expect(await store.tallies({})).toMatchObject([{ requests: 1, successes: 1 }]);
+      expect(await store.stats({})).toMatchObject([{ requests: 1, successes: 1 }]);
     });
 
     it('count only outcomes about reliability', async () => {
@@ -96,12 +96,12 @@ export function describeAttemptStoreContract(
       await store.append(classes.map((outcome) => exampleAttempt({ modelId, outcome, requestId: outcome })));
       const against = classes.filter((each) => failureRules[each].countsAgainst);
       expect(against).not.toContain('rate-limit');
-      expect(await store.tallies({})).toMatchObject([{ requests: against.length, successes: 0 }]);
+      expect(await store.stats({})).toMatchObject([{ requests: against.length, successes: 0 }]);
       await store.append([
         exampleAttempt({ modelId: other, outcome: 'server-error' }),
         exampleAttempt({ modelId: other, outcome: 'rate-limit', at: moment(1) }),
       ]);
-      expect((await store.tallies({}))[1]).toMatchObject({ modelId: other, requests: 1, successes: 0 });
+      expect((await store.stats({}))[1]).toMatchObject({ modelId: other, requests: 1, successes: 0 });
     });
 
     it('do not count calls to a former endpoint', async () => {
@@ -111,7 +111,7 @@ export function describeAttemptStoreContract(
         exampleAttempt({ modelId, requestId: 'a', isStale: true }),
         exampleAttempt({ modelId, requestId: 'b', outcome: 'network', isStale: true }),
       ]);
-      expect(await store.tallies({})).toEqual([]);
+      expect(await store.stats({})).toEqual([]);
       expect(await store.list({ modelId, limit: 5 })).toHaveLength(2);
     });
 
@@ -121,7 +121,7 @@ export function describeAttemptStoreContract(
       await store.append(
         [1, 2, 3].map((ms) => exampleAttempt({ modelId, requestId: `${ms}`, at: moment(ms) })),
       );
-      const requests = async (range: object) => (await store.tallies(range))[0]?.requests ?? 0;
+      const requests = async (range: object) => (await store.stats(range))[0]?.requests ?? 0;
       const two = new Date(moment(2));
       expect(await requests({ since: two })).toBe(2);
       expect(await requests({ before: two })).toBe(1);

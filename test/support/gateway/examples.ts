@@ -2,6 +2,7 @@
 import type {
   Attempt,
   Cooldown,
+  Model,
   ModelDefinition,
   StoredGatewayKey,
   Usage,
@@ -75,3 +76,7 @@ export const exampleUsage = (change: Partial<Usage> = {}): Usage => ({
   completionTokens: 5,
   ...change,
 });
+
+/** The model of that name in a registry. */
+export const modelNamed = (registry: { list(): readonly Model[] }, name: string): Model | undefined =>
+  registry.list().find((model) => model.name === name);

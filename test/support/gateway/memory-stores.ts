@@ -9,7 +9,7 @@ import type {
   Cooldown,
   ModelDefinition,
   HistoryInterval,
-  ModelTally,
+  ModelStats,
   StoredGatewayKey,
   Usage,
 } from '../../../src/gateway/types.ts';
@@ -111,25 +111,33 @@ export class MemoryModelStore implements ModelStore {
 export class MemoryCooldownStore implements CooldownStore {
   readonly #tell: Tell;
   readonly #map = new CooldownMap();
+  readonly #modelIds = new Set<number>();
 
   constructor(tell: Tell = () => undefined) {
     this.#tell = tell;
   }
 
   async extend(cooldown: Cooldown): Promise<void> {
+    this.#modelIds.add(cooldown.modelId);
     if (this.#map.extend(cooldown)) this.#tell('cooldowns');
   }
 
   async clear(modelId: number, at: number): Promise<number> {
     const latest = Math.max(at, ...this.#map.ofModel(modelId).map(({ setAt }) => setAt));
+    this.#modelIds.add(modelId);
     this.#map.clear(modelId, latest);
     this.#tell('cooldowns');
     return this.#map.clearedAt(modelId);
   }
 
   async active(now: number): Promise<CooldownSnapshot> {
-    const { cooldowns, clearedAt } = this.#map.snapshot();
-    return { cooldowns: cooldowns.filter(({ until }) => until > now), clearedAt };
+    const ids = [...this.#modelIds];
+    return {
+      cooldowns: ids.flatMap((id) => this.#map.ofModel(id)).filter(({ until }) => until > now),
+      clearedAt: new Map(
+        ids.map((id) => [id, this.#map.clearedAt(id)] as const).filter(([, at]) => Number.isFinite(at)),
+      ),
+    };
   }
 }
 
@@ -140,14 +148,14 @@ export class MemoryAttemptStore implements AttemptStore {
     this.#attempts = [...this.#attempts, ...attempts];
   }
 
-  async tallies({ since, before }: { since?: Date; before?: Date }): Promise<readonly ModelTally[]> {
+  async stats({ since, before }: { since?: Date; before?: Date }): Promise<readonly ModelStats[]> {
     const counts = countsAmong(this.#attempts);
     const counted = this.#attempts.filter(
       ({ at }, index) =>
         counts[index] && at >= (since?.getTime() ?? -Infinity) && at < (before?.getTime() ?? Infinity),
     );
     return [...Map.groupBy(counted, ({ modelId }) => modelId)]
-      .map(([modelId, outcomes]) => tallyOf(modelId, outcomes))
+      .map(([modelId, outcomes]) => statsOf(modelId, outcomes))
       .sort((a, b) => a.modelId - b.modelId);
   }
 
@@ -174,7 +182,7 @@ export class MemoryAttemptStore implements AttemptStore {
     );
     return [...Map.groupBy(counted, ({ at }) => from + Math.floor((at - from) / intervalMs) * intervalMs)]
       .map(([at, outcomes]) => {
-        const { requests, successes, averageSeconds } = tallyOf(modelId, outcomes);
+        const { requests, successes, averageSeconds } = statsOf(modelId, outcomes);
         return { at, requests, successes, averageSeconds };
       })
       .sort((a, b) => a.at - b.at);
@@ -194,7 +202,7 @@ export class MemoryAttemptStore implements AttemptStore {
   }
 }
 
-function tallyOf(modelId: number, outcomes: readonly Attempt[]): ModelTally {
+function statsOf(modelId: number, outcomes: readonly Attempt[]): ModelStats {
   const successes = outcomes.filter(({ outcome }) => outcome === 'success');
   const totalMs = successes.reduce((sum, { durationMs }) => sum + durationMs, 0);
   const averageSeconds = successes.length === 0 ? 0 : totalMs / successes.length / 1_000;

@@ -307,11 +307,11 @@ export class RoutingWorld {
   }
 
   #scoreOf(id: number) {
-    const tally = { requests: 0, successes: 0, averageSeconds: 0 };
+    const stats = { requests: 0, successes: 0, averageSeconds: 0 };
     const score = this.#scripted[id - 1]?.score ?? 0.5;
     return {
-      longTerm: tally,
-      recent: tally,
+      longTerm: stats,
+      recent: stats,
       windowDays: 7,
       reliabilityScore: score,
       recentReliabilityScore: null,
