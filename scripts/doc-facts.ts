@@ -20,7 +20,7 @@ export interface DocFacts {
   readonly names: ReadonlySet<string>;
   /** What `npm run` can run. */
   readonly scripts: ReadonlySet<string>;
-  /** What can be imported: `headworks`, `headworks/core`, … */
+  /** What can be imported: `headworks`, `headworks/client`, … */
   readonly exports: ReadonlySet<string>;
 }
 

@@ -6,9 +6,18 @@ import type { Operation, OutputOf } from './operation.ts';
 type Operations = { [Resource in keyof Api]: Api[Resource][keyof Api[Resource]] }[keyof Api];
 type ByRoute = { [Op in Extract<Operations, Operation> as Op['route']]: Op };
 
+/**
+ * The route of an operation.
+ *
+ * @example const route: ApiRoute = 'GET /api/v1/ledger';
+ */
 export type ApiRoute = keyof ByRoute;
 
-/** The response of an operation: `ApiResponse<'GET /api/v1/ledger'>`. */
+/**
+ * The response of an operation.
+ *
+ * @example type Page = ApiResponse<'GET /api/v1/ledger'>;
+ */
 export type ApiResponse<Route extends ApiRoute> = OutputOf<ByRoute[Route]>;
 
 type SchemaInput<Schema> = Schema extends z.ZodType ? z.input<Schema> : never;
@@ -23,6 +32,11 @@ type PathParams<Route extends string> = Route extends `${string}:${infer Name}/$
     ? { readonly [Key in Name]: string | number }
     : Empty;
 
+/**
+ * Parameters, query, body and signal of an operation.
+ *
+ * @example const input: ApiInput<'GET /api/v1/ledger'> = { query: { state: 'open' } };
+ */
 export type ApiInput<Route extends ApiRoute> = Part<'params', PathParams<Route>> &
   Part<'query', SchemaInput<ByRoute[Route]['query']>> &
   Part<'body', SchemaInput<ByRoute[Route]['body']>> & { readonly signal?: AbortSignal };

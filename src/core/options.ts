@@ -1,5 +1,6 @@
 // Options as data: each domain declares its own in `options.ts`; config resolves them all, docs and help print them.
 import { parseCron } from './cron.ts';
+import { CoreError } from './errors.ts';
 
 /** What reading one raw value gives: the value, or why not. */
 export type Parsed<T> = { readonly value: T } | { readonly problem: string };
@@ -188,4 +189,21 @@ export function listOption(
 /** As it stands on the command line: what is on unless told otherwise can only be turned off (`no-adaptive`). */
 export function flagName({ flag, default: byDefault }: OptionSpec<unknown>): string | undefined {
   return flag !== undefined && byDefault === true ? `no-${flag}` : flag;
+}
+
+/**
+ * The values of a section for a program: those given, checked, and the defaults of the rest. Fails with CONFIG_INVALID.
+ */
+export function optionValues<Fields extends OptionFields>(
+  { section, fields }: OptionSection<Fields>,
+  given: Partial<OptionValues<Fields>> = {},
+): OptionValues<Fields> {
+  const values = Object.entries(fields).map(([name, spec]) => {
+    const value: unknown = given[name];
+    if (value === undefined || value === spec.default) return [name, spec.default as unknown];
+    const parsed: Parsed<unknown> = spec.parse(value);
+    if ('problem' in parsed) throw new CoreError('CONFIG_INVALID', `${section}.${name} ${parsed.problem}.`);
+    return [name, parsed.value];
+  });
+  return Object.fromEntries(values) as OptionValues<Fields>;
 }

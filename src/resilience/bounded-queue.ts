@@ -34,6 +34,12 @@ type State =
  *   └──── abort() ──► aborted: every waiting and every later call fails with the reason
  *
  * An empty queue has no waiting producers, and a queue with items has no waiting consumers.
+ *
+ * @example
+ * const queue = new BoundedQueue<string>({ maxItems: 100, maxBytes: 1_000_000 });
+ * await queue.put('page', 4); // waits while the queue is full
+ * queue.close();
+ * for await (const page of queue) console.log(page);
  */
 export class BoundedQueue<T> implements AsyncIterable<T> {
   readonly #maxItems: number;

@@ -1,6 +1,11 @@
 // Reads when a server allows the next request: headers, bodies and prose. Undefined instead of a wrong number.
 import { compactDurationMs, decimal, plausibleMs, proseMs, resetMs, retryAfterMs } from './durations.ts';
 
+/**
+ * When a server allows the next request.
+ *
+ * @example const hint: RetryHint = { retryAfterMs: 1_500, source: 'retry-after' };
+ */
 export interface RetryHint {
   /** Wait at least this long; whole milliseconds from 0 to 31 days. */
   readonly retryAfterMs: number;

@@ -1,10 +1,14 @@
 // The package as users get it: packed, installed into an empty project, run, imported.
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { helpDeskCredentials, startHelpDesk } from '../../examples/rest-source/server.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
 const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
@@ -20,30 +24,42 @@ const checkout = () => join(folder, 'checkout');
 const project = () => join(folder, 'project');
 const command = () => join(project(), 'node_modules/.bin/headworks');
 
-interface Answer {
+interface CommandResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-function run(program: string, args: readonly string[], cwd: string): Promise<Answer> {
+function run(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<CommandResult> {
+  const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 16 * 1024 * 1024 };
   return new Promise((done) =>
-    execFile(program, args, { cwd, maxBuffer: 16 * 1024 * 1024 }, (error, stdout, stderr) =>
+    execFile(program, args, options, (error, stdout, stderr) =>
       done({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
     ),
   );
 }
 
-async function demand(program: string, args: readonly string[], cwd: string): Promise<string> {
-  const { code, stdout, stderr } = await run(program, args, cwd);
+async function expectSuccess(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const { code, stdout, stderr } = await run(program, args, cwd, env);
   if (code !== 0) throw new Error(`${program} ${args.join(' ')} failed (${code}): ${stderr}${stdout}`);
   return stdout;
 }
 
 /** A copy to build and pack in, so that the checkout under test stays as it is. */
 async function copyCheckout(): Promise<void> {
-  const parts = ['bin', 'src', 'web', 'scripts', 'docs', 'LICENSE', 'README.md', 'ARCHITECTURE.md', '.npmrc'];
-  for (const part of [...parts, 'package.json', 'tsconfig.json', 'tsconfig.build.json'])
+  const folders = ['bin', 'src', 'web', 'scripts', 'docs', 'examples', 'monitoring'];
+  const files = readdirSync(repository).filter((name) => /\.(?:md|json)$|^LICENSE$|^\.npmrc$/.test(name));
+  for (const part of [...folders, ...files])
     await cp(join(repository, part), join(checkout(), part), { recursive: true });
   await symlink(join(repository, 'node_modules'), join(checkout(), 'node_modules'));
 }
@@ -53,14 +69,18 @@ beforeAll(async () => {
   await mkdir(checkout());
   await mkdir(project());
   await copyCheckout();
-  await demand('npm', ['pack', '--silent', '--pack-destination', folder], checkout());
+  await expectSuccess('npm', ['pack', '--silent', '--pack-destination', folder], checkout());
   await writeFile(join(project(), 'package.json'), '{"private":true,"type":"module"}');
   const tarball = join(folder, `headworks-${manifest.version}.tgz`);
-  await demand(
+  await expectSuccess(
     'npm',
     ['install', '--silent', '--prefer-offline', '--no-audit', '--no-fund', tarball],
     project(),
   );
+  for (const part of ['library', 'rest-source'])
+    await cp(join(project(), 'node_modules/headworks/examples', part), join(project(), part), {
+      recursive: true,
+    });
 }, 300_000);
 
 afterAll(async () => {
@@ -69,17 +89,21 @@ afterAll(async () => {
 
 describe('the installed package', () => {
   it('says its version', async () => {
-    expect((await demand(command(), ['--version'], project())).trim()).toBe(manifest.version);
+    expect((await expectSuccess(command(), ['--version'], project())).trim()).toBe(manifest.version);
   });
 
   it('lists its commands', async () => {
-    const help = await demand(command(), ['--help'], project());
+    const help = await expectSuccess(command(), ['--help'], project());
     for (const name of ['serve', 'worker', 'demo', 'doctor', 'config', 'ledger', 'repair', 'jobs'])
       expect(help).toMatch(new RegExp(`^ +${name}\\b`, 'm'));
   });
 
   it('holds what it needs to run, and no tests', async () => {
-    const listed = await demand('tar', ['-tzf', join(folder, `headworks-${manifest.version}.tgz`)], folder);
+    const listed = await expectSuccess(
+      'tar',
+      ['-tzf', join(folder, `headworks-${manifest.version}.tgz`)],
+      folder,
+    );
     expect(listed).toContain('package/LICENSE');
     expect(listed).toMatch(/^package\/dist\/.*\.sql$/m);
     expect(listed).toMatch(/^package\/dist\/operations\/demo\/documents\/.*\.eml$/m);
@@ -91,31 +115,124 @@ describe('the installed package', () => {
 
   it.for(modules)('can be imported as %s', async (name) => {
     const script = `console.log(Object.keys(await import('${name}')).length)`;
-    const count = await demand(process.execPath, ['--input-type=module', '-e', script], project());
+    const count = await expectSuccess(process.execPath, ['--input-type=module', '-e', script], project());
     expect(Number(count)).toBeGreaterThan(0);
   });
 
-  it('gives TypeScript users its types', async () => {
+  it('type-checks the example scripts and the example of every export in a strict project', async () => {
+    const examples = exportedExamples();
+    expect(examples.filter(({ code }) => code === null).map(({ name }) => name)).toEqual([]);
+    for (const [index, { module, names, code }] of examples.entries()) {
+      const imports = `import { ${names.join(', ')} } from '${module}';`;
+      await writeFile(
+        join(project(), `example-${index}.ts`),
+        `${imports}\n{\n${code ?? ''}\n}\nexport {};\n`,
+      );
+    }
+    await writeFile(
+      join(project(), 'tsconfig.json'),
+      JSON.stringify({
+        compilerOptions: {
+          strict: true,
+          noEmit: true,
+          module: 'nodenext',
+          target: 'es2025',
+          verbatimModuleSyntax: false,
+          types: ['node'],
+          typeRoots: [join(repository, 'node_modules/@types')],
+        },
+        include: ['*.ts', 'library/*.ts'],
+      }),
+    );
+    await expectSuccess(join(repository, 'node_modules/.bin/tsc'), ['-p', '.'], project());
+  });
+
+  it('reports a wrong type to TypeScript users', async () => {
     const lines = [
-      `import { CoreError } from 'headworks/core';`,
-      `import { BoundedQueue } from 'headworks/resilience';`,
-      `import type { ExtractionResult } from 'headworks/extraction';`,
-      `import { runExtraction } from 'headworks/extraction';`,
-      `const error: CoreError = new CoreError('INTERNAL', 'text');`,
-      `export const code: 'INTERNAL' | string = error.code;`,
-      `// @ts-expect-error: the types are known, so this is seen to be wrong`,
-      `export const wrong: number = error.code;`,
-      `// @ts-expect-error: as is this`,
-      `export const queue: string = BoundedQueue;`,
-      `export const session = (result: ExtractionResult): string => result.session;`,
-      `// @ts-expect-error: and this`,
-      `export const run: string = runExtraction;`,
+      `import { createRateLimiter } from 'headworks/resilience';`,
+      `// @ts-expect-error: the types are known, so this is an error`,
+      `createRateLimiter({ perSecond: 'ten' });`,
     ];
-    await writeFile(join(project(), 'use.ts'), lines.join('\n'));
-    const tsc = join(repository, 'node_modules/.bin/tsc');
-    const types = ['--typeRoots', join(repository, 'node_modules/@types'), '--types', 'node'];
-    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2025', '--skipLibCheck'];
-    await demand(tsc, [...options, ...types, 'use.ts'], project());
+    await writeFile(join(project(), 'wrong.ts'), lines.join('\n'));
+    const types = ['--types', 'node', '--typeRoots', join(repository, 'node_modules/@types')];
+    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2025', '--ignoreConfig'];
+    await expectSuccess(
+      join(repository, 'node_modules/.bin/tsc'),
+      [...options, ...types, 'wrong.ts'],
+      project(),
+    );
+  });
+
+  it('extracts a REST source in a script', async () => {
+    const helpDesk = await startHelpDesk();
+    try {
+      const { user, password } = helpDeskCredentials;
+      const printed = await runExample('extract', {
+        HELPDESK_URL: helpDesk.url,
+        HELPDESK_USER: user,
+        HELPDESK_PASSWORD: password,
+      });
+      expect(printed).toMatch(/^completed: 80 items in \d+ calls$/m);
+      expect(printed).toContain('R&D Project R&D');
+    } finally {
+      await helpDesk.stop();
+    }
+  });
+
+  it('completes a prompt with the second model when the first one fails', async () => {
+    const primary = await serve((_, response) =>
+      response.writeHead(500).end('{"error":{"message":"broken"}}'),
+    );
+    const message = { role: 'assistant', content: 'Elbe, Oder, Spree' };
+    const backup = await serve((_, response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(
+        JSON.stringify({
+          id: '1',
+          model: 'backup',
+          choices: [{ index: 0, message, finish_reason: 'stop' }],
+        }),
+      ),
+    );
+    try {
+      const printed = await runExample('complete', { PRIMARY_URL: primary.url, BACKUP_URL: backup.url });
+      expect(printed).toBe('backup: Elbe, Oder, Spree\n');
+      expect(primary.requests).toBeGreaterThan(0);
+    } finally {
+      await primary.stop();
+      await backup.stop();
+    }
+  });
+
+  it('holds slots in a script, never more than the limit', async () => {
+    const running = [...(await runExample('slots')).matchAll(/: (\d+) running$/gm)].map(([, count]) =>
+      Number(count),
+    );
+    expect(running).toHaveLength(10);
+    expect(Math.max(...running)).toBe(2);
+  });
+
+  it('ingests and searches in a script', async () => {
+    const [first = ''] = (await runExample('search')).split('\n');
+    expect(first).toMatch(/^\d+\.\d\d Minutes Ada Lovelace decided/);
+  });
+
+  it('calls an API within its rate limit in a script', async () => {
+    let calls = 0;
+    const api = await serve((_, response) => {
+      calls += 1;
+      if (calls === 1) response.writeHead(429, { 'retry-after-ms': '50' }).end();
+      else response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}');
+    });
+    try {
+      expect(await runExample('rate-limit', { API_URL: api.url })).toBe('{ ok: true }\n'.repeat(3));
+      expect(calls).toBe(4);
+    } finally {
+      await api.stop();
+    }
+  });
+
+  it('starts a server and calls it with the typed client in a script', async () => {
+    expect(await runExample('server')).toMatch(/^http:\/\/127\.0\.0\.1:\d+ has 0 organizations\n$/);
   });
 
   it('tells an older Node in one line what is needed', async () => {
@@ -132,7 +249,7 @@ describe('the installed package', () => {
 describe('a checkout that was not built', () => {
   it('runs its sources', async () => {
     await rm(join(checkout(), 'dist'), { recursive: true, force: true });
-    const said = await demand(process.execPath, ['bin/headworks.cjs', '--version'], checkout());
+    const said = await expectSuccess(process.execPath, ['bin/headworks.cjs', '--version'], checkout());
     expect(said.trim()).toBe(manifest.version);
   });
 });
@@ -148,4 +265,68 @@ async function oldNode(): Promise<{ program: string; args: readonly string[] }> 
   const pretend = join(folder, 'pretend.cjs');
   await writeFile(pretend, `Object.defineProperty(process.versions, 'node', { value: '18.20.0' });`);
   return { program: process.execPath, args: ['-r', pretend] };
+}
+
+/** Runs a script of examples/library, copied from the installed package, and returns what it printed. */
+const runExample = (name: string, env: Readonly<Record<string, string>> = {}): Promise<string> =>
+  expectSuccess(process.execPath, [join('library', `${name}.ts`)], project(), env);
+
+/** A server of the test's own, not one of our simulators. */
+async function serve(handle: (request: IncomingMessage, response: ServerResponse) => unknown) {
+  let requests = 0;
+  const server = createServer((request, response) => {
+    requests += 1;
+    request.resume().on('end', () => handle(request, response));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get requests() {
+      return requests;
+    },
+    stop: () => new Promise((done) => server.close(done)),
+  };
+}
+
+interface Example {
+  readonly module: string;
+  /** Everything that the module exports. */
+  readonly names: readonly string[];
+  readonly name: string;
+  /** Null when the export has no `@example`. */
+  readonly code: string | null;
+}
+
+/** The example in the doc comment of every public export. */
+function exportedExamples(): readonly Example[] {
+  return modules.flatMap((module) => {
+    const { types } = manifest.exports[module.replace('headworks', '.')] as { readonly types: string };
+    const entry = join(repository, types.replace('./dist/', 'src/').replace('.d.ts', '.ts'));
+    const exported = exportsOf(entry);
+    const names = exported.map(({ name }) => name);
+    return exported.map(({ name, code }) => ({ module, names, name, code }));
+  });
+}
+
+function exportsOf(file: string): readonly { readonly name: string; readonly code: string | null }[] {
+  const text = readFileSync(file, 'utf8');
+  const declared = [
+    ...text.matchAll(
+      /(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?export (?:async )?(?:function\*?|class|interface|const|type) (\w+)/g,
+    ),
+  ].map(([, comment = '', name = '']) => ({ name, code: exampleIn(comment) }));
+  const passedOn = [...text.matchAll(/^export (?:type )?\{([^}]+)\} from '([^']+)';/gm)].flatMap(
+    ([, names = '', path = '']) => {
+      const all = exportsOf(join(dirname(file), path));
+      return names
+        .split(',')
+        .flatMap((part) => all.filter(({ name }) => name === part.trim().replace(/^type /, '')));
+    },
+  );
+  return [...declared, ...passedOn];
+}
+
+function exampleIn(comment: string): string | null {
+  const [, code] = /@example\s([\s\S]*?)(?=\n \* @|\*\/)/.exec(comment) ?? [];
+  return code?.replaceAll(/^ \* ?/gm, '').trim() ?? null;
 }

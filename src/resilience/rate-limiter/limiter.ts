@@ -6,7 +6,11 @@ import { LinkedQueue } from '../bounded-queue.ts';
 import type { RateLimits, RateWindow, WindowReply, WindowRequest, WindowState } from './policy.ts';
 import { emptyRequest, initialBackoff } from './policy.ts';
 
-/** Permission for one call. Report exactly one outcome; only the first one counts. */
+/**
+ * Permission for one call. Report exactly one outcome; only the first one counts.
+ *
+ * @example const finish = (permit: Permit, isOk: boolean) => (isOk ? permit.succeeded() : permit.failed());
+ */
 export interface Permit {
   /** The call was written to a connection. Only used with `reportsSending`. */
   sent(): void;
