@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { seededRandom, systemClock, systemIds } from '../../src/core/index.ts';
-import type { Resolver } from '../../src/knowledge/entities/types.ts';
+import type { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
 import { evaluateEntities, pairScores } from './entities.ts';
 import { nicknamesOf, readCsv, recordsOf } from './entity-records.ts';
 import { generateNames } from './generated-names.ts';
@@ -47,7 +47,7 @@ describe('evaluation of entities', () => {
   it('scores a resolver on the files under a path and rejects an empty path', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'headworks-test-'));
     onTestFinished(() => rm(folder, { recursive: true }));
-    const byName: Resolver = {
+    const byName: Pick<EntityResolver, 'resolve'> = {
       resolve: async (mentions) =>
         mentions.map(({ canonicalSuggestion: name }) => ({
           entityId: name,

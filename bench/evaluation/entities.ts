@@ -6,7 +6,7 @@ import { CoreError, seededRandom, silentLog, systemClock, systemIds } from '../.
 import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
 import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
 import { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
-import type { MentionPlace, Resolver } from '../../src/knowledge/entities/types.ts';
+import type { MentionPlace } from '../../src/knowledge/entities/types.ts';
 import type { ParsedDocument } from '../../src/knowledge/index.ts';
 import { knowledgeOptions } from '../../src/knowledge/options.ts';
 import { Spaces } from '../../src/knowledge/spaces/spaces.ts';
@@ -18,7 +18,7 @@ import type { NameRecord } from './generated-names.ts';
 import { generateNames } from './generated-names.ts';
 
 export interface EntityEvaluationDeps {
-  readonly resolver: Resolver;
+  readonly resolver: Pick<EntityResolver, 'resolve'>;
   /** A new space for a set, so that sets do not mix, with a revision as the source of everything. */
   readonly newPlace: () => Promise<Pick<MentionPlace, 'spaceId' | 'revisionId'>>;
   readonly clock: Clock;

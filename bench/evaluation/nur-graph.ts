@@ -1,6 +1,6 @@
 // The entities of an ingested corpus, and what the graph connects them with.
 import type { EventService } from '../../src/knowledge/events/event-store.ts';
-import type { EntityService } from '../../src/knowledge/types.ts';
+import type { EntityService } from '../../src/knowledge/entities/entity-service.ts';
 import type { Entity } from '../../src/knowledge/entities/types.ts';
 import type { Space } from '../../src/knowledge/spaces/spaces.ts';
 import type { GraphQuestion, NurData } from './nur-data.ts';

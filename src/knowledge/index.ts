@@ -1,7 +1,9 @@
 // Knowledge: documents in, evidence out: events, entities, graph and search.
 export * from './artifacts/types.ts';
 export type { DocumentFile, DocumentReader } from './documents/parse-input.ts';
-export * from './entities/types.ts';
+export type { EntityService } from './entities/entity-service.ts';
+export type { EntityResolver } from './entities/resolve-mentions.ts';
+export type * from './entities/types.ts';
 export * from './errors.ts';
 export type { EventService } from './events/event-store.ts';
 export type * from './events/types.ts';

@@ -11,14 +11,13 @@ import { Artifacts } from './artifacts/artifacts.ts';
 import { ingestDegradations, modelCircuitBreaker } from './degradations.ts';
 import { openFileParser } from './documents/parse-file.ts';
 import type { DocumentReader } from './documents/parse-input.ts';
-import { canUseModel } from './entities/deps.ts';
-import { openEntityService } from './entities/entity-service.ts';
+import { canUseModel } from './entities/candidates.ts';
+import { EntityService } from './entities/entity-service.ts';
 import { EntityStore } from './entities/entity-store.ts';
 import { MergeStore } from './entities/merge-store.ts';
 import { PairStore } from './entities/pair-store.ts';
-import { entityRepairs } from './entities/reconcile.ts';
+import { EntityRepairs } from './entities/reconcile.ts';
 import { EntityResolver } from './entities/resolve-mentions.ts';
-import type { Resolver } from './entities/types.ts';
 import type { EventService } from './events/event-store.ts';
 import { EventStore, openEventService } from './events/event-store.ts';
 import { folderFiles } from './folders/folder-files.ts';
@@ -56,7 +55,7 @@ import { LexicalIndex } from './search/lexical-index.ts';
 import { SearchStore } from './search/results.ts';
 import { openSearch } from './search/search.ts';
 import { Spaces } from './spaces/spaces.ts';
-import type { EntityService, GraphService, SearchService } from './types.ts';
+import type { GraphService, SearchService } from './types.ts';
 import type { Embedders } from './vectors/embedder.ts';
 import type { ConfiguredEmbedders, EmbeddingGateway } from './vectors/embedders.ts';
 import { openEmbedders } from './vectors/embedders.ts';
@@ -90,7 +89,7 @@ export interface KnowledgeOverrides {
   readonly graph?: Graph;
   readonly graphStep?: GraphStep;
   readonly readers?: Readers;
-  readonly resolver?: Resolver;
+  readonly resolver?: Pick<EntityResolver, 'resolve'>;
   readonly searchStore?: SearchStore;
   /** Called when a search finds the graph behind the tables; default: enqueue the backfill. */
   readonly onGraphBehind?: () => void;
@@ -103,7 +102,10 @@ export interface KnowledgeServices {
     Artifacts,
     'maxDocumentBytes' | 'ingest' | 'estimate' | 'list' | 'get' | 'revisions' | 'delete'
   >;
-  readonly entities: EntityService;
+  readonly entities: Pick<
+    EntityService,
+    'list' | 'get' | 'merge' | 'unmerge' | 'split' | 'review' | 'decide'
+  >;
   readonly events: EventService;
   readonly folders: Pick<Folders, 'list' | 'create' | 'delete' | 'scan'>;
   readonly search: SearchService;
@@ -244,7 +246,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     artifacts,
     folders,
     events: openEventService(events),
-    entities: openEntityService({ ...common, entities: entityStore, pairs, merges, onChanged }),
+    entities: new EntityService({ ...common, entities: entityStore, pairs, merges, onChanged }),
     search: openSearch({
       ...search,
       lexical: new LexicalIndex(database),
@@ -257,7 +259,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
       ...folderRepairs(folders),
       ...chunkRepairs({ ...ingest, options }),
       ...registeredEntityRepairs({
-        entities: entityRepairs({ ...resolution, spaces, pairs, merges, onChanged }),
+        entities: new EntityRepairs({ ...resolution, spaces, pairs, merges, onChanged }),
         pairs,
         canUseModel: isModelUsable,
         options,

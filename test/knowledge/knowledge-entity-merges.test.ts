@@ -85,7 +85,7 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     await expect(at.service.merge(space, carol, foreign.ids[0] ?? '', 'x', 'admin')).rejects.toMatchObject(
       missing,
     );
-    await expect(at.service.merge(space, carol, 'nobody', 'x', 'admin')).rejects.toMatchObject(missing);
+    await expect(at.service.merge(space, carol, 'not-an-id', 'x', 'admin')).rejects.toMatchObject(missing);
     await expect(at.service.unmerge(foreign.space, second.mergeId)).rejects.toMatchObject(missing);
     await expect(at.service.get(foreign.space, carol)).rejects.toMatchObject(missing);
     expect(await rowsOf(space)).toEqual(before);
@@ -206,6 +206,39 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     await at.service.unmerge(space, merge.mergeId);
     expect(await quotesOf(parted)).toEqual(['0-140', '115-140', '90-140']);
     expect(before).not.toEqual(await rowsOf(space));
+  });
+
+  it('returns a mention that was split off and merged back to the entity it was resolved to before', async () => {
+    const space = await world.space();
+    const { ids } = await at.read(
+      space,
+      [
+        { name: 'Alice Chen', at: 0 },
+        { name: 'Bob Smith', at: 50 },
+        { name: 'Bob Smith', as: 'he', at: 100 },
+      ],
+      [eventOf([1], null, [100, 120])],
+    );
+    const [alice = '', bob = ''] = ids;
+    const before = await rowsOf(space);
+    const older = await at.service.merge(space, alice, bob, 'a mistake', 'admin');
+    const { mentions } = await at.service.get(space, alice);
+    const pronoun = mentions.find(({ surfaceForm }) => surfaceForm === 'he')?.mentionId ?? '';
+    const { entityId: parted } = await at.service.split(space, alice, [pronoun], 'Carl Roth');
+    const back = await at.service.merge(space, alice, parted, 'not a third person', 'admin');
+    // Undoing the merge that reversed the split splits it off again.
+    await at.service.unmerge(space, back.mergeId);
+    expect(await at.service.get(space, parted)).toMatchObject({ mentionCount: 1, eventCount: 1 });
+    await at.service.merge(space, alice, parted, 'not a third person', 'admin');
+    const undone = await at.service.unmerge(space, older.mergeId);
+    expect(undone.later).toEqual({ moved: 0, unclear: [] });
+    expect(await at.service.get(space, bob)).toMatchObject({ mentionCount: 2, eventCount: 1 });
+    expect(await at.service.get(space, alice)).toMatchObject({ mentionCount: 1, eventCount: 0 });
+    const rows = async () => (await rowsOf(space)) as Record<'mentions' | 'actors', unknown>;
+    expect(await rows()).toMatchObject({
+      mentions: (before as Awaited<ReturnType<typeof rows>>).mentions,
+      actors: (before as Awaited<ReturnType<typeof rows>>).actors,
+    });
   });
 
   it("returns mentions written since under the loser's name, with events and names, and lists unclear ones", async () => {

@@ -4,7 +4,7 @@ import { CoreError, systemClock } from '../../src/core/index.ts';
 import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
 import type { MentionPlace, Space } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
-import type { MentionWish } from '../support/entity-world.ts';
+import type { MentionInput } from '../support/entity-world.ts';
 import { entityWorld, mentionOf, noModel, placeIn, ScriptedModel } from '../support/entity-world.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';
@@ -22,7 +22,7 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
   async function first(
     at: ReturnType<typeof entityWorld>,
     space: Space,
-    ...requests: MentionWish[]
+    ...requests: MentionInput[]
   ): Promise<string[]> {
     return (await at.read(space, requests)).ids;
   }
@@ -129,7 +129,7 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
   it('creates one entity for a new name in two concurrent processes, and two if context contradicts', async () => {
     const space = await world.space();
     const [one, other] = [entityWorld(world), entityWorld(world)];
-    const meet = (...requests: MentionWish[]) =>
+    const meet = (...requests: MentionInput[]) =>
       Promise.all(requests.map((request, index) => (index === 0 ? one : other).resolve(space, [request])));
     for (let round = 0; round < 5; round++) {
       const results = await meet(`Nora Quist ${'abcde'[round]}`, `Nora Quist ${'abcde'[round]}`);
@@ -141,6 +141,37 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
       { name: 'Omar Faruk', organization: 'Zenith' },
     );
     expect(new Set(apart.map((result) => result?.[0]?.entityId)).size).toBe(2);
+  });
+
+  it('resolves again when another process writes in between, the third time under the lock', async () => {
+    const space = await world.space();
+    const other = entityWorld(world);
+    /** Before the first two writes, another process creates an entity with the name, or merges the one to add to. */
+    const disturbed = (...disturbances: (() => Promise<unknown>)[]) => {
+      class Disturbed extends EntityStore {
+        override async write(...args: Parameters<EntityStore['write']>) {
+          await disturbances.shift()?.();
+          return super.write(...args);
+        }
+      }
+      return entityWorld(world, { change: { entities: new Disturbed(world.database) } });
+    };
+    const acme = { name: 'Nora Quist', organization: 'Acme' };
+    let made = '';
+    const once = disturbed(async () => ([made = ''] = await first(other, space, acme)));
+    expect(await once.resolve(space, ['Nora Quist'])).toMatchObject([{ entityId: made, isNew: false }]);
+    const zenith = { name: 'Nora Quist', organization: 'Zenith' };
+    const twice = disturbed(
+      () => first(other, space, { name: 'Nora Quist', organization: 'Initech' }),
+      async () => ([made = ''] = await first(other, space, zenith)),
+    );
+    expect(await twice.resolve(space, [zenith])).toMatchObject([{ entityId: made, isNew: false }]);
+    const [omar = '', ann = ''] = await first(other, space, 'Omar Faruk', 'Ann Lee');
+    const merging = disturbed(() => other.service.merge(space, ann, omar, 'a test', 'admin'));
+    const [result] = await merging.resolve(space, [{ name: 'Omar Faruk', as: 'Omar K. Faruk' }]);
+    expect(result).toMatchObject({ entityId: ann, isNew: false });
+    expect((await other.service.get(space, ann)).aliases).toContain('Omar K. Faruk');
+    expect(world.recorded).toEqual([]);
   });
 
   it('handles names with SQL, Cypher, HTML, instructions or nothing visible', async () => {
@@ -276,7 +307,7 @@ describe('resolution when a component fails', () => {
   afterAll(() => world.dispose());
 
   /** The result of a mention, with the ledger rows recorded for it. */
-  async function outcome(at: ReturnType<typeof entityWorld>, space: Space, request: MentionWish) {
+  async function outcome(at: ReturnType<typeof entityWorld>, space: Space, request: MentionInput) {
     world.recorded.length = 0;
     const { results } = await at.read(space, [request]);
     const [result] = results;
@@ -319,7 +350,7 @@ describe('resolution when a component fails', () => {
         embeddingModel: null,
       });
       expect(kinds).toEqual(rowOf('entity-embedding-missing', entity.entityId));
-      expect(await broken.repairs.retryEmbedding(entity.entityId, broken.signal)).toMatchObject({
+      expect(await broken.repairs.retry('embedding-missing', entity.entityId, broken.signal)).toMatchObject({
         outcome: 'still-broken',
       });
       // In the meantime she was created again without a lookup.
@@ -328,10 +359,10 @@ describe('resolution when a component fails', () => {
         insert into entity (entity_id, space_id, entity_type, canonical_name, normalized_name, created_at, updated_at)
         values (${twin}, ${space.spaceId}, 'person', 'Alice Chen', 'alice chen', now(), now())`);
       const healed = entityWorld(world, { embedder: wordEmbedder() });
-      expect(await healed.repairs.retryEmbedding(entity.entityId, healed.signal)).toEqual({
+      expect(await healed.repairs.retry('embedding-missing', entity.entityId, healed.signal)).toEqual({
         outcome: 'repaired',
       });
-      expect(await healed.repairs.retryEmbedding(entity.entityId, healed.signal)).toEqual({
+      expect(await healed.repairs.retry('embedding-missing', entity.entityId, healed.signal)).toEqual({
         outcome: 'repaired',
       });
       expect(await healed.service.get(space, twin)).toMatchObject({
@@ -358,8 +389,10 @@ describe('resolution when a component fails', () => {
     expect(kinds).toEqual(rowOf('candidates-unknown', entity.entityId));
     expect(world.recorded[0]).toMatchObject({ cause: 'DEADLINE_EXCEEDED' });
     const { repairs, service, signal } = entityWorld(world);
-    expect(await repairs.retryCandidates(entity.entityId, signal)).toEqual({ outcome: 'repaired' });
-    expect(await repairs.retryCandidates(entity.entityId, signal)).toEqual({ outcome: 'gone' });
+    expect(await repairs.retry('candidates-unknown', entity.entityId, signal)).toEqual({
+      outcome: 'repaired',
+    });
+    expect(await repairs.retry('candidates-unknown', entity.entityId, signal)).toEqual({ outcome: 'gone' });
     expect(await service.get(space, entity.entityId)).toMatchObject({ entityId: alice, needsReview: false });
   });
 
@@ -376,11 +409,13 @@ describe('resolution when a component fails', () => {
         { state: 'open', evidence: { points: expect.any(Number) as number } },
       ]);
       expect(kinds).toEqual(rowOf('confirmation-failed', entity.entityId));
-      expect(await broken.repairs.retryConfirmation(entity.entityId, broken.signal)).toMatchObject({
-        outcome: 'still-broken',
-      });
+      expect(await broken.repairs.retry('confirmation-failed', entity.entityId, broken.signal)).toMatchObject(
+        {
+          outcome: 'still-broken',
+        },
+      );
       const healed = entityWorld(world, { model: new ScriptedModel(same()) });
-      expect(await healed.repairs.retryConfirmation(entity.entityId, healed.signal)).toEqual({
+      expect(await healed.repairs.retry('confirmation-failed', entity.entityId, healed.signal)).toEqual({
         outcome: 'repaired',
       });
       expect(await healed.service.get(space, entity.entityId)).toMatchObject({ entityId: alice });
@@ -410,11 +445,13 @@ describe('resolution when a component fails', () => {
         message: `An entity was created separately from one it may be the same as. ${unusable}`,
       });
       expect(useless.questions).toHaveLength(2);
-      expect(await broken.repairs.retryConfirmation(entity.entityId, broken.signal)).toMatchObject({
-        outcome: 'still-broken',
-      });
+      expect(await broken.repairs.retry('confirmation-failed', entity.entityId, broken.signal)).toMatchObject(
+        {
+          outcome: 'still-broken',
+        },
+      );
       const repaired = entityWorld(world, { model: new ScriptedModel(answer, same()) });
-      expect(await repaired.repairs.retryConfirmation(entity.entityId, repaired.signal)).toEqual({
+      expect(await repaired.repairs.retry('confirmation-failed', entity.entityId, repaired.signal)).toEqual({
         outcome: 'repaired',
       });
       expect(await repaired.service.get(space, entity.entityId)).toMatchObject({ entityId: alice });
@@ -435,7 +472,7 @@ describe('resolution when a component fails', () => {
     };
     for (const name of ['A. Chen', 'B. Smith', 'C. Davis']) await meet(name);
     expect(model.questions).toHaveLength(2);
-    await at.repairs.retryConfirmation(flagged[2] ?? '', at.signal);
+    await at.repairs.retry('confirmation-failed', flagged[2] ?? '', at.signal);
     expect(model.questions).toHaveLength(3);
     await world.clock.advance(world.options.cooldownSeconds * 1_000);
     await meet('D. Evans');
@@ -457,7 +494,7 @@ describe('resolution when a component fails', () => {
       const { entity } = await outcome(entityWorld(world, { model: failing }), space, 'A. Chen');
       const asked = new ScriptedModel(same());
       const { repairs, signal } = entityWorld(world, { model: asked });
-      await repairs.retryConfirmation(entity.entityId, signal);
+      await repairs.retry('confirmation-failed', entity.entityId, signal);
       callers.push(...asked.questions.map(({ caller }) => caller));
     }
     expect(callers).toEqual([`org:${organizationId}`, 'admin']);
@@ -476,7 +513,9 @@ describe('resolution when a component fails', () => {
     expect(entity).toMatchObject({ canonicalName: 'Alice Chen', reviewReason: 'resolution-failed' });
     expect(kinds).toEqual(rowOf('resolution-failed', entity.entityId));
     const { repairs, signal } = entityWorld(world);
-    expect(await repairs.retryResolution(entity.entityId, signal)).toEqual({ outcome: 'repaired' });
+    expect(await repairs.retry('resolution-failed', entity.entityId, signal)).toEqual({
+      outcome: 'repaired',
+    });
     class Picky extends EntityStore {
       override write(...[spaceId, plan, ...rest]: Parameters<EntityStore['write']>) {
         const isRich = plan.drafts.length > 1 || plan.drafts.some(({ clues }) => clues.role !== null);
@@ -575,7 +614,9 @@ describe('confirmation of uncertain matches', () => {
     expect(made.entityId).not.toBe(alice);
     expect((await at.read(space, ['A. Chen'])).ids).toEqual(ids);
     expect(model.questions).toHaveLength(1);
-    expect(await at.repairs.retryConfirmation(made.entityId, at.signal)).toEqual({ outcome: 'repaired' });
+    expect(await at.repairs.retry('confirmation-failed', made.entityId, at.signal)).toEqual({
+      outcome: 'repaired',
+    });
     expect(model.questions).toHaveLength(1);
   });
 

@@ -1,11 +1,11 @@
 // Resolution on a real store, with components that reply, fail, hang or return invalid data as a test requires.
 import { silentLog } from '../../src/core/index.ts';
-import { openEntityService } from '../../src/knowledge/entities/entity-service.ts';
+import { EntityService } from '../../src/knowledge/entities/entity-service.ts';
 import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
 import { MergeStore } from '../../src/knowledge/entities/merge-store.ts';
 import { PairStore } from '../../src/knowledge/entities/pair-store.ts';
 import type { ReconcileDeps } from '../../src/knowledge/entities/reconcile.ts';
-import { entityRepairs } from '../../src/knowledge/entities/reconcile.ts';
+import { EntityRepairs } from '../../src/knowledge/entities/reconcile.ts';
 import { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
 import type {
   ContextClues,
@@ -22,7 +22,7 @@ import type { KnowledgeWorld } from './knowledge-world.ts';
 import { embeddersOf } from './knowledge-world.ts';
 
 /** `Alice Chen`, or with clues, or with its position. */
-export type MentionWish =
+export type MentionInput =
   | string
   | ({
       readonly name: string;
@@ -31,7 +31,7 @@ export type MentionWish =
       readonly at?: number;
     } & ContextClues);
 
-export function mentionOf(request: MentionWish, index = 0): EntityMention {
+export function mentionOf(request: MentionInput, index = 0): EntityMention {
   const {
     name,
     type = 'person',
@@ -111,7 +111,7 @@ export function entityWorld(
   const resolver = new EntityResolver(parts);
   const { signal } = new AbortController();
   /** Resolves in a new artifact with one chunk and writes the mentions, as ingest does. */
-  async function read(space: Space, requests: readonly MentionWish[], events: readonly ReadEvent[] = []) {
+  async function read(space: Space, requests: readonly MentionInput[], events: readonly ReadEvent[] = []) {
     const { artifactUid, revisionId, stored } = await world.accept(space, {
       text: `A note of ${ids.uuid()}.`,
     });
@@ -127,14 +127,14 @@ export function entityWorld(
     pairs,
     merges,
     resolver,
-    repairs: entityRepairs(parts),
-    service: openEntityService({ clock, ids, entities, pairs, merges }),
+    repairs: new EntityRepairs(parts),
+    service: new EntityService({ clock, ids, entities, pairs, merges }),
     signal,
     read,
     /** Resolves in a new artifact and writes nothing else. */
     resolve: async (
       space: Space,
-      requests: readonly MentionWish[],
+      requests: readonly MentionInput[],
     ): Promise<readonly EntityResolutionResult[]> =>
       resolver.resolve(requests.map(mentionOf), await placeIn(world, space), 'admin', signal),
   };

@@ -1,7 +1,13 @@
 // Test doubles of knowledge: a reader of marked-up text, a resolver by exact name, a recording graph.
 import type { KnowledgeWorld } from './knowledge-world.ts';
 import type { GraphStep } from '../../src/knowledge/ingest/deps.ts';
-import type { EntityMention, RemovedIds, Reader, Reading, Resolver } from '../../src/knowledge/index.ts';
+import type {
+  EntityMention,
+  RemovedIds,
+  Reader,
+  Reading,
+  EntityResolver,
+} from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 
 /** `[Ann]` is a mention of a person, `[Ann] decided.` a decision of hers. */
@@ -43,7 +49,10 @@ export function bracketReader(method: 'model' | 'rules'): Reader {
 }
 
 /** The same name is the same entity. */
-export function exactResolver({ database, ids }: Pick<KnowledgeWorld, 'database' | 'ids'>): Resolver {
+export function exactResolver({
+  database,
+  ids,
+}: Pick<KnowledgeWorld, 'database' | 'ids'>): Pick<EntityResolver, 'resolve'> {
   return {
     resolve: async (mentions, { spaceId, artifactUid }) => {
       const results = [];

@@ -3,9 +3,7 @@ import type { Database, Queryable, QueryOptions } from '../../platform/postgres/
 import { sql } from '../../platform/postgres/sql.ts';
 import type { EntityType } from '../reading/types.ts';
 import { kindOfKey } from './blocking-keys.ts';
-import type { Candidate, CandidateQuery, Entity, CandidateEntity } from './types.ts';
-
-type FoundBy = Candidate['foundBy'][number];
+import type { CandidateEntity, CandidateQuery, Entity, EntityEmbedding } from './types.ts';
 
 /** Rows per key and name; a key shared by more entities distinguishes none of them. */
 const maxPerKey = 20;
@@ -20,7 +18,8 @@ const maxTrigramLength = 100;
 interface Hit {
   readonly query: number;
   readonly entityId: string;
-  readonly by: FoundBy;
+  /** The most reliable first, so that a limit cuts off the least reliable. */
+  readonly rank: number;
 }
 
 export async function findCandidates(
@@ -33,52 +32,24 @@ export async function findCandidates(
     readonly signal: AbortSignal;
   },
 ): Promise<readonly (readonly CandidateEntity[])[]> {
-  const { signal } = options;
-  const hits = await findHits(database, spaceId, queries, options);
-  const kept = limitHits(hits, queries.length);
-  const ids = [...new Set(kept.flat().map(({ entityId }) => entityId))];
-  const families = await loadFamilies(database, spaceId, ids, options.artifactUid, { signal });
-  const byFound = new Map(families.flatMap((family) => family.found.map((id) => [id, family] as const)));
-  return kept.map((own) => {
-    const merged = new Map<string, CandidateEntity>();
-    for (const { entityId, by } of own) {
-      const family = byFound.get(entityId);
-      if (!family) continue;
-      const { known } = family;
-      const before = merged.get(known.entity.entityId)?.foundBy ?? [];
-      const foundBy = before.includes(by) ? before : [...before, by];
-      merged.set(known.entity.entityId, { ...known, foundBy, cosine: null });
-    }
-    return [...merged.values()];
-  });
-}
-
-/** The most reliable first, so that a limit cuts off the least reliable. */
-const order: readonly FoundBy[] = [
-  'identity',
-  'name',
-  'alias',
-  'email',
-  'nickname',
-  'initials',
-  'trigram',
-  'embedding',
-];
-
-function limitHits(hits: readonly Hit[], count: number): readonly (readonly Hit[])[] {
-  const byQuery = Array.from({ length: count }, (): Hit[] => []);
-  for (const hit of hits) byQuery[hit.query]?.push(hit);
-  return byQuery.map((own) =>
-    own.sort((a, b) => order.indexOf(a.by) - order.indexOf(b.by)).slice(0, maxPerQuery),
+  const { artifactUid, signal } = options;
+  const byQuery = Map.groupBy(await findHits(database, spaceId, queries, options), ({ query }) => query);
+  const kept = queries.map((_, index) =>
+    (byQuery.get(index) ?? []).sort((a, b) => a.rank - b.rank).slice(0, maxPerQuery),
   );
+  const ids = [...new Set(kept.flat().map(({ entityId }) => entityId))];
+  const families = await loadFamilies(database, spaceId, ids, artifactUid, { signal });
+  const known = new Map(families.flatMap(({ found, known: one }) => found.map((id) => [id, one] as const)));
+  return kept.map((own) => [...new Set(own.flatMap(({ entityId }) => known.get(entityId) ?? []))]);
 }
 
-const foundByOf = (via: string, key: string): FoundBy => {
-  if (via !== 'key') return via as FoundBy;
-  const kind = kindOfKey(key);
-  if (kind === 'identity' || kind === 'initials' || kind === 'nickname' || kind === 'email') return kind;
-  return kind === 'part' ? 'alias' : 'trigram';
-};
+const reliability = ['identity', 'name', 'alias', 'email', 'nickname', 'initials', 'trigram'];
+
+function rankOf(via: string, key: string): number {
+  const kind = via === 'key' ? kindOfKey(key) : via;
+  if (kind === 'part') return reliability.indexOf('alias');
+  return reliability.indexOf(kind === 'clue' ? 'trigram' : kind);
+}
 
 async function findHits(
   database: Queryable,
@@ -99,15 +70,11 @@ async function findHits(
       ${[...alike.keys()]}::text[], ${maxByTrigram}::integer, ${trigramThreshold}::real)`,
     { signal, isFrequent: true },
   );
-  const wantedOf: Readonly<Record<string, ReadonlyMap<string, readonly number[]>>> = {
-    name: names,
-    alias: names,
-    email: emails,
-    key: keys,
-    trigram: alike,
-  };
+  const queriesOf = new Map(
+    Object.entries({ name: names, alias: names, email: emails, key: keys, trigram: alike }),
+  );
   return rows.flatMap(({ via, key, entityId }) =>
-    (wantedOf[via]?.get(key) ?? []).map((query) => ({ query, entityId, by: foundByOf(via, key) })),
+    (queriesOf.get(via)?.get(key) ?? []).map((query) => ({ query, entityId, rank: rankOf(via, key) })),
   );
 }
 
@@ -133,7 +100,7 @@ const maxCoMentions = 20;
 const maxMentions = 100;
 
 export async function findCoMentions(
-  database: Database,
+  database: Queryable,
   spaceId: number,
   entityIds: readonly string[],
   signal: AbortSignal,
@@ -165,14 +132,13 @@ const minCosine = 0.6;
 export async function findNearestEntities(
   database: Database,
   spaceId: number,
-  model: string,
-  queries: readonly { readonly type: EntityType; readonly vector: Float32Array }[],
+  queries: readonly (EntityEmbedding & { readonly type: EntityType })[],
   artifactUid: string | null,
   signal: AbortSignal,
 ): Promise<readonly (readonly CandidateEntity[])[]> {
   if (queries.length === 0 || !database.capabilities.vector.available) return queries.map(() => []);
   const found: (readonly { id: string; cosine: number }[])[] = [];
-  for (const { type, vector } of queries) {
+  for (const { type, model, vector } of queries) {
     const { rows } = await database.query<{ id: string; cosine: number }>(
       sql`
       select entity_id as id, 1 - distance as cosine from (
@@ -192,7 +158,7 @@ export async function findNearestEntities(
   return found.map((rows) =>
     rows.flatMap(({ id, cosine }) => {
       const known = byId.get(id);
-      return known ? [{ ...known, foundBy: ['embedding'] as const, cosine }] : [];
+      return known ? [{ ...known, cosine }] : [];
     }),
   );
 }
@@ -212,12 +178,6 @@ interface FamilyRow extends Entity {
   readonly isInArtifact: boolean;
 }
 
-export interface Family {
-  readonly known: Omit<CandidateEntity, 'foundBy' | 'cosine'>;
-  /** Those of the requested ids that are this entity, directly or by merge. */
-  readonly found: readonly string[];
-}
-
 /** The unmerged entities of these ids, each once; ids of other spaces are ignored. */
 export async function loadFamilies(
   database: Queryable,
@@ -225,7 +185,13 @@ export async function loadFamilies(
   ids: readonly string[],
   artifactUid: string | null,
   options: QueryOptions = {},
-): Promise<readonly Family[]> {
+): Promise<
+  readonly {
+    readonly known: CandidateEntity;
+    /** Those of the requested ids that are this entity, directly or by merge. */
+    readonly found: readonly string[];
+  }[]
+> {
   if (ids.length === 0) return [];
   const { rows } = await database.query<FamilyRow>(
     sql`
@@ -234,30 +200,13 @@ export async function loadFamilies(
     from knowledge_families(${spaceId}::integer, ${ids}::uuid[], ${artifactUid}::uuid, ${maxNames}::integer) f join entity e on e.entity_id = f.root`,
     { ...options, isFrequent: true },
   );
-  return rows.map(toFamily);
-}
-
-function toFamily({
-  found,
-  aliases,
-  emails,
-  organizations,
-  roles,
-  notes,
-  isInArtifact,
-  ...entity
-}: FamilyRow): Family {
-  const names = [entity.canonicalName, ...aliases.filter((alias) => alias !== entity.canonicalName)];
-  const profile = {
-    type: entity.type,
-    names,
-    emails,
-    organizations,
-    roles,
-    notes: [...new Set(notes.flat())],
-    coMentions: [],
-  };
-  return { known: { entity, aliases: names.slice(1), coMentions: [], profile, isInArtifact }, found };
+  return rows.map(({ found, aliases, emails, organizations, roles, notes, isInArtifact, ...entity }) => {
+    const { type, canonicalName } = entity;
+    const names = [canonicalName, ...aliases.filter((alias) => alias !== canonicalName)];
+    const clues = { emails, organizations, roles, notes: [...new Set(notes.flat())] };
+    const profile = { type, names, ...clues, coMentions: [] };
+    return { known: { entity, profile, isInArtifact, cosine: null }, found };
+  });
 }
 
 /** Columns of the table `entity` under the alias `e`. */

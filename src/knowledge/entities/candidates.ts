@@ -1,25 +1,81 @@
 // Groups the mentions of a chunk by name, so that each name is resolved once, and finds the entities each group may
 // refer to.
-import { kindOf, executeWithDeadline } from '../../core/index.ts';
+import type { Clock, IdSource, Log } from '../../core/index.ts';
+import { executeWithDeadline, kindOf } from '../../core/index.ts';
+import type { LedgerRecorder } from '../../ledger/index.ts';
+import type { CircuitBreaker } from '../../resilience/index.ts';
+import type { KnowledgeAlerts } from '../maintenance/alerts.ts';
+import type { LanguageModel } from '../models/structured-output.ts';
+import type { KnowledgeOptions } from '../options.ts';
 import type { EntityMention, EntityType } from '../reading/types.ts';
 import { entityTypes } from '../reading/types.ts';
-import type { Embedder } from '../vectors/embedder.ts';
+import type { Embedder, Embedders } from '../vectors/embedder.ts';
 import { clueKeys, nameKeys } from './blocking-keys.ts';
-import type { CleanClues } from './compare-clues.ts';
+import type { CleanClues, Profile } from './compare-clues.ts';
 import { cleanClues, identityOf, profileOf } from './compare-clues.ts';
-import type { ResolutionDeps } from './deps.ts';
-import { canUseModel } from './deps.ts';
-import { decide, compareNames, matchCandidates, minSamePoints } from './match.ts';
+import type { EntityStore } from './entity-store.ts';
+import { compareNames, decide, matchCandidates, minSamePoints } from './match.ts';
 import {
   isUnnamed,
   nameFullness,
-  unnamedEntityName,
   normalizeName,
   plainWords,
+  unnamedEntityName,
   visibleName,
 } from './normalize.ts';
-import type { CandidateEntity, MentionPlace, NameRow } from './types.ts';
-import type { MentionGroup } from './types.ts';
+import type { CandidateEntity, CandidateQuery, EntityEmbedding, MentionPlace, NameRow } from './types.ts';
+
+export interface ResolutionDeps {
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly log: Log;
+  readonly ledger: LedgerRecorder;
+  readonly entities: EntityStore;
+  readonly embedders: Embedders;
+  readonly model: LanguageModel;
+  readonly options: Pick<
+    KnowledgeOptions,
+    | 'candidatesTimeoutMs'
+    | 'embeddingTimeoutMs'
+    | 'confirmationTimeoutMs'
+    | 'readWithModel'
+    | 'cooldownSeconds'
+  >;
+  readonly watch?: Pick<KnowledgeAlerts, 'resolved' | 'asked'>;
+  /** Shared with reading, so that a model that is down is not tried for every name. Default: its own. */
+  readonly breaker?: Pick<CircuitBreaker, 'execute'>;
+}
+
+/** Whether uncertain names can be confirmed. Without a model, unconfirmed names are not a degradation. */
+export const canUseModel = ({ model, options }: Pick<ResolutionDeps, 'model' | 'options'>): boolean =>
+  options.readWithModel && model.isConfigured();
+
+const fatal = ['STATE_UNAVAILABLE', 'STATE_NESTED_QUERY', 'CANCELED', 'SHUTTING_DOWN', 'CONFLICT'];
+
+/** Nothing can continue after these: the state store is down, the revision or entity is gone, or the caller aborted. */
+export const isFatal = (error: unknown, signal: AbortSignal): boolean =>
+  signal.aborted || fatal.includes(kindOf(error));
+
+/** Mentions of a chunk with one name, and what was found for it. */
+export interface MentionGroup {
+  /** Indexes into the list of mentions. */
+  readonly members: readonly number[];
+  readonly type: EntityType;
+  /** As it is displayed. */
+  readonly name: string;
+  readonly normalizedName: string;
+  /** With its spellings; the first is `name`. */
+  readonly names: readonly NameRow[];
+  readonly clues: CleanClues;
+  readonly profile: Profile;
+  readonly query: CandidateQuery;
+  candidates: readonly CandidateEntity[];
+  /** Set when the candidates could not be loaded: the entity may exist already. */
+  candidatesProblem: unknown;
+  embedding: EntityEmbedding | null;
+  /** Set when a vector was requested and could not be computed. */
+  embeddingProblem: unknown;
+}
 
 /** Co-mentions that are compared. */
 const maxCoMentions = 200;
@@ -29,23 +85,11 @@ export function groupMentions(
   mentions: readonly EntityMention[],
   place: MentionPlace,
 ): readonly MentionGroup[] {
-  const byKey = new Map<string, { readonly first: Named; readonly members: Named[] }>();
-  for (const [index, mention] of mentions.entries()) {
-    const named = readMention(mention, index, place);
-    const key = JSON.stringify([
-      named.type,
-      named.normalizedName,
-      named.clues.email,
-      named.clues.organization,
-      named.clues.notes.find((note) => identityOf(note) !== null) ?? null,
-    ]);
-    const known = byKey.get(key);
-    if (known) known.members.push(named);
-    else byKey.set(key, { first: named, members: [named] });
-  }
-  const firsts = [...byKey.values()].slice(0, maxCoMentions).map(({ first }) => plainWords(first.name));
+  const named = mentions.map((mention, index) => readMention(mention, index, place));
+  const byName = [...Map.groupBy(named, identityKey).values()];
+  const firsts = byName.slice(0, maxCoMentions).flatMap(([first]) => (first ? plainWords(first.name) : []));
   const everybody = [...new Set(firsts)];
-  return [...byKey.values()].map(({ members }) => groupOf(members, everybody)).sort(byInformativeness);
+  return byName.map((members) => groupOf(members, everybody)).sort(byInformativeness);
 }
 
 interface Named {
@@ -68,6 +112,15 @@ function readMention(mention: EntityMention, index: number, place: MentionPlace)
   return { index, type, name, normalizedName, surface, clues: cleanClues(mention.contextClues, name) };
 }
 
+const identityKey = ({ type, normalizedName, clues }: Named): string =>
+  JSON.stringify([
+    type,
+    normalizedName,
+    clues.email,
+    clues.organization,
+    clues.notes.find((note) => identityOf(note) !== null) ?? null,
+  ]);
+
 function groupOf(members: readonly Named[], everybody: readonly string[]): MentionGroup {
   const [first] = members as readonly [Named, ...Named[]];
   const { type, name, normalizedName } = first;
@@ -78,20 +131,12 @@ function groupOf(members: readonly Named[], everybody: readonly string[]): Menti
     notes: [...new Set(members.flatMap((member) => member.clues.notes))].slice(0, 50),
   };
   const plainName = plainWords(name);
-  const profile = profileOf(
-    type,
-    [name],
-    clues,
-    everybody.filter((other) => other !== plainName),
-  );
+  const coMentions = everybody.filter((other) => other !== plainName);
+  const profile = profileOf(type, [name], clues, coMentions);
   const keys = clueKeys(profile.emails, profile.notes);
   const isNamed = name !== unnamedEntityName;
   const { kept, wanted } = nameKeys(name, type);
-  const own: NameRow = {
-    alias: name,
-    normalizedAlias: normalizedName,
-    keys: isNamed ? [...kept, ...keys] : [],
-  };
+  const own = { alias: name, normalizedAlias: normalizedName, keys: isNamed ? [...kept, ...keys] : [] };
   return {
     members: members.map(({ index }) => index),
     type,
@@ -105,6 +150,10 @@ function groupOf(members: readonly Named[], everybody: readonly string[]): Menti
       keys: isNamed ? [...wanted, ...keys] : [],
       emails: profile.emails,
     },
+    candidates: [],
+    candidatesProblem: null,
+    embedding: null,
+    embeddingProblem: null,
   };
 }
 
@@ -127,111 +176,94 @@ function byInformativeness(a: MentionGroup, b: MentionGroup): number {
   return rank(b) - rank(a) || b.name.length - a.name.length || (a.members[0] ?? 0) - (b.members[0] ?? 0);
 }
 
-// Evidence for the names of a chunk before anything is decided: candidates, their co-mentions, vectors.
-
-export interface MentionEvidence {
-  readonly group: MentionGroup;
-  known: readonly CandidateEntity[];
-  /** Set when the candidates could not be loaded: the entity may exist already. */
-  candidatesProblem: unknown;
-  embedding: { readonly model: string; readonly vector: Float32Array } | null;
-  /** Set when a vector was requested and could not be computed. */
-  embeddingProblem: unknown;
-}
-
-/** Names looked up together, within one timeout and a few queries. */
-const namesPerLookup = 1_000;
 /** Entities whose co-mentions are loaded at once. */
 const maxWithCoMentions = 200;
 const textsPerEmbedding = 128;
 /** Each vector costs a scan; names beyond this number are found by their keys only. */
 const maxByVector = 50;
 
-const fatal = ['STATE_UNAVAILABLE', 'STATE_NESTED_QUERY', 'CANCELED', 'SHUTTING_DOWN', 'CONFLICT'];
-
-/** Nothing can continue after these: the state store is down, the revision or entity is gone, or the caller aborted. */
-export const isFatal = (error: unknown, signal: AbortSignal): boolean =>
-  signal.aborted || fatal.includes(kindOf(error));
-
-export async function findCandidatesFor(
-  deps: ResolutionDeps,
+/** A timeout or failure is stored in the groups as their problem. */
+export async function findCandidates(
+  { clock, options }: ResolutionDeps,
+  entities: EntityStore,
   groups: readonly MentionGroup[],
-  place: MentionPlace,
-  signal: AbortSignal,
-): Promise<readonly MentionEvidence[]> {
-  const all = groups.map((group): MentionEvidence => ({
-    group,
-    known: [],
-    candidatesProblem: null,
-    embedding: null,
-    embeddingProblem: null,
-  }));
-  for (let from = 0; from < all.length; from += namesPerLookup)
-    await findCandidates(deps, all.slice(from, from + namesPerLookup), place, signal);
-  await embed(deps, all, place, signal);
-  return all;
-}
-
-/** Not decided by the candidates alone; other names of the chunk may still decide it later. */
-const isOpen = (evidence: MentionEvidence): boolean =>
-  decide(matchCandidates(evidence.group, evidence.known), true).kind !== 'join';
-
-async function findCandidates(
-  deps: ResolutionDeps,
-  evidence: readonly MentionEvidence[],
   { spaceId, artifactUid }: MentionPlace,
   signal: AbortSignal,
 ): Promise<void> {
-  const { entities, clock, options } = deps;
-  const queries = evidence.map(({ group }) => group.query);
   const load = async (timeout: AbortSignal) => {
+    const queries = groups.map(({ query }) => query);
     const found = await entities.candidates(spaceId, queries, artifactUid, timeout);
-    const known = evidence.map((_, index) => found[index] ?? []);
-    return addCoMentions(deps, evidence, known, spaceId, timeout);
+    const names = await entities.coMentions(spaceId, idsNearTheLimit(groups, found), timeout);
+    return found.map((own) => own.map((one) => withCoMentions(one, names.get(one.entity.entityId))));
   };
   try {
-    const known = await executeWithDeadline(load, {
+    const found = await executeWithDeadline(load, {
       clock,
       timeoutMs: options.candidatesTimeoutMs,
       operation: 'candidates',
       signal,
     });
-    for (const [index, each] of evidence.entries()) each.known = known[index] ?? [];
+    for (const [index, group] of groups.entries())
+      Object.assign(group, { candidates: found[index] ?? [], candidatesProblem: null });
   } catch (error) {
     if (isFatal(error, signal)) throw error;
-    for (const each of evidence) Object.assign(each, { known: [], candidatesProblem: error });
+    for (const group of groups) Object.assign(group, { candidates: [], candidatesProblem: error });
   }
 }
 
-/** Only for candidates whose score co-mentions could change. */
-async function addCoMentions(
-  { entities }: ResolutionDeps,
-  evidence: readonly MentionEvidence[],
-  known: readonly (readonly CandidateEntity[])[],
-  spaceId: number,
-  signal: AbortSignal,
-): Promise<readonly (readonly CandidateEntity[])[]> {
-  const wanted = new Set<string>();
-  for (const [index, { group }] of evidence.entries())
-    for (const { candidate, match } of matchCandidates(group, known[index] ?? []))
+/** Candidates whose score co-mentions could change. */
+function idsNearTheLimit(
+  groups: readonly MentionGroup[],
+  found: readonly (readonly CandidateEntity[])[],
+): readonly string[] {
+  const ids = new Set<string>();
+  for (const [index, group] of groups.entries())
+    for (const { candidate, match } of matchCandidates(group, found[index] ?? []))
       if (match.verdict === 'uncertain' && match.points >= minSamePoints - 2)
-        wanted.add(candidate.entity.entityId);
-  const ids = [...wanted].slice(0, maxWithCoMentions);
-  if (ids.length === 0) return known;
-  const coMentions = await entities.coMentions(spaceId, ids, signal);
-  return known.map((own) =>
-    own.map((one) => {
-      const names = coMentions.get(one.entity.entityId);
-      return names === undefined ? one : withCoMentions(one, names);
-    }),
-  );
+        ids.add(candidate.entity.entityId);
+  return [...ids].slice(0, maxWithCoMentions);
 }
 
-export const withCoMentions = (one: CandidateEntity, names: readonly string[]): CandidateEntity => ({
-  ...one,
-  coMentions: names,
-  profile: { ...one.profile, coMentions: names.map(plainWords) },
-});
+/** The same object without names: comparisons of profiles are cached by identity. */
+export const withCoMentions = (one: CandidateEntity, names: readonly string[] | undefined): CandidateEntity =>
+  names === undefined ? one : { ...one, profile: { ...one.profile, coMentions: names.map(plainWords) } };
+
+/** Embeds the names that their candidates do not decide. A failure is stored in the groups as their problem. */
+export async function embedGroups(
+  deps: ResolutionDeps,
+  all: readonly MentionGroup[],
+  place: MentionPlace,
+  signal: AbortSignal,
+): Promise<void> {
+  const current = deps.embedders.current();
+  if (current.state !== 'ready') return;
+  const { embedder } = current;
+  const groups = all.filter(
+    (group) => decide(matchCandidates(group, group.candidates), true).kind !== 'join',
+  );
+  const left = groups.filter(({ embedding }) => embedding === null);
+  while (left.length > 0) {
+    const batch = left.slice(0, textsPerEmbedding);
+    try {
+      const texts = batch.map(({ name, type, clues }) => embeddingText(name, type, clues));
+      const vectors = await embedEntities(deps, embedder, texts, signal);
+      for (const [index, group] of batch.entries())
+        Object.assign(group, {
+          embedding: { model: embedder.model, vector: vectors[index] },
+          embeddingProblem: null,
+        });
+      left.splice(0, batch.length);
+    } catch (error) {
+      if (isFatal(error, signal)) throw error;
+      // The next batch would fail too: the rest goes without a vector and is repaired later.
+      for (const group of left) group.embeddingProblem = error;
+      return;
+    }
+  }
+  // Vectors only suggest candidates for a model to confirm, and do not distinguish names of people.
+  const things = groups.slice(0, maxByVector).filter(({ type }) => type !== 'person');
+  if (canUseModel(deps)) await findNearest(deps, things, place, signal);
+}
 
 /** The text that is embedded for an entity. */
 export const embeddingText = (
@@ -240,85 +272,49 @@ export const embeddingText = (
   clues: Pick<CleanClues, 'role' | 'organization'>,
 ): string => [name, type, clues.role, clues.organization].filter((part) => part !== null).join(', ');
 
-async function embed(
-  deps: ResolutionDeps,
-  all: readonly MentionEvidence[],
-  place: MentionPlace,
-  signal: AbortSignal,
-): Promise<void> {
-  const current = deps.embedders.current();
-  if (current.state !== 'ready') return;
-  const { embedder } = current;
-  const evidence = all.filter((each) => isOpen(each));
-  for (let from = 0; from < evidence.length; from += textsPerEmbedding) {
-    const batch = evidence.slice(from, from + textsPerEmbedding);
-    const texts = batch.map(({ group }) => embeddingText(group.name, group.type, group.clues));
-    try {
-      const vectors = await embedInTime(deps, embedder, texts, signal);
-      for (const [index, each] of batch.entries()) {
-        const vector = vectors[index];
-        if (!isVector(vector)) throw new TypeError('The embedder returned too few or invalid vectors.');
-        each.embedding = { model: embedder.model, vector };
-      }
-    } catch (error) {
-      if (isFatal(error, signal)) throw error;
-      // The next batch would fail too: the rest goes without a vector and is repaired later.
-      for (const each of evidence.slice(from))
-        Object.assign(each, { embedding: null, embeddingProblem: error });
-      return;
-    }
-  }
-  await findNear(deps, evidence.slice(0, maxByVector), place, embedder.model, signal);
-}
-
-export const embedInTime = (
+/** One valid vector per text, within the timeout. */
+export async function embedEntities(
   { clock, options }: Pick<ResolutionDeps, 'clock' | 'options'>,
   embedder: Embedder,
   texts: readonly string[],
   signal: AbortSignal,
-): Promise<readonly Float32Array[]> =>
-  executeWithDeadline((timeout) => embedder.embed(texts, timeout), {
+): Promise<readonly Float32Array[]> {
+  const vectors = await executeWithDeadline((timeout) => embedder.embed(texts, timeout), {
     clock,
     timeoutMs: options.embeddingTimeoutMs,
     operation: 'embedding',
     signal,
   });
+  const isVector = (vector: Float32Array | undefined) =>
+    vector !== undefined && vector.length > 0 && vector.every(Number.isFinite);
+  if (!texts.every((_, index) => isVector(vectors[index])))
+    throw new TypeError('The embedder returned too few or invalid vectors.');
+  return vectors;
+}
 
-export const isVector = (vector: Float32Array | undefined): vector is Float32Array =>
-  vector !== undefined && vector.length > 0 && vector.every(Number.isFinite);
-
-/** Vectors only suggest candidates for a model to confirm: without a model they are not searched. */
-async function findNear(
-  deps: ResolutionDeps,
-  evidence: readonly MentionEvidence[],
+async function findNearest(
+  { entities, clock, options }: ResolutionDeps,
+  groups: readonly MentionGroup[],
   { spaceId, artifactUid }: MentionPlace,
-  model: string,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!canUseModel(deps)) return;
-  const wanted = evidence.flatMap((each) =>
-    each.embedding && each.group.type !== 'person' ? [{ each, vector: each.embedding.vector }] : [],
-  );
-  const { entities, clock, options } = deps;
-  const queries = wanted.map(({ each, vector }) => ({ type: each.group.type, vector }));
+  const queries = groups.flatMap(({ type, embedding }) => (embedding ? [{ type, ...embedding }] : []));
   try {
-    const near = await executeWithDeadline(
-      (timeout) => entities.nearest(spaceId, model, queries, artifactUid, timeout),
+    const nearest = await executeWithDeadline(
+      (timeout) => entities.nearest(spaceId, queries, artifactUid, timeout),
       { clock, timeoutMs: options.candidatesTimeoutMs, operation: 'candidates', signal },
     );
-    for (const [index, { each }] of wanted.entries()) {
-      const cosines = new Map((near[index] ?? []).map((known) => [known.entity.entityId, known]));
-      const before = each.known.map((known) => {
-        const again = cosines.get(known.entity.entityId);
-        cosines.delete(known.entity.entityId);
-        return again
-          ? { ...known, cosine: again.cosine, foundBy: [...known.foundBy, 'embedding' as const] }
-          : known;
-      });
-      each.known = [...before, ...cosines.values()];
+    for (const [index, group] of groups.entries()) {
+      const near = new Map((nearest[index] ?? []).map((one) => [one.entity.entityId, one]));
+      const known = group.candidates.map((one) => ({
+        ...one,
+        cosine: near.get(one.entity.entityId)?.cosine ?? one.cosine,
+      }));
+      for (const { entity } of known) near.delete(entity.entityId);
+      group.candidates = [...known, ...near.values()];
     }
   } catch (error) {
     if (isFatal(error, signal)) throw error;
-    for (const { each } of wanted) each.candidatesProblem = error;
+    for (const group of groups) group.candidatesProblem = error;
   }
 }

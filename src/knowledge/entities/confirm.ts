@@ -1,24 +1,39 @@
 // Asks a model which candidate a name refers to: once for all candidates, and once more to repair an unusable answer.
 import type { IdSource } from '../../core/index.ts';
 import { executeWithDeadline, findJson, kindOf } from '../../core/index.ts';
-import type { AnswerSchema, LanguageModel, Messages } from '../models/structured-output.ts';
-import { completeJson, promptData, schemaOf } from '../models/structured-output.ts';
-import type { EntityType } from '../reading/types.ts';
+import type { AnswerSchema, Fields, LanguageModel, Messages } from '../models/structured-output.ts';
+import {
+  completeJson,
+  fieldOf,
+  isFields,
+  plainKey,
+  promptData,
+  schemaOf,
+} from '../models/structured-output.ts';
+import type { ResolutionDeps } from './candidates.ts';
 import type { Profile } from './compare-clues.ts';
 import { identityOf } from './compare-clues.ts';
-import type { ResolutionDeps } from './deps.ts';
-import type { MergeDecision } from './types.ts';
 
-/** What the prompt says about a mention or a candidate. */
-export interface ProfileSummary {
-  readonly name: string;
-  readonly type: EntityType;
-  readonly otherNames: readonly string[];
-  readonly email: string | null;
-  readonly organization: string | null;
-  readonly role: string | null;
-  readonly notes: readonly string[];
-  readonly coMentions: readonly string[];
+/** What the prompt says about a mention or a candidate, bounded. */
+export const summarizeProfile = (profile: Profile) => ({
+  name: profile.names[0] ?? '',
+  type: profile.type,
+  otherNames: profile.names.slice(1, 10),
+  email: profile.emails[0] ?? null,
+  organization: profile.organizations[0] ?? null,
+  role: profile.roles[0] ?? null,
+  notes: profile.notes.filter((note) => identityOf(note) === null).slice(0, 10),
+  coMentions: profile.coMentions.slice(0, 20),
+});
+
+export type ProfileSummary = ReturnType<typeof summarizeProfile>;
+
+export interface Confirmation {
+  readonly decision: 'same' | 'different' | 'uncertain';
+  /** For `same`: index of the candidate. */
+  readonly match: number | null;
+  readonly canonicalName: string;
+  readonly reason: string;
 }
 
 const instructions = [
@@ -54,18 +69,28 @@ export interface Question {
   readonly caller: string;
 }
 
-/** Within the confirmation timeout, repair included. */
-export async function confirmWithTimeout(
-  { model, clock, ids, options }: Pick<ResolutionDeps, 'model' | 'clock' | 'ids' | 'options'>,
+/** Within the confirmation timeout, repair included; counted for alerts. `execute` may refuse the call. */
+export async function confirmInTime(
+  { model, clock, ids, options, watch }: ResolutionDeps,
   question: Question,
   signal: AbortSignal,
+  execute: (work: () => Promise<Confirmation>) => Promise<Confirmation> = (work) => work(),
 ): Promise<Confirmation> {
-  return executeWithDeadline((within) => confirmMatch(model, question, ids, within), {
-    clock,
-    timeoutMs: options.confirmationTimeoutMs,
-    operation: 'confirmation',
-    signal,
-  });
+  const confirm = () =>
+    executeWithDeadline((timeout) => confirmMatch(model, question, ids, timeout), {
+      clock,
+      timeoutMs: options.confirmationTimeoutMs,
+      operation: 'confirmation',
+      signal,
+    });
+  try {
+    const confirmation = await execute(confirm);
+    watch?.asked('answered');
+    return confirmation;
+  } catch (error) {
+    if (!signal.aborted) watch?.asked('failed');
+    throw error;
+  }
 }
 
 /** What happened to the request, in a sentence for the reviewer of the pair. */
@@ -111,20 +136,11 @@ export function confirmMatch(
   );
 }
 
-// Parses the answer leniently: small models vary the format. Reports why a answer is unusable.
-
-export interface Confirmation extends MergeDecision {
-  /** For `same`: index of the candidate. */
-  readonly match: number | null;
-}
-
 const maxAnswerLength = 20_000;
 const maxTextLength = 300;
 
-type Decision = MergeDecision['decision'];
-
 /** Compared without case, spaces and punctuation. */
-const decisions: ReadonlyMap<string, Decision> = new Map(
+const decisions: ReadonlyMap<string, Confirmation['decision']> = new Map(
   Object.entries({
     same: 'same yes true match matches matched identical equal equals equivalent merge sameentity sameperson samething',
     different:
@@ -132,19 +148,14 @@ const decisions: ReadonlyMap<string, Decision> = new Map(
     uncertain:
       'uncertain unsure notsure notcertain unclear unknown maybe perhaps possibly possiblysame ambiguous undecided undetermined cannottell cannotdetermine insufficientinformation',
   } as const).flatMap(([decision, words]) =>
-    words.split(' ').map((word) => [word, decision as Decision] as const),
+    words.split(' ').map((word) => [word, decision as Confirmation['decision']] as const),
   ),
 );
 
 const plainWord = (value: unknown): string =>
-  ['string', 'boolean'].includes(typeof value)
-    ? String(value)
-        .slice(0, 100)
-        .toLowerCase()
-        .replaceAll(/[^a-z]/g, '')
-    : '';
+  ['string', 'boolean'].includes(typeof value) ? plainKey(String(value).slice(0, 100)) : '';
 
-/** Never fails: returns a decision or the problem in a sentence. `names`: the names of the candidates. */
+/** Leniently: small models vary the format. Never fails: returns the problem in a sentence. `names`: of the candidates. */
 export function parseConfirmation(
   text: string,
   names: readonly string[],
@@ -167,11 +178,6 @@ export function parseConfirmation(
   };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The object in the answer, also inside a list or another object; a bare decision word counts as one. */
 function fieldsOf(text: string): Fields | null {
   const found = findJson(text, maxAnswerLength);
@@ -182,13 +188,6 @@ function fieldsOf(text: string): Fields | null {
   }
   const word = found === undefined ? text : value;
   return decisions.has(plainWord(word)) ? { decision: word } : null;
-}
-
-/** The first of these fields that exists, whatever its notation. */
-function fieldOf(fields: Fields, ...keys: readonly string[]): unknown {
-  for (const key of keys)
-    for (const [name, value] of Object.entries(fields)) if (plainWord(name) === plainWord(key)) return value;
-  return undefined;
 }
 
 /** By number ("2", "candidate 2") or by unique name; a single candidate needs neither. */
@@ -206,16 +205,3 @@ function candidateOf(fields: Fields, names: readonly string[]): number | null {
 
 const textOf = (value: unknown): string =>
   typeof value === 'string' ? value.trim().slice(0, maxTextLength) : '';
-
-// A bounded summary of a profile for the model.
-
-export const summarizeProfile = (profile: Profile): ProfileSummary => ({
-  name: profile.names[0] ?? '',
-  type: profile.type,
-  otherNames: profile.names.slice(1, 10),
-  email: profile.emails[0] ?? null,
-  organization: profile.organizations[0] ?? null,
-  role: profile.roles[0] ?? null,
-  notes: profile.notes.filter((note) => identityOf(note) === null).slice(0, 10),
-  coMentions: profile.coMentions.slice(0, 20),
-});

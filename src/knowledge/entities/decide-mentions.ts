@@ -1,44 +1,39 @@
-// Decides the names of one chunk in order: join an entity, create one, or create one with an open pair.
-import type { MentionEvidence } from './candidates.ts';
-import { isFatal } from './candidates.ts';
-import type { Profile } from './compare-clues.ts';
-import type { Confirmation } from './confirm.ts';
-import { confirmWithTimeout, summarizeProfile, describeConfirmationFailure } from './confirm.ts';
-import type { ResolutionDeps } from './deps.ts';
-import { canUseModel } from './deps.ts';
-import type { OpenDraft } from './entity-drafts.ts';
-import { additionFor, EntityDrafts } from './entity-drafts.ts';
+// Decides the names of a chunk in order: join an entity, create one, or create one with open pairs. Entities that are
+// not written yet are drafts, which later names of the chunk may join.
+import { kindOfKey, nameKeys } from './blocking-keys.ts';
+import type { MentionGroup, ResolutionDeps } from './candidates.ts';
+import { canUseModel, isFatal } from './candidates.ts';
+import type { CleanClues, Profile } from './compare-clues.ts';
+import type { Confirmation, Question } from './confirm.ts';
+import { confirmInTime, describeConfirmationFailure, summarizeProfile } from './confirm.ts';
 import type { MatchedCandidate } from './match.ts';
-import { decide, matchCandidates, minSamePoints } from './match.ts';
-import { unnamedEntityName } from './normalize.ts';
+import { compareNames, decide, matchCandidates, minSamePoints, pairsWith } from './match.ts';
+import { nameFullness, normalizeName, unnamedEntityName, visibleName } from './normalize.ts';
 import type {
-  EntityAddition,
   CandidateEntity,
-  MentionGroup,
+  EntityAddition,
+  EntityDraft,
+  EntityResolutionResult,
   MentionPlace,
+  NameRow,
   PairDraft,
   ResolutionPlan,
   ReviewReason,
 } from './types.ts';
 
-/** What a name was resolved to: an existing entity, or one created for this chunk. */
-type Target =
-  | {
-      readonly kind: 'known';
-      readonly known: CandidateEntity;
-      readonly id: string;
-      readonly profile: Profile;
-    }
-  | { readonly kind: 'draft'; readonly draft: OpenDraft; readonly id: string; readonly profile: Profile };
-
-export interface Outcome {
-  readonly entityId: string;
-  readonly isNew: boolean;
-  readonly isJoinedByOtherName: boolean;
-  readonly uncertainMatch: string | null;
-  /** The canonical name of the entity. */
-  readonly canonicalName: string;
+/** Grows as further names of the chunk join it. */
+interface OpenDraft extends EntityDraft {
+  entity: EntityDraft['entity'];
+  names: readonly NameRow[];
+  clues: CleanClues;
+  profile: Profile;
+  readonly isInArtifact: true;
+  readonly cosine: null;
 }
+
+type Target = CandidateEntity | OpenDraft;
+
+const isDraft = (target: Target): target is OpenDraft => 'clues' in target;
 
 /** A degradation of an entity created for this chunk. */
 export interface Fallback {
@@ -48,246 +43,292 @@ export interface Fallback {
   readonly error: unknown;
 }
 
+/** What all names of a chunk share, also when some are decided again. */
+export interface ChunkContext {
+  readonly place: MentionPlace;
+  readonly caller: string;
+  readonly signal: AbortSignal;
+  /** Entities that names of this chunk were resolved to. */
+  readonly inChunk: Set<string>;
+  /** Confirmations by question: the same question is not asked twice. */
+  readonly confirmations: Map<string, Confirmation>;
+  confirmationCount: number;
+}
+
 /** Confirmations per chunk; pairs beyond them stay open and can be confirmed later. */
 const maxConfirmations = 25;
+/** Drafts compared with one name; only adversarial input has more under one key. */
+const maxComparedDrafts = 20;
 
-export class ChunkResolution {
-  readonly outcomes = new Map<MentionGroup, Outcome>();
+export class MentionDecisions {
+  readonly results = new Map<MentionGroup, EntityResolutionResult>();
   readonly fallbacks: Fallback[] = [];
-  readonly #deps: ResolutionDeps;
-  readonly #breaker: Required<ResolutionDeps>['breaker'];
-  readonly #place: MentionPlace;
-  readonly #caller: string;
-  readonly #signal: AbortSignal;
-  readonly #drafts = new EntityDrafts();
+  readonly #deps: ResolutionDeps & Required<Pick<ResolutionDeps, 'breaker'>>;
+  readonly #chunk: ChunkContext;
+  readonly #mayAskModel: boolean;
+  readonly #inChunk: Set<string>;
+  readonly #drafts: OpenDraft[] = [];
+  readonly #draftsByKey = new Map<string, OpenDraft[]>();
   readonly #additions: EntityAddition[] = [];
   readonly #pairs: PairDraft[] = [];
   /** All entities that were compared with a name. */
   readonly #seen = new Set<string>();
-  /** Existing entities that names of this chunk were resolved to. */
-  readonly #inChunk = new Set<string>();
-  #confirmations = 0;
 
   constructor(
     deps: ResolutionDeps & Required<Pick<ResolutionDeps, 'breaker'>>,
-    place: MentionPlace,
-    caller: string,
-    signal: AbortSignal,
+    chunk: ChunkContext,
+    mayAskModel = true,
   ) {
     this.#deps = deps;
-    this.#breaker = deps.breaker;
-    this.#place = place;
-    this.#caller = caller;
-    this.#signal = signal;
+    this.#chunk = chunk;
+    this.#mayAskModel = mayAskModel;
+    this.#inChunk = new Set(chunk.inChunk);
   }
 
   get plan(): ResolutionPlan {
-    const { artifactUid, revisionId } = this.#place;
-    const drafts = this.#drafts.all.map((draft) => ({
-      entityId: draft.entityId,
-      type: draft.profile.type,
-      canonicalName: draft.name,
-      normalizedName: draft.normalizedName,
-      names: draft.names,
-      clues: draft.clues,
-      embedding: draft.embedding,
-      artifactUid,
-      revisionId,
-      reviewReason: draft.reviewReason,
-      isUnchecked: draft.isUnchecked,
-    }));
     return {
-      place: { artifactUid, revisionId },
-      drafts,
+      place: this.#chunk.place,
+      drafts: this.#drafts,
       additions: this.#additions,
       pairs: this.#pairs,
       seen: [...this.#seen],
     };
   }
 
-  /** Fails only for errors after which nothing can continue (`isFatal`). */
-  async decide(evidence: MentionEvidence): Promise<void> {
-    for (const { entity } of evidence.known) this.#seen.add(entity.entityId);
-    try {
-      await this.#decide(evidence);
-    } catch (error) {
-      if (isFatal(error, this.#signal)) throw error;
-      this.#create(evidence, 'resolution-failed', error);
-    }
-  }
-
-  /** Last resort: an entity with the name as given, without candidates. */
-  createBasic(evidence: MentionEvidence, error: unknown): void {
-    this.#create(evidence, 'resolution-failed', error);
-  }
-
-  async #decide(evidence: MentionEvidence): Promise<void> {
-    const { group } = evidence;
-    const choice = decide(this.#matches(evidence), canUseModel(this.#deps));
+  async decide(group: MentionGroup): Promise<void> {
+    for (const { entity } of group.candidates) this.#seen.add(entity.entityId);
+    const matched: readonly MatchedCandidate<Target>[] = [
+      ...matchCandidates(group, group.candidates, this.#inChunk),
+      ...matchCandidates(group, this.#draftsFor(group)),
+    ];
+    const choice = decide(matched, canUseModel(this.#deps));
     if (choice.kind === 'join') this.#join(group, choice.chosen.candidate);
-    else if (evidence.candidatesProblem !== null)
-      this.#create(evidence, 'candidates-unknown', evidence.candidatesProblem);
-    else if (choice.kind === 'create') this.#create(evidence, null, null);
-    else await this.#confirmWithModel(evidence, choice.close);
+    else if (group.candidatesProblem !== null)
+      this.#create(group, 'candidates-unknown', group.candidatesProblem);
+    else if (choice.kind === 'create') this.#create(group, null);
+    else await this.#confirm(group, choice.close);
   }
 
-  #matches({ group, known }: MentionEvidence): readonly MatchedCandidate<Target>[] {
-    const there = matchCandidates(group, known, this.#inChunk).map(({ candidate, ...rest }) => ({
-      ...rest,
-      candidate: {
-        kind: 'known',
-        known: candidate,
-        id: candidate.entity.entityId,
-        profile: candidate.profile,
-      } as const,
-    }));
-    const drafted = this.#drafts.match(group).map(({ candidate, ...rest }) => ({
-      ...rest,
-      candidate: {
-        kind: 'draft',
-        draft: candidate,
-        id: candidate.entityId,
-        profile: candidate.profile,
-      } as const,
-    }));
-    return [...there, ...drafted];
+  /** With the name only, which every store accepts. */
+  createBare(group: MentionGroup, error: unknown): void {
+    const [name] = group.names;
+    const clues = { role: null, organization: null, email: null, notes: [] };
+    const names = name ? [{ ...name, keys: [] }] : [];
+    this.#create({ ...group, names, clues, embedding: null }, 'resolution-failed', error, {
+      isUnchecked: true,
+    });
+  }
+
+  /** Drafts that the name may refer to. */
+  #draftsFor({ query: { keys, normalizedNames } }: MentionGroup): readonly OpenDraft[] {
+    const found = new Set<OpenDraft>();
+    // Identities first: a draft with the same source id is compared however many share the name.
+    const surest = keys.filter((key) => kindOfKey(key) === 'identity');
+    for (const key of [...surest, ...normalizedNames.map((name) => `n:${name}`), ...keys])
+      for (const draft of this.#draftsByKey.get(key) ?? [])
+        if (found.size < maxComparedDrafts) found.add(draft);
+    return [...found];
   }
 
   #join(group: MentionGroup, target: Target, suggestedName = ''): void {
-    const isJoinedByOtherName =
-      target.kind === 'known'
-        ? target.known.entity.normalizedName !== group.normalizedName
-        : target.draft.normalizedName !== group.normalizedName;
-    let canonicalName: string;
-    if (target.kind === 'draft') {
-      this.#drafts.join(target.draft, group);
-      canonicalName = target.draft.name;
+    const { entityId, normalizedName } = target.entity;
+    let { canonicalName } = target.entity;
+    if (isDraft(target)) {
+      this.#extend(target, group);
+      ({ canonicalName } = target.entity);
     } else {
-      this.#inChunk.add(target.id);
-      const addition = additionFor(group, target.known, suggestedName);
+      this.#inChunk.add(entityId);
+      const addition = additionFor(group, target, suggestedName);
       if (addition) this.#additions.push(addition);
-      canonicalName = addition?.betterName?.canonicalName ?? target.known.entity.canonicalName;
+      canonicalName = addition?.betterName?.canonicalName ?? canonicalName;
     }
-    this.outcomes.set(group, {
-      entityId: target.id,
+    this.results.set(group, {
+      entityId,
       isNew: false,
-      isJoinedByOtherName,
+      mergedFrom: normalizedName === group.normalizedName ? null : entityId,
       uncertainMatch: null,
       canonicalName,
     });
   }
 
   #create(
-    evidence: MentionEvidence,
+    group: MentionGroup,
     reason: ReviewReason | null,
-    error: unknown,
-    uncertainMatch: string | null = null,
+    error: unknown = null,
+    { uncertainMatch = null as string | null, isUnchecked = reason === 'candidates-unknown' } = {},
   ): string {
-    const { group, embedding, embeddingProblem } = evidence;
+    const { name: canonicalName, normalizedName, type, names, clues, profile, embedding } = group;
     const entityId = this.#deps.ids.uuid();
-    const isWithoutVector = embeddingProblem !== null;
-    const nameless = group.name === unnamedEntityName ? 'uncertain' : null;
-    const reviewReason = reason ?? (isWithoutVector ? 'embedding-missing' : nameless);
-    const isUnchecked = reason === 'candidates-unknown';
-    this.#drafts.add(group, entityId, { embedding, reviewReason, isUnchecked });
-    this.outcomes.set(group, {
-      entityId,
-      isNew: true,
-      isJoinedByOtherName: false,
-      uncertainMatch,
-      canonicalName: group.name,
-    });
+    const isWithoutVector = group.embeddingProblem !== null;
+    const unnamed = canonicalName === unnamedEntityName ? 'uncertain' : null;
+    const reviewReason = reason ?? (isWithoutVector ? 'embedding-missing' : unnamed);
+    const entity = { entityId, type, canonicalName, normalizedName };
+    const draft = { entity, names, clues, profile, embedding, reviewReason, isUnchecked };
+    this.#drafts.push(this.#index({ ...draft, isInArtifact: true, cosine: null }, names));
+    this.results.set(group, { entityId, isNew: true, mergedFrom: null, uncertainMatch, canonicalName });
     if (reason !== null && reason !== 'uncertain') this.fallbacks.push({ reason, entityId, group, error });
     if (isWithoutVector)
-      this.fallbacks.push({ reason: 'embedding-missing', entityId, group, error: embeddingProblem });
+      this.fallbacks.push({ reason: 'embedding-missing', entityId, group, error: group.embeddingProblem });
     return entityId;
   }
 
-  /** Uncertain: a model confirms one of the candidates; otherwise the entity is created with open pairs. */
-  async #confirmWithModel(
-    evidence: MentionEvidence,
-    close: readonly MatchedCandidate<Target>[],
-  ): Promise<void> {
-    const [best] = close;
-    const uncertainMatch = best?.candidate.id ?? null;
-    if (!canUseModel(this.#deps) || this.#confirmations >= maxConfirmations) {
-      const reason = 'Names and context are inconclusive.';
-      this.#addPairs(this.#create(evidence, 'uncertain', null, uncertainMatch), close, {
-        reason,
-        state: 'open',
-      });
-      return;
-    }
-    const answer = await this.#askModel(evidence, close);
-    if ('failed' in answer) {
-      const reason = describeConfirmationFailure(answer.failed);
-      const made = this.#create(evidence, 'confirmation-failed', answer.failed, uncertainMatch);
-      this.#addPairs(made, close, { reason, state: 'open' });
-      return;
-    }
-    const { decision, reason, match, canonicalName } = answer;
-    const chosen = match === null ? undefined : close[match];
-    if (decision === 'same' && chosen) this.#join(evidence.group, chosen.candidate, canonicalName);
-    else if (decision === 'different')
-      this.#addPairs(this.#create(evidence, null, null), close, {
-        reason,
-        state: 'different',
-        decidedBy: 'model',
-      });
-    else
-      this.#addPairs(this.#create(evidence, 'uncertain', null, uncertainMatch), close, {
-        reason,
-        state: 'open',
-        decidedBy: 'model',
-      });
+  /** Adds the name and clues of a mention that matched the draft. */
+  #extend(draft: OpenDraft, group: MentionGroup): void {
+    const known = new Set(draft.names.map(({ normalizedAlias }) => normalizedAlias));
+    const added = group.names.filter(({ normalizedAlias }) => !known.has(normalizedAlias));
+    const { role, organization, email, notes } = draft.clues;
+    const isBetter = isBetterName(group, draft.entity.canonicalName);
+    draft.names = [...draft.names, ...added];
+    draft.clues = {
+      role: role ?? group.clues.role,
+      organization: organization ?? group.clues.organization,
+      email: email ?? group.clues.email,
+      notes: [...new Set([...notes, ...group.clues.notes])].slice(0, 50),
+    };
+    if (isBetter)
+      draft.entity = { ...draft.entity, canonicalName: group.name, normalizedName: group.normalizedName };
+    draft.profile = joinProfiles(draft.profile, group.profile, isBetter);
+    this.#index(draft, added);
   }
 
+  #index(draft: OpenDraft, names: readonly NameRow[]): OpenDraft {
+    for (const { normalizedAlias, keys } of names)
+      for (const key of [`n:${normalizedAlias}`, ...keys]) {
+        const there = this.#draftsByKey.get(key);
+        if (!there) this.#draftsByKey.set(key, [draft]);
+        else if (there.length < maxComparedDrafts && !there.includes(draft)) there.push(draft);
+      }
+    return draft;
+  }
+
+  /** Uncertain: a model confirms one of the candidates; otherwise the entity is created with open pairs. */
+  async #confirm(group: MentionGroup, close: readonly MatchedCandidate<Target>[]): Promise<void> {
+    const uncertainMatch = close[0]?.candidate.entity.entityId ?? null;
+    const keepOpen = (
+      reviewReason: ReviewReason,
+      reason: string,
+      decidedBy: string | null,
+      error?: unknown,
+    ) =>
+      this.#addPairs(this.#create(group, reviewReason, error, { uncertainMatch }), close, {
+        reason,
+        state: 'open',
+        decidedBy,
+      });
+    let confirmation: Confirmation | null;
+    try {
+      confirmation = await this.#askModel(group, close);
+    } catch (error) {
+      if (isFatal(error, this.#chunk.signal)) throw error;
+      keepOpen('confirmation-failed', describeConfirmationFailure(error), null, error);
+      return;
+    }
+    if (confirmation === null) {
+      keepOpen('uncertain', 'Names and context are inconclusive.', null);
+      return;
+    }
+    const { decision, reason, match, canonicalName } = confirmation;
+    const chosen = match === null ? undefined : close[match];
+    if (decision === 'same' && chosen) this.#join(group, chosen.candidate, canonicalName);
+    else if (decision === 'different')
+      this.#addPairs(this.#create(group, null), close, { reason, state: 'different', decidedBy: 'model' });
+    else keepOpen('uncertain', reason, 'model');
+  }
+
+  /** Null when no model can be asked. */
   async #askModel(
-    { group }: MentionEvidence,
+    group: MentionGroup,
     close: readonly MatchedCandidate<Target>[],
-  ): Promise<Confirmation | { readonly failed: unknown }> {
-    const { watch } = this.#deps;
-    const question = {
+  ): Promise<Confirmation | null> {
+    const { caller, signal, confirmations } = this.#chunk;
+    const question: Question = {
       mention: summarizeProfile(group.profile),
       candidates: close.map(({ candidate }) => summarizeProfile(candidate.profile)),
-      caller: this.#caller,
+      caller,
     };
-    try {
-      const answer = await this.#breaker.execute(() => {
-        this.#confirmations += 1;
-        return confirmWithTimeout(this.#deps, question, this.#signal);
-      }, this.#signal);
-      watch?.asked('answered');
-      return answer;
-    } catch (error) {
-      if (isFatal(error, this.#signal)) throw error;
-      watch?.asked('failed');
-      return { failed: error };
-    }
+    const key = JSON.stringify(question);
+    const known = confirmations.get(key);
+    if (known) return known;
+    const isOver = this.#chunk.confirmationCount >= maxConfirmations;
+    if (!canUseModel(this.#deps) || isOver || !this.#mayAskModel) return null;
+    const confirmation = await confirmInTime(this.#deps, question, signal, (work) =>
+      this.#deps.breaker.execute(() => {
+        this.#chunk.confirmationCount += 1;
+        return work();
+      }, signal),
+    );
+    confirmations.set(key, confirmation);
+    return confirmation;
   }
 
   #addPairs(
     entityId: string,
     close: readonly MatchedCandidate<Target>[],
-    said: {
-      readonly reason: string;
-      readonly state: PairDraft['state'];
-      readonly decidedBy?: string;
-    },
+    decision: Pick<PairDraft, 'reason' | 'state' | 'decidedBy'>,
   ): void {
-    for (const { candidate, match } of close)
-      this.#pairs.push({
-        pairId: this.#deps.ids.uuid(),
-        entityId,
-        otherId: candidate.id,
-        confidence: confidenceOf(match.points),
-        reason: said.reason,
-        evidence: { points: match.points, reasons: match.reasons },
-        state: said.state,
-        decidedBy: said.decidedBy ?? null,
-      });
+    this.#pairs.push(...pairsWith(entityId, close, decision, this.#deps.ids));
   }
 }
 
-/** Maps points to 0–1; one half is the middle of the uncertain range. */
-export const confidenceOf = (points: number): number => 1 / (1 + Math.exp(minSamePoints - 1 - points));
+/** A full name is better than initials, a single word or an address. */
+const isBetterName = ({ type, name }: Pick<MentionGroup, 'type' | 'name'>, than: string): boolean =>
+  type === 'person' && nameFullness(name) > nameFullness(than);
+
+function joinProfiles(a: Profile, b: Profile, isBetter: boolean): Profile {
+  const both = (one: readonly string[], other: readonly string[]) => [...new Set([...one, ...other])];
+  return {
+    type: a.type,
+    names: isBetter ? both(b.names, a.names) : both(a.names, b.names),
+    emails: both(a.emails, b.emails),
+    organizations: both(a.organizations, b.organizations),
+    roles: both(a.roles, b.roles),
+    notes: both(a.notes, b.notes),
+    coMentions: both(a.coMentions, b.coMentions).slice(0, 200),
+  };
+}
+
+/** What the mention adds to its entity: names, clues, a better canonical name. Null when it adds nothing. */
+function additionFor(
+  group: MentionGroup,
+  { entity, profile }: CandidateEntity,
+  suggestedName: string,
+): EntityAddition | null {
+  const names = group.names.filter(
+    ({ alias, keys }) => !profile.names.includes(alias) || keys.some((key) => /^[def]:/.test(key)),
+  );
+  const betterName = betterNameFor(group, entity.canonicalName, suggestedName);
+  const { role, organization, email, notes } = group.clues;
+  const hasNewClue =
+    (role !== null && entity.role === null) ||
+    (organization !== null && entity.organization === null) ||
+    (email !== null && entity.email === null) ||
+    notes.some((note) => !entity.contextClues.includes(note));
+  if (names.length === 0 && betterName === null && !hasNewClue) return null;
+  const isListed = group.names.some(({ normalizedAlias }) => normalizedAlias === betterName?.normalizedName);
+  // A new canonical name gets lookup keys like any other name.
+  const own =
+    betterName === null || isListed
+      ? []
+      : [
+          {
+            alias: betterName.canonicalName,
+            normalizedAlias: betterName.normalizedName,
+            keys: nameKeys(betterName.canonicalName, group.type).kept,
+          },
+        ];
+  return { entityId: entity.entityId, names: [...names, ...own], clues: group.clues, betterName };
+}
+
+/** A name suggested by a model counts only if it is a form of a known name. */
+function betterNameFor(
+  group: MentionGroup,
+  current: string,
+  suggested: string,
+): EntityAddition['betterName'] {
+  const { type, name, normalizedName } = group;
+  const own = isBetterName(group, current) ? { canonicalName: name, normalizedName } : null;
+  const form = visibleName(suggested);
+  const isForm = [current, name].some((known) => compareNames(type, form, known).points >= minSamePoints);
+  if (!isForm || !isBetterName({ type, name: form }, own?.canonicalName ?? current)) return own;
+  return { canonicalName: form, normalizedName: normalizeName(form, type) };
+}

@@ -1,5 +1,5 @@
 import { isUuid } from '../../core/index.ts';
-import type { Database } from '../../platform/postgres/ports.ts';
+import type { Database, Queryable, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, sql } from '../../platform/postgres/sql.ts';
 import type { EntityType } from '../reading/types.ts';
@@ -15,18 +15,17 @@ import {
   lockRevision,
   setEmbedding,
   writeEntities,
-  writeEntitiesIfUnchanged,
+  writeEntitiesAsSeen,
 } from './entity-writes.ts';
 import { insertPairs, refreshUncertain } from './pair-store.ts';
 import type {
   CandidateEntity,
   CandidateQuery,
   Entity,
-  EntityAddition,
-  EntityDraft,
+  EntityEmbedding,
   EntityFilter,
-  EntityRow,
-  MatchConcurrent,
+  EntityView,
+  MentionPlace,
   MentionRow,
   ResolutionPlan,
   ReviewReason,
@@ -36,10 +35,15 @@ import type {
 
 export class EntityStore {
   readonly #database: Database;
+  readonly #transaction: Transaction | undefined;
+  readonly #queryable: Queryable;
   #trigrams: Promise<boolean> | null = null;
 
-  constructor(database: Database) {
+  /** `transaction`: see `locked`. */
+  constructor(database: Database, transaction?: Transaction) {
     this.#database = database;
+    this.#transaction = transaction;
+    this.#queryable = transaction ?? database;
   }
 
   /** Per query the entities it may refer to, the most reliable finds first, at most 30. */
@@ -50,7 +54,7 @@ export class EntityStore {
     signal: AbortSignal,
   ): Promise<readonly (readonly CandidateEntity[])[]> {
     this.#trigrams ??= this.#ensureTrigramIndex();
-    return findCandidates(this.#database, spaceId, queries, {
+    return findCandidates(this.#queryable, spaceId, queries, {
       artifactUid,
       withTrigrams: await this.#trigrams,
       signal,
@@ -60,12 +64,11 @@ export class EntityStore {
   /** Per vector the nearest entities of its type, at most five, with their cosine; none without pgvector. */
   nearest(
     spaceId: number,
-    model: string,
-    queries: readonly { readonly type: EntityType; readonly vector: Float32Array }[],
+    queries: readonly (EntityEmbedding & { readonly type: EntityType })[],
     artifactUid: string | null,
     signal: AbortSignal,
   ): Promise<readonly (readonly CandidateEntity[])[]> {
-    return findNearestEntities(this.#database, spaceId, model, queries, artifactUid, signal);
+    return findNearestEntities(this.#database, spaceId, queries, artifactUid, signal);
   }
 
   /** Names of entities mentioned with each, most frequent first, at most 20. */
@@ -74,101 +77,67 @@ export class EntityStore {
     entityIds: readonly string[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, readonly string[]>> {
-    return findCoMentions(this.#database, spaceId, entityIds, signal);
+    return findCoMentions(this.#queryable, spaceId, entityIds, signal);
   }
 
   /**
-   * Writes everything in one transaction, one writer per space at a time. A draft that `matchConcurrent` recognizes in
-   * an entity created since becomes an addition to it. Returns the final id of each draft and addition; an addition to
-   * a deleted entity has none. Fails with CONFLICT and writes nothing when the revision is gone or no longer the
-   * latest.
+   * One transaction, one writer per space at a time. Returns false and writes nothing when something changed since the
+   * lookup: see `writeEntitiesAsSeen`.
    */
-  async write(
-    spaceId: number,
-    plan: ResolutionPlan,
-    matchConcurrent: MatchConcurrent,
-    at: Date,
-    signal?: AbortSignal,
-  ): Promise<ReadonlyMap<string, string>> {
-    const database = this.#database;
-    const { schema } = database;
-    const isPlain = plan.pairs.length === 0 && plan.drafts.every(({ embedding }) => embedding === null);
-    if (isPlain && (await writeEntitiesIfUnchanged(database, spaceId, plan, at, signal)))
-      return new Map([...plan.drafts, ...plan.additions].map(({ entityId }) => [entityId, entityId]));
-    return database.transaction(
+  async write(spaceId: number, plan: ResolutionPlan, at: Date, signal?: AbortSignal): Promise<boolean> {
+    const { drafts, additions, pairs } = plan;
+    if (drafts.length + additions.length + pairs.length === 0) return true;
+    if (this.#transaction) {
+      await writeEntities(this.#transaction, spaceId, plan, at);
+      await this.#writePairs(this.#transaction, spaceId, plan, at);
+      return true;
+    }
+    const { schema } = this.#database;
+    if (pairs.length === 0 && drafts.every(({ embedding }) => embedding === null))
+      return writeEntitiesAsSeen(this.#database, schema, spaceId, plan, at, signal);
+    return this.#database.transaction(
       async (transaction) => {
         await lockEntities(transaction, schema, spaceId);
-        await lockRevision(transaction, spaceId, plan.place);
-        const finalIds = new Map<string, string>();
-        const additions: EntityAddition[] = [];
-        const live = await loadFamilies(
-          transaction,
-          spaceId,
-          plan.additions.map(({ entityId }) => entityId),
-          null,
-        );
-        for (const { known, found } of live) for (const id of found) finalIds.set(id, known.entity.entityId);
-        for (const addition of plan.additions) {
-          const entityId = finalIds.get(addition.entityId);
-          if (entityId !== undefined) additions.push({ ...addition, entityId });
-        }
-        const drafts: EntityDraft[] = [];
-        const there = await this.#createdSince(transaction, spaceId, plan.drafts);
-        for (const draft of plan.drafts) {
-          const again = draft.isUnchecked
-            ? undefined
-            : matchConcurrent(draft, there.get(draft.normalizedName) ?? []);
-          finalIds.set(draft.entityId, again ?? draft.entityId);
-          if (again === undefined) drafts.push(draft);
-          else additions.push({ entityId: again, names: draft.names, clues: draft.clues, betterName: null });
-        }
-        await writeEntities(
-          transaction,
-          spaceId,
-          { drafts, additions, artifactUid: plan.place.artifactUid },
-          at,
-        );
-        const pairs = plan.pairs.map((pair) => ({
-          ...pair,
-          entityId: finalIds.get(pair.entityId) ?? pair.entityId,
-          otherId: finalIds.get(pair.otherId) ?? pair.otherId,
-        }));
-        await insertPairs(transaction, spaceId, pairs, at);
-        const paired = pairs.flatMap(({ entityId, otherId }) => [entityId, otherId]);
-        await refreshUncertain(transaction, spaceId, paired);
-        return finalIds;
+        const isWritten = await writeEntitiesAsSeen(transaction, schema, spaceId, plan, at);
+        if (isWritten) await this.#writePairs(transaction, spaceId, plan, at);
+        return isWritten;
       },
       signal ? { signal } : {},
     );
   }
 
-  /** Entities with the name of a draft that exist by now. */
-  async #createdSince(
-    transaction: Parameters<Parameters<Database['transaction']>[0]>[0],
+  async #writePairs(
+    transaction: Transaction,
     spaceId: number,
-    drafts: readonly EntityDraft[],
-  ): Promise<ReadonlyMap<string, readonly CandidateEntity[]>> {
-    const names = [
-      ...new Set(drafts.filter(({ isUnchecked }) => !isUnchecked).map((draft) => draft.normalizedName)),
-    ];
-    if (names.length === 0) return new Map();
-    const { rows } = await transaction.query<{ id: string }>(sql`
-      select entity_id as id from entity where space_id = ${spaceId} and normalized_name = any(${names}::text[])
-        and merged_into is null limit 2000`);
-    const byName = new Map<string, CandidateEntity[]>();
-    for (const { known } of await loadFamilies(
-      transaction,
-      spaceId,
-      rows.map(({ id }) => id),
-      null,
-    )) {
-      const { normalizedName } = known.entity;
-      byName.set(normalizedName, [
-        ...(byName.get(normalizedName) ?? []),
-        { ...known, foundBy: ['name'], cosine: null },
-      ]);
-    }
-    return byName;
+    { drafts, pairs }: ResolutionPlan,
+    at: Date,
+  ): Promise<void> {
+    for (const { entity, embedding } of drafts)
+      if (embedding) await setEmbedding(transaction, spaceId, entity.entityId, embedding);
+    await insertPairs(transaction, spaceId, pairs, at);
+    const paired = pairs.flatMap(({ entityId, otherId }) => [entityId, otherId]);
+    await refreshUncertain(transaction, spaceId, paired);
+  }
+
+  /**
+   * With a store whose lookups and writes no other process comes between. Fails with CONFLICT when the revision is gone
+   * or no longer the latest.
+   */
+  locked<T>(
+    place: Pick<MentionPlace, 'spaceId' | 'revisionId'>,
+    work: (locked: EntityStore) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    return this.#database.transaction(
+      async (transaction) => {
+        await lockEntities(transaction, this.#database.schema, place.spaceId);
+        await lockRevision(transaction, place);
+        const locked = new EntityStore(this.#database, transaction);
+        locked.#trigrams = this.#trigrams;
+        return work(locked);
+      },
+      { signal },
+    );
   }
 
   /** Merged or not. */
@@ -190,15 +159,15 @@ export class EntityStore {
   async known(spaceId: number, entityId: string): Promise<CandidateEntity | null> {
     if (!isUuid(entityId)) return null;
     const [family] = await loadFamilies(this.#database, spaceId, [entityId], null);
-    return family?.known.entity.entityId === entityId ? { ...family.known, foundBy: [], cosine: null } : null;
+    return family?.known.entity.entityId === entityId ? family.known : null;
   }
 
-  list(filter: EntityFilter): Promise<readonly EntityRow[]> {
+  list(filter: EntityFilter): Promise<readonly EntityView[]> {
     return listEntities(this.#database, filter);
   }
 
   /** Merged or not, in any order; unknown ids are omitted. */
-  async details(spaceId: number, entityIds: readonly string[]): Promise<readonly EntityRow[]> {
+  async details(spaceId: number, entityIds: readonly string[]): Promise<readonly EntityView[]> {
     const ids = entityIds.filter(isUuid);
     return ids.length === 0 ? [] : listEntities(this.#database, { spaceId, limit: ids.length }, ids);
   }
@@ -207,8 +176,8 @@ export class EntityStore {
     return listMentions(this.#database, spaceId, entityId, limit);
   }
 
-  async setEmbedding(spaceId: number, entityId: string, model: string, vector: Float32Array): Promise<void> {
-    await setEmbedding(this.#database, spaceId, entityId, model, vector);
+  setEmbedding(spaceId: number, entityId: string, embedding: EntityEmbedding): Promise<void> {
+    return setEmbedding(this.#database, spaceId, entityId, embedding);
   }
 
   /** Sets or clears the flag; with `onlyIf` only if that is the current reason. */
@@ -248,14 +217,14 @@ export async function listEntities(
   database: Database,
   { spaceId, type, needsReview, name, limit, after }: EntityFilter,
   only?: readonly string[],
-): Promise<readonly EntityRow[]> {
+): Promise<readonly EntityView[]> {
   const conditions: Sql[] = [sql`e.space_id = ${spaceId}`];
   conditions.push(only === undefined ? sql`e.merged_into is null` : sql`e.entity_id = any(${only}::uuid[])`);
   if (type !== undefined) conditions.push(sql`e.entity_type = ${type}`);
   if (needsReview !== undefined) conditions.push(sql`e.needs_review = ${needsReview}`);
   if (after !== undefined) conditions.push(isUuid(after) ? sql`e.entity_id > ${after}::uuid` : sql`false`);
   if (name !== undefined) conditions.push(nameMatches(spaceId, name));
-  const { rows } = await database.query<EntityRow>(sql`
+  const { rows } = await database.query<EntityView>(sql`
     with chosen as (
       select * from entity e where ${joinSql(conditions, sql` and `)} order by e.entity_id limit ${limit}),
     family as materialized (select * from knowledge_family(array(select entity_id from chosen)))

@@ -4,14 +4,14 @@ import type { Queryable, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import { storedJson } from '../artifacts/artifact-store.ts';
-import type { EntityAddition, EntityDraft, MentionPlace, ResolutionPlan } from './types.ts';
+import type { EntityAddition, EntityDraft, EntityEmbedding, MentionPlace, ResolutionPlan } from './types.ts';
 
 /** Notes kept per entity. */
 const maxNotes = 50;
 
+/** `place`: the source of the entities and names; null: a person. */
 export interface EntityWrites extends Pick<ResolutionPlan, 'drafts' | 'additions'> {
-  /** The artifact that introduced the names; null: a person did. */
-  readonly artifactUid: string | null;
+  readonly place: ResolutionPlan['place'] | null;
 }
 
 const lockName = (schema: string, spaceId: number): string => `${schema}:knowledge-entities:${spaceId}`;
@@ -26,6 +26,18 @@ export async function lockEntities(transaction: Transaction, schema: string, spa
       pg_advisory_xact_lock(hashtextextended(${lockName(schema, spaceId)}, 0))`);
 }
 
+/** Keeps the revision the latest until the transaction ends. Fails with CONFLICT when it was removed or revised. */
+export async function lockRevision(
+  transaction: Transaction,
+  { spaceId, revisionId }: Pick<MentionPlace, 'spaceId' | 'revisionId'>,
+): Promise<void> {
+  const { rows } = await transaction.query(sql`
+    select from artifact_revision where revision_id = ${revisionId}::uuid and space_id = ${spaceId} and is_latest
+    for share`);
+  if (rows.length === 0)
+    throw new CoreError('CONFLICT', 'The artifact was removed or revised while it was read.');
+}
+
 /** In the caller's transaction, after `lockEntities`. */
 export async function writeEntities(
   transaction: Transaction,
@@ -33,55 +45,59 @@ export async function writeEntities(
   writes: EntityWrites,
   at: Date,
 ): Promise<void> {
-  if (writes.drafts.length + writes.additions.length === 0) return;
-  await transaction.query(sql`select knowledge_put_entities(${writtenEntities(spaceId, writes, at)})`);
-  for (const { entityId, embedding } of writes.drafts)
-    if (embedding) await setEmbedding(transaction, spaceId, entityId, embedding.model, embedding.vector);
+  if (writes.drafts.length + writes.additions.length > 0)
+    await transaction.query(sql`select knowledge_put_entities(${parametersOf(spaceId, writes, at)})`);
 }
 
 /**
- * In its own transaction and one round trip. Returns false and writes nothing if something changed since the lookup:
- * the revision is gone or no longer the latest, an entity with a draft's name is not in `seen`, or an entity to add to
- * is gone or merged.
+ * In one round trip. Returns false and writes nothing if something changed since the lookup: the revision is gone or no
+ * longer the latest, an entity with a draft's name is not in `seen`, or an entity to add to is gone or merged.
  */
-export async function writeEntitiesIfUnchanged(
-  database: Queryable & { readonly schema: string },
+export async function writeEntitiesAsSeen(
+  queryable: Queryable,
+  schema: string,
   spaceId: number,
-  { place, seen, ...plan }: Pick<ResolutionPlan, 'place' | 'drafts' | 'additions' | 'seen'>,
+  plan: ResolutionPlan,
   at: Date,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const writes = { ...plan, artifactUid: place.artifactUid };
   const live = [...new Set(plan.additions.map(({ entityId }) => entityId))];
-  const { rows } = await database.query<{ isWritten: boolean }>(
+  const { rows } = await queryable.query<{ isWritten: boolean }>(
     sql`
-    select knowledge_put_entities_as_seen(${writtenEntities(spaceId, writes, at)}, ${place.revisionId}::uuid,
-      ${seen}::uuid[], ${live}::uuid[], ${lockName(database.schema, spaceId)}::text) as "isWritten"`,
+    select knowledge_put_entities_as_seen(${parametersOf(spaceId, plan, at)}, ${plan.place.revisionId}::uuid,
+      ${plan.seen}::uuid[], ${live}::uuid[], ${lockName(schema, spaceId)}::text) as "isWritten"`,
     { isFrequent: true, ...(signal ? { signal } : {}) },
   );
   return rows[0]?.isWritten === true;
 }
 
 /** The parameters that both functions start with. */
-function writtenEntities(spaceId: number, { drafts, additions, artifactUid }: EntityWrites, at: Date): Sql {
-  const names = [...drafts, ...additions].flatMap(({ entityId: id, names: own }) =>
+function parametersOf(spaceId: number, { drafts, additions, place }: EntityWrites, at: Date): Sql {
+  const names = [
+    ...drafts.map((draft) => ({ id: draft.entity.entityId, names: draft.names })),
+    ...additions.map((addition) => ({ id: addition.entityId, names: addition.names })),
+  ].flatMap(({ id, names: own }) =>
     own.map(({ alias, normalizedAlias: normalized, keys }) => ({ id, alias, normalized, keys })),
   );
-  return sql`${spaceId}::integer, ${artifactUid}::uuid, ${at}::timestamptz, ${storedJson(drafts.map(entityRow))}::jsonb,
+  const entities = drafts.map((draft) => entityRow(draft, place));
+  return sql`${spaceId}::integer, ${place?.artifactUid ?? null}::uuid, ${at}::timestamptz, ${storedJson(entities)}::jsonb,
     ${storedJson(names)}::jsonb, ${storedJson(additions.filter(isDistinctive).map(additionRow))}::jsonb,
     ${maxNotes}::integer`;
 }
 
-const entityRow = (draft: EntityDraft) => ({
-  id: draft.entityId,
-  type: draft.type,
-  name: draft.canonicalName,
-  normalized: draft.normalizedName,
-  ...draft.clues,
-  artifact: draft.artifactUid,
-  revision: draft.revisionId,
-  review: draft.reviewReason,
-  is_unchecked: draft.isUnchecked,
+const entityRow = (
+  { entity, clues, reviewReason, isUnchecked }: EntityDraft,
+  place: EntityWrites['place'],
+) => ({
+  id: entity.entityId,
+  type: entity.type,
+  name: entity.canonicalName,
+  normalized: entity.normalizedName,
+  ...clues,
+  artifact: place?.artifactUid ?? null,
+  revision: place?.revisionId ?? null,
+  review: reviewReason,
+  is_unchecked: isUnchecked,
 });
 
 const additionRow = ({ entityId, clues, betterName }: EntityAddition) => ({
@@ -98,26 +114,12 @@ const isDistinctive = ({ clues, betterName }: EntityAddition): boolean =>
   [clues.role, clues.organization, clues.email].some((clue) => clue !== null);
 
 export async function setEmbedding(
-  transaction: Pick<Transaction, 'query'>,
+  queryable: Queryable,
   spaceId: number,
   entityId: string,
-  model: string,
-  vector: Float32Array,
+  { model, vector }: EntityEmbedding,
 ): Promise<void> {
-  await transaction.query(sql`
+  await queryable.query(sql`
     update entity set context_embedding = ${[...vector]}::real[], embedding_model = ${model}
     where entity_id = ${entityId}::uuid and space_id = ${spaceId}`);
-}
-
-/** Keeps the revision the latest until the transaction ends. Fails with CONFLICT when it was removed or revised. */
-export async function lockRevision(
-  transaction: Transaction,
-  spaceId: number,
-  { revisionId }: Pick<MentionPlace, 'revisionId'>,
-): Promise<void> {
-  const { rows } = await transaction.query(sql`
-    select from artifact_revision where revision_id = ${revisionId}::uuid and space_id = ${spaceId} and is_latest
-    for share`);
-  if (rows.length === 0)
-    throw new CoreError('CONFLICT', 'The artifact was removed or revised while it was read.');
 }

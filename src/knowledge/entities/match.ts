@@ -1,4 +1,5 @@
 // Scores whether a mention and an entity are the same, from names and context, and picks the match among candidates.
+import type { IdSource } from '../../core/index.ts';
 import type { EntityType } from '../reading/types.ts';
 import type { ClueComparison, Profile } from './compare-clues.ts';
 import { compareClues } from './compare-clues.ts';
@@ -10,14 +11,14 @@ import {
   otherName,
 } from './compare-names.ts';
 import { isFullName, nameFullness, unnamedEntityName } from './normalize.ts';
-import type { CandidateEntity, MentionGroup } from './types.ts';
+import type { CandidateEntity, Entity, PairDraft } from './types.ts';
 
 /** The same without asking a model. Measured by "npm run eval -- entities": lower values cost precision. */
 export const minSamePoints = 4;
 /** Uncertain: worth confirming with a model. */
 export const minUncertainPoints = 2;
 /** Vectors this close are worth confirming even when the names differ. */
-export const minVectorCosine = 0.85;
+const minVectorCosine = 0.85;
 
 export interface Match {
   readonly verdict: 'same' | 'uncertain' | 'different';
@@ -99,7 +100,7 @@ function shortNamePenalty(name: NameComparison, a: Profile, b: Profile): number 
   return isShort && hasContext(a) !== hasContext(b) ? 0.5 : 0;
 }
 
-export const hasContext = ({ emails, organizations }: Profile): boolean =>
+const hasContext = ({ emails, organizations }: Profile): boolean =>
   emails.length > 0 || organizations.length > 0;
 
 type TypeComparison = 'same' | 'alike' | 'different';
@@ -211,35 +212,64 @@ function singleBest<T>(same: readonly MatchedCandidate<T>[]): MatchedCandidate<T
   return left.length === 1 ? (left[0] ?? null) : null;
 }
 
-// Matches a name against all candidates.
-
-/** Tie breakers between candidates that all match. */
-export const tieBreakers = (profile: Profile) => ({
-  hasContext: hasContext(profile),
-  fullness: profile.type === 'person' ? nameFullness(profile.names[0] ?? '') : 0,
-});
+/** A stored entity, or one that the chunk creates. */
+interface Matchable extends Pick<CandidateEntity, 'profile' | 'isInArtifact' | 'cosine'> {
+  readonly entity: Pick<Entity, 'entityId' | 'normalizedName'>;
+}
 
 /** `inChunk`: entities that other names of the same chunk were resolved to. */
-export function matchCandidates(
-  group: Pick<MentionGroup, 'profile' | 'normalizedName' | 'name'>,
-  known: readonly CandidateEntity[],
+export function matchCandidates<T extends Matchable>(
+  mention: { readonly profile: Profile; readonly name: string; readonly normalizedName: string },
+  candidates: readonly T[],
   inChunk: ReadonlySet<string> = new Set(),
-): readonly MatchedCandidate<CandidateEntity>[] {
-  return known.map((candidate) => {
-    const isInArtifact = candidate.isInArtifact || inChunk.has(candidate.entity.entityId);
+): readonly MatchedCandidate<T>[] {
+  return candidates.map((candidate) => {
+    const { entity, profile, cosine } = candidate;
+    const isInArtifact = candidate.isInArtifact || inChunk.has(entity.entityId);
     const match =
-      group.name === unnamedEntityName
-        ? matchUnnamed(group.normalizedName === candidate.entity.normalizedName)
-        : matchProfiles(group.profile, candidate.profile, { isInArtifact, cosine: candidate.cosine });
-    return { candidate, match, isInArtifact, ...tieBreakers(candidate.profile) };
+      mention.name === unnamedEntityName
+        ? matchUnnamed(mention.normalizedName === entity.normalizedName)
+        : matchProfiles(mention.profile, profile, { isInArtifact, cosine });
+    const fullness = profile.type === 'person' ? nameFullness(profile.names[0] ?? '') : 0;
+    return { candidate, match, isInArtifact, hasContext: hasContext(profile), fullness };
   });
 }
 
+/** The same for a stored entity in place of a mention. */
+export const matchEntity = (
+  { profile, entity: { canonicalName: name, normalizedName } }: CandidateEntity,
+  candidates: readonly CandidateEntity[],
+): readonly MatchedCandidate<CandidateEntity>[] =>
+  matchCandidates({ profile, name, normalizedName }, candidates);
+
 /** Nothing can be compared without a name: unnamed mentions of one artifact are one entity. */
-export const matchUnnamed = (isSame: boolean): Match => ({
-  verdict: isSame ? 'same' : 'different',
-  points: isSame ? 4 : -8,
-  name: { relation: isSame ? 'same' : 'other', points: isSame ? 4 : -8, reason: 'no visible name' },
-  isByVectorOnly: false,
-  reasons: ['no visible name'],
-});
+function matchUnnamed(isSame: boolean): Match {
+  const points = isSame ? 4 : -8;
+  const reason = 'no visible name';
+  return {
+    verdict: isSame ? 'same' : 'different',
+    points,
+    name: { relation: isSame ? 'same' : 'other', points, reason },
+    isByVectorOnly: false,
+    reasons: [reason],
+  };
+}
+
+/** Maps points to 0–1; one half is the middle of the uncertain range. */
+export const confidenceOf = (points: number): number => 1 / (1 + Math.exp(minSamePoints - 1 - points));
+
+/** A pair for each of the candidates that an entity may be the same as. */
+export const pairsWith = (
+  entityId: string,
+  close: readonly MatchedCandidate<Matchable>[],
+  decision: Pick<PairDraft, 'reason' | 'state' | 'decidedBy'>,
+  ids: IdSource,
+): readonly PairDraft[] =>
+  close.map(({ candidate, match: { points, reasons } }) => ({
+    pairId: ids.uuid(),
+    entityId,
+    otherId: candidate.entity.entityId,
+    confidence: confidenceOf(points),
+    evidence: { points, reasons },
+    ...decision,
+  }));

@@ -10,8 +10,8 @@ import { lockEntities } from './entity-writes.ts';
 import { compareNames, minUncertainPoints } from './match.ts';
 import { normalizeName } from './normalize.ts';
 import { refreshUncertain } from './pair-store.ts';
-import { moveAliases, moveParticipations, splitEntity } from './split-entity.ts';
-import type { EntityDraft, EntityMerge, LaterMentions, UndoneMerge } from './types.ts';
+import { moveAliases, moveParticipations, reversedSplits, splitEntity } from './split-entity.ts';
+import type { EntityDraft, EntityMerge, UndoneMerge } from './types.ts';
 
 const columns = sql`
   merge_id as "mergeId", space_id as "spaceId", winner_id as "winnerId", loser_id as "loserId", reason,
@@ -51,25 +51,16 @@ export class MergeStore {
   /** Fails with NOT_FOUND or KNOWLEDGE_MERGE_IMPOSSIBLE and changes nothing. */
   async merge(
     spaceId: number,
-    {
-      winnerId,
-      loserId,
-      reason,
-      decidedBy,
-    }: {
-      readonly winnerId: string;
-      readonly loserId: string;
-      readonly reason: string;
-      readonly decidedBy: string;
-    },
+    merge: Pick<EntityMerge, 'winnerId' | 'loserId' | 'reason' | 'decidedBy'>,
     at: Date,
   ): Promise<EntityMerge> {
+    const { winnerId, loserId, reason, decidedBy } = merge;
     return this.#locked(spaceId, async (transaction) => {
       if (winnerId === loserId)
         throw new KnowledgeError('KNOWLEDGE_MERGE_IMPOSSIBLE', 'An entity cannot be merged into itself.');
       const entities = await lockForUpdate(transaction, spaceId, [winnerId, loserId]);
       for (const id of [winnerId, loserId]) assertUnmerged(id, entities.get(id));
-      const settledPairs = await settlePairs(transaction, spaceId, winnerId, loserId, decidedBy, at);
+      const settledPairs = await settlePairs(transaction, spaceId, merge, at);
       for (const table of [sql`entity_mention`, sql`event_actor`, sql`event_subject`])
         await transaction.query(sql`
           update ${table} set entity_id = ${winnerId}::uuid where entity_id = ${loserId}::uuid and space_id = ${spaceId}`);
@@ -88,7 +79,7 @@ export class MergeStore {
 
   /**
    * Returns to the loser what was resolved to it or to entities merged into it, and the mentions written since that
-   * name it. What was split off the winner stays split off. Fails with NOT_FOUND or KNOWLEDGE_MERGE_IMPOSSIBLE and
+   * name it. What was split off the winner stays split off, unless it was merged back. Fails with NOT_FOUND or KNOWLEDGE_MERGE_IMPOSSIBLE and
    * changes nothing.
    */
   async undo(spaceId: number, mergeId: string, at: Date): Promise<UndoneMerge> {
@@ -103,7 +94,7 @@ export class MergeStore {
           update ${table} set entity_id = ${loserId}::uuid where entity_id = ${winnerId}::uuid and space_id = ${spaceId}
             and resolved_id in (select member from knowledge_family(array[${loserId}::uuid]))`);
       await restorePairs(transaction, merge.settledPairs);
-      const later = await reassignLaterMentions(transaction, spaceId, merge);
+      const later = await reassignMentions(transaction, spaceId, merge);
       await refreshUncertain(transaction, spaceId, [winnerId, loserId]);
       const { rows } = await transaction.query<EntityMerge>(sql`
         update entity_merge set undone_at = ${at} where merge_id = ${mergeId}::uuid returning ${columns}`);
@@ -182,9 +173,7 @@ function assertUnmerged(
 async function settlePairs(
   transaction: Transaction,
   spaceId: number,
-  winnerId: string,
-  loserId: string,
-  decidedBy: string,
+  { winnerId, loserId, decidedBy }: Pick<EntityMerge, 'winnerId' | 'loserId' | 'decidedBy'>,
   at: Date,
 ): Promise<readonly SettledPair[]> {
   const { rows } = await transaction.query<SettledPair>(sql`
@@ -212,14 +201,15 @@ async function restorePairs(transaction: Transaction, pairs: readonly SettledPai
 const maxUnclear = 100;
 
 /**
- * Mentions resolved to the winner since the merge: those with the loser's name and not the winner's are resolved to the
- * loser, with their event participations and the names they added. Those whose name both have stay and are listed.
+ * Gives the loser, with their event participations: its mentions that were split off and merged back since, and those
+ * resolved to the winner since the merge that have its name and not the winner's, with the names they added. Those whose
+ * name both have stay and are listed.
  */
-async function reassignLaterMentions(
+async function reassignMentions(
   transaction: Transaction,
   spaceId: number,
   merge: MergeToUndo,
-): Promise<LaterMentions> {
+): Promise<UndoneMerge['later']> {
   const { mergeId, winnerId, loserId } = merge;
   // Ids are UUIDv7: greater means written later.
   const { rows: later } = await transaction.query<{ mentionId: string; surfaceForm: string }>(sql`
@@ -227,11 +217,13 @@ async function reassignLaterMentions(
     where entity_id = ${winnerId}::uuid and resolved_id = ${winnerId}::uuid and space_id = ${spaceId}
       and mention_id > ${mergeId}::uuid
     order by mention_id`);
-  if (later.length === 0) return { moved: 0, unclear: [] };
+  const own = await reversedSplits(transaction, merge);
+  if (later.length + own.length === 0) return { moved: 0, unclear: [] };
   const { winner, loser, winnerAliasesSince } = await loadNames(transaction, merge);
   const sideOf = (name: string) => closerSide(name, winner, loser);
-  const sided = later.map((mention) => ({ ...mention, side: sideOf(mention.surfaceForm) }));
-  const mentionIds = sided.filter(({ side }) => side === 'loser').map(({ mentionId }) => mentionId);
+  const bySide = Map.groupBy(later, ({ surfaceForm }) => sideOf(surfaceForm));
+  const named = (bySide.get('loser') ?? []).map(({ mentionId }) => mentionId);
+  const mentionIds = [...own, ...named];
   await transaction.query(sql`
     update entity_mention set entity_id = ${loserId}::uuid, resolved_id = ${loserId}::uuid
     where mention_id = any(${mentionIds}::uuid[])`);
@@ -243,13 +235,7 @@ async function reassignLaterMentions(
     move,
     aliases.map(({ normalized }) => normalized),
   );
-  return {
-    moved: mentionIds.length,
-    unclear: sided
-      .filter(({ side }) => side === 'either')
-      .slice(0, maxUnclear)
-      .map(({ mentionId, surfaceForm }) => ({ mentionId, surfaceForm })),
-  };
+  return { moved: named.length, unclear: (bySide.get('either') ?? []).slice(0, maxUnclear) };
 }
 
 interface Name {

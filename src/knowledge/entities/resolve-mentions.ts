@@ -1,39 +1,31 @@
+// Resolves mentions to entities. A failure creates a flagged entity, records a degradation and continues: no mention is
+// dropped and ingest never blocks.
 import { kindOf, messageOf } from '../../core/index.ts';
 import { modelCircuitBreaker } from '../degradations.ts';
 import type { EntityMention } from '../reading/types.ts';
-import type { MentionEvidence } from './candidates.ts';
-import { findCandidatesFor, groupMentions, isFatal } from './candidates.ts';
-import { profileOf } from './compare-clues.ts';
+import type { MentionGroup, ResolutionDeps } from './candidates.ts';
+import { embedGroups, findCandidates, groupMentions, isFatal } from './candidates.ts';
 import { describeConfirmationFailure } from './confirm.ts';
-import type { Fallback } from './decide-mentions.ts';
-import { ChunkResolution } from './decide-mentions.ts';
-import type { ResolutionDeps } from './deps.ts';
-import { decide, matchCandidates } from './match.ts';
-import type {
-  EntityDraft,
-  EntityResolutionResult,
-  MatchConcurrent,
-  MentionGroup,
-  MentionPlace,
-  ResolutionPlan,
-  Resolver,
-  ReviewReason,
-} from './types.ts';
+import type { ChunkContext, Fallback } from './decide-mentions.ts';
+import { MentionDecisions } from './decide-mentions.ts';
+import type { EntityStore } from './entity-store.ts';
+import type { EntityResolutionResult, MentionPlace, ReviewReason } from './types.ts';
 
-// Resolves mentions to entities. A failure creates a flagged entity, records a degradation and continues: no mention is
-// dropped and ingest never blocks.
+/** Names that are looked up and written together: writers of one space wait for each other. */
+const groupsPerWrite = 1_000;
 
-/** Entities per transaction. */
-const draftsPerWrite = 1_000;
-
-export class EntityResolver implements Resolver {
-  readonly #deps: ConstructorParameters<typeof ChunkResolution>[0];
+export class EntityResolver {
+  readonly #deps: ResolutionDeps & Required<Pick<ResolutionDeps, 'breaker'>>;
 
   constructor(deps: ResolutionDeps) {
-    const breaker = modelCircuitBreaker(deps.clock, deps.options);
-    this.#deps = { breaker, ...deps };
+    this.#deps = { breaker: modelCircuitBreaker(deps.clock, deps.options), ...deps };
   }
 
+  /**
+   * A failed component does not fail the call: the entity is created with a review flag and a ledger row. Fails only
+   * when the state store is down, the signal aborts, or, with CONFLICT, when the artifact was removed or revised. Pass
+   * all mentions of a chunk together: they are each other's co-mentions.
+   */
   async resolve(
     mentions: readonly EntityMention[],
     place: MentionPlace,
@@ -41,202 +33,102 @@ export class EntityResolver implements Resolver {
     signal: AbortSignal,
   ): Promise<readonly EntityResolutionResult[]> {
     signal.throwIfAborted();
-    if (mentions.length === 0) return [];
     const groups = groupMentions(mentions, place);
-    const work = new ChunkResolution(this.#deps, place, caller, signal);
-    for (const evidence of await this.#gather(groups, place, signal, work)) await work.decide(evidence);
-    const finalIds = await this.#write(work, place, signal);
-    const fallbacks = work.fallbacks.filter(({ entityId }) => finalIds.get(entityId) === entityId);
-    reportFallbacks(this.#deps, place, fallbacks);
-    return this.#results(mentions.length, groups, work, finalIds, fallbacks);
-  }
-
-  /** Unexpected errors while finding candidates: every name gets a basic entity. */
-  async #gather(
-    groups: readonly MentionGroup[],
-    place: MentionPlace,
-    signal: AbortSignal,
-    work: ChunkResolution,
-  ): Promise<readonly MentionEvidence[]> {
-    try {
-      return await findCandidatesFor(this.#deps, groups, place, signal);
-    } catch (error) {
-      if (isFatal(error, signal)) throw error;
-      for (const group of groups) work.createBasic(withoutEvidence(group), error);
-      return [];
-    }
-  }
-
-  async #write(
-    work: ChunkResolution,
-    place: MentionPlace,
-    signal: AbortSignal,
-  ): Promise<ReadonlyMap<string, string>> {
-    const { spaceId } = place;
-    const plan = work.plan;
-    const finalIds = new Map(await this.#writeWithFallback(spaceId, plan, work, signal));
-    // The entity to add to was deleted since: create a new one.
-    const lost = new Set(plan.additions.map(({ entityId }) => entityId).filter((id) => !finalIds.has(id)));
-    const recreated = [...work.outcomes].filter(([, { entityId }]) => lost.has(entityId));
-    if (recreated.length > 0) {
-      const drafts = recreated.map(([group]) => this.#draftOf(group, place));
-      for (const [index, [, { entityId }]] of recreated.entries()) {
-        const draft = drafts[index];
-        if (draft && !finalIds.has(entityId)) finalIds.set(entityId, draft.entityId);
-      }
-      for (const [id, live] of await this.#writeWithFallback(
-        spaceId,
-        { ...plan, place, drafts, additions: [], pairs: [] },
-        work,
-        signal,
-      ))
-        finalIds.set(id, live);
-    }
-    return finalIds;
-  }
-
-  #draftOf(group: MentionGroup, { artifactUid, revisionId }: MentionPlace): EntityDraft {
-    return {
-      entityId: this.#deps.ids.uuid(),
-      type: group.type,
-      canonicalName: group.name,
-      normalizedName: group.normalizedName,
-      names: group.names,
-      clues: group.clues,
-      embedding: null,
-      artifactUid,
-      revisionId,
-      reviewReason: null,
-      isUnchecked: false,
+    const chunk: ChunkContext = {
+      place,
+      caller,
+      signal,
+      inChunk: new Set(),
+      confirmations: new Map(),
+      confirmationCount: 0,
     };
+    const results = new Map<number, EntityResolutionResult>();
+    for (let from = 0; from < groups.length; from += groupsPerWrite)
+      for (const [group, result] of await this.#resolve(groups.slice(from, from + groupsPerWrite), chunk))
+        for (const [position, member] of group.members.entries())
+          results.set(member, position === 0 ? result : { ...result, isNew: false });
+    return mentions.flatMap((_, index) => results.get(index) ?? []);
   }
 
-  /** Writes everything at once; if the store rejects it, item by item, and a rejected item in its minimal form. */
-  async #writeWithFallback(
-    spaceId: number,
-    plan: ResolutionPlan,
-    work: ChunkResolution,
-    signal: AbortSignal,
-  ): Promise<ReadonlyMap<string, string>> {
-    const { entities, clock } = this.#deps;
-    const none: ResolutionPlan = { ...plan, drafts: [], additions: [], pairs: [] };
-    const write = (part: ResolutionPlan) =>
-      entities.write(spaceId, part, matchConcurrent, new Date(clock.now()), signal);
-    if (plan.drafts.length + plan.additions.length + plan.pairs.length === 0) return new Map();
-    const finalIds = new Map<string, string>();
+  /** After an unexpected error each name is resolved alone, and one that still fails gets an entity of its own. */
+  async #resolve(groups: readonly MentionGroup[], chunk: ChunkContext): Promise<MentionDecisions['results']> {
     try {
-      // Writers of one space wait for each other: keep transactions short.
-      let left = plan.drafts;
-      for (; left.length > draftsPerWrite; left = left.slice(draftsPerWrite))
-        for (const [id, live] of await write({ ...none, drafts: left.slice(0, draftsPerWrite) }))
-          finalIds.set(id, live);
-      const now = (id: string) => finalIds.get(id) ?? id;
-      const pairs = plan.pairs.map((pair) => ({
-        ...pair,
-        entityId: now(pair.entityId),
-        otherId: now(pair.otherId),
-      }));
-      for (const [id, live] of await write({ ...plan, drafts: left, pairs })) finalIds.set(id, live);
-      return finalIds;
+      return await this.#resolveTogether(groups, chunk);
     } catch (error) {
-      if (isFatal(error, signal)) throw error;
-      const gather = async (part: Partial<ResolutionPlan>) => {
-        for (const [id, live] of await write({ ...none, ...part })) finalIds.set(id, live);
-      };
-      for (const draft of plan.drafts.filter(({ entityId }) => !finalIds.has(entityId)))
-        await gather({ drafts: [draft] }).catch(async (why: unknown) => {
-          if (isFatal(why, signal)) throw why;
-          await gather({ drafts: [minimalDraft(draft)] });
-          this.#recordMinimal(work, draft, why);
-        });
-      for (const addition of plan.additions)
-        await gather({ additions: [addition] }).catch((why: unknown) => this.#skip('addition', why, signal));
-      await gather({ pairs: plan.pairs }).catch((why: unknown) => this.#skip('pairs', why, signal));
-      // A failed addition leaves its entity as it was.
-      for (const { entityId } of plan.additions)
-        if (!finalIds.has(entityId)) finalIds.set(entityId, entityId);
-      return finalIds;
+      if (isFatal(error, chunk.signal)) throw error;
+      const results: [MentionGroup, EntityResolutionResult][] = [];
+      for (const group of groups)
+        results.push(
+          ...(groups.length > 1
+            ? await this.#resolve([group], chunk)
+            : await this.#createBare(group, error, chunk)),
+        );
+      return new Map(results);
     }
   }
 
-  #skip(what: string, error: unknown, signal: AbortSignal): void {
-    if (isFatal(error, signal)) throw error;
-    this.#deps.log.error('part of a resolution could not be written', {
-      what,
-      error_type: kindOf(error),
-      error_message: messageOf(error),
+  /** Resolves again when another process wrote in between; the last time under the lock of the space. */
+  async #resolveTogether(
+    groups: readonly MentionGroup[],
+    chunk: ChunkContext,
+  ): Promise<MentionDecisions['results']> {
+    const { place, signal } = chunk;
+    const { entities } = this.#deps;
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      await findCandidates(this.#deps, entities, groups, place, signal);
+      await embedGroups(this.#deps, groups, place, signal);
+      const decisions = new MentionDecisions(this.#deps, chunk);
+      for (const group of groups) await decisions.decide(group);
+      if (await entities.write(place.spaceId, decisions.plan, this.#now(), signal))
+        return this.#finish(decisions, chunk);
+    }
+    return this.#writeLocked(chunk, async (locked) => {
+      await findCandidates(this.#deps, locked, groups, place, signal);
+      // Other writers wait: no model is called. Pairs that stay open are confirmed later.
+      const decisions = new MentionDecisions(this.#deps, chunk, false);
+      for (const group of groups) await decisions.decide(group);
+      return decisions;
     });
   }
 
-  #recordMinimal(work: ChunkResolution, { entityId }: EntityDraft, error: unknown): void {
-    for (const [group, outcome] of work.outcomes)
-      if (outcome.entityId === entityId) {
-        work.fallbacks.push({ reason: 'resolution-failed', entityId, group, error });
-        return;
-      }
+  #createBare(
+    group: MentionGroup,
+    error: unknown,
+    chunk: ChunkContext,
+  ): Promise<MentionDecisions['results']> {
+    const decisions = new MentionDecisions(this.#deps, chunk);
+    decisions.createBare(group, error);
+    return this.#writeLocked(chunk, async () => decisions);
   }
 
-  #results(
-    count: number,
-    groups: readonly MentionGroup[],
-    work: ChunkResolution,
-    finalIds: ReadonlyMap<string, string>,
-    fallbacks: readonly Fallback[],
-  ): readonly EntityResolutionResult[] {
-    const results = Array.from({ length: count }, (): EntityResolutionResult | null => null);
+  async #writeLocked(
+    chunk: ChunkContext,
+    decideWith: (locked: EntityStore) => Promise<MentionDecisions>,
+  ): Promise<MentionDecisions['results']> {
+    const { place, signal } = chunk;
+    const write = async (locked: EntityStore) => {
+      const decisions = await decideWith(locked);
+      await locked.write(place.spaceId, decisions.plan, this.#now(), signal);
+      return decisions;
+    };
+    return this.#finish(await this.#deps.entities.locked(place, write, signal), chunk);
+  }
+
+  #finish(decisions: MentionDecisions, { place, inChunk }: ChunkContext): MentionDecisions['results'] {
+    const { fallbacks, results } = decisions;
+    for (const fallback of fallbacks) reportFallback(this.#deps, place, fallback);
     const degraded = new Set(fallbacks.map(({ entityId }) => entityId));
-    for (const group of groups) {
-      const outcome = work.outcomes.get(group);
-      if (!outcome) throw new Error('A name was left undecided.');
-      const entityId = finalIds.get(outcome.entityId) ?? outcome.entityId;
-      this.#deps.watch?.resolved(outcome.isNew && degraded.has(entityId) ? 'degraded' : 'ok');
-      for (const [position, member] of group.members.entries())
-        results[member] = {
-          entityId,
-          isNew: outcome.isNew && position === 0 && entityId === outcome.entityId,
-          mergedFrom: outcome.isJoinedByOtherName ? entityId : null,
-          uncertainMatch:
-            outcome.uncertainMatch === null
-              ? null
-              : (finalIds.get(outcome.uncertainMatch) ?? outcome.uncertainMatch),
-          canonicalName: outcome.canonicalName,
-        };
+    for (const { entityId, isNew } of results.values()) {
+      inChunk.add(entityId);
+      this.#deps.watch?.resolved(isNew && degraded.has(entityId) ? 'degraded' : 'ok');
     }
-    return results.filter((result) => result !== null);
+    return results;
+  }
+
+  #now(): Date {
+    return new Date(this.#deps.clock.now());
   }
 }
-
-const withoutEvidence = (group: MentionGroup): MentionEvidence => ({
-  group,
-  known: [],
-  candidatesProblem: null,
-  embedding: null,
-  embeddingProblem: null,
-});
-
-/** A name only, which every store accepts. */
-const minimalDraft = (draft: EntityDraft): EntityDraft => ({
-  ...draft,
-  names: draft.names.slice(0, 1).map((name) => ({ ...name, keys: [] })),
-  clues: { role: null, organization: null, email: null, notes: [] },
-  embedding: null,
-  reviewReason: 'resolution-failed',
-  isUnchecked: true,
-});
-
-/** Another process created it since the lookup: the same entity unless the context contradicts. */
-const matchConcurrent: MatchConcurrent = (draft, there) => {
-  const profile = profileOf(
-    draft.type,
-    draft.names.map(({ alias }) => alias),
-    draft.clues,
-  );
-  const group = { profile, name: draft.canonicalName, normalizedName: draft.normalizedName };
-  const choice = decide(matchCandidates(group, there), false);
-  return choice.kind === 'join' ? choice.chosen.candidate.entity.entityId : undefined;
-};
-
-// Records each degradation in the ledger and the log. Names appear at debug level only.
 
 export const resolutionLedgerKinds = {
   'embedding-missing': 'knowledge.entity-embedding-missing',
@@ -253,36 +145,29 @@ const sentences: Readonly<Record<Fallback['reason'], string>> = {
   'resolution-failed': 'A basic entity was created because resolving its name failed.',
 };
 
-export function reportFallbacks(
-  { ledger, log }: Pick<ResolutionDeps, 'ledger' | 'log'>,
+/** In the ledger and the log. Names appear at debug level only. */
+function reportFallback(
+  { ledger, log }: ResolutionDeps,
   { spaceId, artifactUid, revisionId, chunkId }: MentionPlace,
-  fallbacks: readonly Fallback[],
+  { reason, entityId, group, error }: Fallback,
 ): void {
-  for (const { reason, entityId, group, error } of fallbacks) {
-    const context = {
-      entity_id: entityId,
-      entity_type: group.type,
-      space_id: spaceId,
-      artifact_id: artifactUid,
-      revision_id: revisionId,
-      chunk_id: chunkId,
-      error_type: kindOf(error),
-      error_message: messageOf(error),
-    };
-    // Not awaited: the entity's flag is stored already.
-    void ledger
-      .record({
-        kind: resolutionLedgerKinds[reason],
-        subject: entityId,
-        cause: kindOf(error),
-        message:
-          reason === 'confirmation-failed'
-            ? `${sentences[reason]} ${describeConfirmationFailure(error)}`
-            : sentences[reason],
-        details: context,
-      })
-      .catch(() => undefined);
-    log.warn('degraded entity resolution', { ...context, reason });
-    log.debug('degraded entity resolution: name', { entity_id: entityId, surface_form: group.name });
-  }
+  const cause = kindOf(error);
+  const details = {
+    entity_id: entityId,
+    entity_type: group.type,
+    space_id: spaceId,
+    artifact_id: artifactUid,
+    revision_id: revisionId,
+    chunk_id: chunkId,
+    error_type: cause,
+    error_message: messageOf(error),
+  };
+  const more = reason === 'confirmation-failed' ? ` ${describeConfirmationFailure(error)}` : '';
+  const message = sentences[reason] + more;
+  // Not awaited: the entity's flag is stored already.
+  void ledger
+    .record({ kind: resolutionLedgerKinds[reason], subject: entityId, cause, message, details })
+    .catch(() => undefined);
+  log.warn('degraded entity resolution', { ...details, reason });
+  log.debug('degraded entity resolution: name', { entity_id: entityId, surface_form: group.name });
 }

@@ -8,53 +8,67 @@ import { writeEntities } from './entity-writes.ts';
 import { insertPairs } from './pair-store.ts';
 import type { EntityDraft } from './types.ts';
 
-/** A split is a new resolution: it sets resolved_id too. */
+/**
+ * In the caller's transaction, after `lockEntities`. A split is a new resolution: it sets resolved_id too. The pair keeps
+ * which entity the mentions of merged entities were resolved to, for a merge that reverses the split.
+ */
 export async function splitEntity(
   transaction: Transaction,
   spaceId: number,
-  entityId: string,
+  fromId: string,
   mentionIds: readonly string[],
   { into, pairId, at }: { readonly into: EntityDraft; readonly pairId: string; readonly at: Date },
 ): Promise<void> {
-  await writeEntities(transaction, spaceId, { drafts: [into], additions: [], artifactUid: null }, at);
-  const moved = await transaction.query(sql`
-    update entity_mention set entity_id = ${into.entityId}::uuid, resolved_id = ${into.entityId}::uuid
-    where mention_id = any(${mentionIds}::uuid[]) and entity_id = ${entityId}::uuid and space_id = ${spaceId}`);
-  if (moved.affected !== new Set(mentionIds).size)
+  const toId = into.entity.entityId;
+  await writeEntities(transaction, spaceId, { drafts: [into], additions: [], place: null }, at);
+  const { rows: moved } = await transaction.query<{ mentionId: string; resolvedId: string }>(sql`
+    update entity_mention m set entity_id = ${toId}::uuid, resolved_id = ${toId}::uuid
+    from entity_mention before
+    where before.mention_id = m.mention_id and m.mention_id = any(${mentionIds}::uuid[])
+      and m.entity_id = ${fromId}::uuid and m.space_id = ${spaceId}
+    returning m.mention_id as "mentionId", before.resolved_id as "resolvedId"`);
+  if (moved.length !== new Set(mentionIds).size)
     throw new CoreError(
       'INPUT_INVALID',
-      `Not all of these are mentions of the entity ${entityId}. "headworks entities get" lists them.`,
+      `Not all of these are mentions of the entity ${fromId}. "headworks entities get" lists them.`,
     );
   const { rows } = await transaction.query(sql`
     select from entity_mention m join artifact_revision r using (revision_id)
-    where m.entity_id = ${entityId}::uuid and r.is_latest limit 1`);
+    where m.entity_id = ${fromId}::uuid and r.is_latest limit 1`);
   if (rows.length === 0)
     throw new KnowledgeError(
       'KNOWLEDGE_MERGE_IMPOSSIBLE',
       'These are all mentions of the entity: none would be left. Leave at least one.',
     );
-  const move = { fromId: entityId, toId: into.entityId };
-  await moveParticipations(transaction, { ...move, mentionIds });
-  await moveAliases(transaction, move, await aliasesToMove(transaction, move));
-  // Decided by a person: this pair is never proposed again.
+  await moveParticipations(transaction, { fromId, toId, mentionIds });
+  await moveAliases(transaction, { fromId, toId }, await aliasesToMove(transaction, { fromId, toId }));
   const reason = 'Split manually.';
-  await insertPairs(
-    transaction,
-    spaceId,
-    [
-      {
-        pairId,
-        entityId: into.entityId,
-        otherId: entityId,
-        confidence: 0,
-        reason,
-        evidence: { reasons: [reason] },
-        state: 'different',
-        decidedBy: 'split',
-      },
-    ],
-    at,
-  );
+  const ofMerged = moved.filter(({ resolvedId }) => resolvedId !== fromId);
+  const resolved = Object.fromEntries(ofMerged.map(({ mentionId, resolvedId }) => [mentionId, resolvedId]));
+  const evidence = { reasons: [reason], ...(ofMerged.length > 0 ? { resolved } : {}) };
+  // Decided by a person: this pair is never proposed again.
+  const decision = { reason, evidence, confidence: 0, state: 'different', decidedBy: 'split' } as const;
+  await insertPairs(transaction, spaceId, [{ pairId, entityId: toId, otherId: fromId, ...decision }], at);
+}
+
+/**
+ * Mentions of `loserId` that were split off `winnerId` and merged back into it: the split no longer counts. To be called
+ * after the loser was separated from the winner.
+ */
+export async function reversedSplits(
+  transaction: Transaction,
+  { winnerId, loserId }: { readonly winnerId: string; readonly loserId: string },
+): Promise<readonly string[]> {
+  const { rows } = await transaction.query<{ id: string }>(sql`
+    with family as (select member from knowledge_family(array[${winnerId}::uuid])),
+    split as (
+      select p.* from family f join entity_pair p on p.entity_a = f.member
+      union select p.* from family f join entity_pair p on p.entity_b = f.member)
+    select m.mention_id as id from split, jsonb_each_text(split.evidence -> 'resolved') as was (mention_id, entity_id)
+      join entity_mention m on m.mention_id = was.mention_id::uuid
+    where m.entity_id = ${winnerId}::uuid and m.resolved_id in (select member from family)
+      and was.entity_id::uuid in (select member from knowledge_family(array[${loserId}::uuid]))`);
+  return rows.map(({ id }) => id);
 }
 
 interface Move {

@@ -1,5 +1,5 @@
 // Entities, mentions resolved to them, pairs that may be the same, and merges.
-import type { ContextClues, EntityMention, EntityType } from '../reading/types.ts';
+import type { EntityType } from '../reading/types.ts';
 import type { CleanClues, Profile } from './compare-clues.ts';
 
 /** Why an entity needs review. */
@@ -30,30 +30,39 @@ export interface Entity {
   readonly updatedAt: Date;
 }
 
-/** An entity that a mention may refer to, and how it was found. */
-export interface Candidate {
-  readonly entity: Entity;
+export interface EntityView extends Entity {
   readonly aliases: readonly string[];
-  /** Names of entities mentioned with it, most frequent first, at most 20. */
-  readonly coMentions: readonly string[];
-  readonly foundBy: readonly (
-    | 'identity'
-    | 'name'
-    | 'alias'
-    | 'email'
-    | 'trigram'
-    | 'initials'
-    | 'nickname'
-    | 'embedding'
-  )[];
-  /** Cosine of the vectors, if both have one. */
-  readonly cosine: number | null;
+  readonly mentionCount: number;
+  readonly eventCount: number;
 }
 
-export interface MergeDecision {
-  readonly decision: 'same' | 'different' | 'uncertain';
-  readonly canonicalName: string;
-  readonly reason: string;
+export interface EntityDetail extends EntityView {
+  readonly mentions: readonly MentionRow[];
+  readonly pairs: readonly EntityPair[];
+  readonly merges: readonly EntityMerge[];
+}
+
+export interface MentionRow {
+  readonly mentionId: string;
+  readonly artifactUid: string;
+  readonly title: string;
+  readonly surfaceForm: string;
+  readonly startChar: number | null;
+  readonly endChar: number | null;
+  readonly method: string;
+  readonly confidence: number;
+  /** Its relation to the document by its source (owner, author, folder, …); null when it was read in the text. */
+  readonly relation: string | null;
+}
+
+export interface EntityFilter {
+  readonly spaceId: number;
+  readonly type?: EntityType;
+  readonly needsReview?: boolean;
+  /** Substring of a name or alias. */
+  readonly name?: string;
+  readonly limit: number;
+  readonly after?: string;
 }
 
 /** Named as in founding document 004. */
@@ -75,38 +84,6 @@ export interface MentionPlace {
   /** Null: the whole artifact. */
   readonly chunkId: number | null;
   readonly relation: string | null;
-}
-
-export interface Resolver {
-  /**
-   * A failed component does not fail the call: the entity is created with a review flag and a ledger row. Fails only
-   * when the state store is down, the signal aborts, or, with CONFLICT, when the artifact was removed or revised. Pass
-   * all mentions of a chunk together: they are each other's co-mentions.
-   */
-  resolve(
-    mentions: readonly EntityMention[],
-    place: MentionPlace,
-    caller: string,
-    signal: AbortSignal,
-  ): Promise<readonly EntityResolutionResult[]>;
-}
-
-export interface NewEntity {
-  readonly type: EntityType;
-  readonly canonicalName: string;
-  readonly contextClues: ContextClues;
-  readonly embedding: { readonly model: string; readonly vector: Float32Array } | null;
-  readonly reviewReason: ReviewReason | null;
-}
-
-export interface EntityFilter {
-  readonly spaceId: number;
-  readonly type?: EntityType;
-  readonly needsReview?: boolean;
-  /** Substring of a name or alias. */
-  readonly name?: string;
-  readonly limit: number;
-  readonly after?: string;
 }
 
 export interface EntityPair {
@@ -134,16 +111,14 @@ export interface EntityMerge {
   readonly undoneAt: Date | null;
 }
 
-/** Mentions written since a merge, when it is undone. */
-export interface LaterMentions {
-  /** Moved to the loser because they have its name. */
-  readonly moved: number;
-  /** Both entities have this name: they stay with the winner and can be split off. At most 100. */
-  readonly unclear: readonly { readonly mentionId: string; readonly surfaceForm: string }[];
-}
-
 export interface UndoneMerge extends EntityMerge {
-  readonly later: LaterMentions;
+  /** Mentions written since the merge. */
+  readonly later: {
+    /** Moved to the loser because they have its name. */
+    readonly moved: number;
+    /** Both entities have this name: they stay with the winner and can be split off. At most 100. */
+    readonly unclear: readonly { readonly mentionId: string; readonly surfaceForm: string }[];
+  };
 }
 
 /** What to look for to find the entities a mention may refer to. */
@@ -153,10 +128,13 @@ export interface CandidateQuery {
   readonly emails: readonly string[];
 }
 
-/** With everything known about it and about the entities merged into it. */
-export interface CandidateEntity extends Candidate {
+/** An entity that a mention may refer to, with the names and clues of everything merged into it. */
+export interface CandidateEntity {
+  readonly entity: Entity;
   readonly profile: Profile;
   readonly isInArtifact: boolean;
+  /** Cosine of the vectors, if both have one. */
+  readonly cosine: number | null;
 }
 
 export interface NameRow {
@@ -165,17 +143,17 @@ export interface NameRow {
   readonly keys: readonly string[];
 }
 
+export interface EntityEmbedding {
+  readonly model: string;
+  readonly vector: Float32Array;
+}
+
 /** An entity to be created. */
 export interface EntityDraft {
-  readonly entityId: string;
-  readonly type: EntityType;
-  readonly canonicalName: string;
-  readonly normalizedName: string;
+  readonly entity: Pick<Entity, 'entityId' | 'type' | 'canonicalName' | 'normalizedName'>;
   readonly names: readonly NameRow[];
   readonly clues: CleanClues;
-  readonly embedding: { readonly model: string; readonly vector: Float32Array } | null;
-  readonly artifactUid: string | null;
-  readonly revisionId: string | null;
+  readonly embedding: EntityEmbedding | null;
   readonly reviewReason: ReviewReason | null;
   /** Created without checking for concurrent writes, because candidates could not be loaded. */
   readonly isUnchecked: boolean;
@@ -186,61 +164,24 @@ export interface EntityAddition {
   readonly entityId: string;
   readonly names: readonly NameRow[];
   readonly clues: CleanClues;
-  readonly betterName: { readonly canonicalName: string; readonly normalizedName: string } | null;
+  readonly betterName: Pick<Entity, 'canonicalName' | 'normalizedName'> | null;
 }
 
-export interface PairDraft {
-  readonly pairId: string;
+export interface PairDraft extends Pick<
+  EntityPair,
+  'pairId' | 'confidence' | 'reason' | 'evidence' | 'decidedBy'
+> {
   readonly entityId: string;
   readonly otherId: string;
-  readonly confidence: number;
-  readonly reason: string;
-  readonly evidence: Readonly<Record<string, unknown>>;
   readonly state: 'open' | 'different';
-  readonly decidedBy: string | null;
 }
 
+/** What resolution writes, all from one revision. */
 export interface ResolutionPlan {
-  /** The revision all of it comes from. */
   readonly place: Pick<MentionPlace, 'artifactUid' | 'revisionId'>;
   readonly drafts: readonly EntityDraft[];
   readonly additions: readonly EntityAddition[];
   readonly pairs: readonly PairDraft[];
   /** Entities that were compared: one with a draft's name that is not among them was created since. */
   readonly seen: readonly string[];
-}
-
-/** `undefined`: no other process created it since. */
-export type MatchConcurrent = (draft: EntityDraft, there: readonly CandidateEntity[]) => string | undefined;
-
-export interface EntityRow extends Entity {
-  readonly aliases: readonly string[];
-  readonly mentionCount: number;
-  readonly eventCount: number;
-}
-
-export interface MentionRow {
-  readonly mentionId: string;
-  readonly artifactUid: string;
-  readonly title: string;
-  readonly surfaceForm: string;
-  readonly startChar: number | null;
-  readonly endChar: number | null;
-  readonly method: string;
-  readonly confidence: number;
-  readonly relation: string | null;
-}
-
-export interface MentionGroup {
-  /** Indexes into the list of mentions. */
-  readonly members: readonly number[];
-  readonly type: EntityType;
-  /** As it is displayed. */
-  readonly name: string;
-  readonly normalizedName: string;
-  /** With its spellings; the first is `name`. */
-  readonly names: readonly NameRow[];
-  readonly clues: CleanClues;
-  readonly profile: Profile;
-  readonly query: CandidateQuery;
 }

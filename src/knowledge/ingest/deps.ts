@@ -7,7 +7,7 @@ import type { ChunkStepResult, RemovedIds } from '../artifacts/types.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { Embedders } from '../vectors/embedder.ts';
 import type { EventStore } from '../events/event-store.ts';
-import type { Resolver } from '../entities/types.ts';
+import type { EntityResolver } from '../entities/resolve-mentions.ts';
 import type { VectorIndex } from '../vectors/vector-index.ts';
 import type { Readers } from '../reading/reader.ts';
 import type { Spaces } from '../spaces/spaces.ts';
@@ -26,7 +26,7 @@ export interface IngestDeps {
   readonly artifacts: ArtifactStore;
   readonly events: EventStore;
   readonly readers: Readers;
-  readonly resolver: Resolver;
+  readonly resolver: Pick<EntityResolver, 'resolve'>;
   readonly embedders: Embedders;
   readonly vectors: Pick<VectorIndex, 'put'>;
   readonly graph: GraphStep;

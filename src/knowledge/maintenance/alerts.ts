@@ -2,7 +2,6 @@
 // severities. The shipped Prometheus rules are the same.
 import type { Clock } from '../../core/index.ts';
 import { kindOf } from '../../core/index.ts';
-import type { ResolutionMetrics } from '../entities/deps.ts';
 import type { Graph, GraphAvailability } from '../graph/graph.ts';
 import type { Metrics } from '../../platform/telemetry/metrics.ts';
 
@@ -76,7 +75,7 @@ export interface KnowledgeAlertsDeps {
   readonly onGraphBack: () => void;
 }
 
-export class KnowledgeAlerts implements ResolutionMetrics {
+export class KnowledgeAlerts {
   readonly #deps: KnowledgeAlertsDeps;
   readonly #windows: Readonly<Record<CountedMetric, RateWindow>>;
   readonly #alerts = new Map<string, KnowledgeAlert>();

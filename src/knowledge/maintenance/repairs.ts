@@ -14,7 +14,6 @@ import {
 import { DocumentModel } from '../documents/document.ts';
 import type { PairStore } from '../entities/pair-store.ts';
 import type { EntityRepairs } from '../entities/reconcile.ts';
-import { repairOfEntity } from '../entities/reconcile.ts';
 import { resolutionLedgerKinds } from '../entities/resolve-mentions.ts';
 import type { Folders } from '../folders/folders.ts';
 import type { GraphSyncDeps } from '../graph/graph-sync.ts';
@@ -219,22 +218,22 @@ export function registeredEntityRepairs(deps: EntityRepairDeps): readonly Regist
     {
       kind: kinds['embedding-missing'],
       describe: 'Embeds the entity, then checks it for duplicates again.',
-      repair: repairOfEntity((id, signal) => entities.retryEmbedding(id, signal)),
+      repair: ({ subject }, signal) => entities.retry('embedding-missing', subject, signal),
     },
     {
       kind: kinds['candidates-unknown'],
       describe: 'Checks again whether the entity exists already.',
-      repair: repairOfEntity((id, signal) => entities.retryCandidates(id, signal)),
+      repair: ({ subject }, signal) => entities.retry('candidates-unknown', subject, signal),
     },
     {
       kind: kinds['confirmation-failed'],
       describe: 'Calls a model again to confirm which entity it is.',
-      repair: repairOfEntity((id, signal) => entities.retryConfirmation(id, signal)),
+      repair: ({ subject }, signal) => entities.retry('confirmation-failed', subject, signal),
     },
     {
       kind: kinds['resolution-failed'],
       describe: 'Resolves the entity again.',
-      repair: repairOfEntity((id, signal) => entities.retryResolution(id, signal)),
+      repair: ({ subject }, signal) => entities.retry('resolution-failed', subject, signal),
     },
     {
       kind: pairsUnconfirmed.kind,

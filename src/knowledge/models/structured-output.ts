@@ -124,3 +124,21 @@ export const schemaOf = {
     additionalProperties: false,
   }),
 } as const;
+
+// Lenient access to the fields of an answer: small models vary the notation.
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Without case, spaces and punctuation. */
+export const plainKey = (key: string): string => key.toLowerCase().replaceAll(/[^a-z]/g, '');
+
+/** The first of these fields that exists, whatever its notation. */
+export function fieldOf(fields: Fields, ...keys: readonly string[]): unknown {
+  const entries = Object.entries(fields).map(([key, value]) => [plainKey(key), value] as const);
+  for (const wanted of keys.map(plainKey))
+    for (const [key, value] of entries) if (key === wanted && value !== undefined) return value;
+  return undefined;
+}

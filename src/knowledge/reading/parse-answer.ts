@@ -1,4 +1,6 @@
 // Turns a model's answer into a reading: every field is validated, and names and quotes must occur in the text.
+import type { Fields } from '../models/structured-output.ts';
+import { fieldOf, isFields, plainKey } from '../models/structured-output.ts';
 import type { ReadingTask } from './reader.ts';
 import type {
   ActorRole,
@@ -22,16 +24,18 @@ function answerLists(
   value: unknown,
 ): { readonly mentions: readonly unknown[]; readonly events: readonly unknown[] } | null {
   if (Array.isArray(value)) {
-    const areEvents = value.some((one) => isFields(one) && field(one, 'category', 'narrative') !== undefined);
+    const areEvents = value.some(
+      (one) => isFields(one) && fieldOf(one, 'category', 'narrative') !== undefined,
+    );
     return areEvents ? { mentions: [], events: value } : { mentions: value, events: [] };
   }
   if (!isFields(value)) return null;
-  const inner = field(value, 'result', 'output', 'answer', 'data', 'response');
+  const inner = fieldOf(value, 'result', 'output', 'answer', 'data', 'response');
   const mentionKeys = ['mentions', 'entities', 'entity_mentions', 'people'];
   const eventKeys = ['events', 'event', 'semantic_events'];
-  const hasLists = field(value, ...mentionKeys, ...eventKeys) !== undefined;
+  const hasLists = fieldOf(value, ...mentionKeys, ...eventKeys) !== undefined;
   if (!hasLists && inner !== undefined) return answerLists(inner);
-  if (!hasLists) return field(value, 'category') === undefined ? null : { mentions: [], events: [value] };
+  if (!hasLists) return fieldOf(value, 'category') === undefined ? null : { mentions: [], events: [value] };
   return { mentions: listField(value, ...mentionKeys), events: listField(value, ...eventKeys) };
 }
 
@@ -97,7 +101,7 @@ function readMention(
     ref: `m${index + 1}`,
     surfaceForm: text.slice(place.start, place.end),
     canonicalSuggestion: canonical ?? text.slice(place.start, place.end),
-    type: readType(field(fields, 'type', 'entity_type', 'kind', 'category', 'label')) ?? 'other',
+    type: readType(fieldOf(fields, 'type', 'entity_type', 'kind', 'category', 'label')) ?? 'other',
     contextClues: cluesOf(fields, occurrences),
     startChar: startChar + place.start,
     endChar: startChar + place.end,
@@ -108,7 +112,7 @@ function readMention(
 
 /** Clues decide comparisons of names, so each must occur in the document: the model's word is not enough. */
 function cluesOf(fields: Fields, occurrences: TextOccurrences): ContextClues {
-  const nested = field(fields, 'context_clues', 'context', 'attributes');
+  const nested = fieldOf(fields, 'context_clues', 'context', 'attributes');
   const all: Fields = isFields(nested) ? { ...nested, ...fields } : fields;
   const role = textField(all, longestName, 'role', 'title', 'position');
   const organization = textField(
@@ -162,7 +166,7 @@ function readEvent(
     notes.add('event-no-object');
     return null;
   }
-  const category = readCategory(field(entry, 'category', 'type', 'event_type', 'kind'));
+  const category = readCategory(fieldOf(entry, 'category', 'type', 'event_type', 'kind'));
   if (category === null) {
     notes.add('event-category-unknown');
     return null;
@@ -205,7 +209,7 @@ function evidenceOf(
   const places = new Map<number, Place>();
   let refused = 0;
   for (const one of notes.first(given, mostQuotes, 'quotes-too-many')) {
-    const quote = isFields(one) ? field(one, 'quote', 'text', 'evidence', 'span') : one;
+    const quote = isFields(one) ? fieldOf(one, 'quote', 'text', 'evidence', 'span') : one;
     const place = typeof quote === 'string' ? finder.find(quote) : null;
     if (place) places.set(place.start, quoteRange(text, place));
     else refused += 1;
@@ -233,7 +237,7 @@ function actorsOf(entry: Fields, names: Names, notes: Notes): ReadEvent['actors'
     if (ref !== null && !found.has(ref))
       found.set(ref, {
         ref,
-        role: (isFields(one) ? readRole(field(one, 'role', 'type')) : null) ?? 'contributor',
+        role: (isFields(one) ? readRole(fieldOf(one, 'role', 'type')) : null) ?? 'contributor',
       });
   }
   return [...found.values()];
@@ -265,24 +269,9 @@ class Notes {
   }
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const plainKey = (key: string): string => key.toLowerCase().replaceAll(/[^a-z]/g, '');
-
-/** The value of the first of these keys that exists, ignoring case, spaces and dashes. */
-function field(fields: Fields, ...keys: readonly string[]): unknown {
-  for (const key of keys) if (fields[key] !== undefined) return fields[key];
-  const wanted = new Set(keys.map(plainKey));
-  for (const [key, value] of Object.entries(fields)) if (wanted.has(plainKey(key))) return value;
-  return undefined;
-}
-
 /** One line of text, or null. */
 function textField(fields: Fields, longest: number, ...keys: readonly string[]): string | null {
-  const value = field(fields, ...keys);
+  const value = fieldOf(fields, ...keys);
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string') return null;
   const line = text.replaceAll(/\s+/g, ' ').trim();
@@ -292,7 +281,7 @@ function textField(fields: Fields, longest: number, ...keys: readonly string[]):
 
 /** A list; a single value becomes a list of one, a missing one an empty list. */
 function listField(fields: Fields, ...keys: readonly string[]): readonly unknown[] {
-  const value = field(fields, ...keys);
+  const value = fieldOf(fields, ...keys);
   if (Array.isArray(value)) return value;
   if (value === undefined || value === null || value === '') return [];
   // {"alice": {…}, "bob": {…}}: the keys are names.
@@ -303,7 +292,7 @@ function listField(fields: Fields, ...keys: readonly string[]): readonly unknown
 
 /** A number from 0 to 1; percentages and words are converted. */
 function shareField(fields: Fields, fallback: number, ...keys: readonly string[]): number {
-  const value = field(fields, ...keys);
+  const value = fieldOf(fields, ...keys);
   const words: Readonly<Record<string, number>> = { high: 0.9, medium: 0.7, low: 0.4 };
   if (typeof value === 'string' && words[value.toLowerCase()] !== undefined)
     return words[value.toLowerCase()] ?? fallback;
