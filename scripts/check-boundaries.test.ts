@@ -102,7 +102,7 @@ describe('boundaries', () => {
     expect(await findViolations(await tree(files))).toContainEqual(expect.stringContaining('(no-cycle)'));
   });
 
-  it('finds imports that lead nowhere, and test tools in the product', async () => {
+  it('finds unresolvable imports, and test tools in the product', async () => {
     const files = {
       'src/core/a.ts': `import { x } from 'no-such-package';\nexport const y = x;\n`,
       'src/core/b.ts': `import { it } from 'vitest';\nexport const y = it;\n`,

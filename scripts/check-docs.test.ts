@@ -52,7 +52,7 @@ describe('docs', () => {
   });
 });
 
-it('holds CI to the command of the README', () => {
+it('requires CI to run the command of the README', () => {
   const readme = '```sh\nnpm ci && npm test   # all of it\n```\n';
   expect(ciProblems('#!/bin/sh\nnpm ci && npm test\n', readme)).toEqual([]);
   expect(ciProblems('#!/bin/sh\nnpm test -- --unit\n', readme)).toHaveLength(1);

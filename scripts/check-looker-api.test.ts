@@ -13,7 +13,7 @@ it('checks nothing, and says so, without the document', () => {
   expect(said).toMatch(/^Nothing was checked: set LOOKER_OPENAPI/);
 });
 
-it('passes calls on without the prefix, and keeps what Prism says of them, each thing once', async () => {
+it('forwards calls without the prefix and records each finding of Prism once', async () => {
   const violation = { location: ['response', 'body', 'id'], severity: 'Error', message: 'must be string' };
   const prism = createServer((request, response) => {
     const isWrong = request.url?.startsWith('/looks') === true;

@@ -16,7 +16,7 @@ describe('totals', () => {
     expect(totalsOf({ ...counts, testResults }).failed).toBe(2);
   });
 
-  it('says so in one plain line, never "0 failed" when a part failed', () => {
+  it('prints one line, never "0 failed" when a part failed', () => {
     expect(lastLine({ passed: 7, failed: 0, skipped: 0 }, 0)).toBe('7 passed, 0 failed');
     expect(lastLine({ passed: 7, failed: 0, skipped: 2 }, 1)).toBe('7 passed, 1 failed, 2 skipped');
   });

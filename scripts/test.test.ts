@@ -18,7 +18,7 @@ describe('npm test', () => {
     expect(code).toBe(0);
   });
 
-  it('leaves nothing behind, whatever the tests made', async () => {
+  it('deletes everything that the tests created', async () => {
     const folder = await temporaryFolder();
     const { VITEST: _vitest, NODE_OPTIONS: _options, ...env } = process.env;
     const args = ['scripts/test.ts', '--unit', 'scripts/services/file-lock.test.ts'];

@@ -22,7 +22,7 @@ describe('findWords', () => {
     expect(wordsIn('warehouse desktop indoors greyhound unheard')).toEqual([]);
   });
 
-  it('says where a word stands and what to write instead', () => {
+  it('reports line and replacement of a word', () => {
     expect(findWords('src/x.ts', 'a\nthe desk')).toEqual([
       { path: 'src/x.ts', line: 2, word: 'desk', instead: 'service' },
     ]);

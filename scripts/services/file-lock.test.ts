@@ -11,7 +11,7 @@ async function lockFile(): Promise<string> {
   return join(folder, 'lock');
 }
 
-it('lets one in at a time, also after one has failed', async () => {
+it('admits one at a time, also after a failure', async () => {
   const file = await lockFile();
   let inside = 0;
   let most = 0;

@@ -125,7 +125,7 @@ describe('dashboard page Knowledge', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('merges with the key s, moves on at once, and undoes the last verdict', async () => {
+  it('merges with the key s, shows the next pair at once, and undoes the last verdict', async () => {
     const space = reviewed;
     const [first, second] = await pairsOf(space);
     if (!first || !second) throw new Error('The notes make two pairs.');

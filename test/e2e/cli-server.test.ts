@@ -70,7 +70,7 @@ describe('headworks serve', () => {
 });
 
 describe('the log of headworks serve', () => {
-  it('is JSON from the first line to the last where nobody watches, and says when it stops', async () => {
+  it('is JSON from the first line to the last without a terminal, and ends with the stop event', async () => {
     const server = startHeadworks(['serve', '--port', '0'], await folderWithStore());
     await server.printed(/is ready/);
     server.child.kill('SIGTERM');
@@ -83,7 +83,7 @@ describe('the log of headworks serve', () => {
 });
 
 describe('a command', () => {
-  it('says in one line that nobody is at --server: 3', async () => {
+  it('exits with 3 and one line when no server listens at --server', async () => {
     const cwd = await temporaryFolder();
     const env = { HEADWORKS_ADMIN_TOKEN: 'certainly-not-this-one' };
     const { code, stderr: err } = await runHeadworks(['ledger', '--server', 'http://127.0.0.1:1'], cwd, env);

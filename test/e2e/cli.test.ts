@@ -15,7 +15,7 @@ describe('headworks', () => {
     }
   });
 
-  it('tells every problem of flags, environment and file at once and ends with 2', async () => {
+  it('lists all problems of flags, environment and file together and exits with 2', async () => {
     const cwd = await temporaryFolder();
     writeFileSync(join(cwd, 'headworks.yaml'), 'server:\n  prot: 1\n  host: "a b"\n');
     const env = { HEADWORKS_PORT: 'http', DATABASE_URL: 'postgres:/u:hunter22@h' };
@@ -37,7 +37,7 @@ describe('headworks', () => {
     expect(err).not.toContain('hunter22');
   });
 
-  it('answers configuration errors in JSON when asked to', async () => {
+  it('prints configuration errors as JSON with --json', async () => {
     const cwd = await temporaryFolder();
     const { code, stderr: err } = await runHeadworks(['jobs', '--json', '--config', 'nowhere.yaml'], cwd);
     expect(code).toBe(2);
@@ -50,7 +50,7 @@ describe('headworks', () => {
     });
   });
 
-  it('refuses unknown commands and options with a suggestion and ends with 2', async () => {
+  it('rejects unknown commands and options with a suggestion and exits with 2', async () => {
     const cwd = await temporaryFolder();
     const option = await runHeadworks(['serve', '--prot', '1'], cwd);
     expect(option).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining('--port') as string });
@@ -74,7 +74,7 @@ describe('headworks', () => {
     expect(out).not.toMatch(/hunter22|sixteen-letters/);
   });
 
-  it('is quiet when nobody reads its output', async () => {
+  it('exits quietly when its output pipe is closed', async () => {
     const cwd = await temporaryFolder();
     const running = startHeadworks(['config', '--docs'], cwd);
     running.child.stdout.destroy();
@@ -82,7 +82,7 @@ describe('headworks', () => {
     expect(running.stderr()).toBe('');
   });
 
-  it('writes no colours into a pipe', async () => {
+  it('writes no color codes into a pipe', async () => {
     const { stdout } = await runHeadworks(['config'], await temporaryFolder());
     expect(stdout).not.toContain('\u001b');
     expect(stdout).toMatch(/^data\.folder +\S+\.headworks +default$/m);

@@ -150,7 +150,7 @@ describe('headworks demo', () => {
     expect(repaired).toContain('Everything is repaired.');
 
     const before = await inStore(ready.url, cwd);
-    // Nothing but its own models: a key of somebody who runs it is not even seen.
+    // Only its own models: provider keys of the user's environment are not read.
     expect(before.models).toEqual([
       'atelier/drafts',
       'atlas/large',

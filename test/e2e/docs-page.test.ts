@@ -1,4 +1,4 @@
-// The API's page in a real browser: it renders, asks nobody else for anything, and breaks no rule of its own CSP.
+// The API's page in a real browser: it renders, makes no request elsewhere, and violates no rule of its own CSP.
 import { chromium } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
 import { chromiumPath } from '../../scripts/services/chromium.ts';

@@ -10,14 +10,14 @@ import { runHeadworks } from '../support/headworks-process.ts';
 import { temporaryFolder } from '../support/services.ts';
 
 const yaml = fileURLToPath(new URL('../../examples/rest-source/helpdesk.yaml', import.meta.url));
-const command = ['extract', 'rest', '--source', yaml, '--batch-size', '10', '--vault', 'desk.vault'];
+const command = ['extract', 'rest', '--source', yaml, '--batch-size', '10', '--vault', 'helpdesk.vault'];
 const quick = ['--rate-limit-per-minute', '1000000', '--rate-limit-per-second', '100000'];
 
 async function helpDesk() {
-  const desk = await startHelpDesk();
-  onTestFinished(() => desk.stop());
+  const api = await startHelpDesk();
+  onTestFinished(() => api.stop());
   const { user, password } = helpDeskCredentials;
-  return { desk, env: { HELPDESK_URL: desk.url, HELPDESK_USER: user, HELPDESK_PASSWORD: password } };
+  return { api, env: { HELPDESK_URL: api.url, HELPDESK_USER: user, HELPDESK_PASSWORD: password } };
 }
 
 /** Ids by type, in the order of the text. */
@@ -42,26 +42,26 @@ const sorted = (ids: Readonly<Record<string, readonly string[]>>) =>
   Object.fromEntries(Object.entries(ids).map(([type, all]) => [type, all.toSorted()]));
 
 describe('headworks extract rest', () => {
-  it('brings everything that the file describes; the second time there is nothing to ask for', async () => {
-    const { desk, env } = await helpDesk();
+  it('extracts everything the file describes, and makes no calls the second time', async () => {
+    const { api, env } = await helpDesk();
     const folder = await temporaryFolder();
     const first = await runHeadworks([...command, ...quick], folder, env);
     expect(first, first.stderr).toMatchObject({ code: 0 });
     expect(first.stdout).toMatch(/agents +23 +23 +23 +completed/);
     expect(first.stdout).toMatch(/tickets +53 +– +53 +completed/);
     expect(first.stdout).toMatch(/^Complete: 80 items, 12 calls, /m);
-    expect(sorted(idsIn(join(folder, 'desk.vault')))).toEqual(sorted(desk.ids));
-    expect(desk.calls).toHaveLength(12);
+    expect(sorted(idsIn(join(folder, 'helpdesk.vault')))).toEqual(sorted(api.ids));
+    expect(api.calls).toHaveLength(12);
     const again = await runHeadworks([...command, ...quick], folder, env);
     expect(again).toMatchObject({ code: 0 });
     expect(again.stdout).toContain('Already up to date; no API calls made.');
-    expect(desk.calls).toHaveLength(12);
-    const verified = await runHeadworks(['vault', 'verify', '--vault', 'desk.vault'], folder, env);
+    expect(api.calls).toHaveLength(12);
+    const verified = await runHeadworks(['vault', 'verify', '--vault', 'helpdesk.vault'], folder, env);
     expect(verified).toMatchObject({ code: 0 });
   });
 
   it('resumes after the maximum of calls and reports this run and all runs', async () => {
-    const { desk, env } = await helpDesk();
+    const { api, env } = await helpDesk();
     const folder = await temporaryFolder();
     const some = await runHeadworks(
       [...command, ...quick, '--max-calls', '1', '--workers', '1'],
@@ -76,10 +76,10 @@ describe('headworks extract rest', () => {
     expect(rest.stdout).toMatch(/agents +23 +23 +13 +completed/);
     expect(rest.stdout).toMatch(/^Complete: 70 items, 11 calls, /m);
     expect(rest.stdout).toMatch(/^All runs of this session: 80 items, 12 calls, /m);
-    expect(sorted(idsIn(join(folder, 'desk.vault')))).toEqual(sorted(desk.ids));
+    expect(sorted(idsIn(join(folder, 'helpdesk.vault')))).toEqual(sorted(api.ids));
   });
 
-  it('says in one line what is wrong with the password or the file, and writes nothing', async () => {
+  it('reports a wrong password or file in one line and writes nothing', async () => {
     const { env } = await helpDesk();
     const folder = await temporaryFolder();
     const refused = await runHeadworks(command, folder, { ...env, HELPDESK_PASSWORD: 'not-this-one' });
@@ -94,7 +94,7 @@ describe('headworks extract rest', () => {
     const odd = await runHeadworks(['extract', 'rest', '--source', 'odd.yaml'], folder, env);
     expect(odd).toMatchObject({ code: 2, stdout: '' });
     expect(odd.stderr).toMatch(/odd\.yaml.*pages/);
-    expect(existsSync(join(folder, 'desk.vault'))).toBe(false);
+    expect(existsSync(join(folder, 'helpdesk.vault'))).toBe(false);
     expect(existsSync(join(folder, '.headworks', 'vaults'))).toBe(false);
   });
 });

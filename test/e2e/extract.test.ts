@@ -28,7 +28,7 @@ const linesOf = (text: string): readonly Line[] =>
     .map((line) => JSON.parse(line) as Line);
 
 describe('headworks extract, killed', () => {
-  it('at any moment, loses and doubles nothing, and asks again only for pages that were in flight', async () => {
+  it('at any moment, loses and duplicates nothing and fetches only pages again that were in flight', async () => {
     const looker = await simulatedLooker({ latencyMs: 8 });
     const folder = await temporaryFolder();
     const env = environmentFor(looker);
@@ -93,7 +93,7 @@ describe('headworks extract, interrupted', () => {
   });
 });
 
-describe('headworks extract, told something', () => {
+describe('headworks extract with options', () => {
   it('never loads a state store', async () => {
     const looker = await simulatedLooker({ items: { users: 5 } });
     const folder = await temporaryFolder();
@@ -110,7 +110,7 @@ describe('headworks extract, told something', () => {
     expect(existsSync(join(folder, '.headworks', 'state'))).toBe(false);
   });
 
-  it('names every wrong value, its range, and what is missing between them, at once', async () => {
+  it('lists all invalid values with their ranges together', async () => {
     const folder = await temporaryFolder();
     const { code, stderr } = await runHeadworks(
       [
@@ -141,7 +141,7 @@ describe('headworks extract, told something', () => {
     expect(stderr).toContain('5 problems');
   });
 
-  it('says in one line what is not set, what is refused, and who does not answer', async () => {
+  it('reports missing settings, rejected credentials and an unreachable host in one line', async () => {
     const folder = await temporaryFolder();
     const unset = await runHeadworks(['extract', 'looker'], folder);
     expect(unset).toMatchObject({ code: 2, stdout: '' });
@@ -159,7 +159,7 @@ describe('headworks extract, told something', () => {
     expect(existsSync(join(folder, 'test.vault'))).toBe(false);
   });
 
-  it('says what it would take, and writes nothing', async () => {
+  it('estimates the cost and writes nothing', async () => {
     const looker = await simulatedLooker();
     const folder = await temporaryFolder();
     const { code, stdout } = await runHeadworks(
@@ -174,7 +174,7 @@ describe('headworks extract, told something', () => {
     expect(existsSync(join(folder, 'test.vault'))).toBe(false);
   });
 
-  it('exits with 4 when something is missing, and with 0 when --retry-failed has brought it', async () => {
+  it('exits with 4 when items are missing, and with 0 after --retry-failed fetched them', async () => {
     const looker = await simulatedLooker({ failures: [{ type: 'users', offset: 15 }] });
     const folder = await temporaryFolder();
     const env = environmentFor(looker);

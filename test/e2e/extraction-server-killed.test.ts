@@ -52,57 +52,53 @@ function countsIn(file: string): Record<string, unknown> {
   }
 }
 
-it(
-  'goes on with its run after each kill, loses and doubles nothing, and counts on',
-  { timeout: 240_000 },
-  async () => {
-    // Slow enough to be killed in the middle, again and again.
-    const looker = await simulatedLooker({ latencyMs: 60 });
-    const folder = await folderWithStore();
-    const env = environmentFor(looker);
-    const random = seededRandom(5);
-    let server = await serve(folder, env);
-    const options = {
-      rate_limit_per_minute: 10_000,
-      rate_limit_per_second: 1_000,
-      batch_size: 10,
-      workers: 2,
-    };
-    const { id: source } = await server.call<{ id: string }>('POST', '/sources', {
-      name: 'acme',
-      kind: 'looker',
-      settings: { base_url: looker.url },
-      options,
-    });
-    const { run_id: run } = await server.call<{ run_id: string }>('POST', `/sources/${source}/runs`, {});
-    const state = () => server.call<ExtractionRun>('GET', `/runs/${run}`);
-    let before = await state();
-    for (let died = 0; died < deaths; died += 1) {
-      const asked = looker.stats().total;
-      await expect
-        .poll(() => looker.stats().total, { timeout: 60_000, interval: 20 })
-        .toBeGreaterThan(asked + 4);
-      await sleep(random.next() * 150);
-      before = await state();
-      expect(before.state).toBe('running');
-      server.child.kill('SIGKILL');
-      await server.ended;
-      server = await serve(folder, env);
-    }
-    await expect.poll(state, { timeout: 60_000 }).toMatchObject({ state: 'completed', message: null });
+it('continues its run after each kill and loses and duplicates nothing', { timeout: 240_000 }, async () => {
+  // Slow enough to be killed in the middle, again and again.
+  const looker = await simulatedLooker({ latencyMs: 60 });
+  const folder = await folderWithStore();
+  const env = environmentFor(looker);
+  const random = seededRandom(5);
+  let server = await serve(folder, env);
+  const options = {
+    rate_limit_per_minute: 10_000,
+    rate_limit_per_second: 1_000,
+    batch_size: 10,
+    workers: 2,
+  };
+  const { id: source } = await server.call<{ id: string }>('POST', '/sources', {
+    name: 'acme',
+    kind: 'looker',
+    settings: { base_url: looker.url },
+    options,
+  });
+  const { run_id: run } = await server.call<{ run_id: string }>('POST', `/sources/${source}/runs`, {});
+  const state = () => server.call<ExtractionRun>('GET', `/runs/${run}`);
+  let before = await state();
+  for (let died = 0; died < deaths; died += 1) {
+    const asked = looker.stats().total;
+    await expect
+      .poll(() => looker.stats().total, { timeout: 60_000, interval: 20 })
+      .toBeGreaterThan(asked + 4);
+    await sleep(random.next() * 150);
+    before = await state();
+    expect(before.state).toBe('running');
+    server.child.kill('SIGKILL');
+    await server.ended;
+    server = await serve(folder, env);
+  }
+  await expect.poll(state, { timeout: 60_000 }).toMatchObject({ state: 'completed', message: null });
 
-    const ended = await state();
-    expect(ended.session).toBe(before.session);
-    expect(ended.calls).toBeGreaterThan(before.calls);
-    expect((await server.call<ExtractionRuns>('GET', '/runs')).runs.map(({ id }) => id)).toEqual([run]);
-    const vaults = join(folder, '.headworks', 'vaults');
-    const rows = vaultRows(vaults, 'acme.vault');
-    const { calls } = looker.stats();
-    expect(contentIn(rows)).toEqual(await contentOf(looker));
-    expect(countsIn(join(vaults, 'acme.vault'))).toEqual({ sessions: 1, versions: rows.length, failed: 0 });
-    // A fetcher and a thread each hold a page when the server dies.
-    const members = calls['GET /looks/{look_id}'] ?? 0;
-    expect(members).toBeGreaterThanOrEqual(23);
-    expect(members).toBeLessThanOrEqual(23 + deaths * 4);
-  },
-);
+  const ended = await state();
+  expect(ended.session).toBe(before.session);
+  expect(ended.calls).toBeGreaterThan(before.calls);
+  expect((await server.call<ExtractionRuns>('GET', '/runs')).runs.map(({ id }) => id)).toEqual([run]);
+  const vaults = join(folder, '.headworks', 'vaults');
+  const rows = vaultRows(vaults, 'acme.vault');
+  const { calls } = looker.stats();
+  expect(contentIn(rows)).toEqual(await contentOf(looker));
+  expect(countsIn(join(vaults, 'acme.vault'))).toEqual({ sessions: 1, versions: rows.length, failed: 0 });
+  // A fetcher and a thread each hold a page when the server dies.
+  const members = calls['GET /looks/{look_id}'] ?? 0;
+  expect(members).toBeGreaterThanOrEqual(23);
+  expect(members).toBeLessThanOrEqual(23 + deaths * 4);
+});

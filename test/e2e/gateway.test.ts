@@ -18,13 +18,13 @@ const scenario = {
     {
       name: 'acme',
       keys: [providerKeys.ACME_API_KEY],
-      models: [{ name: 'large', answer: 'The large one speaks.' }],
+      models: [{ name: 'large', answer: 'Answer of the large model.' }],
     },
     {
       name: 'beta',
       keys: [providerKeys.BETA_API_KEY],
       models: [
-        { name: 'small', answer: 'The small one speaks.' },
+        { name: 'small', answer: 'Answer of the small model.' },
         { name: 'slow', answer: 'word '.repeat(500), token_ms: 20 },
       ],
     },
@@ -116,7 +116,7 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
 
   /** Ctrl-C in the middle of an answer reaches the provider. */
   const interrupt = async (): Promise<void> => {
-    const streaming = startHeadworks(['prompt', '--model', 'slow', 'Go on.'], folder, store);
+    const streaming = startHeadworks(['prompt', '--model', 'slow', 'Continue.'], folder, store);
     await streaming.printed(/word word word/);
     streaming.child.kill('SIGINT');
     expect(await streaming.ended).toBe(130);
@@ -155,7 +155,7 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
     json(['models', 'get', 'acme/large']),
     run('models', 'explain', 'acme/large'),
     json(['models', 'probe', 'acme/large']),
-    json(['prompt', 'Who speaks?'], 1),
+    json(['prompt', 'Which model are you?'], 1),
   ]);
   expect(shown).toMatchObject({ name: 'acme/large', env_var: 'ACME_API_KEY', request_count: 0 });
   expect(explained.stdout).toContain('Not eligible: it is cooling down until');
@@ -202,33 +202,36 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
     recent_attempts: [{ caller: `key:${made.id}` }, { outcome: 'success', caller: 'probe' }],
   });
 
-  // Prompts: who spoke is said beside the answer, not in it; each ending has its exit code.
-  const [revoked, spoken, asJson, nobody] = await Promise.all([
+  // Prompts: the model is printed beside the answer, not in it; each outcome has its exit code.
+  const [revoked, completed, asJson, unknownModel] = await Promise.all([
     json(['keys', 'revoke', 'laptop']),
-    run('prompt', '--model', 'acme/large', 'Who speaks?'),
-    json(['prompt', '--model', 'acme/large', 'Who speaks?']),
-    run('prompt', '--model', 'acme/larger', 'Who speaks?'),
+    run('prompt', '--model', 'acme/large', 'Which model are you?'),
+    json(['prompt', '--model', 'acme/large', 'Which model are you?']),
+    run('prompt', '--model', 'acme/larger', 'Which model are you?'),
     json(['models', 'enable', 'slow']),
   ]);
   expect(revoked).toMatchObject({ id: made.id });
   expect((await asKey('/v1/chat/completions')).status).toBe(401);
-  expect(spoken).toMatchObject({ code: 0, stdout: 'The large one speaks.\n' });
-  expect(spoken.stderr).toContain('— acme/large');
+  expect(completed).toMatchObject({ code: 0, stdout: 'Answer of the large model.\n' });
+  expect(completed.stderr).toContain('— acme/large');
   expect(asJson).toEqual({
-    response: 'The large one speaks.',
+    response: 'Answer of the large model.',
     model: 'acme/large',
     attempts: 1,
     fallback_used: false,
   });
-  expect(nobody.code).toBe(2);
+  expect(unknownModel.code).toBe(2);
   await providers.script('large', [{ fault: 'cut' }]);
-  const [broken] = await Promise.all([run('prompt', '--model', 'acme/large', 'Who speaks?'), interrupt()]);
+  const [broken] = await Promise.all([
+    run('prompt', '--model', 'acme/large', 'Which model are you?'),
+    interrupt(),
+  ]);
   expect(broken.code).toBe(4);
   expect(broken.stderr).toContain('was interrupted');
 
   // A refusal is written at once: a server that is killed the moment after still knows it when it is back.
   await providers.script('large', [{ fault: 429, hint: 'groq-prose', seconds: 900 }]);
-  const refused = await run('prompt', '--model', 'acme/large,beta/small', '--json', 'Who speaks?');
+  const refused = await run('prompt', '--model', 'acme/large,beta/small', '--json', 'Which model are you?');
   firstServer.child.kill('SIGKILL');
   await firstServer.ended;
   expect(JSON.parse(refused.stdout)).toMatchObject({ model: 'beta/small', fallback_used: true });
@@ -248,13 +251,17 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
     for (const place of [dump, ...printed, ...logs, ...kepts]) expect(place.includes(secret)).toBe(false);
 });
 
-it('a command without a server asks models of the config file, and keeps no key on disk', async () => {
+it('a command without a server calls models of the config file and stores no key on disk', async () => {
   const folder = await folderWithStore();
   const providers = await simulate(folder);
   const baseUrl = `${providers.url}/acme/v1`;
   await configure(folder, { name: 'mine', baseUrl, model: 'large', envVar: 'ACME_API_KEY' });
-  const asked = await runHeadworks(['prompt', '--model', 'mine', 'Who speaks?'], folder, providerKeys);
-  expect(asked, asked.stderr).toMatchObject({ code: 0, stdout: 'The large one speaks.\n' });
+  const completed = await runHeadworks(
+    ['prompt', '--model', 'mine', 'Which model are you?'],
+    folder,
+    providerKeys,
+  );
+  expect(completed, completed.stderr).toMatchObject({ code: 0, stdout: 'Answer of the large model.\n' });
   const listed = await runHeadworks(['models', '--json'], folder, providerKeys);
   expect(JSON.parse(listed.stdout)).toMatchObject({
     models: [{ name: 'mine', origin: 'config', request_count: 1, success_count: 1 }],

@@ -22,7 +22,7 @@ describe('commands on one embedded store', () => {
     await expect(stat(join(folder, '.headworks', 'server.json'))).rejects.toThrow('ENOENT');
   });
 
-  it('go on when the process that holds the store is killed', async () => {
+  it('continue when the process that holds the store is killed', async () => {
     const folder = await folderWithStore();
     const first = startHeadworks(['jobs', 'watch', '--json'], folder);
     await expect.poll(() => serverFile(folder).catch(() => null), { timeout: 30_000 }).not.toBeNull();
@@ -41,7 +41,7 @@ describe('commands on one embedded store', () => {
     expect(await second.ended).toBe(130);
   });
 
-  it('make room for "headworks serve" and go on as its clients', async () => {
+  it('hand over to "headworks serve" and continue as its clients', async () => {
     const folder = await folderWithStore();
     const watch = startHeadworks(['jobs', 'watch', '--json'], folder);
     await expect.poll(() => serverFile(folder).catch(() => null), { timeout: 30_000 }).not.toBeNull();

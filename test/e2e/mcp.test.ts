@@ -24,7 +24,7 @@ async function snippets(): Promise<readonly Snippet[]> {
     .filter(({ command }) => command === 'headworks');
 }
 
-/** The same with things of this test for what the page stands in for. */
+/** The same with values of this test for the placeholders of the page. */
 function start({ args, env = {} }: Snippet, change: Readonly<Record<string, string>>) {
   const changed = (word: string) => change[word] ?? word;
   return new StdioClientTransport({
@@ -47,7 +47,7 @@ async function connected(transport: StdioClientTransport): Promise<Client> {
 }
 
 describe('headworks mcp', () => {
-  it('becomes the server for the admin, which an organization then reaches with its key', async () => {
+  it('starts the server for the admin, which an organization then calls with its key', async () => {
     const data = join(await folderWithStore(), '.headworks');
     const [ofAdmin, ofOrganization] = await snippets();
     if (!ofAdmin || !ofOrganization) throw new Error('docs/guide/mcp.md has no such configuration.');

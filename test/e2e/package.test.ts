@@ -88,7 +88,7 @@ afterAll(async () => {
 });
 
 describe('the installed package', () => {
-  it('says its version', async () => {
+  it('prints its version', async () => {
     expect((await expectSuccess(command(), ['--version'], project())).trim()).toBe(manifest.version);
   });
 
@@ -98,7 +98,7 @@ describe('the installed package', () => {
       expect(help).toMatch(new RegExp(`^ +${name}\\b`, 'm'));
   });
 
-  it('holds what it needs to run, and no tests', async () => {
+  it('contains what it needs to run, and no tests', async () => {
     const listed = await expectSuccess(
       'tar',
       ['-tzf', join(folder, `headworks-${manifest.version}.tgz`)],
@@ -235,7 +235,7 @@ describe('the installed package', () => {
     expect(await runExample('server')).toMatch(/^http:\/\/127\.0\.0\.1:\d+ has 0 organizations\n$/);
   });
 
-  it('tells an older Node in one line what is needed', async () => {
+  it('says in one line which Node is needed when started with an older one', async () => {
     const old = await oldNode();
     const { code, stdout, stderr } = await run(old.program, [...old.args, command(), '--version'], project());
     expect(code).toBe(1);

@@ -28,7 +28,7 @@ describe('a private PostgreSQL', () => {
     expect(rows.rows).toEqual([{ n: 7 }]);
   });
 
-  it('has pgvector and pg_trgm, unless told not to', async () => {
+  it('has pgvector and pg_trgm unless disabled', async () => {
     const [full, bare] = await Promise.all([
       startPrivatePostgres(),
       startPrivatePostgres({ withoutVector: true, withoutTrigram: true, settings: ['max_connections = 7'] }),
@@ -41,7 +41,7 @@ describe('a private PostgreSQL', () => {
 });
 
 describe('a private Redis', () => {
-  it('forgets everything when it is killed', async () => {
+  it('loses all data when it is killed', async () => {
     const server = await startPrivateRedis();
     const redis = new Redis(server.url);
     redis.on('error', () => undefined);
@@ -52,7 +52,7 @@ describe('a private Redis', () => {
     redis.disconnect();
   });
 
-  it('answers nothing while it is paused, and goes on afterwards', async () => {
+  it('does not respond while paused, and continues afterwards', async () => {
     const server = await startPrivateRedis({ extraConfig: ['maxmemory 50mb'] });
     const redis = new Redis(server.url);
     server.pause();

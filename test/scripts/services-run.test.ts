@@ -47,7 +47,7 @@ function run(command: readonly string[], given: Record<string, string> = {}): Ru
   return { runner, seen, ended };
 }
 
-/** Nothing works in the folder any more, the folder is gone, the command is gone, nobody answers. */
+/** No process uses the folder, the folder and the command are gone, and nothing listens. */
 async function expectNothingLeft({ folder, pid, database, redis }: Seen): Promise<void> {
   const isAlive = () => (existsSync(`/proc/${pid}`) ? [pid] : []);
   const isThere = () => (existsSync(folder) ? [1] : []);
@@ -57,7 +57,7 @@ async function expectNothingLeft({ folder, pid, database, redis }: Seen): Promis
 }
 
 describe.skipIf(!canHaveServers())('services run', () => {
-  it('gives the command both servers, passes its exit code on, and takes them down', async () => {
+  it('gives the command both servers, returns its exit code, and stops them', async () => {
     const { runner, seen, ended } = run(showAnd('process.stdin.once("end", () => process.exit(7)).resume()'));
     expect((await ended).code).toBe(7);
     expect(runner.exitCode).toBe(7);
@@ -73,7 +73,7 @@ describe.skipIf(!canHaveServers())('services run', () => {
     await expectNothingLeft(await seen);
   });
 
-  it('takes everything down after kill -9, also what the command had started', async () => {
+  it('stops everything after kill -9, including what the command started', async () => {
     const { runner, seen } = run(
       showAnd(`require('node:child_process').spawn('sleep', ['600'], { detached: true }); ${waitForever}`),
     );
@@ -112,7 +112,7 @@ describe.skipIf(!canHaveServers())('services run', () => {
     expect(said).not.toContain('hush');
   });
 
-  it('says when the command does not exist, and takes the servers down', async () => {
+  it('reports a missing command and stops the servers', async () => {
     const { code, said } = await run(['no-such-program']).ended;
     expect(code).toBe(1);
     expect(said).toContain('no-such-program');

@@ -2,7 +2,7 @@ import { QueryClient, QueryObserver } from '@tanstack/react-query';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createRefresher } from './refresh-stale.ts';
 
-/** A query whose reads end when they are told to. */
+/** A query whose reads end when the test resolves them. */
 function followed(client: QueryClient, queryKey: readonly string[]) {
   const reads: { readonly signal: AbortSignal; readonly end: (value: string) => void }[] = [];
   const observer = new QueryObserver(client, {

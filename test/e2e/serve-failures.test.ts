@@ -43,8 +43,8 @@ async function admin<T>(work: (client: Client) => Promise<T>): Promise<T> {
 const serve = (folder: string, env: Record<string, string> = {}, ...args: string[]): Promise<Run> =>
   runHeadworks(['serve', '--port', '0', ...args], folder, env);
 
-describe('headworks serve in a bad world', () => {
-  it('says that the port is in use', async () => {
+describe('headworks serve when it cannot start', () => {
+  it('reports a port in use', async () => {
     const folder = await temporaryFolder();
     const port = await occupy();
     const run = await runHeadworks(['serve', '--port', String(port)], folder, {
@@ -54,7 +54,7 @@ describe('headworks serve in a bad world', () => {
     expectOneLine(run, 1, new RegExp(`Port ${port} .*in use.*--port`));
   });
 
-  it('says that the data folder cannot be written', async () => {
+  it('reports a data folder it cannot write to', async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'file'), '');
     expectOneLine(await serve(folder, {}, '--data-dir', 'file/data'), 1, /file\/data.*(folder|write)/i);
@@ -64,7 +64,7 @@ describe('headworks serve in a bad world', () => {
     expectOneLine(await serve(folder, {}, '--data-dir', 'shut/data'), 1, /shut\/data.*(right|permission)/i);
   });
 
-  it('leaves a data folder of a newer version alone', async () => {
+  it('rejects the data folder of a newer version without changing it', async () => {
     const folder = await temporaryFolder();
     const data = join(folder, '.headworks');
     await mkdir(data);
@@ -73,7 +73,7 @@ describe('headworks serve in a bad world', () => {
     expect(await readFile(join(data, 'format.json'), 'utf8')).toContain('99');
   });
 
-  it('says that Postgres refuses the password, without showing it', async () => {
+  it('reports that Postgres rejects the password, without showing it', async () => {
     const url = new URL(databaseUrl());
     url.password = 'not-the-password';
     const run = await serve(await temporaryFolder(), { DATABASE_URL: url.href });
@@ -81,7 +81,7 @@ describe('headworks serve in a bad world', () => {
     expect(run.stderr).not.toContain('not-the-password');
   });
 
-  it('says which right is missing in Postgres', async () => {
+  it('names the privilege missing in Postgres', async () => {
     const role = uniqueName('role');
     await admin((client) => client.query(`create role ${role} login password 'only-for-a-test'`));
     onTestFinished(() => admin(async (client) => void (await client.query(`drop role ${role}`))));
@@ -95,12 +95,12 @@ describe('headworks serve in a bad world', () => {
     expectOneLine(run, 3, /grant create on database/i);
   });
 
-  it('says that nothing answers where Postgres should be', async () => {
+  it('reports that Postgres is unreachable', async () => {
     const run = await serve(await temporaryFolder(), { DATABASE_URL: 'postgres://u:p4ssw0rd@127.0.0.1:1/x' });
     expectOneLine(run, 3, /127\.0\.0\.1:1.*(does not answer|does not respond).*Check that/);
   });
 
-  it('says that a migration was changed after it ran, and changes nothing', async () => {
+  it('reports a migration that was edited after it ran, and changes nothing', async () => {
     const folder = await temporaryFolder();
     const schema = uniqueName('bad_world');
     const env = { DATABASE_URL: databaseUrl(), HEADWORKS_DATABASE_SCHEMA: schema };
@@ -115,7 +115,7 @@ describe('headworks serve in a bad world', () => {
     expectOneLine(await serve(folder, env), 3, /newer Headworks|changed after/);
   });
 
-  it('says that what answers is no Redis', async () => {
+  it('reports a server that is not Redis', async () => {
     const port = await occupy();
     const run = await serve(await temporaryFolder(), {
       REDIS_URL: `redis://127.0.0.1:${port}`,
@@ -125,7 +125,7 @@ describe('headworks serve in a bad world', () => {
     expectOneLine(run, 3, /not.*Redis/i);
   });
 
-  it('says that Redis refuses the password, without showing it', async () => {
+  it('reports that Redis rejects the password, without showing it', async () => {
     const url = new URL(redisUrl());
     url.password = 'not-the-password';
     const run = await serve(await temporaryFolder(), {
@@ -137,7 +137,7 @@ describe('headworks serve in a bad world', () => {
     expect(run.stderr).not.toContain('not-the-password');
   });
 
-  it('names every wrong setting at once', async () => {
+  it('lists all invalid settings together', async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'headworks.yaml'), 'server:\n  prot: 1\nlogging:\n  level: loud\n');
     const run = await serve(folder, { HEADWORKS_DRAIN_SECONDS: 'soon' });
@@ -149,11 +149,11 @@ describe('headworks serve in a bad world', () => {
 });
 
 describe('a worker', () => {
-  it('wants a Postgres server, because the embedded store belongs to one process', async () => {
+  it('requires a Postgres server', async () => {
     expectOneLine(await runHeadworks(['worker'], await temporaryFolder()), 2, /DATABASE_URL.*REDIS_URL/);
   });
 
-  it('runs beside a server, runs jobs, and stops when told', async () => {
+  it('runs jobs beside a server and stops on SIGTERM', async () => {
     const env = {
       DATABASE_URL: databaseUrl(),
       REDIS_URL: redisUrl(),
