@@ -149,6 +149,13 @@ const IngestResult = z
  */
 const nulAllowedIn = ['text', 'title', 'metadata'];
 
+/** For the rest of a body beside the document. */
+const bodySlackBytes = 1_048_576;
+
+/** Largest body with a document of so many bytes: in base64 it is a third larger. */
+export const maxDocumentBodyBytes = (maxDocumentBytes: number): number =>
+  Math.ceil((maxDocumentBytes * 4) / 3) + bodySlackBytes;
+
 export const artifactsApi = {
   ingest: operation('POST /api/v1/knowledge/artifacts', {
     id: 'artifacts.ingest',

@@ -14,7 +14,12 @@ To add an operation:
 Contracts are loaded by commands that must start fast: they import zod and type-only domain types, nothing else.
 */
 import { z } from 'zod';
-import type { CallerAccess } from './access.ts';
+
+/**
+ * `public`: anyone. `admin`: the admin token. `organization`: a key of an organization. `gateway`: a gateway key or the
+ * admin token. `tenant`: a key of an organization, for its own data, or the admin token.
+ */
+export type CallerAccess = 'public' | 'admin' | 'organization' | 'gateway' | 'tenant';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type RouteText = `${Method} /${string}`;

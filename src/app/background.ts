@@ -3,7 +3,7 @@ import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { systemClock, systemIds, systemRandom } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
-import type { AlertService, TenantServices } from '../http/index.ts';
+import type { ServerDeps, TenantServices } from '../http/index.ts';
 import {
   BatchingLedgerRecorder,
   RepairRegistry,
@@ -48,6 +48,7 @@ export interface Background {
   readonly gateway: Gateway;
   readonly tenants: TenantServices;
   readonly knowledge: Knowledge;
+  readonly alerts: ServerDeps['alerts'];
 }
 
 /**
@@ -175,14 +176,10 @@ export async function startBackground(
     runner,
     extraction,
     gateway,
-    tenants: { ...tenancy, alerts: allAlerts(tenancy.alerts, knowledge.alerts) },
+    tenants: tenancy,
     knowledge,
+    alerts: () => [...tenancy.alerts.list(), ...knowledge.alerts.list()],
   };
-}
-
-/** What each domain says needs attention. */
-function allAlerts(...desks: readonly AlertService[]): AlertService {
-  return { list: () => desks.flatMap((desk) => desk.list()) };
 }
 
 async function schedule(config: Config, jobs: JobQueue): Promise<void> {

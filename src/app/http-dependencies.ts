@@ -4,6 +4,7 @@ import { describeConfig } from '../config/index.ts';
 import { version } from '../config/version.ts';
 import { noTracer, systemClock, systemIds } from '../core/index.ts';
 import type { ConfigValue, ServerDeps, LedgerService } from '../http/index.ts';
+import { createTokenCheck, DashboardSessions } from '../http/index.ts';
 import type { SearchService } from '../knowledge/index.ts';
 import { closeEntry, ledgerRepairJob } from '../ledger/index.ts';
 import { isLoopback } from '../platform/http-client/addresses.ts';
@@ -19,7 +20,7 @@ export interface HttpInput extends Pick<
   readonly telemetry: Telemetry;
   readonly background: Background;
   readonly instance: string;
-  readonly isAdminToken: (token: string) => boolean;
+  readonly adminToken: string;
 }
 
 export function httpDependencies(parts: HttpInput): ServerDeps {
@@ -38,17 +39,10 @@ export function httpDependencies(parts: HttpInput): ServerDeps {
     version,
     instanceId: parts.instance,
     access: {
-      isAdminToken: parts.isAdminToken,
-      gatewayKeyOf: (credential) => background.gateway.keyOf(credential),
-      gatewayKeyRefusal: (credential) => background.gateway.keyRefusal(credential),
-      organizationOf: (credential) => {
-        const check = background.tenants.keys.authenticate(credential);
-        return check?.kind === 'valid' ? check.organizationId : null;
-      },
-      organizationKeyRefusal: (credential) => {
-        const check = background.tenants.keys.authenticate(credential);
-        return check === null || check.kind === 'valid' ? null : check.kind;
-      },
+      isAdminToken: createTokenCheck(parts.adminToken),
+      sessions: new DashboardSessions(parts.adminToken, systemClock, systemIds),
+      gatewayKeys: background.gateway,
+      organizationKeys: background.tenants.keys,
     },
     metricsAccess:
       server.metricsAccess === 'auto' ? (isLoopback(server.host) ? 'public' : 'admin') : server.metricsAccess,
@@ -56,10 +50,7 @@ export function httpDependencies(parts: HttpInput): ServerDeps {
     doctor: parts.doctor,
     backup: parts.backup,
     configView: () => describeConfig(config).map((row) => configValue(row, config)),
-    audit: {
-      record: (row) => background.audit.record({ ...row, details: {} }),
-      list: (filter) => background.audit.list(filter),
-    },
+    audit: background.audit,
     jobs: background.jobs,
     ledger: ledgerService(background, telemetry),
     extraction: {
@@ -70,6 +61,7 @@ export function httpDependencies(parts: HttpInput): ServerDeps {
     gateway: background.gateway,
     tenants: background.tenants,
     knowledge: { ...background.knowledge, search: tracedSearch(background, telemetry) },
+    alerts: background.alerts,
     activity: parts.activity,
     dashboard: parts.dashboard,
     mcp: parts.mcp,

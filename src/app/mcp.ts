@@ -2,7 +2,7 @@
 import { version } from '../config/version.ts';
 import type { HttpTransport } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
-import type { McpHandler } from '../http/index.ts';
+import type { ServerDeps } from '../http/index.ts';
 import type { CallerKind, StdioStreams } from '../mcp/index.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import type { HeadworksClient } from './client/session.ts';
@@ -13,7 +13,7 @@ import type { Telemetry } from './telemetry.ts';
 export function openMcp(
   { log, tracer }: Pick<Telemetry, 'log' | 'tracer'>,
   urlOf: () => string,
-): McpHandler & { close(): Promise<void> } {
+): { readonly answer: ServerDeps['mcp']; close(): Promise<void> } {
   const bare = createUndiciTransport({});
   // Calls of a tool belong to the trace of the request that called the tool.
   const transport: HttpTransport = {
@@ -40,7 +40,7 @@ export interface McpSession extends Omit<StdioStreams, 'maxMessageBytes'> {
 /** Runs until the peer closes the stream. Fails at once when the server rejects the credentials. */
 export async function serveMcp(client: HeadworksClient, session: McpSession): Promise<void> {
   const { serveStdio, withoutHeader } = await import('../mcp/index.ts');
-  const { documentBodyBytes } = await import('../http/limits.ts');
+  const { maxDocumentBodyBytes } = await import('../api/artifacts.ts');
   const { kind: caller } = await client
     .call<{ kind: CallerKind }>('GET', '/api/v1/caller', { signal: session.signal })
     .catch((error: unknown) => {
@@ -52,7 +52,7 @@ export async function serveMcp(client: HeadworksClient, session: McpSession): Pr
         `${message}: ${fields?.error instanceof Error ? fields.error.message : 'no cause given'}`,
       ),
   };
-  const streams = { ...session, maxMessageBytes: documentBodyBytes(session.maxDocumentBytes) };
+  const streams = { ...session, maxMessageBytes: maxDocumentBodyBytes(session.maxDocumentBytes) };
   await serveStdio({ api: client, caller, version, log }, streams);
 }
 

@@ -6,7 +6,7 @@ import { processEnvironment } from '../config/index.ts';
 import { version } from '../config/version.ts';
 import type { Log } from '../core/index.ts';
 import { CoreError, messageOf, systemClock, systemIds } from '../core/index.ts';
-import { buildServer, createSessions, createTokenCheck, drain } from '../http/index.ts';
+import { buildServer, drain } from '../http/index.ts';
 import { Activity } from '../operations/activity.ts';
 import { BackupService } from '../operations/backup/backup-service.ts';
 import { removeStaleScratch } from '../operations/backup/disk-space.ts';
@@ -109,7 +109,7 @@ async function start(
       telemetry,
       background,
       instance,
-      isAdminToken: createTokenCheck(token.token),
+      adminToken: token.token,
       readiness: () => readiness.report(),
       doctor: () => runDoctor(doctorDeps(config, stores, background, readiness)),
       backup: new BackupService({
@@ -122,9 +122,8 @@ async function start(
       dashboard: {
         files: await openDashboardFiles(),
         logins: new DashboardLogins(stores.database, systemClock, systemIds),
-        sessions: createSessions(token.token, systemClock, systemIds),
       },
-      mcp,
+      mcp: mcp.answer,
       presence: { attach: () => presence.attach(), requestHandover: () => role === 'command' && handOver() },
     }),
   );
@@ -172,7 +171,7 @@ async function start(
 function doctorDeps(
   config: Config,
   stores: Stores,
-  { jobs, ledgerStore, repairs, gateway, knowledge, tenants }: Background,
+  { jobs, ledgerStore, repairs, gateway, knowledge, alerts }: Background,
   readiness: Readiness,
 ): DoctorDeps {
   return {
@@ -193,7 +192,7 @@ function doctorDeps(
         windowDays: 7,
       }),
     rejectedKeys: () => ledgerStore.list({ state: 'open', kind: keyRejectedKind, limit: 100 }),
-    alerts: () => tenants.alerts.list(),
+    alerts,
   };
 }
 

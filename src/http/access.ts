@@ -1,13 +1,38 @@
 // Access: every route declares who may call it; credentials are checked before the body is read.
-import { timingSafeEqual } from 'node:crypto';
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Emitter } from '../core/index.ts';
+import type { CallerAccess } from '../api/operation.ts';
+import type { Clock, Emitter, IdSource } from '../core/index.ts';
 import { CoreError, kindOf } from '../core/index.ts';
-import type { Sessions } from './dashboard/session.ts';
-import { comesFromOurPage, sessionIn } from './dashboard/session.ts';
-import type { Access } from './deps.ts';
+import type { Gateway } from '../gateway/index.ts';
+import type { ApiKeyService } from '../tenancy/index.ts';
 import type { HttpEvents } from './events.ts';
-import type { Caller, RouteAccess } from './server-types.ts';
+
+export type Caller =
+  | { readonly kind: 'admin' }
+  | { readonly kind: 'organization'; readonly organizationId: string }
+  | { readonly kind: 'gateway'; readonly keyId: string };
+
+/** Credential checks: synchronous, from memory. */
+export interface Access {
+  /** Takes the same time for every wrong token: see createTokenCheck. */
+  readonly isAdminToken: (token: string) => boolean;
+  readonly gatewayKeys: Pick<Gateway, 'keyOf' | 'keyRefusal'>;
+  readonly organizationKeys: Pick<ApiKeyService, 'authenticate'>;
+  readonly sessions: Pick<DashboardSessions, 'isValid' | 'issue'>;
+}
+
+type Needed = Exclude<CallerAccess, 'public'>;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: CallerAccess;
+  }
+  interface FastifyRequest {
+    /** Set once the credentials were checked; null on public routes. */
+    caller: Caller | null;
+  }
+}
 
 /** In bytes; longer credentials are rejected unread. */
 const maxCredentialBytes = 512;
@@ -27,12 +52,7 @@ function padded(text: string, into: Buffer): Buffer {
 }
 
 /** Fails for a route that does not declare its access, and checks every call of the others. */
-export function installAccess(
-  server: FastifyInstance,
-  access: Access,
-  sessions: Pick<Sessions, 'isValid'>,
-  events: Emitter<HttpEvents>,
-): void {
+export function installAccess(server: FastifyInstance, access: Access, events: Emitter<HttpEvents>): void {
   server.decorateRequest('caller', null);
   server.addHook('onRoute', ({ method, url, config }) => {
     if (!config?.access)
@@ -41,8 +61,8 @@ export function installAccess(
   server.addHook('onRequest', (request, reply, done) => {
     const needed = request.routeOptions.config.access;
     if (needed === undefined || needed === 'public') return done();
-    const caller = callerOrError(request, needed, access, sessions);
-    if (caller instanceof Error) return done(refused(request, reply, caller, events));
+    const caller = callerOrError(request, needed, access);
+    if (caller instanceof Error) return done(reportRefusal(request, reply, caller, events));
     request.caller = caller;
     return done();
   });
@@ -57,7 +77,7 @@ function callerOrError(...question: Parameters<typeof callerOf>): Caller | Error
   }
 }
 
-function refused(
+function reportRefusal(
   request: FastifyRequest,
   reply: FastifyReply,
   error: Error,
@@ -74,63 +94,52 @@ function refused(
   return error;
 }
 
-/** Synchronous, from memory. */
-function callerOf(
-  request: FastifyRequest,
-  needed: Exclude<RouteAccess, 'public'>,
-  access: Access,
-  sessions: Pick<Sessions, 'isValid'>,
-): Caller {
-  if (request.headers.authorization === undefined && hasSession(request, sessions))
-    return admitted({ kind: 'admin' }, needed);
-  const credential = credentialOf(request, needed);
-  const known = knownCaller(credential, access);
-  if (!known) refuseFormerKey(credential, needed, access);
-  return admitted(known, needed);
-}
-
-/** Only the holder of the complete key learns that it existed. */
-function refuseFormerKey(credential: string, needed: Exclude<RouteAccess, 'public'>, access: Access): void {
-  const ofGateway = access.gatewayKeyRefusal(credential);
-  const why = ofGateway ?? access.organizationKeyRefusal(credential);
-  if (why === null) return;
-  const what = why === 'expired' ? 'has expired' : 'was revoked';
-  const which = ofGateway === null ? "organization's key" : 'gateway key';
-  throw new CoreError('UNAUTHENTICATED', `This ${which} ${what}. ${howTo[needed]}`);
-}
-
-function admitted(caller: Caller | null, needed: Exclude<RouteAccess, 'public'>): Caller {
-  if (!caller) throw unauthenticated('These credentials are unknown.', needed);
-  if (!reaches(caller, needed))
+function callerOf(request: FastifyRequest, needed: Needed, access: Access): Caller {
+  const caller = hasSession(request, access)
+    ? ({ kind: 'admin' } as const)
+    : callerWith(credentialOf(request, needed), needed, access);
+  if (!canCall(caller, needed))
     throw new CoreError('FORBIDDEN', `These credentials do not allow this. ${howTo[needed]}`);
   return caller;
 }
 
-function reaches({ kind }: Caller, needed: Exclude<RouteAccess, 'public'>): boolean {
-  if (needed === 'tenant') return kind === 'admin' || kind === 'organization';
-  return kind === needed || (needed === 'gateway' && kind === 'admin');
-}
-
-function knownCaller(credential: string, access: Access): Caller | null {
-  const keyId = access.gatewayKeyOf(credential);
-  if (keyId !== null) return { kind: 'gateway', keyId };
-  const organizationId = access.organizationOf(credential);
-  if (organizationId !== null) return { kind: 'organization', organizationId };
-  return access.isAdminToken(credential) ? { kind: 'admin' } : null;
-}
-
 /** The dashboard's cookie counts as the admin token, but only for requests of our own page. */
-function hasSession(request: FastifyRequest, sessions: Pick<Sessions, 'isValid'>): boolean {
+function hasSession(request: FastifyRequest, { sessions }: Access): boolean {
+  if (request.headers.authorization !== undefined) return false;
   const session = sessionIn(request);
   return session !== null && comesFromOurPage(request) && sessions.isValid(session);
 }
 
-/** All other credentials: `Authorization: Bearer …`. */
-function credentialOf(request: FastifyRequest, needed: Exclude<RouteAccess, 'public'>): string {
+function callerWith(
+  credential: string,
+  needed: Needed,
+  { isAdminToken, gatewayKeys, organizationKeys }: Access,
+): Caller {
+  const keyId = gatewayKeys.keyOf(credential);
+  if (keyId !== null) return { kind: 'gateway', keyId };
+  const check = organizationKeys.authenticate(credential);
+  if (check?.kind === 'valid') return { kind: 'organization', organizationId: check.organizationId };
+  if (isAdminToken(credential)) return { kind: 'admin' };
+  // Only the holder of the complete key learns that it existed.
+  const gatewayReason = gatewayKeys.keyRefusal(credential);
+  const reason = gatewayReason ?? check?.kind;
+  if (reason === undefined) throw unauthenticated('These credentials are unknown.', needed);
+  const key = gatewayReason === null ? "organization's key" : 'gateway key';
+  const what = reason === 'expired' ? 'has expired' : 'was revoked';
+  throw new CoreError('UNAUTHENTICATED', `This ${key} ${what}. ${howTo[needed]}`);
+}
+
+function canCall({ kind }: Caller, needed: Needed): boolean {
+  if (needed === 'tenant') return kind === 'admin' || kind === 'organization';
+  return kind === needed || (needed === 'gateway' && kind === 'admin');
+}
+
+/** `Authorization: Bearer …`. */
+function credentialOf(request: FastifyRequest, needed: Needed): string {
   const header = request.headers.authorization;
   if (header === undefined) {
-    const isFromElsewhere = sessionIn(request) !== null && !comesFromOurPage(request);
-    if (isFromElsewhere && needed !== 'organization')
+    const isFromOtherPage = sessionIn(request) !== null && !comesFromOurPage(request);
+    if (isFromOtherPage && needed !== 'organization')
       throw new CoreError(
         'FORBIDDEN',
         `A session is accepted from the dashboard’s own page only. ${howTo[needed]}`,
@@ -143,12 +152,12 @@ function credentialOf(request: FastifyRequest, needed: Exclude<RouteAccess, 'pub
 }
 
 /** Callers of the deployment API get one sentence, whatever is wrong. */
-function unauthenticated(why: string, needed: Exclude<RouteAccess, 'public'>): CoreError {
+function unauthenticated(why: string, needed: Needed): CoreError {
   const words = needed === 'organization' ? 'A valid key is required.' : why;
   return new CoreError('UNAUTHENTICATED', `${words} ${howTo[needed]}`);
 }
 
-const howTo: Readonly<Record<Exclude<RouteAccess, 'public'>, string>> = {
+const howTo: Readonly<Record<Needed, string>> = {
   admin:
     'Send the admin token as bearer token in the Authorization header; ' +
     'it was printed at the first start, or set as HEADWORKS_ADMIN_TOKEN.',
@@ -157,3 +166,86 @@ const howTo: Readonly<Record<Exclude<RouteAccess, 'public'>, string>> = {
   gateway:
     'Send a gateway key as bearer token in the Authorization header; "headworks keys create --name NAME" creates one.',
 };
+
+/** A working day. */
+const sessionMs = 12 * 3_600_000;
+
+/**
+ * Cookies of the dashboard, signed with a key that is derived from the admin token: another admin token ends every
+ * session. Nothing is stored, so one session alone cannot be revoked; it expires.
+ */
+export class DashboardSessions {
+  readonly #key: Buffer;
+  readonly #clock: Clock;
+  readonly #ids: IdSource;
+
+  constructor(adminToken: string, clock: Clock, ids: IdSource) {
+    this.#key = Buffer.from(hkdfSync('sha256', adminToken, '', 'headworks dashboard session', 32));
+    this.#clock = clock;
+    this.#ids = ids;
+  }
+
+  /** A new session: the value of its cookie, and when it ends. */
+  issue(): { readonly value: string; readonly expiresAt: Date } {
+    const expiresAt = new Date(this.#clock.now() + sessionMs);
+    const text = `${expiresAt.getTime().toString(36)}.${this.#ids.token(12)}`;
+    return { value: `${text}.${this.#signature(text).toString('base64url')}`, expiresAt };
+  }
+
+  /** False for anything that was not signed here, and for sessions that have ended. */
+  isValid(value: string): boolean {
+    const parts = /^([0-9a-z]{1,12})\.[\w-]{16}\.([\w-]{43})$/.exec(value);
+    if (parts === null) return false;
+    const [, expires = '', signed = ''] = parts;
+    const given = Buffer.from(signed, 'base64url');
+    const expected = this.#signature(value.slice(0, -signed.length - 1));
+    return (
+      given.length === expected.length &&
+      timingSafeEqual(given, expected) &&
+      Number.parseInt(expires, 36) > this.#clock.now()
+    );
+  }
+
+  #signature(text: string): Buffer {
+    return createHmac('sha256', this.#key).update(text).digest();
+  }
+}
+
+/** By port, as the browser sees it: cookies are shared by all servers of a host, as a demo beside the real one. */
+const cookieName = ({ headers }: FastifyRequest): string =>
+  `headworks_session_${/:(\d{1,5})$/.exec(headers.host ?? '')?.[1] ?? 'default'}`;
+
+/** Only scripts of our own pages can send it: other pages need a preflight, which is not answered. */
+const dashboardHeader = 'x-headworks-dashboard';
+
+function sessionIn(request: FastifyRequest): string | null {
+  const header = request.headers.cookie;
+  if (header === undefined || header.length > 8_192) return null;
+  const name = cookieName(request);
+  for (const part of header.split(';')) {
+    const [key, value] = part.trim().split('=', 2);
+    if (key === name && value !== undefined) return value;
+  }
+  return null;
+}
+
+/** Browsers send cookies also with requests that other pages cause; then this is false. */
+function comesFromOurPage(request: FastifyRequest): boolean {
+  const site = request.headers['sec-fetch-site'];
+  const isOtherPage = site !== undefined && site !== 'same-origin' && site !== 'none';
+  const isChange = request.method !== 'GET' && request.method !== 'HEAD';
+  return !isOtherPage && (!isChange || request.headers[dashboardHeader] !== undefined);
+}
+
+/** Null ends the session of this browser. */
+export function setSessionCookie(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  session: { readonly value: string; readonly expiresAt: Date } | null,
+): void {
+  // Behind a proxy that ends TLS the page's own address says so.
+  const isSecure = request.protocol === 'https' || request.headers.origin?.startsWith('https:') === true;
+  const value = session ? `${session.value}; Expires=${session.expiresAt.toUTCString()}` : '; Max-Age=0';
+  const flags = `Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+  reply.header('set-cookie', `${cookieName(request)}=${value}; ${flags}`);
+}

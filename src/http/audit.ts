@@ -1,39 +1,53 @@
 // Audit rows and change events of successful and refused changes.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Emitter } from '../core/index.ts';
-import { CoreError, kindOf } from '../core/index.ts';
-import type { AuditRow, AuditTrail } from './deps.ts';
+import { kindOf, withTimeout } from '../core/index.ts';
+import type { AuditRecord } from '../operations/index.ts';
+import type { ServerDeps } from './deps.ts';
 import type { HttpEvents } from './events.ts';
 
-export interface AuditDeps {
-  readonly clock: Clock;
-  readonly audit: AuditTrail;
-  readonly events: Emitter<HttpEvents>;
-  readonly auditTimeoutMs: number;
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** No audit row and no change event: called too often, or changes nothing. */
+    audit?: false;
+  }
+  interface FastifyRequest {
+    isAudited: boolean;
+  }
 }
 
 /**
  * One row per change with admin rights, written before the response is sent. Reads write none, and neither do rejected
  * credentials: they could fill the table. A row that cannot be written is an error event; the response is sent anyway.
  */
-export function installAudit(server: FastifyInstance, parts: AuditDeps): void {
+export function installAudit(
+  server: FastifyInstance,
+  { clock, audit, events }: Pick<ServerDeps, 'clock' | 'audit' | 'events'>,
+  timeoutMs: number,
+): void {
   server.decorateRequest('isAudited', false);
   server.addHook('onSend', async (request, reply) => {
-    if (request.isAudited || request.caller?.kind !== 'admin') return;
-    if (request.method === 'GET' || request.method === 'HEAD') return;
-    if (request.routeOptions.config.audit === false) return;
+    if (request.isAudited || request.caller?.kind !== 'admin' || !isChange(request)) return;
     request.isAudited = true;
-    const row = rowOf(request, reply, parts.clock);
+    const record = recordOf(request, reply, clock);
     try {
-      await inTime(parts, parts.audit.record(row));
+      // A store that hangs must not delay the response forever.
+      await withTimeout(audit.record(record), { clock, timeoutMs });
     } catch (error) {
-      const { requestId, action, status } = row;
-      parts.events.emit('http:audit-failed', { requestId, action, status, cause: kindOf(error) });
+      const { action, status } = record;
+      events.emit('http:audit-failed', { requestId: request.id, action, status, cause: kindOf(error) });
     }
   });
 }
 
-function rowOf(request: FastifyRequest, reply: FastifyReply, clock: Clock): AuditRow {
+const isChange = ({ method, routeOptions }: FastifyRequest): boolean =>
+  method !== 'GET' && method !== 'HEAD' && routeOptions.config.audit !== false;
+
+function recordOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  clock: Clock,
+): AuditRecord & { readonly status: number } {
   const status = reply.statusCode;
   const parameters = Object.entries(request.params as Record<string, string>);
   return {
@@ -47,26 +61,13 @@ function rowOf(request: FastifyRequest, reply: FastifyReply, clock: Clock): Audi
   };
 }
 
-/** A store that hangs must not delay the response forever. */
-function inTime({ clock, auditTimeoutMs }: AuditDeps, work: Promise<void>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const cancel = clock.after(auditTimeoutMs, () =>
-      reject(
-        new CoreError('DEADLINE_EXCEEDED', `The audit row was not written within ${auditTimeoutMs} ms.`),
-      ),
-    );
-    work.finally(cancel).then(resolve, reject);
-  });
-}
-
-/** Tells readers of the live stream which operation changed something, and no more. */
+/** Emits which operation changed something, and no more; the live stream sends it to dashboards. */
 export function installChanges(server: FastifyInstance, events: Emitter<HttpEvents>): void {
   // When the response is made: the change happened even if the caller does not wait for it.
   server.addHook('onSend', (request, reply, payload, done) => {
-    const { url = '', schema, config } = request.routeOptions;
-    const isChange = request.method !== 'GET' && request.method !== 'HEAD' && config.audit !== false;
+    const { url = '', schema } = request.routeOptions;
     const isDone = reply.statusCode >= 200 && reply.statusCode < 300;
-    if (isChange && isDone && url.startsWith('/api/v1/') && schema?.operationId !== undefined)
+    if (isDone && isChange(request) && url.startsWith('/api/v1/') && schema?.operationId !== undefined)
       events.emit('http:changed', { operation: schema.operationId });
     done(null, payload);
   });

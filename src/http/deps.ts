@@ -24,64 +24,40 @@ import type { KnowledgeAlert, KnowledgeServices } from '../knowledge/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
 import type {
   Activity,
+  AuditTrail,
   BackupService,
   DashboardFiles,
+  DashboardLogins,
   DoctorReport,
   ReadinessReport,
 } from '../operations/index.ts';
 import type {
   Alert,
+  ApiKeyService,
   DeploymentService,
-  ExecutionStarter,
   ExecutionService,
+  ExecutionStarter,
   LimitAdministration,
   OrganizationService,
-  ApiKeyService,
 } from '../tenancy/index.ts';
-import type { Sessions } from './dashboard/session.ts';
+import type { Access } from './access.ts';
 import type { HttpEvents } from './events.ts';
-import type { HttpLimits } from './limits.ts';
+import type { StreamLimits } from './streams.ts';
 
-export interface Access {
-  /** Must take the same time for every wrong token: see createTokenCheck. */
-  isAdminToken(token: string): boolean;
-  /** The id of the gateway key this is; null for any other text, and for keys that have expired or were revoked. */
-  gatewayKeyOf(credential: string): string | null;
-  /** Of a gateway key that is known but refused: why, for the one who holds it. */
-  gatewayKeyRefusal(credential: string): 'expired' | 'revoked' | null;
-  /** The id of the organization whose key this is; null for any other text, and for keys that are refused. */
-  organizationOf(credential: string): string | null;
-  /** Of an organization's key that is known but refused: why, for the one who holds it. */
-  organizationKeyRefusal(credential: string): 'expired' | 'revoked' | null;
+export interface HttpLimits extends StreamLimits {
+  /** Largest request body that is read. */
+  readonly bodyLimitBytes: number;
+  /** Longest time for the request's headers to arrive: slow senders of headers hold a socket no longer. */
+  readonly headersTimeoutMs: number;
+  /** Longest time for the whole request to arrive. */
+  readonly requestTimeoutMs: number;
+  /** How long an idle connection is kept. */
+  readonly keepAliveTimeoutMs: number;
+  /** Longest time from the request to the response; streams have no limit. */
+  readonly handlerTimeoutMs: number;
+  /** Longest wait for an audit row before the response is sent without it. */
+  readonly auditTimeoutMs: number;
 }
-
-export interface AuditRow {
-  readonly at: Date;
-  /** `admin`, or the organization's id; never a credential. */
-  readonly actor: string;
-  /** The route's operation id. */
-  readonly action: string;
-  /** The path's parameters, or `null` where it has none. */
-  readonly subject: string | null;
-  readonly outcome: 'done' | 'refused' | 'failed';
-  readonly status: number;
-  readonly requestId: string;
-}
-
-export interface AuditTrail {
-  record(row: AuditRow): Promise<void>;
-  /** Newest first; `before` is the id of the last row seen. */
-  list(filter: {
-    readonly limit: number;
-    readonly before?: string;
-  }): Promise<readonly (AuditRecord & { readonly id: string })[]>;
-}
-
-/** A row as it is kept: what did not come by HTTP has no status and no request. */
-export type AuditRecord = Omit<AuditRow, 'status' | 'requestId'> & {
-  readonly status: number | null;
-  readonly requestId: string | null;
-};
 
 export interface LedgerService {
   list(filter: LedgerFilter): Promise<readonly LedgerEntry[]>;
@@ -99,7 +75,7 @@ export interface ExtractionService {
   readonly sources: Pick<SourceService, 'list' | 'get' | 'add' | 'change' | 'remove'>;
   readonly runs: Pick<RunService, 'start' | 'stop' | 'list' | 'get' | 'report' | 'nextRunAt'>;
   readonly vaults: VaultService;
-  /** How often a source may be asked, its own setting or the server's. */
+  /** Rate limit of a source, its own setting or the server's. */
   callsPerMinuteOf(source: ExtractionSource): number;
 }
 
@@ -107,11 +83,6 @@ export type GatewayService = Pick<
   Gateway,
   'defaults' | 'parseRequest' | 'complete' | 'load' | 'models' | 'keys'
 >;
-
-/** What needs attention, of every domain. */
-export interface AlertService {
-  list(): readonly (Alert | KnowledgeAlert)[];
-}
 
 /** Organizations, their deployments and executions, and their limits. */
 export interface TenantServices {
@@ -124,7 +95,6 @@ export interface TenantServices {
   readonly starter: Pick<ExecutionStarter, 'uploads' | 'maxWaitMs' | 'resolveDeployment' | 'begin'>;
   readonly executions: Pick<ExecutionService, 'get' | 'getOf' | 'list' | 'whenEnded' | 'stop' | 'release'>;
   readonly limits: LimitAdministration;
-  readonly alerts: AlertService;
   /** Requests queued for a slot in this server. */
   queued(): number;
 }
@@ -132,7 +102,7 @@ export interface TenantServices {
 export interface ConfigValue {
   /** `server.port`. */
   readonly name: string;
-  /** Anything that JSON can say; what stands here for a secret is never shown. */
+  /** Any JSON value; that of a secret is masked. */
   readonly value: unknown;
   readonly source: 'flag' | 'env' | 'file' | 'default';
   /** The flag, variable or file it came from. */
@@ -140,40 +110,13 @@ export interface ConfigValue {
   readonly isSecret: boolean;
 }
 
-export interface Presence {
-  /** Counts one more client until the returned function is called. */
-  attach(): () => void;
-  /** True when this process will make room for a server that was asked for. */
-  requestHandover(): boolean;
-}
-
-/** Tokens of links that log in to the dashboard. */
-export interface Logins {
-  create(): Promise<{ readonly token: string; readonly expiresAt: Date }>;
-  /** True once for a token that was made here, within its time. */
-  use(token: string): Promise<boolean>;
-}
-
 export interface McpRequest {
   readonly caller: 'admin' | 'organization';
-  /** The bearer token that the caller came with. */
+  /** The caller's bearer token: tools call this API with it. */
   readonly credential: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
   readonly signal: AbortSignal;
-}
-
-/** Speaks MCP; whatever tools do, they ask this API for it, with the caller's own credentials. */
-export interface McpHandler {
-  /** `body` is JSON, or empty. */
-  answer(request: McpRequest): Promise<{ readonly status: number; readonly body: string }>;
-}
-
-export interface DashboardDeps {
-  /** Null when it was not built. */
-  readonly files: DashboardFiles | null;
-  readonly logins: Logins;
-  readonly sessions: Sessions;
 }
 
 export interface ServerDeps {
@@ -181,10 +124,10 @@ export interface ServerDeps {
   readonly ids: IdSource;
   readonly redactor: Redactor;
   readonly log: Log;
-  /** None when nobody wants traces. */
+  /** Absent when tracing is disabled. */
   readonly tracer?: Tracer;
   readonly events: Emitter<HttpEvents>;
-  /** Everything that happens, for the live stream. */
+  /** Every event of the process, for the live stream. */
   readonly liveEvents: Pick<EventBus<EventSpecs>, 'listen'>;
   readonly version: string;
   /** Changes with every start. */
@@ -196,17 +139,29 @@ export interface ServerDeps {
   doctor(): Promise<DoctorReport>;
   readonly backup: Pick<BackupService, 'open'>;
   configView(): readonly ConfigValue[];
-  readonly audit: AuditTrail;
+  readonly audit: Pick<AuditTrail, 'record' | 'list'>;
   readonly jobs: Pick<JobQueue, 'get' | 'list' | 'counts' | 'retry' | 'cancel'>;
   readonly ledger: LedgerService;
   readonly extraction: ExtractionService;
   readonly gateway: GatewayService;
   readonly tenants: TenantServices;
   readonly knowledge: KnowledgeServices;
+  /** Pending and firing alerts of every domain. */
+  alerts(): readonly (Alert | KnowledgeAlert)[];
   readonly activity: Activity;
-  readonly dashboard: DashboardDeps;
-  readonly mcp: McpHandler;
-  readonly presence: Presence;
+  readonly dashboard: {
+    /** Null when it was not built. */
+    readonly files: DashboardFiles | null;
+    readonly logins: Pick<DashboardLogins, 'create' | 'use'>;
+  };
+  /** Handles a message of the Model Context Protocol; `body` is JSON, or empty. */
+  readonly mcp: (request: McpRequest) => Promise<{ readonly status: number; readonly body: string }>;
+  readonly presence: {
+    /** Counts one more client until the returned function is called. */
+    attach(): () => void;
+    /** True when this process stops in favor of the server that requested it. */
+    requestHandover(): boolean;
+  };
   /** The name or address that `listen` is given. */
   readonly boundHost: string;
   /** Further names in Host headers, with or without port. */
@@ -220,7 +175,7 @@ export interface VaultService {
   /** All fail with NOT_FOUND when the run is not known, or its vault is not on this machine. */
   summary(run: string): Promise<{
     readonly types: readonly TypeRecord[];
-    /** Pages that did not come, each once, newest first, at most 200. */
+    /** Failed pages, each once, newest first, at most 200. */
     readonly deadLetters: readonly DeadLetter[];
   }>;
   /** In the order of their ids. */

@@ -214,7 +214,7 @@ const places: Readonly<Record<string, string>> = {
   headers: 'headers',
 };
 
-/** Names every field that is wrong, all at once. */
+/** Names every invalid field. */
 function invalidInput(error: FastifyError): CoreError {
   const place = places[error.validationContext ?? ''] ?? 'request';
   const problems = (error.validation ?? []).flatMap(({ instancePath, message = 'is invalid', params }) => {

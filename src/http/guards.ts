@@ -7,6 +7,24 @@ import { CoreError } from '../core/index.ts';
 import { HttpError, invalidFields } from './errors.ts';
 import type { HttpEvents } from './events.ts';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The handler reads the body, with limits of its own. */
+    readsBodyItself?: boolean;
+    /** Fields of the body that may contain U+0000, because it is removed or harmless there. */
+    nulAllowedIn?: readonly string[] | 'everywhere';
+  }
+  interface FastifyInstance {
+    knownRoutes: readonly KnownRoute[];
+  }
+}
+
+interface KnownRoute {
+  readonly method: string;
+  /** With parameters as `:id` and a trailing `*` for the rest. */
+  readonly url: string;
+}
+
 export interface OriginRules {
   readonly boundHost: string;
   readonly allowedHosts: readonly string[];
@@ -168,6 +186,15 @@ function firstWithNul(place: string, sent: unknown, leftOut: readonly string[] =
     }
   }
   return null;
+}
+
+/** Lists the routes for 405 responses. Must be installed before the routes. */
+export function installRouteTable(server: FastifyInstance): void {
+  const routes: KnownRoute[] = [];
+  server.decorate('knownRoutes', routes);
+  server.addHook('onRoute', ({ url, method }) => {
+    for (const name of [method].flat()) routes.push({ method: name, url });
+  });
 }
 
 export function installNotFound(server: FastifyInstance): void {

@@ -6,8 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { instant } from '../api/fields.ts';
 import { operation } from '../api/operation.ts';
-import { implement } from './implement.ts';
-import { validatorCompiler } from './server.ts';
+import { implement, validatorCompiler } from './implement.ts';
 
 const Thing = z.object({
   thing_id: z.string(),

@@ -5,17 +5,28 @@ import type {
   FastifyInstance,
   FastifyReply,
   FastifyRequest,
+  FastifySchemaCompiler,
   RawServerDefault,
   RouteShorthandOptions,
 } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
+import type { $ZodType } from 'zod/v4/core';
+import { safeParse } from 'zod/v4/core';
 import { ErrorResponse } from '../api/fields.ts';
 import type { Camel, DomainValue } from '../api/names.ts';
 import { fromWire, toWire } from '../api/names.ts';
 import type { Operation, OutputOf, RawOutput, ResourceApi } from '../api/operation.ts';
+import { zodErrorMessage } from '../core/index.ts';
+import type { Caller } from './access.ts';
 import { clientAbortSignal } from './lifecycle.ts';
-import type { Caller } from './server-types.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The response stays open: it has no time limit and ends when the server drains. */
+    isStream?: boolean;
+  }
+}
 
 export type TypedServer = FastifyInstance<
   RawServerDefault,
@@ -53,9 +64,14 @@ export interface HandlerInput<Op extends Operation> {
   readonly signal: AbortSignal;
 }
 
-export type Handler<Op extends Operation> = (
-  input: HandlerInput<Op>,
-) => Promise<(Op['output'] extends RawOutput ? never : DomainValue<OutputOf<Op>>) | FastifyReply>;
+export type Handler<Op extends Operation> = (input: HandlerInput<Op>) => Promise<Returned<Op> | FastifyReply>;
+
+/** With status 204 (output null) the result is ignored. */
+type Returned<Op extends Operation> = Op['output'] extends RawOutput
+  ? never
+  : OutputOf<Op> extends null
+    ? unknown
+    : DomainValue<OutputOf<Op>>;
 
 /** One handler for every operation of a resource. */
 export type Handlers<Api extends ResourceApi> = { readonly [Name in keyof Api]: Handler<Api[Name]> };
@@ -140,6 +156,7 @@ function addRoute(
       // A reply is thenable: a handler that sent the response itself resolves to undefined once it has ended.
       if (reply.sent || reply.raw.headersSent) return reply;
       const schema = responses[reply.statusCode];
+      if (reply.statusCode === 204) return reply.send(null);
       return reply.send(isRaw(schema) ? result : toWire(schema, result));
     },
   });
@@ -149,3 +166,39 @@ const isRaw = (output: z.ZodType | RawOutput | undefined): output is RawOutput |
   output === undefined || 'content' in output;
 
 const errorResponses = { '4xx': ErrorResponse, '5xx': ErrorResponse } as const;
+
+/** Documented routes need an operation id (it names audit rows), a summary and response schemas. */
+export function installRouteRules(server: FastifyInstance, handlerTimeoutMs: number): void {
+  const operations = new Map<string, string>();
+  server.addHook('onRoute', (route) => {
+    // A time limit would abort streams.
+    if (!route.config?.isStream) route.handlerTimeout ??= handlerTimeoutMs;
+    if (route.schema?.hide || route.method === 'HEAD') return;
+    const label = `${String(route.method)} ${route.url}`;
+    const { operationId, summary, response } = route.schema ?? {};
+    if (!operationId || !summary || !response)
+      throw new TypeError(`The route ${label} lacks an operationId, a summary or its responses (schema).`);
+    const other = operations.get(operationId);
+    if (other !== undefined && other !== label)
+      throw new TypeError(`The routes ${other} and ${label} have the same operationId ${operationId}.`);
+    operations.set(operationId, label);
+  });
+}
+
+/** For fastify's setValidatorCompiler. Messages of the schema itself come first. */
+export const validatorCompiler: FastifySchemaCompiler<$ZodType> =
+  ({ schema }) =>
+  (data: unknown) => {
+    const { data: value, error } = safeParse(schema, data, { error: zodErrorMessage });
+    if (!error) return { value };
+    return {
+      // As fastify expects them; its types demand an Error.
+      error: error.issues.map(({ code, path, message, ...params }) => ({
+        keyword: code,
+        instancePath: `/${path.join('/')}`,
+        schemaPath: '',
+        message,
+        params,
+      })) as unknown as Error,
+    };
+  };

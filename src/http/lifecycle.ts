@@ -6,6 +6,19 @@ import type { Clock, Emitter, OpenSpan, Tracer } from '../core/index.ts';
 import { CoreError } from '../core/index.ts';
 import type { HttpEvents } from './events.ts';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Probes are answered to the very end. */
+    isServedWhileDraining?: boolean;
+  }
+  interface FastifyRequest {
+    openSpan: OpenSpan | null;
+  }
+  interface FastifyInstance {
+    traffic: Traffic;
+  }
+}
+
 export class Traffic {
   /** Aborts with SHUTTING_DOWN: nothing may wait any longer. */
   readonly draining: AbortSignal;
@@ -104,12 +117,6 @@ const shuttingDown = (): CoreError =>
   new CoreError('SHUTTING_DOWN', 'This server is stopping. Use another one, or retry in a moment.', {
     isRetryable: true,
   });
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    openSpan: OpenSpan | null;
-  }
-}
 
 export function traceRequests(server: FastifyInstance, tracer: Tracer): void {
   server.decorateRequest('openSpan', null);

@@ -74,19 +74,11 @@ export async function installOpenApi(server: FastifyInstance, version: string): 
   });
 }
 
-/** The docs plugin knows nothing of access: its routes are declared here, before the check sees them. */
-export function declareDocsPublic(server: FastifyInstance): void {
-  server.addHook('onRoute', (route) => {
-    if (route.url === docsPath || route.url.startsWith(`${docsPath}/`))
-      route.config = { ...route.config, access: 'public' };
-  });
-}
-
 /** Swagger UI is loaded on the first request to it, as a server of its own whose responses are passed on. */
 export function installDocs(server: FastifyInstance): void {
   let docs: Promise<FastifyInstance> | undefined;
   for (const url of [docsPath, `${docsPath}/*`])
-    server.get(url, { schema: { hide: true } }, async (request, reply) => {
+    server.get(url, { config: { access: 'public' }, schema: { hide: true } }, async (request, reply) => {
       docs ??= buildDocs(server);
       const { statusCode, headers, rawPayload } = await (
         await docs

@@ -1,38 +1,61 @@
-// Composes the HTTP server. Building is not starting: nothing listens until the caller says so.
+// Composes the HTTP server. Building is not starting: the caller listens.
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fastify from 'fastify';
-import type { FastifyInstance, FastifySchemaCompiler } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { serializerCompiler } from 'fastify-type-provider-zod';
-import type { $ZodType } from 'zod/v4/core';
-import { safeParse } from 'zod/v4/core';
-import type { IdSource, Redactor } from '../core/index.ts';
-import { zodErrorMessage } from '../core/index.ts';
+import type { IdSource, Log, Redactor } from '../core/index.ts';
+import { CoreError, kindOf } from '../core/index.ts';
 import { installAccess } from './access.ts';
 import { installAudit, installChanges } from './audit.ts';
-import type { ServerDeps } from './deps.ts';
-import { createClientErrorHandler, createErrorHandler } from './error-handler.ts';
+import type { HttpLimits, ServerDeps } from './deps.ts';
+import { HttpError, redactStoreErrors, toErrorResponse } from './errors.ts';
 import {
   installNotFound,
   installNulCheck,
   installOriginCheck,
+  installRouteTable,
   installSecurityHeaders,
   installSlowRequests,
 } from './guards.ts';
+import { installRouteRules, validatorCompiler } from './implement.ts';
 import { installTraffic, traceRequests } from './lifecycle.ts';
-import type { HttpLimits } from './limits.ts';
-import { defaultHttpLimits } from './limits.ts';
-import { declareDocsPublic, installDocs, installOpenApi } from './openapi.ts';
-import { registerRoutes } from './routes/index.ts';
-import type { KnownRoute } from './server-types.ts';
+import { openAiErrorOf } from './openai/openai-error.ts';
+import { installDocs, installOpenApi } from './openapi.ts';
+import { artifactRoutes } from './routes/artifacts.ts';
+import { dashboardRoutes } from './routes/dashboard.ts';
+import { entityRoutes } from './routes/entities.ts';
+import { extractionRoutes } from './routes/extraction.ts';
+import { gatewayRoutes } from './routes/gateway.ts';
+import { jobRoutes } from './routes/jobs.ts';
+import { knowledgeRoutes } from './routes/knowledge.ts';
+import { openAiRoutes } from './routes/openai.ts';
+import { overviewRoutes } from './routes/overview.ts';
+import { serverRoutes } from './routes/server.ts';
+import { tenancyRoutes } from './routes/tenancy.ts';
 import { OpenStreams } from './streams.ts';
 import { isTenantPath, sendTenantError } from './tenant-api/error-response.ts';
+import { tenantRoutes } from './tenant-api/routes.ts';
+
+const defaultLimits: HttpLimits = {
+  bodyLimitBytes: 1_048_576,
+  headersTimeoutMs: 15_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 72_000,
+  handlerTimeoutMs: 60_000,
+  auditTimeoutMs: 2_000,
+  heartbeatMs: 10_000,
+  streamBufferBytes: 1_048_576,
+  maxStreams: 256,
+};
 
 /**
  * A server that is complete but does not listen. Fails while building when a route does not say who may call it.
- * Stop it with `drain`, not with `close`, which knows nothing of open streams.
+ * Stop it with `drain`: `close` does not end open streams.
  */
 export async function buildServer(dependencies: ServerDeps): Promise<FastifyInstance> {
-  const limits: HttpLimits = { ...defaultHttpLimits, ...dependencies.limits };
+  const limits: HttpLimits = { ...defaultLimits, ...dependencies.limits };
   const { clock, events, redactor } = dependencies;
   const handleError = createErrorHandler(redactor, dependencies.log);
   const server = fastify({
@@ -70,8 +93,7 @@ export async function buildServer(dependencies: ServerDeps): Promise<FastifyInst
   installSlowRequests(server, clock, limits.requestTimeoutMs);
   server.decorate('openStreams', new OpenStreams({ clock, events, limits }));
   installOriginCheck(server, dependencies, events);
-  declareDocsPublic(server);
-  installAccess(server, dependencies.access, dependencies.dashboard.sessions, events);
+  installAccess(server, dependencies.access, events);
   installRouteTable(server);
   installRouteRules(server, limits.handlerTimeoutMs);
   installNulCheck(server);
@@ -79,16 +101,32 @@ export async function buildServer(dependencies: ServerDeps): Promise<FastifyInst
   server.addHook('onSend', async (_request, _reply, payload) =>
     typeof payload === 'string' ? redactor.content(payload) : payload,
   );
-  installAudit(server, { ...dependencies, auditTimeoutMs: limits.auditTimeoutMs });
+  installAudit(server, dependencies, limits.auditTimeoutMs);
   installChanges(server, events);
   installSecurityHeaders(server);
   installNotFound(server);
   await installOpenApi(server, dependencies.version);
   installDocs(server);
-  registerRoutes(server, dependencies, limits);
+  const typed = server.withTypeProvider<ZodTypeProvider>();
+  for (const register of routes) register(typed, dependencies, limits);
   await server.ready();
   return server;
 }
+
+const routes = [
+  serverRoutes,
+  jobRoutes,
+  extractionRoutes,
+  gatewayRoutes,
+  openAiRoutes,
+  tenancyRoutes,
+  tenantRoutes,
+  knowledgeRoutes,
+  artifactRoutes,
+  entityRoutes,
+  overviewRoutes,
+  dashboardRoutes,
+];
 
 /** The deployment API ends uploads that take too long itself; Node's limit comes after. */
 const uploadMarginMs = 10_000;
@@ -103,52 +141,6 @@ function acceptJsonOnly(server: FastifyInstance): void {
   });
 }
 
-/** Documented routes need an operation id (it names audit rows), a summary and response schemas. */
-export function installRouteRules(server: FastifyInstance, handlerTimeoutMs: number): void {
-  const operations = new Map<string, string>();
-  server.addHook('onRoute', (route) => {
-    // A time limit would abort streams.
-    if (!route.config?.isStream) route.handlerTimeout ??= handlerTimeoutMs;
-    if (route.schema?.hide || route.url.startsWith('/docs') || route.method === 'HEAD') return;
-    const label = `${String(route.method)} ${route.url}`;
-    const { operationId, summary, response } = route.schema ?? {};
-    if (!operationId || !summary || !response)
-      throw new TypeError(`The route ${label} lacks an operationId, a summary or its responses (schema).`);
-    const other = operations.get(operationId);
-    if (other !== undefined && other !== label)
-      throw new TypeError(`The routes ${other} and ${label} have the same operationId ${operationId}.`);
-    operations.set(operationId, label);
-  });
-}
-
-/** Must be installed after the access check and before the routes. */
-export function installRouteTable(server: FastifyInstance): void {
-  const routes: KnownRoute[] = [];
-  server.decorate('knownRoutes', routes);
-  server.addHook('onRoute', ({ url, method, config }) => {
-    const access = config?.access ?? 'admin';
-    for (const name of [method].flat()) routes.push({ method: name, url, access });
-  });
-}
-
-/** For fastify's setValidatorCompiler. Messages of the schema itself come first. */
-export const validatorCompiler: FastifySchemaCompiler<$ZodType> =
-  ({ schema }) =>
-  (data: unknown) => {
-    const { data: value, error } = safeParse(schema, data, { error: zodErrorMessage });
-    if (!error) return { value };
-    return {
-      // As fastify expects them; its types demand an Error.
-      error: error.issues.map(({ code, path, message, ...params }) => ({
-        keyword: code,
-        instancePath: `/${path.join('/')}`,
-        schemaPath: '',
-        message,
-        params,
-      })) as unknown as Error,
-    };
-  };
-
 /** Characters that cannot break a log line, a header or a URL; long enough for UUIDs and trace ids. */
 const safeId = /^[\w.:-]{8,128}$/;
 
@@ -157,4 +149,67 @@ export function requestIdOf(headers: IncomingHttpHeaders, ids: IdSource, redacto
   const given = headers['x-request-id'];
   const isSafe = typeof given === 'string' && safeId.test(given) && redactor.text(given) === given;
   return isSafe ? given : ids.uuid();
+}
+
+/** Errors below it have OpenAI's shape, unknown paths included. */
+const isOpenAiPath = (url: string): boolean => /^\/v1(?:[/?]|$)/.test(url);
+
+/** For fastify's setErrorHandler and frameworkErrors. */
+export function createErrorHandler(redactor: Redactor, log: Log) {
+  return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const error = request.caller?.kind === 'admin' ? thrown : redactStoreErrors(thrown);
+    const { status, body, headers, isUnexpected } = isOpenAiPath(request.url)
+      ? openAiErrorOf(error, request.id)
+      : ourErrorOf(error, request.id);
+    if (isUnexpected)
+      log.error('a request failed unexpectedly', {
+        requestId: request.id,
+        method: request.method,
+        route: request.routeOptions.url ?? 'unmatched',
+        error,
+      });
+    void reply
+      .code(status)
+      .headers(headers)
+      .header('x-request-id', request.id)
+      .type('application/json; charset=utf-8')
+      // As text: a response schema of the route must not turn a 400 into a 500.
+      .send(JSON.stringify(redactor.value(body)));
+  };
+}
+
+function ourErrorOf(error: unknown, requestId: string) {
+  const { retryAfterHeader, ...answer } = toErrorResponse(error, requestId);
+  return { ...answer, headers: retryAfterHeader === undefined ? {} : { 'retry-after': retryAfterHeader } };
+}
+
+/** For what the parser refuses before there is a request: answers in JSON and hangs up. */
+export function createClientErrorHandler(ids: IdSource) {
+  return (error: Error, socket: Socket): void => {
+    if (!socket.writable || kindOf(error) === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    const { status, body } = toErrorResponse(refusalFor(error), ids.uuid());
+    const text = JSON.stringify(body);
+    socket.end(
+      `HTTP/1.1 ${status} ${status === 408 ? 'Request Timeout' : 'Bad Request'}\r\n` +
+        `content-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(text)}\r\n` +
+        `x-request-id: ${body.error.request_id}\r\nconnection: close\r\n\r\n${text}`,
+    );
+  };
+}
+
+function refusalFor(error: Error): CoreError | HttpError {
+  switch (kindOf(error)) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new HttpError('HTTP_REQUEST_TOO_SLOW', 'The request did not arrive completely in time.');
+    case 'HPE_HEADER_OVERFLOW':
+      return new HttpError(
+        'HTTP_HEADERS_TOO_LARGE',
+        'The request line and headers are too large. Send less.',
+      );
+    default:
+      return new CoreError('INPUT_INVALID', 'This is not a valid HTTP request.');
+  }
 }

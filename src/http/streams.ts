@@ -1,27 +1,41 @@
-// Answers that stay open: server-sent events with signs of life, an end when the server drains, bounded memory.
+// Responses that stay open: server-sent events with heartbeats, an end when the server drains, bounded memory.
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, EmittedEvent, Emitter, Redactor } from '../core/index.ts';
 import { plainValue, snakeCaseKeys, withoutContent } from '../core/index.ts';
 import { HttpError } from './errors.ts';
 import type { HttpEvents } from './events.ts';
-import type { HttpLimits } from './limits.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    openStreams: OpenStreams;
+  }
+}
 
 /** How long a finished stream may take to be read to its end. */
 const lingerMs = 5_000;
 
-export interface StreamDeps {
-  readonly clock: Clock;
-  readonly events: Emitter<HttpEvents>;
-  readonly limits: Pick<HttpLimits, 'heartbeatMs' | 'streamBufferBytes' | 'maxStreams'>;
+export interface StreamLimits {
+  /** Between two heartbeats of a stream. */
+  readonly heartbeatMs: number;
+  /** Unread bytes at which a stream's reader counts as too slow. */
+  readonly streamBufferBytes: number;
+  /** Streams open at once. */
+  readonly maxStreams: number;
 }
 
-/** One event as it travels. Data has no line breaks: it is JSON. */
+interface StreamDeps {
+  readonly clock: Clock;
+  readonly events: Emitter<HttpEvents>;
+  readonly limits: StreamLimits;
+}
+
+/** One server-sent event. Data has no line breaks: it is JSON. */
 export function eventText(name: string, data: unknown): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** An event of the live stream as it travels: without content and secrets. */
+/** One event of the live stream, without content and secrets. */
 export function liveEventText(emitted: EmittedEvent, redactor: Redactor): string {
   const payload = plainValue(withoutContent(emitted), { text: (raw) => redactor.text(raw) });
   const at = new Date(emitted.at).toISOString();
@@ -29,15 +43,15 @@ export function liveEventText(emitted: EmittedEvent, redactor: Redactor): string
 }
 
 /** open → (finish: the rest is read) → closed. What is written after `finish` is dropped. */
-export class OpenStream extends Readable {
-  readonly #parts: StreamDeps;
+class OpenStream extends Readable {
+  readonly #deps: StreamDeps;
   readonly #label: { readonly requestId: string; readonly route: string };
   #isFinishing = false;
   #cancelTimer: () => void;
 
-  constructor(parts: StreamDeps, label: { readonly requestId: string; readonly route: string }) {
+  constructor(deps: StreamDeps, label: { readonly requestId: string; readonly route: string }) {
     super();
-    this.#parts = parts;
+    this.#deps = deps;
     this.#label = label;
     this.#cancelTimer = this.#armHeartbeat();
     // The first bytes carry the headers; `retry` tells browsers when to reconnect.
@@ -48,11 +62,11 @@ export class OpenStream extends Readable {
   write(text: string): void {
     if (this.#isFinishing || this.destroyed) return;
     const bufferedBytes = this.readableLength;
-    if (bufferedBytes + Buffer.byteLength(text) <= this.#parts.limits.streamBufferBytes) {
+    if (bufferedBytes + Buffer.byteLength(text) <= this.#deps.limits.streamBufferBytes) {
       this.push(text);
       return;
     }
-    this.#parts.events.emit('http:stream-dropped', { ...this.#label, bufferedBytes });
+    this.#deps.events.emit('http:stream-dropped', { ...this.#label, bufferedBytes });
     this.finish('too-slow', 'Events were dropped because they were read too slowly. Connect again.');
   }
 
@@ -60,7 +74,7 @@ export class OpenStream extends Readable {
     if (this.#isFinishing || this.destroyed) return;
     this.#isFinishing = true;
     this.#cancelTimer();
-    this.#cancelTimer = this.#parts.clock.after(lingerMs, () => this.destroy());
+    this.#cancelTimer = this.#deps.clock.after(lingerMs, () => this.destroy());
     this.push(eventText('stream:closing', { reason, message }));
     this.push(null);
   }
@@ -75,7 +89,7 @@ export class OpenStream extends Readable {
   }
 
   #armHeartbeat(): () => void {
-    return this.#parts.clock.after(this.#parts.limits.heartbeatMs, () => {
+    return this.#deps.clock.after(this.#deps.limits.heartbeatMs, () => {
       this.write(': alive\n\n');
       if (!this.#isFinishing) this.#cancelTimer = this.#armHeartbeat();
     });
@@ -83,11 +97,11 @@ export class OpenStream extends Readable {
 }
 
 export class OpenStreams {
-  readonly #parts: StreamDeps;
+  readonly #deps: StreamDeps;
   readonly #streams = new Set<OpenStream>();
 
-  constructor(parts: StreamDeps) {
-    this.#parts = parts;
+  constructor(deps: StreamDeps) {
+    this.#deps = deps;
   }
 
   get size(): number {
@@ -96,13 +110,13 @@ export class OpenStreams {
 
   /** A stream for this request. Fails with HTTP_TOO_MANY_STREAMS; `onClose` is called once, however it ends. */
   open(request: FastifyRequest, onClose: () => void): OpenStream {
-    if (this.#streams.size >= this.#parts.limits.maxStreams)
+    if (this.#streams.size >= this.#deps.limits.maxStreams)
       throw new HttpError(
         'HTTP_TOO_MANY_STREAMS',
         `${this.#streams.size} streams are open, the maximum of this server. Close one, or try again later.`,
         { isRetryable: true },
       );
-    const stream = new OpenStream(this.#parts, {
+    const stream = new OpenStream(this.#deps, {
       requestId: request.id,
       route: request.routeOptions.url ?? '',
     });

@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ModelView } from '../../src/gateway/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { patient, startDashboardWorld, type DashboardWorld } from '../support/dashboard-world.ts';
-import { asAdmin, testHouse } from '../support/http-dependencies.ts';
+import { asAdmin, createTestDeps } from '../support/http-dependencies.ts';
 import { callAsAdmin } from '../support/test-server.ts';
 
 describe('with something everywhere', () => {
@@ -231,7 +231,7 @@ describe('with something everywhere', () => {
 
 describe('with nothing at all', () => {
   it('both overviews say so', async () => {
-    const server = await buildServer(testHouse().dependencies);
+    const server = await buildServer(createTestDeps().dependencies);
     const read = async (path: string) =>
       (await server.inject({ url: path, headers: asAdmin })).json<unknown>();
     expect(await read('/api/v1/overview/tenants')).toMatchObject({
@@ -250,7 +250,7 @@ describe('with nothing at all', () => {
   });
 
   it('the gateway’s limit is the sum of its models’ quotas, by key, and none when one has none', async () => {
-    const { dependencies } = testHouse();
+    const { dependencies } = createTestDeps();
     const model = (requestsPerMinute: number | undefined, keyCount: number, isConfigured = true) => ({
       quotas: requestsPerMinute === undefined ? {} : { requestsPerMinute },
       keyCount,

@@ -1,12 +1,18 @@
+import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { installAccess } from '../../src/http/access.ts';
-import { createErrorHandler } from '../../src/http/error-handler.ts';
 import { buildServer, createTokenCheck } from '../../src/http/index.ts';
-import type { KnownRoute } from '../../src/http/server-types.ts';
-import { adminToken, asAdmin, gatewayKey, organizationKey, testHouse } from '../support/http-dependencies.ts';
+import { createErrorHandler } from '../../src/http/server.ts';
+import {
+  adminToken,
+  asAdmin,
+  gatewayKey,
+  organizationKey,
+  createTestDeps,
+} from '../support/http-dependencies.ts';
 
-type Route = Pick<KnownRoute, 'method' | 'url'>;
+type Route = FastifyInstance['knownRoutes'][number];
 
 const isStream = ({ url }: Route) => url === '/api/v1/events' || url === '/api/v1/attach';
 
@@ -33,7 +39,7 @@ const isForGatewayKeys = ({ method, url }: Route) =>
   (['GET', 'HEAD'].includes(method) && /^\/api\/v1\/models(\/:id(\/explain)?)?$/.test(url));
 
 describe('every route', async () => {
-  const server = await buildServer(testHouse().dependencies);
+  const server = await buildServer(createTestDeps().dependencies);
   const call = (route: Route, headers: Record<string, string> = {}) =>
     server.inject({ method: route.method as 'GET', url: concrete(route.url), headers });
   const routes = server.knownRoutes;
@@ -289,30 +295,32 @@ describe('every route', async () => {
 
 describe('metrics', () => {
   it('are open to everybody when configured so', async () => {
-    const server = await buildServer(testHouse({ metricsAccess: 'public' }).dependencies);
+    const server = await buildServer(createTestDeps({ metricsAccess: 'public' }).dependencies);
     expect((await server.inject('/metrics')).statusCode).toBe(200);
   });
 });
 
 describe('access', () => {
   const bare = () => {
-    const { dependencies } = testHouse();
+    const { dependencies } = createTestDeps();
     const server = fastify();
     server.setErrorHandler(createErrorHandler(dependencies.redactor, dependencies.log));
-    installAccess(server, dependencies.access, dependencies.dashboard.sessions, dependencies.events);
+    installAccess(server, dependencies.access, dependencies.events);
     return server;
   };
 
   it.each([
-    ['gatewayKeyRefusal', 'expired', 'This gateway key has expired.'],
-    ['gatewayKeyRefusal', 'revoked', 'This gateway key was revoked.'],
-    ['organizationKeyRefusal', 'expired', "This organization's key has expired."],
-    ['organizationKeyRefusal', 'revoked', "This organization's key was revoked."],
-    ['organizationKeyRefusal', null, 'These credentials are unknown.'],
-  ] as const)('tells the holder of a key why it is refused: %s %s', async (name, why, message) => {
-    const { dependencies } = testHouse();
-    const access = { ...dependencies.access, [name]: () => why };
-    const server = await buildServer({ ...dependencies, access });
+    ['gateway', 'expired', 'This gateway key has expired.'],
+    ['gateway', 'revoked', 'This gateway key was revoked.'],
+    ['organization', 'expired', "This organization's key has expired."],
+    ['organization', 'revoked', "This organization's key was revoked."],
+    ['organization', null, 'These credentials are unknown.'],
+  ] as const)('tells the holder of a key why it is refused: %s %s', async (owner, reason, message) => {
+    const access =
+      owner === 'gateway'
+        ? { gatewayKeys: { keyOf: () => null, keyRefusal: () => reason } }
+        : { organizationKeys: { authenticate: () => reason && { kind: reason } } };
+    const server = await buildServer(createTestDeps({ access }).dependencies);
     const headers = { authorization: 'Bearer hwk_former' };
     const answer = await server.inject({ method: 'GET', url: '/api/v1/models', headers });
     expect(answer.statusCode).toBe(401);
@@ -348,7 +356,7 @@ describe('the token check', () => {
 });
 
 describe('host and origin', async () => {
-  const { dependencies } = testHouse({
+  const { dependencies } = createTestDeps({
     boundHost: 'headworks.internal',
     allowedHosts: ['api.example.com', 'other.example.com:8443'],
     allowedOrigins: ['https://app.example.com'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { buildServer, createSessions } from '../../src/http/index.ts';
-import { adminToken, asAdmin, testHouse } from '../support/http-dependencies.ts';
+import { buildServer, DashboardSessions } from '../../src/http/index.ts';
+import { adminToken, asAdmin, createTestDeps } from '../support/http-dependencies.ts';
 
 const page = '<html><style nonce="%NONCE%"></style></html>';
 const files = {
@@ -11,7 +11,7 @@ const files = {
 };
 
 async function house() {
-  const made = testHouse();
+  const made = createTestDeps();
   const server = await buildServer({
     ...made.dependencies,
     dashboard: { ...made.dependencies.dashboard, files },
@@ -120,7 +120,7 @@ describe('a session', () => {
       (await server.inject({ url: '/api/v1/config', headers: { cookie: value } })).statusCode;
     const [name, value = ''] = cookie.split('=', 2);
     const later = (Number.parseInt(value.split('.', 1)[0] ?? '', 36) + 1).toString(36);
-    const other = createSessions('another-admin-token', clock, dependencies.ids).issue().value;
+    const other = new DashboardSessions('another-admin-token', clock, dependencies.ids).issue().value;
     expect(await status(cookie)).toBe(200);
     for (const bad of [value.slice(0, -2), value.replace(/^[^.]+/, later), other, '', 'x'.repeat(9_000)])
       expect(await status(`${name}=${bad}`)).toBe(401);
@@ -173,7 +173,7 @@ describe('the dashboard', () => {
   });
 
   it('says how to build it where nobody has', async () => {
-    const server = await buildServer(testHouse().dependencies);
+    const server = await buildServer(createTestDeps().dependencies);
     expect((await server.inject('/dashboard/')).body).toContain('npm run build:web');
   });
 });

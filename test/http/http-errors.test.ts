@@ -11,7 +11,7 @@ import { buildServer, errorMapping, httpErrorCodes } from '../../src/http/index.
 import { knowledgeErrorCodes } from '../../src/knowledge/errors.ts';
 import { ledgerErrorCodes } from '../../src/ledger/index.ts';
 import { admissionErrorCodes, deploymentErrorCodes } from '../../src/tenancy/errors.ts';
-import { asAdmin, organizationKey, testHouse } from '../support/http-dependencies.ts';
+import { asAdmin, organizationKey, createTestDeps } from '../support/http-dependencies.ts';
 import { secrets } from '../support/secrets.ts';
 
 interface ErrorBody {
@@ -28,7 +28,7 @@ interface ErrorBody {
 
 /** A server whose doctor fails with this. */
 async function failing(error: unknown) {
-  const house = testHouse({
+  const house = createTestDeps({
     doctor: () => {
       throw error;
     },
@@ -84,7 +84,7 @@ describe('error answers', () => {
     );
     const { answer: toAdmin } = await failing(away);
     expect(toAdmin.json<ErrorBody>().error.message).toContain('db.internal');
-    const { dependencies } = testHouse({ mcp: { answer: () => Promise.reject(away) } });
+    const { dependencies } = createTestDeps({ mcp: () => Promise.reject(away) });
     const server = await buildServer(dependencies);
     const headers = { authorization: `Bearer ${organizationKey}` };
     const toTenant = await server.inject({ method: 'POST', url: '/mcp', headers, payload: {} });
@@ -127,7 +127,7 @@ describe('error answers', () => {
   });
 
   it('hide answers of ours that do not fit their schema', async () => {
-    const { dependencies, logged } = testHouse({ version: 5 as unknown as string });
+    const { dependencies, logged } = createTestDeps({ version: 5 as unknown as string });
     const server = await buildServer(dependencies);
     const answer = await server.inject('/healthz');
     expect(answer.statusCode).toBe(500);
@@ -151,7 +151,7 @@ describe('error answers', () => {
   });
 
   it('mask what looks like a secret, though nobody told them of it', async () => {
-    const house = testHouse({
+    const house = createTestDeps({
       doctor: () => {
         throw new CoreError('CONFLICT', 'cannot reach postgres://app:hunter2-hunter2@db/x');
       },
@@ -164,7 +164,7 @@ describe('error answers', () => {
   });
 
   it('tell who has no credentials what to send, in words that arrive', async () => {
-    const server = await buildServer(testHouse().dependencies);
+    const server = await buildServer(createTestDeps().dependencies);
     const { error } = (await server.inject('/api/v1/doctor')).json<{ error: { message: string } }>();
     expect(error.message).toBe(
       'Credentials are required. Send the admin token as bearer token in the Authorization header; ' +
@@ -173,7 +173,7 @@ describe('error answers', () => {
   });
 
   it('do not take over a request id that holds a secret', async () => {
-    const house = testHouse();
+    const house = createTestDeps();
     house.redactor.add('hw_admin_0123456789');
     const server = await buildServer(house.dependencies);
     const answer = await server.inject({ url: '/nope', headers: { 'x-request-id': 'hw_admin_0123456789' } });
@@ -183,7 +183,7 @@ describe('error answers', () => {
   it('carry no secret, wherever it was put', async () => {
     await fc.assert(
       fc.asyncProperty(secrets, async (secret) => {
-        const house = testHouse({
+        const house = createTestDeps({
           doctor: () => {
             throw new CoreError('CONFLICT', `with ${secret} in it`, {
               details: { [secret]: [{ at: secret }] },
@@ -211,7 +211,7 @@ describe('error answers', () => {
 });
 
 describe('bad input', async () => {
-  const { dependencies } = testHouse({ limits: { bodyLimitBytes: 2_000 } });
+  const { dependencies } = createTestDeps({ limits: { bodyLimitBytes: 2_000 } });
   const server = await buildServer(dependencies);
   const post = (payload: string, type = 'application/json') =>
     server.inject({
@@ -307,7 +307,7 @@ describe('bad input', async () => {
 });
 
 describe('request ids', async () => {
-  const server = await buildServer(testHouse().dependencies);
+  const server = await buildServer(createTestDeps().dependencies);
   const idFor = async (given?: string) =>
     (await server.inject({ url: '/healthz', headers: given === undefined ? {} : { 'x-request-id': given } }))
       .headers['x-request-id'];
@@ -326,7 +326,7 @@ describe('request ids', async () => {
 });
 
 describe('what every answer carries', async () => {
-  const server = await buildServer(testHouse().dependencies);
+  const server = await buildServer(createTestDeps().dependencies);
 
   it.each(['/healthz', '/nothing', '/api/v1/jobs', '/docs', '/openapi.json'])(
     'has safe headers on %s',
@@ -344,7 +344,7 @@ describe('what every answer carries', async () => {
 
 describe('what is not even HTTP', () => {
   async function listening(limits: object) {
-    const server = await buildServer(testHouse({ limits, clock: systemClock }).dependencies);
+    const server = await buildServer(createTestDeps({ limits, clock: systemClock }).dependencies);
     await server.listen({ port: 0, host: '127.0.0.1' });
     onTestFinished(() => server.close());
     return (server.server.address() as AddressInfo).port;

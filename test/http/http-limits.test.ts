@@ -1,9 +1,9 @@
-// Limits and alerts over HTTP, on real desks in memory.
+// Limits and alerts over HTTP, on real services in memory.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { admissionWorld } from '../support/tenancy/admission-world.ts';
 import { CoreError } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
-import { asAdmin, testHouse } from '../support/http-dependencies.ts';
+import { asAdmin, createTestDeps } from '../support/http-dependencies.ts';
 import { emptyTenantServices } from '../support/tenancy/tenant-services.ts';
 
 const organizations = [
@@ -24,9 +24,10 @@ async function house() {
     ...emptyTenantServices,
     organizations: { ...emptyTenantServices.organizations, find, list: () => organizations },
     limits: world.admission.limits,
-    alerts: world.admission.alerts,
   };
-  const server = await buildServer(testHouse({ tenants }).dependencies);
+  const server = await buildServer(
+    createTestDeps({ tenants, alerts: () => world.admission.alerts.list() }).dependencies,
+  );
   const call = async (method: 'GET' | 'PUT' | 'POST' | 'DELETE', url: string, payload?: object) => {
     const answer = await server.inject({ method, url, headers: asAdmin, ...(payload ? { payload } : {}) });
     return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };

@@ -6,7 +6,7 @@ import { HttpFailure } from '../../src/core/index.ts';
 import { buildServer, drain } from '../../src/http/index.ts';
 import { StreamedEvent } from '../../src/api/server.ts';
 import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
-import { adminToken, asAdmin, testHouse } from '../support/http-dependencies.ts';
+import { adminToken, asAdmin, createTestDeps } from '../support/http-dependencies.ts';
 
 interface Read {
   readonly id: string | undefined;
@@ -48,8 +48,8 @@ class Reader {
   }
 }
 
-async function listening(change: Parameters<typeof testHouse>[0] = {}) {
-  const house = testHouse(change);
+async function listening(change: Parameters<typeof createTestDeps>[0] = {}) {
+  const house = createTestDeps(change);
   const server = await buildServer(house.dependencies);
   const url = await server.listen({ port: 0, host: '127.0.0.1' });
   const transport = createUndiciTransport({});
@@ -84,7 +84,7 @@ describe('the live stream', () => {
   });
 
   it('tells of what was changed over the API, by its operation alone, and not of what was read or refused', async () => {
-    const house = testHouse();
+    const house = createTestDeps();
     const server = await buildServer(house.dependencies);
     onTestFinished(() => server.close());
     const call = (method: 'GET' | 'POST' | 'DELETE', url: string, payload?: object) =>

@@ -2,7 +2,7 @@
 import type { InjectOptions } from 'fastify';
 import { afterAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../src/http/index.ts';
-import { asAdmin, organizationKey, testHouse } from '../support/http-dependencies.ts';
+import { asAdmin, organizationKey, createTestDeps } from '../support/http-dependencies.ts';
 
 interface Schema {
   readonly $ref?: string;
@@ -27,7 +27,7 @@ const mayHoldIt: Readonly<Record<string, readonly string[] | 'everywhere'>> = {
 };
 
 describe('U+0000', async () => {
-  const server = await buildServer(testHouse().dependencies);
+  const server = await buildServer(createTestDeps().dependencies);
   afterAll(() => server.close());
   const { paths, components } = (await server.inject('/openapi.json')).json<{
     paths: Record<string, Record<string, Operation>>;

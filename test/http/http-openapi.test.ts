@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { buildServer } from '../../src/http/index.ts';
-import { testHouse } from '../support/http-dependencies.ts';
+import { createTestDeps } from '../support/http-dependencies.ts';
 
 interface Operation {
   readonly operationId?: string;
@@ -22,7 +22,7 @@ const gatewayOperations = new Set([
 ]);
 
 describe('the OpenAPI document', async () => {
-  const server = await buildServer(testHouse().dependencies);
+  const server = await buildServer(createTestDeps().dependencies);
   const answer = await server.inject('/openapi.json');
   const document = answer.json<{ openapi: string; paths: Record<string, Record<string, Operation>> }>();
 
@@ -80,7 +80,7 @@ describe('the OpenAPI document', async () => {
 });
 
 describe('the docs page', async () => {
-  const server = await buildServer(testHouse().dependencies);
+  const server = await buildServer(createTestDeps().dependencies);
 
   it('loads everything from this server, and is told to load nothing else', async () => {
     const page = await server.inject('/docs');

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { buildServer } from '../../src/http/index.ts';
-import { adminToken, asAdmin, jobView, testHouse } from '../support/http-dependencies.ts';
+import { adminToken, asAdmin, jobView, createTestDeps } from '../support/http-dependencies.ts';
 
 const someId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
 
-async function house(change: Parameters<typeof testHouse>[0] = {}) {
-  const it = testHouse(change);
+async function house(change: Parameters<typeof createTestDeps>[0] = {}) {
+  const it = createTestDeps(change);
   const server = await buildServer(it.dependencies);
   const get = async (url: string) => server.inject({ url, headers: asAdmin });
   const post = async (url: string, payload?: object) =>

@@ -5,7 +5,7 @@ import { buildServer } from '../../src/http/index.ts';
 import type { Space } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { entityWorld } from '../support/entity-world.ts';
-import { asAdmin, organizationKey, testHouse } from '../support/http-dependencies.ts';
+import { asAdmin, organizationKey, createTestDeps } from '../support/http-dependencies.ts';
 import { emptyKnowledgeServices } from '../support/knowledge-services.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { knowledgeWorld } from '../support/knowledge-world.ts';
@@ -27,7 +27,7 @@ async function serverFor(own: Space, app: Space) {
     if (organizationId === 'organization-1') return own;
     throw new CoreError('NOT_FOUND', 'There is no such space.');
   };
-  const { dependencies } = testHouse({
+  const { dependencies } = createTestDeps({
     knowledge: {
       ...emptyKnowledgeServices,
       entities: at.service,
@@ -129,7 +129,7 @@ it('accepts the space as a query parameter on every route and rejects unknown pa
   const space = await world.space();
   const at = entityWorld(world);
   const named: (string | undefined)[] = [];
-  const { dependencies } = testHouse({
+  const { dependencies } = createTestDeps({
     knowledge: {
       ...emptyKnowledgeServices,
       entities: at.service,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, silentLog } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { openKnowledge } from '../../src/knowledge/index.ts';
-import { adminToken, testHouse } from '../support/http-dependencies.ts';
+import { adminToken, organizationKeysOf, createTestDeps } from '../support/http-dependencies.ts';
 import { emptyKnowledgeServices } from '../support/knowledge-services.ts';
 import { RecordingGraph, bracketReader, exactResolver } from '../support/knowledge-doubles.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
@@ -48,13 +48,13 @@ describe('knowledge over HTTP', () => {
       },
     });
     await knowledge.start({ isLongRunning: false, scansFolders: false });
-    const house = testHouse();
+    const house = createTestDeps();
     const organizations = { acme, other };
     server = await buildServer({
       ...house.dependencies,
       access: {
         ...house.dependencies.access,
-        organizationOf: (key) => ({ 'acme-key': acme, 'other-key': other })[key] ?? null,
+        organizationKeys: organizationKeysOf({ 'acme-key': acme, 'other-key': other }),
       },
       tenants: {
         ...emptyTenantServices,

@@ -8,7 +8,7 @@ import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { SearchStore } from '../../src/knowledge/search/results.ts';
 import { openSearch } from '../../src/knowledge/search/search.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
-import { adminToken, testHouse } from '../support/http-dependencies.ts';
+import { adminToken, organizationKeysOf, createTestDeps } from '../support/http-dependencies.ts';
 import { emptyKnowledgeServices } from '../support/knowledge-services.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';
@@ -30,12 +30,12 @@ describe('search over HTTP', () => {
       await world.accept(space, { title: `Plan of ${word}`, text: `The secret harbor of ${word}.` });
     }
     const organizations = { acme, other };
-    const { dependencies } = testHouse();
+    const { dependencies } = createTestDeps();
     server = await buildServer({
       ...dependencies,
       access: {
         ...dependencies.access,
-        organizationOf: (key) => ({ 'acme-key': acme, 'other-key': other })[key] ?? null,
+        organizationKeys: organizationKeysOf({ 'acme-key': acme, 'other-key': other }),
       },
       tenants: {
         ...emptyTenantServices,

@@ -7,27 +7,25 @@ import { HeadworksError } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import type { HeadworksApi } from '../../src/mcp/index.ts';
 import { answerHttp } from '../../src/mcp/index.ts';
-import type { TestHouse } from '../support/http-dependencies.ts';
-import { adminToken, asAdmin, organizationKey, testHouse } from '../support/http-dependencies.ts';
+import type { TestDeps } from '../support/http-dependencies.ts';
+import { adminToken, asAdmin, organizationKey, createTestDeps } from '../support/http-dependencies.ts';
 
 const spoken = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
 
 describe('POST /mcp', () => {
-  let house: TestHouse;
+  let house: TestDeps;
   let server: FastifyInstance;
   /** What the API does next. */
   let api: HeadworksApi['call'];
   const credentials: string[] = [];
   beforeAll(async () => {
-    house = testHouse();
+    house = createTestDeps();
     const { log } = house.dependencies;
     server = await buildServer({
       ...house.dependencies,
-      mcp: {
-        answer: ({ caller, credential, ...request }) => {
-          credentials.push(credential);
-          return answerHttp({ api: { call: (...args) => api(...args) }, caller, version: '1', log }, request);
-        },
+      mcp: ({ caller, credential, ...request }) => {
+        credentials.push(credential);
+        return answerHttp({ api: { call: (...args) => api(...args) }, caller, version: '1', log }, request);
       },
     });
   });

@@ -32,7 +32,7 @@ import { createMemoryJobQueue } from '../support/jobs/memory-job-queue.ts';
 import { createLogger, logEvents } from '../../src/platform/telemetry/logger.ts';
 import { countEvents, Metrics } from '../../src/platform/telemetry/metrics.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
-import { adminToken, asAdmin, testHouse } from '../support/http-dependencies.ts';
+import { adminToken, asAdmin, createTestDeps } from '../support/http-dependencies.ts';
 import type { MigratedDatabase } from '../support/migrated-databases.ts';
 import { migratedDatabases } from '../support/migrated-databases.ts';
 import { errorWith, findLeak, hiddenIn, secrets, textsIn } from '../support/secrets.ts';
@@ -228,7 +228,7 @@ describe('no secret is answered', () => {
   let thrown: unknown;
   let answered: readonly unknown[] = [];
   let server: FastifyInstance;
-  const http = testHouse({ redactor });
+  const http = createTestDeps({ redactor });
   beforeAll(async () => {
     const ledger = {
       ...http.dependencies.ledger,

@@ -14,11 +14,12 @@ import {
 import { VirtualClock } from './core/virtual-clock.ts';
 import { RunService, SourceService, runEvents } from '../../src/extraction/index.ts';
 import { GatewayError } from '../../src/gateway/index.ts';
-import type { AuditRecord, ExtractionService, GatewayService, ServerDeps } from '../../src/http/index.ts';
-import { createSessions, createTokenCheck, httpEvents } from '../../src/http/index.ts';
+import type { ExtractionService, GatewayService, ServerDeps } from '../../src/http/index.ts';
+import { createTokenCheck, DashboardSessions, httpEvents } from '../../src/http/index.ts';
 import { closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
 import { MemoryLedgerStore } from './ledger/memory-ledger-store.ts';
 import { Activity } from '../../src/operations/activity.ts';
+import type { AuditEntry } from '../../src/operations/index.ts';
 import { emptyKnowledgeServices } from './knowledge-services.ts';
 import { emptyTenantServices } from './tenancy/tenant-services.ts';
 
@@ -37,22 +38,24 @@ export const testEvents = {
   }),
 } as const;
 
-export interface TestHouse {
+export interface TestDeps {
   readonly dependencies: ServerDeps;
   readonly clock: VirtualClock;
   readonly redactor: Redactor;
   readonly bus: EventBus<typeof httpEvents & typeof ledgerEvents & typeof testEvents>;
   readonly emitted: EmittedEvent[];
   readonly logged: { readonly message: string; readonly fields: LogFields | undefined }[];
-  readonly auditRows: (AuditRecord & { readonly id: string })[];
+  readonly auditRows: AuditEntry[];
   readonly ledgerStore: MemoryLedgerStore;
   readonly jobViews: Map<string, JobView>;
   readonly repairs: unknown[];
   readonly attached: { count: number };
 }
 
-/** `change` replaces whatever the test is about. */
-export function testHouse(change: Partial<ServerDeps> = {}): TestHouse {
+/** `overrides` replaces what the test is about; of `access` only the given parts. */
+export function createTestDeps(
+  overrides: Partial<Omit<ServerDeps, 'access'>> & { readonly access?: Partial<ServerDeps['access']> } = {},
+): TestDeps {
   const clock = new VirtualClock(Date.parse('2026-03-01T12:00:00Z'));
   const ids = seededIds(seededRandom(1), () => clock.now());
   const redactor = new Redactor();
@@ -65,12 +68,13 @@ export function testHouse(change: Partial<ServerDeps> = {}): TestHouse {
     ...silentLog,
     error: (message: string, fields?: LogFields) => void logged.push({ message, fields }),
   };
-  const auditRows: (AuditRecord & { id: string })[] = [];
+  const auditRows: AuditEntry[] = [];
   const ledgerStore = new MemoryLedgerStore(ids);
   const jobViews = new Map<string, JobView>();
   const repairs: unknown[] = [];
   const attached = { count: 0 };
 
+  const { access: _access, ...change } = overrides;
   const dependencies: ServerDeps = {
     clock,
     ids,
@@ -82,10 +86,13 @@ export function testHouse(change: Partial<ServerDeps> = {}): TestHouse {
     instanceId: 'instance-a',
     access: {
       isAdminToken: createTokenCheck(adminToken),
-      gatewayKeyOf: (credential) => (credential === gatewayKey ? 'key-1' : null),
-      gatewayKeyRefusal: () => null,
-      organizationOf: (credential) => (credential === organizationKey ? 'organization-1' : null),
-      organizationKeyRefusal: () => null,
+      gatewayKeys: {
+        keyOf: (credential) => (credential === gatewayKey ? 'key-1' : null),
+        keyRefusal: () => null,
+      },
+      organizationKeys: organizationKeysOf({ [organizationKey]: 'organization-1' }),
+      sessions: new DashboardSessions(adminToken, clock, ids),
+      ...overrides.access,
     },
     metricsAccess: 'admin',
     metrics: { contentType: 'text/plain; version=0.0.4; charset=utf-8', text: async () => 'up 1\n' },
@@ -94,9 +101,9 @@ export function testHouse(change: Partial<ServerDeps> = {}): TestHouse {
     backup: { open: () => Readable.from(['backup']) },
     configView: () => [],
     audit: {
-      record: async (row) => void auditRows.unshift({ ...row, id: ids.uuid() }),
-      list: async ({ limit, before }) =>
-        auditRows.filter(({ id }) => before === undefined || id < before).slice(0, limit),
+      record: async (row) => void auditRows.unshift({ details: {}, ...row, id: ids.uuid() }),
+      list: async (page) =>
+        auditRows.filter(({ id }) => page?.before === undefined || id < page.before).slice(0, page?.limit),
     },
     jobs: jobQueueOf(jobViews),
     ledger: {
@@ -114,13 +121,13 @@ export function testHouse(change: Partial<ServerDeps> = {}): TestHouse {
     gateway: silentGateway,
     tenants: emptyTenantServices,
     knowledge: emptyKnowledgeServices,
+    alerts: () => [],
     activity: new Activity(clock),
     dashboard: {
       files: null,
       logins: memoryLogins(clock, ids),
-      sessions: createSessions(adminToken, clock, ids),
     },
-    mcp: { answer: async () => ({ status: 200, body: '{}' }) },
+    mcp: async () => ({ status: 200, body: '{}' }),
     presence: {
       attach() {
         attached.count += 1;
@@ -147,6 +154,16 @@ export function testHouse(change: Partial<ServerDeps> = {}): TestHouse {
     attached,
   };
 }
+
+/** Valid keys by organization id. */
+export const organizationKeysOf = (
+  organizations: Readonly<Record<string, string>>,
+): ServerDeps['access']['organizationKeys'] => ({
+  authenticate: (key) => {
+    const organizationId = organizations[key];
+    return organizationId === undefined ? null : { kind: 'valid', organizationId, keyId: 'key-1' };
+  },
+});
 
 export function jobView(change: Partial<JobView> & Pick<JobView, 'id'>): JobView {
   return {

@@ -7,7 +7,7 @@ const nothing = async (): Promise<never> => {
 };
 const none = async (): Promise<readonly never[]> => [];
 
-/** `testHouse({ knowledge: { ...emptyKnowledgeServices, search: … } })`. */
+/** `createTestDeps({ knowledge: { ...emptyKnowledgeServices, search: … } })`. */
 export const emptyKnowledgeServices: ServerDeps['knowledge'] = {
   spaces: { resolve: nothing, list: none, create: nothing, delete: nothing },
   artifacts: {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../src/core/index.ts';
 import type { Deployment, Execution, ExecutionFilter } from '../../src/tenancy/index.ts';
 import { buildServer } from '../../src/http/index.ts';
-import { asAdmin, testHouse } from '../support/http-dependencies.ts';
+import { asAdmin, createTestDeps } from '../support/http-dependencies.ts';
 import { emptyTenantServices } from '../support/tenancy/tenant-services.ts';
 
 const acme = { id: 'org_a1b2c3d4e5f6g7h8', name: 'acme-corp', createdAt: new Date(0) };
@@ -51,7 +51,7 @@ async function openApi() {
       },
     },
   };
-  const server = await buildServer(testHouse({ tenants }).dependencies);
+  const server = await buildServer(createTestDeps({ tenants }).dependencies);
   const call = async (url: string) => {
     const answer = await server.inject({ url, headers: asAdmin });
     return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };

@@ -6,23 +6,17 @@ import type { InjectOptions } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { keyProblem, organizationOf, tenantWorld } from '../support/tenancy/tenant-world.ts';
 import { buildServer } from '../../src/http/index.ts';
-import { adminToken, asAdmin, testHouse } from '../support/http-dependencies.ts';
+import { asAdmin, createTestDeps } from '../support/http-dependencies.ts';
 import { emptyTenantServices } from '../support/tenancy/tenant-services.ts';
 
 /** A server with the real services on stores in memory, and the organization acme. */
 async function openApi() {
   const world = tenantWorld();
   const tenants = await world.open();
-  const { dependencies, auditRows } = testHouse({
+  const { dependencies, auditRows } = createTestDeps({
     clock: world.clock,
     tenants: { ...emptyTenantServices, ...tenants },
-    access: {
-      isAdminToken: (token) => token === adminToken,
-      gatewayKeyOf: () => null,
-      gatewayKeyRefusal: () => null,
-      organizationOf: (credential) => organizationOf(tenants.keys, credential),
-      organizationKeyRefusal: (credential) => keyProblem(tenants.keys, credential),
-    },
+    access: { organizationKeys: tenants.keys },
   });
   const server = await buildServer(dependencies);
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the route answers

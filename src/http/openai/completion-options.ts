@@ -4,9 +4,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IdSource } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
 import type { CompletionOptions } from '../../gateway/index.ts';
+import type { Caller } from '../access.ts';
 import type { ServerDeps } from '../deps.ts';
 import { clientAbortSignal } from '../lifecycle.ts';
-import type { Caller } from '../server-types.ts';
 
 /** Fails with INPUT_INVALID for an invalid routing header. */
 export function completionOptions(

@@ -1,18 +1,17 @@
 // Handlers of artifacts.
-import { artifactsApi } from '../../api/artifacts.ts';
+import { artifactsApi, maxDocumentBodyBytes } from '../../api/artifacts.ts';
 import { CoreError } from '../../core/index.ts';
 import type { IngestRequest, Revision } from '../../knowledge/index.ts';
 import type { ServerDeps } from '../deps.ts';
 import type { HandlerInput, TypedServer } from '../implement.ts';
 import { implement, pageOf } from '../implement.ts';
-import { spaceOf } from '../knowledge-space.ts';
-import { documentBodyBytes } from '../limits.ts';
+import { spaceOf } from './knowledge.ts';
 
 type ArtifactInput = HandlerInput<(typeof artifactsApi)['ingest']>['body'];
 
 export function artifactRoutes(server: TypedServer, dependencies: ServerDeps): void {
   const { artifacts } = dependencies.knowledge;
-  const bodyLimit = documentBodyBytes(artifacts.maxDocumentBytes);
+  const bodyLimit = maxDocumentBodyBytes(artifacts.maxDocumentBytes);
   implement(
     server,
     artifactsApi,
@@ -49,10 +48,8 @@ export function artifactRoutes(server: TypedServer, dependencies: ServerDeps): v
         const space = await spaceOf(dependencies, caller, query);
         return { revisions: (await artifacts.revisions(space, params.id)).map(revisionView) };
       },
-      delete: async ({ params, query, caller }) => {
-        await artifacts.delete(await spaceOf(dependencies, caller, query), params.id);
-        return null;
-      },
+      delete: async ({ params, query, caller }) =>
+        artifacts.delete(await spaceOf(dependencies, caller, query), params.id),
     },
     { ingest: { bodyLimit }, estimate: { bodyLimit } },
   );

@@ -3,8 +3,8 @@ import { promisify } from 'node:util';
 import { gzip as gzipCallback } from 'node:zlib';
 import { dashboardApi } from '../../api/overview.ts';
 import { CoreError } from '../../core/index.ts';
-import type { DashboardAsset, DashboardFiles } from '../../operations/index.ts';
-import { dropSession, keepSession } from '../dashboard/session.ts';
+import type { DashboardAsset } from '../../operations/index.ts';
+import { setSessionCookie } from '../access.ts';
 import type { ServerDeps } from '../deps.ts';
 import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
@@ -26,12 +26,12 @@ export function dashboardRoutes(server: TypedServer, dependencies: ServerDeps): 
           'This login does not work: this is neither the token of a login link that still works (once, for ten ' +
             'minutes) nor the admin token. Get another link with "headworks dashboard", or look the token up.',
         );
-      const { value, expiresAt } = dashboard.sessions.issue();
-      keepSession(request, reply, value, expiresAt);
-      return { expiresAt };
+      const session = access.sessions.issue();
+      setSessionCookie(request, reply, session);
+      return { expiresAt: session.expiresAt };
     },
     logOut: async ({ request, reply }) => {
-      dropSession(request, reply);
+      setSessionCookie(request, reply, null);
       return { expiresAt: null };
     },
   });
@@ -62,7 +62,7 @@ function fileRoutes(server: TypedServer, { dashboard, ids }: ServerDeps): void {
     if (path.startsWith('assets/')) throw new CoreError('NOT_FOUND', 'The dashboard has no such file.');
     const nonce = ids.token(16);
     reply.header('content-security-policy', policy(nonce)).type('text/html; charset=utf-8');
-    return reply.send(pageOf(files).replaceAll('%NONCE%', nonce));
+    return reply.send((files?.page ?? notBuilt).replaceAll('%NONCE%', nonce));
   });
 }
 
@@ -78,17 +78,13 @@ async function gzipped(
   return known;
 }
 
-/** Nothing from elsewhere, no script that is not a file of ours; the nonce is for the styles that the page makes. */
+/** Nothing of other origins, no inline scripts; the nonce is for the styles that the page creates. */
 const policy = (nonce: string): string =>
   `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; font-src 'self'; ` +
   "connect-src 'self'; worker-src 'self' blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
-/** A worker obeys the policy of its own file: it may ask this server, as the page may. */
+/** A worker has the policy of its own file: it may call this server, as the page may. */
 const policyOfFiles = "default-src 'none'; connect-src 'self'; frame-ancestors 'none'";
-
-function pageOf(files: DashboardFiles | null): string {
-  return files?.page ?? notBuilt;
-}
 
 const notBuilt = `<!doctype html><html lang="en"><title>Headworks</title>
 <h1>The dashboard is not built</h1>

@@ -1,12 +1,12 @@
 // Handlers of entities: read, merge, split, review.
 import { entitiesApi } from '../../api/entities.ts';
 import type { EntityDetail, EntityMerge, EntityPair, EntityView } from '../../knowledge/index.ts';
+import type { Caller } from '../access.ts';
 import type { ServerDeps } from '../deps.ts';
 import type { TypedServer } from '../implement.ts';
 import { implement, pageOf } from '../implement.ts';
-import type { SpaceRef } from '../knowledge-space.ts';
-import { actorOf, spaceOf } from '../knowledge-space.ts';
-import type { Caller } from '../server-types.ts';
+import type { SpaceRef } from './knowledge.ts';
+import { spaceOf } from './knowledge.ts';
 
 export function entityRoutes(server: TypedServer, dependencies: ServerDeps): void {
   const { entities, graph } = dependencies.knowledge;
@@ -60,6 +60,10 @@ export function entityRoutes(server: TypedServer, dependencies: ServerDeps): voi
     },
   });
 }
+
+/** `admin` or the id of the organization: for records of who decided. */
+const actorOf = (caller: Caller | null): string =>
+  caller?.kind === 'organization' ? caller.organizationId : 'admin';
 
 const entityView = ({ entityId, firstArtifactUid, ...entity }: EntityView) => ({
   ...entity,

@@ -30,10 +30,7 @@ export function extractionRoutes(server: TypedServer, dependencies: ServerDeps):
     get: async ({ params, reply }) => reply.send(view(await sources.get(params.id))),
     update: async ({ params, request, reply }) =>
       reply.send(view(await sources.change(params.id, request.body as SourceChange))),
-    delete: async ({ params }) => {
-      await sources.remove(params.id);
-      return null;
-    },
+    delete: async ({ params }) => sources.remove(params.id),
   });
 
   implement(server, runsApi, {

@@ -1,10 +1,19 @@
-// Handlers of knowledge events, search and the graph.
+// Handlers of knowledge spaces, folders, events, search and the graph.
 import { eventsApi, graphApi, searchApi } from '../../api/knowledge.ts';
-import type { SearchRequest, SearchResponse, StoredEvent } from '../../knowledge/index.ts';
+import { foldersApi, spacesApi } from '../../api/spaces.ts';
+import { CoreError } from '../../core/index.ts';
+import type {
+  FolderResult,
+  KnowledgeFolder,
+  SearchRequest,
+  SearchResponse,
+  Space,
+  StoredEvent,
+} from '../../knowledge/index.ts';
+import type { Caller } from '../access.ts';
 import type { ServerDeps } from '../deps.ts';
 import type { HandlerInput, TypedServer } from '../implement.ts';
 import { implement, pageOf } from '../implement.ts';
-import { spaceOf } from '../knowledge-space.ts';
 
 const isDay = /^[\d-]+$/;
 const dateOf = (text: string | undefined): Date | undefined =>
@@ -12,6 +21,7 @@ const dateOf = (text: string | undefined): Date | undefined =>
 
 export function knowledgeRoutes(server: TypedServer, dependencies: ServerDeps): void {
   const { events, search, graph } = dependencies.knowledge;
+  spaceRoutes(server, dependencies);
   implement(server, eventsApi, {
     list: async ({
       query: { limit, after: before, from, to, artifactId, space, organization, ...filter },
@@ -82,4 +92,92 @@ export const searchView = ({
     })) ?? null,
   entities: entities?.map(({ entityId, ...entity }) => ({ ...entity, id: entityId })) ?? null,
   ...(warning === null ? {} : { warning }),
+});
+
+export interface SpaceRef {
+  readonly organization?: string | undefined;
+  readonly space?: string | undefined;
+}
+
+/** The organization whose knowledge is meant; null: the server's own. Fails with NOT_FOUND or FORBIDDEN. */
+function ownerOf(
+  { tenants: { organizations } }: Pick<ServerDeps, 'tenants'>,
+  caller: Caller | null,
+  organization: string | undefined,
+): string | null {
+  if (caller?.kind === 'admin')
+    return organization === undefined ? null : organizations.find(organization).id;
+  if (caller?.kind !== 'organization')
+    throw new CoreError('FORBIDDEN', 'These credentials reach no knowledge.');
+  const isOwn = (reference: string): boolean => {
+    try {
+      return organizations.find(reference).id === caller.organizationId;
+    } catch {
+      return false;
+    }
+  };
+  if (organization === undefined || isOwn(organization)) return caller.organizationId;
+  // The same message whether such an organization exists or not.
+  throw new CoreError(
+    'FORBIDDEN',
+    'This key reaches the spaces of its own organization only. Leave "organization" out.',
+  );
+}
+
+/** The space of the request. Fails with NOT_FOUND or FORBIDDEN, revealing nothing about spaces of others. */
+export function spaceOf(
+  dependencies: Pick<ServerDeps, 'tenants' | 'knowledge'>,
+  caller: Caller | null,
+  { organization, space }: SpaceRef,
+): Promise<Space> {
+  return dependencies.knowledge.spaces.resolve(ownerOf(dependencies, caller, organization), space);
+}
+
+function spaceRoutes(server: TypedServer, dependencies: ServerDeps): void {
+  const { spaces, folders } = dependencies.knowledge;
+  implement(server, spacesApi, {
+    list: async ({ query: { organization }, caller }) => {
+      const isAll = caller?.kind === 'admin' && organization === undefined;
+      const owner = isAll ? undefined : ownerOf(dependencies, caller, organization);
+      return { spaces: await spaces.list(owner) };
+    },
+    create: async ({ query, body: { name, language, organization = query.organization }, caller }) =>
+      spaces.create(ownerOf(dependencies, caller, organization), name, language),
+    delete: async ({ params, query, caller }) =>
+      spaces.delete(await spaceOf(dependencies, caller, { ...query, ...params })),
+  });
+
+  implement(server, foldersApi, {
+    list: async ({ query: { all, ...ref }, caller }) => {
+      const spaceId = all ? undefined : (await spaceOf(dependencies, caller, ref)).spaceId;
+      return { folders: (await folders.list(spaceId)).map(folderView) };
+    },
+    create: async ({ body: { path, cron = null, deleteMissing, ...ref }, caller, reply }) => {
+      const space = await spaceOf(dependencies, caller, ref);
+      const { outcome, ...folder } = await folders.create(space, {
+        path,
+        cron,
+        removesMissing: deleteMissing,
+      });
+      reply.code(outcome === 'added' ? 201 : 200);
+      return { ...folderView(folder), outcome };
+    },
+    scan: async ({ params, body, signal }) =>
+      resultView(await folders.scan(params.id, { removesMissing: body.deleteMissing }, signal)),
+    delete: async ({ params }) => folders.delete(params.id),
+  });
+}
+
+const folderView = ({ folderId, spaceName, removesMissing, lastResult, ...folder }: KnowledgeFolder) => ({
+  ...folder,
+  id: folderId,
+  space: spaceName,
+  deleteMissing: removesMissing,
+  lastResult: lastResult && resultView(lastResult),
+});
+
+const resultView = ({ removed, missing, ...result }: FolderResult) => ({
+  ...result,
+  deleted: removed,
+  missing: missing.map(({ path, artifactUid }) => ({ path, artifactId: artifactUid })),
 });

@@ -1,4 +1,5 @@
 // Handlers of the dashboard's overview pages.
+import { alertsApi } from '../../api/limits.ts';
 import { overviewApi } from '../../api/overview.ts';
 import type { ExtractionRun, ExtractionSource } from '../../extraction/index.ts';
 import { itemsOfRun, totalOfRun } from '../../extraction/index.ts';
@@ -8,7 +9,7 @@ import { executionJobName } from '../../tenancy/index.ts';
 import type { ServerDeps } from '../deps.ts';
 import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import { limitView } from './limits.ts';
+import { limitView } from './tenancy.ts';
 
 type Counts = Awaited<ReturnType<ServerDeps['jobs']['counts']>>;
 
@@ -21,6 +22,7 @@ export function overviewRoutes(server: TypedServer, dependencies: ServerDeps): v
     getOrganizations: ({ query }) => organizationsNow(dependencies, query.name ?? ''),
     getFlow: () => flowNow(dependencies),
   });
+  implement(server, alertsApi, { list: async () => ({ alerts: dependencies.alerts() }) });
 }
 
 async function organizationsNow({ tenants, activity }: ServerDeps, part: string) {
@@ -152,9 +154,9 @@ const requestsPerMinute = (models: readonly ModelView[]): number | null =>
     models.length === 0 ? null : 0,
   );
 
-const jobCount = (counts: Counts, prefix: string, wanted: string): number =>
+const jobCount = (counts: Counts, prefix: string, inState: string): number =>
   counts
-    .filter(({ name, state }) => name.startsWith(prefix) && state === wanted)
+    .filter(({ name, state }) => name.startsWith(prefix) && state === inState)
     .reduce((sum, { count }) => sum + count, 0);
 
 /** As far as this server has seen the run; null when it has not. */

@@ -9,12 +9,12 @@ import { gatewayEvents, openGateway } from '../../../src/gateway/index.ts';
 import { memoryGatewayStores } from './memory-stores.ts';
 import type { GatewayOptions } from '../../../src/gateway/options.ts';
 import { gatewayOptions } from '../../../src/gateway/options.ts';
-import { buildServer, createTokenCheck } from '../../../src/http/index.ts';
+import { buildServer } from '../../../src/http/index.ts';
 import { createUndiciTransport } from '../../../src/platform/http-client/index.ts';
 import type { ModelsSimulator } from '../../../src/simulators/models/index.ts';
 import { readScenario, startModelsSimulator } from '../../../src/simulators/models/index.ts';
-import type { TestHouse } from '../http-dependencies.ts';
-import { adminToken, testHouse } from '../http-dependencies.ts';
+import type { TestDeps } from '../http-dependencies.ts';
+import { adminToken, createTestDeps } from '../http-dependencies.ts';
 
 export interface GatewayWorldOptions {
   /** Providers as in a scenario file; each becomes a provider whose key is `sk-NAME`. */
@@ -33,7 +33,7 @@ export interface GatewayWorld {
   readonly simulator: ModelsSimulator;
   readonly gateway: Gateway;
   readonly events: readonly EmittedEvent[];
-  readonly auditRows: TestHouse['auditRows'];
+  readonly auditRows: TestDeps['auditRows'];
   /** Calls that reached a simulated model. */
   calls(model: string): number;
   /** A JSON call as admin. */
@@ -85,18 +85,12 @@ export async function gatewayWorld(world: GatewayWorldOptions): Promise<GatewayW
     if (!gateway.models.listCallable().some(({ name }) => name === input.name))
       await gateway.models.add(input);
 
-  const { dependencies, auditRows } = testHouse({
+  const { dependencies, auditRows } = createTestDeps({
     gateway,
     redactor,
     clock: systemClock,
     allowedOrigins: world.allowedOrigins ?? [],
-    access: {
-      isAdminToken: createTokenCheck(adminToken),
-      organizationOf: () => null,
-      organizationKeyRefusal: () => null,
-      gatewayKeyOf: (key) => gateway.keyOf(key),
-      gatewayKeyRefusal: (key) => gateway.keyRefusal(key),
-    },
+    access: { gatewayKeys: gateway, organizationKeys: { authenticate: () => null } },
   });
   const server = await buildServer(dependencies);
   await server.listen({ host: '127.0.0.1', port: 0 });

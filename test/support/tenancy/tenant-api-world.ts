@@ -7,7 +7,7 @@ import type { VirtualClock } from '../core/virtual-clock.ts';
 import { buildServer } from '../../../src/http/index.ts';
 import type { ExecutionWorld, ExecutionWorldOptions } from './execution-world.ts';
 import { acme, executionWorld, other } from './execution-world.ts';
-import { testHouse } from '../http-dependencies.ts';
+import { organizationKeysOf, createTestDeps } from '../http-dependencies.ts';
 import { emptyTenantServices } from './tenant-services.ts';
 
 export const acmeKey = 'hwo_acme-key';
@@ -58,14 +58,14 @@ export interface RawSocket {
 export async function tenantApiWorld(
   input: Omit<ExecutionWorldOptions, 'clock'> = {},
 ): Promise<TenantApiWorld> {
-  const house = testHouse();
+  const house = createTestDeps();
   const { clock } = house;
   const world = await executionWorld({ ...input, clock });
   const server = await buildServer({
     ...house.dependencies,
     access: {
       ...house.dependencies.access,
-      organizationOf: (key) => ({ [acmeKey]: acme, [otherKey]: other })[key] ?? null,
+      organizationKeys: organizationKeysOf({ [acmeKey]: acme, [otherKey]: other }),
     },
     tenants: { ...emptyTenantServices, starter: world.starter, executions: world.executions },
   });

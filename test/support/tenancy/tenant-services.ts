@@ -7,7 +7,7 @@ const nothing = (): never => {
 };
 const nothingYet = async (): Promise<never> => nothing();
 
-/** `testHouse({ tenants: { ...emptyTenantServices, limits: … } })`. */
+/** `createTestDeps({ tenants: { ...emptyTenantServices, limits: … } })`. */
 export const emptyTenantServices: TenantServices = {
   organizations: {
     find: nothing,
@@ -63,6 +63,5 @@ export const emptyTenantServices: TenantServices = {
     delete: nothingYet,
     clearCache: async () => 0,
   },
-  alerts: { list: () => [] },
   queued: () => 0,
 };
