@@ -317,18 +317,8 @@ export interface ProviderClient {
 /* ---- what operators see and send ---- */
 
 /** A model with the founding document's fields and its current state. Rates and scores are 0 to 1. */
-export interface ModelView {
-  readonly id: number;
-  readonly name: string;
-  readonly provider: string;
+export interface ModelView extends Model {
   readonly apiEndpoint: string;
-  readonly upstreamModel: string;
-  readonly envVar: string | null;
-  readonly isLocal: boolean;
-  readonly origin: Model['origin'];
-  readonly capabilities: Capabilities;
-  readonly quotas: Quotas;
-  readonly isActive: boolean;
   /** Its key is set, or it needs none. */
   readonly isConfigured: boolean;
   readonly keyCount: number;
@@ -390,17 +380,4 @@ export interface ProbeResult {
   readonly outcome: Attempt['outcome'] | 'skipped';
   readonly reason: string | null;
   readonly durationMs: number | null;
-}
-
-/** What an operator or the configuration file gives to add a model; everything else has defaults. */
-export interface ModelInput {
-  readonly name: string;
-  readonly baseUrl: string;
-  /** Default: the name; if the name starts with `provider` and a slash, the part behind it. */
-  readonly model?: string | undefined;
-  /** Default: the part of the name before its first slash; without a slash, the host of the base URL. */
-  readonly provider?: string | undefined;
-  readonly envVar?: string | null | undefined;
-  readonly capabilities?: Partial<Capabilities> | undefined;
-  readonly quotas?: Quotas | undefined;
 }

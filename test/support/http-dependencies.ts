@@ -193,7 +193,6 @@ const silentGateway: GatewayService = {
   models: {
     names: async () => new Map(),
     listCallable: () => [],
-    keySourceOf: () => null,
     list: async () => [],
     get: unknownModel,
     add: unknownModel,

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { CoreError } from '../../core/index.ts';
 import { isPrivateHost } from '../../platform/http-client/addresses.ts';
-import type { Capabilities, ModelDefinition, Quotas } from '../types.ts';
+import type { Capabilities, Model, ModelDefinition, Quotas } from '../types.ts';
 import { catalogEnvVars } from './catalog.ts';
 
 /* ---- base URLs with environment variables ---- */
@@ -147,10 +147,12 @@ const headers = z
 const schema = strict({
   name,
   baseUrl,
+  /** Default: the name; if the name starts with `provider` and a slash, the part behind it. */
   model: z
     .string('must be text')
     .regex(/^\S(?:.{0,198}\S)?$/, "must be the provider's name for the model")
     .optional(),
+  /** Default: the part of the name before its first slash; without a slash, the host of the base URL. */
   provider: z
     .string('must be a name')
     .regex(/^[\w.-]{1,100}$/, 'must be letters, digits and . _ -')
@@ -174,6 +176,9 @@ const schema = strict({
 });
 
 type Given = z.infer<typeof schema>;
+
+/** A definition as operators and the configuration file write it. */
+export type ModelInput = z.input<typeof schema>;
 
 function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const keys = Object.keys(shape);
@@ -281,4 +286,11 @@ export function endpointChanged(before: ModelDefinition, after: ModelDefinition)
     before.upstreamModel !== after.upstreamModel ||
     before.envVar !== after.envVar
   );
+}
+
+/** Whether the model was removed or its endpoint changed since it was chosen, so that its calls are irrelevant now. */
+export function isStale(current: readonly Model[], model: Model): boolean {
+  if (current.includes(model)) return false;
+  const now = current.find(({ id }) => id === model.id);
+  return !now || endpointChanged(model, now);
 }

@@ -6,6 +6,7 @@ import type { ProviderQuotas } from '../quotas/provider-quotas.ts';
 import type { RoutingSnapshot } from '../routing/select-candidates.ts';
 import { selectCandidates } from '../routing/select-candidates.ts';
 import type { Cooldowns, FailureBackoff } from '../state/availability.ts';
+import { longerOf } from '../state/availability.ts';
 import type { GatewayState } from '../state/gateway-state.ts';
 import type { ScoreLookup } from '../state/scores.ts';
 import { successRate } from '../state/scores.ts';
@@ -16,13 +17,13 @@ import type {
   ModelExplanation,
   ModelFilter,
   ModelHistory,
-  ModelInput,
   ModelView,
   ProbeResult,
   Score,
 } from '../types.ts';
 import { allKeys } from '../types.ts';
 import { modelIdentity } from './catalog.ts';
+import type { ModelInput } from './model-definition.ts';
 import { endpointChanged, parseModelDefinition } from './model-definition.ts';
 import { modelNotFound } from './model-registry.ts';
 import type { KeyLookup } from './provider-keys.ts';
@@ -57,11 +58,6 @@ export class ModelService {
   listCallable(): readonly Model[] {
     const { state, keys } = this.#deps;
     return state.models.list().filter((model) => model.isActive && keys.isConfigured(model));
-  }
-
-  /** The variable in which its keys were found; null when it has none or needs none. */
-  keySourceOf(model: Model): string | null {
-    return this.#deps.keys.keySourceOf(model);
   }
 
   async list(filter: ModelFilter): Promise<readonly ModelView[]> {
@@ -221,27 +217,32 @@ export class ModelService {
   /** Cooldowns as operators see them: an exhausted quota counts as one with cause `quota`. */
   async #blockedKeys(models: readonly Model[]): Promise<CooldownLookup> {
     const { clock, keys, quotas, state } = this.#deps;
-    const exhausted = await Promise.all(
-      models.flatMap((model) =>
-        keys.keysOf(model).map(async ({ id: keyId }): Promise<Cooldown | undefined> => {
-          const until = await quotas.exhaustedUntil(model, keyId);
-          if (until === null) return undefined;
-          const setAt = clock.now();
-          return { modelId: model.id, keyId, until, cause: 'quota', source: 'quota', reason: null, setAt };
-        }),
-      ),
-    );
-    const byModel = Map.groupBy(
-      exhausted.filter((found) => found !== undefined),
-      ({ modelId }) => modelId,
-    );
+    const exhausted: Cooldown[] = [];
+    const check = async (model: Model, keyId: string) => {
+      const until = await quotas.exhaustedUntil(model, keyId);
+      if (until === null) return;
+      const setAt = clock.now();
+      exhausted.push({
+        modelId: model.id,
+        keyId,
+        until,
+        cause: 'quota',
+        source: 'quota',
+        reason: null,
+        setAt,
+      });
+    };
+    await Promise.all(models.flatMap((model) => keys.keysOf(model).map(({ id }) => check(model, id))));
     return {
       of: (modelId, keyId) =>
         longerOf(
           state.cooldowns.of(modelId, keyId),
-          byModel.get(modelId)?.find((each) => each.keyId === keyId),
+          exhausted.find((each) => each.modelId === modelId && each.keyId === keyId),
         ),
-      ofModel: (modelId) => [...state.cooldowns.ofModel(modelId), ...(byModel.get(modelId) ?? [])],
+      ofModel: (modelId) => [
+        ...state.cooldowns.ofModel(modelId),
+        ...exhausted.filter((each) => each.modelId === modelId),
+      ],
     };
   }
 
@@ -253,18 +254,18 @@ export class ModelService {
     const { state, keys } = this.#deps;
     const keyIds = keys.keysOf(model).map(({ id }) => id);
     const missing = keys.missingEnvVars(model);
-    return modelView({
-      model: state.models.byId(model.id) ?? model,
-      score: scores.of(model.id),
-      keyIds,
+    const availableFrom = availableAt(blocked, model.id, keyIds);
+    const keyState: KeyState = {
       isConfigured: missing.length === 0,
+      keyCount: keyIds.length,
       keySource: keys.keySourceOf(model),
       needs: missing.length === 0 ? null : describeMissing(missing),
       // Cooldowns of keys that are no longer set are irrelevant.
       cooldowns: blocked.ofModel(model.id).filter(({ keyId }) => keyId === allKeys || keyIds.includes(keyId)),
-      availableAt: availableAt(blocked, model.id, keyIds),
-      includeRecent,
-    });
+      availableAt: availableFrom === null ? null : new Date(availableFrom),
+    };
+    const current = state.models.byId(model.id) ?? model;
+    return modelView(current, scores.of(model.id), keyState, includeRecent);
   }
 }
 
@@ -273,26 +274,12 @@ export type Models = Pick<ModelService, keyof ModelService>;
 
 type CooldownLookup = Pick<Cooldowns, 'of' | 'ofModel'>;
 
-function longerOf(one: Cooldown | undefined, other: Cooldown | undefined): Cooldown | undefined {
-  if (!one || !other) return one ?? other;
-  return other.until > one.until ? other : one;
-}
-
 /* ---- views ---- */
 
-export interface ModelViewInput {
-  readonly model: Model;
-  readonly score: Score;
-  readonly keyIds: readonly string[];
-  readonly isConfigured: boolean;
-  readonly keySource: string | null;
-  readonly needs: string | null;
-  /** Active ones. */
-  readonly cooldowns: readonly Cooldown[];
-  /** See the function of that name. */
-  readonly availableAt: number | null;
-  readonly includeRecent: boolean;
-}
+export type KeyState = Pick<
+  ModelView,
+  'isConfigured' | 'keyCount' | 'keySource' | 'needs' | 'cooldowns' | 'availableAt'
+>;
 
 /** When the first of the keys is available again, epoch milliseconds; null: now. Without keys, by `allKeys` alone. */
 export function availableAt(
@@ -309,27 +296,12 @@ export function availableAt(
   return first;
 }
 
-export function modelView(input: ModelViewInput): ModelView {
-  const { model, score, includeRecent } = input;
+export function modelView(model: Model, score: Score, keyState: KeyState, includeRecent: boolean): ModelView {
   const { longTerm, recent } = score;
   return {
-    id: model.id,
-    name: model.name,
-    provider: model.provider,
+    ...model,
+    ...keyState,
     apiEndpoint: model.baseUrl + (model.capabilities.embeddings ? '/embeddings' : '/chat/completions'),
-    upstreamModel: model.upstreamModel,
-    envVar: model.envVar,
-    isLocal: model.isLocal,
-    origin: model.origin,
-    capabilities: model.capabilities,
-    quotas: model.quotas,
-    isActive: model.isActive,
-    isConfigured: input.isConfigured,
-    keyCount: input.keyIds.length,
-    keySource: input.keySource,
-    needs: input.needs,
-    availableAt: input.availableAt === null ? null : new Date(input.availableAt),
-    cooldowns: input.cooldowns,
     successCount: longTerm.successes,
     failureCount: longTerm.requests - longTerm.successes,
     requestCount: longTerm.requests,

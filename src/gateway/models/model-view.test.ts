@@ -6,7 +6,7 @@ import { exampleCooldown, exampleModel, moment } from '../../../test/support/gat
 import { availableAt, modelView } from './model-service.ts';
 import { scoreOf } from '../state/scores.ts';
 
-const emptyTally = { requests: 0, successes: 0, averageSeconds: 0 };
+const emptyStats = { requests: 0, successes: 0, averageSeconds: 0 };
 
 const model: Model = {
   ...exampleModel('a/one'),
@@ -20,10 +20,8 @@ const score = scoreOf(
   { requests: 1, successes: 1, averageSeconds: 0.5 },
   7,
 );
-const base = {
-  model,
-  score,
-  keyIds: ['k1'],
+const keyState = {
+  keyCount: 1,
   isConfigured: true,
   keySource: 'A_API_KEY',
   needs: null,
@@ -33,7 +31,7 @@ const base = {
 
 describe('modelView', () => {
   it('shows counts, rates and scores, rounded', () => {
-    expect(modelView({ ...base, includeRecent: true })).toMatchObject({
+    expect(modelView(model, score, keyState, true)).toMatchObject({
       id: 3,
       apiEndpoint: 'https://demo.example/v1/chat/completions',
       successCount: 2,
@@ -54,14 +52,18 @@ describe('modelView', () => {
 
   it('omits recent numbers unless requested or when there are none', () => {
     const none = { recentSuccessRate: null, recentReliabilityScore: null };
-    expect(modelView({ ...base, includeRecent: false })).toMatchObject({ ...none, recentRequestCount: null });
-    const quiet = { ...base, score: scoreOf(emptyTally, emptyTally, 7), includeRecent: true };
-    expect(modelView(quiet)).toMatchObject({ ...none, recentRequestCount: 0, reliabilityScore: 0.5 });
+    expect(modelView(model, score, keyState, false)).toMatchObject({ ...none, recentRequestCount: null });
+    const quiet = scoreOf(emptyStats, emptyStats, 7);
+    expect(modelView(model, quiet, keyState, true)).toMatchObject({
+      ...none,
+      recentRequestCount: 0,
+      reliabilityScore: 0.5,
+    });
   });
 
   it('shows the endpoint of an embedding model and when it is available again', () => {
     const embedder = { ...model, capabilities: { ...model.capabilities, embeddings: true } };
-    const view = modelView({ ...base, model: embedder, availableAt: moment(5), includeRecent: false });
+    const view = modelView(embedder, score, { ...keyState, availableAt: new Date(moment(5)) }, false);
     expect(view.apiEndpoint).toBe('https://demo.example/v1/embeddings');
     expect(view.availableAt).toEqual(new Date(moment(5)));
   });

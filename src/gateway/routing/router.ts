@@ -10,10 +10,10 @@
 // A model has at most 1 + MAX_RETRIES tries per request, or two if the caller waits for it. `model-first` makes all of
 // them, RETRY_DELAY apart, before the next model; the rest is the same.
 import type { FailureClass } from '../errors.ts';
-import { failureRules, isTransientModelFault } from '../errors.ts';
+import { failureRules } from '../errors.ts';
 import type { KeyLookup } from '../models/provider-keys.ts';
 import { KeyRotation } from '../models/provider-keys.ts';
-import type { ProviderQuotas, QuotaGrant } from '../quotas/provider-quotas.ts';
+import type { ProviderQuotas } from '../quotas/provider-quotas.ts';
 import type { Cooldowns } from '../state/availability.ts';
 import type { ScoreLookup } from '../state/scores.ts';
 import type {
@@ -40,7 +40,7 @@ import {
 } from './routing-run.ts';
 import { selectCandidates } from './select-candidates.ts';
 import type { Call, SettleDeps } from './settle-call.ts';
-import { isStale, settleFailure, settleSuccess } from './settle-call.ts';
+import { countFailure, settleFailure, settleSuccess } from './settle-call.ts';
 
 export interface RouterDeps extends SettleDeps {
   /** Throws when this caller may send no requests now (GATEWAY_TOKEN_CAP_EXCEEDED). Default: all may. */
@@ -68,31 +68,23 @@ export class Router {
 
   /** Fails with a GatewayError, INPUT_INVALID, CANCELED or DEADLINE_EXCEEDED. */
   async complete(request: CompletionRequest, options: CompletionOptions): Promise<CompletionResult> {
-    const run = this.begin(request, options);
+    const { admit, clock, models, policy, ...snapshot } = this.#deps;
+    admit?.(options.caller);
+    const candidates = selectCandidates(request, options.allowFallback, { ...snapshot, models: models() });
+    const run = new RoutingRun(request, options, candidates, clock);
     let result: CompletionResult | undefined;
     this.#inFlight++;
     try {
-      result = await this.#runRounds(run, options.maxRetries ?? this.#deps.policy.maxRetries);
+      result = await this.#runRounds(run, options.maxRetries ?? policy.maxRetries);
       if (result) return result;
       throw routingError(this.#deps, run);
     } finally {
       this.#inFlight--;
-      this.#countFailures(run, result);
+      // The model that responded is counted at the end of its response.
+      for (const { lastFailure, candidate } of run.candidates)
+        if (lastFailure && candidate.model !== result?.model)
+          countFailure(this.#deps, candidate.model, lastFailure.failureClass);
     }
-  }
-
-  begin(request: CompletionRequest, options: CompletionOptions): RoutingRun {
-    const { admit, clock, models, ...snapshot } = this.#deps;
-    admit?.(options.caller);
-    const candidates = selectCandidates(request, options.allowFallback, { ...snapshot, models: models() });
-    return new RoutingRun(request, options, candidates, clock);
-  }
-
-  /** A request counts once per model in its backoff; the model that responded is counted at the end of its response. */
-  #countFailures(run: RoutingRun, result: CompletionResult | undefined): void {
-    for (const { lastFailure, candidate } of run.candidates)
-      if (lastFailure && candidate.model !== result?.model && isTransientModelFault(lastFailure.failureClass))
-        if (!isStale(this.#deps, candidate.model)) this.#deps.backoff.failed(candidate.model.id);
   }
 
   /* ---- rounds ---- */
@@ -191,7 +183,7 @@ export class Router {
     state: CandidateState,
     hasOthers: () => boolean,
   ): Promise<CompletionResult | undefined> {
-    const { policy, provider, quotas } = this.#deps;
+    const { clock, policy, provider, quotas } = this.#deps;
     const { request, options } = run;
     refreshCandidate(state, request, this.#deps);
     if (state.status === 'excluded') return undefined;
@@ -213,20 +205,17 @@ export class Router {
         decision.grant.refund();
         return undefined;
       }
-      const call = this.#beginCall(run, state, key, decision.grant);
+      const { grant } = decision;
+      const startedAt = clock.monotonic();
+      const call: Call = { options, state, model, key, grant, at: clock.now(), startedAt };
+      run.calls++;
       if (!isCalled) state.tries++;
       isCalled = true;
       const timeouts = attemptTimeouts(run, policy, hasOthers);
-      const outcome = await provider.call({
-        model,
-        baseUrl,
-        key,
-        request,
-        timeouts,
-        signal: options.signal,
-      });
+      const { signal } = options;
+      const outcome = await provider.call({ model, baseUrl, key, request, timeouts, signal });
       if (outcome.kind !== 'failure') {
-        const durationMs = this.#deps.clock.monotonic() - call.startedAt;
+        const durationMs = clock.monotonic() - startedAt;
         settleSuccess(this.#deps, call, outcome, durationMs);
         const isFallback = !state.candidate.isFirstChoice || run.candidates[0] !== state;
         return { model, attempts: run.calls, isFallback, durationMs, response: outcome };
@@ -239,20 +228,6 @@ export class Router {
     }
     if (!isCalled && state.status === 'pending') state.status = 'blocked';
     return undefined;
-  }
-
-  #beginCall(run: RoutingRun, state: CandidateState, key: ProviderKey, grant: QuotaGrant): Call {
-    const { clock } = this.#deps;
-    run.calls++;
-    return {
-      options: run.options,
-      state,
-      model: state.candidate.model,
-      key,
-      grant,
-      at: clock.now(),
-      startedAt: clock.monotonic(),
-    };
   }
 
   #isBlocked({ candidate, quotaBlockedUntil }: CandidateState, keyId: string): boolean {

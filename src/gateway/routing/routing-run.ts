@@ -18,31 +18,20 @@ import { refreshedCandidate } from './select-candidates.ts';
 
 /* ---- policy ---- */
 
-export interface RoutingPolicy {
-  /** Extra tries per model and request. */
-  readonly maxRetries: number;
-  readonly retryDelayMs: number;
-  readonly retryOrder: GatewayOptions['retryOrder'];
-  readonly defaultCooldownMs: number;
-  readonly connectMs: number;
-  /** For streams; `responseMs` is the same for whole responses. */
-  readonly firstTokenMs: number;
-  readonly responseMs: number;
-  readonly idleMs: number;
-}
+export type RoutingPolicy = ReturnType<typeof routingPolicy>;
 
-export function routingPolicy(options: GatewayOptions): RoutingPolicy {
-  return {
-    maxRetries: options.maxRetries,
-    retryDelayMs: options.retryDelaySeconds * 1_000,
-    retryOrder: options.retryOrder,
-    defaultCooldownMs: options.rateLimitDefaultCooldownSeconds * 1_000,
-    connectMs: options.connectTimeoutSeconds * 1_000,
-    firstTokenMs: options.firstTokenTimeoutSeconds * 1_000,
-    responseMs: options.responseTimeoutSeconds * 1_000,
-    idleMs: options.idleTimeoutSeconds * 1_000,
-  };
-}
+export const routingPolicy = (options: GatewayOptions) => ({
+  /** Extra tries per model and request. */
+  maxRetries: options.maxRetries,
+  retryDelayMs: options.retryDelaySeconds * 1_000,
+  retryOrder: options.retryOrder,
+  defaultCooldownMs: options.rateLimitDefaultCooldownSeconds * 1_000,
+  connectMs: options.connectTimeoutSeconds * 1_000,
+  /** For streams; `responseMs` is the same for whole responses. */
+  firstTokenMs: options.firstTokenTimeoutSeconds * 1_000,
+  responseMs: options.responseTimeoutSeconds * 1_000,
+  idleMs: options.idleTimeoutSeconds * 1_000,
+});
 
 /* ---- the request ---- */
 
@@ -75,7 +64,7 @@ export class RoutingRun {
   ) {
     this.request = request;
     this.options = options;
-    this.candidates = candidates.map(newCandidateState);
+    this.candidates = candidates.map((candidate) => ({ candidate, status: 'pending', tries: 0 }));
     this.waitLeftMs = options.waitMs;
     this.#clock = clock;
     this.#endsAt = clock.monotonic() + options.deadlineMs;
@@ -175,25 +164,13 @@ export interface CandidateState {
   /** Tries, not calls: a try that moves from a rejected key to the next is one. */
   tries: number;
   /** Of its last try. */
-  lastFailure: ProviderFailure | undefined;
+  lastFailure?: ProviderFailure | undefined;
   /** The attempt of this request that counts against the model so far; the next one supersedes it. */
-  countedFailure: Attempt | undefined;
+  countedFailure?: Attempt | undefined;
   /** Keys blocked by our count of the provider's quota, until when (epoch milliseconds). */
-  quotaBlockedUntil: Map<string, number> | undefined;
+  quotaBlockedUntil?: Map<string, number> | undefined;
   /** Rounds before this time (epoch milliseconds) skip it; undefined until its round is over. */
-  retryAt: number | undefined;
-}
-
-function newCandidateState(candidate: Candidate): CandidateState {
-  return {
-    candidate,
-    status: 'pending',
-    tries: 0,
-    lastFailure: undefined,
-    countedFailure: undefined,
-    quotaBlockedUntil: undefined,
-    retryAt: undefined,
-  };
+  retryAt?: number | undefined;
 }
 
 /** Before each try, as a request may take minutes: applies the current definition of the model, or excludes it. */

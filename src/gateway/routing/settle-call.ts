@@ -3,7 +3,7 @@ import type { Clock, Emitter } from '../../core/index.ts';
 import type { FailureClass, KeyRejection } from '../errors.ts';
 import { failureRules, isKeyRejection, isTransientModelFault } from '../errors.ts';
 import type { GatewayEvents } from '../events.ts';
-import { endpointChanged } from '../models/model-definition.ts';
+import { isStale } from '../models/model-definition.ts';
 import type { QuotaGrant } from '../quotas/provider-quotas.ts';
 import type { AttemptLog } from '../state/attempt-log.ts';
 import { isReliabilityOutcome } from '../state/attempt-log.ts';
@@ -47,22 +47,20 @@ export interface Call {
   readonly startedAt: number;
 }
 
-/** Whether the model was removed or its endpoint changed since it was chosen, so that the call is irrelevant for it. */
-export function isStale({ models }: Pick<SettleDeps, 'models'>, model: Model): boolean {
-  const current = models();
-  if (current.includes(model)) return false;
-  const now = current.find(({ id }) => id === model.id);
-  return !now || endpointChanged(model, now);
+interface CallResult {
+  readonly outcome: Attempt['outcome'];
+  readonly status: number | null;
+  readonly durationMs: number;
+  /** When the provider has processed the request. */
+  readonly tokens?: TokenUsage;
+  readonly retryHint?: ProviderFailure['retryHint'];
 }
 
-export function settleFailure(
-  deps: SettleDeps,
-  call: Call,
-  { failureClass, status, retryHint }: Pick<ProviderFailure, 'failureClass' | 'status' | 'retryHint'>,
-): void {
-  recordAttempt(deps, call, failureClass, status, deps.clock.monotonic() - call.startedAt);
-  if (costsNoTokens.has(failureClass)) call.grant.settle(0);
-  coolDown(deps, call, failureClass, retryHint);
+export function settleFailure(deps: SettleDeps, call: Call, failure: ProviderFailure): void {
+  const { failureClass: outcome, status, retryHint } = failure;
+  const durationMs = deps.clock.monotonic() - call.startedAt;
+  settle(deps, call, { outcome, status, durationMs, retryHint });
+  if (costsNoTokens.has(outcome)) call.grant.settle(0);
 }
 
 /** A stream is settled at its end: one that is interrupted is a failure like any other. */
@@ -72,14 +70,11 @@ export function settleSuccess(
   response: ProviderResponse | ProviderStream,
   durationMs: number,
 ): void {
-  const { quotaExhaustedUntil: exhausted } = response;
-  if (exhausted) extendCooldown(deps, call, call.key.id, exhausted.at, 'quota', exhausted.source);
-  if (response.kind === 'stream') {
-    void settleStream(deps, call, response, durationMs);
-    return;
-  }
-  recordAttempt(deps, call, 'success', response.status, durationMs, response.tokens);
-  if (!isStale(deps, call.model)) deps.backoff.succeeded(call.model.id);
+  const { status, quotaExhaustedUntil: exhausted } = response;
+  if (exhausted && !isStale(deps.models(), call.model))
+    extendCooldown(deps, call.model, call.key.id, exhausted.at, 'quota', exhausted.source);
+  if (response.kind === 'stream') void settleStream(deps, call, response, durationMs);
+  else settle(deps, call, { outcome: 'success', status, durationMs, tokens: response.tokens });
 }
 
 async function settleStream(
@@ -89,26 +84,35 @@ async function settleStream(
   firstContentMs: number,
 ): Promise<void> {
   const { failureClass, tokens, streamMs, retryHint } = await ended;
-  recordAttempt(deps, call, failureClass ?? 'success', status, firstContentMs + streamMs, tokens);
-  if (isStale(deps, call.model)) return;
-  if (failureClass === null) return deps.backoff.succeeded(call.model.id);
-  coolDown(deps, call, failureClass, retryHint);
-  if (isTransientModelFault(failureClass)) deps.backoff.failed(call.model.id);
+  const outcome = failureClass ?? 'success';
+  settle(deps, call, { outcome, status, durationMs: firstContentMs + streamMs, tokens, retryHint });
+  if (failureClass !== null) countFailure(deps, call.model, failureClass);
 }
 
-/** `tokens` when the provider has processed the request. */
+/** A request counts once per model in its backoff, by its last failure there. */
+export function countFailure(deps: SettleDeps, model: Model, failureClass: FailureClass): void {
+  if (isTransientModelFault(failureClass) && !isStale(deps.models(), model)) deps.backoff.failed(model.id);
+}
+
+function settle(deps: SettleDeps, call: Call, result: CallResult): void {
+  const { model } = call;
+  const { outcome, tokens } = result;
+  const isModelStale = isStale(deps.models(), model);
+  recordAttempt(deps, call, result, isModelStale);
+  if (tokens) call.grant.settle(tokens.prompt + tokens.completion);
+  if (outcome !== 'success') coolDown(deps, call, outcome, result.retryHint, isModelStale);
+  // What a stale model did says nothing about the one that has its id now.
+  else if (!isModelStale) deps.backoff.succeeded(model.id);
+  if (isKeyRejection(outcome) && !isModelStale) deps.onKeyRejected?.(model, outcome);
+}
+
 function recordAttempt(
   deps: SettleDeps,
-  { options, state, model, grant, at }: Call,
-  outcome: Attempt['outcome'],
-  status: number | null,
-  durationMs: number,
-  tokens?: TokenUsage,
+  { options: { requestId, caller }, state, model, at }: Call,
+  { outcome, status, durationMs, tokens }: CallResult,
+  isModelStale: boolean,
 ): void {
-  const { requestId, caller } = options;
-  const isModelStale = isStale(deps, model);
-  const promptTokens = tokens?.prompt ?? 0;
-  const completionTokens = tokens?.completion ?? 0;
+  const cost = { promptTokens: tokens?.prompt ?? 0, completionTokens: tokens?.completion ?? 0 };
   const isCounted = isReliabilityOutcome({ outcome, isStale: isModelStale });
   const attempt = deps.attempts.record({
     requestId,
@@ -117,8 +121,7 @@ function recordAttempt(
     outcome,
     status,
     durationMs,
-    promptTokens,
-    completionTokens,
+    ...cost,
     caller,
     ...(isCounted && state.countedFailure && { supersedes: state.countedFailure }),
     ...(isModelStale && { isStale: true }),
@@ -130,13 +133,9 @@ function recordAttempt(
     outcome,
     status,
     durationMs,
-    promptTokens,
-    completionTokens,
+    ...cost,
     isStale: isModelStale,
   });
-  if (tokens) grant.settle(promptTokens + completionTokens);
-  // The rejected key of a stale model is not the one the model has now.
-  if (isKeyRejection(outcome) && !isModelStale) deps.onKeyRejected?.(model, outcome);
 }
 
 /** After these the provider has not processed the request: the call costs a request of the quota and no tokens. */
@@ -152,12 +151,12 @@ const costsNoTokens: ReadonlySet<FailureClass> = new Set<FailureClass>([
 /** By the rules of the failure class. */
 function coolDown(
   deps: SettleDeps,
-  call: Call,
+  { model, key }: Call,
   failureClass: FailureClass,
   retryHint: ProviderFailure['retryHint'],
+  isModelStale: boolean,
 ): void {
   const { clock, events, policy } = deps;
-  const { model, key } = call;
   const rule = failureRules[failureClass];
   const defaultMs = rule.cooldown === 'default' ? policy.defaultCooldownMs : rule.cooldown * 1_000;
   const hint = rule.obeysHint ? retryHint : undefined;
@@ -171,19 +170,19 @@ function coolDown(
       source,
     });
   const keyId = rule.cools === 'model' ? allKeys : key.id;
-  extendCooldown(deps, call, keyId, clock.now() + cooldownMs, failureClass, source);
+  if (!isModelStale) extendCooldown(deps, model, keyId, clock.now() + cooldownMs, failureClass, source);
 }
 
-/** Local models get no automatic cooldowns; stale ones none at all. */
+/** Local models get no automatic cooldowns. */
 function extendCooldown(
-  deps: SettleDeps,
-  { model }: Call,
+  { clock, cooldowns }: SettleDeps,
+  model: Model,
   keyId: string,
   until: number,
   cause: Cooldown['cause'],
   source: string,
 ): void {
-  const setAt = deps.clock.now();
-  if (model.isLocal || until <= setAt || isStale(deps, model)) return;
-  deps.cooldowns.extend({ modelId: model.id, keyId, until, cause, source, reason: null, setAt });
+  const setAt = clock.now();
+  if (model.isLocal || until <= setAt) return;
+  cooldowns.extend({ modelId: model.id, keyId, until, cause, source, reason: null, setAt });
 }

@@ -4,7 +4,7 @@ import { AccessKeyKind, KeyBook, keyRefusal } from '../../core/index.ts';
 import type { Reload } from '../../resilience/index.ts';
 import { GatewayError } from '../errors.ts';
 import type { GatewayKeyStore } from '../stores.ts';
-import type { GatewayKey, Usage } from '../types.ts';
+import type { GatewayKey } from '../types.ts';
 import type { StateDeps } from './store-access.ts';
 import { storeReload, withStoreTimeout } from './store-access.ts';
 import type { UsageTracker } from './usage.ts';
@@ -95,21 +95,15 @@ export class GatewayKeys {
   }
 }
 
-/** What operators do with gateway keys. */
-export interface KeyService extends Pick<GatewayKeys, 'create' | 'revoke'> {
-  list(): Promise<readonly (GatewayKey & { readonly tokensToday: number })[]>;
-  usage(filter: { readonly fromDay: string; readonly caller?: string }): Promise<readonly Usage[]>;
-}
+export type KeyService = ReturnType<typeof createKeyService>;
 
-export function createKeyService(keys: GatewayKeys, usage: UsageTracker): KeyService {
-  return {
-    create: (input) => keys.create(input),
-    list: async () =>
-      keys.list().map((key) => ({ ...key, tokensToday: usage.usedToday(callerOfKey(key.id)) })),
-    revoke: (id) => keys.revoke(id),
-    usage: (filter) => usage.list(filter),
-  };
-}
+/** What operators do with gateway keys. */
+export const createKeyService = (keys: GatewayKeys, usage: UsageTracker) => ({
+  create: (input: NewGatewayKey) => keys.create(input),
+  list: async () => keys.list().map((key) => ({ ...key, tokensToday: usage.usedToday(callerOfKey(key.id)) })),
+  revoke: (id: string) => keys.revoke(id),
+  usage: (filter: Parameters<UsageTracker['list']>[0]) => usage.list(filter),
+});
 
 const dayMs = 86_400_000;
 
