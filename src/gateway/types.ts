@@ -309,11 +309,6 @@ export interface ProviderCall {
   readonly signal: AbortSignal;
 }
 
-/** One HTTP call. Never throws: what goes wrong is a ProviderFailure. */
-export interface ProviderClient {
-  call(call: ProviderCall): Promise<ProviderOutcome>;
-}
-
 /* ---- what operators see and send ---- */
 
 /** A model with the founding document's fields and its current state. Rates and scores are 0 to 1. */

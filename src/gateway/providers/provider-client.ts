@@ -20,7 +20,6 @@ import type {
   AttemptTimeouts,
   CompletionRequest,
   ProviderCall,
-  ProviderClient,
   ProviderFailure,
   ProviderOutcome,
   QuotaExhausted,
@@ -48,12 +47,13 @@ const errorBodyMs = 1_000;
 const maxHeadBytes = 256 * 1024;
 const eventStream = 'text/event-stream; charset=utf-8';
 
-/** An abort by the caller's signal is `canceled`, whatever its reason. */
-export function createProviderClient(deps: ProviderClientDeps): ProviderClient {
-  return {
-    call: (call) => (call.request.isStream ? callStreamed(deps, call) : callWhole(deps, call)),
-  };
-}
+export type ProviderClient = ReturnType<typeof createProviderClient>;
+
+/** One HTTP call. Never throws: what goes wrong is a ProviderFailure; an abort by the caller's signal is `canceled`. */
+export const createProviderClient = (deps: ProviderClientDeps) => ({
+  call: (call: ProviderCall): Promise<ProviderOutcome> =>
+    call.request.isStream ? callStreamed(deps, call) : callWhole(deps, call),
+});
 
 async function callWhole(deps: ProviderClientDeps, call: ProviderCall): Promise<ProviderOutcome> {
   const { idleMs, firstTokenMs } = call.timeouts;

@@ -1,24 +1,14 @@
 // Time of a stream without pauses of its consumer.
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
-import { StreamTime } from './provider-stream.ts';
+import { linkSignals } from '../../core/index.ts';
+import { providerMs, ProviderStreamBody } from './provider-stream.ts';
+import { StreamReader } from './stream-reader.ts';
 
-describe('StreamTime', () => {
-  async function spent(steps: readonly (readonly [readerMs: number, providerMs: number])[]): Promise<number> {
-    const clock = new VirtualClock();
-    const speaking = new StreamTime(clock);
-    for (const [readerMs, providerMs] of steps) {
-      await clock.advance(readerMs);
-      speaking.startRead();
-      await clock.advance(providerMs);
-      speaking.endRead();
-    }
-    return speaking.ms;
-  }
-
+describe('the time of a provider for a stream', () => {
   it.each([
     [
-      'all of it, when the reader is quick',
+      'all of it when the consumer is quick',
       [
         [0, 300],
         [0, 200],
@@ -26,21 +16,17 @@ describe('StreamTime', () => {
       500,
     ],
     [
-      'not that of a reader who takes long while the next piece lies there',
+      'not that of a slow consumer when the next chunk has arrived',
       [
         [5_000, 0],
         [7_000, 0],
       ],
       0,
     ],
-    ['all of it, when even a slow reader has to wait', [[5_000, 100]], 5_100],
+    ['all of it when even a slow consumer has to wait', [[5_000, 100]], 5_100],
+    ['not that of the consumer when a busy machine delivers late what had arrived', [[5_000, 20]], 20],
     [
-      'not that of the reader, when a busy machine takes a moment to hand over what lay there',
-      [[5_000, 20]],
-      20,
-    ],
-    [
-      'what came after a slow reader had caught up',
+      'what came after a slow consumer had caught up',
       [
         [5_000, 0],
         [0, 400],
@@ -49,25 +35,50 @@ describe('StreamTime', () => {
       400,
     ],
     [
-      'all of it, when many pieces come in a millisecond',
+      'all of it when many chunks come in a millisecond',
       [
         [0.25, 0.25],
         [0.25, 0.25],
       ],
       1,
     ],
-  ] as const)('is %s', async (_what, steps, ms) => {
-    expect(await spent(steps)).toBe(ms);
+  ] as const)('is %s', (_what, steps, ms) => {
+    const all: readonly (readonly [consumerMs: number, waitedMs: number])[] = steps;
+    expect(all.reduce((sum, [consumerMs, waitedMs]) => sum + providerMs(consumerMs, waitedMs), 0)).toBe(ms);
   });
 
-  it('ends at the last chunk; msSoFar continues during a read and pauses while the consumer processes', async () => {
+  it('continues during a read and pauses while the consumer processes', async () => {
     const clock = new VirtualClock();
-    const speaking = new StreamTime(clock);
-    speaking.startRead();
-    await clock.advance(250);
-    expect([speaking.ms, speaking.msSoFar]).toEqual([0, 250]);
-    speaking.endRead();
+    const chunk = Buffer.from('data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n');
+    const open = () => {
+      const link = linkSignals(new AbortController().signal);
+      const chunks = (async function* () {
+        await clock.sleep(250);
+        yield chunk;
+        await clock.sleep(100_000, link.signal);
+      })();
+      const tokens = () => ({ prompt: 1, completion: 1, isEstimated: false });
+      return new ProviderStreamBody({
+        chunks,
+        reader: new StreamReader(1),
+        link,
+        clock,
+        idleMs: 20_000,
+        tokens,
+        model: 'a',
+      });
+    };
+    const stalled = open();
+    await clock.run(stalled.next());
+    const reading = stalled.next();
+    await clock.advance(500);
+    await stalled.return();
+    await expect(reading).rejects.toMatchObject({ code: 'GATEWAY_STREAM_INTERRUPTED' });
+    expect(await stalled.ended).toMatchObject({ failureClass: 'canceled', streamMs: 750 });
+    const paused = open();
+    await clock.run(paused.next());
     await clock.advance(9_000);
-    expect([speaking.ms, speaking.msSoFar]).toEqual([250, 250]);
+    await paused.return();
+    expect(await paused.ended).toMatchObject({ failureClass: 'canceled', streamMs: 250 });
   });
 });

@@ -33,25 +33,30 @@ export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array> {
   readonly #deps: ProviderStreamBodyDeps;
   readonly #ended = Promise.withResolvers<StreamEnd>();
   readonly #idleTimer: IdleTimer;
-  readonly #time: StreamTime;
   #removeAbortListener: () => void = () => undefined;
   /** Null: completed; undefined: not ended yet. */
   #outcome: FailureClass | null | undefined;
   #isTimedOut = false;
   /** Since when only usage and [DONE] are expected; monotonic. */
   #awaitingDoneSince: number | undefined;
+  /** The provider's time up to the last chunk. */
+  #streamMs = 0;
+  /** Monotonic: when the last chunk arrived. */
+  #arrivedAt: number;
+  /** Monotonic: when the next one was requested; undefined while the consumer is processing. */
+  #readAt: number | undefined;
   /** Events with content so far, and the stream time of the last one. */
   #contentEvents = 0;
   #lastContentMs = 0;
 
   constructor(deps: ProviderStreamBodyDeps) {
     this.#deps = deps;
-    this.#time = new StreamTime(deps.clock);
+    this.#arrivedAt = deps.clock.monotonic();
     this.#idleTimer = new IdleTimer(deps.clock, () => {
       this.#isTimedOut = true;
       deps.link.abort(new HttpFailure('timeout', `${deps.model} sent nothing for ${deps.idleMs} ms.`));
     });
-    // The caller may abort while nobody reads.
+    // The caller may abort without reading.
     this.#removeAbortListener = onAbort(deps.link.signal, () =>
       this.#settle(this.#isTimedOut ? 'timeout' : 'canceled'),
     );
@@ -66,18 +71,18 @@ export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array> {
   }
 
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
-    const { reader, chunks } = this.#deps;
+    const { reader, chunks, clock } = this.#deps;
     while (this.#outcome === undefined) {
       if (reader.failure) return this.#failWithEvent();
       if (reader.isDone) return this.#finish();
       let next: IteratorResult<Uint8Array>;
       try {
         this.#idleTimer.start(this.#timeoutMs());
-        this.#time.startRead();
+        this.#readAt = clock.monotonic();
         next = await chunks.next();
         this.#idleTimer.pause();
         // The end is no data: the time counts up to the last byte.
-        if (!next.done) this.#time.endRead();
+        if (!next.done) this.#arrived();
       } catch (error) {
         return this.#interrupted(error);
       }
@@ -109,12 +114,24 @@ export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array> {
 
   #untilContentMs(): number {
     const { reader, idleMs } = this.#deps;
-    const { ms } = this.#time;
     if (reader.contentEvents > this.#contentEvents) {
       this.#contentEvents = reader.contentEvents;
-      this.#lastContentMs = ms;
+      this.#lastContentMs = this.#streamMs;
     }
-    return Math.max(0, this.#lastContentMs + idleTimeoutsWithoutContent * idleMs - ms);
+    return Math.max(0, this.#lastContentMs + idleTimeoutsWithoutContent * idleMs - this.#streamMs);
+  }
+
+  #arrived(): void {
+    this.#streamMs = this.#msSoFar();
+    this.#arrivedAt = this.#deps.clock.monotonic();
+    this.#readAt = undefined;
+  }
+
+  /** Up to now while a read is pending, otherwise up to the last chunk. */
+  #msSoFar(): number {
+    if (this.#readAt === undefined) return this.#streamMs;
+    const waitedMs = this.#deps.clock.monotonic() - this.#readAt;
+    return this.#streamMs + providerMs(this.#readAt - this.#arrivedAt, waitedMs);
   }
 
   #finish(): IteratorResult<Uint8Array, undefined> {
@@ -168,7 +185,7 @@ export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array> {
     this.#removeAbortListener();
     link.dispose();
     // A stream that stalled is charged the wait; one that was complete is not.
-    const streamMs = this.#outcome === null ? this.#time.ms : this.#time.msSoFar;
+    const streamMs = this.#outcome === null ? this.#streamMs : this.#msSoFar();
     this.#ended.resolve({ failureClass: this.#outcome, tokens: tokens(), streamMs, retryHint });
   }
 }
@@ -190,48 +207,10 @@ const immediateMs = 1;
 const immediateShare = 0.01;
 
 /**
- * The time a provider took for its stream, without pauses of the consumer. Between two chunks the consumer processes
- * the first, then the provider sends the next. If the next one is there at once, that time was the consumer's; if not,
- * the provider was working during all of it.
+ * The provider's share of the time between two chunks: first the consumer processes one, then it waits for the next. If
+ * the next one is there at once, only the wait is the provider's; if not, the provider was working during all of it.
  */
-export class StreamTime {
-  readonly #clock: Clock;
-  #ms = 0;
-  /** Monotonic: when the last chunk arrived. */
-  #arrivedAt: number;
-  /** Monotonic: when the next one was requested; undefined while the consumer is processing. */
-  #readAt: number | undefined;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-    this.#arrivedAt = clock.monotonic();
-  }
-
-  /** Up to the last chunk. */
-  get ms(): number {
-    return this.#ms;
-  }
-
-  /** Up to now while a read is pending, otherwise up to the last chunk. */
-  get msSoFar(): number {
-    return this.#readAt === undefined ? this.#ms : this.#ms + this.#since(this.#readAt);
-  }
-
-  startRead(): void {
-    this.#readAt = this.#clock.monotonic();
-  }
-
-  endRead(): void {
-    if (this.#readAt === undefined) return;
-    this.#ms += this.#since(this.#readAt);
-    this.#arrivedAt = this.#clock.monotonic();
-    this.#readAt = undefined;
-  }
-
-  #since(readAt: number): number {
-    const waitedMs = this.#clock.monotonic() - readAt;
-    const consumerMs = readAt - this.#arrivedAt;
-    const isImmediate = waitedMs < Math.max(immediateMs, consumerMs * immediateShare);
-    return isImmediate && consumerMs >= immediateMs ? waitedMs : waitedMs + consumerMs;
-  }
+export function providerMs(consumerMs: number, waitedMs: number): number {
+  const isImmediate = waitedMs < Math.max(immediateMs, consumerMs * immediateShare);
+  return isImmediate && consumerMs >= immediateMs ? waitedMs : waitedMs + consumerMs;
 }

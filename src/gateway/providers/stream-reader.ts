@@ -18,38 +18,32 @@ export type StreamFailure =
 const maxEventBytes = 4 * 1024 * 1024;
 
 export class StreamReader {
+  /** Content has arrived: no other model can take over. */
+  isCommitted = false;
+  /** `[DONE]` has arrived: nothing more is expected. */
+  isDone = false;
+  /** After a failure no more bytes are returned. */
+  failure: StreamFailure | undefined;
+  usage: ReportedUsage | undefined;
+  characters = 0;
+  /** The number of events with content. */
+  contentEvents = 0;
   /** The number of choices requested. */
   readonly #choiceCount: number;
   readonly #splitter = new SseSplitter();
-  #isCommitted = false;
-  #isDone = false;
   /** Choices, by index, that have started and that have finished. */
   readonly #started = new Set<unknown>();
   readonly #finished = new Set<unknown>();
-  #failure: StreamFailure | undefined;
-  #usage: ReportedUsage | undefined;
-  #characters = 0;
-  #contentEvents = 0;
   #isContentLast = false;
 
   constructor(choiceCount: number) {
     this.#choiceCount = choiceCount;
   }
 
-  /** Content has arrived: no other model can take over. */
-  get isCommitted(): boolean {
-    return this.#isCommitted;
-  }
-
-  /** `[DONE]` has arrived: nothing more is expected. */
-  get isDone(): boolean {
-    return this.#isDone;
-  }
-
   /** Every requested choice has finished. A stream that ends before was cut. */
   get isComplete(): boolean {
     const { size } = this.#finished;
-    return this.#isDone || (size >= this.#choiceCount && size === this.#started.size);
+    return this.isDone || (size >= this.#choiceCount && size === this.#started.size);
   }
 
   /**
@@ -60,42 +54,24 @@ export class StreamReader {
     return this.isComplete && !this.#isContentLast;
   }
 
-  /** After a failure no more bytes are returned. */
-  get failure(): StreamFailure | undefined {
-    return this.#failure;
-  }
-
-  get usage(): ReportedUsage | undefined {
-    return this.#usage;
-  }
-
-  get characters(): number {
-    return this.#characters;
-  }
-
-  /** The number of events with content. */
-  get contentEvents(): number {
-    return this.#contentEvents;
-  }
-
   get pendingBytes(): number {
     return this.#splitter.pendingBytes;
   }
 
   /** Whole events as the bytes they came in; an incomplete event is held back. */
   push(chunk: Uint8Array): Uint8Array | undefined {
-    if (this.#failure || this.#isDone) return undefined;
+    if (this.failure || this.isDone) return undefined;
     const startsWithEvent = this.#splitter.pendingBytes === 0;
     const events = this.#splitter.push(chunk);
     const accepted = this.#readAll(events);
-    if (this.#splitter.pendingBytes > maxEventBytes) this.#failure ??= { failureClass: 'invalid-response' };
+    if (this.#splitter.pendingBytes > maxEventBytes) this.failure ??= { failureClass: 'invalid-response' };
     // Mostly a chunk consists of whole events: it is passed on without a copy.
     return startsWithEvent && accepted > 0 ? chunk.subarray(0, accepted) : joinEvents(events, accepted);
   }
 
   /** The remaining bytes at the end of the stream. */
   end(): Uint8Array | undefined {
-    const last = this.#failure || this.#isDone ? undefined : this.#splitter.end();
+    const last = this.failure || this.isDone ? undefined : this.#splitter.end();
     return last && joinEvents([last], this.#readAll([last]));
   }
 
@@ -104,9 +80,9 @@ export class StreamReader {
     let bytes = 0;
     for (const event of events) {
       this.#read(event);
-      if (this.#failure) break;
+      if (this.failure) break;
       bytes += event.bytes.length;
-      if (this.#isDone) break;
+      if (this.isDone) break;
     }
     return bytes;
   }
@@ -114,36 +90,36 @@ export class StreamReader {
   #read({ name, data }: SseEvent): void {
     if (data === undefined || data === '') return;
     if (data.trim() === '[DONE]') {
-      this.#isDone = true;
+      this.isDone = true;
       return;
     }
     const json = parseJson(data);
     const chunk = asObject(Array.isArray(json) ? json[0] : json);
     if (name === 'error' || (chunk && isErrorBody(chunk))) {
-      this.#failure = { errorBody: data };
+      this.failure = { errorBody: data };
       return;
     }
-    if (!chunk) this.#failure = { failureClass: 'invalid-response' };
+    if (!chunk) this.failure = { failureClass: 'invalid-response' };
     else this.#readChunk(chunk);
   }
 
   #readChunk(chunk: JsonObject): void {
-    this.#usage = readUsage(chunk) ?? this.#usage;
+    this.usage = readUsage(chunk) ?? this.usage;
     const choices = readChoices(chunk['choices']);
     if (!choices) return;
-    this.#characters += choices.characters;
+    this.characters += choices.characters;
     this.#isContentLast = choices.hasContent;
     this.#readFinishReasons(chunk['choices'] as readonly Choice[]);
     if (choices.hasContent) {
-      this.#isCommitted = true;
-      this.#contentEvents++;
+      this.isCommitted = true;
+      this.contentEvents++;
     }
     if (choices.error || choices.finishReason === 'error')
-      this.#failure = { errorBody: JSON.stringify({ error: choices.error ?? {} }) };
-    else if (!this.#isCommitted && choices.finishReason === 'content_filter')
-      this.#failure = { failureClass: 'content-refused' };
+      this.failure = { errorBody: JSON.stringify({ error: choices.error ?? {} }) };
+    else if (!this.isCommitted && choices.finishReason === 'content_filter')
+      this.failure = { failureClass: 'content-refused' };
     // Cut off before its first content: that is the response, max_tokens was too small.
-    else if (choices.finishReason === 'length') this.#isCommitted = true;
+    else if (choices.finishReason === 'length') this.isCommitted = true;
   }
 
   #readFinishReasons(choices: readonly Choice[]): void {

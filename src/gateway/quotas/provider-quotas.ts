@@ -19,13 +19,7 @@ export interface ProviderQuotasDeps {
   readonly shared?: QuotaCounter | undefined;
 }
 
-/** Settled or refunded once; later calls are ignored. */
-export interface QuotaGrant {
-  /** The actual cost of the call; without it the estimate stays. */
-  settle(tokens: number): void;
-  /** The call was not made. */
-  refund(): void;
-}
+export type QuotaGrant = ReturnType<typeof grantOf>;
 
 /** A grant, or when (epoch milliseconds) there may be one. */
 export type QuotaDecision = { readonly grant: QuotaGrant } | { readonly availableAt: number };
@@ -185,14 +179,17 @@ function reservedCost({ unit, limit }: QuotaWindow, estimate: TokenEstimate): nu
   return Math.ceil(estimatedPromptTokens + completion);
 }
 
-function grantOf(settleAt: (actual: readonly number[]) => void, windows: readonly QuotaWindow[]): QuotaGrant {
+/** Settled or refunded once; later calls are ignored. */
+function grantOf(settleAt: (actual: readonly number[]) => void, windows: readonly QuotaWindow[]) {
   let isOpen = true;
   const once = (requests: number, tokens: number) => {
     if (isOpen) settleAt(costsOf(windows, requests, tokens));
     isOpen = false;
   };
   return {
-    settle: (tokens) => once(1, Math.ceil(tokens)),
-    refund: () => once(0, 0),
+    /** The actual cost of the call; without it the estimate stays. */
+    settle: (tokens: number): void => once(1, Math.ceil(tokens)),
+    /** The call was not made. */
+    refund: (): void => once(0, 0),
   };
 }

@@ -13,6 +13,7 @@ import type { FailureClass } from '../errors.ts';
 import { failureRules } from '../errors.ts';
 import type { KeyLookup } from '../models/provider-keys.ts';
 import { KeyRotation } from '../models/provider-keys.ts';
+import type { ProviderClient } from '../providers/provider-client.ts';
 import type { ProviderQuotas } from '../quotas/provider-quotas.ts';
 import type { Cooldowns } from '../state/availability.ts';
 import type { ScoreLookup } from '../state/scores.ts';
@@ -22,7 +23,6 @@ import type {
   CompletionRequest,
   CompletionResult,
   GatewayLoad,
-  ProviderClient,
   ProviderFailure,
   ProviderKey,
 } from '../types.ts';

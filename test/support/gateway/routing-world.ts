@@ -11,7 +11,6 @@ import type {
   Cooldown,
   ModelDefinition,
   ProviderResponse,
-  ProviderClient,
   ProviderFailure,
   ProviderStream,
   CompletionResult,
@@ -19,6 +18,7 @@ import type {
 } from '../../../src/gateway/types.ts';
 import type { Cooldowns } from '../../../src/gateway/state/availability.ts';
 import type { KeyLookup } from '../../../src/gateway/models/provider-keys.ts';
+import type { ProviderClient } from '../../../src/gateway/providers/provider-client.ts';
 import type { ProviderQuotas } from '../../../src/gateway/quotas/provider-quotas.ts';
 import { allKeys } from '../../../src/gateway/types.ts';
 import type { RoutingPolicy } from '../../../src/gateway/routing/routing-run.ts';
