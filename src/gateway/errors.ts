@@ -80,33 +80,6 @@ export class GatewayError extends HeadworksError<GatewayErrorCode> {
 
 /* ---- failure classes ---- */
 
-/**
- * - `rate-limit`: 429, or a response that says as much.
- * - `server-error`, `timeout`, `network`: the provider or the connection failed.
- * - `authentication`: the key is rejected (401, 403). `payment`: it has no credit or quota (402).
- * - `validation`: the provider rejects this request (400, 422).
- * - `context-too-long`: the request exceeds the model's context.
- * - `content-refused`: the provider's content policy rejects it.
- * - `not-found`: the provider does not know the model.
- * - `invalid-response`: empty, malformed, or not what was requested.
- * - `deadline-too-short`: the caller's deadline left much less than the configured timeout, and it ran out.
- * - `canceled`: the caller disconnected, or this server is stopping.
- */
-export type FailureClass =
-  | 'rate-limit'
-  | 'server-error'
-  | 'timeout'
-  | 'network'
-  | 'authentication'
-  | 'payment'
-  | 'validation'
-  | 'context-too-long'
-  | 'content-refused'
-  | 'not-found'
-  | 'invalid-response'
-  | 'deadline-too-short'
-  | 'canceled';
-
 /** The provider does not accept the key. */
 export type KeyRejection = 'authentication' | 'payment';
 
@@ -133,23 +106,32 @@ export interface FailureRule {
 
 const hourSeconds = 3_600;
 
-/** `satisfies` keeps the table complete: a new class without a row does not compile. */
+export type FailureClass = keyof typeof failureRules;
+
 export const failureRules = {
+  /** 429, or a response that says as much. */
   'rate-limit': rule({ fallsBack: true, cooldown: 'default', obeysHint: true }),
   'server-error': rule({ isRetried: true, fallsBack: true, countsAgainst: true, obeysHint: true }),
   timeout: rule({ isRetried: true, fallsBack: true, countsAgainst: true }),
   network: rule({ isRetried: true, fallsBack: true, countsAgainst: true }),
+  /** The key is rejected (401, 403). */
   authentication: rule({ fallsBack: true, countsAgainst: true, cooldown: hourSeconds }),
-  // Missing credit is the operator's concern, not the model's reliability.
+  /** The key has no credit or quota (402): the operator's concern, not the model's reliability. */
   payment: rule({ fallsBack: true, cooldown: hourSeconds, obeysHint: true }),
+  /** The provider rejects this request (400, 422). */
   validation: rule({ fallsBack: true, isCallersFault: true }),
   'context-too-long': rule({ fallsBack: true, isCallersFault: true }),
+  /** By the provider's content policy. */
   'content-refused': rule({ fallsBack: true, isCallersFault: true }),
+  /** The provider does not know the model. */
   'not-found': rule({ fallsBack: true, countsAgainst: true, cooldown: hourSeconds, cools: 'model' }),
+  /** Empty, malformed, or not what was requested. */
   'invalid-response': rule({ isRetried: true, fallsBack: true, countsAgainst: true }),
+  /** The caller's deadline left much less than the configured timeout, and it ran out. */
   'deadline-too-short': rule({ isRetried: true, fallsBack: true }),
+  /** The caller disconnected, or this server is stopping. */
   canceled: rule({}),
-} as const satisfies Readonly<Record<FailureClass, FailureRule>>;
+} as const;
 
 /** A transient failure of the model's own. Several requests in a row that end so start its backoff. */
 export function isTransientModelFault(failureClass: FailureClass): boolean {

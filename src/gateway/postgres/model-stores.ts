@@ -14,13 +14,34 @@ export const gatewayChannel = ({ schema }: Pick<Database, 'schema'>): string => 
 const notifyColumn = (database: Pick<Database, 'schema'>, topic: GatewayTopic): Sql =>
   sql`pg_notify(${gatewayChannel(database)}, ${topic})`;
 
+/** Of a table or alias `known`. */
 const modelColumns = sql`
-  id, name, provider, base_url as "baseUrl", upstream_model as "upstreamModel", env_var as "envVar", headers,
-  is_local as "isLocal", capabilities, quotas, is_active as "isActive", origin, created_at as "createdAt"`;
+  known.id, known.name, known.provider, known.base_url as "baseUrl", known.upstream_model as "upstreamModel",
+  known.env_var as "envVar", known.headers, known.is_local as "isLocal", known.capabilities, known.quotas,
+  known.is_active as "isActive", known.origin, known.created_at as "createdAt"`;
 
-const definitionRows = sql`wanted(
-  name text, provider text, "baseUrl" text, "upstreamModel" text, "envVar" text, headers jsonb, "isLocal" boolean,
-  capabilities jsonb, quotas jsonb)`;
+const rowsOf = (definitions: readonly ModelDefinition[]): Sql => sql`
+  jsonb_to_recordset(${json(definitions)}::jsonb) as given(
+    name text, provider text, "baseUrl" text, "upstreamModel" text, "envVar" text, headers jsonb,
+    "isLocal" boolean, capabilities jsonb, quotas jsonb)`;
+
+/** Needs a condition. */
+const updateFrom = (definitions: readonly ModelDefinition[], origin: Model['origin']): Sql => sql`
+  update gateway_models known set provider = given.provider, base_url = given."baseUrl",
+    upstream_model = given."upstreamModel", env_var = given."envVar", headers = given.headers,
+    is_local = given."isLocal", capabilities = given.capabilities, quotas = given.quotas, origin = ${origin}
+  from ${rowsOf(definitions)}`;
+
+/** Ids follow the order of names. A name that exists is skipped without consuming an id, as an upsert would. */
+const insertNew = (definitions: readonly ModelDefinition[], origin: Model['origin'], at: Date): Sql => sql`
+  insert into gateway_models as known (name, provider, base_url, upstream_model, env_var, headers, is_local,
+    capabilities, quotas, origin, created_at)
+  select name, provider, "baseUrl", "upstreamModel", "envVar", headers, "isLocal", capabilities, quotas,
+    ${origin}, ${at}::timestamptz
+  from ${rowsOf(definitions)}
+  where not exists (select from gateway_models where name = given.name and removed_at is null)
+  order by name collate "C"
+  on conflict (name) where removed_at is null do nothing`;
 
 export class PostgresModelStore implements ModelStore {
   readonly #database: Database;
@@ -33,32 +54,16 @@ export class PostgresModelStore implements ModelStore {
 
   async sync(definitions: readonly ModelDefinition[], origin: 'built-in' | 'config'): Promise<void> {
     if (definitions.length === 0) return;
-    const rows = json(definitions);
-    const at = new Date(this.#clock.now());
     await this.#database.transaction(async (transaction) => {
-      // Not an upsert: that would consume an id per model and start.
       const updated = await transaction.query(sql`
-        update gateway_models known set provider = wanted.provider, base_url = wanted."baseUrl",
-          upstream_model = wanted."upstreamModel", env_var = wanted."envVar", headers = wanted.headers,
-          is_local = wanted."isLocal", capabilities = wanted.capabilities, quotas = wanted.quotas,
-          origin = ${origin}
-        from jsonb_to_recordset(${rows}::jsonb) as ${definitionRows}
-        where known.name = wanted.name and known.removed_at is null
+        ${updateFrom(definitions, origin)}
+        where known.name = given.name and known.removed_at is null
           and not (known.origin = 'added' and ${origin} = 'built-in')
           and (known.provider, known.base_url, known.upstream_model, known.env_var, known.headers, known.is_local,
             known.capabilities, known.quotas, known.origin)
-          is distinct from (wanted.provider, wanted."baseUrl", wanted."upstreamModel", wanted."envVar",
-            wanted.headers, wanted."isLocal", wanted.capabilities, wanted.quotas, ${origin})`);
-      const inserted = await transaction.query(sql`
-        insert into gateway_models (name, provider, base_url, upstream_model, env_var, headers, is_local,
-          capabilities, quotas, origin, created_at)
-        select name, provider, "baseUrl", "upstreamModel", "envVar", headers, "isLocal", capabilities, quotas,
-          ${origin}, ${at}::timestamptz
-        from jsonb_to_recordset(${rows}::jsonb) as ${definitionRows}
-        where not exists (
-          select from gateway_models known where known.name = wanted.name and known.removed_at is null)
-        order by name collate "C"
-        on conflict (name) where removed_at is null do nothing`);
+          is distinct from (given.provider, given."baseUrl", given."upstreamModel", given."envVar",
+            given.headers, given."isLocal", given.capabilities, given.quotas, ${origin})`);
+      const inserted = await transaction.query(insertNew(definitions, origin, new Date(this.#clock.now())));
       if (updated.affected + inserted.affected > 0)
         await transaction.notify(gatewayChannel(this.#database), 'models');
     });
@@ -66,48 +71,34 @@ export class PostgresModelStore implements ModelStore {
 
   async list(): Promise<readonly Model[]> {
     const { rows } = await this.#database.query<Model>(
-      sql`select ${modelColumns} from gateway_models where removed_at is null order by id`,
+      sql`select ${modelColumns} from gateway_models known where removed_at is null order by id`,
     );
     return rows;
   }
 
   async add(definition: ModelDefinition): Promise<Model> {
-    const { name, provider, baseUrl, upstreamModel, envVar, headers, isLocal, capabilities, quotas } =
-      definition;
-    return this.#database.transaction(async (transaction) => {
-      const { rows } = await transaction.query<Model>(sql`
-        insert into gateway_models (name, provider, base_url, upstream_model, env_var, headers, is_local,
-          capabilities, quotas, origin, created_at)
-        values (${name}, ${provider}, ${baseUrl}, ${upstreamModel}, ${envVar}, ${json(headers)}, ${isLocal},
-          ${json(capabilities)}, ${json(quotas)}, 'added', ${new Date(this.#clock.now())})
-        on conflict (name) where removed_at is null do nothing
-        returning ${modelColumns}`);
-      const [added] = rows;
-      if (!added) throw modelExists(name);
-      await transaction.notify(gatewayChannel(this.#database), 'models');
-      return added;
-    });
+    const added = await this.#update(sql`
+      ${insertNew([definition], 'added', new Date(this.#clock.now()))} returning ${modelColumns}`);
+    if (!added) throw modelExists(definition.name);
+    return added;
   }
 
   async setActive(id: number, isActive: boolean): Promise<Model | undefined> {
     return this.#update(sql`
-      update gateway_models set is_active = ${isActive} where id = ${id} and removed_at is null
+      update gateway_models known set is_active = ${isActive} where id = ${id} and removed_at is null
       returning ${modelColumns}`);
   }
 
   async replace(id: number, definition: ModelDefinition): Promise<Model | undefined> {
-    const { provider, baseUrl, upstreamModel, envVar, headers, isLocal, capabilities, quotas } = definition;
     return this.#update(sql`
-      update gateway_models set provider = ${provider}, base_url = ${baseUrl}, upstream_model = ${upstreamModel},
-        env_var = ${envVar}, headers = ${json(headers)}, is_local = ${isLocal}, capabilities = ${json(capabilities)},
-        quotas = ${json(quotas)}
-      where id = ${id} and origin = 'added' and removed_at is null
+      ${updateFrom([definition], 'added')}
+      where known.id = ${id} and known.origin = 'added' and known.removed_at is null
       returning ${modelColumns}`);
   }
 
   async remove(id: number): Promise<boolean> {
     const removed = await this.#update(sql`
-      update gateway_models set removed_at = ${new Date(this.#clock.now())}
+      update gateway_models known set removed_at = ${new Date(this.#clock.now())}
       where id = ${id} and origin = 'added' and removed_at is null
       returning ${modelColumns}`);
     return removed !== undefined;

@@ -28,7 +28,6 @@ import type {
 import type { ClassifiedFailure } from './classify-failure.ts';
 import { classifyFailure, classifyResponse, maxErrorBodyBytes } from './classify-failure.ts';
 import { ProviderStreamBody } from './provider-stream.ts';
-import type { StreamFailure } from './stream-reader.ts';
 import { StreamReader } from './stream-reader.ts';
 
 export interface ProviderClientDeps {
@@ -103,15 +102,18 @@ async function streamedOutcome(
   // Some providers respond to a streaming request in one piece: it is passed on as one event.
   if (contentType(answer).includes('json'))
     return checkedResponse(deps, request, answer, await answer.bytes(deps.maxResponseBytes));
-  const opened = await readHead(answer, request.choiceCount);
-  if (opened.state === 'ended') return checkedResponse(deps, request, answer, opened.bytes);
-  if (opened.state === 'failed') {
-    const { failure } = opened;
+  const chunks = answer.body[Symbol.asyncIterator]();
+  const reader = new StreamReader(request.choiceCount);
+  const head = await readHead(chunks, reader);
+  if (!reader.isCommitted) {
+    const { failure } = reader;
+    // It ended without content: it may not have been a stream.
+    if (!failure) return checkedResponse(deps, request, answer, Buffer.concat(head));
+    await chunks.return?.();
     return 'errorBody' in failure
       ? classifiedFailure(deps, answer, failure.errorBody)
       : plainFailure(failure.failureClass, answer.status);
   }
-  const { head, chunks, reader } = opened;
   const rest = new ProviderStreamBody({
     chunks,
     reader,
@@ -157,43 +159,27 @@ function httpRequest(
   };
 }
 
-/* ---- the start of a stream: held back until its first content, so that another model can still take over ---- */
-
-type StreamHead =
-  | {
-      readonly state: 'committed';
-      readonly head: readonly Uint8Array[];
-      readonly chunks: AsyncIterator<Uint8Array>;
-      readonly reader: StreamReader;
-    }
-  | { readonly state: 'failed'; readonly failure: StreamFailure }
-  /** It ended without content. It may not have been a stream: these are its bytes. */
-  | { readonly state: 'ended'; readonly bytes: Uint8Array };
-
-/** Fails with an HttpFailure. */
-async function readHead(answer: HttpAnswer, choiceCount: number): Promise<StreamHead> {
-  const chunks = answer.body[Symbol.asyncIterator]();
-  const reader = new StreamReader(choiceCount);
+/**
+ * The bytes up to the first content, the end or a failure: held back, so that another model can still take over. Fails
+ * with an HttpFailure.
+ */
+async function readHead(
+  chunks: AsyncIterator<Uint8Array>,
+  reader: StreamReader,
+): Promise<readonly Uint8Array[]> {
   const head: Uint8Array[] = [];
   let headBytes = 0;
-  for (;;) {
+  while (!reader.isCommitted && !reader.failure) {
     const next = await chunks.next();
     const bytes = next.done ? reader.end() : reader.push(next.value);
-    if (bytes) {
-      head.push(bytes);
-      headBytes += bytes.length;
-    }
-    if (reader.isCommitted) return { state: 'committed', head, chunks, reader };
-    if (next.done && !reader.failure) return { state: 'ended', bytes: Buffer.concat(head) };
-    const isUseless = reader.isDone || headBytes + reader.pendingBytes > maxHeadBytes;
-    const failure = reader.failure ?? (isUseless ? invalidStream : undefined);
-    if (!failure) continue;
-    await chunks.return?.();
-    return { state: 'failed', failure };
+    if (bytes) head.push(bytes);
+    headBytes += bytes?.length ?? 0;
+    if (next.done) break;
+    if (!reader.isCommitted && (reader.isDone || headBytes + reader.pendingBytes > maxHeadBytes))
+      reader.failure ??= { failureClass: 'invalid-response' };
   }
+  return head;
 }
-
-const invalidStream: StreamFailure = { failureClass: 'invalid-response' };
 
 /* ---- outcomes ---- */
 
