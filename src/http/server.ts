@@ -64,7 +64,7 @@ export async function buildServer(dependencies: ServerDeps): Promise<FastifyInst
     bodyLimit: limits.bodyLimitBytes,
     requestTimeout: Math.max(
       limits.requestTimeoutMs,
-      uploadMarginMs + dependencies.tenants.starter.uploads.timeoutMs,
+      uploadMarginMs + dependencies.tenants.starter.uploads.uploadTimeoutSeconds * 1_000,
     ),
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     forceCloseConnections: true,

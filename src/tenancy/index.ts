@@ -6,9 +6,8 @@ export { executionEvents, tenantEvents } from './events.ts';
 export type { ExecutionEvents, TenantEvents } from './events.ts';
 export type { DeploymentService } from './deployments/deployments.ts';
 export type { ExecutionService } from './executions/executions.ts';
-export { executionRetentionRules } from './executions/executions.ts';
+export { executionJobName } from './executions/executions.ts';
 export { toTenantView } from './executions/failure.ts';
-export { executionJobName } from './executions/run-execution.ts';
 export type {
   DeploymentRef,
   ExecutionStarter,

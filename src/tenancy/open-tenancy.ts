@@ -1,14 +1,5 @@
 // All wiring of tenancy: organizations, keys, deployments, admission, executions and their jobs.
-import type {
-  Clock,
-  Emitter,
-  HttpTransport,
-  IdSource,
-  JobQueue,
-  Log,
-  Random,
-  Redactor,
-} from '../core/index.ts';
+import type { Clock, Emitter, IdSource, JobQueue, Log, Random, Redactor } from '../core/index.ts';
 import { CoreError, kindOf } from '../core/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
 import { requestRepairs } from '../ledger/index.ts';
@@ -19,7 +10,6 @@ import type { RedisConnection } from '../platform/redis/index.ts';
 import type { Metrics } from '../platform/telemetry/metrics.ts';
 import { every } from '../resilience/index.ts';
 import type {
-  AdmissionController,
   AdmissionDeps,
   AdmissionEvents,
   ExecutionIndex,
@@ -32,18 +22,12 @@ import { openServerGuard } from './admission/server-guard.ts';
 import type { DeploymentRules } from './deployments/deployments.ts';
 import { DeploymentService } from './deployments/deployments.ts';
 import type { ExecutionEvents, TenantEvents } from './events.ts';
-import { EndNotifier, executionRetentionRules, ExecutionService } from './executions/executions.ts';
-import { createFinishExecution, endOverdue, failOrphans } from './executions/finish-execution.ts';
+import type { ExecutionDeps } from './executions/executions.ts';
+import { executionRetentionRules, ExecutionService } from './executions/executions.ts';
 import { executionHandler, executionJob } from './executions/run-execution.ts';
 import { ExecutionStarter } from './executions/start-execution.ts';
-import type { Execution, ExecutionStore } from './executions/types.ts';
-import {
-  createSendWebhook,
-  ensureWebhookSecret,
-  webhookHandler,
-  webhookJob,
-  webhookRepair,
-} from './executions/webhooks.ts';
+import type { ExecutionStore } from './executions/types.ts';
+import { ensureWebhookSecret, webhookJob, Webhooks } from './executions/webhooks.ts';
 import type { MirrorDeps } from './mirror.ts';
 import type { AdmissionOptions, DeploymentOptions } from './options.ts';
 import { ApiKeyService } from './organizations/api-keys.ts';
@@ -57,8 +41,7 @@ import {
 } from './postgres/postgres-tenant-store.ts';
 import type { TenantStores } from './types.ts';
 import { openWorkflows } from './workflows/open-workflows.ts';
-import type { WorkflowName } from './vocabulary.ts';
-import type { Workflow, WorkflowDeps } from './workflows/workflow.ts';
+import type { WorkflowDeps } from './workflows/workflow.ts';
 
 export interface TenancyDeps extends Pick<WorkflowDeps, 'model' | 'search' | 'ingest'> {
   readonly database: Database;
@@ -104,7 +87,7 @@ const orphansEveryMs = 10_000;
 
 export async function openTenancy(deps: TenancyDeps): Promise<OpenTenancy> {
   const { clock, database, ids, jobs, log, options, redactor, role } = deps;
-  const { maxWaitSeconds, ttlHours: maxHours } = options.admission;
+  const { maxWaitSeconds } = options.admission;
   const { allowPrivateWebhooks, webhookSecret: configured } = options.deployments;
   await using closing = new AsyncDisposableStack();
   const workflows = openWorkflows(deps, closing);
@@ -135,20 +118,16 @@ export async function openTenancy(deps: TenancyDeps): Promise<OpenTenancy> {
   });
   closing.defer(() => admission.close());
   for (const gauge of admission.gauges) deps.metrics.gauge(gauge);
-  const executions: OpenExecutions = await openExecutions({
+  const { starter, executions, ...opened }: OpenExecutions = await openExecutions({
     ...deps,
     ...tenants,
     store,
-    workflows,
     transport,
     redact: (text) => redactor.text(text),
     slots: admission.controller,
     releaseSlot: admission.releaseSlotOf,
-    options: options.deployments,
-    maxWaitSeconds,
-    maxHours,
   });
-  closing.defer(() => executions.close());
+  closing.defer(() => opened.close());
   const failOrphans = () =>
     executions
       .failOrphans()
@@ -158,16 +137,16 @@ export async function openTenancy(deps: TenancyDeps): Promise<OpenTenancy> {
   const open = closing.move();
   return {
     ...tenants,
-    starter: executions.starter,
-    executions: executions.executions,
+    starter,
+    executions,
     limits: admission.limits,
     alerts: admission.alerts,
     queued: () => admission.controller.queued,
-    repairs: [admission.repair, ...executions.repairs],
+    repairs: [admission.repair, ...opened.repairs],
     retention: executionRetentionRules(store, options.retention),
     work: async () => {
       if (role === 'command' || !admission.mayRunExecutions) return;
-      await executions.work();
+      await opened.work();
       open.defer(every(clock, orphansEveryMs, failOrphans));
     },
     close: () => open.disposeAsync(),
@@ -307,105 +286,39 @@ const stateDown = (): CoreError =>
     },
   );
 
-export interface ExecutionsDeps extends Pick<TenancyDeps, 'jobs' | 'ledger' | 'clock' | 'ids' | 'log'> {
-  readonly workflows: readonly Workflow[];
-  readonly transport: HttpTransport;
-  readonly redact: (text: string) => string;
-  readonly store: ExecutionStore;
-  readonly organizations: Pick<OrganizationService, 'find'>;
-  readonly deployments: Pick<DeploymentService, 'find' | 'get' | 'signingSecret'>;
-  readonly events: Emitter<ExecutionEvents>;
-  readonly slots: Pick<AdmissionController, 'acquire' | 'attach' | 'detach' | 'release'>;
-  /** Releases the slot held by this execution id; whether there was one. */
-  readonly releaseSlot: (executionId: string) => Promise<boolean>;
-  readonly options: DeploymentOptions;
-  readonly maxWaitSeconds: number;
-  /** The longest time an execution may hold its slot. */
-  readonly maxHours: number;
-}
-
 export interface OpenExecutions {
   readonly starter: ExecutionStarter;
   readonly executions: ExecutionService;
   readonly repairs: readonly RegisteredRepair[];
   /** Runs executions and webhooks in this process. */
   work(): Promise<void>;
-  /** Ends executions that nobody else would; returns how many. */
-  failOrphans(): Promise<number>;
-  /** Ends an execution that has held its slot for as long as it may. */
-  endOverdue(executionId: string): Promise<void>;
   /** Stops listening. The queue stops the jobs. */
   close(): Promise<void>;
 }
 
 /** Defines the jobs and listens for ends; runs nothing before `work`. */
-export async function openExecutions(deps: ExecutionsDeps): Promise<OpenExecutions> {
-  const { store, jobs, clock, options, events } = deps;
-  const timeoutMs = options.executionTimeoutSeconds * 1_000;
-  const job = executionJob({ concurrency: options.concurrency, executionTimeoutMs: timeoutMs });
+export async function openExecutions(deps: ExecutionDeps): Promise<OpenExecutions> {
+  const { store, jobs, options } = deps;
+  const job = executionJob(options.deployments);
   await jobs.define([job, webhookJob]);
-  const notifier = new EndNotifier(clock);
-  const finish = createFinishExecution({ ...deps, notifier, enqueueWebhook: enqueueWebhook(deps) });
-  const send = createSendWebhook(deps);
-  const workflowOf = workflowLookup(deps.workflows);
-  const starter = new ExecutionStarter({
-    ...deps,
-    workflowOf,
-    enqueue: async (executionId, transaction) =>
-      enqueued(await jobs.enqueue(job, { executionId }, { key: executionId, transaction })),
-    uploads: {
-      maxFiles: options.maxFiles,
-      maxFileBytes: options.maxFileBytes,
-      maxBodyBytes: options.maxBodyBytes,
-      maxUploadMemoryBytes: Math.max(options.maxUploadMemoryBytes, options.maxBodyBytes),
-      timeoutMs: options.uploadTimeoutSeconds * 1_000,
-      minBytesPerSecond: options.minUploadBytesPerSecond,
-    },
-    maxWaitMs: deps.maxWaitSeconds * 1_000,
+  const webhooks = new Webhooks(deps);
+  const executions = new ExecutionService(deps, (execution, transaction) =>
+    webhooks.enqueue(execution, transaction),
+  );
+  const starter = new ExecutionStarter(deps, async (executionId, transaction) => {
+    const jobId = await jobs.enqueue(job, { executionId }, { key: executionId, transaction });
+    if (jobId === null) throw new CoreError('INTERNAL', 'The execution already has a job.');
+    return jobId;
   });
-  const unlisten = await store.onEnded((executionId) => notifier.notify(executionId));
-  const orphans = { store, jobs, finish, events };
+  const close = await store.onEnded((executionId) => executions.ended(executionId));
   return {
     starter,
-    executions: new ExecutionService({ ...deps, finish, notifier }),
-    repairs: [webhookRepair(send)],
+    executions,
+    repairs: [webhooks.repair],
     work: async () => {
-      const handler = executionHandler({ ...deps, finish, workflowOf, timeoutMs, retries: job.retries });
-      await jobs.work(job, handler);
-      await jobs.work(webhookJob, webhookHandler({ send, ledger: deps.ledger, events }));
+      await jobs.work(job, executionHandler(deps, executions));
+      await jobs.work(webhookJob, webhooks.handler);
     },
-    failOrphans: () => failOrphans(orphans),
-    endOverdue: (executionId) => endOverdue(orphans, executionId, deps.maxHours),
-    close: unlisten,
+    close,
   };
-}
-
-/** Also for a deployment that this process does not know yet: the job finds out whether it has a webhook. */
-function enqueueWebhook({ deployments, jobs }: ExecutionsDeps) {
-  return async ({ executionId, deploymentId }: Execution, transaction: unknown): Promise<void> => {
-    if (hasNoWebhook(deployments, deploymentId)) return;
-    await jobs.enqueue(webhookJob, { executionId }, { key: executionId, transaction });
-  };
-}
-
-function hasNoWebhook(deployments: Pick<DeploymentService, 'get'>, deploymentId: string): boolean {
-  try {
-    return deployments.get(deploymentId).webhookUrl === null;
-  } catch {
-    return false;
-  }
-}
-
-function workflowLookup(workflows: readonly Workflow[]): (name: WorkflowName) => Workflow {
-  const byName = new Map(workflows.map((workflow) => [workflow.name, workflow]));
-  return (name) => {
-    const workflow = byName.get(name);
-    if (!workflow) throw new CoreError('INTERNAL', `There is no workflow ${name}.`);
-    return workflow;
-  };
-}
-
-function enqueued(jobId: string | null): string {
-  if (jobId === null) throw new CoreError('INTERNAL', 'The execution already has a job.');
-  return jobId;
 }

@@ -229,10 +229,10 @@ describe('an execution', () => {
     for (const { jobId } of [running, waiting]) await world.jobs.cancel(jobId);
     await clock.advance(0);
     expect(await world.executions.get(running.executionId)).toMatchObject({ status: 'stopped' });
-    expect(await world.failOrphans()).toBe(1);
+    expect(await world.executions.failOrphans()).toBe(1);
     expect(await world.executions.get(waiting.executionId)).toMatchObject({ status: 'stopped' });
     expect(world.slots.held.size).toBe(0);
-    expect(await world.failOrphans()).toBe(0);
+    expect(await world.executions.failOrphans()).toBe(0);
   });
 
   it('ends as an error after its timeout, and after the longest slot time whatever its job does', async () => {
@@ -251,8 +251,8 @@ describe('an execution', () => {
     });
     await world.jobs.stop(0);
     const abandoned = await accepted(world);
-    expect(await world.failOrphans()).toBe(0);
-    await world.endOverdue(abandoned.executionId);
+    expect(await world.executions.failOrphans()).toBe(0);
+    await world.executions.endOverdue(abandoned.executionId);
     expect(await world.executions.get(abandoned.executionId)).toMatchObject({
       status: 'error',
       failure: { code: 'DEADLINE_EXCEEDED' },
@@ -265,19 +265,19 @@ describe('an execution', () => {
     const { executionId } = await accepted(world);
     const views = world.jobs.get.bind(world.jobs);
     world.jobs.list = async () => [];
-    expect(await world.failOrphans()).toBe(0);
+    expect(await world.executions.failOrphans()).toBe(0);
     world.jobs.get = async (id) => {
       const view = await views(id);
       return view && { ...view, state: 'failed', reason: 'The process that ran it went away.' };
     };
-    expect(await world.failOrphans()).toBe(1);
+    expect(await world.executions.failOrphans()).toBe(1);
     expect(await world.executions.get(executionId)).toMatchObject({
       status: 'error',
       failure: { code: 'INTERNAL', message: expect.stringContaining('went away') as string },
     });
     const second = await accepted(world);
     world.jobs.get = async () => null;
-    expect(await world.failOrphans()).toBe(1);
+    expect(await world.executions.failOrphans()).toBe(1);
     expect(await world.executions.get(second.executionId)).toMatchObject({ status: 'error' });
   });
 

@@ -1,11 +1,16 @@
 // Parses the body of a request: a form with files, or JSON.
 import type { IncomingMessage } from 'node:http';
-import { CoreError, formatBytes } from '../../core/index.ts';
-import type { ExecutionInput, UploadLimits } from '../../tenancy/index.ts';
+import { Busboy } from '@fastify/busboy';
+import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy';
+import { abortable, CoreError, formatBytes, linkSignals, messageOf } from '../../core/index.ts';
+import type { ExecutionInput, UploadedFile, UploadLimits } from '../../tenancy/index.ts';
 import { HttpError } from '../errors.ts';
-import { readMultipart } from './multipart.ts';
 import type { Receiving } from './receive-body.ts';
 import { receiveBody, tooLarge } from './receive-body.ts';
+
+const maxFields = 100;
+const maxFieldBytes = 1_048_576;
+const maxNameLength = 255;
 
 export type BodyKind = 'none' | 'json' | 'form';
 
@@ -36,7 +41,10 @@ const unsupported = (what: string): HttpError =>
     `${what} Send files as multipart/form-data, or JSON as application/json.`,
   );
 
-/** All fields are parameters, including `timeout`. */
+/**
+ * All fields are parameters, including `timeout`. Fails with INPUT_INVALID, DEPLOYMENT_UPLOAD_TOO_LARGE,
+ * DEPLOYMENT_UPLOAD_TOO_SLOW, DEPLOYMENT_UPLOADS_FULL or CANCELED.
+ */
 export async function readInput(
   kind: BodyKind,
   request: IncomingMessage,
@@ -44,8 +52,7 @@ export async function readInput(
 ): Promise<ExecutionInput> {
   if (kind === 'none') return { parameters: {}, files: [] };
   if (kind === 'json') return { parameters: await readJson(request, receiving), files: [] };
-  const { fields, files } = await readMultipart(request, request.headers['content-type'] ?? '', receiving);
-  return { parameters: fields, files };
+  return readForm(request, receiving);
 }
 
 async function readJson(
@@ -66,4 +73,95 @@ function parseJson(bytes: Buffer): unknown {
   } catch {
     throw new CoreError('INPUT_INVALID', 'The body is not valid JSON.');
   }
+}
+
+/** A field that occurs several times is a list. */
+async function readForm(request: IncomingMessage, receiving: Receiving): Promise<ExecutionInput> {
+  const { limits } = receiving;
+  const parser = createParser(request.headers['content-type'] ?? '', limits);
+  const files: UploadedFile[] = [];
+  const fields = new Map<string, string[]>();
+  const stop = linkSignals(receiving.signal);
+  const fail = (error: Error) => stop.abort(error);
+  const finished = new Promise<void>((resolve) => parser.on('finish', resolve));
+  parser.on('file', (_field, stream: BusboyFileStream, name, _encoding, mediaType) =>
+    collect(stream, name, mediaType, limits, files, fail),
+  );
+  parser.on('field', (name, value, isNameCut, isValueCut) => {
+    if (isNameCut || isValueCut) fail(tooLarge('A field of the form is too large.'));
+    else fields.set(name, [...(fields.get(name) ?? []), value]);
+  });
+  parser.on('filesLimit', () => fail(tooLarge(`There are more than ${limits.maxFiles} files.`)));
+  parser.on('fieldsLimit', () => fail(tooLarge(`There are more than ${maxFields} fields.`)));
+  parser.on('error', (error) => fail(malformed(error)));
+  try {
+    await receiveBody(request, { ...receiving, signal: stop.signal }, (chunk) => void parser.write(chunk));
+    parser.end();
+    await abortable(finished, stop.signal);
+  } finally {
+    stop.dispose();
+  }
+  const parameters = [...fields].map(([name, values]) => [name, values.length === 1 ? values[0] : values]);
+  return { parameters: Object.fromEntries(parameters) as ExecutionInput['parameters'], files };
+}
+
+function createParser(contentType: string, limits: UploadLimits): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: { 'content-type': contentType },
+      limits: {
+        fieldNameSize: maxNameLength,
+        fieldSize: maxFieldBytes,
+        fields: maxFields,
+        fileSize: limits.maxFileBytes,
+        files: limits.maxFiles,
+      },
+    });
+  } catch (error) {
+    throw malformed(error);
+  }
+}
+
+function collect(
+  stream: BusboyFileStream,
+  name: string | undefined,
+  mediaType: string,
+  limits: UploadLimits,
+  files: UploadedFile[],
+  fail: (error: Error) => void,
+): void {
+  const chunks: Buffer[] = [];
+  const shown = cleanName(name);
+  // Removing characters could turn it into the name of another document.
+  if (name && shown !== name)
+    fail(
+      malformed(
+        `the name of the file "${shown.slice(0, 50)}…" has more than ${maxNameLength} characters, or characters that a name must not have`,
+      ),
+    );
+  // It is stored as sent, and no store accepts U+0000.
+  if (/\p{Cc}/u.test(mediaType))
+    fail(malformed(`the media type of the file "${shown}" contains control characters`));
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  stream.on('limit', () =>
+    fail(tooLarge(`The file "${shown}" is larger than ${formatBytes(limits.maxFileBytes)}.`)),
+  );
+  stream.on('error', (error: Error) => fail(malformed(error)));
+  stream.on('end', () =>
+    files.push({ name: shown, mediaType: mediaType.toLowerCase(), bytes: Buffer.concat(chunks) }),
+  );
+}
+
+/** Without control characters and lone surrogates; `file` when there is no name. */
+function cleanName(name: string | undefined): string {
+  return (
+    (name ?? '')
+      .replace(/\p{Cc}/gu, '')
+      .toWellFormed()
+      .slice(0, maxNameLength) || 'file'
+  );
+}
+
+function malformed(error: unknown): CoreError {
+  return new CoreError('INPUT_INVALID', `The form is malformed: ${messageOf(error).replace(/\.$/, '')}.`);
 }

@@ -1,40 +1,39 @@
 // The tenant API: executes deployments. The only part of the HTTP API whose concurrent requests are limited.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
+import type { Operation } from '../../api/operation.ts';
+import type { ExecutionState } from '../../api/tenant.ts';
+import { tenantApi, timeoutSeconds } from '../../api/tenant.ts';
 import { CoreError, linkSignals } from '../../core/index.ts';
-import type { DeploymentRef, Execution, ExecutionInput, PendingExecution } from '../../tenancy/index.ts';
+import type { DeploymentRef, Execution, PendingExecution } from '../../tenancy/index.ts';
+import { toTenantView } from '../../tenancy/index.ts';
 import type { ServerDeps } from '../deps.ts';
 import { installNotFound } from '../guards.ts';
 import type { TypedServer } from '../implement.ts';
+import { routeOf } from '../implement.ts';
 import { clientAbortSignal } from '../lifecycle.ts';
 import { sendTenantError } from './error-response.ts';
+import type { BodyKind } from './request-body.ts';
 import { bodyKindOf, readInput } from './request-body.ts';
-import {
-  deploymentParams,
-  executeHeaders,
-  executeQuery,
-  executionQuery,
-  executionState,
-  tenantErrorResponses,
-  timeoutSeconds,
-  viewOfExecutionState,
-} from './schemas.ts';
-import type { UploadShare } from './upload-memory.ts';
-import { UploadMemory } from './upload-memory.ts';
+import type { Receiving } from './receive-body.ts';
+import { UploadMemory } from './receive-body.ts';
 
-const tags = ['deployments'];
-const path = '/:org/:api';
-const access = 'organization';
+/** The prefix of the plugin; paths of operations contain it. */
+const prefix = '/deployment/api';
 /** For a slot and for the result. */
 const maxWaitsMs = 2 * 300_000;
 const marginMs = 60_000;
 
-type Params = z.infer<typeof deploymentParams>;
-
 export function tenantRoutes(root: TypedServer, dependencies: ServerDeps): void {
   const { starter, executions } = dependencies.tenants;
-  const memory = new UploadMemory(starter.uploads.maxUploadMemoryBytes);
+  const { maxUploadMemoryBytes, maxBodyBytes, uploadTimeoutSeconds } = starter.uploads;
+  // At least one of the largest fits.
+  const memory = new UploadMemory(Math.max(maxUploadMemoryBytes, maxBodyBytes));
+  const executionOf = (request: FastifyRequest): Promise<Execution> => {
+    const { execution_id: id } = request.query as z.output<typeof tenantApi.get.query>;
+    return executions.getOf(starter.resolveDeployment(deploymentRefOf(request)), id);
+  };
   // A plugin of its own: errors, also of unknown paths, have another shape, and bodies are received by ourselves.
   const plugin = async (scope: FastifyInstance): Promise<void> => {
     const server = scope.withTypeProvider<ZodTypeProvider>();
@@ -42,83 +41,52 @@ export function tenantRoutes(root: TypedServer, dependencies: ServerDeps): void 
     installNotFound(scope);
     server.removeAllContentTypeParsers();
     server.addContentTypeParser('*', (_request, _payload, done) => done(null));
-
-    server.post(
-      path,
-      {
-        config: { access, readsBodyItself: true },
-        handlerTimeout: starter.uploads.timeoutMs + maxWaitsMs + marginMs,
-        schema: {
-          operationId: 'deployment-api.execute',
-          tags,
-          summary: 'Execute a deployment with files (form) or JSON',
-          description: executeDescription,
-          params: deploymentParams,
-          querystring: executeQuery,
-          headers: executeHeaders,
-          response: { 200: executionState, ...tenantErrorResponses },
-        },
-      },
-      async (request, reply) =>
-        viewOfExecutionState(await execute(dependencies, memory, request as ExecuteRequest, reply)),
+    const add = (op: Operation, handler: RouteOptions['handler'], handlerTimeout?: number) => {
+      const route = routeOf(op, handlerTimeout === undefined ? {} : { handlerTimeout });
+      const readsBodyItself = op.method === 'POST';
+      server.route({
+        ...route,
+        url: op.path.slice(prefix.length),
+        config: { ...route.config, readsBodyItself },
+        handler,
+      });
+    };
+    add(
+      tenantApi.execute,
+      async (request, reply) => viewOf(await execute(dependencies, memory, request as ExecuteRequest, reply)),
+      uploadTimeoutSeconds * 1_000 + maxWaitsMs + marginMs,
     );
-
-    server.get(
-      path,
-      {
-        config: { access },
-        schema: {
-          operationId: 'deployment-api.get-execution',
-          tags,
-          summary: 'Get an execution with its result',
-          params: deploymentParams,
-          querystring: executionQuery,
-          response: { 200: executionState, ...tenantErrorResponses },
-        },
-      },
-      async (request) => {
-        const deployment = starter.resolveDeployment(deploymentRefOf(request));
-        return viewOfExecutionState(await executions.getOf(deployment, request.query.execution_id));
-      },
-    );
-
-    server.delete(
-      path,
-      {
-        config: { access },
-        schema: {
-          operationId: 'deployment-api.stop-execution',
-          tags,
-          summary: 'Stop an execution; an ended one is returned unchanged',
-          params: deploymentParams,
-          querystring: executionQuery,
-          response: { 200: executionState, ...tenantErrorResponses },
-        },
-      },
-      async (request) => {
-        const deployment = starter.resolveDeployment(deploymentRefOf(request));
-        const { executionId } = await executions.getOf(deployment, request.query.execution_id);
-        return viewOfExecutionState(await executions.stop(executionId));
-      },
-    );
+    add(tenantApi.get, async (request) => viewOf(await executionOf(request)));
+    add(tenantApi.stop, async (request) => {
+      const { executionId } = await executionOf(request);
+      return viewOf(await executions.stop(executionId));
+    });
   };
-  void root.register(plugin, { prefix: '/deployment/api' });
+  void root.register(plugin, { prefix });
 }
 
-const executeDescription =
-  'The body is a form (`multipart/form-data`) with files and fields, or one JSON object; which fields apply depends on ' +
-  'the workflow of the deployment. At the limit of concurrent requests of the organization, or of all organizations, the ' +
-  'response is 429 with `Retry-After`.';
+/** With ids in the URL: names may change. */
+function viewOf(execution: Execution): z.output<typeof ExecutionState> {
+  const { executionId, organizationId, deploymentId, status, result, failure, warnings } =
+    toTenantView(execution);
+  return {
+    execution_id: executionId,
+    status,
+    status_api: `${prefix}/${organizationId}/${deploymentId}?execution_id=${executionId}`,
+    result: result ?? null,
+    ...(failure ? { error: { code: failure.code, message: failure.message } } : {}),
+    ...(warnings.length > 0 ? { warnings: [...warnings] } : {}),
+  };
+}
 
 type ExecuteRequest = FastifyRequest & {
-  readonly params: Params;
-  readonly query: z.infer<typeof executeQuery>;
+  readonly query: z.output<typeof tenantApi.execute.query>;
 };
 
 function deploymentRefOf({ params, caller }: FastifyRequest): DeploymentRef {
   if (caller?.kind !== 'organization')
     throw new CoreError('FORBIDDEN', 'This requires an API key of an organization.');
-  const { org, api } = params as Params;
+  const { org, api } = params as { readonly org: string; readonly api: string };
   return { organization: org, deployment: api, callerOrganizationId: caller.organizationId };
 }
 
@@ -130,15 +98,17 @@ async function execute(
   reply: FastifyReply,
 ): Promise<Execution> {
   const { draining } = request.server.traffic;
-  const kind = bodyKindOf(request.raw, starter.uploads);
+  const limits = starter.uploads;
+  const kind = bodyKindOf(request.raw, limits);
   const disconnected = clientAbortSignal(reply.raw);
   const waiting = linkSignals(disconnected, draining);
   try {
     const { wait } = request.query;
+    const key = request.headers['idempotency-key'];
     const pending = await starter
       .begin({
         ...deploymentRefOf(request),
-        idempotencyKey: keyOf(request),
+        idempotencyKey: typeof key === 'string' ? key : null,
         waitMs: wait === undefined ? undefined : wait * 1_000,
         signal: waiting.signal,
       })
@@ -146,12 +116,8 @@ async function execute(
         if (draining.aborted && !disconnected.aborted) throw draining.reason;
         throw error;
       });
-    const read = (share: UploadShare): Promise<ExecutionInput> => {
-      if (request.headers.expect !== undefined) reply.raw.writeContinue();
-      const receiving = { clock, limits: starter.uploads, memory: share, signal: disconnected };
-      return readInput(kind, request.raw, receiving);
-    };
-    const { execution, timeout } = await commit(pending, request, memory, read, disconnected);
+    const receiving = { clock, limits, signal: disconnected };
+    const { execution, timeout } = await commit(pending, kind, request, reply, receiving, memory);
     if (timeout <= 0 || execution.endedAt !== null) return execution;
     return await executions
       .whenEnded(execution.executionId, timeout * 1_000, waiting.signal)
@@ -168,45 +134,32 @@ async function execute(
 /** On every path the memory is released, and so is the slot of a request that was not accepted. */
 async function commit(
   pending: PendingExecution,
-  { query, headers }: ExecuteRequest,
+  kind: BodyKind,
+  { query, headers, raw }: ExecuteRequest,
+  reply: FastifyReply,
+  receiving: Omit<Receiving, 'memory'>,
   memory: UploadMemory,
-  read: (share: UploadShare) => Promise<ExecutionInput>,
-  disconnected: AbortSignal,
 ): Promise<{ readonly execution: Execution; readonly timeout: number }> {
   try {
     using share = memory.open(Number(headers['content-length'] ?? 0));
-    const { input, timeout } = withoutTimeout(await read(share));
-    const seconds = onlyTimeout(timeout, query.timeout) ?? -1;
-    return { execution: await pending.commit(input, disconnected), timeout: seconds };
+    if (headers.expect !== undefined) reply.raw.writeContinue();
+    const { parameters: fields, files } = await readInput(kind, raw, { ...receiving, memory: share });
+    // How long to wait for the result is not a parameter of the workflow.
+    const { timeout: inBody, ...parameters } = fields;
+    const timeout = timeoutOf(inBody, query.timeout);
+    return { execution: await pending.commit({ parameters, files }, receiving.signal), timeout };
   } finally {
     // Does nothing after the commit.
     await pending.cancel();
   }
 }
 
-function keyOf({ headers }: FastifyRequest): string | null {
-  const key = headers['idempotency-key'];
-  return typeof key === 'string' ? key : null;
+/** In seconds. Sent in the body and in the query it must be the same. */
+function timeoutOf(inBody: unknown, inQuery: number | undefined): number {
+  if (inBody === undefined) return inQuery ?? -1;
+  const { data, error } = timeoutSeconds.safeParse(inBody);
+  if (data !== undefined && (inQuery ?? data) === data) return data;
+  const problem =
+    error?.issues[0]?.message ?? `is ${data} in the body and ${inQuery} in the query; send it once`;
+  throw new CoreError('INPUT_INVALID', `"timeout" ${problem}.`, { details: { field: 'timeout' } });
 }
-
-/** How long to wait for the result is not a parameter of the workflow. */
-function withoutTimeout({ parameters, files }: ExecutionInput): {
-  readonly input: ExecutionInput;
-  readonly timeout: number | undefined;
-} {
-  const { timeout, ...rest } = parameters;
-  if (timeout === undefined) return { input: { parameters: rest, files }, timeout: undefined };
-  const { data, error } = timeoutSeconds.safeParse(timeout);
-  if (error === undefined) return { input: { parameters: rest, files }, timeout: data };
-  throw invalidTimeout(error.issues[0]?.message ?? 'is invalid');
-}
-
-/** Sent in the body and in the query it must be the same. */
-function onlyTimeout(inBody: number | undefined, inQuery: number | undefined): number | undefined {
-  if (inBody !== undefined && inQuery !== undefined && inBody !== inQuery)
-    throw invalidTimeout(`is ${inBody} in the body and ${inQuery} in the query; send it once`);
-  return inBody ?? inQuery;
-}
-
-const invalidTimeout = (problem: string): CoreError =>
-  new CoreError('INPUT_INVALID', `"timeout" ${problem}.`, { details: { field: 'timeout' } });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { UploadMemory } from './upload-memory.ts';
+import { UploadMemory } from './receive-body.ts';
 
 const full = expect.objectContaining({ code: 'DEPLOYMENT_UPLOADS_FULL', retryAfterMs: 2_000 }) as Error;
 

@@ -56,9 +56,13 @@ export class DeploymentService {
     return this.mirror.rows.filter(({ organizationId }) => organizationId === id);
   }
 
+  byId(id: string): Deployment | undefined {
+    return this.#byId.get(id);
+  }
+
   /** Fails with NOT_FOUND. */
   get(id: string): Deployment {
-    const found = this.#byId.get(id);
+    const found = this.byId(id);
     if (found) return found;
     throw new CoreError(
       'NOT_FOUND',
@@ -116,6 +120,12 @@ export class DeploymentService {
   /** Sentences about what keeps a deployment from working now, such as an unknown model. Never fails. */
   async warnings({ workflow, options, organizationId }: Deployment): Promise<readonly string[]> {
     return (await this.#workflows.get(workflow)?.warnings?.(options, organizationId)) ?? [];
+  }
+
+  workflowOf({ workflow }: Deployment): Workflow {
+    const known = this.#workflows.get(workflow);
+    if (!known) throw new CoreError('INTERNAL', `There is no workflow ${workflow}.`);
+    return known;
   }
 
   /** Null when it has no webhook. Fails with CONFIG_INVALID on a machine without the secret. */

@@ -1,13 +1,25 @@
-// Executions for the API: get, list, wait for the end, stop, release a leaked slot; and their retention.
-import type { Clock, JobQueue } from '../../core/index.ts';
+// Executions: get, list, wait for the end, stop; the only place where they end; and their retention.
+import type { Clock, Emitter, HttpTransport, IdSource, JobQueue, JobView, Log } from '../../core/index.ts';
 import { CoreError, onAbort, withTimeout } from '../../core/index.ts';
+import type { LedgerRecorder } from '../../ledger/index.ts';
+import type { AdmissionController } from '../admission/index.ts';
+import type { DeploymentService } from '../deployments/deployments.ts';
+import type { ExecutionEvents } from '../events.ts';
+import { asSentence } from '../names.ts';
+import type { AdmissionOptions, DeploymentOptions } from '../options.ts';
+import type { OrganizationService } from '../organizations/organizations.ts';
 import type { Deployment } from '../types.ts';
-import type { Execution, ExecutionFilter, ExecutionStore, FinishExecution } from './types.ts';
+import { internalTenantMessage } from './failure.ts';
+import type { Execution, ExecutionFilter, ExecutionOutcome, ExecutionStore } from './types.ts';
 
 /** For one execution; a healthy store takes milliseconds, and one that hangs must not hold slots or callers. */
 export const storeTimeoutMs = 5_000;
 /** Waiting requests also poll: a notification can be missed while the store reconnects. */
 const pollMs = 5_000;
+/** More than any global limit; jobs beyond are read one by one. */
+const maxJobs = 10_000;
+
+export const executionJobName = 'deployments.execute';
 
 export const storeTimeout = (timeoutMs: number) => (): CoreError =>
   new CoreError(
@@ -16,21 +28,41 @@ export const storeTimeout = (timeoutMs: number) => (): CoreError =>
     { isRetryable: true },
   );
 
-export interface ExecutionServiceDeps {
-  readonly store: Pick<ExecutionStore, 'get' | 'list'>;
-  readonly finish: FinishExecution;
-  readonly notifier: Pick<EndNotifier, 'wait'>;
-  readonly jobs: Pick<JobQueue, 'cancel'>;
+export interface ExecutionDeps {
+  readonly store: ExecutionStore;
+  readonly organizations: Pick<OrganizationService, 'find'>;
+  readonly deployments: Pick<DeploymentService, 'find' | 'byId' | 'workflowOf' | 'signingSecret'>;
+  readonly slots: Pick<AdmissionController, 'acquire' | 'attach' | 'detach' | 'release'>;
   /** Releases the slot held by this execution id; whether there was one. */
   readonly releaseSlot: (executionId: string) => Promise<boolean>;
+  readonly jobs: JobQueue;
+  readonly ledger: LedgerRecorder;
+  /** Of webhooks; must not follow redirects. */
+  readonly transport: HttpTransport;
   readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly events: Emitter<ExecutionEvents>;
+  readonly log: Log;
+  readonly redact: (text: string) => string;
+  readonly options: {
+    readonly admission: Pick<AdmissionOptions, 'maxWaitSeconds' | 'ttlHours'>;
+    readonly deployments: DeploymentOptions;
+  };
 }
 
 export class ExecutionService {
-  readonly #deps: ExecutionServiceDeps;
+  readonly #deps: ExecutionDeps;
+  readonly #enqueueWebhook: (execution: Execution, transaction: unknown) => Promise<void>;
+  readonly #waiting: EndNotifier;
 
-  constructor(deps: ExecutionServiceDeps) {
+  /** `enqueueWebhook` adds the webhook's job to the transaction, if the deployment has a webhook. */
+  constructor(
+    deps: ExecutionDeps,
+    enqueueWebhook: (execution: Execution, transaction: unknown) => Promise<void>,
+  ) {
     this.#deps = deps;
+    this.#enqueueWebhook = enqueueWebhook;
+    this.#waiting = new EndNotifier(deps.clock);
   }
 
   /** Of any organization. Fails with NOT_FOUND. */
@@ -51,12 +83,12 @@ export class ExecutionService {
 
   /** Resolves when the execution has ended; or with its current state after `timeoutMs` or when the signal aborts. */
   async whenEnded(id: string, timeoutMs: number, signal: AbortSignal): Promise<Execution> {
-    const { notifier, clock } = this.#deps;
+    const { clock } = this.#deps;
     const until = clock.monotonic() + timeoutMs;
     for (;;) {
       const remainingMs = until - clock.monotonic();
       // Registered before the read: an end in between is not missed.
-      const waiting = notifier.wait(id, Math.min(Math.max(remainingMs, 0), pollMs), signal);
+      const waiting = this.#waiting.wait(id, Math.min(Math.max(remainingMs, 0), pollMs), signal);
       try {
         const execution = await this.get(id);
         if (execution.endedAt !== null || remainingMs <= 0 || signal.aborted) return execution;
@@ -69,12 +101,11 @@ export class ExecutionService {
 
   /** Ends it as stopped and cancels its job; an ended one is returned as it is. Fails with NOT_FOUND. */
   async stop(id: string): Promise<Execution> {
-    const { finish, jobs } = this.#deps;
     const execution = await this.get(id);
     if (execution.endedAt !== null) return execution;
     // Ended before the job is canceled: the outcome of the running job no longer counts.
-    const stopped = await finish(id, { status: 'stopped' });
-    await jobs.cancel(execution.jobId);
+    const stopped = await this.finish(id, { status: 'stopped' });
+    await this.#deps.jobs.cancel(execution.jobId);
     return stopped ?? this.get(id);
   }
 
@@ -87,6 +118,72 @@ export class ExecutionService {
         `The execution ${id} is ${execution.status} and needs its slot. Stop it, which releases the slot as well.`,
       );
     return { wasHeld: await this.#deps.releaseSlot(id) };
+  }
+
+  /**
+   * Ends an execution: row and webhook in one transaction, then waiting requests, the event, and the slot. Null when it
+   * had ended before; then nothing is done.
+   */
+  async finish(executionId: string, outcome: ExecutionOutcome): Promise<Execution | null> {
+    const { store, slots, clock, events } = this.#deps;
+    const at = new Date(clock.now());
+    const ended = await store.end(executionId, outcome, at, this.#enqueueWebhook);
+    if (!ended) return null;
+    this.ended(executionId);
+    const { organizationId, deploymentId, status } = ended;
+    events.emit('deployments:execution-ended', {
+      executionId,
+      organizationId,
+      deploymentId,
+      status,
+      code: ended.failure?.code ?? null,
+      durationMs: at.getTime() - ended.acceptedAt.getTime(),
+    });
+    // The reconciler releases the slot if this process dies here.
+    await slots.release({ organizationId, executionId });
+    return ended;
+  }
+
+  /** The execution ended, in this or another process: wakes the requests that wait for it. */
+  ended(executionId: string): void {
+    this.#waiting.notify(executionId);
+  }
+
+  /** Ends executions whose job failed, was canceled or is gone; returns how many. Any number of processes may call it. */
+  async failOrphans(): Promise<number> {
+    const { store, jobs } = this.#deps;
+    const unfinished = await store.unfinished();
+    if (unfinished.length === 0) return 0;
+    const open = await jobs.list({ name: executionJobName, states: ['queued', 'running'], limit: maxJobs });
+    const openIds = new Set(open.map(({ id }) => id));
+    let count = 0;
+    for (const execution of unfinished) {
+      if (openIds.has(execution.jobId)) continue;
+      const outcome = outcomeOfJob(await jobs.get(execution.jobId));
+      if (outcome && (await this.#endOrphan(execution, outcome))) count++;
+    }
+    return count;
+  }
+
+  /** Ends an execution that has held its slot for as long as it may, whatever its job does. */
+  async endOverdue(executionId: string): Promise<void> {
+    const { store, options } = this.#deps;
+    const execution = await store.get(executionId);
+    if (!execution) return;
+    const message = `The execution took longer than the ${options.admission.ttlHours} hours allowed.`;
+    await this.#endOrphan(execution, { status: 'error', failure: { code: 'DEADLINE_EXCEEDED', message } });
+  }
+
+  async #endOrphan(
+    { executionId, jobId }: Pick<Execution, 'executionId' | 'jobId'>,
+    outcome: ExecutionOutcome,
+  ): Promise<boolean> {
+    const ended = await this.finish(executionId, outcome);
+    if (!ended) return false;
+    await this.#deps.jobs.cancel(jobId);
+    const reason = outcome.status === 'error' ? outcome.failure.message : outcome.status;
+    this.#deps.events.emit('deployments:orphan-ended', { executionId, reason });
+    return true;
   }
 
   #find(id: string): Promise<Execution | null> {
@@ -103,18 +200,27 @@ function notFound(id: string): never {
   throw new CoreError('NOT_FOUND', `There is no execution ${id}.`);
 }
 
+/** Null while the job may still end the execution. */
+function outcomeOfJob(job: JobView | null): ExecutionOutcome | null {
+  if (job?.state === 'queued' || job?.state === 'running') return null;
+  if (job?.state === 'canceled' || job?.state === 'skipped') return { status: 'stopped' };
+  return {
+    status: 'error',
+    failure: {
+      code: 'INTERNAL',
+      message: asSentence(`The execution could not be completed: ${job?.reason ?? 'its job is gone'}`),
+      tenantMessage: internalTenantMessage,
+    },
+  };
+}
+
 /** Requests of this process that wait for the end of an execution. */
-export class EndNotifier {
+class EndNotifier {
   readonly #clock: Clock;
   readonly #byExecution = new Map<string, Set<() => void>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
-  }
-
-  /** Executions that are waited for. */
-  get size(): number {
-    return this.#byExecution.size;
   }
 
   notify(executionId: string): void {
@@ -131,21 +237,16 @@ export class EndNotifier {
     const end = () => {
       cancelTimer();
       removeListener();
-      this.#remove(executionId, end);
+      const waiting = this.#byExecution.get(executionId);
+      waiting?.delete(end);
+      if (waiting?.size === 0) this.#byExecution.delete(executionId);
       resolve();
     };
+    this.#byExecution.set(executionId, (this.#byExecution.get(executionId) ?? new Set()).add(end));
     const cancelTimer = this.#clock.after(ms, end);
-    const waiting = this.#byExecution.get(executionId) ?? new Set();
-    this.#byExecution.set(executionId, waiting.add(end));
     let removeListener: () => void = () => undefined;
     removeListener = onAbort(signal, end);
     return { over: promise, cancel: end };
-  }
-
-  #remove(executionId: string, end: () => void): void {
-    const waiting = this.#byExecution.get(executionId);
-    waiting?.delete(end);
-    if (waiting?.size === 0) this.#byExecution.delete(executionId);
   }
 }
 

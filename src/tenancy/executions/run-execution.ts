@@ -1,64 +1,49 @@
 // The job that runs an execution.
 import { z } from 'zod';
-import type { Clock, Emitter, JobContext, JobDefinition, JobHandler, Log } from '../../core/index.ts';
+import type { JobContext, JobDefinition, JobHandler } from '../../core/index.ts';
 import { CoreError, HeadworksError, kindOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
-import type { AdmissionController } from '../admission/index.ts';
-import type { DeploymentService } from '../deployments/deployments.ts';
-import type { ExecutionEvents } from '../events.ts';
-import type { WorkflowName } from '../vocabulary.ts';
-import type { Workflow, WorkflowResult } from '../workflows/workflow.ts';
+import type { DeploymentOptions } from '../options.ts';
+import type { WorkflowResult } from '../workflows/workflow.ts';
+import type { ExecutionDeps, ExecutionService } from './executions.ts';
+import { executionJobName } from './executions.ts';
 import { isUnexpected, toFailure } from './failure.ts';
-import type { Execution, ExecutionOutcome, ExecutionStore, FinishExecution } from './types.ts';
+import type { Execution, ExecutionOutcome } from './types.ts';
 
 const payload = z.strictObject({ executionId: z.guid() });
 
 /** Beyond the timeout of an attempt, which the handler applies itself: only a handler that hangs reaches it. */
 const marginMs = 30_000;
+/** Attempts after the first, for retryable failures; the gateway has tried every model before it reports one. */
+const retries = 2;
 /** While the state store is down the outcome is kept and written later: models are not called twice. */
 const storeRetryMs = 1_000;
 
-export const executionJobName = 'deployments.execute';
-
-export function executionJob(options: {
-  readonly concurrency: number;
-  readonly executionTimeoutMs: number;
-}): JobDefinition<z.infer<typeof payload>> {
+export function executionJob({
+  concurrency,
+  executionTimeoutSeconds,
+}: DeploymentOptions): JobDefinition<z.infer<typeof payload>> {
   return {
     name: executionJobName,
     description: 'Run an execution of a deployment.',
     parse: (raw) => payload.parse(raw),
-    // For retryable failures; the gateway has tried every model before it reports one.
-    retries: 2,
+    retries,
     retryDelayMs: 2_000,
     retryBackoff: true,
     retryDelayMaxMs: 60_000,
-    concurrency: options.concurrency,
-    timeoutMs: options.executionTimeoutMs + marginMs,
+    concurrency,
+    timeoutMs: executionTimeoutSeconds * 1_000 + marginMs,
   };
-}
-
-export interface ExecutionHandlerDeps {
-  readonly store: Pick<ExecutionStore, 'begin' | 'get' | 'input'>;
-  readonly finish: FinishExecution;
-  readonly slots: Pick<AdmissionController, 'attach' | 'detach' | 'release'>;
-  readonly deployments: Pick<DeploymentService, 'get'>;
-  readonly workflowOf: (name: WorkflowName) => Workflow;
-  readonly clock: Clock;
-  readonly events: Emitter<ExecutionEvents>;
-  readonly log: Log;
-  readonly redact: (text: string) => string;
-  /** Of one attempt. */
-  readonly timeoutMs: number;
-  /** Attempts after the first, as in the job's definition. */
-  readonly retries: number;
 }
 
 /**
  * queued → executing → completed | error | stopped. The job fails, to be retried, only when a retryable failure has an
  * attempt left, when the process drains, or when another process has taken over the job.
  */
-export function executionHandler(deps: ExecutionHandlerDeps): JobHandler<z.infer<typeof payload>> {
+export function executionHandler(
+  deps: ExecutionDeps,
+  executions: ExecutionService,
+): JobHandler<z.infer<typeof payload>> {
   return async ({ executionId }, context) => {
     const { store, slots, clock, events } = deps;
     const hasBegun = await store.begin(executionId, new Date(clock.now()));
@@ -76,7 +61,7 @@ export function executionHandler(deps: ExecutionHandlerDeps): JobHandler<z.infer
     let hasEnded = false;
     try {
       const outcome = await runAttempt(deps, execution, context);
-      const ended = await writeOutcome(deps, executionId, outcome, context.signal);
+      const ended = await writeOutcome(deps, executions, executionId, outcome, context.signal);
       hasEnded = true;
       return { result: { executionId, status: ended?.status ?? 'ended elsewhere' } };
     } finally {
@@ -89,7 +74,7 @@ export function executionHandler(deps: ExecutionHandlerDeps): JobHandler<z.infer
 
 /** Throws when there is to be another attempt. */
 async function runAttempt(
-  deps: ExecutionHandlerDeps,
+  deps: ExecutionDeps,
   execution: Execution,
   context: JobContext,
 ): Promise<ExecutionOutcome> {
@@ -99,7 +84,7 @@ async function runAttempt(
   } catch (error) {
     if (context.signal.aborted) return outcomeOfAbort(context.signal.reason);
     const isRetryable = error instanceof HeadworksError && error.isRetryable;
-    if (isRetryable && context.attempt <= deps.retries) throw error;
+    if (isRetryable && context.attempt <= retries) throw error;
     if (isUnexpected(error))
       deps.log.error('unexpected error in an execution', { executionId: execution.executionId, error });
     return { status: 'error', failure: toFailure(error, deps.redact) };
@@ -114,49 +99,48 @@ function outcomeOfAbort(reason: unknown): ExecutionOutcome {
 }
 
 async function runWorkflow(
-  { store, deployments, workflowOf, clock, timeoutMs }: ExecutionHandlerDeps,
+  { store, deployments, clock, options: { deployments: options } }: ExecutionDeps,
   { executionId, organizationId, deploymentId }: Execution,
   signal: AbortSignal,
 ): Promise<WorkflowResult> {
-  const deadline = withDeadline(signal, timeoutMs, clock, 'execution');
+  const timeoutSeconds = options.executionTimeoutSeconds;
+  const deadline = withDeadline(signal, timeoutSeconds * 1_000, clock, 'execution');
   try {
     const input = await store.input(executionId);
     if (!input) throw new CoreError('NOT_FOUND', 'The input of the execution was deleted.');
-    const { workflow, options } = knownDeployment(deployments, deploymentId);
-    const task = { organizationId, executionId, options, input, signal: deadline.signal };
-    return await workflowOf(workflow).run(task);
+    const deployment = deployments.byId(deploymentId);
+    // Deleting a deployment deletes its executions: one that is unknown here was just created by another process.
+    if (!deployment)
+      throw new CoreError('NOT_FOUND', `The deployment ${deploymentId} is not known to this process yet.`, {
+        isRetryable: true,
+      });
+    const workflow = deployments.workflowOf(deployment);
+    return await workflow.run({
+      organizationId,
+      executionId,
+      options: deployment.options,
+      input,
+      signal: deadline.signal,
+    });
   } catch (error) {
-    throw deadline.signal.aborted && !signal.aborted ? timedOut(timeoutMs) : error;
+    if (!deadline.signal.aborted || signal.aborted) throw error;
+    throw new CoreError('DEADLINE_EXCEEDED', `The execution took longer than ${timeoutSeconds} seconds.`);
   } finally {
     deadline.dispose();
   }
 }
 
-/** Deleting a deployment deletes its executions: one that is unknown here was just created by another process. */
-function knownDeployment(deployments: Pick<DeploymentService, 'get'>, deploymentId: string) {
-  try {
-    return deployments.get(deploymentId);
-  } catch (error) {
-    throw new CoreError('NOT_FOUND', `The deployment ${deploymentId} is not known to this process yet.`, {
-      isRetryable: true,
-      cause: error,
-    });
-  }
-}
-
-const timedOut = (timeoutMs: number): CoreError =>
-  new CoreError('DEADLINE_EXCEEDED', `The execution took longer than ${timeoutMs / 1_000} seconds.`);
-
 /** Waits for the store for as long as the job may run. */
 async function writeOutcome(
-  { finish, clock }: ExecutionHandlerDeps,
+  { clock }: ExecutionDeps,
+  executions: ExecutionService,
   executionId: string,
   outcome: ExecutionOutcome,
   signal: AbortSignal,
 ): Promise<Execution | null> {
   for (;;) {
     try {
-      return await finish(executionId, outcome);
+      return await executions.finish(executionId, outcome);
     } catch (error) {
       if (kindOf(error) !== 'STATE_UNAVAILABLE' || signal.aborted) throw error;
       await clock.sleep(storeRetryMs, signal);

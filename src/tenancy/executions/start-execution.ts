@@ -1,18 +1,14 @@
 // Accepts requests to deployments: deployment, slot, input, commit. No path leaves a slot behind.
 import { createHash } from 'node:crypto';
-import type { Clock, Emitter, IdSource } from '../../core/index.ts';
 import { CoreError, linkSignals, withTimeout } from '../../core/index.ts';
-import type { AdmissionController } from '../admission/index.ts';
-import type { DeploymentService } from '../deployments/deployments.ts';
-import type { Deployment } from '../types.ts';
+import type { Slot } from '../admission/index.ts';
 import { DeploymentError } from '../errors.ts';
-import type { ExecutionEvents } from '../events.ts';
 import { asSentence, isTooDeep } from '../names.ts';
-import type { OrganizationService } from '../organizations/organizations.ts';
-import type { WorkflowName } from '../vocabulary.ts';
-import type { Workflow } from '../workflows/workflow.ts';
+import type { DeploymentOptions } from '../options.ts';
+import type { Deployment } from '../types.ts';
+import type { ExecutionDeps } from './executions.ts';
 import { storeTimeout, storeTimeoutMs } from './executions.ts';
-import type { Execution, ExecutionInput, ExecutionStore } from './types.ts';
+import type { Execution, ExecutionInput } from './types.ts';
 
 /** A deployment as a request names it. */
 export interface DeploymentRef {
@@ -32,16 +28,15 @@ export interface StartRequest extends DeploymentRef {
 }
 
 /** Limits of a request's body. */
-export interface UploadLimits {
-  readonly maxFiles: number;
-  readonly maxFileBytes: number;
-  readonly maxBodyBytes: number;
-  /** Of all bodies being received; at least one of the largest fits. */
-  readonly maxUploadMemoryBytes: number;
-  readonly timeoutMs: number;
-  /** Over five seconds; 0 for no minimum. */
-  readonly minBytesPerSecond: number;
-}
+export type UploadLimits = Pick<
+  DeploymentOptions,
+  | 'maxFiles'
+  | 'maxFileBytes'
+  | 'maxBodyBytes'
+  | 'maxUploadMemoryBytes'
+  | 'uploadTimeoutSeconds'
+  | 'minUploadBytesPerSecond'
+>;
 
 /** A request that has a slot. Exactly one of `commit` and `cancel` ends it; `cancel` after `commit` does nothing. */
 export interface PendingExecution {
@@ -55,31 +50,19 @@ export interface PendingExecution {
   cancel(): Promise<void>;
 }
 
-export interface ExecutionStarterDeps {
-  readonly organizations: Pick<OrganizationService, 'find'>;
-  readonly deployments: Pick<DeploymentService, 'find'>;
-  readonly store: Pick<ExecutionStore, 'dispatch' | 'byIdempotencyKey'>;
-  readonly slots: Pick<AdmissionController, 'acquire' | 'detach' | 'release'>;
-  readonly workflowOf: (name: WorkflowName) => Workflow;
-  /** Adds the execution's job to the transaction; returns its id. */
-  readonly enqueue: (executionId: string, transaction: unknown) => Promise<string>;
-  readonly clock: Clock;
-  readonly ids: IdSource;
-  readonly events: Emitter<ExecutionEvents>;
-  readonly uploads: UploadLimits;
-  readonly maxWaitMs: number;
-}
-
 export class ExecutionStarter {
   readonly uploads: UploadLimits;
-  /** Longest time in the queue that a request may ask for. */
+  /** Longest time in the queue that a request may set. */
   readonly maxWaitMs: number;
-  readonly #deps: ExecutionStarterDeps;
+  readonly #deps: ExecutionDeps;
+  readonly #enqueue: (executionId: string, transaction: unknown) => Promise<string>;
 
-  constructor(deps: ExecutionStarterDeps) {
-    this.uploads = deps.uploads;
-    this.maxWaitMs = deps.maxWaitMs;
+  /** `enqueue` adds the execution's job to the transaction and returns its id. */
+  constructor(deps: ExecutionDeps, enqueue: (executionId: string, transaction: unknown) => Promise<string>) {
+    this.uploads = deps.options.deployments;
+    this.maxWaitMs = deps.options.admission.maxWaitSeconds * 1_000;
     this.#deps = deps;
+    this.#enqueue = enqueue;
   }
 
   /** Fails with NOT_FOUND, with one text for what is missing and what belongs to others. */
@@ -99,15 +82,56 @@ export class ExecutionStarter {
 
   /** Deployment first, then the slot. A request with a known idempotency key needs no slot. */
   async begin(request: StartRequest): Promise<PendingExecution> {
+    const { slots, ids } = this.#deps;
+    const { idempotencyKey, signal } = request;
     const deployment = this.resolveDeployment(request);
     if (!deployment.isActive)
       throw new DeploymentError('DEPLOYMENT_INACTIVE', `The API ${deployment.name} is disabled.`);
     const waitMs = this.#waitMs(request, deployment);
     const known = await this.#knownExecution(deployment, request);
-    if (known) return repeatOf(known, deployment);
-    const slot = { organizationId: deployment.organizationId, executionId: this.#deps.ids.uuid() };
-    await this.#deps.slots.acquire({ ...slot, workload: deployment.id, waitMs, signal: request.signal });
-    return new SlottedExecution(this.#deps, deployment, slot.executionId, request.idempotencyKey);
+    if (known)
+      return {
+        executionId: known.executionId,
+        deployment,
+        commit: async (input) => checkSameRequest(known, requestHash(input)),
+        cancel: async () => undefined,
+      };
+    const slot = { organizationId: deployment.organizationId, executionId: ids.uuid() };
+    await slots.acquire({ ...slot, workload: deployment.id, waitMs, signal });
+    // pending → committed | canceled: whichever comes first decides about the slot, once.
+    let isPending = true;
+    return {
+      executionId: slot.executionId,
+      deployment,
+      commit: async (input, caller) => {
+        if (!isPending) throw new CoreError('INTERNAL', 'This request was already committed or canceled.');
+        isPending = false;
+        let isAccepted = false;
+        try {
+          const hash = requestHash(input);
+          await this.#checkInput(deployment, input);
+          const row = { ...slot, deploymentId: deployment.id, idempotencyKey, requestHash: hash };
+          const { execution, isNew } = await this.#dispatch(row, input, caller);
+          isAccepted = isNew;
+          if (!isNew) return checkSameRequest(execution, hash);
+          this.#deps.events.emit('deployments:execution-accepted', {
+            ...slot,
+            deploymentId: deployment.id,
+            workflow: deployment.workflow,
+            files: input.files.length,
+          });
+          return execution;
+        } finally {
+          if (isAccepted) slots.detach(slot);
+          else await slots.release(slot);
+        }
+      },
+      cancel: async () => {
+        if (!isPending) return;
+        isPending = false;
+        await slots.release(slot);
+      },
+    };
   }
 
   #waitMs({ waitMs }: StartRequest, { waitSeconds }: Deployment): number {
@@ -130,95 +154,32 @@ export class ExecutionStarter {
       onTimeout: storeTimeout(storeTimeoutMs),
     });
   }
-}
 
-/** A repeated request has its execution and needs no slot. */
-function repeatOf(known: Execution, deployment: Deployment): PendingExecution {
-  return {
-    executionId: known.executionId,
-    deployment,
-    commit: async (input) => checkSameRequest(known, requestHash(checkDepth(input))),
-    cancel: async () => undefined,
-  };
-}
-
-/** pending → committed | canceled: whichever comes first decides about the slot, once. */
-class SlottedExecution implements PendingExecution {
-  readonly executionId: string;
-  readonly deployment: Deployment;
-  readonly #deps: ExecutionStarterDeps;
-  readonly #idempotencyKey: string | null;
-  #isPending = true;
-  #hasReleased = false;
-
-  constructor(
-    deps: ExecutionStarterDeps,
-    deployment: Deployment,
-    executionId: string,
-    idempotencyKey: string | null,
-  ) {
-    this.#deps = deps;
-    this.deployment = deployment;
-    this.executionId = executionId;
-    this.#idempotencyKey = idempotencyKey;
-  }
-
-  async commit(input: ExecutionInput, signal?: AbortSignal): Promise<Execution> {
-    if (!this.#isPending) throw new CoreError('INTERNAL', 'This request was already committed or canceled.');
-    this.#isPending = false;
-    try {
-      const hash = requestHash(checkDepth(input));
-      await this.#checkInput(input);
-      const { execution, isNew } = await this.#dispatch(input, hash, signal);
-      if (!isNew) {
-        await this.#release();
-        return checkSameRequest(execution, hash);
-      }
-      this.#deps.slots.detach(this.#slot);
-      return execution;
-    } catch (error) {
-      await this.#release();
-      throw error;
-    }
-  }
-
-  async cancel(): Promise<void> {
-    if (!this.#isPending) return;
-    this.#isPending = false;
-    await this.#release();
-  }
-
-  get #slot() {
-    return { organizationId: this.deployment.organizationId, executionId: this.executionId };
-  }
-
-  async #release(): Promise<void> {
-    if (this.#hasReleased) return;
-    this.#hasReleased = true;
-    await this.#deps.slots.release(this.#slot);
-  }
-
-  async #checkInput(input: ExecutionInput): Promise<void> {
-    const { workflow, options, name } = this.deployment;
-    const problems = await this.#deps.workflowOf(workflow).checkInput(options, input);
+  async #checkInput(deployment: Deployment, input: ExecutionInput): Promise<void> {
+    const workflow = this.#deps.deployments.workflowOf(deployment);
+    const problems = await workflow.checkInput(deployment.options, input);
     if (problems.length === 0) return;
     const list = problems.map(({ field, message }) => `${field}: ${message}`).join('; ');
     throw new DeploymentError(
       'DEPLOYMENT_INPUT_INVALID',
-      `The request does not match the API ${name}. ${asSentence(list)}`,
+      `The request does not match the API ${deployment.name}. ${asSentence(list)}`,
       { details: { problems } },
     );
   }
 
-  async #dispatch(input: ExecutionInput, hash: string, caller: AbortSignal | undefined) {
-    const { store, clock, events, enqueue } = this.#deps;
-    const { id: deploymentId, workflow } = this.deployment;
+  /**
+   * Unlike `withTimeout` it does not stop waiting: on expiry the signal aborts, and the store decides whether a commit
+   * has begun that must be waited for.
+   */
+  async #dispatch(
+    row: Slot & Pick<Execution, 'deploymentId' | 'idempotencyKey' | 'requestHash'>,
+    input: ExecutionInput,
+    caller: AbortSignal | undefined,
+  ) {
+    const { store, clock } = this.#deps;
     const execution = {
-      ...this.#slot,
-      deploymentId,
+      ...row,
       status: 'queued',
-      idempotencyKey: this.#idempotencyKey,
-      requestHash: hash,
       acceptedAt: new Date(clock.now()),
       startedAt: null,
       endedAt: null,
@@ -227,40 +188,15 @@ class SlottedExecution implements PendingExecution {
       warnings: [],
     } as const;
     const withinMs = storeTimeoutMs + writeTimeMs(input);
-    const dispatched = await withStoreSignal(clock, withinMs, caller, (signal) =>
-      store.dispatch(execution, input, (transaction) => enqueue(this.executionId, transaction), {
-        signal,
-        withinMs,
-      }),
-    );
-    if (dispatched.isNew)
-      events.emit('deployments:execution-accepted', {
-        ...this.#slot,
-        deploymentId,
-        workflow,
-        files: input.files.length,
-      });
-    return dispatched;
-  }
-}
-
-/**
- * Unlike `withTimeout` it does not stop waiting: on expiry the signal aborts, and the store decides whether a commit has
- * begun that must be waited for.
- */
-async function withStoreSignal<T>(
-  clock: Clock,
-  timeoutMs: number,
-  signal: AbortSignal | undefined,
-  run: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const linked = linkSignals(signal);
-  const cancel = clock.after(timeoutMs, () => linked.abort(storeTimeout(timeoutMs)()));
-  try {
-    return await run(linked.signal);
-  } finally {
-    cancel();
-    linked.dispose();
+    const linked = linkSignals(caller);
+    const cancelTimer = clock.after(withinMs, () => linked.abort(storeTimeout(withinMs)()));
+    try {
+      const enqueue = (transaction: unknown) => this.#enqueue(row.executionId, transaction);
+      return await store.dispatch(execution, input, enqueue, { signal: linked.signal, withinMs });
+    } finally {
+      cancelTimer();
+      linked.dispose();
+    }
   }
 }
 
@@ -270,6 +206,8 @@ const writeTimeMs = ({ files }: ExecutionInput): number =>
 
 /** SHA-256, hexadecimal, of the parameters as they were sent and the files in their order. */
 function requestHash({ parameters, files }: ExecutionInput): string {
+  if (isTooDeep(parameters))
+    throw new DeploymentError('DEPLOYMENT_INPUT_INVALID', 'The request is nested too deeply.');
   const hash = createHash('sha256').update(JSON.stringify(parameters));
   for (const { name, mediaType, bytes } of files) {
     const content = createHash('sha256').update(bytes).digest('hex');
@@ -284,9 +222,4 @@ function checkSameRequest(known: Execution, hash: string): Execution {
     'DEPLOYMENT_IDEMPOTENCY_CONFLICT',
     'This idempotency key was used for another request. Use a new key for a new request.',
   );
-}
-
-function checkDepth(input: ExecutionInput): ExecutionInput {
-  if (!isTooDeep(input.parameters)) return input;
-  throw new DeploymentError('DEPLOYMENT_INPUT_INVALID', 'The request is nested too deeply.');
 }

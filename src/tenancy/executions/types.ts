@@ -46,9 +46,6 @@ export type ExecutionOutcome =
   | { readonly status: 'error'; readonly failure: ExecutionFailure }
   | { readonly status: 'stopped' };
 
-/** Null when it had ended before; then nothing is done. */
-export type FinishExecution = (executionId: string, outcome: ExecutionOutcome) => Promise<Execution | null>;
-
 export interface ExecutionFilter {
   readonly organizationId?: string | undefined;
   readonly deploymentId?: string | undefined;

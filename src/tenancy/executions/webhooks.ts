@@ -2,19 +2,17 @@
 // left to a repair.
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
-import type { Clock, Emitter, HttpTransport, IdSource, JobDefinition, JobHandler } from '../../core/index.ts';
+import type { IdSource, JobDefinition, JobHandler } from '../../core/index.ts';
 import { CoreError, kindOf, linkSignals, messageOf } from '../../core/index.ts';
-import type { LedgerRecorder, RegisteredRepair } from '../../ledger/index.ts';
+import type { RegisteredRepair } from '../../ledger/index.ts';
 import { webhookSecretPath } from '../../platform/data-folder/files.ts';
 import { ensureStoredSecret } from '../../platform/data-folder/stored-secret.ts';
-import type { DeploymentService } from '../deployments/deployments.ts';
-import type { Deployment } from '../types.ts';
-import type { ExecutionEvents } from '../events.ts';
 import { asSentence } from '../names.ts';
+import type { Deployment } from '../types.ts';
+import type { ExecutionDeps } from './executions.ts';
 import { toTenantView } from './failure.ts';
-import type { Execution, ExecutionStore } from './types.ts';
+import type { Execution } from './types.ts';
 
-const secretPrefix = 'whsec_';
 const timeouts = { connectTimeoutMs: 5_000, headersTimeoutMs: 10_000 } as const;
 const deliveryTimeoutMs = 15_000;
 
@@ -37,76 +35,140 @@ export async function ensureWebhookSecret(
   return (await ensureStoredSecret(stored, () => ids.token(32))).secret;
 }
 
-export interface SignedMessage {
-  /** The same for every attempt of one message. */
-  readonly id: string;
-  /** Seconds since the epoch. */
-  readonly timestamp: number;
-  readonly body: string;
-}
-
-/** `secret` is `whsec_` and base64, as receivers get it; any other text is used as it is. */
-export function webhookHeaders(
-  secret: string,
-  { id, timestamp, body }: SignedMessage,
-): Readonly<Record<string, string>> {
-  const key = secret.startsWith(secretPrefix)
-    ? Buffer.from(secret.slice(secretPrefix.length), 'base64')
-    : secret;
-  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
-  return {
-    'webhook-id': id,
-    'webhook-timestamp': String(timestamp),
-    'webhook-signature': `v1,${signature}`,
-  };
-}
-
-export interface WebhookSenderDeps {
-  readonly store: Pick<ExecutionStore, 'get'>;
-  readonly deployments: Pick<DeploymentService, 'get' | 'signingSecret'>;
-  /** Must not follow redirects. */
-  readonly transport: HttpTransport;
-  readonly clock: Clock;
-  readonly redact: (text: string) => string;
-}
-
 /** `not-needed`: there is no receiver any more. `isFinal`: another attempt would end the same way. */
-export type WebhookResult =
+type WebhookResult =
   | { readonly kind: 'sent'; readonly status: number }
   | { readonly kind: 'not-needed'; readonly reason: string }
   | { readonly kind: 'failed'; readonly reason: string; readonly isFinal: boolean };
 
-export type SendWebhook = (executionId: string, signal: AbortSignal) => Promise<WebhookResult>;
+const payload = z.strictObject({ executionId: z.guid() });
 
-/** One attempt to deliver the webhook of an execution that has ended. */
-export function createSendWebhook(deps: WebhookSenderDeps): SendWebhook {
-  return async (executionId, signal) => {
-    const execution = await deps.store.get(executionId);
-    if (!execution) return { kind: 'not-needed', reason: 'The execution was deleted.' };
-    const deployment = deploymentOf(deps, execution);
-    if (!deployment || deployment.webhookUrl === null)
-      return { kind: 'not-needed', reason: 'The deployment has no webhook any more.' };
-    const secret = deps.deployments.signingSecret(deployment);
-    if (secret === null) return unsigned;
-    const message = { id: executionId, body: bodyOf(execution, deployment) };
-    return post(deps, deployment.webhookUrl, secret, message, signal);
-  };
-}
-
-/** Nothing is sent unsigned; another process may have the secret. */
-const unsigned: WebhookResult = {
-  kind: 'failed',
-  reason:
-    'this process has no signing secret; set HEADWORKS_WEBHOOK_SECRET to the same value on all machines',
-  isFinal: false,
+/** Retried after 5 s, 10 s, … 3 hours: about a day in all. */
+export const webhookJob: JobDefinition<z.infer<typeof payload>> = {
+  name: 'deployments.webhook',
+  description: 'Deliver the webhook of an execution that has ended.',
+  parse: (raw) => payload.parse(raw),
+  retries: 18,
+  retryDelayMs: 5_000,
+  retryBackoff: true,
+  retryDelayMaxMs: 3 * 3_600_000,
+  concurrency: 16,
+  timeoutMs: 60_000,
 };
 
-function deploymentOf({ deployments }: WebhookSenderDeps, { deploymentId }: Execution): Deployment | null {
-  try {
-    return deployments.get(deploymentId);
-  } catch {
-    return null;
+/** The ledger's kind of a webhook that was given up; the subject is the execution id. */
+const webhookFailedKind = 'deployments.webhook-failed';
+
+export class Webhooks {
+  readonly #deps: ExecutionDeps;
+
+  constructor(deps: ExecutionDeps) {
+    this.#deps = deps;
   }
+
+  /** Also for a deployment that this process does not know yet: the job finds out whether it has a webhook. */
+  async enqueue({ executionId, deploymentId }: Execution, transaction: unknown): Promise<void> {
+    const { deployments, jobs } = this.#deps;
+    if (deployments.byId(deploymentId)?.webhookUrl === null) return;
+    await jobs.enqueue(webhookJob, { executionId }, { key: executionId, transaction });
+  }
+
+  readonly handler: JobHandler<z.infer<typeof payload>> = async ({ executionId }, { attempt, signal }) => {
+    const { ledger, events } = this.#deps;
+    const result = await this.#send(executionId, signal);
+    if (result.kind === 'not-needed') return { skipped: result.reason };
+    if (result.kind === 'sent') {
+      events.emit('deployments:webhook-sent', { executionId, status: result.status, attempt });
+      return { result: { status: result.status } };
+    }
+    const { reason } = result;
+    const isGivenUp = result.isFinal || attempt > webhookJob.retries;
+    events.emit('deployments:webhook-failed', { executionId, reason, attempt, isGivenUp });
+    if (isGivenUp)
+      await ledger.record({
+        kind: webhookFailedKind,
+        subject: executionId,
+        cause: 'WEBHOOK_FAILED',
+        message: `The webhook of execution ${executionId} was not delivered: ${asSentence(reason)} Run "headworks repair" to send it again.`,
+      });
+    throw new CoreError('RETRIES_EXHAUSTED', `The webhook was not delivered: ${asSentence(reason)}`, {
+      isRetryable: !isGivenUp,
+    });
+  };
+
+  readonly repair: RegisteredRepair = {
+    kind: webhookFailedKind,
+    describe: 'Send the webhook again.',
+    repair: async ({ subject }, signal) => {
+      const result = await this.#send(subject, signal);
+      if (result.kind === 'sent') return { outcome: 'repaired' };
+      if (result.kind === 'not-needed') return { outcome: 'gone' };
+      return {
+        outcome: 'still-broken',
+        reason: `The webhook was not delivered: ${asSentence(result.reason)}`,
+      };
+    },
+  };
+
+  /** One attempt to deliver the webhook of an execution that has ended. */
+  async #send(executionId: string, signal: AbortSignal): Promise<WebhookResult> {
+    const { store, deployments } = this.#deps;
+    const execution = await store.get(executionId);
+    if (!execution) return { kind: 'not-needed', reason: 'The execution was deleted.' };
+    const deployment = deployments.byId(execution.deploymentId);
+    const url = deployment?.webhookUrl ?? null;
+    const secret = deployment ? deployments.signingSecret(deployment) : null;
+    if (!deployment || url === null || secret === null)
+      return { kind: 'not-needed', reason: 'The deployment has no webhook any more.' };
+    return this.#post(url, executionId, bodyOf(execution, deployment), secret, signal);
+  }
+
+  async #post(
+    url: string,
+    id: string,
+    body: string,
+    secret: string,
+    signal: AbortSignal,
+  ): Promise<WebhookResult> {
+    const { transport, clock, redact } = this.#deps;
+    const deadline = linkSignals(signal);
+    const cancel = clock.after(deliveryTimeoutMs, () => deadline.abort());
+    const timestamp = String(Math.floor(clock.now() / 1_000));
+    try {
+      const response = await transport.request({
+        method: 'POST',
+        url,
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': 'headworks',
+          // The same for every attempt.
+          'webhook-id': id,
+          'webhook-timestamp': timestamp,
+          'webhook-signature': `v1,${signatureOf(secret, `${id}.${timestamp}.${body}`)}`,
+        },
+        body,
+        signal: deadline.signal,
+        ...timeouts,
+      });
+      await response.discard();
+      return resultOf(response.status);
+    } catch (error) {
+      signal.throwIfAborted();
+      const reason = deadline.signal.aborted
+        ? `no response within ${deliveryTimeoutMs / 1_000} s`
+        : messageOf(error);
+      return { kind: 'failed', reason: redact(reason) || kindOf(error), isFinal: false };
+    } finally {
+      cancel();
+      deadline.dispose();
+    }
+  }
+}
+
+/** `secret` is `whsec_` and base64, as receivers get it. */
+function signatureOf(secret: string, text: string): string {
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  return createHmac('sha256', key).update(text).digest('base64');
 }
 
 /** The same for every attempt: `timestamp` is when the execution ended. */
@@ -130,113 +192,9 @@ function bodyOf(execution: Execution, deployment: Deployment): string {
   });
 }
 
-async function post(
-  { transport, clock, redact }: WebhookSenderDeps,
-  url: string,
-  secret: string,
-  { id, body }: Pick<SignedMessage, 'id' | 'body'>,
-  signal: AbortSignal,
-): Promise<WebhookResult> {
-  const deadline = linkSignals(signal);
-  const cancel = clock.after(deliveryTimeoutMs, () => deadline.abort());
-  try {
-    const response = await transport.request({
-      method: 'POST',
-      url,
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': 'headworks',
-        ...webhookHeaders(secret, { id, timestamp: Math.floor(clock.now() / 1_000), body }),
-      },
-      body,
-      signal: deadline.signal,
-      ...timeouts,
-    });
-    await response.discard();
-    return resultOf(response.status);
-  } catch (error) {
-    signal.throwIfAborted();
-    const reason = deadline.signal.aborted
-      ? `no response within ${deliveryTimeoutMs / 1_000} s`
-      : messageOf(error);
-    return { kind: 'failed', reason: redact(reason) || kindOf(error), isFinal: false };
-  } finally {
-    cancel();
-    deadline.dispose();
-  }
-}
-
 /** Everything but a success is retried, as Standard Webhooks recommends; 410 means that the endpoint is gone. */
 function resultOf(status: number): WebhookResult {
   if (status >= 200 && status < 300) return { kind: 'sent', status };
   const note = status >= 300 && status < 400 ? ', and redirects are not followed' : '';
   return { kind: 'failed', reason: `the endpoint responded with ${status}${note}`, isFinal: status === 410 };
-}
-
-const payload = z.strictObject({ executionId: z.guid() });
-
-/** Retried after 5 s, 10 s, … 3 hours: about a day in all. */
-export const webhookJob: JobDefinition<z.infer<typeof payload>> = {
-  name: 'deployments.webhook',
-  description: 'Deliver the webhook of an execution that has ended.',
-  parse: (raw) => payload.parse(raw),
-  retries: 18,
-  retryDelayMs: 5_000,
-  retryBackoff: true,
-  retryDelayMaxMs: 3 * 3_600_000,
-  concurrency: 16,
-  timeoutMs: 60_000,
-};
-
-export interface WebhookHandlerDeps {
-  readonly send: SendWebhook;
-  readonly ledger: LedgerRecorder;
-  readonly events: Emitter<ExecutionEvents>;
-}
-
-export function webhookHandler({
-  send,
-  ledger,
-  events,
-}: WebhookHandlerDeps): JobHandler<z.infer<typeof payload>> {
-  return async ({ executionId }, { attempt, signal }) => {
-    const result = await send(executionId, signal);
-    if (result.kind === 'not-needed') return { skipped: result.reason };
-    if (result.kind === 'sent') {
-      events.emit('deployments:webhook-sent', { executionId, status: result.status, attempt });
-      return { result: { status: result.status } };
-    }
-    const { reason } = result;
-    const isGivenUp = result.isFinal || attempt > webhookJob.retries;
-    events.emit('deployments:webhook-failed', { executionId, reason, attempt, isGivenUp });
-    if (isGivenUp)
-      await ledger.record({
-        kind: webhookFailedKind,
-        subject: executionId,
-        cause: 'WEBHOOK_FAILED',
-        message: `The webhook of execution ${executionId} was not delivered: ${asSentence(reason)} Run "headworks repair" to send it again.`,
-      });
-    throw new CoreError('RETRIES_EXHAUSTED', `The webhook was not delivered: ${asSentence(reason)}`, {
-      isRetryable: !isGivenUp,
-    });
-  };
-}
-
-/** The ledger's kind of a webhook that was given up; the subject is the execution id. */
-export const webhookFailedKind = 'deployments.webhook-failed';
-
-export function webhookRepair(send: SendWebhook): RegisteredRepair {
-  return {
-    kind: webhookFailedKind,
-    describe: 'Send the webhook again.',
-    repair: async ({ subject }, signal) => {
-      const result = await send(subject, signal);
-      if (result.kind === 'sent') return { outcome: 'repaired' };
-      if (result.kind === 'not-needed') return { outcome: 'gone' };
-      return {
-        outcome: 'still-broken',
-        reason: `The webhook was not delivered: ${asSentence(result.reason)}`,
-      };
-    },
-  };
 }

@@ -109,6 +109,13 @@ const noTransport: HttpTransport = {
   close: async () => undefined,
 };
 
+const neverRun: Workflow = {
+  name: 'search',
+  checkOptions: async () => [],
+  checkInput: async () => [],
+  run: () => Promise.reject(new Error('never')),
+};
+
 export async function executionWorld(given: ExecutionWorldOptions): Promise<ExecutionWorld> {
   const { clock } = given;
   const random = seededRandom(7);
@@ -124,6 +131,12 @@ export async function executionWorld(given: ExecutionWorldOptions): Promise<Exec
   const find = (found: Deployment | undefined): Deployment => {
     if (!found) throw new CoreError('NOT_FOUND', 'There is no such deployment.');
     return found;
+  };
+  const prompt: Workflow = {
+    name: 'prompt',
+    checkOptions: async () => [],
+    checkInput: given.checkInput ?? (async () => []),
+    run: async (task) => ({ result: (await given.run?.(task)) ?? null, warnings: [] }),
   };
   const open = await openExecutions({
     store,
@@ -142,26 +155,13 @@ export async function executionWorld(given: ExecutionWorldOptions): Promise<Exec
               organizationId === organization && (name === reference || id === reference),
           ),
         ),
-      get: (id) => find(deployments.find((each) => each.id === id)),
+      byId: (id) => deployments.find((each) => each.id === id),
+      workflowOf: ({ workflow }) => (workflow === 'prompt' ? prompt : neverRun),
       signingSecret: ({ webhookUrl }) =>
         webhookUrl === null
           ? null
           : `whsec_${Buffer.from('a secret of 32 bytes, more or le').toString('base64')}`,
     },
-    workflows: [
-      {
-        name: 'prompt',
-        checkOptions: async () => [],
-        checkInput: given.checkInput ?? (async () => []),
-        run: async (task) => ({ result: (await given.run?.(task)) ?? null, warnings: [] }),
-      },
-      {
-        name: 'search',
-        checkOptions: async () => [],
-        checkInput: async () => [],
-        run: () => Promise.reject(new Error('never')),
-      },
-    ],
     slots,
     releaseSlot: async (executionId) => slots.held.delete(executionId),
     jobs,
@@ -172,9 +172,10 @@ export async function executionWorld(given: ExecutionWorldOptions): Promise<Exec
     events,
     log: silentLog,
     redact: (text) => text,
-    options: { ...defaults, ...given.options },
-    maxWaitSeconds: 60,
-    maxHours: 6,
+    options: {
+      deployments: { ...defaults, ...given.options },
+      admission: { maxWaitSeconds: 60, ttlHours: 6 },
+    },
   });
   return { ...open, store, slots, jobs, recorded, emitted, deployments };
 }

@@ -1,8 +1,7 @@
-// Requests and responses of the tenant API.
+// The tenant API: executes deployments with a key of the organization. Responses have the founding document's shape.
 import { z } from 'zod';
-import type { Execution } from '../../tenancy/index.ts';
-import { toTenantView } from '../../tenancy/index.ts';
-import { id } from '../../api/fields.ts';
+import { id } from './fields.ts';
+import { operation } from './operation.ts';
 
 const maxTimeout = 300;
 const timeoutRule = `must be a whole number from -1 to ${maxTimeout}`;
@@ -28,13 +27,13 @@ export const timeoutSeconds = z
 
 const waitRule = 'must be seconds, like 5 or 0.5';
 
-export const deploymentParams = z.object({
+const params = z.object({
   org: z.string().describe("The organization's id or name."),
   api: z.string().describe("The deployment's name or id."),
 });
 
 /** Strict: a misspelled `timout` must not silently have the default. */
-export const executeQuery = z.strictObject({
+const executeQuery = z.strictObject({
   timeout: timeoutSeconds
     .optional()
     .describe(
@@ -50,7 +49,7 @@ export const executeQuery = z.strictObject({
     ),
 });
 
-export const executeHeaders = z.looseObject({
+const executeHeaders = z.looseObject({
   'idempotency-key': z
     .string()
     .regex(/^[\u0020-\u007e]{1,255}$/, 'must be 1 to 255 printable characters')
@@ -58,9 +57,9 @@ export const executeHeaders = z.looseObject({
     .describe('A repeated request with the same key returns the same execution and runs nothing twice.'),
 });
 
-export const executionQuery = z.strictObject({ execution_id: id });
+const executionQuery = z.strictObject({ execution_id: id });
 
-export const executionState = z
+export const ExecutionState = z
   .object({
     execution_id: z.string(),
     status: z.enum(['queued', 'executing', 'completed', 'error', 'stopped']),
@@ -73,7 +72,7 @@ export const executionState = z
   })
   .meta({ id: 'ExecutionState', description: 'State of an execution.' });
 
-export const tenantError = z
+const TenantError = z
   .object({
     type: z.enum(['client_error', 'validation_error', 'server_error']),
     errors: z.array(
@@ -86,18 +85,38 @@ export const tenantError = z
   })
   .meta({ id: 'TenantError', description: 'Error of the tenant API.' });
 
-export const tenantErrorResponses = { '4xx': tenantError, '5xx': tenantError } as const;
+const shared = {
+  tag: 'deployments',
+  access: 'organization',
+  params,
+  output: ExecutionState,
+  errors: { '4xx': TenantError, '5xx': TenantError },
+} as const;
 
-/** With ids in the URL: names may change. */
-export function viewOfExecutionState(execution: Execution): z.infer<typeof executionState> {
-  const { executionId, organizationId, deploymentId, status, result, failure, warnings } =
-    toTenantView(execution);
-  return {
-    execution_id: executionId,
-    status,
-    status_api: `/deployment/api/${organizationId}/${deploymentId}?execution_id=${executionId}`,
-    result: result ?? null,
-    ...(failure ? { error: { code: failure.code, message: failure.message } } : {}),
-    ...(warnings.length > 0 ? { warnings: [...warnings] } : {}),
-  };
-}
+export const tenantApi = {
+  execute: operation('POST /deployment/api/:org/:api', {
+    ...shared,
+    id: 'deployment-api.execute',
+    summary: 'Execute a deployment with files (form) or JSON',
+    description:
+      'The body is a form (`multipart/form-data`) with files and fields, or one JSON object; which fields apply depends on ' +
+      'the workflow of the deployment. At the limit of concurrent requests of the organization, or of all organizations, the ' +
+      'response is 429 with `Retry-After`.',
+    query: executeQuery,
+    headers: executeHeaders,
+    // Received by the handler itself, after it has a slot.
+    body: z.unknown(),
+  }),
+  get: operation('GET /deployment/api/:org/:api', {
+    ...shared,
+    id: 'deployment-api.get-execution',
+    summary: 'Get an execution with its result',
+    query: executionQuery,
+  }),
+  stop: operation('DELETE /deployment/api/:org/:api', {
+    ...shared,
+    id: 'deployment-api.stop-execution',
+    summary: 'Stop an execution; an ended one is returned unchanged',
+    query: executionQuery,
+  }),
+} as const;
