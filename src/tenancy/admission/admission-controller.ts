@@ -3,17 +3,18 @@ import { CoreError, kindOf, withTimeout } from '../../core/index.ts';
 import { AdmissionError, rejectionError } from '../errors.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { LimitService } from './limits.ts';
-import type { LocalDecision } from './local-budget.ts';
 import type { SlotLedger } from './slot-ledger.ts';
 import type { StoreHealthMonitor } from './store-health.ts';
 import type { StoreRecovery } from './store-recovery.ts';
 import type {
   AcquireOptions,
   AdmissionDeps,
+  Decision,
   Rejection,
   Slot,
   SlotDecision,
   SlotRequest,
+  Usage,
   WorkloadSlot,
 } from './types.ts';
 
@@ -26,19 +27,13 @@ const unavailableRetryMs = 2_000;
 /** Attempts while limits change, or the store is flushed, during the calls. */
 const maxStoreCalls = 6;
 
-interface Decision {
-  readonly verdict: LocalDecision;
-  readonly decider: 'store' | 'local';
-  /** Whether the limit was cached; null when the store did not decide. */
-  readonly isCached: boolean | null;
-  readonly decisionMs: number;
-}
-
-export interface ControllerDeps {
+export interface ControllerServices {
   readonly ledger: SlotLedger;
   readonly limits: LimitService;
   readonly health: StoreHealthMonitor;
   readonly recovery: StoreRecovery;
+  /** A limit rejected a request. */
+  readonly onRejected: () => void;
 }
 
 /**
@@ -48,13 +43,13 @@ export interface ControllerDeps {
  */
 export class AdmissionController {
   readonly #deps: AdmissionDeps;
-  readonly #parts: ControllerDeps;
-  readonly #queue: FairQueue<Decision>;
+  readonly #services: ControllerServices;
+  readonly #queue: FairQueue;
   #isClosed = false;
 
-  constructor(deps: AdmissionDeps, parts: ControllerDeps) {
+  constructor(deps: AdmissionDeps, services: ControllerServices) {
     this.#deps = deps;
-    this.#parts = parts;
+    this.#services = services;
     this.#queue = new FairQueue({
       clock: deps.clock,
       decide: (slot) => this.#decide(slot),
@@ -72,52 +67,60 @@ export class AdmissionController {
    * SHUTTING_DOWN, and then holds nothing.
    */
   async acquire(request: AcquireOptions): Promise<void> {
+    const { organizationId } = request;
     try {
-      await this.#acquire(request);
+      const decision = await this.#decideOrWait(request);
+      this.#services.ledger.retryAfter.requestStarted(request);
+      this.#deps.events.emit('admission:request-admitted', decisionPayload(request, decision));
     } catch (error) {
       const cause = kindOf(error);
       if (cause === 'STATE_UNAVAILABLE' || cause === 'ADMISSION_UNAVAILABLE')
-        this.#deps.events.emit('admission:decision-failed', {
-          organizationId: request.organizationId,
-          cause,
-        });
+        this.#deps.events.emit('admission:decision-failed', { organizationId, cause });
       throw error;
     }
   }
 
   /** This process runs the execution and renews its slot. */
   attach(slot: WorkloadSlot): void {
-    const { ledger } = this.#parts;
+    const { ledger } = this.#services;
     ledger.hold(slot);
-    ledger.requestStarted(slot);
-    ledger.executionStarted(slot.executionId);
+    ledger.retryAfter.requestStarted(slot);
+    ledger.retryAfter.executionStarted(slot.executionId);
   }
 
   /** The execution was dispatched: its worker renews the slot. */
   detach({ executionId }: Slot): void {
-    const { ledger } = this.#parts;
+    const { ledger } = this.#services;
     ledger.stopHolding(executionId);
-    ledger.executionStarted(executionId);
+    ledger.retryAfter.executionStarted(executionId);
   }
 
   /** Never fails: a release that the store does not confirm is sent again later, or the lease expires. */
   async release({ organizationId, executionId }: Slot): Promise<void> {
-    const { ledger, health } = this.#parts;
+    const { clock, slots } = this.#deps;
+    const { ledger, health } = this.#services;
     const slot = { organizationId, executionId };
     ledger.released(executionId);
-    if (health.isUp) await this.#releaseInStore(slot);
-    else ledger.pendingReleases.add(slot);
+    if (health.isUp)
+      try {
+        await withTimeout(slots.release(slot), { clock, timeoutMs: releaseTimeoutMs });
+      } catch (error) {
+        ledger.addPendingRelease(slot);
+        health.reportFailure(error);
+      }
+    else ledger.addPendingRelease(slot);
     this.#queue.released(organizationId);
   }
 
   /** An execution ended in some process, which released its slot. */
   executionEnded(executionId: string): void {
-    this.#parts.ledger.released(executionId);
+    this.#services.ledger.released(executionId);
     this.#queue.released(null);
   }
 
   /** The reconciler released a leaked slot. */
-  slotReleased({ organizationId }: Slot): void {
+  slotReleased({ organizationId, executionId }: Slot): void {
+    this.#services.ledger.released(executionId);
     this.#queue.released(organizationId);
   }
 
@@ -127,22 +130,22 @@ export class AdmissionController {
     this.#queue.close(shuttingDown());
   }
 
-  async #acquire(request: AcquireOptions): Promise<void> {
+  /** The decision that admitted the request. */
+  async #decideOrWait(request: AcquireOptions): Promise<Decision> {
     if (this.#isClosed) throw shuttingDown();
     if (request.signal.aborted) throw callerLeft();
     this.#deps.checkReady();
     const { organizationId } = request;
+    // Read before the decision: a slot released meanwhile must not be missed.
     const changes = this.#queue.changes;
     const ahead = this.#queue.rejectionAhead(organizationId);
     if (ahead !== null) return this.#wait(request, this.#lastRejection(organizationId, ahead), changes);
     const decision = await this.#decide(request);
     const { verdict } = decision;
     if (verdict.kind === 'rejected') return this.#wait(request, verdict, changes, decision);
-    if (request.signal.aborted) {
-      await this.release(request);
-      throw callerLeft();
-    }
-    this.#admit(request, decision);
+    if (!request.signal.aborted) return decision;
+    await this.release(request);
+    throw callerLeft();
   }
 
   async #wait(
@@ -150,27 +153,25 @@ export class AdmissionController {
     rejection: Rejection,
     changes: number,
     decision?: Decision,
-  ): Promise<void> {
+  ): Promise<Decision> {
     const { organizationId, waitMs } = request;
+    const { clock, events } = this.#deps;
     if (this.#isClosed) throw shuttingDown();
     if (!(waitMs > 0) || this.#queue.isFull(organizationId)) {
       this.#queue.retryHead(organizationId);
       throw this.#reject(request, rejection, decision);
     }
-    const since = this.#deps.clock.monotonic();
+    const since = clock.monotonic();
     const emitWaited = (outcome: 'admitted' | 'rejected' | 'canceled') =>
-      this.#deps.events.emit('admission:request-waited', {
+      events.emit('admission:request-waited', {
         organizationId,
         outcome,
-        waitedMs: this.#deps.clock.monotonic() - since,
+        waitedMs: clock.monotonic() - since,
       });
     try {
       const result = await this.#queue.wait(request, rejection, changes);
-      if (result.kind === 'decided') {
-        emitWaited('admitted');
-        return this.#admit(request, result.decision);
-      }
-      emitWaited('rejected');
+      emitWaited('decider' in result ? 'admitted' : 'rejected');
+      if ('decider' in result) return result;
       throw this.#reject(request, result, decision);
     } catch (error) {
       if (kindOf(error) === 'CANCELED') emitWaited('canceled');
@@ -181,48 +182,50 @@ export class AdmissionController {
   /** Others are queued: the last known usage must do, for a call to the store would overtake them. */
   #lastRejection(organizationId: string, ahead: Rejection | 'global'): Rejection {
     if (ahead !== 'global') return ahead;
-    const { limits, ledger } = this.#parts;
-    const { globalLimit } = this.#deps.options;
-    const organizationLimit = limits.known(organizationId);
+    const { ledger } = this.#services;
     return {
       limitedBy: 'global',
-      usage: ledger.budget.usage(organizationId, { organizationLimit, globalLimit }),
+      usage: ledger.budget.usage(organizationId, this.#limitsOf(organizationId)),
     };
   }
 
-  #admit(slot: WorkloadSlot, decision: Decision): void {
-    this.#parts.ledger.requestStarted(slot);
-    this.#deps.events.emit('admission:request-admitted', decisionPayload(slot, decision));
+  /** Without a call to the store. */
+  #limitsOf(organizationId: string): Pick<Usage, 'organizationLimit' | 'globalLimit'> {
+    const organizationLimit = this.#services.limits.known(organizationId);
+    return { organizationLimit, globalLimit: this.#deps.options.globalLimit };
   }
 
   #reject(slot: Slot, rejection: Rejection, decision: Decision | undefined): Error {
     const { limitedBy, usage } = rejection;
+    const { ledger, onRejected } = this.#services;
+    onRejected();
     this.#deps.events.emit('admission:request-rejected', {
       ...decisionPayload(slot, decision),
       reason: limitedBy,
     });
     const { organizationId } = slot;
-    const isOwn = limitedBy === 'organization';
-    const retryAfterMs = this.#parts.ledger.retryAfter.estimateMs({
-      organizationId: isOwn ? organizationId : null,
-      held: isOwn ? usage.organization : usage.global,
-      ahead: isOwn ? this.#queue.lengthOf(organizationId) : this.#queue.length,
-      now: this.#deps.clock.monotonic(),
-    });
+    const retryAfterMs =
+      limitedBy === 'organization'
+        ? ledger.retryAfter.estimateMs(
+            organizationId,
+            usage.organization,
+            this.#queue.lengthOf(organizationId),
+          )
+        : ledger.retryAfter.estimateMs(null, usage.global, this.#queue.length);
     return rejectionError(rejection, retryAfterMs);
   }
 
   /** An admitted slot is held by this process. Fails with ADMISSION_UNAVAILABLE or STATE_UNAVAILABLE. */
   async #decide({ organizationId, executionId }: Slot): Promise<Decision> {
     const { clock, options } = this.#deps;
-    const { health } = this.#parts;
+    const { health } = this.#services;
     const slot = { organizationId, executionId };
     const startedAt = clock.monotonic();
     const deadline = startedAt + decisionTimeoutMs;
     while (!this.#isClosed) {
       if (health.isDown && options.redisFailureMode === 'closed') throw this.#unavailable();
       const decided = health.isUp
-        ? await this.#askStore(slot, deadline)
+        ? await this.#decideInStore(slot, deadline)
         : health.isDown
           ? await this.#decideLocally(slot, deadline)
           : await health.settled(deadline - clock.monotonic());
@@ -233,8 +236,8 @@ export class AdmissionController {
   }
 
   /** Undefined when the store gave no decision in time; then it is no longer up, or was flushed again and again. */
-  async #askStore(slot: Slot, deadline: number): Promise<Omit<Decision, 'decisionMs'> | undefined> {
-    const { limits, ledger, health } = this.#parts;
+  async #decideInStore(slot: Slot, deadline: number): Promise<Omit<Decision, 'decisionMs'> | undefined> {
+    const { limits, ledger, health } = this.#services;
     const { globalLimit } = this.#deps.options;
     const { organizationId } = slot;
     let limit: SlotRequest['limit'];
@@ -244,10 +247,10 @@ export class AdmissionController {
       if (reply.kind === 'limit-unknown') {
         limit = { value: await limits.read(organizationId, reply.token), token: reply.token };
       } else if (reply.kind === 'not-restored') {
-        if (!(await this.#restore())) return undefined;
+        if (!(await health.restore())) return undefined;
       } else if (health.isDown) {
         // Confirmed while the reply was on its way: local decisions did not count this slot.
-        ledger.pendingReleases.add(slot);
+        ledger.addPendingRelease(slot);
         return undefined;
       } else {
         if (reply.kind === 'admitted') ledger.hold(slot);
@@ -265,8 +268,8 @@ export class AdmissionController {
    */
   async #callStore(request: SlotRequest, deadline: number): Promise<SlotDecision | null> {
     const { clock, slots } = this.#deps;
-    const { ledger, health } = this.#parts;
-    ledger.pendingReleases.forget(request.executionId);
+    const { ledger, health } = this.#services;
+    ledger.forgetPendingRelease(request.executionId);
     const { promise, resolve } = Promise.withResolvers<SlotDecision | null>();
     slots.acquire(request).then(resolve, (error: unknown) => {
       health.reportFailure(error);
@@ -282,38 +285,24 @@ export class AdmissionController {
       health.reportSlow(slowReplyMs);
       later(deadline - clock.monotonic(), () => resolve(null));
     });
-    const stopListening = health.onDown(() => resolve(null));
+    const stopListening = health.onChange(() => health.isDown && resolve(null));
     const reply = await promise;
     cancelTimer();
     stopListening();
-    if (reply === null) ledger.pendingReleases.add(request);
+    if (reply === null) ledger.addPendingRelease(request);
     return reply;
-  }
-
-  /** False when the store failed. Fails with STATE_UNAVAILABLE when the unfinished executions cannot be read. */
-  async #restore(): Promise<boolean> {
-    const { recovery, health } = this.#parts;
-    try {
-      await recovery.restore();
-      return true;
-    } catch (error) {
-      if (kindOf(error).startsWith('STATE_')) throw error;
-      health.reportFailure(error);
-      return false;
-    }
   }
 
   /** Undefined when the outage ended, or the shares were not fixed in time. */
   async #decideLocally(slot: Slot, deadline: number): Promise<Omit<Decision, 'decisionMs'> | undefined> {
-    const { clock, options } = this.#deps;
-    const { ledger, limits, health, recovery } = this.#parts;
+    const { clock } = this.#deps;
+    const { ledger, health, recovery } = this.#services;
     if (!recovery.hasShares) {
       const timeoutMs = deadline - clock.monotonic();
       await withTimeout(recovery.sharesCut(), { clock, timeoutMs }).catch(() => undefined);
       if (!recovery.hasShares || !health.isDown) return undefined;
     }
-    const organizationLimit = limits.known(slot.organizationId);
-    const verdict = ledger.budget.decide(slot, { organizationLimit, globalLimit: options.globalLimit });
+    const verdict = ledger.budget.decide(slot, this.#limitsOf(slot.organizationId));
     if (verdict.kind === 'admitted') {
       ledger.hold(slot);
       recovery.admittedLocally(slot);
@@ -321,20 +310,9 @@ export class AdmissionController {
     return { verdict, decider: 'local', isCached: null };
   }
 
-  async #releaseInStore(slot: Slot): Promise<void> {
-    const { clock, slots } = this.#deps;
-    const { ledger, health } = this.#parts;
-    try {
-      await withTimeout(slots.release(slot), { clock, timeoutMs: releaseTimeoutMs });
-    } catch (error) {
-      ledger.pendingReleases.add(slot);
-      health.reportFailure(error);
-    }
-  }
-
   #unavailable(): AdmissionError {
     const { storeName, options } = this.#deps;
-    const { isDown } = this.#parts.health;
+    const { isDown } = this.#services.health;
     const reason =
       isDown && options.redisFailureMode === 'closed'
         ? `Redis at ${storeName} is down, and requests are rejected without it (HEADWORKS_ADMISSION_REDIS_FAILURE_MODE).`

@@ -9,52 +9,43 @@
 import type { Clock } from '../../core/index.ts';
 import { CoreError, onAbort } from '../../core/index.ts';
 import { LinkedQueue } from '../../resilience/index.ts';
-import type { AcquireOptions, LimitScope, Rejection, Slot } from './types.ts';
+import type { AcquireOptions, Decision, LimitScope, Rejection, Slot } from './types.ts';
 
 const pollMs = 250;
 /** Requests queued per organization; further ones are rejected at once. */
 export const maxQueueLength = 1_000;
 
-/** A decision that admits, or says which limit is reached. */
-interface QueueDecision {
-  readonly verdict: { readonly kind: 'admitted' } | ({ readonly kind: 'rejected' } & Rejection);
-}
-
-interface Waiter<Decision> {
+interface Waiter {
   readonly slot: Slot;
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
   hasLeft: boolean;
 }
 
-interface OrganizationQueue<Decision> {
-  readonly waiters: LinkedQueue<Waiter<Decision>>;
+interface OrganizationQueue {
+  readonly waiters: LinkedQueue<Waiter>;
   /** The last rejection of its head. */
   rejection: Rejection;
   blockedBy: LimitScope | null;
 }
 
-export type WaitResult<Decision> =
-  | { readonly kind: 'decided'; readonly decision: Decision }
-  | ({ readonly kind: 'rejected' } & Rejection);
-
-export interface FairQueueDeps<Decision> {
+export interface FairQueueDeps {
   readonly clock: Clock;
   readonly decide: (slot: Slot) => Promise<Decision>;
   /** Releases a slot that was granted to a request that has left. */
   readonly release: (slot: Slot) => void;
 }
 
-export class FairQueue<Decision extends QueueDecision> {
-  readonly #deps: FairQueueDeps<Decision>;
+export class FairQueue {
+  readonly #deps: FairQueueDeps;
   /** In the order in which they are served. */
-  readonly #queues = new Map<string, OrganizationQueue<Decision>>();
+  readonly #queues = new Map<string, OrganizationQueue>();
   #length = 0;
   #changes = 0;
   #isServing = false;
   #cancelPoll: (() => void) | null = null;
 
-  constructor(deps: FairQueueDeps<Decision>) {
+  constructor(deps: FairQueueDeps) {
     this.#deps = deps;
   }
 
@@ -72,7 +63,7 @@ export class FairQueue<Decision extends QueueDecision> {
   }
 
   /**
-   * Null when nobody waits for what a new request needs. Otherwise it must not call the store before them: the last
+   * Null when no request waits for what a new one needs. Otherwise it must not call the store before them: the last
    * rejection of its organization's queue, or `global` when others wait for the global limit.
    */
   rejectionAhead(organizationId: string): Rejection | 'global' | null {
@@ -94,34 +85,41 @@ export class FairQueue<Decision extends QueueDecision> {
   }
 
   /**
-   * Waits up to `waitMs`. `seenChanges` is `changes` from before the rejection, so that a slot released since then is
+   * Waits up to `waitMs`: the decision that admitted the request, or the last rejection. `seenChanges` is `changes` from before the rejection, so that a slot released since then is
    * not missed. Fails with CANCELED when the caller leaves, and with whatever the decision failed with.
    */
-  wait(request: AcquireOptions, rejection: Rejection, seenChanges: number): Promise<WaitResult<Decision>> {
+  wait(request: AcquireOptions, rejection: Rejection, seenChanges: number): Promise<Decision | Rejection> {
     const { organizationId, executionId, waitMs, signal } = request;
     return new Promise((resolve, reject) => {
       const queue = this.#queueOf(organizationId, rejection);
-      const leave = (waiter: Waiter<Decision>) => {
+      const leave = (waiter: Waiter) => {
         if (waiter.hasLeft) return false;
         waiter.hasLeft = true;
         cancelTimer();
         stopListening();
-        this.#remove(organizationId, queue, () => queue.waiters.remove(node));
+        queue.waiters.remove(node);
+        this.#length--;
+        if (queue.waiters.length === 0) this.#queues.delete(organizationId);
+        if (this.#length === 0) this.#stopPolling();
         return true;
       };
-      const waiter: Waiter<Decision> = {
+      const waiter: Waiter = {
         slot: { organizationId, executionId },
-        resolve: (decision) => leave(waiter) && resolve({ kind: 'decided', decision }),
+        resolve: (decision) => leave(waiter) && resolve(decision),
         reject: (error) => leave(waiter) && reject(error),
         hasLeft: false,
       };
       const node = queue.waiters.push(waiter);
       this.#length++;
       const cancelTimer = this.#deps.clock.after(waitMs, () => {
-        if (leave(waiter)) resolve({ kind: 'rejected', ...queue.rejection });
+        if (leave(waiter)) resolve(queue.rejection);
       });
       let stopListening: () => void = () => undefined;
-      stopListening = onAbort(signal, () => waiter.reject(callerLeft()));
+      stopListening = onAbort(signal, () =>
+        waiter.reject(
+          new CoreError('CANCELED', 'The caller left while it waited for a slot; nothing is held.'),
+        ),
+      );
       if (seenChanges !== this.#changes) queue.blockedBy = null;
       this.#serveSoon();
     });
@@ -139,28 +137,21 @@ export class FairQueue<Decision extends QueueDecision> {
 
   /** Rejects every waiting request. */
   close(error: Error): void {
-    this.#cancelPoll?.();
+    this.#stopPolling();
     for (const { waiters } of this.#queues.values())
       for (let waiter = waiters.peek(); waiter; waiter = waiters.peek()) waiter.reject(error);
   }
 
-  #queueOf(organizationId: string, rejection: Rejection): OrganizationQueue<Decision> {
+  #queueOf(organizationId: string, rejection: Rejection): OrganizationQueue {
     const known = this.#queues.get(organizationId);
     if (known) return known;
     const queue = {
-      waiters: new LinkedQueue<Waiter<Decision>>(),
+      waiters: new LinkedQueue<Waiter>(),
       rejection,
       blockedBy: rejection.limitedBy,
     };
     this.#queues.set(organizationId, queue);
     return queue;
-  }
-
-  #remove(organizationId: string, queue: OrganizationQueue<Decision>, unlink: () => void): void {
-    unlink();
-    this.#length--;
-    if (queue.waiters.length === 0) this.#queues.delete(organizationId);
-    if (this.#length === 0) this.#stopPolling();
   }
 
   #serveSoon(): void {
@@ -187,13 +178,13 @@ export class FairQueue<Decision extends QueueDecision> {
     this.#isServing = false;
   }
 
-  #nextUnblocked(): [string, OrganizationQueue<Decision>] | undefined {
+  #nextUnblocked(): [string, OrganizationQueue] | undefined {
     for (const [organizationId, queue] of this.#queues)
       if (queue.blockedBy === null) return [organizationId, queue];
     return undefined;
   }
 
-  async #serveHead(organizationId: string, queue: OrganizationQueue<Decision>): Promise<void> {
+  async #serveHead(organizationId: string, queue: OrganizationQueue): Promise<void> {
     const waiter = queue.waiters.peek();
     if (!waiter) return;
     const changes = this.#changes;
@@ -218,7 +209,7 @@ export class FairQueue<Decision extends QueueDecision> {
   }
 
   /** At the global limit no other queue needs to call the store. */
-  #block(queue: OrganizationQueue<Decision>, { limitedBy, usage }: Rejection): void {
+  #block(queue: OrganizationQueue, { limitedBy, usage }: Rejection): void {
     queue.blockedBy = limitedBy;
     if (limitedBy !== 'global') return;
     for (const other of this.#queues.values()) {
@@ -229,6 +220,3 @@ export class FairQueue<Decision extends QueueDecision> {
     }
   }
 }
-
-const callerLeft = (): CoreError =>
-  new CoreError('CANCELED', 'The caller left while it waited for a slot; nothing is held.');

@@ -10,8 +10,7 @@ export type { LimitAdministration, LimitService, LimitUsage, LimitView } from '.
 export { MemorySlotStore } from './memory-slot-store.ts';
 export { alertRules } from './monitoring.ts';
 export type { Alert } from './monitoring.ts';
-export { openAdmission } from './open-admission.ts';
+export { openAdmission, redisDownKind } from './open-admission.ts';
 export type { OpenAdmission } from './open-admission.ts';
-export { redisDownKind } from './store-health.ts';
 export type { StoreHealth } from './store-health.ts';
 export type * from './types.ts';

@@ -37,14 +37,6 @@ interface Observed {
   readonly usage: (SlotCounts & Pick<LimitUsage, 'countedBy'>) | null;
 }
 
-export type LimitServiceDeps = Pick<
-  AdmissionDeps,
-  'clock' | 'limits' | 'slots' | 'executions' | 'countsSlots' | 'options'
-> & {
-  /** The slot store failed: cached limits are invalidated when it is up again. */
-  readonly onStoreFailed: (error: unknown) => void;
-};
-
 /** What the API and the CLI use of the service. */
 export type LimitAdministration = Pick<
   LimitService,
@@ -52,12 +44,15 @@ export type LimitAdministration = Pick<
 >;
 
 export class LimitService {
-  readonly #deps: LimitServiceDeps;
+  readonly #deps: AdmissionDeps;
+  readonly #onStoreFailed: (error: unknown) => void;
   readonly #reads = new Map<string, Promise<number>>();
   #known = new Map<string, number>();
 
-  constructor(deps: LimitServiceDeps) {
+  /** `onStoreFailed`: cached limits are invalidated when the slot store is up again. */
+  constructor(deps: AdmissionDeps, onStoreFailed: (error: unknown) => void) {
     this.#deps = deps;
+    this.#onStoreFailed = onStoreFailed;
   }
 
   get defaultLimit(): number {
@@ -161,7 +156,7 @@ export class LimitService {
   }
 
   /**
-   * Requests a slot with a global limit of 0, which admits nobody: the store issues a token and caches the limit exactly
+   * Requests a slot with a global limit of 0, which admits no request: the store issues a token and caches the limit exactly
    * as it does for requests. A limit that changes meanwhile is left to the next of those.
    */
   async #refresh(organizationId: string): Promise<void> {
@@ -182,7 +177,7 @@ export class LimitService {
     try {
       await this.#deps.slots.invalidateLimits(ids);
     } catch (error) {
-      this.#deps.onStoreFailed(error);
+      this.#onStoreFailed(error);
       return this.#viewOf(organizationId, own, await this.#observeState(true));
     }
     return this.#viewOf(organizationId, own, await this.#observe(ids, true));
@@ -237,21 +232,13 @@ export class LimitService {
       limit,
       cachedLimit: cached?.get(organizationId) ?? null,
       isCacheKnown: cached !== null,
-      usage: usage && this.#usageOf(usage, organizationId, limit),
-    };
-  }
-
-  #usageOf(
-    usage: NonNullable<Observed['usage']>,
-    organizationId: string,
-    organizationLimit: number,
-  ): LimitUsage {
-    return {
-      countedBy: usage.countedBy,
-      organization: usage.organizations.get(organizationId) ?? 0,
-      organizationLimit,
-      global: usage.global,
-      globalLimit: this.globalLimit,
+      usage: usage && {
+        countedBy: usage.countedBy,
+        organization: usage.organizations.get(organizationId) ?? 0,
+        organizationLimit: limit,
+        global: usage.global,
+        globalLimit: this.globalLimit,
+      },
     };
   }
 }

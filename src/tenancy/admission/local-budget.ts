@@ -7,17 +7,10 @@
 //
 // Two cases exceed a limit: a server that alone lost Redis adds up to its share, and slots that Redis gave to another
 // server less than a heartbeat before the outage, for a request whose body is still being received, are not counted.
-import { limitReached, shareOf } from './slot-policy.ts';
-import type { Rejection, Slot, Usage } from './types.ts';
+import { limitReached, shareOf, SlotSet } from './slot-policy.ts';
+import type { Slot, Usage, Verdict } from './types.ts';
 
-export interface BudgetLimits {
-  readonly organizationLimit: number;
-  readonly globalLimit: number;
-}
-
-export type LocalDecision =
-  | { readonly kind: 'admitted'; readonly usage: Usage }
-  | ({ readonly kind: 'rejected' } & Rejection);
+type Limits = Pick<Usage, 'organizationLimit' | 'globalLimit'>;
 
 /** Slots as a store listed them, and which of the missing ones are nevertheless held by this process. */
 export interface Snapshot {
@@ -27,7 +20,7 @@ export interface Snapshot {
 
 export class LocalBudget {
   /** Slots of all servers that Redis knew of, or that were in use when the outage was confirmed. */
-  #counted = new SlotSet();
+  readonly #counted = new SlotSet();
   /** Further slots that the latest decisions of Redis counted without naming their holders. */
   readonly #unnamedBy = new Map<string, number>();
   #unnamed = 0;
@@ -39,9 +32,8 @@ export class LocalBudget {
   /** All slots, as Redis lists them. Own slots are kept: the list may be older than they are. */
   observe({ slots, isOwn }: Snapshot): void {
     if (this.#servers !== null) return;
-    const own = this.#counted.list().filter(({ executionId }) => isOwn(executionId));
-    this.#counted = new SlotSet();
-    for (const slot of [...slots, ...own]) this.#counted.add(slot);
+    this.#counted.keep(isOwn);
+    for (const slot of slots) this.#counted.add(slot);
     this.#forgetUnnamed();
   }
 
@@ -85,35 +77,33 @@ export class LocalBudget {
   /** Redis decides again and knows everything that was admitted meanwhile. */
   end(): void {
     this.#servers = null;
-    for (const slot of this.#own.list()) this.#counted.add(slot);
+    for (const slot of this.#own.values()) this.#counted.add(slot);
     this.#own = new SlotSet();
   }
 
-  decide(slot: Slot, limits: BudgetLimits): LocalDecision {
+  decide(slot: Slot, limits: Limits): Verdict {
     const { organizationId, executionId } = slot;
+    const { organizationLimit, globalLimit } = limits;
     const servers = this.#servers ?? 1;
     const isHeld = this.#counted.has(executionId) || this.#own.has(executionId);
-    const { organizationLimit, globalLimit } = limits;
     const limitedBy = limitReached({
       organization: this.#own.countOf(organizationId),
       organizationLimit: shareOf(organizationLimit - this.#countedOf(organizationId), servers),
       global: this.#own.size,
       globalLimit: shareOf(globalLimit - this.#counted.size - this.#unnamed, servers),
     });
-    if (isHeld || !limitedBy) {
-      if (!isHeld) this.#own.add(slot);
-      return { kind: 'admitted', usage: this.usage(organizationId, limits) };
-    }
-    // The rest of the limit belongs to the other servers: to callers of this one it is used.
+    if (!isHeld && !limitedBy) this.#own.add(slot);
     const usage = this.usage(organizationId, limits);
+    if (isHeld || !limitedBy) return { kind: 'admitted', usage };
+    // The rest of the limit belongs to the other servers: to callers of this one it is used.
     const full =
       limitedBy === 'organization'
-        ? { ...usage, organization: Math.max(usage.organization, organizationLimit) }
-        : { ...usage, global: Math.max(usage.global, globalLimit) };
-    return { kind: 'rejected', limitedBy, usage: full };
+        ? { organization: Math.max(usage.organization, organizationLimit) }
+        : { global: Math.max(usage.global, globalLimit) };
+    return { kind: 'rejected', limitedBy, usage: { ...usage, ...full } };
   }
 
-  usage(organizationId: string, { organizationLimit, globalLimit }: BudgetLimits): Usage {
+  usage(organizationId: string, { organizationLimit, globalLimit }: Limits): Usage {
     return {
       organization: this.#countedOf(organizationId) + this.#own.countOf(organizationId),
       organizationLimit,
@@ -137,47 +127,5 @@ export class LocalBudget {
   #forgetUnnamed(): void {
     this.#unnamedBy.clear();
     this.#unnamed = 0;
-  }
-}
-
-/** Slots with a count per organization. */
-class SlotSet {
-  readonly #slots = new Map<string, string>();
-  readonly #counts = new Map<string, number>();
-
-  get size(): number {
-    return this.#slots.size;
-  }
-
-  countOf(organizationId: string): number {
-    return this.#counts.get(organizationId) ?? 0;
-  }
-
-  has(executionId: string): boolean {
-    return this.#slots.has(executionId);
-  }
-
-  list(): readonly Slot[] {
-    return [...this.#slots].map(([executionId, organizationId]) => ({ executionId, organizationId }));
-  }
-
-  add({ executionId, organizationId }: Slot): void {
-    if (this.#slots.has(executionId)) return;
-    this.#slots.set(executionId, organizationId);
-    this.#counts.set(organizationId, this.countOf(organizationId) + 1);
-  }
-
-  delete(executionId: string): void {
-    const organizationId = this.#slots.get(executionId);
-    if (organizationId === undefined) return;
-    this.#slots.delete(executionId);
-    const left = this.countOf(organizationId) - 1;
-    if (left > 0) this.#counts.set(organizationId, left);
-    else this.#counts.delete(organizationId);
-  }
-
-  /** Deletes all others. */
-  keep(isKept: (executionId: string) => boolean): void {
-    for (const executionId of this.#slots.keys()) if (!isKept(executionId)) this.delete(executionId);
   }
 }

@@ -1,6 +1,6 @@
 // Slots in the memory of one process. Same rules as redis/acquire-slots.lua; one contract suite runs on both.
 import type { Clock } from '../../core/index.ts';
-import { limitReached } from './slot-policy.ts';
+import { limitReached, SlotSet } from './slot-policy.ts';
 import type { Slot, SlotCounts, SlotDecision, SlotRequest, SlotStore } from './types.ts';
 
 export interface MemorySlotStoreOptions {
@@ -23,9 +23,8 @@ export class MemorySlotStore implements SlotStore {
   readonly #clock: Clock;
   readonly #leaseMs: number;
   readonly #cacheTtlMs: number;
-  /** By execution id, in order of expiry. */
-  readonly #slots = new Map<string, LeasedSlot>();
-  readonly #counts = new Map<string, number>();
+  /** In order of expiry. */
+  readonly #slots = new SlotSet<LeasedSlot>();
   readonly #limits = new Map<string, CachedLimit>();
   readonly #servers = new Map<string, number>();
   #generation = 0;
@@ -49,7 +48,7 @@ export class MemorySlotStore implements SlotStore {
   release({ organizationId, executionId }: Slot): Promise<boolean> {
     this.#removeExpired();
     const isHeld = this.#holds({ organizationId, executionId });
-    if (isHeld) this.#remove(executionId);
+    if (isHeld) this.#slots.delete(executionId);
     return Promise.resolve(isHeld);
   }
 
@@ -72,7 +71,7 @@ export class MemorySlotStore implements SlotStore {
 
   usage(organizationIds: readonly string[]): Promise<SlotCounts> {
     this.#removeExpired();
-    const organizations = new Map(organizationIds.map((id) => [id, this.#counts.get(id) ?? 0]));
+    const organizations = new Map(organizationIds.map((id) => [id, this.#slots.countOf(id)]));
     return Promise.resolve({ global: this.#slots.size, organizations });
   }
 
@@ -110,7 +109,7 @@ export class MemorySlotStore implements SlotStore {
     this.#removeExpired();
     const slot = { organizationId, executionId };
     const usage = () => ({
-      organization: this.#counts.get(organizationId) ?? 0,
+      organization: this.#slots.countOf(organizationId),
       organizationLimit,
       global: this.#slots.size,
       globalLimit,
@@ -135,30 +134,16 @@ export class MemorySlotStore implements SlotStore {
   /** Starts a new lease; true when the slot was not held. */
   #add({ organizationId, executionId }: Slot): boolean {
     const wasHeld = this.#holds({ organizationId, executionId });
-    this.#remove(executionId);
-    this.#slots.set(executionId, {
-      organizationId,
-      executionId,
-      expiresAt: this.#clock.monotonic() + this.#leaseMs,
-    });
-    this.#counts.set(organizationId, (this.#counts.get(organizationId) ?? 0) + 1);
+    const expiresAt = this.#clock.monotonic() + this.#leaseMs;
+    this.#slots.add({ organizationId, executionId, expiresAt });
     return !wasHeld;
-  }
-
-  #remove(executionId: string): void {
-    const slot = this.#slots.get(executionId);
-    if (!slot) return;
-    this.#slots.delete(executionId);
-    const left = (this.#counts.get(slot.organizationId) ?? 0) - 1;
-    if (left > 0) this.#counts.set(slot.organizationId, left);
-    else this.#counts.delete(slot.organizationId);
   }
 
   #removeExpired(): void {
     const now = this.#clock.monotonic();
     for (const { executionId, expiresAt } of this.#slots.values()) {
       if (expiresAt >= now) return;
-      this.#remove(executionId);
+      this.#slots.delete(executionId);
     }
   }
 }

@@ -1,15 +1,15 @@
 // Usage of slots for metrics, and the founding document's four alerts for installations without Prometheus.
-import type { Clock } from '../../core/index.ts';
+import type { GaugeSpec } from '../../platform/telemetry/metrics.ts';
 import type { StoreHealthMonitor } from './store-health.ts';
 import type { AdmissionDeps } from './types.ts';
 
-export interface OrganizationUsage {
+interface OrganizationUsage {
   readonly organizationId: string;
   readonly used: number;
   readonly limit: number;
 }
 
-export interface UsageSample {
+interface UsageSample {
   readonly global: number;
   readonly globalLimit: number;
   /** Organizations that use slots or have a custom limit. */
@@ -61,28 +61,20 @@ export class UsageSampler {
   }
 }
 
-export interface AdmissionGauge {
-  readonly name: string;
-  readonly help: string;
-  readonly labels: readonly string[];
-  readonly collect: () => Promise<
-    readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[]
-  >;
-}
-
 /** Gauges that are read at each scrape. */
 export function admissionGauges(
   sampler: UsageSampler,
-  read: { readonly queued: () => number; readonly isStoreUp: () => boolean },
-): readonly AdmissionGauge[] {
-  const single = (name: string, help: string, value: () => number | Promise<number>): AdmissionGauge => ({
-    name,
+  queued: () => number,
+  health: StoreHealthMonitor,
+): readonly GaugeSpec[] {
+  const single = (name: string, help: string, value: () => number | Promise<number>): GaugeSpec => ({
+    name: `headworks_admission_${name}`,
     help,
     labels: [],
     collect: async () => [{ labels: {}, value: await value() }],
   });
-  const perOrganization = (name: string, help: string, field: 'used' | 'limit'): AdmissionGauge => ({
-    name,
+  const perOrganization = (name: string, help: string, field: 'used' | 'limit'): GaugeSpec => ({
+    name: `headworks_admission_${name}`,
     help,
     labels: ['organization'],
     collect: async () =>
@@ -91,23 +83,14 @@ export function admissionGauges(
         value: each[field],
       })),
   });
+  const total = (field: 'global' | 'globalLimit') => async () => (await sampler.sample())[field];
   return [
-    perOrganization('headworks_admission_usage', 'Slots in use, by organization.', 'used'),
-    perOrganization('headworks_admission_limit', 'Limit of slots, by organization.', 'limit'),
-    single(
-      'headworks_admission_global_usage',
-      'Slots in use by all organizations.',
-      async () => (await sampler.sample()).global,
-    ),
-    single(
-      'headworks_admission_global_limit',
-      'Limit of slots for all organizations.',
-      async () => (await sampler.sample()).globalLimit,
-    ),
-    single('headworks_admission_queued', 'Requests queued for a slot in this process.', read.queued),
-    single('headworks_admission_store_up', '0 during a confirmed outage of Redis, else 1.', () =>
-      read.isStoreUp() ? 1 : 0,
-    ),
+    perOrganization('usage', 'Slots in use, by organization.', 'used'),
+    perOrganization('limit', 'Limit of slots, by organization.', 'limit'),
+    single('global_usage', 'Slots in use by all organizations.', total('global')),
+    single('global_limit', 'Limit of slots for all organizations.', total('globalLimit')),
+    single('queued', 'Requests queued for a slot in this process.', queued),
+    single('store_up', '0 during a confirmed outage of Redis, else 1.', () => (health.isDown ? 0 : 1)),
   ];
 }
 
@@ -131,42 +114,23 @@ export interface AlertRule {
   readonly forMs: number;
 }
 
-const globalUsageRule = {
-  name: 'HeadworksAdmissionGlobalUsageHigh',
-  severity: 'critical',
-  forMs: 300_000,
-  above: 0.8,
-} as const satisfies AlertRule & { readonly above: number };
-
-const organizationUsageRule = {
-  name: 'HeadworksAdmissionOrganizationUsageHigh',
-  severity: 'warning',
-  forMs: 300_000,
-  above: 0.9,
-} as const satisfies AlertRule & { readonly above: number };
-
-/** Of this process; Prometheus sums over all of them. */
-const rejectionBurstRule = {
-  name: 'HeadworksAdmissionRejectionBurst',
-  severity: 'warning',
-  forMs: 0,
-  moreThan: 60,
-  withinMs: 60_000,
-} as const satisfies AlertRule & { readonly moreThan: number; readonly withinMs: number };
-
-const redisDownRule = {
-  name: 'HeadworksAdmissionRedisDown',
-  severity: 'critical',
-  forMs: 0,
-} as const satisfies AlertRule;
+const rules = {
+  global: { name: 'HeadworksAdmissionGlobalUsageHigh', severity: 'critical', forMs: 300_000 },
+  organization: { name: 'HeadworksAdmissionOrganizationUsageHigh', severity: 'warning', forMs: 300_000 },
+  /** Of this process; Prometheus sums over all of them. */
+  rejections: { name: 'HeadworksAdmissionRejectionBurst', severity: 'warning', forMs: 0 },
+  redis: { name: 'HeadworksAdmissionRedisDown', severity: 'critical', forMs: 0 },
+} as const satisfies Record<string, AlertRule>;
 
 /** The rules of monitoring/headworks-alerts.yml that this process evaluates itself. */
-export const alertRules: readonly AlertRule[] = [
-  globalUsageRule,
-  organizationUsageRule,
-  rejectionBurstRule,
-  redisDownRule,
-];
+export const alertRules: readonly AlertRule[] = Object.values(rules);
+
+/** Parts of a limit. */
+const globalUsageAbove = 0.8;
+const organizationUsageAbove = 0.9;
+/** More rejections than this within a minute are a burst. */
+const maxRejections = 60;
+const burstMs = 60_000;
 
 interface Condition {
   readonly rule: AlertRule;
@@ -174,21 +138,19 @@ interface Condition {
   readonly message: string;
 }
 
-export interface AlertEvaluatorDeps {
-  readonly clock: Clock;
-  readonly sample: () => Promise<UsageSample>;
-  /** Null while Redis decides, or none is configured. */
-  readonly redisProblem: () => string | null;
-}
-
 export class AlertEvaluator {
-  readonly #deps: AlertEvaluatorDeps;
+  readonly #deps: Pick<AdmissionDeps, 'clock'>;
+  readonly #sampler: UsageSampler;
+  readonly #redisProblem: () => string | null;
   #active = new Map<string, Condition & { readonly since: number }>();
   /** Times of the latest rejections, one more than make a burst. */
   readonly #rejectedAt: number[] = [];
 
-  constructor(deps: AlertEvaluatorDeps) {
+  /** `redisProblem`: null while Redis decides, or none is configured. */
+  constructor(deps: Pick<AdmissionDeps, 'clock'>, sampler: UsageSampler, redisProblem: () => string | null) {
     this.#deps = deps;
+    this.#sampler = sampler;
+    this.#redisProblem = redisProblem;
   }
 
   list(): readonly Alert[] {
@@ -205,65 +167,63 @@ export class AlertEvaluator {
 
   requestRejected(): void {
     this.#rejectedAt.push(this.#deps.clock.now());
-    if (this.#rejectedAt.length > rejectionBurstRule.moreThan + 1) this.#rejectedAt.shift();
+    if (this.#rejectedAt.length > maxRejections + 1) this.#rejectedAt.shift();
   }
 
   /** Call it every few seconds. Never fails: a condition that cannot be evaluated stays as it was. */
   async evaluate(): Promise<void> {
-    const sample = await this.#deps.sample().catch(() => null);
+    const sample = await this.#sampler.sample().catch(() => null);
     const now = this.#deps.clock.now();
     const conditions = [
-      ...this.#redis(),
-      ...this.#rejectionBurst(now),
+      ...condition(rules.redis, this.#redisProblem()),
+      ...condition(rules.rejections, this.#rejectionBurst(now)),
       ...(sample ? usageConditions(sample) : this.#lastUsageConditions()),
     ];
     this.#active = new Map(
-      conditions.map((condition) => {
-        const key = `${condition.rule.name} ${condition.organizationId ?? ''}`;
-        return [key, { ...condition, since: this.#active.get(key)?.since ?? now }];
+      conditions.map((each) => {
+        const key = `${each.rule.name} ${each.organizationId ?? ''}`;
+        return [key, { ...each, since: this.#active.get(key)?.since ?? now }];
       }),
     );
   }
 
-  #redis(): readonly Condition[] {
-    const message = this.#deps.redisProblem();
-    return message === null ? [] : [{ rule: redisDownRule, organizationId: null, message }];
-  }
-
-  #rejectionBurst(now: number): readonly Condition[] {
-    const { moreThan, withinMs } = rejectionBurstRule;
+  #rejectionBurst(now: number): string | null {
     const [oldest] = this.#rejectedAt;
-    if (this.#rejectedAt.length <= moreThan || oldest === undefined || oldest < now - withinMs) return [];
-    const message =
-      `More than ${moreThan} requests were answered with 429 within a minute. ` +
-      'See who is at the limit with "headworks limits list --with-usage"; raise it, or have the client slow down.';
-    return [{ rule: rejectionBurstRule, organizationId: null, message }];
+    if (this.#rejectedAt.length <= maxRejections || oldest === undefined || oldest < now - burstMs)
+      return null;
+    return (
+      `More than ${maxRejections} requests were answered with 429 within a minute. ` +
+      'See who is at the limit with "headworks limits list --with-usage"; raise it, or have the client slow down.'
+    );
   }
 
   #lastUsageConditions(): readonly Condition[] {
     return [...this.#active.values()].filter(
-      ({ rule }) => rule === globalUsageRule || rule === organizationUsageRule,
+      ({ rule }) => rule === rules.global || rule === rules.organization,
     );
   }
 }
 
+const condition = (
+  rule: AlertRule,
+  message: string | null,
+  organizationId: string | null = null,
+): readonly Condition[] => (message === null ? [] : [{ rule, organizationId, message }]);
+
 function usageConditions({ global, globalLimit, organizations }: UsageSample): readonly Condition[] {
-  const conditions: Condition[] = organizations
-    .filter(({ used, limit }) => used > limit * organizationUsageRule.above)
-    .map(({ organizationId, used, limit }) => ({
-      rule: organizationUsageRule,
-      organizationId,
-      message:
+  const high = organizations.filter(({ used, limit }) => used > limit * organizationUsageAbove);
+  const globalMessage =
+    `All organizations together use ${global} of ${globalLimit} concurrent requests. ` +
+    'Raise API_DEPLOYMENT_GLOBAL_RATE_LIMIT if the machines can take more, or lower limits of organizations.';
+  return [
+    ...high.flatMap(({ organizationId, used, limit }) =>
+      condition(
+        rules.organization,
         `The organization ${organizationId} uses ${used} of its ${limit} concurrent requests. ` +
-        `Raise its limit with "headworks limits set ${organizationId} LIMIT", or see what holds slots with "headworks executions list".`,
-    }));
-  if (global > globalLimit * globalUsageRule.above)
-    conditions.push({
-      rule: globalUsageRule,
-      organizationId: null,
-      message:
-        `All organizations together use ${global} of ${globalLimit} concurrent requests. ` +
-        'Raise API_DEPLOYMENT_GLOBAL_RATE_LIMIT if the machines can take more, or lower limits of organizations.',
-    });
-  return conditions;
+          `Raise its limit with "headworks limits set ${organizationId} LIMIT", or see what holds slots with "headworks executions list".`,
+        organizationId,
+      ),
+    ),
+    ...condition(rules.global, global > globalLimit * globalUsageAbove ? globalMessage : null),
+  ];
 }

@@ -1,17 +1,15 @@
 // Wires admission together and starts its background rounds.
-import type { Clock, Emitter } from '../../core/index.ts';
-import { CoreError, kindOf, messageOf } from '../../core/index.ts';
+import type { Clock } from '../../core/index.ts';
+import { CoreError, every, kindOf, messageOf } from '../../core/index.ts';
 import type { RegisteredRepair } from '../../ledger/index.ts';
-import { every } from '../../resilience/index.ts';
+import type { GaugeSpec } from '../../platform/telemetry/metrics.ts';
 import { AdmissionController } from './admission-controller.ts';
-import type { AdmissionEvents } from './events.ts';
 import { LimitService } from './limits.ts';
-import type { AdmissionGauge } from './monitoring.ts';
 import { admissionGauges, AlertEvaluator, UsageSampler } from './monitoring.ts';
 import { Reconciler } from './reconciler.ts';
 import { SlotLedger } from './slot-ledger.ts';
 import type { StoreHealth } from './store-health.ts';
-import { redisDownDegradation, redisDownRepair, StoreHealthMonitor } from './store-health.ts';
+import { StoreHealthMonitor } from './store-health.ts';
 import { StoreRecovery } from './store-recovery.ts';
 import type { AdmissionDeps } from './types.ts';
 
@@ -21,11 +19,15 @@ const heartbeatEveryMs = 2_000;
 /** During an outage the ledger's entry is updated this often. */
 const recordEveryMs = 60_000;
 
+/** The ledger's kind of a confirmed outage; the subject is the address of Redis. */
+export const redisDownKind = 'admission.redis-down';
+
+/** One implementation: the result of `openAdmission`. */
 export interface OpenAdmission {
   readonly controller: AdmissionController;
   readonly limits: LimitService;
   readonly alerts: Pick<AlertEvaluator, 'list'>;
-  readonly gauges: readonly AdmissionGauge[];
+  readonly gauges: readonly GaugeSpec[];
   readonly repair: RegisteredRepair;
   readonly health: () => StoreHealth;
   /** The connection to Redis was lost or established. */
@@ -46,69 +48,65 @@ export interface OpenAdmission {
  * const admission = await openAdmission({ ...deps, clock, slots: new MemorySlotStore({ ...options, clock }) });
  * await admission.controller.acquire({ organizationId: 'acme', executionId: '1', waitMs: 0, signal });
  */
-export async function openAdmission(given: AdmissionDeps): Promise<OpenAdmission> {
-  let problem: string | null = null;
-  const alerts = new AlertEvaluator({
-    clock: given.clock,
-    sample: () => sampler.sample(),
-    redisProblem: () => problem,
-  });
-  const deps: AdmissionDeps = {
-    ...given,
-    events: countingRejections(given.events, () => alerts.requestRejected()),
-  };
-  const { clock, options, events, storeName } = deps;
+export async function openAdmission(deps: AdmissionDeps): Promise<OpenAdmission> {
+  const { clock, options, events, storeName, slots } = deps;
   const { redisFailureMode } = options;
-
   const ledger = new SlotLedger(clock, options.leaseSeconds * 1_000);
-  const limits = new LimitService({ ...deps, onStoreFailed: (error) => health.reportFailure(error) });
+  const limits = new LimitService(deps, (error) => health.reportFailure(error));
   const recovery = new StoreRecovery(deps, ledger, limits);
-  const record = async (error: unknown) => {
-    try {
-      await deps.ledger.record(redisDownDegradation(storeName, redisFailureMode, error));
-    } catch {
-      // The ledger counts what it could not record.
-    }
-  };
-  const health = new StoreHealthMonitor({
-    clock,
-    probe: deps.probe,
-    verify: () => recovery.verify(),
-    recover: (markUp) => recovery.recover(markUp),
-    onProbe: () => recovery.refresh(),
+  const health = new StoreHealthMonitor(deps, recovery, {
     onSuspected: (error) => events.emit('admission:outage-suspected', { cause: kindOf(error) }),
     onDown: (error) => {
-      recovery.begin();
-      problem = `Redis at ${storeName} does not decide about slots: ${messageOf(error)}`;
       events.emit('admission:outage-confirmed', { cause: kindOf(error), failureMode: redisFailureMode });
-      void record(error);
+      void recordOutage();
       void alerts.evaluate();
     },
-    onUp: (downMs) => {
-      if (downMs === null) {
-        recovery.sendPendingReleases().catch((error: unknown) => health.reportFailure(error));
-        return;
-      }
-      problem = null;
-      recovery.end();
-      events.emit('admission:outage-ended', { downMs, localAdmissions: recovery.takeLocalAdmissions() });
+    onUp: (downMs, localAdmissions) => {
+      events.emit('admission:outage-ended', { downMs, localAdmissions });
       deps.onOutageEnded?.();
       void alerts.evaluate();
     },
   });
   const sampler = new UsageSampler(deps, health);
-  const controller = new AdmissionController(deps, { ledger, limits, health, recovery });
-  const reconciler = new Reconciler(deps, {
+  const alerts = new AlertEvaluator(deps, sampler, () => outageOf(health.current, storeName));
+  const controller = new AdmissionController(deps, {
     ledger,
+    limits,
     health,
-    onReleased: (slot) => controller.slotReleased(slot),
+    recovery,
+    onRejected: () => alerts.requestRejected(),
   });
+  const reconciler = new Reconciler(deps, { ledger, health, controller });
+
+  const recordOutage = async () => {
+    const { current } = health;
+    if (current.state !== 'down') return;
+    const consequence =
+      redisFailureMode === 'closed'
+        ? 'Requests are rejected until it is up.'
+        : 'Each server admits requests within its share of the limits.';
+    const degradation = {
+      kind: redisDownKind,
+      subject: storeName,
+      cause: kindOf(current.error),
+      message: `Redis does not decide about slots: ${messageOf(current.error)} ${consequence}`,
+    };
+    // The ledger counts what it could not record.
+    await deps.ledger.record(degradation).catch(() => undefined);
+  };
+  const repair: RegisteredRepair = {
+    kind: redisDownKind,
+    describe: 'Probe Redis; when it replies, reconcile slots with executions and let it decide again.',
+    repair: async () => {
+      // This server may be the last to notice that Redis is up, and no other would close the entry soon.
+      if (health.isDown) await health.probeNow();
+      const reason = outageOf(health.current, storeName);
+      return reason === null ? { outcome: 'repaired' } : { outcome: 'still-broken', reason };
+    },
+  };
 
   await recovery.refresh();
-  await recovery.restore().catch((error: unknown) => {
-    if (kindOf(error).startsWith('STATE_')) throw error;
-    health.reportFailure(error);
-  });
+  await health.restore();
   await reconciler.sendHeartbeat();
   await reconciler.renewLeases();
   const renewEveryMs = (options.leaseSeconds * 1_000) / 3;
@@ -117,40 +115,35 @@ export async function openAdmission(given: AdmissionDeps): Promise<OpenAdmission
     repeat(clock, renewEveryMs, () => reconciler.renewLeases()),
     repeat(clock, renewEveryMs, () => reconciler.reconcile()),
     repeat(clock, alertsEveryMs, () => alerts.evaluate()),
-    repeat(clock, recordEveryMs, async () => {
-      const { current } = health;
-      if (current.state === 'down') await record(current.error);
-    }),
+    repeat(clock, recordEveryMs, recordOutage),
   ];
   return {
     controller,
     limits,
     alerts,
-    gauges: admissionGauges(sampler, {
-      queued: () => controller.queued,
-      isStoreUp: () => !health.isDown,
-    }),
-    repair: redisDownRepair(
-      () => problem,
-      () => health.probeNow(),
-    ),
+    gauges: admissionGauges(sampler, () => controller.queued, health),
+    repair,
     health: () => health.current,
     connectionChanged: (isUp) => (isUp ? void health.probeNow() : health.reportFailure(connectionLost())),
     releaseSlotOf: async (executionId) => {
-      const slot = (await deps.slots.holders()).find((each) => each.executionId === executionId);
-      if (!slot) return false;
-      await controller.release(slot);
-      return true;
+      const slot = (await slots.holders()).find((each) => each.executionId === executionId);
+      if (slot) await controller.release(slot);
+      return slot !== undefined;
     },
     reconcile: () => reconciler.reconcile(),
     close: async () => {
       controller.close();
       await Promise.all(rounds.map((stop) => stop()));
       await health.close();
-      recovery.close();
     },
   };
 }
+
+/** Why the store does not decide; null unless an outage is confirmed. */
+const outageOf = (health: StoreHealth, storeName: string): string | null =>
+  health.state === 'down'
+    ? `Redis at ${storeName} does not decide about slots: ${messageOf(health.error)}`
+    : null;
 
 const connectionLost = (): CoreError =>
   new CoreError('REDIS_UNAVAILABLE', 'The connection was lost.', { isRetryable: true });
@@ -162,17 +155,5 @@ function repeat(clock: Clock, ms: number, work: () => Promise<void>): () => Prom
   return () => {
     stop();
     return round;
-  };
-}
-
-function countingRejections(
-  events: Emitter<AdmissionEvents>,
-  onRejected: () => void,
-): Emitter<AdmissionEvents> {
-  return {
-    emit: (name, payload) => {
-      if (name === 'admission:request-rejected') onRejected();
-      events.emit(name, payload);
-    },
   };
 }

@@ -1,33 +1,33 @@
 // Background rounds of every server: heartbeat, lease renewal, and the comparison of slots with executions.
 import { kindOf } from '../../core/index.ts';
+import type { AdmissionController } from './admission-controller.ts';
 import type { SlotLedger } from './slot-ledger.ts';
 import type { StoreHealthMonitor } from './store-health.ts';
 import type { AdmissionDeps, Slot } from './types.ts';
 
-/** Whoever ends an execution releases its slot right after; a slot still held this much later has leaked. */
+/** The process that ends an execution releases its slot right after; a slot still held this much later has leaked. */
 const graceMs = 1_000;
 
-export interface ReconcilerParts {
+interface ReconcilerServices {
   readonly ledger: SlotLedger;
   readonly health: StoreHealthMonitor;
-  /** A leaked slot was released. */
-  readonly onReleased: (slot: Slot) => void;
+  readonly controller: Pick<AdmissionController, 'slotReleased'>;
 }
 
 /** The rounds run only while the store is up, and never fail: they are repeated. */
 export class Reconciler {
   readonly #deps: AdmissionDeps;
-  readonly #parts: ReconcilerParts;
+  readonly #services: ReconcilerServices;
 
-  constructor(deps: AdmissionDeps, parts: ReconcilerParts) {
+  constructor(deps: AdmissionDeps, services: ReconcilerServices) {
     this.#deps = deps;
-    this.#parts = parts;
+    this.#services = services;
   }
 
   /** Records that this server is alive, and takes a snapshot of all slots for an outage; every two seconds. */
   async sendHeartbeat(): Promise<void> {
     const { slots, serverId } = this.#deps;
-    const { ledger, health } = this.#parts;
+    const { ledger, health } = this.#services;
     if (!health.isUp || serverId === null) return;
     try {
       ledger.setServers(await slots.heartbeat(serverId));
@@ -40,7 +40,7 @@ export class Reconciler {
   /** Renews the slots of this process, and ends what has held one for too long; three times a lease. */
   async renewLeases(): Promise<void> {
     const { clock, slots, options, events, endOverdue } = this.#deps;
-    const { ledger, health } = this.#parts;
+    const { ledger, health } = this.#services;
     if (!health.isUp) return;
     for (const slot of ledger.heldSinceBefore(clock.monotonic() - options.ttlHours * 3_600_000)) {
       events.emit('admission:execution-overdue', slot);
@@ -58,7 +58,7 @@ export class Reconciler {
 
   /** Compares slots with executions: unfinished ones have a slot, ended ones have none; three times a lease. */
   async reconcile(): Promise<void> {
-    const { health } = this.#parts;
+    const { health } = this.#services;
     if (!health.isUp) return;
     try {
       await this.#reconcile();
@@ -71,8 +71,8 @@ export class Reconciler {
 
   async #reconcile(): Promise<void> {
     const { slots, executions } = this.#deps;
-    const { ledger } = this.#parts;
-    // Holders first: an execution that starts in between has its slot in neither list, and is left alone.
+    const { ledger } = this.#services;
+    // Holders first: an execution that starts in between has its slot in neither list, and keeps it.
     const { slots: holders } = await ledger.snapshot(() => slots.holders());
     const unfinished = await executions.unfinished();
     const alive = await this.#endOverdue(unfinished);
@@ -98,7 +98,7 @@ export class Reconciler {
     return alive;
   }
 
-  /** Nobody else renews the slots of queued executions. */
+  /** The slots of queued executions are renewed only here. */
   async #restoreMissing(alive: readonly Slot[]): Promise<void> {
     if (alive.length === 0) return;
     const { slots, executions } = this.#deps;
@@ -111,14 +111,14 @@ export class Reconciler {
   }
 
   #emitRestored(count: number): void {
-    const reason = this.#parts.health.isUp ? 'missing' : 'store-was-down';
+    const reason = this.#services.health.isUp ? 'missing' : 'store-was-down';
     if (count > 0) this.#deps.events.emit('admission:slots-restored', { count, reason });
   }
 
   /** Slots of unknown executions stay: their requests are not committed yet, or the lease expires. */
   async #releaseLeaked(holders: readonly Slot[], unfinished: ReadonlySet<string>): Promise<void> {
     const { clock, slots, executions, events } = this.#deps;
-    const { ledger, onReleased } = this.#parts;
+    const { ledger, controller } = this.#services;
     const idle = holders.filter(
       ({ executionId }) => !unfinished.has(executionId) && !ledger.holds(executionId),
     );
@@ -130,8 +130,7 @@ export class Reconciler {
     for (const slot of idle) {
       if (!ended.has(slot.executionId) || !(await slots.release(slot))) continue;
       count++;
-      ledger.released(slot.executionId);
-      onReleased(slot);
+      controller.slotReleased(slot);
     }
     if (count > 0) events.emit('admission:slots-released', { count });
   }

@@ -1,16 +1,15 @@
 // Whether the slot store decides. A slow reply is not an outage: only a confirmed one lets this server decide by itself.
 //
-//   up        → suspected  a call failed, or had no reply for 100 ms. Requests wait; nobody decides locally.
+//   up        → suspected  a call failed, or had no reply for 100 ms. Requests wait; no server decides locally.
 //   suspected → up         the probe replied, and so did the connection that decides. After a failed call the store is
 //                          first brought up to date (store-recovery.ts).
 //   suspected → down       confirmed: the connection is refused, or the probe had no good reply for a second during
 //                          which the event loop was never more than 50 ms late.
 //   down      → up         a probe, at most a second apart, replied, and the store was brought up to date
 //                          (`isRecovering`).
-import type { Clock } from '../../core/index.ts';
 import { CoreError, kindOf, messageOf, withTimeout } from '../../core/index.ts';
-import type { Degradation, RegisteredRepair } from '../../ledger/index.ts';
-import type { StoreProbe } from './types.ts';
+import type { StoreRecovery } from './store-recovery.ts';
+import type { AdmissionDeps, ProbeResult } from './types.ts';
 
 /** No good reply of the probe for so long confirms an outage. */
 export const confirmAfterMs = 1_000;
@@ -33,25 +32,18 @@ export type StoreHealth =
       readonly isRecovering: boolean;
     };
 
-export interface StoreHealthDeps {
-  readonly clock: Clock;
-  readonly probe: StoreProbe | undefined;
-  /** A write on the connection that decides; fails while it cannot be used. */
-  readonly verify: () => Promise<void>;
-  /** Brings the store up to date; calls `markUp` at the moment from which it decides. */
-  readonly recover: (markUp: () => void) => Promise<void>;
-  /** Called before each probe of a store that is down. */
-  readonly onProbe: () => Promise<void>;
+export interface HealthListener {
   readonly onSuspected: (error: Error) => void;
   readonly onDown: (error: Error) => void;
-  /** `downMs` null: the outage was only suspected. */
-  readonly onUp: (downMs: number | null) => void;
+  /** After a confirmed outage, during which this server admitted this many requests by itself. */
+  readonly onUp: (downMs: number, localAdmissions: number) => void;
 }
 
 export class StoreHealthMonitor {
-  readonly #deps: StoreHealthDeps;
-  readonly #downListeners = new Set<() => void>();
-  readonly #waiting = new Set<() => void>();
+  readonly #deps: Pick<AdmissionDeps, 'clock' | 'probe'>;
+  readonly #recovery: StoreRecovery;
+  readonly #listener: HealthListener;
+  readonly #changeListeners = new Set<() => void>();
   #health: StoreHealth = { state: 'up' };
   /** Replaced with every suspicion, so that a late reply of an earlier one has no effect. */
   #suspicion = {};
@@ -65,8 +57,14 @@ export class StoreHealthMonitor {
   #returning: Promise<void> | null = null;
   readonly #closing = new AbortController();
 
-  constructor(deps: StoreHealthDeps) {
+  constructor(
+    deps: Pick<AdmissionDeps, 'clock' | 'probe'>,
+    recovery: StoreRecovery,
+    listener: HealthListener,
+  ) {
     this.#deps = deps;
+    this.#recovery = recovery;
+    this.#listener = listener;
   }
 
   get current(): StoreHealth {
@@ -94,24 +92,36 @@ export class StoreHealthMonitor {
     );
   }
 
-  /** Calls back when an outage is confirmed; the returned function stops that. */
-  onDown(listener: () => void): () => void {
-    this.#downListeners.add(listener);
-    return () => this.#downListeners.delete(listener);
+  /** Calls back when an outage is confirmed, and when the store is up; the returned function stops that. */
+  onChange(listener: () => void): () => void {
+    this.#changeListeners.add(listener);
+    return () => this.#changeListeners.delete(listener);
   }
 
   /** Resolves when the outage is no longer just suspected, or after `timeoutMs`. */
-  settled(timeoutMs: number): Promise<void> {
-    if (this.#health.state !== 'suspected') return Promise.resolve();
-    return new Promise((resolve) => {
-      const done = () => {
-        cancel();
-        this.#waiting.delete(done);
-        resolve();
-      };
-      const cancel = this.#deps.clock.after(timeoutMs, done);
-      this.#waiting.add(done);
-    });
+  async settled(timeoutMs: number): Promise<void> {
+    if (this.#health.state !== 'suspected') return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancelTimer = this.#deps.clock.after(timeoutMs, resolve);
+    const stopListening = this.onChange(resolve);
+    await promise;
+    cancelTimer();
+    stopListening();
+  }
+
+  /**
+   * Restores the slots of all unfinished executions. False when the store failed. Fails with STATE_UNAVAILABLE when the
+   * executions cannot be read.
+   */
+  async restore(): Promise<boolean> {
+    try {
+      await this.#recovery.restore();
+      return true;
+    } catch (error) {
+      if (kindOf(error).startsWith('STATE_')) throw error;
+      this.reportFailure(error);
+      return false;
+    }
   }
 
   /** Probes a store that is down without waiting for the next turn. Resolves when that is done. */
@@ -131,10 +141,9 @@ export class StoreHealthMonitor {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#suspicion = {};
-    this.#cancelTick();
-    this.#cancelProbe();
-    for (const done of this.#waiting) done();
+    this.#endSuspicion();
+    this.#recovery.close();
+    this.#notify();
     await this.#probing;
   }
 
@@ -144,7 +153,7 @@ export class StoreHealthMonitor {
     this.#health = { state: 'suspected', since: now, error };
     this.#silentSince = now;
     this.#suspicion = {};
-    this.#deps.onSuspected(error);
+    this.#listener.onSuspected(error);
     this.#tick();
     void this.#investigate(this.#suspicion);
   }
@@ -164,8 +173,8 @@ export class StoreHealthMonitor {
 
   /** Probes until the suspicion is over. The store may take any time for a reply. */
   async #investigate(suspicion: object): Promise<void> {
-    const { clock, probe } = this.#deps;
-    const result = probe ? await probe.ping() : ({ kind: 'pong' } as const);
+    const { clock } = this.#deps;
+    const result = await this.#ping();
     if (this.#suspicion !== suspicion || this.#health.state !== 'suspected') return;
     if (result.kind === 'refused') return this.#confirm(result.error);
     if (result.kind === 'pong') {
@@ -177,10 +186,9 @@ export class StoreHealthMonitor {
 
   /** The probe replied: the connection that decides must do so as well. Pings continue meanwhile. */
   async #return(): Promise<void> {
-    const { verify, recover } = this.#deps;
     try {
-      if (this.#hasFailedCalls) return await recover(() => this.#markUp());
-      await verify();
+      if (this.#hasFailedCalls) return await this.#recover();
+      await this.#recovery.verify();
       // Replies come in the order of calls: whatever was slow has its reply, and nothing failed.
       if (this.#health.state === 'suspected' && !this.#hasFailedCalls) this.#markUp();
     } catch {
@@ -188,47 +196,58 @@ export class StoreHealthMonitor {
     }
   }
 
+  #recover(): Promise<void> {
+    return this.#recovery.recover(() => this.#markUp());
+  }
+
+  #ping(): Promise<ProbeResult> {
+    return this.#deps.probe?.ping() ?? Promise.resolve({ kind: 'pong' });
+  }
+
   #confirm(error: Error): void {
-    const { clock, onDown } = this.#deps;
-    this.#cancelTick();
-    this.#cancelProbe();
-    this.#suspicion = {};
+    this.#endSuspicion();
     this.#hasFailedCalls = true;
-    this.#health = { state: 'down', since: clock.monotonic(), error, isRecovering: false };
+    this.#health = { state: 'down', since: this.#deps.clock.monotonic(), error, isRecovering: false };
     this.#probePauseMs = firstProbeMs;
-    onDown(error);
-    for (const listener of this.#downListeners) listener();
-    for (const done of this.#waiting) done();
+    this.#recovery.begin();
+    this.#listener.onDown(error);
+    this.#notify();
     this.#scheduleProbe();
   }
 
   #markUp(): void {
-    const { clock, onUp } = this.#deps;
     const before = this.#health;
     if (before.state === 'up') return;
+    this.#endSuspicion();
+    this.#hasFailedCalls = false;
+    this.#health = { state: 'up' };
+    if (before.state === 'down') {
+      const localAdmissions = this.#recovery.end();
+      this.#listener.onUp(this.#deps.clock.monotonic() - before.since, localAdmissions);
+    } else this.#recovery.sendPendingReleases().catch((error: unknown) => this.reportFailure(error));
+    this.#notify();
+  }
+
+  #endSuspicion(): void {
     this.#cancelTick();
     this.#cancelProbe();
     this.#suspicion = {};
-    this.#hasFailedCalls = false;
-    this.#health = { state: 'up' };
-    onUp(before.state === 'down' ? clock.monotonic() - before.since : null);
-    for (const done of this.#waiting) done();
+  }
+
+  #notify(): void {
+    for (const listener of this.#changeListeners) listener();
   }
 
   async #probeDown(): Promise<void> {
-    const { clock, probe, recover, onProbe } = this.#deps;
+    const { clock } = this.#deps;
     try {
-      await onProbe();
-      const ping = probe ? probe.ping() : Promise.resolve({ kind: 'pong' } as const);
-      const result = await withTimeout(ping, {
-        clock,
-        timeoutMs: confirmAfterMs,
-        signal: this.#closing.signal,
-      });
+      await this.#recovery.refresh();
+      const timeout = { clock, timeoutMs: confirmAfterMs, signal: this.#closing.signal };
+      const result = await withTimeout(this.#ping(), timeout);
       if (result.kind !== 'pong') throw result.error;
       this.#setRecovering(true);
       // One that began while the outage was only suspected is continued.
-      await (this.#returning ?? recover(() => this.#markUp()));
+      await (this.#returning ?? this.#recover());
       if (this.isDown) throw new Error('not recovered');
     } catch {
       this.#setRecovering(false);
@@ -245,38 +264,4 @@ export class StoreHealthMonitor {
     this.#cancelProbe();
     this.#cancelProbe = this.#deps.clock.after(this.#probePauseMs, () => void this.probeNow());
   }
-}
-
-/** The ledger's kind of a confirmed outage; the subject is the address of Redis. */
-export const redisDownKind = 'admission.redis-down';
-
-export function redisDownDegradation(
-  storeName: string,
-  failureMode: 'open' | 'closed',
-  error: unknown,
-): Degradation {
-  const consequence =
-    failureMode === 'closed'
-      ? 'Requests are rejected until it is up.'
-      : 'Each server admits requests within its share of the limits.';
-  return {
-    kind: redisDownKind,
-    subject: storeName,
-    cause: kindOf(error),
-    message: `Redis does not decide about slots: ${messageOf(error)} ${consequence}`,
-  };
-}
-
-/** `problem`: why Redis does not decide; null when it does. */
-export function redisDownRepair(problem: () => string | null, probe: () => Promise<void>): RegisteredRepair {
-  return {
-    kind: redisDownKind,
-    describe: 'Probe Redis; when it replies, reconcile slots with executions and let it decide again.',
-    repair: async () => {
-      // This server may be the last to notice that Redis is up, and then nobody else would close the entry soon.
-      if (problem() !== null) await probe();
-      const reason = problem();
-      return reason === null ? { outcome: 'repaired' } : { outcome: 'still-broken', reason };
-    },
-  };
 }

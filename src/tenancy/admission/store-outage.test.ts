@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { AdmissionWorld, StoreState } from '../../../test/support/tenancy/admission-world.ts';
 import { admissionWorld, standardOptions } from '../../../test/support/tenancy/admission-world.ts';
 import { MemorySlotStore } from './memory-slot-store.ts';
-import { redisDownKind } from './store-health.ts';
+import { redisDownKind } from './open-admission.ts';
 
 const slot = (organizationId: string, executionId: string) => ({ organizationId, executionId });
 const { signal } = new AbortController();

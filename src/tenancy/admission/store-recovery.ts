@@ -16,6 +16,8 @@ interface Outage {
   hasShares: boolean;
   readonly cut: Promise<void>;
   readonly onCut: () => void;
+  /** Requests that this server admitted by itself. */
+  localAdmissions: number;
 }
 
 export class StoreRecovery {
@@ -25,7 +27,6 @@ export class StoreRecovery {
   #restoring: Promise<void> | null = null;
   /** Admitted here while the store is being brought up to date; null at all other times. */
   #unreplayed: Slot[] | null = null;
-  #localAdmissions = 0;
   #refreshing: Promise<void> | null = null;
   /** Null while the store decides, or an outage is only suspected. */
   #outage: Outage | null = null;
@@ -41,14 +42,17 @@ export class StoreRecovery {
   begin(): void {
     this.close();
     const { promise: cut, resolve: onCut } = Promise.withResolvers<void>();
-    this.#outage = { since: this.#deps.clock.monotonic(), hasShares: false, cut, onCut };
+    this.#outage = { since: this.#deps.clock.monotonic(), hasShares: false, cut, onCut, localAdmissions: 0 };
     void this.#cut(this.#outage);
   }
 
-  end(): void {
+  /** Returns how many requests this server admitted by itself. */
+  end(): number {
+    const localAdmissions = this.#outage?.localAdmissions ?? 0;
     this.close();
     this.#outage = null;
     this.#ledger.budget.end();
+    return localAdmissions;
   }
 
   close(): void {
@@ -69,13 +73,7 @@ export class StoreRecovery {
   /** This server admitted the slot without the store. */
   admittedLocally(slot: Slot): void {
     this.#unreplayed?.push(slot);
-    this.#localAdmissions++;
-  }
-
-  takeLocalAdmissions(): number {
-    const count = this.#localAdmissions;
-    this.#localAdmissions = 0;
-    return count;
+    if (this.#outage) this.#outage.localAdmissions++;
   }
 
   /** A write on the connection that decides: a store that is out of memory still answers reads. */
@@ -86,16 +84,17 @@ export class StoreRecovery {
     if (serverId !== null) this.#ledger.setServers(servers);
   }
 
-  /** For the monitor. Local admissions are collected before the restore reads what is held, until after `markUp`. */
+  /**
+   * Brings the store up to date; it decides from the call of `markUp` on. Local admissions are collected before the
+   * restore reads what is held, until after `markUp`.
+   */
   async recover(markUp: () => void): Promise<void> {
     const { slots } = this.#deps;
-    const { pendingReleases } = this.#ledger;
-    const release = (slot: Slot) => slots.release(slot);
     await this.verify();
     this.#unreplayed = [];
     try {
       await this.restore();
-      await pendingReleases.send(release);
+      await this.sendPendingReleases();
       // Limits may have changed while the cache could not be invalidated.
       await slots.invalidateLimits('all');
       for (let round = 0; round < maxReplayRounds && this.#unreplayed.length > 0; round++)
@@ -103,7 +102,7 @@ export class StoreRecovery {
       markUp();
       await this.#replay();
       // Again: a request may have been released between the first time and `markUp`.
-      await pendingReleases.send(release);
+      await this.sendPendingReleases();
     } finally {
       this.#unreplayed = null;
     }
@@ -111,7 +110,7 @@ export class StoreRecovery {
 
   /** Sends releases that are pending though no call failed: their requests gave up waiting. */
   async sendPendingReleases(): Promise<void> {
-    await this.#ledger.pendingReleases.send((slot) => this.#deps.slots.release(slot));
+    await this.#ledger.sendPendingReleases(this.#deps.slots);
   }
 
   /** Creates the slots of all unfinished executions and held requests; concurrent callers share one run. */
@@ -162,19 +161,12 @@ export class StoreRecovery {
     const held = this.#ledger.held;
     const unfinished = await executions.unfinished();
     const known = new Set((await slots.holders()).map(({ executionId }) => executionId));
-    const all = [
-      ...new Map(
-        [...unfinished, ...held].map(({ organizationId, executionId }) => [
-          executionId,
-          { organizationId, executionId },
-        ]),
-      ).values(),
-    ];
+    const all = [...new Map([...unfinished, ...held].map((slot) => [slot.executionId, slot])).values()];
     const { wasEmpty } = await slots.restore(all);
     const count = all.filter(({ executionId }) => !known.has(executionId)).length;
     const reason = wasEmpty ? 'store-was-empty' : this.#outage === null ? 'missing' : 'store-was-down';
     if (count > 0) events.emit('admission:slots-restored', { count, reason });
-    // What ended while it was being restored has nobody else to release it.
+    // What ended while it was being restored is not released by any other process.
     const ended = new Set(await executions.ended(all.map(({ executionId }) => executionId)));
     for (const slot of all) if (ended.has(slot.executionId)) await slots.release(slot);
   }

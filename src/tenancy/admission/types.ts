@@ -47,6 +47,18 @@ export type SlotDecision =
   | { readonly kind: 'limit-unknown'; readonly token: string }
   | { readonly kind: 'not-restored' };
 
+/** A decision about a request that needs no further call. */
+export type Verdict = Extract<SlotDecision, { readonly usage: Usage }>;
+
+/** A verdict, and how it came about. */
+export interface Decision {
+  readonly verdict: Verdict;
+  readonly decider: 'store' | 'local';
+  /** Whether the limit was cached; null when the store did not decide. */
+  readonly isCached: boolean | null;
+  readonly decisionMs: number;
+}
+
 export interface SlotCounts {
   readonly global: number;
   readonly organizations: ReadonlyMap<string, number>;
@@ -111,7 +123,7 @@ export interface LimitStore {
   delete(organizationId: string): Promise<OrganizationLimit | null>;
 }
 
-/** Executions as far as admission needs them. */
+/** Executions as far as admission needs them. One implementation: the store of executions, outside of admission. */
 export interface ExecutionIndex {
   /** Accepted and not ended: each must hold a slot. */
   unfinished(): Promise<readonly (Slot & { readonly acceptedAt: Date })[]>;
