@@ -36,7 +36,7 @@ import { PostgresExecutionStore } from './postgres/postgres-execution-store.ts';
 import {
   limitsChannel,
   limitsTopic,
-  PostgresLimitStore,
+  postgresLimitStore,
   postgresTenantStores,
 } from './postgres/postgres-tenant-store.ts';
 import type { TenantStores } from './types.ts';
@@ -246,7 +246,7 @@ export async function openServerAdmission(deps: ServerAdmissionDeps): Promise<Se
     options,
     slots,
     probe,
-    limits: new PostgresLimitStore(database, ids),
+    limits: postgresLimitStore(database, ids),
     serverId: isServer ? ids.uuid() : null,
     storeName: redis?.address ?? 'this process',
     countsSlots: guard() === null,

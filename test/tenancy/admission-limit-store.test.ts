@@ -1,7 +1,7 @@
 // Limits in Postgres keep their contract, embedded and on a server.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeLimitStoreContract } from '../support/tenancy/limit-store.contract.ts';
-import { PostgresLimitStore } from '../../src/tenancy/postgres/postgres-tenant-store.ts';
+import { postgresLimitStore } from '../../src/tenancy/postgres/postgres-tenant-store.ts';
 import { systemIds } from '../../src/core/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import type { MigratedDatabase } from '../support/migrated-databases.ts';
@@ -19,7 +19,7 @@ describe.each(migratedDatabases)('%s', (kind, open) => {
     await opened.database.query(sql`
       insert into organizations (id, name, name_key, created_at)
       values ('org_a', 'a', 'a', now()), ('org_b', 'b', 'b', now())`);
-    return new PostgresLimitStore(opened.database, systemIds);
+    return postgresLimitStore(opened.database, systemIds);
   };
 
   describeLimitStoreContract(`Postgres, ${kind}`, emptyStore);
