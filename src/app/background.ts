@@ -92,8 +92,6 @@ export async function startBackground(
     probesModels: withSchedules,
   });
   closing.defer(() => gateway.close());
-  const isRecorded = async (kind: string, subject: string) =>
-    (await ledgerStore.list({ kind, subject, limit: 1 })).length > 0;
   const knowledge = await openKnowledge({
     database,
     jobs,
@@ -109,7 +107,6 @@ export async function startBackground(
       ...languageModelOf(gateway),
       isConfigured: () => gateway.models.listCallable().some(({ capabilities }) => !capabilities.embeddings),
     },
-    isRecorded,
   });
   closing.defer(() => knowledge.close());
   const tenancy = await openTenancy({

@@ -15,9 +15,6 @@ export const ingestDegradations = {
   notEmbedded: 'knowledge.chunk-not-embedded',
 } as const;
 
-/** Open pairs that no model was called for. One row stands for all pairs. */
-export const pairsUnconfirmed = { kind: 'knowledge.pairs-unconfirmed', subject: 'pairs' } as const;
-
 /** Records nothing: a repair's outcome says what failed, and its row is open already. */
 export const noopLedger: LedgerRecorder = { record: async () => undefined };
 

@@ -11,7 +11,6 @@ import { Artifacts } from './artifacts/artifacts.ts';
 import { ingestDegradations, modelCircuitBreaker } from './degradations.ts';
 import { openFileParser } from './documents/parse-file.ts';
 import type { DocumentReader } from './documents/parse-input.ts';
-import { canUseModel } from './entities/candidates.ts';
 import { EntityService } from './entities/entity-service.ts';
 import { EntityStore } from './entities/entity-store.ts';
 import { MergeStore } from './entities/merge-store.ts';
@@ -75,8 +74,6 @@ export interface KnowledgeDeps {
   readonly metrics?: Metrics;
   /** Events of the gateway: models answer again. */
   readonly events?: { listen(listener: (event: EmittedEvent) => void): () => void };
-  /** Whether the ledger has an open row of this kind and subject. */
-  readonly isRecorded?: (kind: string, subject: string) => Promise<boolean>;
   /** Replacements for tests and evaluation. */
   readonly overrides?: KnowledgeOverrides;
 }
@@ -137,7 +134,6 @@ const alertIntervalMs = 15_000;
 /** Defines the jobs; nothing runs before `start`. */
 export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
   const { database, jobs, clock, ids, log, options, model, overrides = {} } = deps;
-  const isRecorded = deps.isRecorded ?? (async () => false);
   const closing = new AsyncDisposableStack();
   // A command that acts as the server for a moment could not finish these jobs; a long-running server schedules them.
   let isLongRunning = false;
@@ -209,7 +205,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     vectors,
     graph: graphStep,
   };
-  const isModelUsable = (): boolean => canUseModel({ model, options });
+  const repairsOfEntities = new EntityRepairs({ ...resolution, spaces, pairs, merges, onChanged });
 
   const job = ingestJob(options.concurrency);
   await jobs.define([job, reembedJob, graphRebuildJob, backfillJob]);
@@ -234,11 +230,9 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
   const handleBackfill = backfillHandler({
     ...graphDeps,
     readers,
-    pairs,
+    entities: repairsOfEntities,
     jobs,
-    isRecorded,
-    graphSync,
-    canUseModel: isModelUsable,
+    ingestJob: job,
   });
 
   return {
@@ -257,13 +251,8 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     graphSync,
     repairs: [
       ...folderRepairs(folders),
-      ...chunkRepairs({ ...ingest, options }),
-      ...registeredEntityRepairs({
-        entities: new EntityRepairs({ ...resolution, spaces, pairs, merges, onChanged }),
-        pairs,
-        canUseModel: isModelUsable,
-        options,
-      }),
+      ...chunkRepairs(ingest),
+      ...registeredEntityRepairs(repairsOfEntities),
       ...searchRepairs(search),
       ...graphRepairs(graphDeps),
     ],

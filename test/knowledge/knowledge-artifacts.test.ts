@@ -284,7 +284,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     expect(await counts(space.spaceId)).toMatchObject({ entities: 2, merges: 1, mentions: 2 });
   });
 
-  it('lists chunks whose step is not done, of latest revisions only', async () => {
+  it('lists latest revisions with chunks to backfill; failed steps are left to repairs', async () => {
     const space = await world.space();
     const old = await world.accept(space, { sourceId: 'a', text: 'Old.' });
     const { stored } = await world.accept(space, { sourceId: 'a', text: 'One. Two. Three.' }, [
@@ -300,13 +300,20 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
       { chunkId: two, step: 'read', status: 'done', method: 'rules' },
       { chunkId: 999_999_999, step: 'read', status: 'done' },
     ]);
-    const filter = { step: 'read', spaceId: space.spaceId, limit: 10 } as const;
-    const idsOf = async (more: object = {}) =>
-      (await world.artifacts.unfinished({ ...filter, ...more })).map(({ chunkId }) => chunkId);
-    expect(await idsOf()).toEqual([three]);
-    expect(await idsOf({ doneBy: 'rules' })).toEqual([two, three]);
-    expect(await idsOf({ doneBy: 'rules', after: two })).toEqual([three]);
-    expect(await idsOf({ limit: 0 })).toEqual([]);
+    const isIncomplete = async (readByRules: boolean) =>
+      (await world.artifacts.listIncomplete({ readByRules, notInGraph: false, limit: 1_000 })).some(
+        ({ revisionId }) => revisionId === stored[0]?.revisionId,
+      );
+    expect(await isIncomplete(false)).toBe(true);
+    await world.artifacts.saveSteps(space.spaceId, [
+      { chunkId: three, step: 'read', status: 'failed', cause: 'X' },
+    ]);
+    expect(await isIncomplete(false)).toBe(false);
+    expect(await isIncomplete(true)).toBe(true);
+    await world.artifacts.saveSteps(space.spaceId, [
+      { chunkId: two, step: 'read', status: 'done', method: 'rules', cause: 'X' },
+    ]);
+    expect(await isIncomplete(true)).toBe(false);
     expect(old.stored).toHaveLength(1);
     expect(await world.artifacts.steps(stored[0]?.revisionId ?? '')).toContainEqual({
       chunkId: one,
@@ -317,7 +324,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     });
   });
 
-  it('shows nothing of a space to who names another', async () => {
+  it('returns nothing of one space for another', async () => {
     const [mine, other] = [await world.space(), await world.space()];
     const { artifactUid, revisionId, stored } = await world.accept(mine, { text: '[Ann] decided.' });
     await readInto(stored[0]);

@@ -1,13 +1,13 @@
-// Work that nothing failed at, because it was not possible then: it is found when it is, and done by repairs and jobs.
+// Work that was not possible at ingest: it is found and done once it is possible. And the graph: rebuild and service.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { JobContext, JobView } from '../../src/core/index.ts';
+import type { JobContext } from '../../src/core/index.ts';
 import { CoreError } from '../../src/core/index.ts';
 import { countNeedsReview, openGraphService, GraphView } from '../../src/knowledge/graph/graph-service.ts';
 import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
 import { graphRebuildHandler, graphRebuildJob } from '../../src/knowledge/graph/graph-sync.ts';
 import { offGraph } from '../../src/knowledge/graph/graph.ts';
 import type { Graph, Space } from '../../src/knowledge/index.ts';
-import type { BackfillDeps } from '../../src/knowledge/maintenance/backfill.ts';
+import { ingestJob } from '../../src/knowledge/ingest/ingest-job.ts';
 import { backfillHandler } from '../../src/knowledge/maintenance/backfill.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { FaultyKnowledge } from '../support/faulty-knowledge.ts';
@@ -18,10 +18,11 @@ import { knowledgeWorld } from '../support/knowledge-world.ts';
 
 const { signal } = new AbortController();
 const context: JobContext = { id: 'job', attempt: 1, signal, progress: () => undefined };
+const skipped = { skipped: expect.any(String) as string };
 
-describe('looking again', () => {
+describe('backfill', () => {
   let world: KnowledgeWorld;
-  let house: FaultyKnowledge;
+  let knowledge: FaultyKnowledge;
   let space: Space;
   beforeAll(async () => {
     world = await knowledgeWorld();
@@ -29,144 +30,141 @@ describe('looking again', () => {
   });
   afterAll(() => world.dispose());
   beforeEach(async () => {
-    // Looks go over all spaces.
+    // The backfill covers all spaces.
     await world.database.query(sql`delete from knowledge_space`);
-    house = await openFaultyKnowledge(world);
+    knowledge = await openFaultyKnowledge(world);
     space = await world.space();
   });
 
-  const look = (change: Partial<BackfillDeps> = {}) =>
-    backfillHandler({
-      artifacts: world.artifacts,
-      readers: {
-        rules: bracketReader('rules'),
-        model: () => (house.faults.reader === 'none' ? bracketReader('model') : null),
-      },
-      graph: house.graph,
-      source: new GraphSource(world.database),
-      graphSync: house.keeper,
-      jobs: world.jobs,
-      ledger: house.ledger,
-      isRecorded: async (kind, subject) =>
-        (await house.entries()).some((entry) => entry.kind === kind && entry.subject === subject),
-      pairs: house.pairs,
-      canUseModel: () => house.faults.model !== 'not-configured',
-      options: world.options,
-      ...change,
-    })({}, context);
-
-  it('finds nothing when all is done', async () => {
-    await house.ingest(space, ['[Ann] decided.']);
-    expect(await look()).toMatchObject({ skipped: expect.any(String) as string });
-    expect(await house.rows()).toEqual([]);
+  it('is skipped when everything is done', async () => {
+    await knowledge.ingest(space, ['[Ann] decided.']);
+    expect(await knowledge.backfill()).toMatchObject(skipped);
+    expect(await knowledge.rows()).toEqual([]);
   });
 
-  it('lets a model that came later read what rules read, once', async () => {
-    const { revisionId } = await house.ingest(space, ['[Ann] decided.', '[Bob] decided.']);
-    expect(await look()).toMatchObject({ skipped: expect.any(String) as string });
-    house.faults.reader = 'none';
-    expect(await look()).toMatchObject({ result: { byRules: 2, notRead: 0 } });
-    await look();
-    expect((await house.entries()).map(({ count }) => count)).toEqual([1, 1]);
-    expect(await house.repair()).toMatchObject({ repaired: 2 });
-    expect(await house.steps(revisionId)).toEqual([
+  it('reads with a model configured later what rules read, once, and updates the graph', async () => {
+    const { revisionId } = await knowledge.ingest(space, ['[Ann] decided.', '[Bob] decided.']);
+    expect(await knowledge.backfill()).toMatchObject(skipped);
+    knowledge.faults.reader = 'none';
+    expect(await knowledge.backfill()).toMatchObject({ result: { revisions: 1 } });
+    expect(await knowledge.backfill()).toMatchObject(skipped);
+    expect(await knowledge.steps(revisionId)).toEqual([
       'graph done',
       'graph done',
       'read done model',
       'read done model',
     ]);
+    const events = await world.events.list({ spaceId: space.spaceId, limit: 9 });
+    expect(events.map(({ method }) => method)).toEqual(['model', 'model']);
+    expect([...knowledge.graph.events]).toEqual(expect.arrayContaining(events.map(({ eventId }) => eventId)));
+    expect(await knowledge.rows()).toEqual([]);
   });
 
-  it('finds chunks whose job ended before it read them, and leaves alone those whose job goes on', async () => {
-    const { stored, revisionId } = await world.accept(space, { text: '[Ann] decided.' });
-    await world.database.query(
-      sql`update artifact_revision set job_id = ${world.ids.uuid()} where revision_id = ${revisionId}`,
-    );
-    const jobOf = (state: JobView['state']): BackfillDeps['jobs'] => ({
-      enqueue: () => Promise.reject(new Error('Nothing is to be enqueued.')),
-      get: async () => ({ state }) as JobView,
+  it('records a degradation when the model configured later fails, and leaves it to the repair', async () => {
+    const { revisionId } = await knowledge.ingest(space, ['[Ann] decided.']);
+    knowledge.faults.reader = 'fail';
+    expect(await knowledge.backfill()).toMatchObject({ result: { revisions: 1 } });
+    expect(await knowledge.rows()).toEqual(['knowledge.chunk-read-by-rules TypeError']);
+    expect(await knowledge.backfill()).toMatchObject(skipped);
+    knowledge.faults.reader = 'none';
+    expect(await knowledge.repair()).toMatchObject({ repaired: 1 });
+    expect(await knowledge.steps(revisionId)).toEqual(['graph done', 'read done model']);
+  });
+
+  it('processes chunks whose job ended before it read them', async () => {
+    const { revisionId } = await world.accept(space, { text: '[Ann] decided.' });
+    expect(await knowledge.backfill()).toMatchObject({ result: { revisions: 1 } });
+    expect(await knowledge.steps(revisionId)).toEqual(['graph done', 'read done rules']);
+    const revision = await world.artifacts.revision(space.spaceId, revisionId);
+    expect(revision?.jobId).toEqual(expect.any(String));
+  });
+
+  it('does not enqueue a revision whose job is queued or running', async () => {
+    const { revisionId } = await world.accept(space, { text: '[Ann] decided.' });
+    const handle = backfillHandler({
+      artifacts: world.artifacts,
+      readers: { rules: bracketReader('rules'), model: () => null },
+      entities: { confirmOpenPairs: async () => ({ asked: 0, merged: 0, different: 0 }) },
+      graph: offGraph,
+      source: new GraphSource(world.database),
+      jobs: world.jobs,
+      ingestJob: ingestJob(1),
+      options: world.options,
     });
-    expect(await look({ jobs: jobOf('running') })).toMatchObject({ skipped: expect.any(String) as string });
-    expect(await look({ jobs: jobOf('failed') })).toMatchObject({ result: { notRead: 1, put: 0 } });
-    expect(await house.rows()).toEqual(['knowledge.chunk-not-read NOT_TRIED']);
-    expect(await house.repair()).toMatchObject({ repaired: 1 });
-    expect(await house.steps(stored[0]?.revisionId ?? '')).toEqual(['graph done', 'read done rules']);
+    expect(await handle({}, context)).toMatchObject({ result: { revisions: 1 } });
+    const first = await world.artifacts.revision(space.spaceId, revisionId);
+    expect(await handle({}, context)).toMatchObject(skipped);
+    expect((await world.artifacts.revision(space.spaceId, revisionId))?.jobId).toBe(first?.jobId);
   });
 
-  it('puts to a model that came later the pairs that nobody was asked about', async () => {
-    await house.ingest(space, ['[Alice Chen] decided.']);
-    await house.ingest(space, ['[A. Chen] decided.']);
-    expect(await look()).toMatchObject({ skipped: expect.any(String) as string });
-    house.faults.model = 'fail';
-    expect(await look()).toMatchObject({ result: { pairs: 1 } });
-    expect(await house.rows()).toEqual(['knowledge.pairs-unconfirmed MODEL_NOT_CALLED']);
-    expect(await house.repair()).toMatchObject({ stillBroken: 1 });
-    house.faults.model = 'none';
-    expect(await house.repair()).toMatchObject({ repaired: 1 });
-    expect(await house.desk.list({ spaceId: space.spaceId, limit: 9 })).toHaveLength(1);
-    expect(await house.rows()).toEqual([]);
+  it('calls a model configured later for open pairs that no model was called for', async () => {
+    await knowledge.ingest(space, ['[Alice Chen] decided.']);
+    await knowledge.ingest(space, ['[A. Chen] decided.']);
+    expect(await knowledge.backfill()).toMatchObject(skipped);
+    knowledge.faults.model = 'fail';
+    expect(await knowledge.backfill()).toMatchObject(skipped);
+    knowledge.faults.model = 'none';
+    expect(await knowledge.backfill()).toMatchObject({ result: { pairs: 1 } });
+    expect(await knowledge.entities.list({ spaceId: space.spaceId, limit: 9 })).toHaveLength(1);
+    expect(await knowledge.rows()).toEqual([]);
   });
 
-  it('leaves alone what came before the model when nothing is to be read again, and closes rows of before', async () => {
-    house = await openFaultyKnowledge(world, { backfill: false });
-    const { revisionId } = await house.ingest(space, ['[Alice Chen] decided.']);
-    await house.ingest(space, ['[A. Chen] decided.']);
-    house.faults.reader = 'none';
-    house.faults.model = 'none';
-    expect(await look({ options: { backfill: false } })).toMatchObject({
-      skipped: expect.any(String) as string,
-    });
-    expect(await look()).toMatchObject({ result: { byRules: 2, pairs: 1 } });
-    expect(await house.repair()).toMatchObject({ repaired: 0, gone: 3 });
-    expect(await house.rows()).toEqual([]);
-    expect(await house.steps(revisionId)).toEqual(['graph done', 'read done rules']);
-    expect(await house.desk.list({ spaceId: space.spaceId, limit: 9 })).toHaveLength(2);
+  it('changes nothing that was ingested before the model when the option is off', async () => {
+    knowledge = await openFaultyKnowledge(world, { backfill: false });
+    const { revisionId } = await knowledge.ingest(space, ['[Alice Chen] decided.']);
+    await knowledge.ingest(space, ['[A. Chen] decided.']);
+    knowledge.faults.reader = 'none';
+    knowledge.faults.model = 'none';
+    expect(await knowledge.backfill()).toMatchObject(skipped);
+    expect(await knowledge.steps(revisionId)).toEqual(['graph done', 'read done rules']);
+    expect(await knowledge.entities.list({ spaceId: space.spaceId, limit: 9 })).toHaveLength(2);
   });
 
-  it('reads again what a model failed at, even when nothing else is to be read again', async () => {
-    house = await openFaultyKnowledge(world, { backfill: false });
-    house.faults.reader = 'fail';
-    const { revisionId } = await house.ingest(space, ['[Ann] decided.']);
-    expect(await house.rows()).toHaveLength(1);
-    house.faults.reader = 'none';
-    expect(await house.repair()).toMatchObject({ repaired: 1 });
-    expect(await house.steps(revisionId)).toEqual(['graph done', 'read done model']);
+  it('repairs a failed model reading even when the option is off', async () => {
+    knowledge = await openFaultyKnowledge(world, { backfill: false });
+    knowledge.faults.reader = 'fail';
+    const { revisionId } = await knowledge.ingest(space, ['[Ann] decided.']);
+    expect(await knowledge.rows()).toHaveLength(1);
+    knowledge.faults.reader = 'none';
+    expect(await knowledge.repair()).toMatchObject({ repaired: 1 });
+    expect(await knowledge.steps(revisionId)).toEqual(['graph done', 'read done model']);
   });
 
-  it('puts into a graph what came while none was wanted, and builds one that is empty', async () => {
-    const { revisionId } = await (
-      await openFaultyKnowledge(world, {}, 'off')
-    ).ingest(space, ['[Ann] decided.']);
-    expect(await look()).toMatchObject({ result: { rebuilds: 1 } });
-    expect(await look()).toMatchObject({ skipped: expect.any(String) as string });
-    house.graph.entities.set('x', 'somebody');
-    expect(await look()).toMatchObject({ result: { put: 1 } });
-    expect(await house.steps(revisionId)).toContain('graph done');
-    expect([...house.graph.entities.values()]).toContain('Ann');
+  it('adds to a graph what was ingested while it was off, and rebuilds an empty one', async () => {
+    const off = await openFaultyKnowledge(world, {}, 'off');
+    const { revisionId } = await off.ingest(space, ['[Ann] decided.']);
+    expect(await knowledge.backfill()).toMatchObject({ result: { rebuilds: 1, revisions: 0 } });
+    expect(await knowledge.backfill()).toMatchObject(skipped);
+    knowledge.graph.entities.set('x', 'Somebody');
+    expect(await knowledge.backfill()).toMatchObject({ result: { revisions: 1 } });
+    expect(await knowledge.steps(revisionId)).toContain('graph done');
+    expect([...knowledge.graph.entities.values()]).toContain('Ann');
   });
 
-  describe('a rebuild', () => {
+  describe('graph rebuild', () => {
     const rebuild = (graph: Graph) =>
       graphRebuildHandler({
         graph,
         source: new GraphSource(world.database),
-        sync: house.keeper,
+        sync: knowledge.graphSync,
         artifacts: world.artifacts,
         spaces: world.spaces,
       })({}, context);
 
-    it('has nothing to do where the tables are the graph, none is wanted, or it is away', async () => {
+    it('is skipped when the tables are the graph, the graph is off, or it is unavailable', async () => {
       expect(await rebuild(offGraph)).toMatchObject({ skipped: expect.stringContaining('off') as string });
       expect(await rebuild({ ...offGraph, backend: 'sql' })).toMatchObject({
         skipped: expect.stringContaining('tables') as string,
       });
-      house.faults.graph = 'away';
-      expect(await rebuild(house.graph)).toMatchObject({ skipped: expect.stringContaining('AGE') as string });
+      knowledge.faults.graph = 'unavailable';
+      expect(await rebuild(knowledge.graph)).toMatchObject({
+        skipped: expect.stringContaining('AGE') as string,
+      });
     });
 
-    it('puts in again what went into the old graph meanwhile, and takes out what is gone', async () => {
-      await house.ingest(space, ['[Ann] decided.']);
-      const put: string[] = [];
+    it('repeats what was written to the old graph meanwhile, and prunes what was deleted', async () => {
+      await knowledge.ingest(space, ['[Ann] decided.']);
+      const rebuilt: string[] = [];
       const pruned: number[] = [];
       const graph: Graph = {
         ...offGraph,
@@ -174,72 +172,72 @@ describe('looking again', () => {
         isSeparateStore: true,
         availability: async () => ({ state: 'available' }),
         prune: async (spaceId) => void pruned.push(spaceId),
-        rebuild: async (parts, progress) => {
-          for await (const part of parts(null)) put.push(...part.entities.map(({ name }) => name));
+        rebuild: async (batches, progress) => {
+          for await (const batch of batches(null)) rebuilt.push(...batch.entities.map(({ name }) => name));
           progress({ entities: 1, events: 1 });
-          await house.ingest(space, ['[Bob] decided.']);
-          house.graph.entities.clear();
+          await knowledge.ingest(space, ['[Bob] decided.']);
+          knowledge.graph.entities.clear();
           return { entities: 1, events: 1, since: new Date(world.clock.now() - 1) };
         },
       };
       expect(await rebuild(graph)).toMatchObject({ result: { entities: 1, events: 1 } });
-      expect(put).toEqual(['Ann']);
-      expect([...house.graph.entities.values()]).toContain('Bob');
+      expect(rebuilt).toEqual(['Ann']);
+      expect([...knowledge.graph.entities.values()]).toContain('Bob');
       expect(pruned).toEqual([space.spaceId]);
     });
   });
 
-  describe('the desk', () => {
-    const desk = () =>
-      openGraphService({ graph: house.graph, view: new GraphView(world.database), jobs: world.jobs });
+  describe('GraphService', () => {
+    const service = () =>
+      openGraphService({ graph: knowledge.graph, view: new GraphView(world.database), jobs: world.jobs });
 
-    it('says how the graph is, and why', async () => {
-      expect(await desk().status()).toEqual({ backend: 'age', state: 'available', detail: null });
-      house.faults.graph = 'away';
-      expect(await desk().status()).toMatchObject({
+    it('returns the state of the graph and its reason', async () => {
+      expect(await service().status()).toEqual({ backend: 'age', state: 'available', detail: null });
+      knowledge.faults.graph = 'unavailable';
+      expect(await service().status()).toMatchObject({
         state: 'unavailable',
         detail: 'AGE extension not loaded. Load it.',
       });
     });
 
-    it('refuses what needs a graph when none is wanted, and a rebuild of one that is away, with the remedy', async () => {
-      house.faults.graph = 'away';
-      await expect(desk().requestRebuild()).rejects.toMatchObject({
+    it('rejects requests when the graph is off, and a rebuild of an unavailable one, with the remedy', async () => {
+      knowledge.faults.graph = 'unavailable';
+      await expect(service().requestRebuild()).rejects.toMatchObject({
         code: 'KNOWLEDGE_GRAPH_UNAVAILABLE',
         message: 'AGE extension not loaded. Load it.',
       });
-      house.faults.graph = 'off';
+      knowledge.faults.graph = 'off';
       const refusal = { code: 'CONFLICT', message: expect.stringContaining('Set GRAPH_BACKEND') as string };
-      await expect(desk().requestRebuild()).rejects.toMatchObject(refusal);
-      await expect(desk().around(space, world.ids.uuid(), 5)).rejects.toMatchObject(refusal);
+      await expect(service().requestRebuild()).rejects.toMatchObject(refusal);
+      await expect(service().around(space, world.ids.uuid(), 5)).rejects.toMatchObject(refusal);
     });
 
-    it('shows an entity with its events and who else takes part, and nothing of another space', async () => {
-      await house.ingest(space, ['[Ann] decided. [Bob] decided.']);
-      const [ann] = (await house.desk.list({ spaceId: space.spaceId, limit: 9, name: 'Ann' })).map(
+    it('returns an entity with its events and their participants, and nothing of another space', async () => {
+      await knowledge.ingest(space, ['[Ann] decided. [Bob] decided.']);
+      const [ann] = (await knowledge.entities.list({ spaceId: space.spaceId, limit: 9, name: 'Ann' })).map(
         ({ entityId }) => entityId,
       );
-      const { nodes, edges } = await desk().around(space, ann ?? '', 10);
+      const { nodes, edges } = await service().around(space, ann ?? '', 10);
       expect(nodes.map(({ label }) => label)).toEqual(['Ann', 'Ann decided.']);
       expect(edges).toMatchObject([{ from: ann, kind: 'ACTED_IN', role: 'owner' }]);
       const elsewhere = await world.space();
       for (const id of [ann ?? '', 'nonsense'])
-        await expect(desk().around(elsewhere, id, 10)).rejects.toBeInstanceOf(CoreError);
+        await expect(service().around(elsewhere, id, 10)).rejects.toBeInstanceOf(CoreError);
     });
 
-    it('leads from a merged entity to the one it became part of', async () => {
-      await house.ingest(space, ['[Ann] decided.', '[Bob] decided.']);
-      const found = await house.desk.list({ spaceId: space.spaceId, limit: 9 });
+    it('resolves a merged entity to its winner', async () => {
+      await knowledge.ingest(space, ['[Ann] decided.', '[Bob] decided.']);
+      const found = await knowledge.entities.list({ spaceId: space.spaceId, limit: 9 });
       const idOf = (name: string) => found.find((each) => each.canonicalName === name)?.entityId ?? '';
-      await house.desk.merge(space, idOf('Ann'), idOf('Bob'), 'the same', 'admin');
-      const { nodes } = await desk().around(space, idOf('Bob'), 10);
+      await knowledge.entities.merge(space, idOf('Ann'), idOf('Bob'), 'the same', 'admin');
+      const { nodes } = await service().around(space, idOf('Bob'), 10);
       expect(nodes.map(({ label }) => label).sort()).toEqual(['Ann', 'Ann decided.', 'Bob decided.']);
     });
   });
 
-  it('counts entities that wait for a look', async () => {
-    house.faults.embedding = 'fail';
-    await house.ingest(space, ['[Ann] decided.']);
+  it('counts entities that need review', async () => {
+    knowledge.faults.embedding = 'fail';
+    await knowledge.ingest(space, ['[Ann] decided.']);
     expect(await countNeedsReview(world.database)).toBe(1);
   });
 });

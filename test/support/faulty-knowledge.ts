@@ -1,8 +1,7 @@
-// Knowledge on a real database, with components that fail or hang as a test wants, a ledger and its repairs.
-import type { JobContext, Log, LogLevel } from '../../src/core/index.ts';
+// Knowledge on a real database, with components that fail or hang on demand, a ledger and its repairs.
+import type { JobContext, JobQueue, Log, LogLevel } from '../../src/core/index.ts';
 import { EventBus, Redactor, seededRandom } from '../../src/core/index.ts';
 import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
-import { PairStore } from '../../src/knowledge/entities/pair-store.ts';
 import { SqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
 import type { GraphWriter } from '../../src/knowledge/graph/write-batch.ts';
 import { writeBatch } from '../../src/knowledge/graph/write-batch.ts';
@@ -18,6 +17,8 @@ import type {
   Space,
 } from '../../src/knowledge/index.ts';
 import { KnowledgeError, openKnowledge, searchDefaults } from '../../src/knowledge/index.ts';
+import type { IngestJobPayload } from '../../src/knowledge/ingest/ingest-job.ts';
+import { ingestJobName } from '../../src/knowledge/ingest/ingest-job.ts';
 import { SearchStore } from '../../src/knowledge/search/results.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
 import { RepairRegistry, RepairRunner, ledgerEvents } from '../../src/ledger/index.ts';
@@ -26,21 +27,21 @@ import { MemoryLedgerStore } from './ledger/memory-ledger-store.ts';
 import type { KnowledgeWorld } from './knowledge-world.ts';
 import { embeddersOf, wordEmbedder } from './knowledge-world.ts';
 
-/** `hang`: until the time that the part was given is over. */
+/** `hang`: until the timeout of the component. */
 export type Fault = 'none' | 'fail' | 'hang';
 
 export interface Faults {
   embedding: Fault | 'not-configured';
   candidates: Fault;
-  /** An answer, or what goes wrong. */
+  /** The answer, or the fault. */
   model: Fault | 'not-configured' | { readonly answer: string };
   reader: Fault | 'not-configured';
-  graph: 'there' | 'away' | 'off';
-  /** Names of entities that the graph does not take, and how. */
+  graph: 'available' | 'unavailable' | 'off';
+  /** Faults by name of the entity. */
   badNodes: Readonly<Record<string, 'fail' | 'hang'>>;
   badEdges: Fault;
   expansion: Fault;
-  /** Of the chunk's events, by chunk id. */
+  /** Faults when the events of a chunk are loaded, by chunk id. */
   lookup: Readonly<Record<number, 'fail' | 'hang'>>;
 }
 
@@ -49,11 +50,11 @@ const context: JobContext = { id: 'job', attempt: 1, signal, progress: () => und
 
 export type FaultyKnowledge = Awaited<ReturnType<typeof openFaultyKnowledge>>;
 
-/** Time stands still but for what hangs; what runs beside that may need a longer time than usual. */
+/** The clock advances only while a component hangs; raise the timeouts of components that run meanwhile. */
 export async function openFaultyKnowledge(
   world: KnowledgeWorld,
   change: Partial<KnowledgeOptions> = {},
-  graphAtStart: Faults['graph'] = 'there',
+  graphAtStart: Faults['graph'] = 'available',
 ) {
   const { database, clock, ids, artifacts } = world;
   const options = { ...world.options, ...change };
@@ -68,10 +69,11 @@ export async function openFaultyKnowledge(
     expansion: 'none',
     lookup: {},
   };
-  /** How long each part that hung was waited for. */
+  /** How long each hanging call was waited for. */
   const waitedMs: number[] = [];
   let behind = 0;
-  let asked = 0;
+  let modelCalls = 0;
+  const enqueued: IngestJobPayload[] = [];
   const logged: { readonly level: LogLevel; readonly text: string }[] = [];
 
   async function hang(within: AbortSignal): Promise<never> {
@@ -80,7 +82,7 @@ export async function openFaultyKnowledge(
     while (!within.aborted) await clock.advance(100);
     throw within.reason;
   }
-  async function suffer(fault: unknown, within: AbortSignal): Promise<void> {
+  async function applyFault(fault: unknown, within: AbortSignal): Promise<void> {
     if (fault === 'hang') await hang(within);
     if (fault === 'fail') throw new TypeError('It broke.');
   }
@@ -106,7 +108,7 @@ export async function openFaultyKnowledge(
   const embedder: Embedder = {
     ...wordEmbedder(),
     embed: async (texts, within) => {
-      await suffer(faults.embedding, within);
+      await applyFault(faults.embedding, within);
       return wordEmbedder().embed(texts, within);
     },
   };
@@ -116,10 +118,10 @@ export async function openFaultyKnowledge(
   const model: LanguageModel = {
     isConfigured: () => faults.model !== 'not-configured',
     complete: async (request) => {
-      asked++;
-      await suffer(faults.model, request.signal);
+      modelCalls++;
+      await applyFault(faults.model, request.signal);
       const same =
-        '{"decision": "same", "candidate": 1, "canonical_name": "Alice Chen", "reason": "so it is"}';
+        '{"decision": "same", "candidate": 1, "canonical_name": "Alice Chen", "reason": "same name"}';
       return { text: typeof faults.model === 'object' ? faults.model.answer : same, model: 'scripted' };
     },
   };
@@ -131,24 +133,24 @@ export async function openFaultyKnowledge(
         : {
             method: 'model',
             read: async (task, within) => {
-              await suffer(faults.reader, within);
+              await applyFault(faults.reader, within);
               return bracketReader('model').read(task, within);
             },
           },
   };
   class FaultyEntities extends EntityStore {
-    override async candidates(...wish: Parameters<EntityStore['candidates']>) {
-      await suffer(faults.candidates, wish[3]);
-      return super.candidates(...wish);
+    override async candidates(...query: Parameters<EntityStore['candidates']>) {
+      await applyFault(faults.candidates, query[3]);
+      return super.candidates(...query);
     }
   }
   class FaultyLookup extends SearchStore {
-    override async eventIdsOf(...wish: Parameters<SearchStore['eventIdsOf']>) {
-      await suffer(faults.lookup[wish[1]], wish[2]);
-      return super.eventIdsOf(...wish);
+    override async eventIdsOf(...query: Parameters<SearchStore['eventIdsOf']>) {
+      await applyFault(faults.lookup[query[1]], query[2]);
+      return super.eventIdsOf(...query);
     }
   }
-  const graph = new FaultyGraph(world, faults, suffer);
+  const graph = new FaultyGraph(world, faults, applyFault);
   const knowledge = await openKnowledge({
     database,
     clock,
@@ -157,9 +159,15 @@ export async function openFaultyKnowledge(
     ledger,
     options,
     model,
-    jobs: world.jobs,
-    isRecorded: async (kind, subject) =>
-      (await store.list({})).some((entry) => entry.kind === kind && entry.subject === subject),
+    jobs: {
+      define: (definitions) => world.jobs.define(definitions),
+      get: (id) => world.jobs.get(id),
+      enqueue: async (job, payload, given) => {
+        if (job.name !== ingestJobName) return world.jobs.enqueue(job, payload, given);
+        enqueued.push(payload as IngestJobPayload);
+        return ids.uuid();
+      },
+    } as Pick<JobQueue, 'define' | 'get' | 'enqueue'> as JobQueue,
     overrides: {
       embedders,
       readers,
@@ -192,15 +200,19 @@ export async function openFaultyKnowledge(
     waitedMs,
     logged,
     graph,
-    keeper: knowledge.graphSync,
-    pairs: new PairStore(database),
-    ledger,
-    desk: knowledge.entities,
+    graphSync: knowledge.graphSync,
+    entities: knowledge.entities,
+    /** Runs the backfill and the ingest jobs that it enqueues. */
+    async backfill() {
+      const outcome = await knowledge.handleBackfill({}, context);
+      for (const payload of enqueued.splice(0)) await knowledge.handleIngest(payload, context);
+      return outcome;
+    },
     /** Open rows, as `kind cause`. */
     rows: async () => (await store.list({})).map(({ kind, cause }) => `${kind} ${cause}`).sort(),
     entries: (): Promise<readonly LedgerEntry[]> => store.list({}),
     repair: () => runner.run(),
-    /** Takes chunks in and works on them, as the job does. */
+    /** Stores these chunks and processes them as the job does. */
     async ingest(space: Space, chunks: readonly string[], sourceId?: string) {
       const text = chunks.join('\n');
       const accepted = await world.accept(
@@ -220,20 +232,19 @@ export async function openFaultyKnowledge(
         )
         .sort();
     },
-    /** Questions to the model. */
-    asked: () => asked,
+    modelCalls: () => modelCalls,
     /** Searches that found the graph behind the tables. */
     behind: () => behind,
-    search: (space: Space, wish: Partial<SearchRequest>) =>
+    search: (space: Space, request: Partial<SearchRequest>) =>
       knowledge.search.search(
         space,
-        { ...searchDefaults, query: 'decided', graphExpand: true, ...wish },
+        { ...searchDefaults, query: 'decided', graphExpand: true, ...request },
         signal,
       ),
   };
 }
 
-/** Keeps names only; finds what is related in the tables. */
+/** Stores names only and expands from the tables. */
 class FaultyGraph implements Graph {
   readonly isSeparateStore = true;
   readonly entities = new Map<string, string>();
@@ -241,16 +252,16 @@ class FaultyGraph implements Graph {
   readonly events = new Set<string>();
   readonly #world: KnowledgeWorld;
   readonly #faults: Faults;
-  readonly #suffer: (fault: unknown, within: AbortSignal) => Promise<void>;
+  readonly #applyFault: (fault: unknown, within: AbortSignal) => Promise<void>;
 
   constructor(
     world: KnowledgeWorld,
     faults: Faults,
-    suffer: (fault: unknown, within: AbortSignal) => Promise<void>,
+    applyFault: (fault: unknown, within: AbortSignal) => Promise<void>,
   ) {
     this.#world = world;
     this.#faults = faults;
-    this.#suffer = suffer;
+    this.#applyFault = applyFault;
   }
 
   get backend(): 'age' | 'off' {
@@ -259,13 +270,13 @@ class FaultyGraph implements Graph {
 
   async availability(): Promise<GraphAvailability> {
     if (this.#faults.graph === 'off') return { state: 'off' };
-    return this.#faults.graph === 'there'
+    return this.#faults.graph === 'available'
       ? { state: 'available' }
       : { state: 'unavailable', reason: 'AGE extension not loaded.', remedy: 'Load it.' };
   }
 
   async missing(_spaceId: number, eventIds: readonly string[]): Promise<number> {
-    if (this.#faults.graph === 'away') throw new TypeError('It is away.');
+    if (this.#faults.graph === 'unavailable') throw new TypeError('It is unavailable.');
     return eventIds.filter((id) => !this.events.has(id)).length;
   }
 
@@ -280,8 +291,8 @@ class FaultyGraph implements Graph {
 
   readonly #write: GraphWriter = async (_what, _spaceId, items, within) => {
     for (const item of items) {
-      if ('name' in item) await this.#suffer(this.#faults.badNodes[item.name], within);
-      else if ('role' in item) await this.#suffer(this.#faults.badEdges, within);
+      if ('name' in item) await this.#applyFault(this.#faults.badNodes[item.name], within);
+      else if ('role' in item) await this.#applyFault(this.#faults.badEdges, within);
     }
     for (const item of items) {
       if ('name' in item) this.entities.set(item.entityId, item.name);
@@ -300,7 +311,7 @@ class FaultyGraph implements Graph {
   }
 
   async expand(...[request, within]: Parameters<Graph['expand']>) {
-    await this.#suffer(this.#faults.expansion, within);
+    await this.#applyFault(this.#faults.expansion, within);
     const state = await this.availability();
     if (state.state === 'unavailable') throw new KnowledgeError('KNOWLEDGE_GRAPH_UNAVAILABLE', state.reason);
     return new SqlGraph(this.#world.database).expand(request, within);

@@ -11,7 +11,6 @@ import type {
   ArtifactFilter,
   Chunk,
   ChunkDraft,
-  ChunkStep,
   ChunkStepResult,
   IngestResult,
   ParsedDocument,
@@ -184,28 +183,36 @@ export class ArtifactStore {
     }));
   }
 
-  /** Chunks of latest revisions whose step is not done (or was done by `doneBy`), by id. */
-  async unfinished({
-    step,
-    spaceId,
-    doneBy,
-    after,
+  /**
+   * Latest revisions with a chunk that was never read, that rules read although no model failed (`readByRules`), or that
+   * was read and never added to the graph (`notInGraph`). Failed steps have ledger rows and are not listed.
+   */
+  async listIncomplete({
+    readByRules,
+    notInGraph,
     limit,
   }: {
-    readonly step: ChunkStep;
-    readonly spaceId?: number;
-    readonly doneBy?: string;
-    readonly after?: number;
+    readonly readByRules: boolean;
+    readonly notInGraph: boolean;
     readonly limit: number;
-  }): Promise<readonly Chunk[]> {
-    const { rows } = await this.#database.query<Chunk>(sql`
-      select ${chunkColumns} from chunk c join artifact_revision r using (revision_id)
-        left join chunk_step s on s.chunk_id = c.chunk_id and s.step = ${step}
-      where r.is_latest and c.chunk_id > ${after ?? 0}
-        and (${spaceId ?? null}::integer is null or c.space_id = ${spaceId ?? null}::integer)
-        and (s.status is distinct from 'done' or s.method = ${doneBy ?? null}::text)
-      order by c.chunk_id limit ${limit}`);
+  }): Promise<readonly { readonly spaceId: number; readonly revisionId: string }[]> {
+    const { rows } = await this.#database.query<{ spaceId: number; revisionId: string }>(sql`
+      select distinct r.space_id as "spaceId", r.revision_id as "revisionId"
+      from chunk c join artifact_revision r using (revision_id)
+        left join chunk_step s on s.chunk_id = c.chunk_id and s.step = 'read'
+        left join chunk_step g on g.chunk_id = c.chunk_id and g.step = 'graph'
+      where r.is_latest and (s.chunk_id is null
+        or (${readByRules} and s.status = 'done' and s.method = 'rules' and s.cause is null)
+        or (${notInGraph} and s.status = 'done' and g.chunk_id is null))
+      order by r.revision_id limit ${limit}`);
     return rows;
+  }
+
+  /** The job that processes the revision now. */
+  async setJob(revisionId: string, jobId: string): Promise<void> {
+    await this.#database.query(
+      sql`update artifact_revision set job_id = ${jobId} where revision_id = ${revisionId}::uuid`,
+    );
   }
 
   /**
@@ -418,14 +425,12 @@ export const storedJson = (value: unknown): string =>
     typeof each === 'string' ? each.toWellFormed().replaceAll('\0', '') : each,
   );
 
-interface UnderWayParts {
-  readonly artifacts: Pick<ArtifactStore, 'revision'>;
-  readonly jobs: Pick<JobQueue, 'get'>;
-}
-
 /** Whether the revision's own job is queued or running: then other jobs skip its chunks. */
 export async function hasActiveJob(
-  { artifacts, jobs }: UnderWayParts,
+  {
+    artifacts,
+    jobs,
+  }: { readonly artifacts: Pick<ArtifactStore, 'revision'>; readonly jobs: Pick<JobQueue, 'get'> },
   { spaceId, revisionId }: { readonly spaceId: number; readonly revisionId: string },
 ): Promise<boolean> {
   const revision = await artifacts.revision(spaceId, revisionId);

@@ -250,7 +250,7 @@ function causeOf(
 /** Done by the jobs `knowledge.backfill` and `knowledge.reembed` of a running server. */
 const whatHappensNext: Readonly<Record<ChunkStep, string>> = {
   index: 'It cannot be searched. Delete the artifact and ingest it again.',
-  read: 'A running server records it in the ledger within five minutes; "headworks repair" then reads it.',
+  read: 'A running server reads it within five minutes.',
   embed: 'A running server embeds it within 15 minutes; until then search finds it by its words.',
   graph: 'A running server adds it to the graph within five minutes after it was read.',
 };

@@ -35,5 +35,8 @@ export interface IngestDeps {
   readonly log: Log;
   /** Of model calls, shared with entity resolution; default: one of its own. */
   readonly breaker?: CircuitBreaker;
-  readonly options: Pick<KnowledgeOptions, 'readingTimeoutMs' | 'embeddingTimeoutMs' | 'cooldownSeconds'>;
+  readonly options: Pick<
+    KnowledgeOptions,
+    'readingTimeoutMs' | 'embeddingTimeoutMs' | 'cooldownSeconds' | 'backfill'
+  >;
 }

@@ -54,33 +54,46 @@ export async function embedChunks(
   title: string,
   chunks: readonly Chunk[],
   signal: AbortSignal,
-): Promise<void> {
+): Promise<readonly ChunkStepResult[]> {
+  const results: ChunkStepResult[] = [];
   let failures = 0;
-  let failure: Error | null = null;
-  for (let first = 0; first < chunks.length;) {
+  let last: Error | null = null;
+  while (results.length < chunks.length) {
     const state = deps.embedders.current();
-    if (state.state === 'not-configured') return;
+    if (state.state === 'not-configured') break;
     const { embedder } = state;
     const batch = chunks
-      .slice(first, first + (embedder.maxBatchSize ?? defaultBatchSize))
+      .slice(results.length, results.length + (embedder.maxBatchSize ?? defaultBatchSize))
       .map((chunk) => ({ ...chunk, title }));
-    first += batch.length;
     const isSkipped = failures >= maxFailures;
-    if (!isSkipped) failure = await embedBatch(deps, embedder, batch, signal);
-    // A refused text fails alone, not the texts it was sent with.
-    const isIsolating = !isSkipped && isRefusal(failure) && batch.length > 1;
-    let hasSuccess = failure === null;
-    for (const part of isIsolating ? batch.map((chunk) => [chunk]) : [batch]) {
-      if (isIsolating) failure = await embedBatch(deps, embedder, part, signal);
-      hasSuccess ||= failure === null;
-      await saveResult(deps, part, embedder.model, failure === null ? null : { isSkipped, error: failure });
-    }
-    failures = hasSuccess ? 0 : failures + 1;
+    const errors = isSkipped ? batch.map(() => last) : await embedBatch(deps, embedder, batch, signal);
+    last = errors.at(-1) ?? null;
+    failures = errors.includes(null) ? 0 : failures + 1;
+    const status = isSkipped ? 'skipped' : 'failed';
+    results.push(...(await saveResults(deps, embedder.model, batch, errors, status)));
   }
+  return results;
 }
 
-/** Stores the vectors; returns the error, or null. Throws only errors that are fatal for the job. */
+/**
+ * Stores the vectors. Returns the error of each chunk, or null; a refused text fails alone, not the texts it was sent
+ * with. Throws only errors that are fatal for the job.
+ */
 async function embedBatch(
+  deps: Pick<EmbedDeps, 'vectors' | 'clock' | 'options'>,
+  embedder: Embedder,
+  chunks: readonly EmbeddableChunk[],
+  signal: AbortSignal,
+): Promise<readonly (Error | null)[]> {
+  const failure = await embedAndStore(deps, embedder, chunks, signal);
+  if (!isRefusal(failure) || chunks.length === 1) return chunks.map(() => failure);
+  const errors: (Error | null)[] = [];
+  for (const chunk of chunks) errors.push(await embedAndStore(deps, embedder, [chunk], signal));
+  return errors;
+}
+
+/** All chunks or none. */
+async function embedAndStore(
   { vectors, clock, options }: Pick<EmbedDeps, 'vectors' | 'clock' | 'options'>,
   embedder: Embedder,
   chunks: readonly EmbeddableChunk[],
@@ -108,36 +121,41 @@ async function embedBatch(
   }
 }
 
-async function saveResult(
+async function saveResults(
   { artifacts, ledger, log }: Pick<EmbedDeps, 'artifacts' | 'ledger' | 'log'>,
-  chunks: readonly EmbeddableChunk[],
   model: string,
-  failure: { readonly isSkipped: boolean; readonly error: unknown } | null,
-): Promise<void> {
-  const cause = failure === null ? '' : isRefusal(failure.error) ? refusedCause : kindOf(failure.error);
-  const reason = failure === null ? '' : messageOf(failure.error);
-  const message = `This chunk has no vector: ${reason} Search finds it by its words; "headworks repair" embeds it.`;
-  const result: Omit<ChunkStepResult, 'chunkId'> =
-    failure === null
-      ? { step: 'embed', status: 'done', method: model }
-      : { step: 'embed', status: failure.isSkipped ? 'skipped' : 'failed', method: model, cause, message };
-  for (const [spaceId, own] of Map.groupBy(chunks, (chunk) => chunk.spaceId))
-    await artifacts.saveSteps(
-      spaceId,
-      own.map(({ chunkId }) => ({ chunkId, ...result })),
-    );
-  if (failure === null) return;
-  const { artifactUid = null, revisionId = null } = chunks[0] ?? {};
-  const why = { error_type: kindOf(failure.error), error_message: reason };
-  log.warn('chunks not embedded', { chunks: chunks.length, artifactUid, revisionId, cause, ...why });
-  for (const { chunkId, spaceId } of chunks)
+  chunks: readonly EmbeddableChunk[],
+  errors: readonly (Error | null)[],
+  failedStatus: 'failed' | 'skipped' = 'failed',
+): Promise<readonly ChunkStepResult[]> {
+  const results = chunks.map(({ chunkId }, index): ChunkStepResult => {
+    const error = errors[index] ?? null;
+    if (error === null) return { chunkId, step: 'embed', status: 'done', method: model };
+    const cause = isRefusal(error) ? refusedCause : kindOf(error);
+    const message = `This chunk has no vector: ${messageOf(error)} Search finds it by its words; "headworks repair" embeds it.`;
+    return { chunkId, step: 'embed', status: failedStatus, method: model, cause, message };
+  });
+  for (const [spaceId, own] of Map.groupBy(results, (_, index) => chunks[index]?.spaceId ?? 0))
+    await artifacts.saveSteps(spaceId, own);
+  let logged: Error | null = null;
+  for (const [index, { spaceId, revisionId, artifactUid = null }] of chunks.entries()) {
+    const { chunkId, cause, message = '' } = results[index] ?? {};
+    const error = errors[index] ?? null;
+    if (error === null || cause === undefined) continue;
+    const why = { error_type: kindOf(error), error_message: messageOf(error) };
+    const details = { artifact_id: artifactUid, revision_id: revisionId, space_id: spaceId, model, ...why };
+    // One line for a batch that failed as a whole.
+    if (error !== logged) log.warn('chunks not embedded', { ...details, cause });
+    logged = error;
     void ledger.record({
       kind: ingestDegradations.notEmbedded,
       subject: String(chunkId),
       cause,
       message,
-      details: { artifact_id: artifactUid, revision_id: revisionId, space_id: spaceId, model, ...why },
+      details,
     });
+  }
+  return results;
 }
 
 export const reembedJob: JobDefinition<Record<string, never>> = {
@@ -225,21 +243,14 @@ async function reembedBatch(
   hasSuccess: boolean,
   signal: AbortSignal,
 ): Promise<number> {
-  const failure = await embedBatch(deps, embedder, chunks, signal);
-  if (failure !== null && !isRefusal(failure)) throw failure;
-  if (failure === null) {
-    await saveResult(deps, chunks, embedder.model, null);
-    return chunks.length;
+  const errors = await embedBatch(deps, embedder, chunks, signal);
+  const embedded = chunks.filter((_, index) => errors[index] === null);
+  const outage = errors.find((error) => error !== null && !isRefusal(error));
+  const failure = outage ?? (hasSuccess || embedded.length > 0 ? null : errors[0]);
+  if (failure) {
+    await saveResults(deps, embedder.model, embedded, []);
+    throw failure;
   }
-  const refused: { readonly chunk: UnembeddedChunk; readonly error: unknown }[] = [];
-  for (const chunk of chunks) {
-    const error = chunks.length === 1 ? failure : await embedBatch(deps, embedder, [chunk], signal);
-    if (error === null) await saveResult(deps, [chunk], embedder.model, null);
-    else if (isRefusal(error)) refused.push({ chunk, error });
-    else throw error;
-  }
-  if (!hasSuccess && refused.length === chunks.length) throw failure;
-  for (const { chunk, error } of refused)
-    await saveResult(deps, [chunk], embedder.model, { isSkipped: false, error });
-  return chunks.length - refused.length;
+  await saveResults(deps, embedder.model, chunks, errors);
+  return embedded.length;
 }

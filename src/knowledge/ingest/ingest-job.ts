@@ -103,7 +103,8 @@ async function processRevision(
     deps.artifacts.chunks(revision.revisionId),
     doneSteps(deps, revision.revisionId),
   ]);
-  const todo = (step: ChunkStep) => chunks.filter(({ chunkId }) => !done.has(`${step} ${chunkId}`));
+  const todo = (...steps: readonly ChunkStep[]) =>
+    chunks.filter(({ chunkId }) => steps.some((step) => !done.has(`${step} ${chunkId}`)));
   await writeStructuredMentions(deps, task, signal);
   const unread = todo('read');
   const report = (count: number): void =>
@@ -117,7 +118,9 @@ async function processRevision(
   ] as const;
   try {
     const [unsaved] = await Promise.all(work);
-    await addToGraph(deps, revision.spaceId, deps.graph.isWanted ? todo('graph') : [], unsaved, signal);
+    // Another reading has other events.
+    const toGraph = deps.graph.isWanted ? todo('read', 'graph') : [];
+    await addToGraph(deps, revision.spaceId, toGraph, unsaved, signal);
   } catch (error) {
     stop.abort(error);
     await Promise.allSettled(work);
@@ -126,12 +129,23 @@ async function processRevision(
   return chunks.length;
 }
 
-async function doneSteps({ artifacts, embedders }: IngestDeps, revisionId: string): Promise<Set<string>> {
+/**
+ * Not done: a vector of another model, and a reading by rules that a model can replace now. If rules read because a model
+ * failed, the step has a cause and its repair replaces it.
+ */
+async function doneSteps(
+  { artifacts, embedders, readers, options }: IngestDeps,
+  revisionId: string,
+): Promise<Set<string>> {
   const state = embedders.current();
-  const model = state.state === 'ready' ? state.embedder.model : null;
+  const embeddingModel = state.state === 'ready' ? state.embedder.model : null;
+  const rereads = options.backfill && readers.model() !== null;
+  const isDone = ({ step, status, method, cause }: ChunkStepResult): boolean => {
+    if (step === 'embed' && method !== embeddingModel) return false;
+    if (step === 'read' && method === 'rules' && cause === undefined && rereads) return false;
+    return status === 'done';
+  };
   const steps = await artifacts.steps(revisionId);
-  const isDone = ({ step, status, method }: ChunkStepResult): boolean =>
-    status === 'done' && (step !== 'embed' || method === model);
   return new Set(steps.filter(isDone).map(({ step, chunkId }) => `${step} ${chunkId}`));
 }
 

@@ -4,15 +4,8 @@ import { HeadworksError, executeWithDeadline, isUuid, kindOf, messageOf } from '
 import type { LedgerEntry, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
 import type { ArtifactStore } from '../artifacts/artifact-store.ts';
 import type { ChunkStepResult } from '../artifacts/types.ts';
-import {
-  ingestDegradations,
-  isFatalForJob,
-  noopLedger,
-  pairsUnconfirmed,
-  truncationOf,
-} from '../degradations.ts';
+import { ingestDegradations, isFatalForJob, noopLedger, truncationOf } from '../degradations.ts';
 import { DocumentModel } from '../documents/document.ts';
-import type { PairStore } from '../entities/pair-store.ts';
 import type { EntityRepairs } from '../entities/reconcile.ts';
 import { resolutionLedgerKinds } from '../entities/resolve-mentions.ts';
 import type { Folders } from '../folders/folders.ts';
@@ -57,14 +50,7 @@ async function probe(
   }
 }
 
-/** The cause of a chunk read by rules before a model was configured. */
-export const modelNotConfigured = 'MODEL_NOT_CONFIGURED';
-
-type ChunkRepairDeps = IngestDeps & {
-  readonly options: Pick<KnowledgeOptions, 'backfill'>;
-};
-
-export function chunkRepairs(deps: ChunkRepairDeps): readonly RegisteredRepair[] {
+export function chunkRepairs(deps: IngestDeps): readonly RegisteredRepair[] {
   const loadTask = taskLoader(deps);
   return [
     {
@@ -91,7 +77,7 @@ export function chunkRepairs(deps: ChunkRepairDeps): readonly RegisteredRepair[]
       repair: async (entry, signal) => {
         const model = deps.readers.model();
         // Models are disabled: rules are what is configured.
-        if (!model || (entry.cause === modelNotConfigured && !deps.options.backfill)) return gone;
+        if (!model) return gone;
         return reread(deps, loadTask, entry, signal, (task) => readWithModel(deps, model, task, signal));
       },
     },
@@ -162,24 +148,15 @@ async function reembed(
   const task = await loadTask(entry);
   if (!task) return gone;
   const { model } = state.embedder;
-  if (isEmbeddedBy(await embedResult(deps, task), model)) return repaired;
-  await embedChunks(deps, task.revision.title, [task.chunk], signal);
-  const result = await embedResult(deps, task);
-  return isEmbeddedBy(result, model)
+  const steps = await deps.artifacts.steps(task.chunk.revisionId);
+  const isDone = ({ chunkId, step, status, method }: ChunkStepResult) =>
+    chunkId === task.chunk.chunkId && step === 'embed' && status === 'done' && method === model;
+  if (steps.some(isDone)) return repaired;
+  const [result] = await embedChunks(deps, task.revision.title, [task.chunk], signal);
+  return result?.status === 'done'
     ? repaired
     : stillBroken(result?.message ?? `${model} returned no vector for it.`);
 }
-
-async function embedResult(
-  { artifacts }: IngestDeps,
-  { chunk }: ReadTask,
-): Promise<ChunkStepResult | undefined> {
-  const results = await artifacts.steps(chunk.revisionId);
-  return results.find(({ chunkId, step }) => chunkId === chunk.chunkId && step === 'embed');
-}
-
-const isEmbeddedBy = (result: ChunkStepResult | undefined, model: string): boolean =>
-  result?.status === 'done' && result.method === model;
 
 export function folderRepairs(folders: Pick<Folders, 'retry'>): readonly RegisteredRepair[] {
   return [
@@ -201,18 +178,7 @@ export function folderRepairs(folders: Pick<Folders, 'retry'>): readonly Registe
   ];
 }
 
-export interface EntityRepairDeps {
-  readonly entities: EntityRepairs;
-  readonly pairs: Pick<PairStore, 'listUnconfirmed'>;
-  /** A model is configured and enabled. */
-  readonly canUseModel: () => boolean;
-  readonly options: Pick<KnowledgeOptions, 'backfill'>;
-}
-
-const pairBatchSize = 20;
-
-export function registeredEntityRepairs(deps: EntityRepairDeps): readonly RegisteredRepair[] {
-  const { entities } = deps;
+export function registeredEntityRepairs(entities: EntityRepairs): readonly RegisteredRepair[] {
   const kinds = resolutionLedgerKinds;
   return [
     {
@@ -235,27 +201,7 @@ export function registeredEntityRepairs(deps: EntityRepairDeps): readonly Regist
       describe: 'Resolves the entity again.',
       repair: ({ subject }, signal) => entities.retry('resolution-failed', subject, signal),
     },
-    {
-      kind: pairsUnconfirmed.kind,
-      describe: 'Calls a model for open pairs that no model was called for.',
-      repair: (_entry, signal) => confirmPairs(deps, signal),
-    },
   ];
-}
-
-async function confirmPairs(
-  { entities, pairs, canUseModel, options }: EntityRepairDeps,
-  signal: AbortSignal,
-): Promise<RepairOutcome> {
-  if (!options.backfill || !canUseModel()) return gone;
-  for (let before: string | undefined; ;) {
-    await entities.confirmOpenPairs(pairBatchSize, signal);
-    const [next] = await pairs.listUnconfirmed(1);
-    if (!next) return repaired;
-    // The same pair is still the first: the model does not answer.
-    if (next.pairId === before) return stillBroken('The model did not answer; pairs are still open.');
-    before = next.pairId;
-  }
 }
 
 interface GraphRepairDeps extends Omit<GraphSyncDeps, 'artifacts'> {
