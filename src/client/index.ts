@@ -24,8 +24,9 @@ export interface ClientOptions {
  * A call that failed. `code` is stable; `message` says what happened and what to do.
  *
  * @example
- * await client.call('GET /api/v1/ledger/:id', { params: { id } }).catch((error) => {
- *   if (!(error instanceof ApiCallError) || error.status !== 404) throw error;
+ * const client = createClient({ baseUrl: 'http://127.0.0.1:8420', token: 'admin token of the server' });
+ * await client.call('GET /api/v1/ledger').catch((error: unknown) => {
+ *   if (!(error instanceof ApiCallError) || error.code !== 'UNREACHABLE') throw error;
  * });
  */
 export class ApiCallError extends Error {
@@ -55,7 +56,9 @@ export class ApiCallError extends Error {
 /**
  * Calls operations of one server.
  *
- * @example const { entries } = await client.call('GET /api/v1/ledger', { query: { state: 'open' } });
+ * @example
+ * const client: HeadworksClient = createClient({ baseUrl: 'http://127.0.0.1:8420', token: 'admin token of the server' });
+ * const { entries } = await client.call('GET /api/v1/ledger', { query: { state: 'open' } });
  */
 export interface HeadworksClient {
   /** Calls an operation by its route; parameters, body and response have the types of that operation. */
