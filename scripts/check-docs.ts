@@ -106,7 +106,7 @@ const commandBlocks = (text: string): readonly string[] =>
   );
 
 if (import.meta.main) {
-  const facts = readDocFacts();
+  const facts = await readDocFacts();
   // The changelog names what no longer exists.
   const files = globSync(pages, { exclude: (name) => name.includes('node_modules') }).filter(
     (path) => path !== 'CHANGELOG.md',

@@ -1,7 +1,7 @@
 // Names that the documentation may use, read from the code.
 import type { Command } from 'commander';
 import { globSync, readFileSync } from 'node:fs';
-import type { CliIo } from '../src/cli/ports.ts';
+import type { CliIo } from '../src/cli/io.ts';
 import { buildProgram } from '../src/cli/program.ts';
 import { configFileVariable, listOptions, optionSections } from '../src/config/index.ts';
 
@@ -27,7 +27,7 @@ export interface DocFacts {
 export const upperSnake = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/g;
 
 /** Reads them from the repository in the working directory. */
-export function readDocFacts(): DocFacts {
+export async function readDocFacts(): Promise<DocFacts> {
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
     readonly name: string;
     readonly scripts: Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ export function readDocFacts(): DocFacts {
   const sources = globSync(['src/**/*.{ts,sql,lua}', 'scripts/**/*.ts', 'bench/**/*.ts']);
   const product = sources.filter((file) => !file.endsWith('.test.ts'));
   return {
-    command: readCommands(),
+    command: factsOf(await documentedProgram(), ['-h', '--help', '-V', '--version']),
     environment: new Set([
       configFileVariable,
       ...listOptions(optionSections).flatMap(({ spec }) => spec.env),
@@ -48,12 +48,10 @@ export function readDocFacts(): DocFacts {
 }
 
 /** The whole command tree. It is built, not run, so it needs nothing of the process. */
-export function documentedProgram(): Command {
+export function documentedProgram(): Promise<Command> {
   const io = { version: '0', columns: null } as unknown as CliIo;
   return buildProgram(io, { io, session: null, exitCode: 0 });
 }
-
-const readCommands = (): CommandFacts => factsOf(documentedProgram(), ['-h', '--help', '-V', '--version']);
 
 /** The command and everything below it. */
 export function factsOf(command: Command, inherited: Iterable<string>): CommandFacts {

@@ -45,15 +45,16 @@ const domainOf = (path: string): string => /^src\/([^/]+)/.exec(path)?.[1] ?? pa
 
 // --- command line
 
-function commandPage(): string {
+async function commandPage(): Promise<string> {
   const intro =
     '# Command line\n\n' +
     `${note}\n\nEvery command takes \`--help\` (with examples) and \`--json\` (one document, or one object per line for streams).\n` +
     'Global options: `--config FILE`, `--data-dir PATH`, `--server URL`, `--log-level LEVEL`, `--no-color`.\n';
+  const { commands } = await documentedProgram();
   return (
     intro +
-    documentedProgram()
-      .commands.filter((each) => each.name() !== 'help')
+    commands
+      .filter((each) => each.name() !== 'help')
       .map((each) => commandSection(each, 'headworks'))
       .join('')
   );
@@ -287,7 +288,7 @@ function exampleEnv(): string {
 
 const pages: Readonly<Record<string, string>> = {
   'docs/reference/configuration.md': optionReference(),
-  'docs/reference/cli.md': commandPage(),
+  'docs/reference/cli.md': await commandPage(),
   'docs/reference/errors.md': await errorPage(),
   'docs/reference/events.md': eventPage(),
   'docs/reference/metrics.md': metricPage(),

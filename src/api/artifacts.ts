@@ -199,8 +199,13 @@ export const artifactsApi = {
     summary: 'List artifacts with their latest revisions, newest first',
     access: 'tenant',
     query: z.strictObject({
-      type: z.enum(artifactTypes).optional(),
-      source_system: z.string().min(1).max(200).optional(),
+      type: z.enum(artifactTypes).optional().describe('Only artifacts of this type.'),
+      source_system: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe('Only artifacts of this source: files, upload, vault:NAME, …'),
       limit: pageSize(500, 100),
       after,
       ...spaceFields,

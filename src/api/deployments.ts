@@ -6,7 +6,7 @@ import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 import { organizationId, organizationReference } from './organizations.ts';
 
-const workflow = z.enum(workflowNames);
+const workflow = z.enum(workflowNames).describe('What the deployment does.');
 const options = z
   .record(z.string(), z.unknown())
   .describe('Settings of the workflow; wrong ones are rejected with an explanation.');
@@ -43,7 +43,10 @@ const changeable = {
     .string()
     .describe('1 to 100 of a to z, digits, "-", "_" and "."; unique within the organization, ignoring case.'),
   options,
-  webhook_url: z.string().nullable().describe('http or https, without credentials; null for none.'),
+  webhook_url: z
+    .string()
+    .nullable()
+    .describe('Address that is notified of ended executions: http or https, without credentials.'),
   wait_seconds: z.number().describe('Seconds to wait for a slot; 0 rejects at once when none is free.'),
   is_active: z.boolean(),
 };
@@ -56,7 +59,7 @@ export const deploymentsApi = {
     query: z.strictObject({
       organization: organizationReference
         .optional()
-        .describe('Id or name: only deployments of this organization.'),
+        .describe('Only deployments of this organization: id or name.'),
     }),
     output: z.object({ deployments: z.array(Deployment) }).meta({ id: 'Deployments' }),
   }),

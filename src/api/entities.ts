@@ -100,7 +100,7 @@ export const entitiesApi = {
     summary: 'List entities of a space, oldest first',
     access: 'tenant',
     query: z.strictObject({
-      type: z.enum(entityTypes).optional(),
+      type: z.enum(entityTypes).optional().describe('Only entities of this type.'),
       needs_review: z
         .stringbool()
         .optional()

@@ -33,15 +33,20 @@ export const executionsApi = {
     summary: 'List executions without their results, newest first',
     access: 'admin',
     query: z.strictObject({
-      organization: z.string().min(1).max(200).optional().describe('Id or name: only its executions.'),
+      organization: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe('Only executions of this organization: id or name.'),
       deployment: z
         .string()
         .min(1)
         .max(400)
         .optional()
-        .describe('Id or ORGANIZATION/NAME: only its executions.')
+        .describe('Only executions of this deployment: id or ORGANIZATION/NAME.')
         .meta({ examples: ['acme-corp/invoices'] }),
-      status: listOf(status).optional().describe('One or several, separated by commas.'),
+      status: listOf(status).optional().describe('One or several states, separated by commas.'),
       limit: pageSize(500, 100),
       after,
     }),

@@ -15,8 +15,8 @@ export const pageSize = (max: number, standard: number) =>
   z.coerce
     .number('must be a whole number')
     .int('must be a whole number')
-    .min(1, `must be from 1 to ${max}`)
-    .max(max, `must be from 1 to ${max}`)
+    .min(1, `must be a whole number from 1 to ${max}`)
+    .max(max, `must be a whole number from 1 to ${max}`)
     .default(standard)
     .describe(`Maximum number of results, 1 to ${max}.`);
 

@@ -57,11 +57,11 @@ export const eventsApi = {
     summary: 'List events of a space, last extracted first',
     access: 'tenant',
     query: z.strictObject({
-      category: z.enum(eventCategories).optional(),
+      category: z.enum(eventCategories).optional().describe('Only events of this category.'),
       entity_id: id.optional().describe('Only events in which it acts or which are about it.'),
-      artifact_id: id.optional(),
-      from: instant.optional().describe('By the time of the event.'),
-      to: instant.optional(),
+      artifact_id: id.optional().describe('Only events of this artifact.'),
+      from: instant.optional().describe('Only events at this time or later, such as 2026-03-01T00:00:00Z.'),
+      to: instant.optional().describe('Only events at this time or earlier.'),
       with_superseded: z.stringbool().default(false).describe('Include events of replaced revisions.'),
       limit: pageSize(500, 100),
       after,
@@ -115,12 +115,16 @@ export const searchApi = {
         limit: whole(1, 50, searchDefaults.limit).describe('Maximum number of results.'),
         filters: z
           .strictObject({
-            types: z.array(z.enum(artifactTypes)).max(10).optional(),
+            types: z
+              .array(z.enum(artifactTypes))
+              .max(10)
+              .optional()
+              .describe('Only documents of these types.'),
             sources: z
               .array(z.string().min(1).max(200).refine(hasNoNul, nulMessage))
               .max(50)
               .optional()
-              .describe('Source systems.'),
+              .describe('Only documents of these source systems.'),
             from: dayOrInstant
               .optional()
               .describe(

@@ -39,7 +39,7 @@ export const ledgerApi = {
     summary: 'List ledger entries, newest first',
     access: 'admin',
     query: z.strictObject({
-      state: z.enum(['open', 'repaired', 'all']).default('open'),
+      state: z.enum(['open', 'repaired', 'all']).default('open').describe('Which entries to list.'),
       kind: kind.optional().describe('Only entries of this kind.'),
       subject: z.string().min(1).max(1000).optional().describe('Only entries about exactly this subject.'),
       limit: pageSize(500, 100),

@@ -20,10 +20,10 @@ const capabilities = z.strictObject({
 
 const quotasOf = <Count extends z.ZodType>(limit: Count) =>
   z.strictObject({
-    requests_per_minute: limit,
-    requests_per_day: limit,
-    tokens_per_minute: limit,
-    tokens_per_day: limit,
+    requests_per_minute: limit.describe('Requests per minute and key; default: unlimited.'),
+    requests_per_day: limit.describe('Requests per day and key; default: unlimited.'),
+    tokens_per_minute: limit.describe('Tokens per minute and key; default: unlimited.'),
+    tokens_per_day: limit.describe('Tokens per day and key; default: unlimited.'),
   });
 
 export const Model = z
@@ -85,8 +85,8 @@ const givenCount = z.number().meta({ type: 'integer', minimum: 1 });
 
 /** Named in the OpenAPI document by the route, which adds checks of the gateway. */
 export const ModelRequest = z.strictObject({
-  name: z.string().describe('What callers pass as `model`.'),
-  base_url: z.string().describe('Up to, and without, /chat/completions.'),
+  name: z.string().describe('Name that callers use.'),
+  base_url: z.string().describe('URL up to, and without, /chat/completions.'),
   model: z
     .string()
     .optional()
@@ -96,12 +96,19 @@ export const ModelRequest = z.strictObject({
   provider: z
     .string()
     .optional()
-    .describe('Default: the part of the name before the first slash; without one, the host of base_url.'),
+    .describe(
+      'Name of the provider. Default: the part of the name before the first slash; without one, the host of base_url.',
+    ),
   env_var: z
     .string()
     .nullish()
     .describe('Environment variable that holds its key; the key itself is never stored.'),
-  capabilities: capabilities.extend({ context_tokens: givenCount.nullable() }).partial().optional(),
+  capabilities: capabilities
+    .extend({
+      context_tokens: givenCount.nullable().describe('Prompt and completion together; default: unknown.'),
+    })
+    .partial()
+    .optional(),
   quotas: quotasOf(givenCount.optional()).optional(),
 });
 

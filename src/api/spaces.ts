@@ -41,7 +41,7 @@ export const spacesApi = {
         .min(1)
         .max(63)
         .optional()
-        .describe('A text search configuration of Postgres: english (default), german, simple, …'),
+        .describe('Text search configuration of Postgres: english (default), german, simple, …'),
       organization: spaceFields.organization,
     }),
     status: 201,

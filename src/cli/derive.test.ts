@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { CliWorld } from '../../test/support/cli-world.ts';
 import { pageSize, queryFlag } from '../api/fields.ts';
 import { operation } from '../api/operation.ts';
-import type { CommandHost } from './command-host.ts';
+import type { CliContext } from './command.ts';
 import { commandFor } from './derive.ts';
 import { exitCodes } from './exit-codes.ts';
 
@@ -32,7 +32,7 @@ const listThings = operation('GET /api/v1/things', {
 
 async function run(...args: string[]) {
   const world = new CliWorld({ answer: () => ({ id: 'a', things: [] }) });
-  const host: CommandHost = { io: world.io, session: null, exitCode: exitCodes.ok };
+  const context: CliContext = { io: world.io, session: null, exitCode: exitCodes.ok };
   const program = new Command('headworks')
     .exitOverride()
     .option('--json')
@@ -44,8 +44,12 @@ async function run(...args: string[]) {
     examples: ['headworks update 1'],
     print: ({ out }: { out: { line(text: string): void } }) => out.line('updated'),
   };
-  commandFor(program, host, updateThing, { name: 'update', arguments: { id: 'its id' }, ...spec });
-  commandFor(program, host, listThings, { name: 'list', flags: { limit: { default: 7 } }, ...spec });
+  commandFor(program, context, updateThing, {
+    name: 'update',
+    arguments: { id: ['thing', 'id of the thing'] },
+    ...spec,
+  });
+  commandFor(program, context, listThings, { name: 'list', flags: { limit: { default: 7 } }, ...spec });
   for (const command of program.commands) command.exitOverride();
   await program.parseAsync(args, { from: 'user' });
   return world;

@@ -4,12 +4,15 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { z } from 'zod';
 import { pathWith } from '../api/client.ts';
 import type { Operation, OutputOf } from '../api/operation.ts';
+import type { HeadworksClient } from '../app/client/session.ts';
 import { zodErrorMessage } from '../core/index.ts';
-import type { CommandHost } from './command-host.ts';
-import { act, examples } from './command-host.ts';
+import type { CliContext } from './command.ts';
+import { action, confirm, examples, forceOption } from './command.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { exitCodes } from './exit-codes.ts';
+import { UsageError } from './report-error.ts';
 import type { CliSession } from './session.ts';
+import { helpText } from './session.ts';
 
 export interface FlagSpec {
   /** Default: the field's name in kebab case. */
@@ -19,77 +22,264 @@ export interface FlagSpec {
   readonly default?: string | number | boolean;
   /** Not offered on the command line. */
   readonly isHidden?: boolean;
+  /** Only `--no-FLAG` is offered, which sends false. */
+  readonly isNegative?: boolean;
+  /** Description of `--no-FLAG`, which sends false for a boolean and null for the rest. */
+  readonly negation?: string;
+  /** Other fields that cannot be given together with this one. */
+  readonly conflicts?: readonly string[];
+  /** Converts the text before it is checked as the API would. */
+  readonly parse?: (text: string) => unknown;
 }
 
-export interface CommandSpec<Op extends Operation> {
+/** Input of the operation, under the API's names. */
+export interface CommandInput<Op extends Operation = Operation> {
+  readonly params: Readonly<Record<string, string | number>>;
+  readonly query: Partial<z.input<Op['query']>>;
+  readonly body: Partial<NonNullable<z.input<Op['body']>>>;
+}
+
+/** Values of the command's own options, by attribute name. */
+export type OwnOptions = Readonly<Record<string, unknown>>;
+
+export interface CommandSpec<Op extends Operation, Subject = undefined, Result = OutputOf<Op>> {
   readonly name: string;
   readonly isDefault?: boolean;
   /** Default: the summary of the operation. */
   readonly description?: string;
-  /** What the positional arguments mean; they are the path parameters. */
-  readonly arguments?: Readonly<Record<string, string>>;
+  /** Positional arguments: path parameters, then fields of query or body named here, with label and description. */
+  readonly arguments?: Readonly<Record<string, readonly [label: string, description: string]>>;
   readonly flags?: Readonly<Record<string, FlagSpec>>;
+  /** Options of the command that are no fields of the operation; `prepare` reads them. */
+  readonly options?: readonly Option[];
   readonly examples: readonly string[];
-  /** Shows the response to a person; with --json it is written as it came. */
-  readonly print: (session: CliSession, response: OutputOf<Op>, input: CommandInput) => void;
-  readonly exitCode?: (response: OutputOf<Op>) => ExitCode;
+  /** Changes the input before a server is contacted, for example from a file. */
+  readonly prepare?: (
+    input: CommandInput<Op>,
+    context: { readonly session: CliSession; readonly own: OwnOptions },
+  ) => Partial<CommandInput<Op>> | Promise<Partial<CommandInput<Op>>>;
+  /** Looks names up on the server: replaces parts of the input. `subject` is passed on to `confirm` and `print`. */
+  readonly resolve?: (
+    input: CommandInput<Op>,
+    context: CallContext,
+  ) => Promise<Partial<CommandInput<Op>> & { readonly subject?: Subject; readonly instead?: Operation }>;
+  /** The question to ask first; adds --force. */
+  readonly confirm?: (input: CommandInput<Op>, subject: Subject) => string;
+  /** Completes the response, for example from further calls; default: it stays as it is. */
+  readonly extend?: (response: OutputOf<Op>, context: ResultContext<Op, Subject>) => Result | Promise<Result>;
+  /** Shows the result to a person; with --json it is written as it is. */
+  readonly print: (
+    session: CliSession,
+    result: Result,
+    context: ResultContext<Op, Subject>,
+  ) => void | Promise<void>;
+  readonly exitCode?: (result: Result) => ExitCode;
 }
 
-export interface CommandInput {
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Readonly<Record<string, unknown>>;
-  readonly body: Readonly<Record<string, unknown>>;
+export interface CallContext {
+  readonly session: CliSession;
+  readonly client: HeadworksClient;
+  readonly own: OwnOptions;
+}
+
+export interface ResultContext<Op extends Operation, Subject> extends CommandInput<Op>, CallContext {
+  readonly subject: Subject;
 }
 
 /** Adds the command to the group. */
-export function commandFor<Op extends Operation>(
+export function commandFor<Op extends Operation, Subject = undefined, Result = OutputOf<Op>>(
   group: Command,
-  host: CommandHost,
+  context: CliContext,
   op: Op,
-  spec: CommandSpec<Op>,
+  spec: CommandSpec<Op, Subject, Result>,
 ): Command {
-  const command = group
-    .command(spec.name, { isDefault: spec.isDefault ?? false })
-    .description(spec.description ?? op.summary);
-  const names = [...op.path.matchAll(/:([A-Za-z_]+)/g)].map(([, name = '']) => name);
-  for (const name of names) command.argument(`<${kebab(name)}>`, spec.arguments?.[name]);
-  const fields = [
-    ...fieldsOf(op.query).map((field) => ({ ...field, place: 'query' as const })),
-    ...(op.method === 'GET' ? [] : fieldsOf(op.body)).map((field) => ({ ...field, place: 'body' as const })),
-  ].filter(({ name }) => spec.flags?.[name]?.isHidden !== true);
-  const options = fields.map((field) => {
-    const option = optionFor(field, spec.flags?.[field.name] ?? {});
-    command.addOption(option);
-    return { field, attribute: option.attributeName() };
-  });
-  examples(command, spec.examples);
-  act<Record<string, unknown>>(host, command, async (session, given, args) => {
-    const valuesIn = (place: 'query' | 'body') =>
-      Object.fromEntries(
-        options
-          .filter(({ field, attribute }) => field.place === place && given[attribute] !== undefined)
-          .map(({ field, attribute }) => [field.name, given[attribute]]),
-      );
-    const params = Object.fromEntries(names.map((name, index) => [name, args[index] ?? '']));
-    const input: CommandInput = { params, query: valuesIn('query'), body: valuesIn('body') };
-    const response = await session.withClient((client) =>
-      client.call<OutputOf<Op>>(op.method, pathWith(op.path, params), {
-        query: input.query as Record<string, string>,
-        ...(op.method === 'GET' || Object.keys(input.body).length === 0 ? {} : { body: input.body }),
-        signal: session.io.signal,
-      }),
-    );
-    if (session.out.isJson) session.out.json(response);
-    else spec.print(session, response, input);
-    return spec.exitCode?.(response) ?? exitCodes.ok;
-  });
+  const { name, isDefault = false, description = helpText(op.summary) } = spec;
+  const command = group.command(name, { isDefault }).description(description);
+  deriveCommand(command, context, op, spec);
   return command;
 }
 
+/** Makes an existing command call the operation. */
+export function deriveCommand<Op extends Operation, Subject = undefined, Result = OutputOf<Op>>(
+  command: Command,
+  context: CliContext,
+  op: Op,
+  spec: Omit<CommandSpec<Op, Subject, Result>, 'name' | 'isDefault' | 'description'>,
+): void {
+  const params = [...op.path.matchAll(/:([A-Za-z_]+)/g)].map(([, param = '']) => param);
+  const fields = fieldsOf(op).filter((field) => spec.flags?.[field.name]?.isHidden !== true);
+  const isArgument = ({ name }: Field) => spec.arguments?.[name] !== undefined && !params.includes(name);
+  const positional = fields.filter(isArgument);
+  for (const param of params) {
+    const [label, description] = spec.arguments?.[param] ?? [kebab(param), undefined];
+    command.argument(`<${label}>`, description);
+  }
+  for (const field of positional) {
+    const [label, description] = spec.arguments?.[field.name] ?? [];
+    const isList = typeOf(field.schema) === 'array';
+    const words = `${label}${isList ? '...' : ''}`;
+    const parse = parserFor(elementOf(field.schema), {});
+    const append = (text: string, all: readonly unknown[] = []) => [...all, parse(text)];
+    command.argument(field.isRequired ? `<${words}>` : `[${words}]`, description, isList ? append : parse);
+  }
+  const flags = fields
+    .filter((field) => !isArgument(field))
+    .map((field) => addFlag(command, field, fields, spec.flags));
+  for (const option of spec.options ?? []) command.addOption(option);
+  if (spec.confirm) command.addOption(forceOption());
+  examples(command, spec.examples);
+
+  action<Record<string, unknown>>(context, command, async (session, given) => {
+    const { processedArgs } = command;
+    const values = [
+      ...positional.map((field, index) => ({
+        field,
+        value: processedArgs[params.length + index] as unknown,
+      })),
+      ...flags.map(({ field, attribute, read }) => ({ field, value: read(given[attribute]) })),
+    ];
+    const typed: CommandInput<Op> = {
+      params: Object.fromEntries(params.map((param, index) => [param, String(processedArgs[index])])),
+      query: inputOf(values, 'query') as CommandInput<Op>['query'],
+      body: inputOf(values, 'body') as CommandInput<Op>['body'],
+    };
+    const isConfirmed = spec.confirm === undefined || given['force'] === true;
+    if (!isConfirmed && session.out.isJson)
+      throw new UsageError('--json cannot ask for confirmation; use --force.');
+    const prepared = { ...typed, ...(await spec.prepare?.(typed, { session, own: given })) };
+    return session.withClient(async (client) => {
+      const { subject, instead, ...resolved } =
+        (await spec.resolve?.(prepared, { session, client, own: given })) ?? {};
+      const input: CommandInput<Op> = { ...prepared, ...resolved };
+      if (!isConfirmed && !(await confirm(session, spec.confirm?.(input, subject as Subject) ?? ''))) {
+        session.out.line(`Nothing was ${op.method === 'DELETE' ? 'deleted' : 'changed'}.`);
+        return exitCodes.error;
+      }
+      const { method, path } = instead ?? op;
+      const response = await client.call<OutputOf<Op>>(method, pathWith(path, input.params), {
+        query: input.query as Record<string, string>,
+        ...(Object.keys(input.body).length === 0 ? {} : { body: input.body }),
+      });
+      const about = { ...input, subject: subject as Subject, session, client, own: given };
+      const result = spec.extend ? await spec.extend(response, about) : (response as unknown as Result);
+      if (session.out.isJson) session.out.json(result ?? { deleted: Object.values(input.params).at(-1) });
+      else await spec.print(session, result, about);
+      return spec.exitCode?.(result) ?? exitCodes.ok;
+    });
+  });
+}
+
 interface Field {
+  readonly place: 'query' | 'body';
+  /** Names from the outside in, for a field of an object in the body. */
+  readonly path: readonly string[];
   readonly name: string;
   readonly schema: z.ZodType;
   readonly isRequired: boolean;
+}
+
+/** Fields of query and body; one that is in both counts for the body. */
+function fieldsOf({ method, query, body }: Operation): readonly Field[] {
+  const inBody = method === 'GET' ? [] : fieldsIn(body, 'body');
+  const inQuery = fieldsIn(query, 'query').filter(({ name }) => inBody.every((field) => field.name !== name));
+  return [...inBody, ...inQuery];
+}
+
+function fieldsIn(schema: z.ZodType, place: Field['place'], above: readonly string[] = []): readonly Field[] {
+  return Object.entries(defOf(unwrapped(schema)).shape ?? {}).flatMap(([name, field]) => {
+    const path = [...above, name];
+    if (defOf(unwrapped(field)).type === 'object') return fieldsIn(field, place, path);
+    const isRequired = above.length === 0 && !field.safeParse(undefined).success;
+    return [{ place, path, name, schema: field, isRequired }];
+  });
+}
+
+/** The given values as nested objects. */
+function inputOf(
+  values: readonly { readonly field: Field; readonly value: unknown }[],
+  place: Field['place'],
+): Record<string, unknown> {
+  const input: Record<string, unknown> = {};
+  for (const { field, value } of values) {
+    if (field.place !== place || value === undefined) continue;
+    let at = input;
+    for (const name of field.path.slice(0, -1)) at = (at[name] ??= {}) as Record<string, unknown>;
+    at[field.name] = value;
+  }
+  return input;
+}
+
+interface Flag {
+  readonly field: Field;
+  readonly attribute: string;
+  /** The value to send, from what commander read. */
+  readonly read: (given: unknown) => unknown;
+}
+
+function addFlag(
+  command: Command,
+  field: Field,
+  fields: readonly Field[],
+  specs: Readonly<Record<string, FlagSpec>> = {},
+): Flag {
+  const { schema } = field;
+  const spec = specs[field.name] ?? {};
+  const type = typeOf(schema);
+  const name = spec.flag ?? kebab(field.name);
+  const isSwitch = type === 'boolean';
+  const value = type === 'number' ? 'number' : (field.name.split('_').at(-1) ?? '');
+  const option = new Option(
+    `--${spec.isNegative ? 'no-' : ''}${name}${isSwitch ? '' : ` <${value}>`}`,
+    spec.description ?? descriptionText(descriptionOf(schema), fields),
+  );
+  const standard = spec.default ?? defaultOf(schema);
+  if (spec.conflicts)
+    option.conflicts(spec.conflicts.map((other) => attributeOf(specs[other]?.flag ?? kebab(other))));
+  if (!isSwitch) {
+    const choices = choicesOf(schema);
+    option.argParser(parserFor(schema, spec, choices));
+    if (choices.length > 0) option.argChoices = [...choices];
+    if (field.isRequired) option.makeOptionMandatory();
+    if (isShown(standard)) option.default(standard);
+  }
+  command.addOption(option);
+  if (spec.negation !== undefined) command.addOption(new Option(`--no-${name}`, spec.negation));
+  const read = (given: unknown): unknown => {
+    if (given === false) return isSwitch ? false : null;
+    if (!isSwitch) return given;
+    // Commander has `true` for a "--no-…" that was not given.
+    return given === true && spec.isNegative !== true ? true : booleanOf(standard);
+  };
+  return { field, attribute: option.attributeName(), read };
+}
+
+const attributeOf = (flag: string): string => new Option(`--${flag}`).attributeName();
+
+/** Empty lists and objects say nothing in the help, and are what the API assumes anyway. */
+const isShown = (standard: unknown): boolean =>
+  standard !== undefined && standard !== null && typeof standard !== 'object';
+
+const booleanOf = (standard: unknown): boolean | undefined =>
+  standard === undefined ? undefined : standard === true || standard === 'true';
+
+/** Checks one value as the API would, so that a typo fails before any server is called. */
+function parserFor(
+  schema: z.ZodType,
+  { parse }: FlagSpec,
+  choices: readonly string[] = choicesOf(schema),
+): (text: string) => unknown {
+  const type = typeOf(schema);
+  return (text) => {
+    const isNumber = type === 'number' && /^-?\d+(\.\d+)?$/.test(text);
+    const value = parse ? parse(text) : isNumber ? Number(text) : type === 'array' ? text.split(',') : text;
+    const { error } = schema.safeParse(value, { error: zodErrorMessage });
+    if (!error) return value;
+    throw new InvalidArgumentError(
+      choices.length > 0
+        ? `Allowed choices are ${choices.join(', ')}.`
+        : `It ${error.issues[0]?.message ?? 'is invalid'}.`,
+    );
+  };
 }
 
 /** The part of zod's internals that is read here. */
@@ -97,6 +287,7 @@ interface Def {
   readonly type: string;
   readonly shape?: Readonly<Record<string, z.ZodType>>;
   readonly innerType?: z.ZodType;
+  readonly element?: z.ZodType;
   readonly in?: z.ZodType;
   readonly out?: z.ZodType;
   readonly defaultValue?: unknown;
@@ -106,17 +297,34 @@ interface Def {
 const defOf = (schema: z.ZodType): Def => schema.def;
 const wrappers = new Set(['optional', 'nullable', 'default', 'prefault', 'readonly', 'nonoptional']);
 
-const fieldsOf = (schema: z.ZodType): readonly Field[] =>
-  Object.entries(defOf(unwrapped(schema)).shape ?? {}).map(([name, field]) => ({
-    name,
-    schema: field,
-    isRequired: !field.safeParse(undefined).success,
-  }));
-
+/** Without wrappers; of a conversion, the schema of its input. */
 function unwrapped(schema: z.ZodType): z.ZodType {
   const { type, innerType, in: input } = defOf(schema);
   if (wrappers.has(type) && innerType) return unwrapped(innerType);
   return type === 'pipe' && input ? unwrapped(input) : schema;
+}
+
+/** Of a conversion, the schema of its result. */
+function resultOf(schema: z.ZodType): z.ZodType {
+  const { type, innerType, out } = defOf(schema);
+  const inner = wrappers.has(type) ? innerType : type === 'pipe' ? out : undefined;
+  return inner ? resultOf(inner) : schema;
+}
+
+const elementOf = (schema: z.ZodType): z.ZodType => defOf(unwrapped(schema)).element ?? schema;
+
+/** A text that becomes a boolean is a boolean; so is the choice of true and false. */
+function typeOf(schema: z.ZodType): string {
+  const { type, entries } = defOf(unwrapped(schema));
+  const isBoolean = entries?.['true'] === 'true' || defOf(resultOf(schema)).type === 'boolean';
+  return isBoolean ? 'boolean' : type;
+}
+
+/** Of an enumeration, or a list of them. */
+function choicesOf(schema: z.ZodType): readonly string[] {
+  const result = resultOf(schema);
+  const { entries } = defOf(defOf(result).element ?? result);
+  return Object.values(entries ?? {});
 }
 
 function defaultOf(schema: z.ZodType): unknown {
@@ -132,32 +340,10 @@ function descriptionOf(schema: z.ZodType): string | undefined {
   return schema.description ?? (inner && descriptionOf(inner));
 }
 
-function optionFor({ name, schema, isRequired }: Field, spec: FlagSpec): Option {
-  const inner = unwrapped(schema);
-  const { type, entries } = defOf(inner);
-  const choices = Object.values(entries ?? {});
-  const isFlag = type === 'boolean' || choices.includes('True');
-  const flag = `--${spec.flag ?? kebab(name)}`;
-  const words = isFlag ? flag : `${flag} <${type === 'number' ? 'count' : placeholder(name)}>`;
-  const option = new Option(words, spec.description ?? sentenceStart(descriptionOf(schema)));
-  const standard = spec.default ?? defaultOf(schema);
-  if (isFlag) return spec.default === undefined ? option : option.default(spec.default);
-  if (isRequired) option.makeOptionMandatory();
-  if (standard !== undefined) option.default(standard);
-  return choices.length > 0 ? option.choices(choices) : option.argParser(parserFor(schema, type));
-}
-
-/** Checks one value as the API would, so that a typo fails before any server is called. */
-function parserFor(schema: z.ZodType, type: string): (text: string) => unknown {
-  return (text) => {
-    const value: unknown = type === 'number' ? Number(text) : type === 'array' ? text.split(',') : text;
-    const { error } = schema.safeParse(text === '' ? text : value, { error: zodErrorMessage });
-    if (error) throw new InvalidArgumentError(`It ${error.issues[0]?.message ?? 'is invalid'}.`);
-    return value;
-  };
-}
-
 const kebab = (name: string): string => name.replaceAll('_', '-');
-const placeholder = (name: string): string => name.split('_').at(-1) ?? name;
-const sentenceStart = (text = ''): string =>
-  text.replace(/\.$/, '').replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase());
+
+/** A description of the API for --help: `field` of the same operation becomes --field. */
+const descriptionText = (text = '', fields: readonly Field[]): string =>
+  helpText(text).replaceAll(/`([^`]+)`/g, (_, word: string) =>
+    fields.some(({ name }) => name === word) ? `--${kebab(word)}` : word,
+  );

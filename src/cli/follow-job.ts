@@ -1,15 +1,17 @@
 // Waits for a job to end, with progress.
 import { Presets, SingleBar } from 'cli-progress';
+import { callApi } from '../api/client.ts';
 import type { Job } from '../api/jobs.ts';
 import type { HeadworksClient } from '../app/client/session.ts';
 import type { Clock } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
+import type { BackupProgress } from '../operations/backup/save-backup.ts';
 import { printable } from './output.ts';
 import type { CliSession } from './session.ts';
 
-const firstLookMs = 100;
-const longestLookMs = 1000;
-/** How long the server may be unable to tell before we stop asking. */
+const minPollMs = 100;
+const maxPollMs = 1_000;
+/** How long the server may fail temporarily. */
 const retryTimeoutMs = 60_000;
 
 export interface FollowOptions {
@@ -19,34 +21,34 @@ export interface FollowOptions {
   readonly onChange: (job: Job) => void;
 }
 
-/** The job as it ended. Asks again while the server is away for a moment; what refuses us for good is thrown. */
+/** Polls until the job has ended. Temporary failures of the server are retried; others are thrown. */
 export async function followJob(client: HeadworksClient, id: string, options: FollowOptions): Promise<Job> {
   const { clock, signal } = options;
-  let waitMs = firstLookMs;
-  let lastSeen = '';
+  let waitMs = minPollMs;
+  let previous = '';
   let respondedAt = clock.monotonic();
   for (;;) {
     signal.throwIfAborted();
     try {
-      const job = await client.call<Job>('GET', `/api/v1/jobs/${encodeURIComponent(id)}`, { signal });
+      const job = await callApi(client, 'GET /api/v1/jobs/:id', { params: { id }, signal });
       respondedAt = clock.monotonic();
-      const seen = JSON.stringify(job);
-      if (seen !== lastSeen) {
+      const current = JSON.stringify(job);
+      if (current !== previous) {
         options.onChange(job);
-        waitMs = firstLookMs;
+        waitMs = minPollMs;
       }
-      lastSeen = seen;
+      previous = current;
       if (hasEnded(job)) return job;
     } catch (error) {
-      const isPassing = error instanceof HeadworksError && error.isRetryable;
-      if (!isPassing || clock.monotonic() - respondedAt > retryTimeoutMs) throw error;
+      const isTemporary = error instanceof HeadworksError && error.isRetryable;
+      if (!isTemporary || clock.monotonic() - respondedAt > retryTimeoutMs) throw error;
     }
     await clock.sleep(waitMs, signal);
-    waitMs = Math.min(waitMs * 1.5, longestLookMs);
+    waitMs = Math.min(waitMs * 1.5, maxPollMs);
   }
 }
 
-export function hasEnded(job: Job): boolean {
+function hasEnded(job: Job): boolean {
   return job.state !== 'queued' && job.state !== 'running';
 }
 
@@ -86,6 +88,20 @@ export interface ProgressStep {
 export interface Progress {
   show(step: ProgressStep): void;
   end(): void;
+}
+
+/** Shows the progress of `work`. */
+export async function withProgress<T>(
+  session: CliSession,
+  title: string,
+  work: (onProgress: (progress: BackupProgress) => void) => Promise<T>,
+): Promise<T> {
+  const progress = startProgress(session, title);
+  try {
+    return await work(({ done, total, at }) => progress.show({ done, total, message: at }));
+  } finally {
+    progress.end();
+  }
 }
 
 /** `title`: label of the progress bar. */

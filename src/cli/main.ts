@@ -6,15 +6,15 @@ import { processEnvironment } from '../config/index.ts';
 import { version } from '../config/version.ts';
 import { systemClock } from '../core/index.ts';
 import { exitCodes } from './exit-codes.ts';
-import type { AppPort } from './ports.ts';
-import { Interrupt } from './ports.ts';
+import type { CliApp } from './io.ts';
+import { Interrupt } from './io.ts';
 import { runCli } from './program.ts';
 
 /** npm passes on the Ctrl-C that the terminal has sent us already: the same one again is no second one. */
 const sameSignalMs = 300;
 
 /** Loaded only by commands that need it: help and configuration are there at once. */
-const app: AppPort = {
+const app: CliApp = {
   connect: async (config, options) => (await import('../app/index.ts')).connect(config, options),
   startServer: async (config, options) => (await import('../app/index.ts')).startServer(config, options),
 };

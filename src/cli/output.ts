@@ -1,7 +1,7 @@
 // Output of commands: text for people or JSON for programs on stdout, notes and progress on stderr.
 import { styleText } from 'node:util';
-import { CoreError } from '../core/index.ts';
-import type { CliIo } from './ports.ts';
+import { shellWord } from '../core/index.ts';
+import type { CliIo } from './io.ts';
 
 type Format = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
@@ -58,11 +58,42 @@ export class Output {
     for (const line of lines) this.line(line);
   }
 
+  /** One row per item, one column per title; the sentence when there are no items. */
+  list<Item>(
+    items: readonly Item[],
+    whenEmpty: string,
+    columns: Readonly<Record<string, (item: Item) => string | number | null>>,
+    styleCell?: (text: string, column: string, item: Item) => string,
+  ): void {
+    if (items.length === 0) return this.line(whenEmpty);
+    const titles = Object.keys(columns);
+    this.table(
+      titles,
+      items.map((item) => Object.values(columns).map((cell) => String(cell(item) ?? '–'))),
+      (text, column, row) => styleCell?.(text, titles[column] ?? '', items[row] as Item) ?? text,
+    );
+  }
+
+  /** `3 min ago`; a dash for no moment at all. */
+  ago(iso: string | null | undefined): string {
+    return humanMoment(iso, this.#io.clock.now());
+  }
+
+  /** `2026-03-01T11:57:00Z (3 min ago)`; a dash for no moment at all. */
+  moment(iso: string | null): string {
+    return iso === null ? '–' : `${iso} (${this.ago(iso)})`;
+  }
+
+  /** How to get the next page, if there is one. */
+  nextPage(next: string | null): void {
+    if (next !== null) this.note(`There are more: add --after ${shellWord(next)}`);
+  }
+
   /** Names and values below each other. */
-  facts(facts: readonly (readonly [name: string, value: string])[]): void {
+  facts(facts: readonly (readonly [name: string, value: string | number | null])[]): void {
     const width = Math.max(...facts.map(([name]) => name.length));
     for (const [name, value] of facts)
-      this.line(`  ${this.style('dim', name.padEnd(width))}  ${printable(value)}`);
+      this.line(`  ${this.style('dim', name.padEnd(width))}  ${printable(String(value ?? '–'))}`);
   }
 }
 
@@ -188,35 +219,3 @@ export function sizeText(bytes: number): string {
   const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), byteUnits.length - 1);
   return `${(bytes / 1000 ** step).toFixed(step === 0 ? 0 : 1)} ${byteUnits[step]}`;
 }
-
-export interface ListedKey {
-  readonly id: string;
-  readonly name: string;
-  readonly revoked_at: string | null;
-  readonly expires_at: string | null;
-}
-
-export function keyState({ revoked_at, expires_at }: ListedKey, now: number): string {
-  if (revoked_at !== null) return 'revoked';
-  if (expires_at === null) return 'works';
-  return Date.parse(expires_at) <= now ? 'expired' : `works, ends ${humanMoment(expires_at, now)}`;
-}
-
-/** By id or name. A name may be given to several keys; then the id must tell which. `list` is the command that shows all. */
-export function keyNamed<Key extends ListedKey>(keys: readonly Key[], wanted: string, list: string): Key {
-  const byId = keys.find(({ id }) => id === wanted);
-  if (byId) return byId;
-  const named = keys.filter(({ name, revoked_at }) => name === wanted && revoked_at === null);
-  const [only] = named;
-  if (only && named.length === 1) return only;
-  if (named.length > 1)
-    throw new CoreError(
-      'CONFLICT',
-      `${named.length} keys are named ${wanted}; give the id of one (${list}).`,
-    );
-  throw new CoreError('NOT_FOUND', `There is no key ${wanted} that still works. "${list}" lists all.`);
-}
-
-/** For `--expires-days`. */
-export const daysFrom = (now: number, days: number): string =>
-  new Date(now + days * 86_400_000).toISOString();

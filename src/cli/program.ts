@@ -1,61 +1,128 @@
 // The command line program: its commands, how one is run and how it ends.
 import { Command, CommanderError } from 'commander';
 import { nearest } from '../core/index.ts';
-import type { CommandHost } from './command-host.ts';
-import { examples } from './command-host.ts';
-import { registerArtifacts } from './commands/artifacts.ts';
-import { registerBackup } from './commands/backup.ts';
-import { registerConfig } from './commands/config.ts';
-import { registerDashboard } from './commands/dashboard.ts';
-import { registerDemo } from './commands/demo.ts';
-import { registerDeployments } from './commands/deployments.ts';
-import { registerDoctor } from './commands/doctor.ts';
-import { registerEntities } from './commands/entities.ts';
-import { registerEvents } from './commands/events.ts';
-import { registerExecutions } from './commands/executions.ts';
-import { registerExtract } from './commands/extract.ts';
-import { registerFolders } from './commands/folders.ts';
-import { registerGraph } from './commands/graph.ts';
-import { registerIngest } from './commands/ingest.ts';
-import { registerJobs } from './commands/jobs.ts';
-import { registerKeys } from './commands/keys.ts';
-import { registerLedger } from './commands/ledger.ts';
-import { registerLimits } from './commands/limits.ts';
-import { registerMcp } from './commands/mcp.ts';
-import { registerMigrateStore } from './commands/migrate-store.ts';
-import { registerModels } from './commands/models.ts';
-import { registerOrganizations } from './commands/organizations.ts';
-import { registerPrompt } from './commands/prompt.ts';
-import { registerRepair } from './commands/repair.ts';
-import { registerRestore } from './commands/restore.ts';
-import { registerSearch } from './commands/search.ts';
-import { registerServe } from './commands/serve.ts';
-import { registerSimulate } from './commands/simulate.ts';
-import { registerSources } from './commands/sources.ts';
-import { registerSpaces } from './commands/spaces.ts';
-import { registerVault } from './commands/vault.ts';
-import { registerWorker } from './commands/worker.ts';
+import type { CliContext, CommandModule } from './command.ts';
+import { examples } from './command.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { exitCodeMeanings, exitCodes } from './exit-codes.ts';
-import type { CliIo } from './ports.ts';
+import type { CliIo } from './io.ts';
 import { UsageError, reportError } from './report-error.ts';
 import { addGlobalFlags, commandName } from './session.ts';
 
-/** Builds the program and runs nothing. Commands tell `host` how they ended. */
-export function buildProgram(io: CliIo, host: CommandHost): Command {
+/** The module is imported only when the command is called. */
+type CommandEntry = readonly [description: string, load: () => Promise<CommandModule>];
+
+/** Every command by name, in the groups and in the order of `headworks --help`. */
+const commandGroups: Readonly<Record<string, Readonly<Record<string, CommandEntry>>>> = {
+  'Server:': {
+    demo: [
+      'run a demo with sample data and the dashboard; needs no keys',
+      () => import('./commands/demo.ts'),
+    ],
+    serve: ['run the server: HTTP API, dashboard, background jobs', () => import('./commands/serve.ts')],
+    worker: ['run background jobs only, on an additional machine', () => import('./commands/worker.ts')],
+    dashboard: [
+      'print a link that logs a browser in to the dashboard',
+      () => import('./commands/dashboard.ts'),
+    ],
+    doctor: [
+      'check configuration, stores and services; print a remedy for every problem',
+      () => import('./commands/doctor.ts'),
+    ],
+    config: ['show every setting with its value and source', () => import('./commands/config.ts')],
+  },
+  'Extraction (rate-limited APIs):': {
+    extract: ['extract a source into a vault within its rate limits', () => import('./commands/extract.ts')],
+    sources: [
+      'manage sources that the server extracts on a schedule or on demand',
+      () => import('./commands/sources.ts'),
+    ],
+    vault: ['list, verify, compare, export and prune extracted items', () => import('./commands/vault.ts')],
+  },
+  'AI gateway:': {
+    prompt: ['send a prompt to the best available model', () => import('./commands/prompt.ts')],
+    models: ['manage models, their cooldowns and scores', () => import('./commands/models.ts')],
+    keys: ['manage gateway keys and show their usage', () => import('./commands/keys.ts')],
+  },
+  'Organizations (multi-tenancy):': {
+    organizations: ['manage organizations and their API keys', () => import('./commands/organizations.ts')],
+    deployments: ['publish workflows to organizations', () => import('./commands/deployments.ts')],
+    limits: ['manage concurrency limits of organizations', () => import('./commands/limits.ts')],
+    executions: ['list and stop executions of deployments', () => import('./commands/executions.ts')],
+  },
+  'Knowledge:': {
+    ingest: [
+      'ingest documents: text, Markdown, HTML, PDF, DOCX, EML, JSON, vault items',
+      () => import('./commands/ingest.ts'),
+    ],
+    search: ['search documents by words, vectors and the graph', () => import('./commands/search.ts')],
+    artifacts: ['manage ingested documents', () => import('./commands/artifacts.ts')],
+    entities: [
+      'list, merge, split and review people and things that documents mention',
+      () => import('./commands/entities.ts'),
+    ],
+    events: ['list events that documents report', () => import('./commands/events.ts')],
+    graph: ['show and rebuild the graph of entities and events', () => import('./commands/graph.ts')],
+    spaces: [
+      'manage knowledge spaces, which are isolated from each other',
+      () => import('./commands/spaces.ts'),
+    ],
+    folders: ['manage folders that the server ingests repeatedly', () => import('./commands/folders.ts')],
+    mcp: ['run an MCP server on standard input and output', () => import('./commands/mcp.ts')],
+  },
+  'Operations:': {
+    jobs: ['list, watch, retry and cancel background jobs', () => import('./commands/jobs.ts')],
+    ledger: [
+      'list operations that degraded or stayed undone, and resolve them',
+      () => import('./commands/ledger.ts'),
+    ],
+    repair: ['repair open ledger entries and wait for the result', () => import('./commands/repair.ts')],
+    backup: ['write a backup of the whole server into one file', () => import('./commands/backup.ts')],
+    restore: ['restore a backup into the configured store', () => import('./commands/restore.ts')],
+    'migrate-store': [
+      'copy the embedded store to a Postgres server',
+      () => import('./commands/migrate-store.ts'),
+    ],
+    simulate: ['run simulators of Looker and AI providers for tests', () => import('./commands/simulate.ts')],
+  },
+};
+
+const entries = Object.values(commandGroups).flatMap((group) => Object.entries(group));
+
+/** Builds the program with the options and subcommands of the named commands (default: of all); runs nothing. */
+export async function buildProgram(
+  io: CliIo,
+  context: CliContext,
+  names: readonly string[] = entries.map(([name]) => name),
+): Promise<Command> {
+  const program = newProgram(io);
+  for (const [heading, group] of Object.entries(commandGroups)) {
+    program.commandsGroup(heading);
+    for (const [name, [description, load]] of Object.entries(group)) {
+      const command = program.command(name).description(description);
+      if (!names.includes(name)) continue;
+      const module = await load();
+      module.register(command, context);
+      noteInvalid(command, context);
+    }
+  }
+  program.commandsGroup('Help:').helpCommand('help [command]', 'display help for a command');
+  examples(program, ['headworks demo', 'headworks serve --port 8420', 'headworks doctor --json']);
+  program.addHelpText('after', `\nExit codes:\n${exitCodeHelp()}`);
+  return program;
+}
+
+function newProgram(io: CliIo): Command {
   const program = new Command('headworks')
     .description(
       'Extract from rate-limited APIs, route AI models, search documents, serve tenants within exact limits.',
     )
     .version(io.version)
-    .option(
-      '--config <file>',
-      'configuration file (HEADWORKS_CONFIG; default: headworks.yaml if it is there)',
-    )
-    .option('--json', 'answer in JSON: one document, or one object per line for streams')
+    .option('--config <file>', 'configuration file (HEADWORKS_CONFIG; default: headworks.yaml if it exists)')
+    .option('--json', 'print JSON: one document, or one object per line for streams')
     .option('--no-color', 'disable colors (also NO_COLOR)')
     .configureHelp({ showGlobalOptions: true })
-    // Errors are reported by reportError, once, in our words.
+    // Errors are printed by reportError, once.
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
@@ -67,54 +134,16 @@ export function buildProgram(io: CliIo, host: CommandHost): Command {
     })
     .exitOverride();
   addGlobalFlags(program);
-  for (const register of [
-    registerServe,
-    registerWorker,
-    registerDemo,
-    registerDashboard,
-    registerDoctor,
-    registerBackup,
-    registerRestore,
-    registerMigrateStore,
-    registerConfig,
-    registerLedger,
-    registerRepair,
-    registerJobs,
-    registerExtract,
-    registerSources,
-    registerVault,
-    registerIngest,
-    registerArtifacts,
-    registerEvents,
-    registerEntities,
-    registerGraph,
-    registerSpaces,
-    registerFolders,
-    registerSearch,
-    registerMcp,
-    registerPrompt,
-    registerModels,
-    registerKeys,
-    registerOrganizations,
-    registerDeployments,
-    registerLimits,
-    registerExecutions,
-    registerSimulate,
-  ])
-    register(program, host);
-  examples(program, ['headworks demo', 'headworks serve --port 8420', 'headworks doctor --json']);
-  for (const command of program.commands) noteMisread(command, host);
-  program.addHelpText('after', `\nExit codes:\n${exitCodeHelp()}`);
   return program;
 }
 
-/** An error of commander does not say whose it is. */
-function noteMisread(command: Command, host: CommandHost): void {
+/** An error of commander does not say to which command it belongs. */
+function noteInvalid(command: Command, context: CliContext): void {
   command.exitOverride((error) => {
-    host.misread = commandName(command);
+    context.invalidCommand = commandName(command);
     throw error;
   });
-  for (const each of command.commands) noteMisread(each, host);
+  for (const each of command.commands) noteInvalid(each, context);
 }
 
 function exitCodeHelp(): string {
@@ -125,20 +154,22 @@ function exitCodeHelp(): string {
 
 /** `args` without the interpreter and the script. */
 export async function runCli(args: readonly string[], io: CliIo): Promise<ExitCode> {
-  const host: CommandHost = { io, session: null, exitCode: exitCodes.ok };
-  const program = buildProgram(io, host);
+  const context: CliContext = { io, session: null, exitCode: exitCodes.ok };
+  // A command can only be named by one of these words, which need not be the first: --data-dir DIR jobs.
+  const named = entries.map(([name]) => name).filter((name) => args.includes(name));
+  const program = await buildProgram(io, context, named);
   try {
     await program.parseAsync([...args], { from: 'user' });
-    return host.exitCode;
+    return context.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return exitCodes.ok;
-      // Help was shown because no command was named: that says enough.
+      // The help was printed because no command was named.
       if (error.code === 'commander.help') return exitCodes.usage;
     }
-    const { session, misread: command = '' } = host;
-    const context = { isJson: session?.out.isJson ?? args.includes('--json'), session, command };
-    return reportError(clarify(error, program, args), io, context);
+    const { session, invalidCommand: command = '' } = context;
+    const isJson = session?.out.isJson ?? args.includes('--json');
+    return reportError(clarify(error, program, args), io, { isJson, session, command });
   }
 }
 

@@ -4,8 +4,8 @@ import { HeadworksError, Redactor, messageOf } from '../core/index.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
 import { printable } from './output.ts';
-import type { CliIo } from './ports.ts';
-import { Interrupt } from './ports.ts';
+import type { CliIo } from './io.ts';
+import { Interrupt } from './io.ts';
 import type { CliSession } from './session.ts';
 
 /** What the command line itself got wrong; `remedy` says where to look. */

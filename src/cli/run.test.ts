@@ -9,11 +9,11 @@ function everyCommand(command: Command): readonly Command[] {
   return [command, ...command.commands.flatMap(everyCommand)];
 }
 
+const { io } = new CliWorld();
+const program = await buildProgram(io, { io, session: null, exitCode: 0 });
+
 describe('the program', () => {
-  const { io } = new CliWorld();
-  const commands = everyCommand(buildProgram(io, { io, session: null, exitCode: 0 })).filter(
-    (command) => command.name() !== 'help',
-  );
+  const commands = everyCommand(program).filter((command) => command.name() !== 'help');
 
   it('has the commands it promises', () => {
     const names = commands.map((command) => command.name());

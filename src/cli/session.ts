@@ -3,13 +3,15 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { Option } from 'commander';
+import type { ApiArguments, ApiResponse, ApiRoute } from '../api/client.ts';
+import { callApi } from '../api/client.ts';
 import type { HeadworksClient } from '../app/client/session.ts';
 import type { Config, ConfigInput } from '../config/index.ts';
 import { listOptions, optionSections, resolveConfig, secretsOf } from '../config/index.ts';
 import type { OptionSpec } from '../core/index.ts';
 import { Redactor, shellWord } from '../core/index.ts';
 import { Output } from './output.ts';
-import type { CliIo } from './ports.ts';
+import type { CliIo } from './io.ts';
 
 export interface GlobalOptions {
   readonly json: boolean;
@@ -39,12 +41,12 @@ export class CliSession {
     return this.#config;
   }
 
-  /** Resolves the configuration and says its warnings. `insist` gives values the command does not negotiate. */
-  config(insist?: Readonly<Record<string, unknown>>): Config {
+  /** Resolves the configuration and prints its warnings. `overrides`: values that the command itself demands. */
+  config(overrides?: Readonly<Record<string, unknown>>): Config {
     const isFirst = this.#config === null;
     const config = resolveConfig({
       ...this.#input(),
-      ...(insist ? { insist: { command: this.#command, values: insist } } : {}),
+      ...(overrides ? { insist: { command: this.#command, values: overrides } } : {}),
     });
     this.#config = config;
     for (const secret of secretsOf(config)) this.redactor.add(secret);
@@ -52,7 +54,7 @@ export class CliSession {
     return config;
   }
 
-  /** What is valid of the configuration, and defaults for the rest. */
+  /** The valid part of the configuration, and defaults for the rest. */
   validConfig(): Config {
     const config = resolveConfig({ ...this.#input(), forgives: true });
     for (const secret of secretsOf(config)) this.redactor.add(secret);
@@ -65,18 +67,17 @@ export class CliSession {
   }
 
   /**
-   * Runs `work` as a client of the server (with `key`, or as the admin), and leaves whatever happens. `signal`: how long
-   * to look for a server; default: until interrupted.
+   * Runs `work` with a client of the server (with `key`, or as the admin), and closes it. `signal` cancels connecting and
+   * calls; default: an interrupt does.
    */
   async withClient<T>(
     work: (client: HeadworksClient) => Promise<T>,
-    key?: string,
-    signal = this.io.signal,
+    { key, signal = this.io.signal }: { readonly key?: string; readonly signal?: AbortSignal } = {},
   ): Promise<T> {
     const client = await this.io.app.connect(this.config(), {
       purpose: `headworks ${this.#command}`,
       signal,
-      ...(key === undefined ? {} : { key }),
+      key,
       onWaitingForOthers: (attached) =>
         this.out.note(
           `Done. ${attached} other ${attached === 1 ? 'command uses' : 'commands use'} the server that this one started; ` +
@@ -88,6 +89,11 @@ export class CliSession {
     } finally {
       await client.close();
     }
+  }
+
+  /** Makes one call. */
+  call<Route extends ApiRoute>(route: Route, ...input: ApiArguments<Route>): Promise<ApiResponse<Route>> {
+    return this.withClient((client) => callApi(client, route, ...input));
   }
 
   /** A command to paste: as this one was started, on the same data folder or server. */
@@ -169,12 +175,16 @@ export function givenFlags(command: Command): Readonly<Record<string, string>> {
 // Commander neither checks nor defaults these values: config does, for all sources alike.
 function toOption(flag: string, spec: OptionSpec<unknown>): Option {
   const fallback = spec.defaultText ?? String(spec.default);
-  const turnsOff = spec.default === true ? 'Turn off: ' : '';
+  const turnsOff = spec.default === true ? 'turn off: ' : '';
   return new Option(
     words(flag, spec),
-    `${turnsOff}${spec.describe} (${spec.env.join(', ')}; default: ${fallback})`,
+    `${turnsOff}${helpText(spec.describe)} (${spec.env.join(', ')}; default: ${fallback})`,
   );
 }
+
+/** A description in the style of --help: it starts in lower case and ends without a period. */
+export const helpText = (text: string): string =>
+  text.replace(/\.$/, '').replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase());
 
 /** `--port <value>`, `--types <value...>`, `--fresh`, `--no-adaptive`. */
 function words(flag: string, spec: OptionSpec<unknown>): string {

@@ -35,7 +35,7 @@ export interface OriginRules {
 const readableHeaders =
   'x-request-id, retry-after, x-should-retry, ' +
   'x-headworks-model, x-headworks-provider, x-headworks-attempts, x-headworks-fallback';
-const usualHeaders = 'authorization, content-type, last-event-id, x-request-id';
+const usualHeaders = 'authorization, content-type, x-request-id';
 
 /**
  * Host: a loopback name, any IP address (a rebound name is never one), the address we listen on, or one configured.

@@ -171,14 +171,17 @@ describe('connect', () => {
     const client = await connect(config, { purpose: 'test' });
     const stop = new AbortController();
     const seen: string[] = [];
+    let reconnects = 0;
     const reading = (async () => {
-      for await (const event of client.events(stop.signal)) seen.push(event.name);
+      for await (const event of client.events(stop.signal, () => reconnects++)) seen.push(event.name);
     })();
     const repair = () => client.call('POST', '/api/v1/ledger/repair', { body: {} });
     await expect.poll(async () => (await repair(), seen), { timeout: 10_000 }).toContain('job:skipped');
+    expect(reconnects).toBe(0);
     await server.stop();
     seen.length = 0;
     await expect.poll(async () => (await repair(), seen), { timeout: 20_000 }).toContain('job:skipped');
+    expect(reconnects).toBe(1);
     stop.abort();
     await reading;
     await client.close();

@@ -234,7 +234,7 @@ describe('bad input', async () => {
       'query.limit',
       'query.state',
     ]);
-    expect(message).toContain('query.limit: must be from 1 to 500');
+    expect(message).toContain('query.limit: must be a whole number from 1 to 500');
     for (const name of ['query.limit', 'query.state', 'query.colour']) expect(message).toContain(name);
   });
 

@@ -360,7 +360,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     const merged = { winner_id: winner, loser_id: loser, reason: 'A test says so.', ...place };
     expect(await use(admin, 'merge_entities', merged)).toMatchObject({
       winner_id: winner,
-      next: expect.stringContaining('headworks entities unmerge') as string,
+      next: expect.stringContaining('headworks entities undo-merge') as string,
     });
     expect(await use(admin, 'get_entity', { entity_id: loser, ...place })).toMatchObject({
       entity: { id: winner, aliases: ['Bob Smith'] },

@@ -259,7 +259,7 @@ describe('monitoring/headworks-alerts.yml', () => {
   });
 
   it('sends people to commands and flags that there are', async () => {
-    const { command } = readDocFacts();
+    const { command } = await readDocFacts();
     const all = await rules();
     for (const { alert, annotations } of all)
       expect(strangeCommands(annotations.description, command), alert).toEqual([]);

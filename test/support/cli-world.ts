@@ -2,9 +2,9 @@
 import { Readable, Writable } from 'node:stream';
 import type { CallOptions, HeadworksClient, StreamedEvent } from '../../src/app/client/session.ts';
 import type { ExitCode } from '../../src/cli/exit-codes.ts';
-import type { AppPort, CliIo, RunningServer } from '../../src/cli/ports.ts';
-import { Interrupt } from '../../src/cli/ports.ts';
-import { runCli } from '../../src/cli/program.ts';
+import type { CliApp, CliIo, RunningServer } from '../../src/cli/io.ts';
+import { Interrupt } from '../../src/cli/io.ts';
+import { buildProgram, runCli } from '../../src/cli/program.ts';
 import type { Config } from '../../src/config/index.ts';
 import { abortable } from '../../src/core/index.ts';
 import { VirtualClock } from './core/virtual-clock.ts';
@@ -17,7 +17,8 @@ export interface FakeCall extends CallOptions {
 export interface CliWorldOptions {
   /** What the server answers; what it throws is thrown by the client. */
   readonly answer?: (call: FakeCall) => unknown;
-  readonly events?: readonly StreamedEvent[];
+  /** `reconnect`: the stream was interrupted here. */
+  readonly events?: readonly (StreamedEvent | 'reconnect')[];
   /** What a streamed answer brings. */
   readonly streamed?: {
     readonly headers: Readonly<Record<string, string>>;
@@ -27,7 +28,7 @@ export interface CliWorldOptions {
   readonly connectFails?: Error;
   /** Nobody answers; only the signal ends it. */
   readonly connectHangs?: boolean;
-  readonly startServer?: AppPort['startServer'];
+  readonly startServer?: CliApp['startServer'];
   readonly isTty?: boolean;
   readonly columns?: number;
   readonly env?: Readonly<Record<string, string>>;
@@ -130,10 +131,11 @@ export class CliWorld {
         return (await answer?.(call)) as AsyncIterable<Uint8Array>;
       },
       // oxlint-disable-next-line typescript/require-await -- the port streams; this one has it all already
-      async *events(signal) {
+      async *events(signal, onReconnect) {
         for (const event of events) {
           if (signal.aborted) return;
-          yield event;
+          if (event === 'reconnect') onReconnect?.();
+          else yield event;
         }
       },
       close: () => Promise.resolve(void (this.openClients -= 1)),
@@ -160,6 +162,9 @@ export function fakeServer(
     ...parts,
   };
 }
+
+// Commands are imported when they are called: here at once, so that no test waits for it.
+await buildProgram(new CliWorld().io, { io: new CliWorld().io, session: null, exitCode: 0 });
 
 function sink(take: (text: string) => void, isTTY: boolean): Writable {
   const stream = new Writable({

@@ -30,6 +30,7 @@ export interface ConnectOptions {
   readonly purpose: string;
   /** Called when this process keeps running only because others use its server. */
   readonly onWaitingForOthers?: (attached: number) => void;
+  /** Cancels connecting, and calls that bring no signal of their own. */
   readonly signal?: AbortSignal;
   /** Credential of the calls; default: the admin token. Only the admin can become the server or keep it running. */
   readonly key?: string;
@@ -88,7 +89,7 @@ class ReconnectingClient implements HeadworksClient {
     for (let attempt = 1; ; attempt++) {
       const connection = await this.connection();
       try {
-        return await connection.session.call<T>(method, path, options);
+        return await connection.session.call<T>(method, path, { signal: this.#options.signal, ...options });
       } catch (error) {
         if (!isConnectionLost(error)) throw error;
         connection.isLost = true;
@@ -117,21 +118,20 @@ class ReconnectingClient implements HeadworksClient {
     }
   }
 
-  async *events(signal: AbortSignal): AsyncGenerator<StreamedEvent> {
-    let last: string | undefined;
+  async *events(signal: AbortSignal, onReconnect?: () => void): AsyncGenerator<StreamedEvent> {
+    let connections = 0;
+    const onOpen = () => {
+      if (++connections > 1) onReconnect?.();
+    };
     while (!signal.aborted) {
       const connection = await this.connection();
       try {
-        for await (const event of connection.session.events(last, signal)) {
-          if (event.id !== '') last = event.id;
-          yield event;
-        }
+        yield* connection.session.events(signal, onOpen);
       } catch (error) {
         if (signal.aborted) return;
         if (!isConnectionLost(error)) throw error;
       }
       connection.isLost = true;
-      last = undefined;
       await this.#clock.sleep(retryMs, signal).catch(() => undefined);
     }
   }

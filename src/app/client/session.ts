@@ -83,9 +83,9 @@ export class ServerSession {
   }
 
   /** The event stream of one connection; ends or fails with it. */
-  async *events(after: string | undefined, signal: AbortSignal): AsyncGenerator<StreamedEvent> {
-    const resume: Record<string, string> = after === undefined ? {} : { 'last-event-id': after };
-    const answer = await this.#open('/api/v1/events', { headers: resume, signal });
+  async *events(signal: AbortSignal, onOpen: () => void): AsyncGenerator<StreamedEvent> {
+    const answer = await this.#open('/api/v1/events', { signal });
+    onOpen();
     for await (const block of blocks(answer.body)) {
       const event = parseEvent(block);
       if (event) yield event;
@@ -217,7 +217,7 @@ function parseEvent(block: string): StreamedEvent | null {
   const name = fields.get('event');
   const data = fields.get('data');
   if (name === undefined || data === undefined) return null;
-  return { id: fields.get('id') ?? '', name, data: JSON.parse(data) as Record<string, unknown> };
+  return { name, data: JSON.parse(data) as Record<string, unknown> };
 }
 
 export interface CallOptions {
@@ -227,7 +227,6 @@ export interface CallOptions {
 }
 
 export interface StreamedEvent {
-  readonly id: string;
   readonly name: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
@@ -253,8 +252,11 @@ export interface HeadworksClient {
   stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedResponse>;
   /** Posts and streams the bytes of the response. */
   download(path: string, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
-  /** The events of `/api/v1/events`, reconnecting when needed, until the signal aborts. */
-  events(signal: AbortSignal): AsyncIterable<StreamedEvent>;
+  /**
+   * The events of `/api/v1/events`, reconnecting when needed, until the signal aborts. Events are not replayed:
+   * `onReconnect` is called when some may have been missed, as soon as new ones arrive again.
+   */
+  events(signal: AbortSignal, onReconnect?: () => void): AsyncIterable<StreamedEvent>;
   /** Detaches. If this process is the server, waits until no other client is attached, then stops it. */
   close(): Promise<void>;
 }

@@ -1,39 +1,32 @@
-// headworks config: every option, its value and where that came from. Needs no server.
+// headworks config: shows every setting with its value and source. Needs no server.
 import type { Command } from 'commander';
 import { describeConfig, optionReference, valueText } from '../../config/index.ts';
-import type { CommandHost } from '../command-host.ts';
-import { act, examples } from '../command-host.ts';
-import { exitCodes } from '../exit-codes.ts';
+import type { CliContext } from '../command.ts';
+import { action, examples } from '../command.ts';
 import { addServerFlags } from '../session.ts';
 
-export function registerConfig(program: Command, host: CommandHost): void {
-  const command = program
-    .command('config')
-    .description('show every option with its value and where it came from, secrets masked')
-    .option('--docs', 'print the reference of all options in Markdown instead');
+export function register(command: Command, context: CliContext): void {
+  command.option('--docs', 'print the reference of all settings in Markdown instead');
   addServerFlags(command);
   examples(command, ['headworks config', 'headworks config --json', 'HEADWORKS_PORT=9000 headworks config']);
-  act<{ docs?: boolean }>(host, command, async (session, { docs }) => {
+  action<{ docs?: boolean }>(context, command, async (session, { docs }) => {
     const { out, io } = session;
-    if (docs) {
-      io.stdout.write(optionReference());
-      return exitCodes.ok;
-    }
+    if (docs) return void io.stdout.write(optionReference());
     const config = session.config();
     const rows = describeConfig(config);
-    if (out.isJson) {
-      out.json({ file: config.resolution.file, options: rows, warnings: config.resolution.warnings });
-      return exitCodes.ok;
-    }
-    out.table(
-      ['OPTION', 'VALUE', 'SOURCE'],
-      rows.map((row) => [row.path, valueText(row.value), row.source]),
-      (text, column, index) =>
-        out.style(rows[index]?.source === 'default' ? 'dim' : column === 2 ? 'cyan' : 'bold', text),
+    const { file, warnings } = config.resolution;
+    if (out.isJson) return out.json({ file, options: rows, warnings });
+    out.list(
+      rows,
+      '',
+      {
+        OPTION: ({ path }) => path,
+        VALUE: ({ value }) => valueText(value),
+        SOURCE: ({ source }) => source,
+      },
+      (text, column, { source }) =>
+        out.style(source === 'default' ? 'dim' : column === 'SOURCE' ? 'cyan' : 'bold', text),
     );
-    out.note(
-      config.resolution.file === null ? 'No headworks.yaml was read.' : `Read ${config.resolution.file}.`,
-    );
-    return exitCodes.ok;
+    out.note(file === null ? 'No headworks.yaml was read.' : `Read ${file}.`);
   });
 }

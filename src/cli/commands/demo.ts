@@ -1,24 +1,22 @@
 // headworks demo: start a server with sample data.
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import type { LoginLink } from '../../api/overview.ts';
+import { callApi } from '../../api/client.ts';
 import type { Config } from '../../config/index.ts';
 import { HeadworksError } from '../../core/index.ts';
 import type { DemoState, DocumentSources, Situation, Upstreams } from '../../operations/demo/index.ts';
-import type { CommandHost } from '../command-host.ts';
-import { act, examples } from '../command-host.ts';
+import type { CliContext } from '../command.ts';
+import { action, examples } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { counted } from '../output.ts';
-import type { CliIo, RunningServer } from '../ports.ts';
+import type { CliIo, RunningServer } from '../io.ts';
 import type { CliSession } from '../session.ts';
 import { addServerFlags, folderWord, invocation } from '../session.ts';
-import { demoScreen } from './demo-screen.ts';
+import { demoProgress } from './demo-progress.ts';
 import { noteBesideLogs, runServer } from './run-server.ts';
 
-export function registerDemo(program: Command, host: CommandHost): void {
-  const command = program
-    .command('demo')
-    .description('Run a demo of a fictional company, with dashboard; needs no keys')
+export function register(command: Command, context: CliContext): void {
+  command
     .option('--reset', 'delete the data of an earlier demo and start over')
     .addHelpText(
       'after',
@@ -27,7 +25,7 @@ export function registerDemo(program: Command, host: CommandHost): void {
     );
   addServerFlags(command);
   examples(command, ['headworks demo', 'headworks demo --reset', 'headworks demo --port 0 --json']);
-  act<{ readonly reset?: boolean }>(host, command, async (session, { reset = false }) => {
+  action<{ readonly reset?: boolean }>(context, command, async (session, { reset = false }) => {
     const config = demoConfig(session);
     if (reset) await startOver(session, config);
     try {
@@ -113,12 +111,8 @@ async function prepare(
     await import('../../operations/demo/index.ts');
   const { io } = session;
   const { signal, clock } = io;
-  const client = await io.app.connect(config, {
-    purpose: 'headworks demo',
-    signal,
-    onWaitingForOthers: () => undefined,
-  });
-  const reporter = demoScreen(session);
+  const client = await io.app.connect(config, { purpose: 'headworks demo', signal });
+  const reporter = demoProgress(session);
   try {
     const dataFolder = config.data.folder;
     const documents = await documentSources();
@@ -133,8 +127,8 @@ async function prepare(
       reporter,
     });
     const situation = await readSituation({ client, signal });
-    const link = await client.call<LoginLink>('POST', '/api/v1/dashboard/login-links', { signal });
-    const url = String(server.url);
+    const link = await callApi(client, 'POST /api/v1/dashboard/login-links');
+    const { url } = server;
     const organization = brightline.name;
     const key = keys[organization] ?? '';
     const loginUrl = url + link.path;
@@ -194,11 +188,13 @@ export function thingsToTry(io: CliIo, facts: DemoFacts): readonly ThingToTry[] 
   return [
     {
       what: 'Who decided which revenue counts, who objected, and what else was agreed?',
-      command: headworks('search "who decided that net revenue is the one definition" --expand --limit 3'),
+      command: headworks(
+        'search "who decided that net revenue is the one definition" --graph-expand --limit 3',
+      ),
     },
     {
       what: 'Which revenue is the official one? Two dashboards contradict each other.',
-      command: headworks('search "official revenue" --type doc --entities --limit 4'),
+      command: headworks('search "official revenue" --types doc --include-entities --limit 4'),
     },
     { what: pairsInWords(facts.situation), command: headworks('entities review --list') },
     sendAsTenant(facts),

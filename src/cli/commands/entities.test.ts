@@ -92,10 +92,19 @@ const world = (options: CliWorldOptions = {}): CliWorld =>
   });
 
 describe('headworks entities', () => {
-  it('lists with names, reasons and where to go on, of the space that is named', async () => {
+  it('lists the named space with names, reasons and the next page', async () => {
     const here = world();
     expect(
-      await here.run('entities', '--type', 'person', '--review', '--space', 'hr', '--organization', 'acme'),
+      await here.run(
+        'entities',
+        '--type',
+        'person',
+        '--needs-review',
+        '--space',
+        'hr',
+        '--organization',
+        'acme',
+      ),
     ).toBe(0);
     expect(here.calls[0]).toMatchObject({
       path: `${base}/entities`,
@@ -127,7 +136,7 @@ describe('headworks entities', () => {
       path: `${base}/merges`,
       body: { winner_id: alice.id, loser_id: bob.id, reason: 'x' },
     });
-    expect(yes.err).toContain(`entities unmerge ${merge.id}`);
+    expect(yes.err).toContain(`entities undo-merge ${merge.id}`);
     const elsewhere = world();
     await elsewhere.run('entities', 'merge', alice.id, bob.id, '--force', '--space', 'hr');
     expect(elsewhere.calls.at(-1)).toMatchObject({
@@ -137,17 +146,17 @@ describe('headworks entities', () => {
     const silent = world();
     expect(await silent.run('entities', 'merge', alice.id, bob.id, '--json')).toBe(2);
     expect(await silent.run('entities', 'merge', alice.id, bob.id, '--json', '--force')).toBe(0);
-    expect(await silent.run('entities', 'unmerge', merge.id)).toBe(0);
+    expect(await silent.run('entities', 'undo-merge', merge.id)).toBe(0);
     expect(silent.calls.at(-1)).toMatchObject({
       method: 'POST',
       path: `${base}/merges/${merge.id}/undo`,
     });
-    expect(silent.out).toContain('2 mentions made since under its name went with it.');
-    expect(silent.out).toMatch(/1 mention made since may be of either[^]*0c1d2e3f4a56\s+Al/);
+    expect(silent.out).toContain('2 later mentions under its name moved back with it.');
+    expect(silent.out).toMatch(/1 later mention may be of either[^]*0c1d2e3f4a56\s+Al/);
     expect(silent.err).toContain(`entities split ${alice.id} MENTION --name NAME`);
   });
 
-  it('parts mentions from an entity', async () => {
+  it('splits mentions off an entity', async () => {
     const here = world();
     expect(await here.run('entities', 'split', alice.id, mention.id, '--name', 'Alice Wong')).toBe(0);
     expect(here.calls[0]).toMatchObject({ body: { mention_ids: [mention.id], name: 'Alice Wong' } });
@@ -162,10 +171,10 @@ describe('headworks entities', () => {
     const said = { verdict: 'different', as_of: asOf };
     expect(verdicts.map(({ body }) => body)).toEqual([said, said]);
     expect(terminal.out).toContain('2 of 2');
-    expect(terminal.out).toContain('2 pairs answered.');
+    expect(terminal.out).toContain('2 pairs decided.');
     const merging = world({ isTty: true, stdin: 's\n' });
     await merging.run('entities', 'review');
-    // After a merge the others are read again: they may be about somebody else.
+    // After a merge the other pairs are read again: they may have changed.
     const asked = merging.calls.map(({ path }) => path.slice(`${base}/pairs`.length));
     expect(asked).toEqual(['', `/${pair.id}/verdict`, '', `/${otherPair}/verdict`, '']);
     const overtaken = new CliWorld({
@@ -173,11 +182,11 @@ describe('headworks entities', () => {
       stdin: 'd\n',
       answer: ({ path }) => {
         if (path === `${base}/pairs`) return { pairs: [{ ...pair, a: alice, b: bob, as_of: asOf }] };
-        throw new CoreError('CONFLICT', 'Somebody was faster.');
+        throw new CoreError('CONFLICT', 'Another decision came first.');
       },
     });
     expect(await overtaken.run('entities', 'review')).toBe(0);
-    expect(overtaken.out).toMatch(/Somebody was faster\.\n0 pairs answered\./);
+    expect(overtaken.out).toMatch(/Another decision came first\.\n0 pairs decided\./);
     const stopped = world({ isTty: true, stdin: 'q\n' });
     await stopped.run('entities', 'review');
     expect(stopped.calls).toHaveLength(1);

@@ -1,149 +1,159 @@
-// headworks entities: list, merge and split entities.
+// headworks entities: list, merge, split and review entities.
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import type {
-  Entities,
-  Entity,
-  EntityDetail,
-  EntityMerge,
-  EntityPair,
-  EntityReview,
-  UndoneMerge,
-} from '../../api/entities.ts';
+import { callApi } from '../../api/client.ts';
+import type { Entity, EntityDetail, EntityPair, EntityReview } from '../../api/entities.ts';
+import { entitiesApi } from '../../api/entities.ts';
 import { HeadworksError } from '../../core/index.ts';
-import { callServer } from '../call-server.ts';
-import type { CommandHost } from '../command-host.ts';
-import { act, examples } from '../command-host.ts';
-import { confirm } from '../confirm.ts';
+import type { CliContext } from '../command.ts';
+import { action, exampleId, examples, wholeNumber } from '../command.ts';
+import { commandFor } from '../derive.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { wholeNumber } from '../number-argument.ts';
-import { counted, humanMoment } from '../output.ts';
+import type { Output } from '../output.ts';
+import { counted } from '../output.ts';
 import { UsageError } from '../report-error.ts';
 import type { CliSession } from '../session.ts';
-import type { SpaceOption } from './knowledge-space.ts';
-import { addSpaceOptions, knowledgePath, spaceFieldsOf, spaceWords } from './knowledge-space.ts';
+import type { SpaceOptions } from './knowledge-space.ts';
+import { addSpaceOptions, spaceFieldsOf, spaceWords } from './knowledge-space.ts';
 
-export const entityPath = (id: string): string => `${knowledgePath}/entities/${encodeURIComponent(id)}`;
+const otherId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5c';
 
-export const exampleEntity = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
-
-export function entityName({ canonical_name, organization, email }: Entity): string {
-  const more = organization ?? email;
-  return more === null ? canonical_name : `${canonical_name} (${more})`;
-}
-
-export function registerEntities(program: Command, host: CommandHost): void {
-  const group = program
-    .command('entities')
-    .description('who and what documents mention; merge, part and review them');
+export function register(group: Command, context: CliContext): void {
   examples(group, [
     'headworks entities --name alice',
     'headworks entities review',
     'headworks entities merge WINNER LOSER --reason "the same person"',
   ]);
-  registerList(group, host);
-  registerShow(group, host);
-  registerMerge(group, host);
-  registerUnmerge(group, host);
-  registerSplit(group, host);
-  registerReview(group, host);
-}
 
-interface ListOptions extends SpaceOption {
-  readonly type?: string;
-  readonly name?: string;
-  readonly review?: boolean;
-  readonly limit: number;
-  readonly after?: string;
-}
-
-function registerList(group: Command, host: CommandHost): void {
-  const command = addSpaceOptions(group.command('list', { isDefault: true }).description('list entities'))
-    .addOption(
-      new Option('--type <type>', 'only of this type').choices([
-        'person',
-        'org',
-        'project',
-        'object',
-        'place',
-        'other',
-      ]),
-    )
-    .option('--name <part>', 'part of a name or alias')
-    .option('--review', 'only those that wait for another look')
-    .option('--limit <n>', 'how many at most', wholeNumber(1, 500), 50)
-    .option('--after <id>', 'continue after this entity');
-  examples(command, ['headworks entities list --type person --json', 'headworks entities list --review']);
-  act<ListOptions>(host, command, async (session, options) => {
-    const { type, name, review, limit, after } = options;
-    const query = {
-      type,
-      name,
-      needs_review: review === true ? true : undefined,
-      limit,
-      after,
-      ...spaceFieldsOf(options),
-    };
-    const answer = await callServer<Entities>(session, 'GET', `${knowledgePath}/entities`, { query });
-    if (session.out.isJson) session.out.json(answer);
-    else showList(session, answer);
-    return exitCodes.ok;
+  commandFor(group, context, entitiesApi.list, {
+    name: 'list',
+    isDefault: true,
+    flags: { needs_review: { description: 'only entities that need a review' }, limit: { default: 50 } },
+    examples: ['headworks entities list --type person --json', 'headworks entities list --needs-review'],
+    print: ({ out }, { entities, next }) => {
+      out.list(
+        entities,
+        'There are no such entities.',
+        {
+          ID: ({ id }) => id,
+          TYPE: ({ type }) => type,
+          NAME: entityName,
+          ALIASES: ({ aliases }) => aliases.slice(0, 3).join(', ') || null,
+          MENTIONS: ({ mention_count }) => mention_count,
+          EVENTS: ({ event_count }) => event_count,
+          REVIEW: ({ review_reason }) => review_reason ?? '',
+        },
+        (text, column) => (column === 'ID' ? out.style('dim', text) : text),
+      );
+      out.nextPage(next);
+    },
   });
-}
 
-function showList({ out }: CliSession, { entities, next }: Entities): void {
-  if (entities.length === 0) {
-    out.line('No such entities are known here.');
-    return;
-  }
-  out.table(
-    ['ID', 'TYPE', 'NAME', 'ALSO', 'MENTIONS', 'EVENTS', 'REVIEW'],
-    entities.map((entity) => [
-      entity.id,
-      entity.type,
-      entityName(entity),
-      entity.aliases.slice(0, 3).join(', ') || '–',
-      String(entity.mention_count),
-      String(entity.event_count),
-      entity.review_reason ?? '',
-    ]),
-    (text, column) => (column === 0 ? out.style('dim', text) : text),
-  );
-  if (next !== null) out.note(`There are more: add --after ${next}`);
-}
-
-function registerShow(group: Command, host: CommandHost): void {
-  const command = addSpaceOptions(
-    group.command('get').argument('<id>').description('one entity with its mentions, pairs and merges'),
-  );
-  examples(command, [`headworks entities get ${exampleEntity}`]);
-  act<SpaceOption>(host, command, async (session, options, [id = '']) => {
-    const query = spaceFieldsOf(options);
-    const entity = await callServer<EntityDetail>(session, 'GET', entityPath(id), { query });
-    if (session.out.isJson) session.out.json(entity);
-    else showEntity(session, entity);
-    return exitCodes.ok;
+  commandFor(group, context, entitiesApi.get, {
+    name: 'get',
+    examples: [`headworks entities get ${exampleId}`],
+    print: ({ out }, entity) => printEntity(out, entity),
   });
+
+  commandFor(group, context, entitiesApi.listRelated, {
+    name: 'related',
+    arguments: { id: ['entity', 'id of the entity'] },
+    examples: [`headworks entities related ${exampleId} --json`],
+    print: ({ out }, { nodes, edges }) => {
+      const labels = new Map(nodes.map(({ id, label }) => [id, label]));
+      const [center] = nodes;
+      out.line(`${center?.label ?? ''} (${center?.type ?? ''})`);
+      out.list(edges, 'It has no events yet.', {
+        FROM: ({ from }) => labels.get(from) ?? from,
+        EDGE: ({ kind, role }) => (role === null ? kind : `${kind} (${role})`),
+        TO: ({ to }) => labels.get(to) ?? to,
+      });
+    },
+  });
+
+  commandFor(group, context, entitiesApi.merge, {
+    name: 'merge',
+    description: 'merge two entities; "entities undo-merge" undoes it',
+    arguments: {
+      winner_id: ['winner', 'id of the entity that stays'],
+      loser_id: ['loser', 'id of the entity to merge into it'],
+    },
+    flags: { reason: { description: 'reason, kept with the merge' } },
+    examples: [`headworks entities merge ${exampleId} ${otherId} --reason "the same person"`],
+    resolve: async ({ query, body }, { client, own }) => {
+      if (own['force'] === true) return {};
+      const read = (id = '') =>
+        callApi(client, 'GET /api/v1/knowledge/entities/:id', { params: { id }, query });
+      return { subject: { winner: await read(body.winner_id), loser: await read(body.loser_id) } };
+    },
+    confirm: (_input, { winner, loser }) =>
+      `Merge ${loser.canonical_name} (${counted(loser.mention_count, 'mention')}) into ${winner.canonical_name}?`,
+    print: (session, merge, { query }) => {
+      session.out.line(`${merge.loser_id} is merged into ${merge.winner_id}.`);
+      const words = `entities undo-merge ${merge.id}${spaceWords(query)}`;
+      session.out.note(`Undo it with: ${session.commandLine(words)}`);
+    },
+  });
+
+  commandFor(group, context, entitiesApi.undoMerge, {
+    name: 'undo-merge',
+    arguments: { id: ['merge', 'id of the merge; "headworks entities get" lists them'] },
+    examples: [`headworks entities undo-merge ${exampleId}`],
+    print: (session, { winner_id, loser_id, later_mentions: { moved, unclear } }, { query }) => {
+      const { out } = session;
+      out.line(`${loser_id} is an entity of its own again.`);
+      if (moved > 0) out.line(`${counted(moved, 'later mention')} under its name moved back with it.`);
+      if (unclear.length === 0) return;
+      out.line(`${counted(unclear.length, 'later mention')} may be of either, and stayed with ${winner_id}:`);
+      out.list(unclear, '', {
+        MENTION: ({ mention_id }) => mention_id,
+        NAME: ({ surface_form }) => surface_form,
+      });
+      const words = `entities split ${winner_id} MENTION --name NAME${spaceWords(query)}`;
+      out.note(`Split them off with: ${session.commandLine(words)}`);
+    },
+  });
+
+  commandFor(group, context, entitiesApi.split, {
+    name: 'split',
+    arguments: {
+      id: ['entity', 'id of the entity'],
+      mention_ids: ['mentions', 'ids of the mentions to split off'],
+    },
+    examples: [`headworks entities split ${exampleId} ${otherId} --name "Alice Wong"`],
+    print: (session, { canonical_name, id }, { params, query }) => {
+      session.out.line(`${canonical_name} is an entity of its own now: ${id}`);
+      const words = `entities merge ${params['id']} ${id}${spaceWords(query)}`;
+      session.out.note(`Undo it with: ${session.commandLine(words)}`);
+    },
+  });
+
+  registerReview(group, context);
 }
 
-function showEntity({ out, io }: CliSession, entity: EntityDetail): void {
-  const none = '–';
-  const now = io.clock.now();
+function entityName({ canonical_name, organization, email }: Entity): string {
+  const more = organization ?? email;
+  return more === null ? canonical_name : `${canonical_name} (${more})`;
+}
+
+const percent = (confidence: number): string => `${Math.round(confidence * 100)} %`;
+
+function printEntity(out: Output, entity: EntityDetail): void {
   out.facts([
     ['id', entity.id],
     ['name', entity.canonical_name],
     ['type', entity.type],
-    ['also', entity.aliases.join(', ') || none],
-    ['role', entity.role ?? none],
-    ['organization', entity.organization ?? none],
-    ['email', entity.email ?? none],
-    ['clues', entity.context_clues.join('; ') || none],
+    ['aliases', entity.aliases.join(', ') || null],
+    ['role', entity.role],
+    ['organization', entity.organization],
+    ['email', entity.email],
+    ['context', entity.context_clues.join('; ') || null],
     ['review', entity.review_reason ?? 'no'],
     ['mentions', `${entity.mention_count}, in ${counted(entity.event_count, 'event')}`],
     ...entity.merges.map((merge): [string, string] => [
       merge.undone_at === null ? 'merge' : 'merge, undone',
-      `${merge.id}: ${merge.loser_id} into ${merge.winner_id}, ${humanMoment(merge.merged_at, now)}, ` +
+      `${merge.id}: ${merge.loser_id} into ${merge.winner_id}, ${out.ago(merge.merged_at)}, ` +
         `by ${merge.decided_by}: ${merge.reason}`,
     ]),
     ...entity.pairs.map((pair): [string, string] => [
@@ -153,193 +163,81 @@ function showEntity({ out, io }: CliSession, entity: EntityDetail): void {
   ]);
   if (entity.mentions.length === 0) return;
   out.line();
-  out.table(
-    ['MENTION', 'AS', 'RELATION', 'IN', 'READ BY'],
-    entity.mentions.map((mention) => [
-      mention.id,
-      mention.surface_form,
-      mention.relation ?? none,
-      mention.title,
-      `${mention.method}, ${Math.round(mention.confidence * 100)} %`,
-    ]),
-  );
-}
-
-const otherId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5c';
-
-interface MergeOptions extends SpaceOption {
-  readonly reason: string;
-  readonly force?: boolean;
-}
-
-export function registerMerge(group: Command, host: CommandHost): void {
-  const command = addSpaceOptions(
-    group
-      .command('merge')
-      .argument('<winner>', 'id of the entity that stays')
-      .argument('<loser>', 'id of the entity that becomes part of it')
-      .description('merge two entities; it can be undone'),
-  )
-    .option('--reason <text>', 'why, for those who look at it later', 'Merged by hand.')
-    .option('--force', 'do not ask');
-  examples(command, [`headworks entities merge ${exampleEntity} ${otherId} --reason "the same person"`]);
-  act<MergeOptions>(host, command, async (session, options, [winner = '', loser = '']) => {
-    const { out } = session;
-    const query = spaceFieldsOf(options);
-    if (options.force !== true) {
-      const stays = await callServer<EntityDetail>(session, 'GET', entityPath(winner), { query });
-      const goes = await callServer<EntityDetail>(session, 'GET', entityPath(loser), { query });
-      const question = `Make ${goes.canonical_name} (${counted(goes.mention_count, 'mention')}) part of ${stays.canonical_name}?`;
-      if (!(await confirm(session, question))) {
-        out.line('Nothing was merged.');
-        return exitCodes.error;
-      }
-    }
-    const body = { winner_id: winner, loser_id: loser, reason: options.reason };
-    const path = `${knowledgePath}/merges`;
-    const merge = await callServer<EntityMerge>(session, 'POST', path, { query, body });
-    if (out.isJson) out.json(merge);
-    else {
-      out.line(`${merge.loser_id} is part of ${merge.winner_id} now.`);
-      out.note(`Undo it with: ${session.commandLine(`entities unmerge ${merge.id}${spaceWords(options)}`)}`);
-    }
-    return exitCodes.ok;
-  });
-}
-
-export function registerUnmerge(group: Command, host: CommandHost): void {
-  const command = addSpaceOptions(
-    group
-      .command('unmerge')
-      .argument('<merge>', 'id of the merge; "headworks entities get" lists them')
-      .description('undo a merge exactly; later merges into the same winner stay'),
-  );
-  examples(command, [`headworks entities unmerge ${exampleEntity}`]);
-  act<SpaceOption>(host, command, async (session, options, [id = '']) => {
-    const path = `${knowledgePath}/merges/${encodeURIComponent(id)}/undo`;
-    const merge = await callServer<UndoneMerge>(session, 'POST', path, {
-      query: spaceFieldsOf(options),
-    });
-    if (session.out.isJson) session.out.json(merge);
-    else showUndone(session, options, merge);
-    return exitCodes.ok;
-  });
-}
-
-function showUndone(
-  session: CliSession,
-  options: SpaceOption,
-  { winner_id, loser_id, later_mentions }: UndoneMerge,
-): void {
-  const { out } = session;
-  const { moved, unclear } = later_mentions;
-  out.line(`${loser_id} is on its own again.`);
-  if (moved > 0) out.line(`${counted(moved, 'mention')} made since under its name went with it.`);
-  if (unclear.length === 0) return;
-  out.line(
-    `${counted(unclear.length, 'mention')} made since may be of either, and stayed with ${winner_id}:`,
-  );
-  out.table(
-    ['MENTION', 'AS'],
-    unclear.map(({ mention_id, surface_form }) => [mention_id, surface_form]),
-  );
-  const words = `entities split ${winner_id} MENTION --name NAME${spaceWords(options)}`;
-  out.note(`Part them with: ${session.commandLine(words)}`);
-}
-
-interface SplitOptions extends SpaceOption {
-  readonly name: string;
-}
-
-export function registerSplit(group: Command, host: CommandHost): void {
-  const command = addSpaceOptions(
-    group
-      .command('split')
-      .argument('<id>', 'id of the entity')
-      .argument('<mentions...>', 'ids of the mentions to split off')
-      .description('make some mentions an entity of their own, with their events'),
-  ).requiredOption('--name <name>', 'what the new one is called');
-  examples(command, [`headworks entities split ${exampleEntity} ${otherId} --name "Alice Wong"`]);
-  act<SplitOptions>(host, command, async (session, options, [id = '', ...mentions]) => {
-    const body = { mention_ids: mentions, name: options.name };
-    const query = spaceFieldsOf(options);
-    const path = `${entityPath(id)}/split`;
-    const made = await callServer<EntityDetail>(session, 'POST', path, { query, body });
-    if (session.out.isJson) session.out.json(made);
-    else {
-      session.out.line(`${made.canonical_name} is an entity of its own now: ${made.id}`);
-      const words = `entities merge ${id} ${made.id}${spaceWords(options)}`;
-      session.out.note(`Undo it with: ${session.commandLine(words)}`);
-    }
-    return exitCodes.ok;
+  out.list(entity.mentions, '', {
+    MENTION: ({ id }) => id,
+    NAME: ({ surface_form }) => surface_form,
+    RELATION: ({ relation }) => relation,
+    DOCUMENT: ({ title }) => title,
+    'EXTRACTED BY': ({ method, confidence }) => `${method}, ${percent(confidence)}`,
   });
 }
 
 type Verdict = 'same' | 'different' | 'later';
 type OpenPair = EntityReview['pairs'][number];
 
-interface ReviewOptions extends SpaceOption {
+interface ReviewOptions extends SpaceOptions {
   readonly limit: number;
   readonly pair?: string;
   readonly verdict?: Verdict;
   readonly list?: boolean;
 }
 
-export function registerReview(group: Command, host: CommandHost): void {
+function registerReview(group: Command, context: CliContext): void {
   const command = addSpaceOptions(
     group
       .command('review')
-      .description('say of doubtful names whether they mean the same; asks one by one on a terminal'),
+      .description('decide whether two entities are the same; on a terminal asks one pair after the other'),
   )
-    .option('--limit <n>', 'how many at most', wholeNumber(1, 100), 20)
-    .option('--list', 'only show them')
-    .option('--pair <id>', 'answer this one, with --verdict')
-    .addOption(new Option('--verdict <verdict>', 'the answer').choices(['same', 'different', 'later']));
+    .option('--limit <number>', 'maximum number of pairs, 1 to 100', wholeNumber(1, 100), 20)
+    .option('--list', 'only list the pairs')
+    .option('--pair <id>', 'decide this pair, with --verdict')
+    .addOption(
+      new Option('--verdict <verdict>', 'the decision on --pair').choices(['same', 'different', 'later']),
+    );
   examples(command, [
     'headworks entities review',
     'headworks entities review --list --json',
-    'headworks entities review --pair 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --verdict different',
+    `headworks entities review --pair ${exampleId} --verdict different`,
   ]);
-  act<ReviewOptions>(host, command, async (session, options) => {
+  action<ReviewOptions>(context, command, async (session, options) => {
     const { pair, verdict } = options;
     if ((pair === undefined) !== (verdict === undefined))
       throw new UsageError('give --pair and --verdict together.');
-    if (pair !== undefined && verdict !== undefined) return answerOne(session, options, pair, verdict);
+    if (pair !== undefined && verdict !== undefined) return decideOne(session, options, pair, verdict);
     const open = await readOpen(session, options);
     const { out } = session;
     if (out.isJson) out.json(open);
-    else if (open.pairs.length === 0) out.line('Nothing is in doubt here.');
+    else if (open.pairs.length === 0) out.line('No pairs await a review.');
     else if (options.list === true || !session.io.isTty.stderr) printPairs(session, options, open.pairs);
-    else return ask(session, options, open.pairs);
+    else return reviewPairs(session, options, open.pairs);
     return exitCodes.ok;
   });
 }
 
-const readOpen = (session: CliSession, options: ReviewOptions) =>
-  callServer<EntityReview>(session, 'GET', `${knowledgePath}/pairs`, {
-    query: { limit: options.limit, ...spaceFieldsOf(options) },
-  });
+const readOpen = (session: CliSession, options: ReviewOptions): Promise<EntityReview> =>
+  session.call('GET /api/v1/knowledge/pairs', { query: { limit: options.limit, ...spaceFieldsOf(options) } });
 
 const decide = (
   session: CliSession,
-  options: SpaceOption,
-  pairId: string,
+  options: SpaceOptions,
+  id: string,
   body: { readonly verdict: Verdict; readonly as_of?: string },
-) =>
-  callServer<EntityPair>(session, 'POST', `${knowledgePath}/pairs/${encodeURIComponent(pairId)}/verdict`, {
+): Promise<EntityPair> =>
+  session.call('POST /api/v1/knowledge/pairs/:id/verdict', {
+    params: { id },
     query: spaceFieldsOf(options),
     body,
   });
 
-async function answerOne(
+async function decideOne(
   session: CliSession,
-  options: SpaceOption,
+  options: SpaceOptions,
   pairId: string,
   verdict: Verdict,
 ): Promise<ExitCode> {
   const pair = await decide(session, options, pairId, { verdict });
   if (session.out.isJson) session.out.json(pair);
-  else session.out.line(`The pair ${pair.id} is said to be: ${pair.state}.`);
+  else session.out.line(`Pair ${pair.id} is decided: ${pair.state}.`);
   return exitCodes.ok;
 }
 
@@ -363,21 +261,18 @@ const reasonsOf = ({ evidence, reason }: OpenPair): string => {
 
 function printPairs(session: CliSession, options: ReviewOptions, pairs: readonly OpenPair[]): void {
   const { out } = session;
-  out.table(
-    ['PAIR', 'ONE', 'OTHER', 'LIKELY', 'WHY'],
-    pairs.map((pair) => [
-      pair.id,
-      entityName(pair.a),
-      entityName(pair.b),
-      `${Math.round(pair.confidence * 100)} %`,
-      reasonsOf(pair),
-    ]),
-  );
+  out.list(pairs, '', {
+    PAIR: ({ id }) => id,
+    A: ({ a }) => entityName(a),
+    B: ({ b }) => entityName(b),
+    CONFIDENCE: ({ confidence }) => percent(confidence),
+    REASONS: reasonsOf,
+  });
   const words = `entities review --pair PAIR --verdict same${spaceWords(options)}`;
-  out.note(`Answer one (same, different or later) with: ${session.commandLine(words)}`);
+  out.note(`Decide one (same, different or later) with: ${session.commandLine(words)}`);
 }
 
-const answers: Readonly<Record<string, Verdict>> = {
+const verdicts: Readonly<Record<string, Verdict>> = {
   s: 'same',
   same: 'same',
   d: 'different',
@@ -386,47 +281,55 @@ const answers: Readonly<Record<string, Verdict>> = {
   later: 'later',
 };
 
-/** Runs until all pairs are decided or the answer is empty. */
-async function ask(
+/** Until all pairs are decided or the input is none of the answers. */
+async function reviewPairs(
   session: CliSession,
   options: ReviewOptions,
   pairs: readonly OpenPair[],
 ): Promise<ExitCode> {
   const { out } = session;
-  const passed = new Set<string>();
-  let answered = 0;
+  const decided = new Set<string>();
+  let decidedCount = 0;
   let waiting = pairs;
   for (let pair = waiting[0]; pair; pair = waiting[0]) {
-    const verdict = await askOne(session, pair, `${passed.size + 1} of ${passed.size + waiting.length}`);
+    const verdict = await readVerdict(
+      session,
+      pair,
+      `${decided.size + 1} of ${decided.size + waiting.length}`,
+    );
     if (verdict === undefined) break;
     const refusal = await decide(session, options, pair.id, { verdict, as_of: pair.as_of }).then(
       () => null,
-      ifOvertaken,
+      conflictMessage,
     );
-    if (refusal === null) answered += 1;
+    if (refusal === null) decidedCount += 1;
     else out.line(refusal);
-    passed.add(pair.id);
+    decided.add(pair.id);
     // A merge changes the other pairs.
     const isChanged = verdict === 'same' || refusal !== null;
     const open = isChanged ? (await readOpen(session, options)).pairs : waiting;
-    waiting = open.filter(({ id }) => !passed.has(id));
+    waiting = open.filter(({ id }) => !decided.has(id));
   }
-  out.line(`${counted(answered, 'pair')} answered.`);
+  out.line(`${counted(decidedCount, 'pair')} decided.`);
   return exitCodes.ok;
 }
 
-/** The conflict with another reviewer's decision; the review continues. */
-function ifOvertaken(error: unknown): string {
+/** Another reviewer decided first: the review continues. */
+function conflictMessage(error: unknown): string {
   if (error instanceof HeadworksError && error.code === 'CONFLICT') return error.message;
   throw error;
 }
 
-async function askOne({ out, io }: CliSession, pair: OpenPair, place: string): Promise<Verdict | undefined> {
-  out.line(`${place}, ${Math.round(pair.confidence * 100)} % likely: ${reasonsOf(pair)}`);
+async function readVerdict(
+  { out, io }: CliSession,
+  pair: OpenPair,
+  place: string,
+): Promise<Verdict | undefined> {
+  out.line(`${place}, ${percent(pair.confidence)} likely: ${reasonsOf(pair)}`);
   out.facts([
-    ['one', describe(pair.a)],
-    ['other', describe(pair.b)],
+    ['a', describe(pair.a)],
+    ['b', describe(pair.b)],
   ]);
-  io.stderr.write('The same? [s]ame, [d]ifferent, [l]ater, anything else ends: ');
-  return answers[(await io.readLine()).trim().toLowerCase()];
+  io.stderr.write('The same? [s]ame, [d]ifferent, [l]ater, anything else ends the review: ');
+  return verdicts[(await io.readLine()).trim().toLowerCase()];
 }

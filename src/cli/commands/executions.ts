@@ -1,160 +1,95 @@
-// headworks executions: what organizations asked for, and what became of it.
+// headworks executions: list and stop executions of deployments.
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import type { Execution, Executions, ReleasedSlot } from '../../api/executions.ts';
-import { callServer } from '../call-server.ts';
-import type { CommandHost } from '../command-host.ts';
-import { act, examples } from '../command-host.ts';
-import { exitCodes } from '../exit-codes.ts';
-import { wholeNumber } from '../number-argument.ts';
-import { humanDuration, humanMoment } from '../output.ts';
-import type { CliSession } from '../session.ts';
+import type { Execution } from '../../api/executions.ts';
+import { executionsApi } from '../../api/executions.ts';
+import type { CliContext } from '../command.ts';
+import { exampleId, examples } from '../command.ts';
+import { commandFor } from '../derive.ts';
+import { humanDuration } from '../output.ts';
 import { deploymentArgument, deploymentNamed } from './deployments.ts';
 
-const path = '/api/v1/executions';
-const statuses = ['queued', 'executing', 'completed', 'error', 'stopped'] as const;
-const exampleId = '01890a5d-ac96-774b-bcce-b302099a8057';
-
-export function registerExecutions(program: Command, host: CommandHost): void {
-  const group = program
-    .command('executions')
-    .description('executions of deployments: look at them, stop them, free slots that are held for nothing');
+export function register(group: Command, context: CliContext): void {
   examples(group, ['headworks executions', `headworks executions stop ${exampleId}`]);
-  registerList(group, host);
-  registerShow(group, host);
-  registerStop(group, host);
-  registerRelease(group, host);
-}
 
-interface ListOptions {
-  readonly organization?: string;
-  readonly deployment?: string;
-  readonly status?: Execution['status'];
-  readonly unfinished?: boolean;
-  readonly limit: number;
-}
-
-function registerList(group: Command, host: CommandHost): void {
-  const command = group
-    .command('list', { isDefault: true })
-    .description('list executions, the newest first')
-    .option('--organization <organization>', 'only those of this one: its id or its name')
-    .option('--deployment <deployment>', `only those of this one: ${deploymentArgument[1]}`)
-    .addOption(new Option('--status <status>', 'only those in this state').choices([...statuses]))
-    .addOption(new Option('--unfinished', 'only those that hold a slot').conflicts('status'))
-    .option('--limit <count>', 'how many at most', wholeNumber(1, 500), 50);
-  examples(command, [
-    'headworks executions list --unfinished',
-    'headworks executions list --deployment acme-corp/invoices',
-    'headworks executions list --organization acme-corp --status error --json',
-  ]);
-  act<ListOptions>(host, command, async (session, options) => {
-    const { organization, limit } = options;
-    const status = options.unfinished === true ? 'queued,executing' : options.status;
-    const named =
-      options.deployment === undefined ? null : await deploymentNamed(session, options.deployment);
-    const query = { organization, deployment: named?.id, status, limit };
-    const answer = await callServer<Executions>(session, 'GET', path, { query });
-    if (session.out.isJson) session.out.json(answer);
-    else showList(session, answer);
-    return exitCodes.ok;
+  commandFor(group, context, executionsApi.list, {
+    name: 'list',
+    isDefault: true,
+    flags: { deployment: { description: deploymentArgument.id[1] }, limit: { default: 50 } },
+    options: [
+      new Option('--unfinished', 'only executions that hold a slot: queued or executing').conflicts('status'),
+    ],
+    examples: [
+      'headworks executions list --unfinished',
+      'headworks executions list --deployment acme-corp/invoices',
+      'headworks executions list --organization acme-corp --status error --json',
+    ],
+    prepare: ({ query }, { own }) =>
+      own['unfinished'] === true ? { query: { ...query, status: 'queued,executing' } } : {},
+    resolve: async ({ query }, { client }) => {
+      if (query.deployment === undefined) return {};
+      return { query: { ...query, deployment: (await deploymentNamed(client, query.deployment)).id } };
+    },
+    print: ({ out, io }, { executions, next }) => {
+      out.list(
+        executions,
+        'There are no such executions.',
+        {
+          ID: ({ id }) => id,
+          DEPLOYMENT: (each) => `${each.organization_name}/${each.deployment_name}`,
+          STATUS: ({ status }) => status,
+          ACCEPTED: ({ accepted_at }) => out.ago(accepted_at),
+          DURATION: (each) => durationText(each, io.clock.now()),
+          NOTE: ({ error, warnings }) => error?.message ?? warnings.join(' '),
+        },
+        (text, column, { status }) => {
+          if (column === 'ID') return out.style('dim', text);
+          return column === 'STATUS' && status === 'error' ? out.style('red', text) : text;
+        },
+      );
+      out.nextPage(next);
+    },
   });
-}
 
-function showList({ out, io }: CliSession, { executions, next }: Executions): void {
-  const now = io.clock.now();
-  if (executions.length === 0) out.line('There are no such executions.');
-  else
-    out.table(
-      ['ID', 'DEPLOYMENT', 'STATUS', 'ACCEPTED', 'TOOK', 'NOTE'],
-      executions.map((each) => [
-        each.id,
-        `${each.organization_name}/${each.deployment_name}`,
-        each.status,
-        humanMoment(each.accepted_at, now),
-        took(each, now),
-        each.error?.message ?? each.warnings.join(' '),
+  commandFor(group, context, executionsApi.get, {
+    name: 'get',
+    examples: [`headworks executions get ${exampleId}`],
+    print: ({ out, io }, execution) =>
+      out.facts([
+        ['id', execution.id],
+        ['organization', `${execution.organization_name} (${execution.organization_id})`],
+        ['deployment', `${execution.deployment_name} (${execution.deployment_id})`],
+        ['status', execution.status],
+        ['accepted', out.moment(execution.accepted_at)],
+        ['started', out.moment(execution.started_at)],
+        ['ended', out.moment(execution.ended_at)],
+        ['duration', durationText(execution, io.clock.now())],
+        ['job', execution.job_id],
+        ['idempotency key', execution.idempotency_key],
+        ['error', execution.error === null ? null : `${execution.error.code}: ${execution.error.message}`],
+        ['warnings', execution.warnings.join(' ') || null],
+        ['result', JSON.stringify(execution.result ?? null)],
       ]),
-      (text, column, row) => styleOf(out, text, column, executions[row]?.status),
-    );
-  if (next !== null) out.note('There are more; --limit shows them.');
-}
+  });
 
-function styleOf(
-  out: CliSession['out'],
-  text: string,
-  column: number,
-  status: Execution['status'] | undefined,
-): string {
-  if (column === 0) return out.style('dim', text);
-  return column === 2 && status === 'error' ? out.style('red', text) : text;
-}
+  commandFor(group, context, executionsApi.stop, {
+    name: 'stop',
+    examples: [`headworks executions stop ${exampleId}`],
+    print: ({ out }, { id, status }) =>
+      out.line(
+        status === 'stopped' ? `Execution ${id} is stopped.` : `Execution ${id} had ended: ${status}.`,
+      ),
+  });
 
-/** From acceptance: so long it has held, or held, its slot. */
-function took({ accepted_at, ended_at }: Execution, now: number): string {
-  return humanDuration((ended_at === null ? now : Date.parse(ended_at)) - Date.parse(accepted_at));
-}
-
-/** One call about the execution that the command names. */
-function registerOne(
-  command: Command,
-  host: CommandHost,
-  { method, after }: { readonly method: 'GET' | 'POST'; readonly after: string },
-  show: (session: CliSession, answer: Execution & ReleasedSlot) => void,
-): void {
-  command.argument('<id>', "the execution's id");
-  act(host, command, async (session, _options, [id = '']) => {
-    const address = `${path}/${encodeURIComponent(id)}${after}`;
-    const answer = await callServer<Execution & ReleasedSlot>(session, method, address);
-    if (session.out.isJson) session.out.json(answer);
-    else show(session, answer);
-    return exitCodes.ok;
+  commandFor(group, context, executionsApi.release, {
+    name: 'release',
+    examples: [`headworks executions release ${exampleId}`],
+    print: ({ out }, { id, was_held }) =>
+      out.line(was_held ? `The slot of ${id} is free.` : `${id} held no slot.`),
   });
 }
 
-function registerShow(group: Command, host: CommandHost): void {
-  const command = group.command('get').description('everything about one execution');
-  examples(command, [`headworks executions get ${exampleId}`]);
-  registerOne(command, host, { method: 'GET', after: '' }, showExecution);
-}
-
-function showExecution({ out, io }: CliSession, execution: Execution): void {
-  const now = io.clock.now();
-  const when = (iso: string | null) => (iso === null ? '–' : `${iso} (${humanMoment(iso, now)})`);
-  const { error } = execution;
-  out.facts([
-    ['id', execution.id],
-    ['organization', `${execution.organization_name} (${execution.organization_id})`],
-    ['deployment', `${execution.deployment_name} (${execution.deployment_id})`],
-    ['status', execution.status],
-    ['accepted', when(execution.accepted_at)],
-    ['started', when(execution.started_at)],
-    ['ended', when(execution.ended_at)],
-    ['took', took(execution, now)],
-    ['job', execution.job_id],
-    ['idempotency key', execution.idempotency_key ?? '–'],
-    ['error', error === null ? '–' : `${error.code}: ${error.message}`],
-    ['warnings', execution.warnings.join(' ') || '–'],
-    ['result', JSON.stringify(execution.result ?? null)],
-  ]);
-}
-
-function registerStop(group: Command, host: CommandHost): void {
-  const command = group
-    .command('stop')
-    .description('stop an execution and free its slot; one that has ended stays as it is');
-  examples(command, [`headworks executions stop ${exampleId}`]);
-  registerOne(command, host, { method: 'POST', after: '/stop' }, ({ out }, { id, status }) =>
-    out.line(status === 'stopped' ? `Execution ${id} is stopped.` : `Execution ${id} had ended: ${status}.`),
-  );
-}
-
-function registerRelease(group: Command, host: CommandHost): void {
-  const command = group
-    .command('release')
-    .description('release an orphaned slot: of an execution that has ended or does not exist');
-  examples(command, [`headworks executions release ${exampleId}`]);
-  registerOne(command, host, { method: 'POST', after: '/release' }, ({ out }, answer) =>
-    out.line(answer.was_held ? `The slot of ${answer.id} is free.` : `${answer.id} held no slot.`),
-  );
+/** From acceptance: how long it has held its slot. */
+function durationText({ accepted_at, ended_at }: Execution, now: number): string {
+  return humanDuration((ended_at === null ? now : Date.parse(ended_at)) - Date.parse(accepted_at));
 }

@@ -3,7 +3,7 @@ import { CliWorld } from '../../../test/support/cli-world.ts';
 import type { ExtractionSummary } from '../../app/extract.ts';
 import { event } from '../../core/index.ts';
 import { CliSession } from '../session.ts';
-import { showEstimate, showResult, startScreen } from './extract-screen.ts';
+import { printEstimate, printResult, showProgress } from './extract-progress.ts';
 
 const limiter = {
   backoff_multiplier: 1.5,
@@ -84,7 +84,7 @@ const drawn = ({ err }: CliWorld): readonly string[] =>
 describe('the end of an extraction', () => {
   it('is a table and a sentence that says what came of it', () => {
     const world = new CliWorld();
-    showResult(sessionIn(world), result);
+    printResult(sessionIn(world), result);
     expect(world.out).toMatch(/TYPE +IN VAULT +OF +READ NOW +STATUS/);
     expect(world.out).toMatch(/users +33 +31 +11 +completed/);
     expect(world.out).toContain('Complete: 11 items, 4 calls, 2 s, 5.5 items/s, 2 × 429. /data/x.vault\n');
@@ -94,7 +94,7 @@ describe('the end of an extraction', () => {
   it('of a session that was resumed says what all runs come to, and counts the 429s of this run only', () => {
     const world = new CliWorld();
     const metrics = { ...result.metrics, total: 1, duration: 0.5 };
-    showResult(sessionIn(world), {
+    printResult(sessionIn(world), {
       ...result,
       metrics,
       calls: 1,
@@ -117,13 +117,13 @@ describe('the end of an extraction', () => {
     [{ status: 'interrupted', endedBy: 'max-calls', types: [running] }, '11        paused'],
   ])('says so: %j', (more, text) => {
     const world = new CliWorld();
-    showResult(sessionIn(world), { ...result, ...more });
+    printResult(sessionIn(world), { ...result, ...more });
     expect(world.out).toContain(text);
   });
 
   it('is one object for programs, under the names of the document', () => {
     const world = new CliWorld();
-    showResult(sessionIn(world, true), result);
+    printResult(sessionIn(world, true), result);
     expect(JSON.parse(world.out)).toMatchObject({
       event: 'extraction:result',
       calls: 4,
@@ -143,14 +143,14 @@ describe('the end of an extraction', () => {
     const session = sessionIn(world, true);
     session.redactor.add('hunter2hunter2');
     const metrics = { ...result.metrics, errors: 1, worker_errors: { fetch: ['boom hunter2hunter2'] } };
-    showResult(session, { ...result, metrics });
+    printResult(session, { ...result, metrics });
     expect(world.out).toContain('boom [redacted]');
     expect(world.out).not.toContain('hunter2');
   });
 
   it('of a dry run tells calls and time, and what is not known', () => {
     const world = new CliWorld();
-    showEstimate(sessionIn(world), {
+    printEstimate(sessionIn(world), {
       types: [
         { type: 'users', items: 31, calls: 4, isAtLeast: false },
         { type: 'explores', items: null, calls: 0, isAtLeast: true },
@@ -171,7 +171,7 @@ describe('a dry run', () => {
   it('says where --max-calls ends it', () => {
     const world = new CliWorld();
     const facts = { types: [], isAtLeast: false, minutes: 0.5, probes: 0 };
-    showEstimate(sessionIn(world), { ...facts, calls: 90, callsThisRun: 50 });
+    printEstimate(sessionIn(world), { ...facts, calls: 90, callsThisRun: 50 });
     expect(world.out).toContain('90 calls; --max-calls ends the first run after 50, about 30 s at this');
   });
 });
@@ -179,7 +179,7 @@ describe('a dry run', () => {
 describe('an extraction while it runs', () => {
   it('has a bar per type on a terminal, and a line with what concerns all', () => {
     const world = new CliWorld({ isTty: true, columns: 120 });
-    const screen = startScreen(sessionIn(world));
+    const screen = showProgress(sessionIn(world));
     screen.show(told('extraction:progress', progress));
     screen.end();
     screen.end();
@@ -192,7 +192,7 @@ describe('an extraction while it runs', () => {
 
   it('fits a narrow terminal: rate, time left and status are there, and nothing is cut', async () => {
     const world = new CliWorld({ isTty: true, columns: 50 });
-    const screen = startScreen(sessionIn(world));
+    const screen = showProgress(sessionIn(world));
     await world.clock.advance(2_000);
     const types = [
       { type: 'scheduled_plans', items: 10, itemsThisRun: 10, total: 20, status: 'running' },
@@ -209,13 +209,13 @@ describe('an extraction while it runs', () => {
 
   it('draws an empty bar where nobody knows the total, until the type is there', () => {
     const world = new CliWorld({ isTty: true, columns: 120 });
-    const screen = startScreen(sessionIn(world));
+    const screen = showProgress(sessionIn(world));
     const looks = { type: 'looks', items: 7, itemsThisRun: 7, total: null };
     screen.show(told('extraction:progress', { ...progress, types: [{ ...looks, status: 'running' }] }));
     screen.end();
     expect(drawn(world)[0]).toMatch(/^looks ░{24} +7 /);
     const after = new CliWorld({ isTty: true, columns: 120 });
-    const end = startScreen(sessionIn(after));
+    const end = showProgress(sessionIn(after));
     end.show(told('extraction:progress', { ...progress, types: [{ ...looks, status: 'completed' }] }));
     end.end();
     expect(drawn(after)[0]).toMatch(/^looks █{24} +7 /);
@@ -223,7 +223,7 @@ describe('an extraction while it runs', () => {
 
   it('is a line per thing worth knowing elsewhere', () => {
     const world = new CliWorld();
-    const screen = startScreen(sessionIn(world));
+    const screen = showProgress(sessionIn(world));
     screen.show(told('extraction:call', { type: 'users' }));
     screen.show(
       told('extraction:page-failed', { type: 'users', page: 'p', cause: 'timeout', error: 'late\u001b[2J' }),
@@ -233,33 +233,32 @@ describe('an extraction while it runs', () => {
     );
     screen.end();
     expect(world.err).toBe(
-      'users p was given up (timeout): late [2J\n' +
-        'users: 31 in the vault, 0 read in this run, incomplete\n',
+      'users p failed (timeout): late [2J\nusers: 31 in the vault, 0 read in this run, incomplete\n',
     );
   });
 
   it('shows why it starts over, and the result of a dry run on a terminal', () => {
     const world = new CliWorld({ isTty: true });
-    const screen = startScreen(sessionIn(world), false);
+    const screen = showProgress(sessionIn(world), false);
     screen.show(told('extraction:vault-migrated', { vault: 'x.vault' }));
     screen.show(told('extraction:types-redefined', { types: ['looks', 'explores'] }));
     screen.end();
     expect(world.err).toBe(
-      'x.vault was of an older version and was brought up to date. Older versions of Headworks can no longer read it.\n' +
+      'x.vault was migrated from an older version. Older versions of Headworks can no longer read it.\n' +
         'The definition of looks, explores has changed since the last extraction: extracting everything again\n',
     );
   });
 
   it.each([true, false])('says what it waits for before anything can be drawn (terminal: %s)', (isTty) => {
     const world = new CliWorld({ isTty });
-    const screen = startScreen(sessionIn(world));
+    const screen = showProgress(sessionIn(world));
     screen.show(told('extraction:waiting', { reason: 'source-busy', why: 'it is busy', waitMs: 8_000 }));
     screen.show(told('extraction:waiting', { reason: 'rate-limit', why: 'it is used up', waitMs: null }));
     screen.show(told('extraction:vault-migrated', { vault: 'x.vault' }));
     expect(world.err.split('\n')).toEqual([
       'Waiting 8 s: it is busy',
       'Waiting: it is used up',
-      expect.stringMatching(/^x\.vault was of an older version and was brought up to date/),
+      expect.stringMatching(/^x\.vault was migrated from an older version/),
       '',
     ]);
     screen.end();
@@ -267,7 +266,7 @@ describe('an extraction while it runs', () => {
 
   it('says nothing while nothing is under way', async () => {
     const world = new CliWorld();
-    const screen = startScreen(sessionIn(world));
+    const screen = showProgress(sessionIn(world));
     const types = progress.types.map((type) => ({ ...type, status: 'pending' }));
     await world.clock.advance(6_000);
     screen.show(told('extraction:progress', { ...progress, types }));
@@ -279,7 +278,7 @@ describe('an extraction while it runs', () => {
 
   it('is an object per event with --json', () => {
     const world = new CliWorld();
-    startScreen(sessionIn(world, true)).show(
+    showProgress(sessionIn(world, true)).show(
       told('extraction:worker-died', { workersAlive: 1, worker: 'w' }),
     );
     expect(JSON.parse(world.out)).toEqual({
@@ -289,7 +288,7 @@ describe('an extraction while it runs', () => {
       worker: 'w',
     });
     world.out = '';
-    startScreen(sessionIn(world, true)).show(told('extraction:progress', progress));
+    showProgress(sessionIn(world, true)).show(told('extraction:progress', progress));
     expect(JSON.parse(world.out)).toMatchObject({
       rate_limited_calls: 1,
       types: [{ type: 'users', items_this_run: 12 }, { type: 'looks' }],

@@ -1,165 +1,120 @@
-// headworks folders: folders of the server's machine that are read into spaces again and again.
+// headworks folders: folders on the server's machine that are ingested repeatedly.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { CreatedFolder, FolderResult, Folders } from '../../api/spaces.ts';
-import { callServer } from '../call-server.ts';
-import type { CommandHost } from '../command-host.ts';
-import { act, examples } from '../command-host.ts';
-import type { ExitCode } from '../exit-codes.ts';
+import { callApi } from '../../api/client.ts';
+import type { CreatedFolder, FolderResult } from '../../api/spaces.ts';
+import { foldersApi } from '../../api/spaces.ts';
+import type { CliContext } from '../command.ts';
+import { action, exampleId, examples } from '../command.ts';
+import { commandFor } from '../derive.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { counted, humanMoment } from '../output.ts';
+import type { Output } from '../output.ts';
+import { counted } from '../output.ts';
 import type { CliSession } from '../session.ts';
-import type { SpaceOption } from './knowledge-space.ts';
-import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
+import type { SpaceOptions } from './knowledge-space.ts';
+import { addSpaceOptions, spaceFieldsOf } from './knowledge-space.ts';
 
-const own = `${knowledgePath}/folders`;
-const pathOf = (id: string): string => `${own}/${encodeURIComponent(id)}`;
-
-export function registerFolders(program: Command, host: CommandHost): void {
-  const group = program
-    .command('folders')
-    .description('folders of the server’s machine that are read again and again: watched, or on a schedule');
+export function register(group: Command, context: CliContext): void {
   examples(group, [
     'headworks folders',
     'headworks folders create /srv/notes --schedule "0 3 * * *"',
-    'headworks folders scan 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+    `headworks folders scan ${exampleId}`,
   ]);
-  registerList(group, host);
-  registerAdd(group, host);
-  registerScan(group, host);
-  registerRemove(group, host);
-}
 
-function registerList(group: Command, host: CommandHost): void {
-  const command = addSpaceOptions(
-    group.command('list', { isDefault: true }).description('all of them, or those of one space'),
-  );
-  examples(command, ['headworks folders list', 'headworks folders list --space bi --json']);
-  act<SpaceOption>(host, command, async (session, options) => {
-    const { out } = session;
-    const named = spaceFieldsOf(options);
-    const query = Object.keys(named).length === 0 ? { all: true } : named;
-    const answer = await callServer<Folders>(session, 'GET', own, { query });
-    if (out.isJson) out.json(answer);
-    else if (answer.folders.length === 0)
-      out.line('No folder is read again and again. "headworks folders create PATH" does it.');
-    else showFolders(session, answer.folders);
-    return exitCodes.ok;
+  commandFor(group, context, foldersApi.list, {
+    name: 'list',
+    isDefault: true,
+    description: 'list folders of all spaces, or of one',
+    flags: { all: { isHidden: true } },
+    examples: ['headworks folders list', 'headworks folders list --space bi --json'],
+    prepare: ({ query }) => (Object.keys(query).length === 0 ? { query: { all: 'true' } } : {}),
+    print: ({ out }, { folders }) => {
+      out.list(folders, 'There are no folders. Add one with "headworks folders create PATH".', {
+        ID: ({ id }) => id,
+        PATH: ({ path }) => path,
+        SPACE: ({ space, organization_id: owner }) => (owner === null ? space : `${space} of ${owner}`),
+        SCHEDULE: ({ cron }) => cron ?? 'watched',
+        'LAST SCAN': ({ last_run_at }) => out.ago(last_run_at),
+        FAILED: ({ last_result }) => last_result?.failed ?? 0,
+        MISSING: (each) => (each.delete_missing ? 'deleted' : (each.last_result?.missing_count ?? 0)),
+      });
+      for (const { last_result } of folders) if (last_result) printProblems(out, last_result);
+    },
+  });
+
+  const create = addSpaceOptions(
+    group
+      .command('create')
+      .argument('<paths...>', "folders on the server's machine")
+      .description('ingest folders from now on; a folder that is known gets the new schedule'),
+  )
+    .option('--schedule <cron>', 'when to scan: five fields, UTC; default: watch for changes')
+    .option(
+      '--delete-missing',
+      'delete documents whose files are gone; not while the folder is empty or most files are gone at once',
+    )
+    .option('--no-delete-missing', 'keep and list them (the default)');
+  examples(create, [
+    'headworks folders create /srv/notes',
+    'headworks folders create /srv/notes --schedule "0 3 * * *" --space bi --delete-missing',
+  ]);
+  action<FolderOptions>(context, create, createFolders);
+
+  commandFor(group, context, foldersApi.scan, {
+    name: 'scan',
+    examples: [`headworks folders scan ${exampleId} --delete-missing`],
+    print: ({ out }, result) => {
+      const { added, revised, unchanged, deleted } = result;
+      const gone = deleted === 0 ? '' : `, ${counted(deleted, 'document')} of missing files deleted`;
+      out.line(`${added} added, ${revised} revised, ${unchanged} unchanged${gone}.`);
+      printProblems(out, result);
+    },
+    exitCode: ({ failed }) => (failed > 0 ? exitCodes.incomplete : exitCodes.ok),
+  });
+
+  commandFor(group, context, foldersApi.delete, {
+    name: 'delete',
+    examples: [`headworks folders delete ${exampleId}`],
+    print: ({ out }) => out.line('The folder is no longer ingested; its documents are kept.'),
   });
 }
 
-function showFolders({ out, io }: CliSession, folders: Folders['folders']): void {
-  out.table(
-    ['ID', 'PATH', 'INTO', 'WHEN', 'LAST READ', 'FAILED', 'MISSING'],
-    folders.map((each) => [
-      each.id,
-      each.path,
-      each.organization_id === null ? each.space : `${each.space} of ${each.organization_id}`,
-      each.cron ?? 'watched',
-      humanMoment(each.last_run_at, io.clock.now()),
-      String(each.last_result?.failed ?? 0),
-      each.delete_missing ? 'are removed' : String(each.last_result?.missing_count ?? 0),
-    ]),
-  );
-  for (const { last_result } of folders) if (last_result) showTroubles(out, last_result);
-}
-
-/** What is wrong with files, and which went. */
-function showTroubles(out: CliSession['out'], { problems, missing, missing_count }: FolderResult): void {
+function printProblems(out: Output, { problems, missing, missing_count }: FolderResult): void {
   for (const problem of problems) out.line(problem);
   for (const { path, artifact_id } of missing)
-    out.line(`${path} is gone; its document stays: headworks artifacts delete ${artifact_id}`);
+    out.line(`${path} is gone; its document is kept: headworks artifacts delete ${artifact_id}`);
   if (missing_count > missing.length) out.line(`… and ${missing_count - missing.length} more.`);
 }
 
-export interface AddOptions extends SpaceOption {
+export interface FolderOptions extends SpaceOptions {
   readonly schedule?: string;
-  readonly removeMissing?: boolean;
+  readonly deleteMissing?: boolean;
 }
 
-function registerAdd(group: Command, host: CommandHost): void {
-  const command = addSpaceOptions(
-    group
-      .command('create')
-      .argument('<paths...>', 'folders on the machine of the server')
-      .description('read them from now on; one that is read already gets the new schedule'),
-  )
-    .option('--schedule <cron>', 'when (five fields, UTC); without: it is watched, every few seconds')
-    .option('--remove-missing', 'documents go when their files did; never while the folder is empty')
-    .option('--no-remove-missing', 'they stay, and are listed (so from the beginning)');
-  examples(command, [
-    'headworks folders create /srv/notes',
-    'headworks folders create /srv/notes --schedule "0 3 * * *" --space bi --remove-missing',
-  ]);
-  act<AddOptions>(host, command, (session, options, paths) => addFolders(session, options, paths));
-}
-
-/** Says of each whether it is new, or read otherwise than before. */
-export async function addFolders(
+export async function createFolders(
   session: CliSession,
-  options: AddOptions,
+  options: FolderOptions,
   paths: readonly string[],
-): Promise<ExitCode> {
+): Promise<void> {
   const { out, io } = session;
-  const { schedule, removeMissing } = options;
   const folders: CreatedFolder[] = [];
-  for (const path of paths) {
-    const body = {
-      path: resolve(io.cwd, path),
-      ...(schedule === undefined ? {} : { cron: schedule }),
-      ...(removeMissing === undefined ? {} : { delete_missing: removeMissing }),
-      ...spaceFieldsOf(options),
-    };
-    folders.push(await callServer<CreatedFolder>(session, 'POST', own, { body }));
-  }
-  if (out.isJson) out.json({ folders });
-  else for (const folder of folders) out.line(sentenceOf(folder));
-  return exitCodes.ok;
-}
-
-function sentenceOf({ path, cron, outcome, delete_missing: deleteMissing }: CreatedFolder): string {
-  const when = cron === null ? 'it is watched' : `it is read by the schedule ${cron} (UTC)`;
-  const went = deleteMissing ? ' Documents go when their files did.' : '';
-  return outcome === 'added'
-    ? `The server reads ${path} from now on: ${when}.${went}`
-    : `The server read ${path} already; now ${when}.${went}`;
-}
-
-function registerScan(group: Command, host: CommandHost): void {
-  const command = group
-    .command('scan')
-    .argument('<id>')
-    .description('read a folder now, files that failed before included')
-    .option(
-      '--remove-missing',
-      'remove documents whose files went, however many; not while the folder is empty',
-    );
-  examples(command, ['headworks folders scan 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --remove-missing']);
-  act<{ readonly removeMissing?: boolean }>(host, command, async (session, options, [id = '']) => {
-    const { out } = session;
-    const body = { delete_missing: options.removeMissing === true };
-    const result = await callServer<FolderResult>(session, 'POST', `${pathOf(id)}/scan`, { body });
-    if (out.isJson) out.json(result);
-    else {
-      const { added, revised, unchanged, deleted: removed } = result;
-      const went = removed === 0 ? '' : `, ${counted(removed, 'document')} of files that went removed`;
-      out.line(`${added} added, ${revised} revised, ${unchanged} unchanged${went}.`);
-      showTroubles(out, result);
+  await session.withClient(async (client) => {
+    for (const path of paths) {
+      const body = {
+        path: resolve(io.cwd, path),
+        cron: options.schedule,
+        delete_missing: options.deleteMissing,
+        ...spaceFieldsOf(options),
+      };
+      folders.push(await callApi(client, 'POST /api/v1/knowledge/folders', { body }));
     }
-    return result.failed > 0 ? exitCodes.incomplete : exitCodes.ok;
   });
+  if (out.isJson) out.json({ folders });
+  else for (const folder of folders) out.line(createdText(folder));
 }
 
-function registerRemove(group: Command, host: CommandHost): void {
-  const command = group
-    .command('delete')
-    .argument('<id>')
-    .description('read a folder no longer; its documents stay');
-  examples(command, ['headworks folders delete 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b']);
-  act<object>(host, command, async (session, _, [id = '']) => {
-    await callServer(session, 'DELETE', pathOf(id));
-    if (session.out.isJson) session.out.json({ removed: id });
-    else session.out.line('The folder is read no longer; what was read stays.');
-    return exitCodes.ok;
-  });
+function createdText({ path, cron, outcome, delete_missing: deleteMissing }: CreatedFolder): string {
+  const when = cron === null ? 'watched for changes' : `scanned on the schedule ${cron} (UTC)`;
+  const done = outcome === 'added' ? `${path} is added` : `${path} was known; its schedule is updated`;
+  return `${done}: ${when}.${deleteMissing ? ' Documents are deleted when their files are gone.' : ''}`;
 }

@@ -83,15 +83,15 @@ function world(options: CliWorldOptions = {}): CliWorld {
 }
 
 describe('headworks models', () => {
-  it('lists those that have a key, with state and score, and all when asked', async () => {
+  it('lists models that have a key, with state and score, and all with --all', async () => {
     const at = world();
     expect(await at.run('models')).toBe(0);
     expect(at.out).toMatch(
-      /7\s+groq\/llama\s+0\.890\s+90%\s+1\.25\s+10\s+GROQ_API_KEY\s+cooling \(rate-limit\), back in 1 h/,
+      /7\s+groq\/llama\s+0\.890\s+90%\s+1\.25\s+10\s+GROQ_API_KEY\s+cooling down \(rate-limit\), available in 1 h/,
     );
-    expect(at.calls[0]).toMatchObject({ query: { configured_only: true, active_only: true } });
+    expect(at.calls[0]).toMatchObject({ query: { configured_only: 'true', active_only: 'true' } });
     await at.run('models', 'list', '--all');
-    expect(at.calls[1]).toMatchObject({ query: { configured_only: false, active_only: false } });
+    expect(at.calls[1]).toMatchObject({ query: { configured_only: 'false', active_only: 'false' } });
   });
 
   it.each<[string, object, string, string]>([
@@ -119,10 +119,10 @@ describe('headworks models', () => {
       'none needed',
     ],
     [
-      'a quota that is used up',
+      'an exhausted quota',
       { cooldowns: [{ ...model.cooldowns[0], cause: 'quota', source: 'quota' }] },
-      'quota used up, back in 1 h',
-      'quota, told by quota',
+      'quota exhausted, available in 1 h',
+      'quota, from quota',
     ],
   ])('shows %s', async (_what, change, line, fact) => {
     const at = world({ answer: () => [{ ...model, ...change }] });
@@ -132,11 +132,11 @@ describe('headworks models', () => {
     expect(at.out).toContain(fact);
   });
 
-  it('replaces what was added under the name, adds it when there is none, and removes', async () => {
+  it('replaces an added model, adds it when there is none, and deletes', async () => {
     const add = ['models', 'create', '--base-url', 'http://127.0.0.1:1/v1', '--name'];
     const at = world();
     expect(await at.run(...add, 'groq/llama', '--replace')).toBe(0);
-    expect(at.calls[0]).toMatchObject({ method: 'GET', query: { active_only: false } });
+    expect(at.calls[0]).toMatchObject({ method: 'GET', query: { active_only: 'false' } });
     expect(at.calls[1]).toMatchObject({
       method: 'PUT',
       path: '/api/v1/models/7',
@@ -151,7 +151,7 @@ describe('headworks models', () => {
     expect(JSON.parse(json.out)).toMatchObject({ name: 'groq/llama', replaced: true });
     expect(await at.run('models', 'delete', 'groq/llama')).toBe(0);
     expect(at.calls.at(-1)).toMatchObject({ method: 'DELETE', path: '/api/v1/models/7' });
-    expect(at.out).toContain('Model groq/llama is removed.');
+    expect(at.out).toContain('Model groq/llama is deleted.');
   });
 
   it('says what is missing for a model that was added, and that a quota outlasts its cooldowns', async () => {
@@ -163,16 +163,16 @@ describe('headworks models', () => {
     );
     const warmed = world({ answer: ({ method }) => (method === 'GET' ? [model] : model) });
     await warmed.run('models', 'clear-cooldown', '7');
-    expect(warmed.out).toContain('its quota is used up until 2026-03-01T13:00:00.000Z');
+    expect(warmed.out).toContain('its quota is exhausted until 2026-03-01T13:00:00.000Z');
   });
 
-  it('says in its help what becomes of a model without --provider and --model', async () => {
+  it('documents the defaults of --provider and --model in its help', async () => {
     const at = world();
     await at.run('models', 'create', '--help');
     const help = at.out.replace(/\s+/g, ' ');
-    expect(help).toContain('default: the whole --name; if --provider P is given and the name is P/X: X');
+    expect(help).toContain('Default: the whole name; with --provider P and a name P/X: X');
     expect(help).toContain(
-      'default: what stands before the first / of the name; without one, the host of the URL',
+      'Default: the part of the name before the first slash; without one, the host of base_url',
     );
   });
 
@@ -186,7 +186,7 @@ describe('headworks models', () => {
     const at = world();
     expect(await at.run('models', 'get', '7')).toBe(0);
     expect(at.out).toContain('2 in GROQ_API_KEY');
-    expect(at.out).toContain('told by retry-after');
+    expect(at.out).toContain('from retry-after');
     expect(await at.run('models', 'get', 'llama')).toBe(1);
     expect(at.err).toContain('Did you mean groq/llama?');
     const vague = world();
@@ -205,8 +205,8 @@ describe('headworks models', () => {
       'http://127.0.0.1:1/v1',
       '--env-var',
       'MINE_API_KEY',
-      '--without',
-      'json,tools',
+      '--no-json-mode',
+      '--no-tools',
       '--vision',
       '--requests-per-minute',
       '30',
@@ -226,7 +226,7 @@ describe('headworks models', () => {
       ['enable', 'active', { body: { is_active: true } }],
       ['disable', 'active', { body: { is_active: false } }],
       ['set-cooldown', 'availability', { query: { retry_after_seconds: 3_600 } }],
-      ['clear-cooldown', 'availability', { query: { retry_after_seconds: 0 } }],
+      ['clear-cooldown', 'availability', { query: { retry_after_seconds: '0' } }],
     ] as const) {
       expect(await at.run('models', command, 'groq/llama')).toBe(0);
       expect(at.calls.at(-1)).toMatchObject({ method: 'PATCH', path: `/api/v1/models/7/${path}`, ...sent });
@@ -254,16 +254,16 @@ describe('headworks models', () => {
       expect(at.calls.at(-1)).toMatchObject({ path: '/api/v1/models/probe', body });
     }
     const before = at.calls.length;
-    expect(await at.run('models', 'probe', 'acme/large', 'nobody')).toBe(1);
+    expect(await at.run('models', 'probe', 'acme/large', 'unknown')).toBe(1);
     expect(at.calls).toHaveLength(before + 1);
   });
 });
 
 describe('headworks keys', () => {
-  it('makes a key and shows it once, alone on standard output', async () => {
+  it('creates a key and shows it once, alone on standard output', async () => {
     const at = world();
     expect(
-      await at.run('keys', 'create', '--name', 'ci', '--expires-days', '30', '--daily-tokens', '5000'),
+      await at.run('keys', 'create', '--name', 'ci', '--expires-days', '30', '--daily-token-cap', '5000'),
     ).toBe(0);
     expect(at.out).toBe('hwk_the-key\n');
     expect(at.calls[0]).toMatchObject({
@@ -274,10 +274,10 @@ describe('headworks keys', () => {
   it('lists, revokes by name, and says when nothing was used', async () => {
     const at = world();
     await at.run('keys');
-    expect(at.out).toMatch(/laptop\s+hwk_abc123…\s+works, ends in 1 d\s+1 h ago\s+250 of 1000/);
+    expect(at.out).toMatch(/laptop\s+hwk_abc123…\s+active, expires in 1 d\s+1 h ago\s+250 of 1000/);
     expect(await at.run('keys', 'revoke', 'laptop')).toBe(0);
     expect(at.calls.at(-1)).toMatchObject({ method: 'DELETE', path: `/api/v1/keys/${key.id}` });
-    expect(await at.run('keys', 'revoke', 'nobody')).toBe(1);
+    expect(await at.run('keys', 'revoke', 'unknown')).toBe(1);
     await at.run('keys', 'usage', '--days', '2');
     expect(at.calls.at(-1)).toMatchObject({ query: { from_day: '2026-02-28' } });
     expect(at.out).toContain('No usage in this period.');
@@ -295,7 +295,7 @@ describe('headworks prompt', () => {
     data: [piece('Rhine, '), piece('Nile.'), '[DONE]'],
   };
 
-  it('speaks as the answer comes, and says who spoke', async () => {
+  it('prints the response as it arrives, and the model that sent it', async () => {
     const at = world({ streamed });
     expect(await at.run('prompt', 'Two rivers.', '--system', 'be brief')).toBe(0);
     expect(at.out).toBe('Rhine, Nile.\n');

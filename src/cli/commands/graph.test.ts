@@ -29,7 +29,7 @@ describe('headworks graph', () => {
       },
     });
 
-  it('waits for the rebuild, also for one that somebody else asked for', async () => {
+  it('waits for the rebuild, also for one that is already running', async () => {
     for (const jobId of ['j1', null]) {
       const world = rebuilding({}, jobId);
       expect(await world.run('graph', 'rebuild')).toBe(0);
@@ -47,14 +47,14 @@ describe('headworks graph', () => {
     expect(failed.err).toContain('The disk is full.');
   });
 
-  it('does not wait when told not to', async () => {
+  it('does not wait with --no-wait', async () => {
     const world = rebuilding({});
     expect(await world.run('graph', 'rebuild', '--no-wait')).toBe(0);
     expect(world.calls).toHaveLength(1);
     expect(world.out).toContain('headworks jobs watch j1');
   });
 
-  it('shows what lies around an entity, in its space', async () => {
+  it('lists the related entities of an entity in its space', async () => {
     const world = new CliWorld({
       answer: () => ({
         nodes: [
@@ -64,7 +64,7 @@ describe('headworks graph', () => {
         edges: [{ from: 'a', to: 'e', kind: 'ACTED_IN', role: 'owner' }],
       }),
     });
-    expect(await world.run('graph', 'around', 'a', '--space', 'bi', '--limit', '7')).toBe(0);
+    expect(await world.run('entities', 'related', 'a', '--space', 'bi', '--limit', '7')).toBe(0);
     expect(world.calls[0]).toMatchObject({
       path: '/api/v1/knowledge/entities/a/related',
       query: { limit: 7, space: 'bi' },

@@ -1,72 +1,54 @@
-// headworks graph: status, related entities, rebuild.
+// headworks graph: show and rebuild the graph of entities and events.
 import type { Command } from 'commander';
-import type { RelatedEntities } from '../../api/entities.ts';
-import type { Jobs } from '../../api/jobs.ts';
-import type { GraphRebuildRequested, GraphStatus } from '../../api/knowledge.ts';
+import { callApi } from '../../api/client.ts';
+import { graphApi } from '../../api/knowledge.ts';
 import { CoreError } from '../../core/index.ts';
-import { callServer } from '../call-server.ts';
-import type { CommandHost } from '../command-host.ts';
-import { act, examples } from '../command-host.ts';
+import type { CliContext } from '../command.ts';
+import { action, examples } from '../command.ts';
+import { commandFor } from '../derive.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { followWithProgress } from '../follow-job.ts';
-import { wholeNumber } from '../number-argument.ts';
-import type { SpaceOption } from './knowledge-space.ts';
-import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
 
-const own = `${knowledgePath}/graph`;
+export function register(group: Command, context: CliContext): void {
+  examples(group, ['headworks graph', 'headworks graph rebuild']);
 
-export function registerGraph(program: Command, host: CommandHost): void {
-  const group = program.command('graph').description('the graph of entities and events (GRAPH_BACKEND)');
-  examples(group, ['headworks graph', 'headworks graph rebuild', 'headworks graph around <entity>']);
-  registerStatus(group, host);
-  registerRebuild(group, host);
-  registerAround(group, host);
-}
-
-function registerStatus(group: Command, host: CommandHost): void {
-  const command = group
-    .command('status', { isDefault: true })
-    .description('where the graph lives, and whether it can be used')
-    .addHelpText('after', '\nExits with 4 if it is unavailable.');
-  examples(command, ['headworks graph status --json']);
-  act(host, command, async (session) => {
-    const { out } = session;
-    const answer = await callServer<GraphStatus>(session, 'GET', own);
-    if (out.isJson) out.json(answer);
-    else
+  commandFor(group, context, graphApi.get, {
+    name: 'status',
+    isDefault: true,
+    description: 'get the state of the graph (GRAPH_BACKEND); exits with 4 if it is unavailable',
+    examples: ['headworks graph status --json'],
+    print: ({ out }, { backend, state, detail }) =>
       out.facts([
-        ['backend', answer.backend],
-        ['state', answer.state],
-        ...(answer.detail === null ? [] : ([['why', answer.detail]] as const)),
-      ]);
-    return answer.state === 'unavailable' ? exitCodes.incomplete : exitCodes.ok;
+        ['backend', backend],
+        ['state', state],
+        ...(detail === null ? [] : ([['reason', detail]] as const)),
+      ]),
+    exitCode: ({ state }) => (state === 'unavailable' ? exitCodes.incomplete : exitCodes.ok),
   });
+
+  registerRebuild(group, context);
 }
 
-function registerRebuild(group: Command, host: CommandHost): void {
+function registerRebuild(group: Command, context: CliContext): void {
   const command = group
     .command('rebuild')
     .description('rebuild the graph from the tables; the old one is used until the new one is complete')
-    .option('--no-wait', 'do not wait for it');
+    .option('--no-wait', 'return at once');
   examples(command, ['headworks graph rebuild', 'headworks graph rebuild --no-wait --json']);
-  act<{ wait: boolean }>(host, command, async (session, { wait }) =>
+  action<{ wait: boolean }>(context, command, async (session, { wait }) =>
     session.withClient(async (client) => {
-      const { out, io } = session;
-      const { signal } = io;
-      const asked = await client.call<GraphRebuildRequested>('POST', `${own}/rebuild`, { signal });
+      const { out } = session;
+      const requested = await callApi(client, 'POST /api/v1/knowledge/graph/rebuild');
       const query = { name: 'knowledge.graph-rebuild', state: 'queued,running' };
-      const running = async () =>
-        (await client.call<Jobs>('GET', '/api/v1/jobs', { query, signal })).jobs[0]?.id ?? null;
-      const jobId = asked.job_id ?? (await running());
+      const jobId =
+        requested.job_id ?? (await callApi(client, 'GET /api/v1/jobs', { query })).jobs[0]?.id ?? null;
       if (!wait || jobId === null) {
-        if (out.isJson) out.json({ job_id: jobId });
-        else
-          out.line(
-            jobId === null
-              ? 'It has just been rebuilt.'
-              : `It is being rebuilt: headworks jobs watch ${jobId}`,
-          );
-        return exitCodes.ok;
+        if (out.isJson) return out.json({ job_id: jobId });
+        return out.line(
+          jobId === null
+            ? 'The graph has just been rebuilt.'
+            : `The graph is being rebuilt: headworks jobs watch ${jobId}`,
+        );
       }
       const job = await followWithProgress(session, client, jobId, {
         title: 'Rebuilding',
@@ -74,57 +56,9 @@ function registerRebuild(group: Command, host: CommandHost): void {
       });
       if (job.state === 'failed')
         throw new CoreError('INTERNAL', `The graph was not rebuilt: ${job.reason ?? 'no reason was given'}`);
-      if (out.isJson) out.json(job);
-      else
-        out.line(
-          job.state === 'skipped' ? (job.reason ?? 'There was nothing to do.') : 'The graph is rebuilt.',
-        );
-      return exitCodes.ok;
+      if (out.isJson) return out.json(job);
+      const skipped = job.state === 'skipped' ? (job.reason ?? 'There was nothing to do.') : null;
+      return out.line(skipped ?? 'The graph is rebuilt.');
     }),
   );
-}
-
-function registerAround(group: Command, host: CommandHost): void {
-  const command = addSpaceOptions(
-    group
-      .command('around')
-      .argument('<entity>', 'its id; "headworks entities list" shows it')
-      .description('what an entity takes part in, and who else does')
-      .option('--limit <count>', 'events at most', wholeNumber(1, 200), 50),
-  );
-  examples(command, ['headworks graph around 01890a5d-ac96-774b-bcce-b302099a8057 --json']);
-  act<SpaceOption & { limit: number }>(host, command, async (session, options, [entity = '']) => {
-    const { out } = session;
-    const answer = await callServer<RelatedEntities>(
-      session,
-      'GET',
-      `${knowledgePath}/entities/${encodeURIComponent(entity)}/related`,
-      { query: { limit: options.limit, ...spaceFieldsOf(options) } },
-    );
-    if (out.isJson) out.json(answer);
-    else showAround(out, answer);
-    return exitCodes.ok;
-  });
-}
-
-function showAround(
-  out: {
-    line(text: string): void;
-    table(head: readonly string[], rows: readonly (readonly string[])[]): void;
-  },
-  { nodes, edges }: RelatedEntities,
-): void {
-  const labels = new Map(nodes.map(({ id, label }) => [id, label]));
-  const [center] = nodes;
-  out.line(`${center?.label ?? ''} (${center?.type ?? ''})`);
-  if (edges.length === 0) out.line('Nothing lies around it yet.');
-  else
-    out.table(
-      ['FROM', 'EDGE', 'TO'],
-      edges.map(({ from, to, kind, role }) => [
-        labels.get(from) ?? from,
-        role === null ? kind : `${kind} (${role})`,
-        labels.get(to) ?? to,
-      ]),
-    );
 }

@@ -90,34 +90,32 @@ function extract(
 const sourceIds = () => [...kept.values()].map(({ source_id }) => source_id).sort();
 
 describe('headworks ingest --vault', () => {
-  it('lists documents whose items are gone at the source, and removes them when told to', async () => {
+  it('lists documents whose items are gone at the source, and deletes them with --delete-missing', async () => {
     const vault = await vaultWorld();
     extract(vault, { dashboards: ['1', '2', '3'], looks: ['1'] });
     expect((await ingest(vault)).out).not.toContain('gone');
     extract(vault, { dashboards: ['1'], looks: ['1'] });
     const told = await ingest(vault);
     expect(told.out).toContain(
-      'dashboards/2 is gone at the source; its document stays: headworks artifacts delete a1\n',
+      'dashboards/2 is gone at the source; its document is kept: headworks artifacts delete a1\n',
     );
-    expect(told.err).toContain('--remove-missing removes them.');
+    expect(told.err).toContain('--delete-missing deletes them.');
     const json: unknown = JSON.parse((await ingest(vault, '--json')).out);
     expect(json).toMatchObject({
-      gone: [{ source_id: 'dashboards/2', title: 'Title 2', id: 'a1' }, { source_id: 'dashboards/3' }],
-      gone_removed: 0,
+      missing: [{ source_id: 'dashboards/2', title: 'Title 2', id: 'a1' }, { source_id: 'dashboards/3' }],
+      deleted: 0,
     });
-    expect((await ingest(vault, '--remove-missing')).out).toContain(
-      '2 documents of items that are gone at the source removed.',
-    );
+    expect((await ingest(vault, '--delete-missing')).out).toContain('2 documents of missing items deleted.');
     expect(sourceIds()).toEqual(['dashboards/1', 'looks/1']);
   });
 
-  it('takes nothing for gone of a type that was not read completely, and removes no type as a whole', async () => {
+  it('does not treat items of an incompletely read type as missing, and never deletes a whole type', async () => {
     const vault = await vaultWorld();
     extract(vault, { dashboards: ['1', '2'], looks: ['1'] });
     await ingest(vault);
     extract(vault, { dashboards: ['1'], looks: [] });
     extract(vault, { dashboards: null, looks: [] });
-    const { out } = await ingest(vault, '--remove-missing');
+    const { out } = await ingest(vault, '--delete-missing');
     expect(out).toContain('The source returned no items of type looks');
     expect(out).not.toContain('dashboards/2 is gone');
     expect(sourceIds()).toEqual(['dashboards/1', 'dashboards/2', 'looks/1']);
@@ -143,9 +141,9 @@ describe('headworks ingest --vault', () => {
     ]);
   });
 
-  it('refuses to remove what is missing of anything but a vault or a folder that is watched', async () => {
+  it('rejects --delete-missing without a vault or a watched folder', async () => {
     const world = new CliWorld({ cwd: '/', answer });
-    expect(await world.start('ingest', 'notes', '--remove-missing')).toBe(2);
-    expect(world.err).toContain('--remove-missing goes with --vault');
+    expect(await world.start('ingest', 'notes', '--delete-missing')).toBe(2);
+    expect(world.err).toContain('--delete-missing needs --vault');
   });
 });

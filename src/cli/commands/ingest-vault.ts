@@ -1,15 +1,16 @@
 // Items of a vault and the space they go into: under which name it has them, and which are gone at the source.
-import type { Artifact, Artifacts } from '../../api/artifacts.ts';
+import type { ApiInput } from '../../api/client.ts';
+import { callApi } from '../../api/client.ts';
 import type { HeadworksClient } from '../../app/client/session.ts';
 import type { VaultChoice } from '../../app/vault.ts';
 import { kindOf } from '../../core/index.ts';
 import type { CliSession } from '../session.ts';
-import type { SpaceOption } from './knowledge-space.ts';
-import { knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
+import type { SpaceOptions } from './knowledge-space.ts';
+import { spaceFieldsOf } from './knowledge-space.ts';
 
-export interface VaultOptions extends SpaceOption {
+export interface VaultOptions extends SpaceOptions {
   readonly vault?: string;
-  readonly removeMissing?: boolean;
+  readonly deleteMissing?: boolean;
 }
 
 export interface MissingItem {
@@ -22,8 +23,8 @@ export interface MissingItem {
 export interface MissingItems {
   /** Those that are still there. */
   readonly missing: readonly MissingItem[];
-  readonly removed: number;
-  /** Why some were not removed although that was wanted. */
+  readonly deleted: number;
+  /** Why some were not deleted. */
   readonly problems: readonly string[];
 }
 
@@ -47,13 +48,13 @@ export async function systemOfVault(
   }));
   if (source === null) return name;
   const whole = nameWithSource(name, source);
-  const [own] = (await pageOf(session, client, options, { source_system: whole, limit: 1 })).artifacts;
+  const [own] = (await pageOf(client, options, { source_system: whole, limit: 1 })).artifacts;
   if (own) return whole;
-  const [other] = (await pageOf(session, client, options, { source_system: name, limit: 1 })).artifacts;
+  const [other] = (await pageOf(client, options, { source_system: name, limit: 1 })).artifacts;
   if (!other) return name;
-  const { metadata } = await client.call<Artifact>('GET', `${knowledgePath}/artifacts/${other.id}`, {
+  const { metadata } = await callApi(client, 'GET /api/v1/knowledge/artifacts/:id', {
+    params: { id: other.id },
     query: spaceFieldsOf(options),
-    signal: session.io.signal,
   });
   // Documents ingested after this time belong to this vault.
   return (metadata['vault_source'] ?? source) === source ? name : whole;
@@ -68,7 +69,7 @@ export async function missingItems(
 ): Promise<MissingItems> {
   const { withVault } = await import('../../app/vault.ts');
   const { goneItems, typeOfItem } = await import('../../app/vault-presence.ts');
-  const there = await allOf(session, client, options, system);
+  const there = await allOf(client, options, system);
   const { gone, emptyTypes } = await withVault(choiceOf(session, options), (reader) =>
     goneItems(
       reader,
@@ -76,44 +77,36 @@ export async function missingItems(
     ),
   );
   const items = there.filter(({ source_id }) => gone.has(source_id));
-  if (options.removeMissing !== true) return { missing: items, removed: 0, problems: [] };
+  if (options.deleteMissing !== true) return { missing: items, deleted: 0, problems: [] };
   const kept = items.filter(({ source_id }) => emptyTypes.includes(typeOfItem(source_id)));
-  for (const item of items) if (!kept.includes(item)) await removeQuietly(session, client, options, item.id);
+  for (const item of items) if (!kept.includes(item)) await deleteIfPresent(client, options, item.id);
   const problems = emptyTypes.map(
     (type) =>
       `The source returned no items of type ${type}, possibly for lack of permission: no document of it was deleted.`,
   );
-  return { missing: kept, removed: items.length - kept.length, problems };
+  return { missing: kept, deleted: items.length - kept.length, problems };
 }
 
-async function removeQuietly(
-  { io }: CliSession,
-  client: HeadworksClient,
-  options: VaultOptions,
-  artifactUid: string,
-): Promise<void> {
+async function deleteIfPresent(client: HeadworksClient, options: VaultOptions, id: string): Promise<void> {
   try {
-    await client.call('DELETE', `${knowledgePath}/artifacts/${artifactUid}`, {
-      query: spaceFieldsOf(options),
-      signal: io.signal,
-    });
+    const query = spaceFieldsOf(options);
+    await callApi(client, 'DELETE /api/v1/knowledge/artifacts/:id', { params: { id }, query });
   } catch (error) {
     if (kindOf(error) !== 'NOT_FOUND') throw error;
   }
 }
 
 async function allOf(
-  session: CliSession,
   client: HeadworksClient,
   options: VaultOptions,
   system: string,
 ): Promise<readonly MissingItem[]> {
   const all: MissingItem[] = [];
   for (let after: string | null | undefined; after !== null;) {
-    const page = await pageOf(session, client, options, {
+    const page = await pageOf(client, options, {
       source_system: system,
       limit: 500,
-      ...(after === undefined ? {} : { after }),
+      after,
     });
     for (const { source_id, title, id } of page.artifacts) all.push({ source_id, title, id });
     after = page.next;
@@ -122,12 +115,7 @@ async function allOf(
 }
 
 const pageOf = (
-  { io }: CliSession,
   client: HeadworksClient,
   options: VaultOptions,
-  query: { readonly source_system: string; readonly limit: number; readonly after?: string },
-): Promise<Artifacts> =>
-  client.call<Artifacts>('GET', `${knowledgePath}/artifacts`, {
-    query: { ...query, ...spaceFieldsOf(options) },
-    signal: io.signal,
-  });
+  query: ApiInput<'GET /api/v1/knowledge/artifacts'>['query'],
+) => callApi(client, 'GET /api/v1/knowledge/artifacts', { query: { ...query, ...spaceFieldsOf(options) } });

@@ -36,7 +36,7 @@ const artifact = {
     model_fallbacks: [] as object[],
     dropped: [] as object[],
     missing: [
-      { step: 'graph', positions: [0], status: 'skipped', cause: 'X', message: 'The graph was away.' },
+      { step: 'graph', positions: [0], status: 'skipped', cause: 'X', message: 'The graph was unavailable.' },
     ],
   },
 };
@@ -159,11 +159,11 @@ describe('headworks ingest', () => {
     expect(await only.start('ingest', 'notes/bad.txt', '--estimate')).toBe(1);
   });
 
-  it('tells of what is not all in', async () => {
+  it('reports documents with missing parts', async () => {
     shown = artifact;
     const at = world(await notes());
     expect(await at.start('ingest', 'notes')).toBe(4);
-    expect(at.out).toContain(`Not everything of "Minutes" is in: see "headworks artifacts get ${uid}".`);
+    expect(at.out).toContain(`Parts of "Minutes" are missing: see "headworks artifacts get ${uid}".`);
   });
 
   it('reports extraction by rules after a model failure, and what to do next', async () => {
@@ -172,7 +172,7 @@ describe('headworks ingest', () => {
     const at = world(await notes());
     expect(await at.start('ingest', 'notes')).toBe(0);
     expect(at.out).toMatch(
-      /A model failed \(DEADLINE_EXCEEDED\), so rules extracted 4 chunks of 1 document: .*"headworks repair"/,
+      /A model failed \(DEADLINE_EXCEEDED\), so rules read 4 chunks of 1 document: .*"headworks repair"/,
     );
     const json = world(await notes());
     expect(await json.start('ingest', 'notes', '--json')).toBe(0);
@@ -183,12 +183,12 @@ describe('headworks ingest', () => {
     expect(at.out).toMatch(/extracted by rules because a model failed \(DEADLINE_EXCEEDED\): chunks 0–2, 5;/);
   });
 
-  it('shows what a reading listed and was not taken', async () => {
+  it('shows extracted items that were dropped', async () => {
     const notTaken = [{ reason: 'event-quote-not-in-text', count: 3, positions: [0, 1] }];
     shown = { ...complete, status: { ...complete.status, dropped: notTaken } };
     const at = world(await notes());
     expect(await at.run('artifacts', 'get', uid)).toBe(0);
-    expect(at.out).toMatch(/not taken +3 × an event whose quote does not stand in the text: chunks 0–1/);
+    expect(at.out).toMatch(/dropped +3 × event whose quote is not in the text: chunks 0–1/);
   });
 
   it('continues after a document that crashes the server', async () => {
@@ -199,21 +199,21 @@ describe('headworks ingest', () => {
     expect(at.out).toMatch(/1 added.*\n.*odd\.txt: Something went wrong/);
   });
 
-  it('says how many links and pipes of a folder it left out', async () => {
+  it('reports how many links and pipes of a folder it skipped', async () => {
     const path = await notes();
     await symlink(join(path, 'notes', 'a.md'), join(path, 'notes', 'b.md'));
     execFileSync('mkfifo', [join(path, 'notes', 'pipe.txt')]);
     const at = world(path);
     expect(await at.start('ingest', 'notes')).toBe(0);
     expect(at.out).toContain('1 added');
-    expect(at.out).toContain('Left out: 1 link, as links may lead anywhere.');
-    expect(at.out).toContain('Left out: 1 pipe, socket or device.');
+    expect(at.out).toContain('Skipped: 1 symbolic link.');
+    expect(at.out).toContain('Skipped: 1 pipe, socket or device.');
     const json = world(path);
     expect(await json.start('ingest', 'notes', '--json')).toBe(0);
     expect(JSON.parse(json.out)).toMatchObject({ skipped: { links: 1, special: 1 } });
   });
 
-  it('reads standard input, and does not wait when told so', async () => {
+  it('reads standard input, and does not wait with --no-wait', async () => {
     const at = world('/', 'Hello.');
     expect(await at.start('ingest', '-', '--title', 'T', '--type', 'transcript', '--no-wait', '--json')).toBe(
       0,
@@ -227,13 +227,13 @@ describe('headworks ingest', () => {
     });
   });
 
-  it('estimates without taking anything in', async () => {
+  it('estimates without ingesting', async () => {
     const at = world(await notes());
     expect(await at.start('ingest', 'notes', '--estimate')).toBe(0);
     expect(at.out).toContain(
-      '1 document: 2 chunks, about 900 tokens of text. Reading asks a model 2 times, with about 2140 tokens asked and 1400 answered; 1 call makes vectors.',
+      '1 document: 2 chunks, about 900 tokens of text. Reading calls a model 2 times, with about 2140 prompt tokens and 1400 completion tokens; 1 embedding call.',
     );
-    expect(at.out).toContain('Questions whether two names mean the same are not counted.');
+    expect(at.out).toContain('Calls to resolve entities are not included.');
     expect(at.calls.map(({ path }) => path)).toEqual(['/api/v1/knowledge/artifacts/estimate']);
   });
 
@@ -249,9 +249,9 @@ describe('headworks ingest', () => {
     const at = world(await notes());
     expect(await at.start('ingest', 'notes', '--estimate')).toBe(0);
     expect(at.out).toContain(
-      '1 document: 1 chunk, about 1 token of text. Extracted by rules, no model is called; no vectors are made.',
+      '1 document: 1 chunk, about 1 token of text. Extracted by rules, no model is called; no embeddings.',
     );
-    expect(at.out).not.toContain('not counted');
+    expect(at.out).not.toContain('not included');
     const json = world(await notes());
     expect(await json.start('ingest', 'notes', '--estimate', '--json')).toBe(0);
     expect(JSON.parse(json.out)).toEqual({
@@ -262,7 +262,7 @@ describe('headworks ingest', () => {
     });
   });
 
-  it('lets the server read folders from now on', async () => {
+  it('has the server scan folders from now on', async () => {
     const at = world('/srv');
     expect(await at.start('ingest', 'notes', '--schedule', '0 3 * * *')).toBe(0);
     expect(at.calls[0]).toMatchObject({
@@ -286,7 +286,7 @@ describe('headworks artifacts, events and spaces', () => {
     expect(await at.run('artifacts', '--type', 'note')).toBe(0);
     expect(await at.run('artifacts', 'get', uid, '--text')).toBe(0);
     expect(await at.run('artifacts', 'revisions', uid)).toBe(0);
-    expect(at.out).toMatch(/missing\s+graph of chunk 0: The graph was away\./);
+    expect(at.out).toMatch(/missing\s+graph of chunk 0: The graph was unavailable\./);
     expect(at.out).toMatch(/embedded\s+not configured/);
     expect(at.out).toMatch(/size\s+1 chunk, about 9 tokens/);
     expect(at.out).toContain('Ann decided.');
@@ -296,7 +296,7 @@ describe('headworks artifacts, events and spaces', () => {
     expect(await at.run('spaces')).toBe(0);
   });
 
-  it('add and remove, after a question unless forced', async () => {
+  it('create and delete, after a confirmation unless forced', async () => {
     const at = world('/', 'no\n');
     expect(await at.run('artifacts', 'delete', uid)).toBe(1);
     expect(await at.run('artifacts', 'delete', uid, '--force')).toBe(0);
@@ -312,33 +312,33 @@ describe('headworks artifacts, events and spaces', () => {
 });
 
 describe('headworks folders', () => {
-  it('lists those of all spaces or of one, with what fails in them and what went', async () => {
+  it('lists folders of all spaces or of one, with failures and missing files', async () => {
     const at = world('/');
     expect(await at.run('folders')).toBe(0);
     expect(await at.run('folders', 'list', '--space', 'bi')).toBe(0);
-    expect(at.calls.map(({ query }) => query)).toEqual([{ all: true }, { space: 'bi' }]);
+    expect(at.calls.map(({ query }) => query)).toEqual([{ all: 'true' }, { space: 'bi' }]);
     expect(at.out).toMatch(/\/srv\/notes\s+default\s+watched/);
     expect(at.out).toContain('/srv/notes/bad.pdf: It is damaged.');
     expect(at.out).toContain(
-      `/srv/notes/old.md is gone; its document stays: headworks artifacts delete ${uid}`,
+      `/srv/notes/old.md is gone; its document is kept: headworks artifacts delete ${uid}`,
     );
     expect(at.out).toContain('… and 1 more.');
   });
 
-  it('says of a folder that is read already that it is read otherwise now', async () => {
+  it('updates the schedule of a known folder', async () => {
     const at = world('/srv');
-    expect(await at.run('folders', 'create', 'notes', '--remove-missing')).toBe(0);
+    expect(await at.run('folders', 'create', 'notes', '--delete-missing')).toBe(0);
     expect(await at.run('ingest', 'notes', '--watch')).toBe(0);
     expect(at.calls.map(({ body }) => body)).toEqual([
       { path: '/srv/notes', delete_missing: true },
       { path: '/srv/notes' },
     ]);
-    expect(at.out).toContain('The server read /srv/notes already; now it is watched.');
+    expect(at.out).toContain('/srv/notes was known; its schedule is updated: watched for changes.');
   });
 
-  it('reads one now, and says with its exit code that something could not be read', async () => {
+  it('scans a folder now, and exits with 4 when a file could not be read', async () => {
     const at = world('/');
-    expect(await at.run('folders', 'scan', uid, '--remove-missing')).toBe(4);
+    expect(await at.run('folders', 'scan', uid, '--delete-missing')).toBe(4);
     expect(at.calls).toMatchObject([
       { path: `/api/v1/knowledge/folders/${uid}/scan`, body: { delete_missing: true } },
     ]);

@@ -35,7 +35,7 @@ describe('headworks jobs list', () => {
     expect(world.out).toMatch(/running +2 +2 min ago +1 min +3 of 10 going\n/);
     expect(world.out).toMatch(/failed +2 +2 min ago +5 s +it broke\n/);
     expect(world.out).toMatch(/queued +2 +2 min ago +– +starts in 10 min\n/);
-    expect(world.err).toBe('In all: 9 completed, 3 failed.\n');
+    expect(world.err).toBe('Total: 9 completed, 3 failed.\n');
   });
 
   it('shows how far a job is that runs again, and why its last try ended until that is known', async () => {
@@ -79,18 +79,17 @@ describe('headworks jobs get, retry, cancel', () => {
   });
 
   it.each(['retry', 'cancel'])('%ss a job', async (verb) => {
-    const world = new CliWorld({ answer: () => undefined });
+    const world = new CliWorld({ answer: () => job('queued') });
     expect(await world.run('jobs', verb, 'j1')).toBe(0);
     expect(world.calls).toMatchObject([{ method: 'POST', path: `/api/v1/jobs/j1/${verb}` }]);
-    expect(world.out).toMatch(verb === 'retry' ? 'Job j1 runs again.' : 'Job j1 is stopped.');
+    expect(world.out).toMatch(verb === 'retry' ? 'Job j1 is queued again.' : 'Job j1 is canceled.');
     await world.run('jobs', verb, 'j1', '--json');
-    expect(JSON.parse(world.out.split('\n')[1] ?? '')).toEqual({ id: 'j1' });
+    expect(JSON.parse(world.out.split('\n')[1] ?? '')).toEqual(job('queued'));
   });
 });
 
 describe('headworks jobs watch', () => {
-  const event = (name: string, payload: object, id = '1') => ({
-    id,
+  const event = (name: string, payload: object) => ({
     name,
     data: { name, at: '2026-03-01T11:59:58.000Z', payload },
   });
@@ -108,6 +107,33 @@ describe('headworks jobs watch', () => {
       '11:59:58 job:started  ledger.repair j1',
       '11:59:58 job:progressed ledger.repair j1 1 of 4',
       '11:59:58 job:failed   ledger.repair j1 1 s bad [2J',
+      '',
+    ]);
+  });
+
+  it('reads the jobs after a reconnect and prints what was missed, once', async () => {
+    const later = '2026-03-01T12:00:05Z';
+    const jobs = [
+      job('running', { id: 'j4', started_at: later }),
+      job('completed', { id: 'j3', finished_at: '2026-03-01T12:00:03Z' }),
+      job('completed', { id: 'j2', finished_at: '2026-03-01T11:00:00Z' }),
+      job('failed', { finished_at: later, reason: 'it broke' }),
+    ];
+    const world = new CliWorld({
+      events: [
+        event('job:started', { name: 'ledger.repair', job_id: 'j1' }),
+        'reconnect',
+        event('job:failed', { name: 'ledger.repair', job_id: 'j1' }),
+      ],
+      answer: () => ({ jobs }),
+    });
+    expect(await world.run('jobs', 'watch')).toBe(0);
+    expect(world.calls).toMatchObject([{ path: '/api/v1/jobs' }]);
+    expect(world.out.split('\n')).toEqual([
+      '11:59:58 job:started  ledger.repair j1',
+      '12:00:03 job:completed ledger.repair j3',
+      '12:00:05 job:started  ledger.repair j4',
+      '12:00:05 job:failed   ledger.repair j1 it broke',
       '',
     ]);
   });

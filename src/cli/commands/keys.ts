@@ -1,141 +1,134 @@
-// headworks keys: keys for clients of the gateway, and what was used with them.
+// headworks keys: gateway keys and their usage.
 import type { Command } from 'commander';
-import type { GatewayKey, GatewayKeys, NewGatewayKey, Usage } from '../../api/keys.ts';
-import type { CommandHost } from '../command-host.ts';
-import { act, examples } from '../command-host.ts';
-import { exitCodes } from '../exit-codes.ts';
-import { wholeNumber } from '../number-argument.ts';
-import { daysFrom, humanMoment, keyNamed, keyState } from '../output.ts';
+import { Option } from 'commander';
+import { callApi } from '../../api/client.ts';
+import { keysApi } from '../../api/keys.ts';
+import { CoreError } from '../../core/index.ts';
+import type { CliContext } from '../command.ts';
+import { examples, wholeNumber } from '../command.ts';
+import type { OwnOptions } from '../derive.ts';
+import { commandFor } from '../derive.ts';
+import type { Output } from '../output.ts';
 import type { CliSession } from '../session.ts';
 
-const path = '/api/v1/keys';
 const dayMs = 86_400_000;
 
-export function registerKeys(program: Command, host: CommandHost): void {
-  const group = program.command('keys').description('keys for clients of the AI gateway, and their usage');
+export function register(group: Command, context: CliContext): void {
   examples(group, ['headworks keys create --name laptop', 'headworks keys', 'headworks keys revoke laptop']);
-  registerCreate(group, host);
-  registerList(group, host);
-  registerRevoke(group, host);
-  registerUsage(group, host);
-}
 
-interface CreateOptions {
-  readonly name: string;
-  readonly expiresDays?: number;
-  readonly dailyTokens?: number;
-}
+  commandFor(group, context, keysApi.list, {
+    name: 'list',
+    isDefault: true,
+    examples: ['headworks keys list --json'],
+    print: ({ out, io }, { keys }) =>
+      out.list(keys, 'There are no keys. Create one with "headworks keys create --name NAME".', {
+        ...keyColumns(out, io.clock.now()),
+        'TOKENS TODAY': ({ tokens_today: used, daily_token_cap: cap }) =>
+          cap === null ? used : `${used} of ${cap}`,
+      }),
+  });
 
-function registerCreate(group: Command, host: CommandHost): void {
-  const command = group
-    .command('create')
-    .description('make a key; it is shown this once')
-    .requiredOption('--name <name>', 'what it is for')
-    .option('--expires-days <days>', 'it stops working after so many days', wholeNumber(1, 36_500))
-    .option('--daily-tokens <count>', 'the most tokens it may use in a day (UTC)', wholeNumber(1, 1e15 - 1));
-  examples(command, [
-    'headworks keys create --name laptop',
-    'headworks keys create --name ci --expires-days 30 --daily-tokens 200000',
-  ]);
-  act<CreateOptions>(host, command, async (session, { name, expiresDays, dailyTokens }) => {
-    const { out, io } = session;
-    const body = {
-      name,
-      ...(expiresDays === undefined ? {} : { expires_at: daysFrom(io.clock.now(), expiresDays) }),
-      ...(dailyTokens === undefined ? {} : { daily_token_cap: dailyTokens }),
-    };
-    const made = await session.withClient((client) =>
-      client.call<NewGatewayKey>('POST', path, { body, signal: io.signal }),
-    );
-    if (out.isJson) out.json(made);
-    else {
-      out.line(made.key);
+  commandFor(group, context, keysApi.create, {
+    name: 'create',
+    description: 'create a key; it is shown only once',
+    flags: { expires_at: { isHidden: true } },
+    options: [expiryOption()],
+    examples: [
+      'headworks keys create --name laptop',
+      'headworks keys create --name ci --expires-days 30 --daily-token-cap 200000',
+    ],
+    prepare: ({ body }, context) => ({ body: { ...body, ...expiry(context) } }),
+    print: ({ out }, { key }) => {
+      out.line(key);
       out.note(
-        'This is the only time it is shown. Use it as OPENAI_API_KEY, with the base URL of this server + /v1.',
+        'It is not shown again. Use it as OPENAI_API_KEY, with the address of this server + /v1 as base URL.',
       );
-    }
-    return exitCodes.ok;
+    },
+  });
+
+  commandFor(group, context, keysApi.revoke, {
+    name: 'revoke',
+    arguments: { id: ['key', 'name or id of the key'] },
+    examples: ['headworks keys revoke laptop'],
+    resolve: async ({ params }, { client }) => {
+      const { keys } = await callApi(client, 'GET /api/v1/keys');
+      return { params: { id: keyNamed(keys, String(params['id']), 'headworks keys').id } };
+    },
+    print: ({ out }, { name }) => out.line(`Key ${name} is revoked.`),
+  });
+
+  commandFor(group, context, keysApi.listUsage, {
+    name: 'usage',
+    flags: { from_day: { isHidden: true } },
+    options: [
+      new Option('--days <number>', 'number of days, today included')
+        .argParser(wholeNumber(1, 400))
+        .default(7),
+    ],
+    examples: ['headworks keys usage --days 30'],
+    prepare: ({ query }, { session, own }) => {
+      const first = session.io.clock.now() - (Number(own['days']) - 1) * dayMs;
+      return { query: { ...query, from_day: new Date(first).toISOString().slice(0, 10) } };
+    },
+    print: ({ out }, { usage }) =>
+      out.list(usage, 'No usage in this period.', {
+        DAY: ({ day }) => day,
+        CALLER: ({ caller }) => caller,
+        MODEL: ({ model }) => model,
+        REQUESTS: ({ requests }) => requests,
+        'PROMPT TOKENS': ({ prompt_tokens }) => prompt_tokens,
+        'COMPLETION TOKENS': ({ completion_tokens }) => completion_tokens,
+      }),
   });
 }
 
-const listed = (session: CliSession): Promise<GatewayKeys> =>
-  session.withClient((client) => client.call<GatewayKeys>('GET', path, { signal: session.io.signal }));
-
-function registerList(group: Command, host: CommandHost): void {
-  const command = group
-    .command('list', { isDefault: true })
-    .description('list keys; the keys themselves are kept nowhere');
-  examples(command, ['headworks keys list --json']);
-  act(host, command, async (session) => {
-    const { out, io } = session;
-    const answer = await listed(session);
-    const now = io.clock.now();
-    if (out.isJson) out.json(answer);
-    else if (answer.keys.length === 0)
-      out.line('There are no keys. Make one with "headworks keys create --name NAME".');
-    else
-      out.table(
-        ['ID', 'NAME', 'KEY', 'STATE', 'CREATED', 'TOKENS TODAY'],
-        answer.keys.map((key) => [
-          key.id,
-          key.name,
-          `${key.prefix}…`,
-          keyState(key, now),
-          humanMoment(key.created_at, now),
-          key.daily_token_cap === null
-            ? String(key.tokens_today)
-            : `${key.tokens_today} of ${key.daily_token_cap}`,
-        ]),
-      );
-    return exitCodes.ok;
-  });
+interface ListedKey {
+  readonly id: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly created_at: string;
+  readonly revoked_at: string | null;
+  readonly expires_at: string | null;
 }
 
-function registerRevoke(group: Command, host: CommandHost): void {
-  const command = group
-    .command('revoke')
-    .argument('<key>', 'its id or name')
-    .description('end a key for good');
-  examples(command, ['headworks keys revoke laptop']);
-  act(host, command, async (session, _options, [wanted = '']) => {
-    const revoked = await session.withClient(async (client) => {
-      const { signal } = session.io;
-      const { keys } = await client.call<GatewayKeys>('GET', path, { signal });
-      const { id } = keyNamed(keys, wanted, 'headworks keys');
-      return client.call<GatewayKey>('DELETE', `${path}/${id}`, { signal });
-    });
-    if (session.out.isJson) session.out.json(revoked);
-    else session.out.line(`The key ${revoked.name} is revoked.`);
-    return exitCodes.ok;
-  });
+/** Of gateway keys and of keys of organizations. */
+export const keyColumns = (out: Output, now: number) => ({
+  ID: ({ id }: ListedKey) => id,
+  NAME: ({ name }: ListedKey) => name,
+  KEY: ({ prefix }: ListedKey) => `${prefix}…`,
+  STATE: (key: ListedKey) => keyState(out, key, now),
+  CREATED: ({ created_at }: ListedKey) => out.ago(created_at),
+});
+
+export function keyState(out: Output, { revoked_at, expires_at }: ListedKey, now: number): string {
+  if (revoked_at !== null) return 'revoked';
+  if (expires_at === null) return 'active';
+  return Date.parse(expires_at) <= now ? 'expired' : `active, expires ${out.ago(expires_at)}`;
 }
 
-function registerUsage(group: Command, host: CommandHost): void {
-  const command = group
-    .command('usage')
-    .description('requests and tokens by day, caller and model')
-    .option('--days <count>', 'how many days back, today included', wholeNumber(1, 400), 7);
-  examples(command, ['headworks keys usage --days 30']);
-  act<{ days: number }>(host, command, async (session, { days }) => {
-    const { out, io } = session;
-    const fromDay = new Date(io.clock.now() - (days - 1) * dayMs).toISOString().slice(0, 10);
-    const answer = await session.withClient((client) =>
-      client.call<Usage>('GET', '/api/v1/usage', { query: { from_day: fromDay }, signal: io.signal }),
+/** By id or name. Fails with CONFLICT when several keys have the name. `list` is the command that lists all. */
+export function keyNamed(keys: readonly ListedKey[], wanted: string, list: string): ListedKey {
+  const byId = keys.find(({ id }) => id === wanted);
+  if (byId) return byId;
+  const named = keys.filter(({ name, revoked_at }) => name === wanted && revoked_at === null);
+  const [only] = named;
+  if (only && named.length === 1) return only;
+  if (named.length > 1)
+    throw new CoreError(
+      'CONFLICT',
+      `${named.length} keys are named ${wanted}; give the id of one (${list}).`,
     );
-    if (out.isJson) out.json(answer);
-    else if (answer.usage.length === 0) out.line('No usage in this period.');
-    else
-      out.table(
-        ['DAY', 'CALLER', 'MODEL', 'REQUESTS', 'PROMPT TOKENS', 'COMPLETION TOKENS'],
-        answer.usage.map((line) => [
-          line.day,
-          line.caller,
-          line.model,
-          String(line.requests),
-          String(line.prompt_tokens),
-          String(line.completion_tokens),
-        ]),
-      );
-    return exitCodes.ok;
-  });
+  throw new CoreError('NOT_FOUND', `There is no active key ${wanted}. "${list}" lists all.`);
+}
+
+export const expiryOption = (): Option =>
+  new Option('--expires-days <number>', 'number of days after which it expires; default: never').argParser(
+    wholeNumber(1, 36_500),
+  );
+
+/** The value of `expiryOption` as the API takes it. */
+export function expiry({ session, own }: { readonly session: CliSession; readonly own: OwnOptions }) {
+  const days = own['expiresDays'];
+  if (typeof days !== 'number') return {};
+  return { expires_at: new Date(session.io.clock.now() + days * dayMs).toISOString() };
 }

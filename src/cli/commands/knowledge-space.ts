@@ -1,28 +1,29 @@
-// How commands about knowledge say which space they mean.
+// The space flags of hand-written commands; derived commands have them from the API.
 import type { Command } from 'commander';
 import { shellWord } from '../../core/index.ts';
 
-export const knowledgePath = '/api/v1/knowledge';
-
-export interface SpaceOption {
+export interface SpaceOptions {
   readonly space?: string;
   readonly organization?: string;
 }
 
 export function addSpaceOptions(command: Command): Command {
   return command
-    .option('--space <name>', 'the space; default: "default"')
-    .option('--organization <organization>', 'id or name; default: spaces of the server');
+    .option('--space <name>', 'name of the space; default: "default"')
+    .option(
+      '--organization <organization>',
+      'id or name of the organization that owns the space; default: the server itself',
+    );
 }
 
 /** For a query or a body. */
-export const spaceFieldsOf = ({ space, organization }: SpaceOption): Record<string, string> => ({
-  ...(space === undefined ? {} : { space }),
-  ...(organization === undefined ? {} : { organization }),
+export const spaceFieldsOf = ({ space, organization }: SpaceOptions): SpaceOptions => ({
+  space,
+  organization,
 });
 
 /** For a command to paste: begins with a space, or is empty. */
-export const spaceWords = (options: SpaceOption): string =>
+export const spaceWords = (options: SpaceOptions): string =>
   Object.entries(spaceFieldsOf(options))
-    .map(([flag, value]) => ` --${flag} ${shellWord(value)}`)
+    .map(([flag, value]) => (value === undefined ? '' : ` --${flag} ${shellWord(value)}`))
     .join('');

@@ -1,106 +1,87 @@
 // headworks ledger: operations that degraded or stayed undone.
 import type { Command } from 'commander';
-import type { LedgerEntry, LedgerPage } from '../../api/ledger.ts';
+import type { LedgerEntry } from '../../api/ledger.ts';
 import { ledgerApi } from '../../api/ledger.ts';
-import type { CommandHost } from '../command-host.ts';
-import { examples } from '../command-host.ts';
+import type { CliContext } from '../command.ts';
+import { exampleId, examples } from '../command.ts';
 import { commandFor } from '../derive.ts';
-import { humanMoment } from '../output.ts';
-import type { CliSession } from '../session.ts';
+import type { Output } from '../output.ts';
 
-export function registerLedger(program: Command, host: CommandHost): void {
-  const group = program
-    .command('ledger')
-    .description('list operations that degraded or stayed undone, and resolve them');
-  examples(group, ['headworks ledger', 'headworks ledger list --state all', 'headworks ledger get <id>']);
+export function register(group: Command, context: CliContext): void {
+  examples(group, ['headworks ledger', 'headworks ledger list --state all', 'headworks ledger get ID']);
 
-  commandFor(group, host, ledgerApi.list, {
+  commandFor(group, context, ledgerApi.list, {
     name: 'list',
     isDefault: true,
     flags: { limit: { default: 50 } },
     examples: ['headworks ledger list --state all --limit 20', 'headworks ledger list --json'],
-    print: (session, page, { query }) => printEntries(session, page, query['state'] === 'open'),
-  });
-  commandFor(group, host, ledgerApi.listKinds, {
-    name: 'kinds',
-    examples: ['headworks ledger kinds'],
-    print: ({ out }, { kinds }) => {
-      if (kinds.length === 0) out.line('There are no kinds yet.');
-      else
-        out.table(
-          ['KIND', 'OPEN', 'REPAIRED', 'REPAIR'],
-          kinds.map((each) => [
-            each.kind,
-            String(each.open),
-            String(each.repaired),
-            each.repair ?? 'by hand: headworks ledger resolve',
-          ]),
-        );
+    print: (session, { entries, next }, { query }) => {
+      const { out } = session;
+      const isOpenOnly = query.state === 'open';
+      out.list(
+        entries,
+        isOpenOnly ? 'There are no open entries.' : 'There are no such entries.',
+        {
+          ID: ({ id }) => id,
+          KIND: ({ kind }) => kind,
+          SUBJECT: ({ subject }) => subject,
+          CAUSE: ({ cause }) => cause,
+          COUNT: ({ count }) => count,
+          'LAST SEEN': ({ last_seen_at }) => out.ago(last_seen_at),
+          REPAIR: (entry) => repairText(out, entry),
+        },
+        (text, column) => (column === 'ID' ? out.style('dim', text) : text),
+      );
+      out.nextPage(next);
+      if (isOpenOnly && entries.length > 0) out.note(`Repair them with: ${session.commandLine('repair')}`);
     },
   });
-  commandFor(group, host, ledgerApi.get, {
+
+  commandFor(group, context, ledgerApi.listKinds, {
+    name: 'kinds',
+    examples: ['headworks ledger kinds'],
+    print: ({ out }, { kinds }) =>
+      out.list(kinds, 'There are no entries.', {
+        KIND: ({ kind }) => kind,
+        OPEN: ({ open }) => open,
+        REPAIRED: ({ repaired }) => repaired,
+        REPAIR: ({ repair }) => repair ?? 'by hand: headworks ledger resolve',
+      }),
+  });
+
+  commandFor(group, context, ledgerApi.get, {
     name: 'get',
-    examples: ['headworks ledger get 01890a5d-ac96-774b-bcce-b302099a8057'],
-    print: printEntry,
+    examples: [`headworks ledger get ${exampleId}`],
+    print: ({ out }, entry) =>
+      out.facts([
+        ['id', entry.id],
+        ['kind', entry.kind],
+        ['subject', entry.subject],
+        ['message', entry.message],
+        ['cause', entry.cause],
+        ['count', entry.count],
+        ['first seen', out.moment(entry.first_seen_at)],
+        ['last seen', out.moment(entry.last_seen_at)],
+        [
+          'repaired',
+          entry.repaired_at === null ? 'no' : `${out.moment(entry.repaired_at)}, ${entry.repaired_how ?? ''}`,
+        ],
+        ['repair attempts', entry.repair_attempts],
+        ['next repair', out.moment(entry.next_repair_at)],
+        ['last error', entry.last_repair_error],
+        ['details', JSON.stringify(entry.details)],
+      ]),
   });
-  commandFor(group, host, ledgerApi.resolve, {
+
+  commandFor(group, context, ledgerApi.resolve, {
     name: 'resolve',
-    examples: [
-      'headworks ledger resolve 01890a5d-ac96-774b-bcce-b302099a8057 --how "imported the file by hand"',
-    ],
-    print: ({ out }, entry) => out.line(`Ledger entry ${entry.id} is closed.`),
+    examples: [`headworks ledger resolve ${exampleId} --how "imported the file by hand"`],
+    print: ({ out }, { id }) => out.line(`Ledger entry ${id} is resolved.`),
   });
 }
 
-function printEntries(session: CliSession, { entries, next }: LedgerPage, isOpenOnly: boolean): void {
-  const { out, io } = session;
-  if (entries.length === 0) {
-    out.line(isOpenOnly ? 'There are no open entries.' : 'There are no such entries.');
-    return;
-  }
-  const now = io.clock.now();
-  out.table(
-    ['ID', 'KIND', 'SUBJECT', 'CAUSE', 'COUNT', 'LAST SEEN', 'REPAIR'],
-    entries.map((entry) => [
-      entry.id,
-      entry.kind,
-      entry.subject,
-      entry.cause,
-      String(entry.count),
-      humanMoment(entry.last_seen_at, now),
-      repairText(entry, now),
-    ]),
-    (text, column) => (column === 0 ? out.style('dim', text) : text),
-  );
-  if (next !== null) out.note(`There are more: add --after ${next}`);
-  if (isOpenOnly) out.note(`Repair them with: ${session.commandLine('repair')}`);
-}
-
-function repairText(entry: LedgerEntry, now: number): string {
-  if (entry.repaired_at !== null)
-    return `${entry.repaired_how ?? 'repaired'} ${humanMoment(entry.repaired_at, now)}`;
-  if (entry.next_repair_at !== null) return `next ${humanMoment(entry.next_repair_at, now)}`;
+function repairText(out: Output, entry: LedgerEntry): string {
+  if (entry.repaired_at !== null) return `${entry.repaired_how ?? 'repaired'} ${out.ago(entry.repaired_at)}`;
+  if (entry.next_repair_at !== null) return `next ${out.ago(entry.next_repair_at)}`;
   return entry.repair_attempts === 0 ? 'not tried yet' : `tried ${entry.repair_attempts} times`;
-}
-
-function printEntry({ out, io }: CliSession, entry: LedgerEntry): void {
-  const when = (iso: string | null) => (iso === null ? '–' : `${iso} (${humanMoment(iso, io.clock.now())})`);
-  out.facts([
-    ['id', entry.id],
-    ['kind', entry.kind],
-    ['subject', entry.subject],
-    ['message', entry.message],
-    ['cause', entry.cause],
-    ['count', String(entry.count)],
-    ['first seen', when(entry.first_seen_at)],
-    ['last seen', when(entry.last_seen_at)],
-    [
-      'repaired',
-      entry.repaired_at === null ? 'no' : `${when(entry.repaired_at)}, ${entry.repaired_how ?? ''}`,
-    ],
-    ['repair attempts', String(entry.repair_attempts)],
-    ['next repair', when(entry.next_repair_at)],
-    ['last error', entry.last_repair_error ?? '–'],
-    ['details', JSON.stringify(entry.details)],
-  ]);
 }

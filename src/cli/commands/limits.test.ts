@@ -52,17 +52,17 @@ describe('headworks limits set', () => {
     expect(at.out).toContain('until 3 requests have ended');
   });
 
-  it('does not claim a cleared cache while Redis is away', async () => {
+  it('does not claim a cleared cache while Redis is unavailable', async () => {
     const away = { cached_limit: null, is_cache_known: false, usage: fromDatabase };
     const at = world(() => ({ ...limit, ...away, is_new: false }));
     expect(await at.run('limits', 'set', 'acme-corp', '50')).toBe(0);
     expect(at.out).toContain('Current usage: 5/50 concurrent requests (executions in the database)\n');
-    expect(at.out).toContain('their cache was not reached: Redis is away, or another server counts');
+    expect(at.out).toContain('their cache was not reached: Redis is unavailable, or another server counts');
     expect(at.out).not.toContain('✓');
   });
 
   it.each(['0', '-1', '1.5', '1000000000000', 'ten', '', '١٠'])(
-    'refuses %j and calls nobody',
+    'rejects %j before any call',
     async (text) => {
       const at = world(() => limit);
       expect(await at.run('limits', 'set', 'acme-corp', text)).toBe(2);
@@ -71,12 +71,12 @@ describe('headworks limits set', () => {
     },
   );
 
-  it('names an organization that nobody knows', async () => {
+  it('names an unknown organization', async () => {
     const at = world(() => {
-      throw new CoreError('NOT_FOUND', 'There is no organization "nobody".');
+      throw new CoreError('NOT_FOUND', 'There is no organization "unknown".');
     });
-    expect(await at.run('limits', 'set', 'nobody', '5')).toBe(1);
-    expect(at.err).toContain('There is no organization "nobody".');
+    expect(await at.run('limits', 'set', 'unknown', '5')).toBe(1);
+    expect(at.err).toContain('There is no organization "unknown".');
   });
 });
 
@@ -112,10 +112,10 @@ describe('headworks limits get', () => {
     expect(at.out).toContain('Database Limit: not set, using default 20\nCached Limit: not cached\n');
   });
 
-  it('says what is not known while Redis is away, and counts in the database', async () => {
+  it('says what is not known while Redis is unavailable, and counts in the database', async () => {
     const at = world(() => ({ ...limit, cached_limit: null, is_cache_known: false, usage: fromDatabase }));
     expect(await at.run('limits', 'get', 'acme-corp')).toBe(0);
-    expect(at.out).toContain('Cached Limit: not known: Redis is away, or another server counts\n');
+    expect(at.out).toContain('Cached Limit: unknown: Redis is unavailable, or another server counts\n');
     expect(at.out).toContain('Organization: 5/50 concurrent requests (executions in the database)\n');
     expect(at.out).toContain('Global System: 95/100 concurrent requests (executions in the database)\n');
   });
@@ -130,7 +130,7 @@ describe('headworks limits get', () => {
     expect(`${at.out}${at.err}`).not.toContain('✓');
   });
 
-  it('clears the cache first when asked', async () => {
+  it('clears the cache first with --clear-cache', async () => {
     const at = world(() => ({ ...limit, usage: null }));
     expect(await at.run('limits', 'get', 'acme-corp', '--clear-cache')).toBe(0);
     expect(at.calls).toMatchObject([
@@ -138,7 +138,7 @@ describe('headworks limits get', () => {
     ]);
     expect(at.err).toContain('✓ Cache cleared');
     expect(at.out).toContain('Cached Limit: 50 ✓');
-    expect(at.out).toContain('not known: Redis is away');
+    expect(at.out).toContain('unknown: Redis is unavailable');
   });
 
   it('gives the answer as it is with --json', async () => {
@@ -151,7 +151,7 @@ describe('headworks limits get', () => {
 describe('headworks limits list', () => {
   const answer = { default_limit: 20, global_limit: 100, limits: [limit] };
 
-  it('lists without usage, and with it when asked', async () => {
+  it('lists without usage, and with --with-usage includes it', async () => {
     const at = world(() => answer);
     expect(await at.run('limits', 'list')).toBe(0);
     expect(at.out).toBe('Found 1 custom rate limit:\n\n• acme-corp (org_a1b2c3d4e5f6g7h8)\n  Limit: 50\n');
@@ -186,7 +186,7 @@ describe('headworks limits delete', () => {
       'Organization: acme-corp (org_a1b2c3d4e5f6g7h8)\n' +
         'Current custom limit: 50\n\n' +
         'This will delete the custom rate limit and revert to the system default.\n' +
-        // Where nobody types, nobody ends the line of the answer.
+        // Without a terminal no typed answer ends the line.
         'Continue? [y/N]: \n\n',
     );
     expect(at.out).toBe(
@@ -217,7 +217,7 @@ describe('headworks limits delete', () => {
     for (const flags of [[], ['--force']]) {
       const at = world(() => ({ ...limit, custom_limit: null, limit: 20 }), { stdin: 'y\n' });
       expect(await at.run('limits', 'delete', 'acme-corp', ...flags)).toBe(2);
-      expect(at.err).toMatch(/"acme-corp" .* no limit of its own; the default of 20 counts/);
+      expect(at.err).toMatch(/"acme-corp" .* no custom limit; the default of 20 applies/);
       expect(at.calls.map(({ method }) => method)).toEqual(['GET']);
     }
   });
@@ -237,12 +237,14 @@ describe('headworks limits clear-cache', () => {
   });
 
   it.each([
-    [[], { all: false }, 'organizations with custom limits'],
-    [['--org-id', 'acme-corp'], { organization: 'acme-corp' }, 'organization acme-corp'],
+    [[], undefined, 'organizations with custom limits'],
+    [['--organization', 'acme-corp'], { organization: 'acme-corp' }, 'organization acme-corp'],
   ])('says whose with %j', async (flags, body, whose) => {
     const at = world(() => ({ deleted: 1 }));
     expect(await at.run('limits', 'clear-cache', ...flags)).toBe(0);
-    expect(at.calls).toMatchObject([{ method: 'POST', path: '/api/v1/limits/clear-cache', body }]);
+    expect(at.calls).toMatchObject([
+      { method: 'POST', path: '/api/v1/limits/clear-cache', ...(body && { body }) },
+    ]);
     expect(at.out).toBe(
       `Clearing cache for ${whose}...\nDeleted 1 cache key\n✓ Cleared rate limit cache for ${whose}\n` +
         'Note: Cache will be repopulated on next API request for each org\n',
@@ -251,7 +253,7 @@ describe('headworks limits clear-cache', () => {
 
   it('takes one organization or all, not both', async () => {
     const at = world(() => ({ deleted: 0 }));
-    expect(await at.run('limits', 'clear-cache', '--all', '--org-id', 'x')).toBe(2);
+    expect(await at.run('limits', 'clear-cache', '--all', '--organization', 'x')).toBe(2);
     expect(at.calls).toEqual([]);
   });
 });

@@ -1,11 +1,9 @@
-// headworks mcp: tools and resources for models, on standard input and output.
+// headworks mcp: runs an MCP server on standard input and output.
 import type { Command } from 'commander';
 import { linkSignals } from '../../core/index.ts';
-import type { CommandHost } from '../command-host.ts';
-import { act, examples } from '../command-host.ts';
+import type { CliContext } from '../command.ts';
+import { action, examples, interruptExitCode } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import { exitCodes } from '../exit-codes.ts';
-import { interrupted } from '../interrupted.ts';
 import { UsageError } from '../report-error.ts';
 import type { CliSession } from '../session.ts';
 
@@ -13,20 +11,19 @@ interface McpOptions {
   readonly keyEnv?: string;
 }
 
-export function registerMcp(program: Command, host: CommandHost): void {
-  const command = program
-    .command('mcp')
-    .description('run an MCP server on standard input and output, for Claude Desktop and other clients')
+export function register(command: Command, context: CliContext): void {
+  command
+    .addHelpText('after', '\nFor Claude Desktop and other clients: see docs/guide/mcp.md.')
     .option(
       '--key-env <name>',
-      'variable that holds the key of an organization (default: HEADWORKS_API_KEY; without one: as the admin)',
+      'variable that holds the key of an organization (default: HEADWORKS_API_KEY; without a key: admin access)',
     );
   examples(command, [
     'headworks mcp --data-dir /srv/headworks',
     'HEADWORKS_API_KEY=hwo_… headworks mcp --server https://headworks.example.com',
     'headworks mcp --key-env ACME_KEY',
   ]);
-  act<McpOptions>(host, command, serve);
+  action<McpOptions>(context, command, serve);
 }
 
 async function serve(session: CliSession, options: McpOptions): Promise<ExitCode> {
@@ -49,12 +46,12 @@ async function serve(session: CliSession, options: McpOptions): Promise<ExitCode
           maxDocumentBytes: session.config().knowledge.maxDocumentBytes,
           complain: (sentence) => io.stderr.write(`headworks: ${session.redactor.text(sentence)}\n`),
         }),
-      key,
+      { key },
     );
   } finally {
     over.dispose();
   }
-  return io.signal.aborted ? interrupted(io) : exitCodes.ok;
+  return interruptExitCode(io.signal);
 }
 
 /** Undefined: as the admin. */

@@ -1,8 +1,8 @@
 // headworks prompt: sends a prompt and streams the response.
 import type { Command } from 'commander';
 import { CoreError, HeadworksError } from '../../core/index.ts';
-import type { CommandHost } from '../command-host.ts';
-import { act, examples } from '../command-host.ts';
+import type { CliContext } from '../command.ts';
+import { action, examples } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { CliSession } from '../session.ts';
@@ -12,29 +12,26 @@ interface PromptOptions {
   readonly system?: string;
 }
 
-export function registerPrompt(program: Command, host: CommandHost): void {
-  const command = program
-    .command('prompt')
-    .argument('<text>', 'what to ask; - reads it from standard input')
-    .description('send a prompt to the best available model; prints the response and the model used')
-    .option('--model <names>', 'auto, a name (tried first), or names separated by commas', 'auto')
-    .option('--system <text>', 'how the model should behave');
+export function register(command: Command, context: CliContext): void {
+  command
+    .argument('<text>', 'the prompt; - reads it from standard input')
+    .option('--model <names>', 'auto, the model to try first, or several separated by commas', 'auto')
+    .option('--system <text>', 'system prompt');
   examples(command, [
     'headworks prompt "Name three rivers."',
     'headworks prompt --model groq/llama-3.3-70b-versatile "Name three rivers."',
     'cat notes.txt | headworks prompt -',
   ]);
-  act<PromptOptions>(host, command, ask);
+  action<PromptOptions>(context, command, sendPrompt);
 }
 
-async function ask(
+async function sendPrompt(
   session: CliSession,
   options: PromptOptions,
   [text = '']: readonly string[],
 ): Promise<ExitCode> {
   const prompt = text === '-' ? await session.io.readStdin() : text;
-  if (prompt.trim() === '')
-    throw new CoreError('INPUT_INVALID', 'There is nothing to ask: the prompt is empty.');
+  if (prompt.trim() === '') throw new CoreError('INPUT_INVALID', 'The prompt is empty.');
   const body = {
     model: options.model,
     stream: true,
@@ -45,26 +42,26 @@ async function ask(
   };
   return session.withClient(async (client) => {
     const { headers, data } = await client.stream('/v1/chat/completions', body, session.io.signal);
-    return stream(session, headers, data);
+    return printStream(session, headers, data);
   });
 }
 
-async function stream(
+async function printStream(
   { out, io }: CliSession,
   headers: Readonly<Record<string, string>>,
   data: AsyncIterable<string>,
 ): Promise<ExitCode> {
-  let answer = '';
+  let response = '';
   for await (const text of data) {
     if (text === '[DONE]') break;
     const piece = contentOf(text);
-    answer += piece;
+    response += piece;
     if (!out.isJson) io.stdout.write(io.isTty.stdout ? withoutControls(piece) : piece);
   }
   const model = headers['x-headworks-model'] ?? 'unknown';
   const attempts = Number(headers['x-headworks-attempts'] ?? 1);
   const isFallback = headers['x-headworks-fallback'] === 'true';
-  if (out.isJson) out.json({ response: answer, model, attempts, fallback_used: isFallback });
+  if (out.isJson) out.json({ response, model, attempts, fallback_used: isFallback });
   else {
     out.line();
     out.note(`— ${model}${attempts > 1 ? `, after ${attempts} attempts` : ''}`);
@@ -83,13 +80,13 @@ interface Chunk {
   readonly error?: { readonly headworks_code?: string; readonly message?: string };
 }
 
-/** What the piece says. An error in the middle ends the answer as what it is: broken off. */
+/** The text of the chunk. Throws the error that a chunk reports: the response is incomplete then. */
 function contentOf(text: string): string {
   const chunk = JSON.parse(text) as Chunk;
   if (chunk.error)
     throw new HeadworksError(
       chunk.error.headworks_code ?? 'GATEWAY_STREAM_INTERRUPTED',
-      chunk.error.message ?? 'The answer broke off.',
+      chunk.error.message ?? 'The response was interrupted.',
     );
   const content = chunk.choices?.[0]?.delta?.content;
   return typeof content === 'string' ? content : '';

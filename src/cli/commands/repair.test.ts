@@ -73,7 +73,7 @@ describe('headworks repair', () => {
     const world = new CliWorld({ answer: serving({ looks: [job('completed')], open: [entry] }) });
     expect(await world.run('repair')).toBe(4);
     expect(world.out).toMatch(/e1 +k +s +no model\n/);
-    expect(world.err).toContain('1 still broken.');
+    expect(world.err).toContain('1 still open.');
   });
 
   it('gives one JSON document with --json and nothing on the side', async () => {

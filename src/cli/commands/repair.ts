@@ -1,12 +1,13 @@
-// headworks repair: runs repairs now and waits; says what is still broken.
+// headworks repair: repairs open ledger entries now and waits for the result.
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import type { Job, Jobs } from '../../api/jobs.ts';
-import type { LedgerEntry, LedgerPage, RepairRequested } from '../../api/ledger.ts';
+import { callApi } from '../../api/client.ts';
+import type { Job } from '../../api/jobs.ts';
+import type { LedgerPage } from '../../api/ledger.ts';
 import type { HeadworksClient } from '../../app/client/session.ts';
 import { CoreError } from '../../core/index.ts';
-import type { CommandHost } from '../command-host.ts';
-import { act, examples } from '../command-host.ts';
+import type { CliContext } from '../command.ts';
+import { action, examples } from '../command.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { followWithProgress } from '../follow-job.ts';
 import type { CliSession } from '../session.ts';
@@ -16,22 +17,20 @@ interface RepairOptions {
   readonly id?: string;
 }
 
-/** How many open entries are read to tell what is still broken. */
-const shownAtMost = 100;
+/** Open entries that are listed. */
+const maxEntries = 100;
 
-export function registerRepair(program: Command, host: CommandHost): void {
-  const command = program
-    .command('repair')
-    .description('repair what the ledger has open, wait for it, and say what is still broken')
+export function register(command: Command, context: CliContext): void {
+  command
     .option('--kind <kind>', 'only entries of this kind')
     .addOption(new Option('--id <id>', 'only this entry').conflicts('kind'))
-    .addHelpText('after', '\nExits with 4 if something is still broken afterwards.');
+    .addHelpText('after', '\nExits with 4 if entries are still open afterwards.');
   examples(command, [
     'headworks repair',
     'headworks repair --kind retention.purge-failed',
     'headworks repair --json',
   ]);
-  act<RepairOptions>(host, command, async (session, options) =>
+  action<RepairOptions>(context, command, async (session, options) =>
     session.withClient(async (client) => {
       const job = await runRepair(session, client, options);
       if (job?.state === 'failed')
@@ -39,9 +38,9 @@ export function registerRepair(program: Command, host: CommandHost): void {
           'INTERNAL',
           `The repair could not run: ${sentence(job.reason ?? 'no reason was given')} See headworks jobs get ${job.id}.`,
         );
-      const open = await stillOpen(session, client, options);
+      const open = await openEntries(client, options);
       if (session.out.isJson) session.out.json({ job, still_open: open.entries, more: open.next !== null });
-      else showOutcome(session, open);
+      else printOutcome(session, open);
       return open.entries.length > 0 ? exitCodes.incomplete : exitCodes.ok;
     }),
   );
@@ -53,56 +52,46 @@ async function runRepair(
   client: HeadworksClient,
   options: RepairOptions,
 ): Promise<Job | null> {
-  const jobId = await requestRepair(session, client, options);
+  const jobId = await requestRepair(client, options);
   return jobId === null
     ? null
     : followWithProgress(session, client, jobId, { title: 'Repairing', what: 'The repair' });
 }
 
-async function requestRepair(
-  { io }: CliSession,
-  client: HeadworksClient,
-  { kind, id }: RepairOptions,
-): Promise<string | null> {
-  const { signal } = io;
-  const body = { ...(kind === undefined ? {} : { kind }), ...(id === undefined ? {} : { id }) };
-  const answer = await client.call<RepairRequested>('POST', '/api/v1/ledger/repair', { body, signal });
-  if (answer.job_id !== null) return answer.job_id;
+async function requestRepair(client: HeadworksClient, body: RepairOptions): Promise<string | null> {
+  const { job_id: jobId } = await callApi(client, 'POST /api/v1/ledger/repair', { body });
+  if (jobId !== null) return jobId;
   const query = { name: 'ledger.repair', state: 'queued,running' };
-  const { jobs } = await client.call<Jobs>('GET', '/api/v1/jobs', { query, signal });
+  const { jobs } = await callApi(client, 'GET /api/v1/jobs', { query });
   const same = jobs.find(({ payload }) => {
-    const asked = (payload ?? {}) as RepairOptions & { readonly due?: boolean };
-    return asked.kind === kind && asked.id === id && asked.due !== true;
+    const running = (payload ?? {}) as RepairOptions & { readonly due?: boolean };
+    return running.kind === body.kind && running.id === body.id && running.due !== true;
   });
   return same?.id ?? null;
 }
 
-/** The ledger itself says what is open, whatever the job thinks it did. */
-async function stillOpen(
-  { io }: CliSession,
-  client: HeadworksClient,
-  { kind, id }: RepairOptions,
-): Promise<LedgerPage> {
+/** From the ledger itself, whatever the job reported. */
+async function openEntries(client: HeadworksClient, { kind, id }: RepairOptions): Promise<LedgerPage> {
   if (id !== undefined) {
-    const path = `/api/v1/ledger/${encodeURIComponent(id)}`;
-    const entry = await client.call<LedgerEntry>('GET', path, { signal: io.signal });
+    const entry = await callApi(client, 'GET /api/v1/ledger/:id', { params: { id } });
     return { entries: entry.repaired_at === null ? [entry] : [], next: null };
   }
-  const query = { state: 'open', kind, limit: shownAtMost };
-  return client.call<LedgerPage>('GET', '/api/v1/ledger', { query, signal: io.signal });
+  return callApi(client, 'GET /api/v1/ledger', { query: { state: 'open', kind, limit: maxEntries } });
 }
 
-function showOutcome({ out }: CliSession, { entries, next }: LedgerPage): void {
+function printOutcome({ out }: CliSession, { entries, next }: LedgerPage): void {
   if (entries.length === 0) {
     out.line(out.style('green', 'Everything is repaired.'));
     return;
   }
-  out.table(
-    ['STILL OPEN', 'KIND', 'SUBJECT', 'WHY'],
-    entries.map((entry) => [entry.id, entry.kind, entry.subject, entry.last_repair_error ?? entry.message]),
-  );
+  out.list(entries, '', {
+    'STILL OPEN': ({ id }) => id,
+    KIND: ({ kind }) => kind,
+    SUBJECT: ({ subject }) => subject,
+    REASON: ({ last_repair_error: error, message }) => error ?? message,
+  });
   const count = next === null ? String(entries.length) : `More than ${entries.length - 1}`;
-  out.note(`${count} still broken. Background repair retries them; see headworks ledger get <id>.`);
+  out.note(`${count} still open. Background repair retries them; see headworks ledger get ID.`);
 }
 
 const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);

@@ -76,7 +76,7 @@ describe('headworks serve', () => {
   it('passes on flags, and what the start has to say', async () => {
     const world = new CliWorld({
       startServer: (config, { announce }) => {
-        announce(`Opening port ${config.server.port}.`);
+        announce?.(`Opening port ${config.server.port}.`);
         return Promise.resolve(fakeServer({ stopped: Promise.resolve() }));
       },
     });
@@ -104,7 +104,7 @@ describe('headworks serve', () => {
     const world = new CliWorld({
       ...options,
       startServer: (_config, { announce }) => {
-        announce('Waiting for the data folder.');
+        announce?.('Waiting for the data folder.');
         return Promise.resolve(server);
       },
     });
@@ -121,11 +121,11 @@ describe('headworks serve', () => {
 });
 
 describe('headworks worker', () => {
-  it('works on jobs until it is stopped', async () => {
+  it('is running background jobs until it is stopped', async () => {
     const world = new CliWorld({ env: { DATABASE_URL: 'postgres://h/d', REDIS_URL: 'redis://h' } });
     const exit = world.start('worker');
     await settle();
-    expect(world.out).toContain('works on jobs');
+    expect(world.out).toContain('is running background jobs');
     world.interrupt('SIGTERM');
     expect(await exit).toBe(0);
   });

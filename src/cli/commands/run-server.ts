@@ -1,20 +1,20 @@
-// What serve, worker and demo have in common: start, say so, run until told to stop, drain.
+// Runs a server until it is stopped; shared by serve, worker and demo.
+import type { StartServerOptions } from '../../app/index.ts';
 import { logFormat } from '../../app/options.ts';
 import type { Config } from '../../config/index.ts';
+import { interruptExitCode, untilInterrupted } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import { exitCodes } from '../exit-codes.ts';
-import type { RunningServer, StartRole } from '../ports.ts';
-import { Interrupt } from '../ports.ts';
+import type { RunningServer } from '../io.ts';
 import type { CliSession } from '../session.ts';
 
 export interface ServerRun {
-  readonly role: StartRole;
+  readonly role: StartServerOptions['role'];
   readonly config: Config;
-  /** Where keys and secrets are; default: the environment of this process. */
+  /** Environment with keys and secrets; default: that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Runs before the ready message; its result is part of the JSON output. */
   readonly prepare?: (server: RunningServer) => Promise<object>;
-  /** Tells a person what there is now. */
+  /** Prints the ready message for a person. */
   readonly welcome: (server: RunningServer) => void;
 }
 
@@ -26,21 +26,20 @@ export async function runServer(session: CliSession, run: ServerRun): Promise<Ex
     role: run.role,
     announce: (sentence) => noteBesideLogs(session, run.config, sentence),
     signal: io.signal,
-    ...(run.env ? { env: run.env } : {}),
+    env: run.env,
   });
   if (server.newAdminToken !== null) session.redactor.add(server.newAdminToken);
   const prepared = await prepare(session, run, server);
   if (prepared && out.isJson) out.jsonLine({ ...readyAnswer(run, server), ...prepared });
   else if (prepared) run.welcome(server);
-  await Promise.race([aborted(io.signal), server.stopped]);
+  await Promise.race([untilInterrupted(io), server.stopped]);
   // In JSON the server's own log says when it stops and when it has stopped.
   if (io.signal.aborted && !areLogsJson) out.note('Stopping; Ctrl-C again stops at once.');
   await server.stop();
   await server.stopped;
   if (out.isJson) out.jsonLine({ state: 'stopped' });
   else if (!areLogsJson) out.note('Stopped.');
-  const reason: unknown = io.signal.reason;
-  return reason instanceof Interrupt && reason.by === 'SIGINT' ? exitCodes.interrupted : exitCodes.ok;
+  return interruptExitCode(io.signal);
 }
 
 /** Null when it was stopped meanwhile. A server that fails to prepare is stopped. */
@@ -54,7 +53,7 @@ async function prepare({ io }: CliSession, run: ServerRun, server: RunningServer
   }
 }
 
-/** For people, beside the log of a server: where that is JSON, a line of it. */
+/** A note for a person on stderr; as a JSON line where the log of the server is JSON. */
 export function noteBesideLogs({ io, out }: CliSession, config: Config, text: string): void {
   if (out.isJson) return;
   if (logFormat(config, io.isTty.stderr) === 'pretty') return out.note(text);
@@ -67,15 +66,8 @@ function readyAnswer({ role, config }: ServerRun, { url, newAdminToken }: Runnin
     state: 'ready',
     role,
     url,
-    docs: url === null ? null : `${url}/docs`,
+    docs: `${url}/docs`,
     data_folder: config.data.folder,
     ...(newAdminToken === null ? {} : { admin_token: newAdminToken }),
   };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -20,16 +20,15 @@ const hit = {
 const answer = { primary_results: [hit], related_context: null, entities: null, expand_options: [] };
 
 describe('headworks search', () => {
-  it('sends what was asked for, and only that', async () => {
+  it('sends the given filters and options', async () => {
     const world = new CliWorld({ answer: () => answer });
     const flags = [
-      '--type',
-      'email',
-      'note',
+      '--types',
+      'email,note',
       '--from',
       '2026-01-01',
-      '--expand',
-      '--budget',
+      '--graph-expand',
+      '--graph-budget',
       '3',
       '--space',
       'bi',
@@ -91,7 +90,7 @@ describe('headworks search', () => {
         ],
       }),
     });
-    await world.run('search', 'launch', '--expand', '--entities');
+    await world.run('search', 'launch', '--graph-expand', '--include-entities');
     expect(world.out).toContain('Decision: Ann decided.  same_actor:Ann');
     expect(world.out).toContain('Mentioned: Ann (person, owner), Bob (person)');
   });

@@ -18,11 +18,9 @@ import {
   simulateModels,
   simulatedTypes,
 } from '../../app/simulate.ts';
-import type { CommandHost } from '../command-host.ts';
-import { act, examples } from '../command-host.ts';
+import type { CliContext } from '../command.ts';
+import { action, examples, untilInterrupted, wholeNumber } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import { interrupted } from '../interrupted.ts';
-import { wholeNumber } from '../number-argument.ts';
 import { counted } from '../output.ts';
 import type { CliSession } from '../session.ts';
 
@@ -41,52 +39,51 @@ interface SimulateOptions {
   readonly seed: number;
 }
 
-/** A small company, for who names no items. */
+/** Default content: a small company. */
 const smallCompany =
   'dashboards=240,lookml_dashboards=12,looks=120,lookml_models=4,explores=18,folders=24,boards=6,users=40,' +
   'groups=8,roles=6,permission_sets=5,model_sets=4,scheduled_plans=30';
-/** Where a Looker of one's own has its API. */
+/** Port of the API of a self-hosted Looker. */
 const defaultLookerPort = 19_999;
 const largestNumber = 1_000_000_000;
 
-export function registerSimulate(program: Command, host: CommandHost): void {
-  const group = program.command('simulate').description('servers that behave like others, to try things on');
+export function register(group: Command, context: CliContext): void {
   examples(group, [
     'headworks simulate looker --items dashboards=500,users=60',
     'headworks simulate models --scenario providers.yaml',
   ]);
-  registerSimulateModels(group, host);
+  registerModels(group, context);
   const command = group
     .command('looker')
-    .description('a Looker with content, limits and faults of your choice; runs until Ctrl-C')
+    .description('run a simulated Looker with the given content, limits and faults, until Ctrl-C')
     .option(
       '--port <port>',
-      'where to listen, on 127.0.0.1; 0 takes any free port',
+      'port on 127.0.0.1; 0 for any free port',
       wholeNumber(0, 65_535),
       defaultLookerPort,
     )
     .addOption(itemsOption())
-    .option('--page-limit <n>', 'the most items in one answer', wholeNumber(1, 100_000))
-    .option('--rate-limit <limits>', 'R/min,R/s or one of them, counted on arrival', readRateLimit)
+    .option('--page-limit <n>', 'maximum number of items per page', wholeNumber(1, 100_000))
+    .option('--rate-limit <limits>', 'requests per minute, per second or both: 600/min,20/s', readRateLimit)
     .addOption(
-      new Option('--retry-after <style>', 'how a 429 says when to come back')
+      new Option('--retry-after <style>', 'form of the Retry-After header of a 429')
         .choices(retryAfterStyles)
         .default('seconds'),
     )
     .option(
       '--faults <faults>',
-      `name[=probability[:ms]],…: 429=0.05,slow=0.1:200,hang; a name alone strikes with ${usualProbability}`,
+      `name[=probability[:ms]],…: 429=0.05,slow=0.1:200,hang; a name alone has probability ${usualProbability}`,
       readFaults,
     )
     .option('--fail <calls>', 'calls that always fail: dashboards:offset=200,looks:id=17:404', readFailures)
     .option('--item-bytes <n>', 'fill items up to this size', wholeNumber(1, 1_000_000))
-    .option('--latency <ms>', 'milliseconds before every answer', wholeNumber(0, 600_000), 0)
+    .option('--latency <ms>', 'delay of every response in milliseconds', wholeNumber(0, 600_000), 0)
     .option('--no-total', 'send no X-Total-Count')
-    .option('--token-lifetime <seconds>', 'how long a login holds', wholeNumber(1, 31_536_000), 3_600)
+    .option('--token-lifetime <seconds>', 'lifetime of an access token', wholeNumber(1, 31_536_000), 3_600)
     .option('--seed <n>', 'the same seed gives the same content and faults', wholeNumber(0, largestNumber), 1)
     .addHelpText(
       'after',
-      '\nGET /__stats tells what was called. POST /__content changes items: ' +
+      '\nGET /__stats counts requests. POST /__content changes items: ' +
         '{"type": "dashboards", "change": 5, "delete": 2, "add": 3}.',
     );
   examples(command, [
@@ -94,7 +91,7 @@ export function registerSimulate(program: Command, host: CommandHost): void {
     'headworks simulate looker --port 0 --items dashboards=5000,looks=200 --rate-limit 600/min,20/s',
     'headworks simulate looker --faults 429=0.05,500=0.02,slow=0.1:200 --seed 7',
   ]);
-  act<SimulateOptions>(host, command, runLooker);
+  action<SimulateOptions>(context, command, runLooker);
 }
 
 function itemsOption(): Option {
@@ -108,7 +105,7 @@ async function runLooker(session: CliSession, options: SimulateOptions): Promise
   const { io, out } = session;
   const simulator = await simulateLooker(settingsOf(options, session));
   printLookerAddress(session, simulator);
-  const exitCode = await interrupted(io);
+  const exitCode = await untilInterrupted(io);
   await simulator.stop();
   if (out.isJson) out.jsonLine({ state: 'stopped', stats: simulator.stats() });
   else out.note(`Stopped after ${counted(simulator.stats().total, 'call')}.`);
@@ -126,11 +123,11 @@ function settingsOf(options: SimulateOptions, { io }: CliSession): LookerSimulat
     latencyMs: options.latency,
     retryAfter: options.retryAfter,
     tokenLifetimeMs: options.tokenLifetime * 1_000,
-    ...(pageLimit === undefined ? {} : { pageLimit }),
-    ...(itemBytes === undefined ? {} : { itemBytes }),
-    ...(rateLimit === undefined ? {} : { rateLimits: rateLimit }),
-    ...(faults === undefined ? {} : { faults }),
-    ...(fail === undefined ? {} : { failures: fail }),
+    pageLimit,
+    itemBytes,
+    rateLimits: rateLimit,
+    faults,
+    failures: fail,
   };
 }
 
@@ -145,13 +142,13 @@ function printLookerAddress({ out }: CliSession, { url, clientId, clientSecret }
     });
     return;
   }
-  out.line('A simulated Looker is ready. It holds nothing real, and its credentials open nothing else.');
+  out.line('A simulated Looker is ready. Its content and credentials are not real.');
   out.line();
   out.facts([
     ['LOOKER_BASE_URL', url],
     ['LOOKER_CLIENT_ID', clientId],
     ['LOOKER_CLIENT_SECRET', clientSecret],
-    ['what was called', `${url}/__stats`],
+    ['statistics', `${url}/__stats`],
   ]);
   out.line();
   out.line('Ctrl-C stops it.');
@@ -186,10 +183,10 @@ export function readRateLimit(text: string): NonNullable<LookerSimulatorOptions[
   return limits;
 }
 
-/** How often a fault strikes that is only named. */
+/** Of a fault without a probability. */
 export const usualProbability = 0.02;
 
-/** `429=0.05,slow=0.1:200,hang`: a name alone strikes one call in fifty. */
+/** `429=0.05,slow=0.1:200,hang`: a name alone: one call in fifty. */
 export function readFaults(text: string): NonNullable<LookerSimulatorOptions['faults']> {
   const faults: Partial<Record<FaultName, FaultSetting>> = {};
   for (const part of parts(text)) {
@@ -233,40 +230,40 @@ interface SimulateModelsOptions {
   readonly scenario: string;
 }
 
-export function registerSimulateModels(group: Command, host: CommandHost): void {
+function registerModels(group: Command, context: CliContext): void {
   const command = group
     .command('models')
-    .description('AI providers with limits and faults of your choice; runs until Ctrl-C')
+    .description('run simulated AI providers with the given limits and faults, until Ctrl-C')
     .option(
       '--port <port>',
-      'where to listen, on 127.0.0.1; 0 takes any free port',
+      'port on 127.0.0.1; 0 for any free port',
       wholeNumber(0, 65_535),
       defaultModelsPort,
     )
     .requiredOption(
       '--scenario <file>',
-      'who there is and how each behaves (YAML or JSON; see docs/guide/gateway.md)',
+      'providers and their behavior: a YAML or JSON file, see docs/guide/gateway.md',
     )
     .addHelpText(
       'after',
-      '\nGET /__stats tells what was called. POST /__script decides what happens to the next calls: ' +
+      '\nGET /__stats counts requests. POST /__script scripts the next responses: ' +
         '{"model": "NAME", "script": [{"fault": 429, "hint": "retry-after", "seconds": 60}, "ok"]}.',
     );
   examples(command, ['headworks simulate models --port 0 --scenario examples/models/scenario.yaml']);
-  act<SimulateModelsOptions>(host, command, run);
+  action<SimulateModelsOptions>(context, command, runModels);
 }
 
 /** Exit 0 after SIGTERM, 130 after Ctrl-C. */
-async function run(session: CliSession, { port, scenario }: SimulateModelsOptions): Promise<ExitCode> {
+async function runModels(session: CliSession, { port, scenario }: SimulateModelsOptions): Promise<ExitCode> {
   const { io, out } = session;
   const simulated = await simulateModels({ port, scenarioFile: resolve(io.cwd, scenario) });
   printModelsAddress(session, simulated);
-  const exitCode = await interrupted(io);
+  const exitCode = await untilInterrupted(io);
   await simulated.simulator.stop();
   const stats = simulated.simulator.stats();
   const calls = Object.values(stats.models).reduce((sum, model) => sum + model.calls, 0);
   if (out.isJson) out.jsonLine({ state: 'stopped', stats });
-  else out.note(`Stopped after ${calls} ${calls === 1 ? 'call' : 'calls'}.`);
+  else out.note(`Stopped after ${counted(calls, 'call')}.`);
   return exitCode;
 }
 
@@ -281,7 +278,7 @@ function printModelsAddress({ out }: CliSession, { simulator, providers }: Simul
     });
     return;
   }
-  out.line('Simulated AI providers are ready. They think nothing, and their keys open nothing else.');
+  out.line('Simulated AI providers are ready. Their responses and keys are not real.');
   out.line();
   out.table(
     ['PROVIDER', 'BASE URL', 'MODELS', 'KEYS'],
@@ -293,5 +290,5 @@ function printModelsAddress({ out }: CliSession, { simulator, providers }: Simul
     ]),
   );
   out.line();
-  out.line(`What was called: ${url}/__stats. Ctrl-C stops it.`);
+  out.line(`Statistics: ${url}/__stats. Ctrl-C stops it.`);
 }

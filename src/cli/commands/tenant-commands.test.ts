@@ -36,7 +36,7 @@ const invoices = {
 function world(options: CliWorldOptions = {}): CliWorld {
   return new CliWorld({
     answer: ({ method, path, query }) => {
-      if (path.includes('/nobody')) throw new CoreError('NOT_FOUND', 'There is no organization "nobody".');
+      if (path.includes('/unknown')) throw new CoreError('NOT_FOUND', 'There is no organization "unknown".');
       if (path.endsWith('/keys')) return method === 'POST' ? { ...key, key: 'hwo_the-key' } : { keys: [key] };
       if (path.includes('/keys/')) return { ...key, revoked_at: created_at };
       if (path === '/api/v1/organizations') return method === 'POST' ? acme : { organizations: [acme] };
@@ -56,13 +56,13 @@ function world(options: CliWorldOptions = {}): CliWorld {
 }
 
 describe('headworks organizations', () => {
-  it('lists, adds and renames', async () => {
+  it('lists, creates and renames', async () => {
     const at = world();
     expect(await at.run('organizations')).toBe(0);
     expect(at.out).toMatch(/org_a1b2c3d4e5f6g7h8\s+acme\s+1 h ago/);
     expect(await at.run('organizations', 'create', 'Acme Corp.')).toBe(0);
     expect(at.calls.at(-1)).toMatchObject({ method: 'POST', body: { name: 'Acme Corp.' } });
-    expect(await at.run('organizations', 'rename', 'a b', 'c')).toBe(0);
+    expect(await at.run('organizations', 'update', 'a b', '--name', 'c')).toBe(0);
     expect(at.calls.at(-1)).toMatchObject({
       method: 'PATCH',
       path: '/api/v1/organizations/a%20b',
@@ -73,19 +73,19 @@ describe('headworks organizations', () => {
   it('shows one with its keys and deployments', async () => {
     const at = world();
     expect(await at.run('organizations', 'get', 'acme')).toBe(0);
-    expect(at.out).toMatch(/keys\s+production \(works, ends in 1 d\)/);
+    expect(at.out).toMatch(/keys\s+production \(active, expires in 1 d\)/);
     expect(at.out).toMatch(/deployments\s+Invoices/);
     const json = world();
     await json.run('organizations', 'get', 'acme', '--json');
     expect(JSON.parse(json.out)).toEqual({ ...acme, keys: [key], deployments: [invoices] });
-    expect(await at.run('organizations', 'get', 'nobody')).toBe(1);
+    expect(await at.run('organizations', 'get', 'unknown')).toBe(1);
     expect(at.err).toContain('There is no organization');
   });
 
-  it('asks before it removes, by id, what was named', async () => {
+  it('asks before it deletes, by id', async () => {
     const no = world({ stdin: 'n\n' });
     expect(await no.run('organizations', 'delete', 'acme')).toBe(1);
-    expect(no.err).toMatch(/^Remove acme \(org_a1b2c3d4e5f6g7h8\).*\[y\/N\]: \n$/);
+    expect(no.err).toMatch(/^Delete acme \(org_a1b2c3d4e5f6g7h8\).*\[y\/N\]: \n$/);
     expect(no.calls.map(({ method }) => method)).toEqual(['GET']);
     const yes = world({ stdin: 'yes\n', isTty: true });
     expect(await yes.run('organizations', 'delete', 'acme')).toBe(0);
@@ -93,7 +93,7 @@ describe('headworks organizations', () => {
     expect(yes.err).toMatch(/\[y\/N\]: $/);
     const forced = world();
     expect(await forced.run('organizations', 'delete', 'acme', '--force', '--json')).toBe(0);
-    expect(JSON.parse(forced.out)).toEqual({ removed: acme.id });
+    expect(JSON.parse(forced.out)).toEqual({ deleted: acme.id });
     const silent = world();
     expect(await silent.run('organizations', 'delete', 'acme', '--json')).toBe(2);
     expect(silent.calls.filter(({ method }) => method === 'DELETE')).toEqual([]);
@@ -101,7 +101,7 @@ describe('headworks organizations', () => {
 });
 
 describe('headworks organizations keys', () => {
-  it('makes a key and shows it once, alone on standard output', async () => {
+  it('creates a key and shows it once, alone on standard output', async () => {
     const at = world();
     expect(
       await at.run('organizations', 'keys', 'create', 'acme', '--name', 'ci', '--expires-days', '30'),
@@ -118,7 +118,7 @@ describe('headworks organizations keys', () => {
   it('lists, and revokes by name or id', async () => {
     const at = world();
     expect(await at.run('organizations', 'keys', 'list', 'acme')).toBe(0);
-    expect(at.out).toMatch(/production\s+hwo_abc123…\s+works, ends in 1 d\s+1 h ago/);
+    expect(at.out).toMatch(/production\s+hwo_abc123…\s+active, expires in 1 d\s+1 h ago/);
     for (const wanted of ['production', key.id]) {
       expect(await at.run('organizations', 'keys', 'revoke', 'acme', wanted)).toBe(0);
       expect(at.calls.at(-1)).toMatchObject({
@@ -143,7 +143,15 @@ describe('headworks deployments', () => {
 
   it('publishes with options from a file', async () => {
     const at = world({ cwd: await folder() });
-    const flags = ['--options', 'invoice.yaml', '--wait', '2.5', '--webhook', 'https://x', '--inactive'];
+    const flags = [
+      '--options',
+      'invoice.yaml',
+      '--wait-seconds',
+      '2.5',
+      '--webhook-url',
+      'https://x',
+      '--inactive',
+    ];
     expect(await at.start(...adding, ...flags)).toBe(0);
     expect(at.calls[0]).toMatchObject({
       method: 'POST',
@@ -165,7 +173,7 @@ describe('headworks deployments', () => {
   it.each([
     ['an unknown workflow', ['deployments', 'create', 'x', '--organization', 'acme', '--workflow', 'magic']],
     ['no organization', ['deployments', 'create', 'x', '--workflow', 'prompt']],
-    ['a wait that is no number', [...adding, '--wait', 'long']],
+    ['a wait that is no number', [...adding, '--wait-seconds', 'long']],
     ['a file that is no YAML', [...adding, '--options', 'bad.yaml']],
     ['a file that is not there', [...adding, '--options', 'none.yaml']],
     ['nothing to change', ['deployments', 'update', 'acme/Invoices']],
@@ -188,21 +196,21 @@ describe('headworks deployments', () => {
     expect(await at.run('deployments', 'get', 'none')).toBe(1);
   });
 
-  it('lists, changes, switches on and off, and removes', async () => {
+  it('lists, updates, enables, disables and deletes', async () => {
     const at = world();
     expect(await at.run('deployments', 'list', '--organization', 'acme')).toBe(0);
     expect(at.calls[0]).toMatchObject({ query: { organization: 'acme' } });
-    expect(at.out).toMatch(/acme\/Invoices\s+structure\s+on\s+\/deployment\/api\//);
+    expect(at.out).toMatch(/acme\/Invoices\s+structure\s+enabled\s+\/deployment\/api\//);
     const changed = async (words: readonly string[], body: object) => {
       expect(await at.run('deployments', ...words)).toBe(0);
       expect(at.calls.at(-1)).toMatchObject({ method: 'PATCH', path: `/api/v1/deployments/${invoices.id}` });
       expect(at.calls.at(-1)?.body).toEqual(body);
     };
-    await changed(['update', 'acme/invoices', '--no-webhook', '--name', 'bills'], {
+    await changed(['update', 'acme/invoices', '--no-webhook-url', '--name', 'bills'], {
       name: 'bills',
       webhook_url: null,
     });
-    await changed(['update', 'acme/invoices', '--wait', '0'], { wait_seconds: 0 });
+    await changed(['update', 'acme/invoices', '--wait-seconds', '0'], { wait_seconds: 0 });
     await changed(['enable', 'acme/invoices'], { is_active: true });
     await changed(['disable', 'acme/invoices'], { is_active: false });
     expect(await world({ stdin: 'no' }).run('deployments', 'delete', 'acme/invoices')).toBe(1);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { TypeFigures } from '../../extraction/events.ts';
-import { TypePaces } from './extract-screen.ts';
+import { TypePaces } from './extract-progress.ts';
 
 const looks = (
   items: number,

@@ -63,13 +63,13 @@ describe('headworks vault', () => {
     });
   });
 
-  it('says that it brought a vault of an older version up to date', async () => {
+  it('says that it migrated a vault of an older version', async () => {
     addMigration();
     const path = join(folder, 'vaults', 'old.vault');
     makeOlderVault(path);
     const first = await run('list');
     expect(first).toMatchObject({ exitCode: 0, out: expect.stringMatching(/dashboards +2 /) });
-    expect(first.err).toContain(`${path} was of an older version and was brought up to date.`);
+    expect(first.err).toContain(`${path} was migrated from an older version.`);
     expect((await run('list')).err).toBe(`From ${source}.\n`);
   });
 
@@ -83,8 +83,10 @@ describe('headworks vault', () => {
       version: 1,
       data: { id: '0', value: 'a' },
     });
-    expect((await run('get', 'dashboards', '2', '--versions')).out).toMatch(/\n1 .*22 bytes.*\n2 .*gone/);
-    expect((await run('get', 'dashboards', '2', '--at', '2')).out).toContain('In this version it was gone.');
+    expect((await run('get', 'dashboards', '2', '--versions')).out).toMatch(/\n1 .*22 bytes.*\n2 .*deleted/);
+    expect((await run('get', 'dashboards', '2', '--at', '2')).out).toContain(
+      'The item was deleted in this version.',
+    );
     expect(await run('get', 'dashboards', '9')).toMatchObject({
       exitCode: 1,
       err: expect.stringContaining('has no item 9 of the type dashboards'),
@@ -214,7 +216,7 @@ describe('headworks vault', () => {
       err: 'The file keeps its size and uses the room again; --compact makes it smaller.\n',
     });
     expect((await run('diff')).out).toBe(
-      '~ dashboards 0  b\n    (what it was then was pruned)\n- dashboards 2  a\n' +
+      '~ dashboards 0  b\n    (that version was pruned)\n- dashboards 2  a\n' +
         'From session 1 to 2: 0 added, 1 changed, 1 deleted.\n',
     );
     expect(await run('verify')).toMatchObject({ exitCode: 0 });

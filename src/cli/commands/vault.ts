@@ -13,25 +13,24 @@ import type {
   VersionRecord,
 } from '../../app/vault.ts';
 import { CoreError, toSnakeCase } from '../../core/index.ts';
-import type { CommandHost } from '../command-host.ts';
-import { act, examples } from '../command-host.ts';
+import type { CliContext } from '../command.ts';
+import { action, examples, wholeNumber } from '../command.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { wholeNumber } from '../number-argument.ts';
 import { counted, humanMoment, printable, sizeText } from '../output.ts';
 import type { CliSession } from '../session.ts';
 
-export interface VaultOption {
+interface VaultOption {
   readonly vault?: string;
 }
 
 type VaultTools = typeof vaultTools;
 
-export function addVaultOption(command: Command): Command {
-  return command.option('--vault <file>', 'the vault; default: the only one in the data folder');
+function addVaultOption(command: Command): Command {
+  return command.option('--vault <file>', 'vault file; default: the only one in the data folder');
 }
 
 /** Opens the vault for reading; `tools` is what the application can do with it. */
-export async function readVault<T>(
+async function readVault<T>(
   session: CliSession,
   { vault }: VaultOption,
   work: (reader: vaultTools.VaultReader, tools: VaultTools) => T | Promise<T>,
@@ -44,12 +43,12 @@ export async function readVault<T>(
   });
 }
 
-/** What a command that only reads did to the vault all the same. */
+/** Note of a reading command that migrated the vault. */
 export const updatedText = (path: string): string =>
-  `${path} was of an older version and was brought up to date. Older versions of Headworks can no longer read it.`;
+  `${path} was migrated from an older version. Older versions of Headworks can no longer read it.`;
 
-/** The file that is meant, for a command that does not only read it. */
-export async function chosenVault(
+/** The chosen file, for a command that writes it. */
+async function chosenVault(
   session: CliSession,
   { vault }: VaultOption,
 ): Promise<{ readonly path: string; readonly tools: VaultTools }> {
@@ -58,8 +57,8 @@ export async function chosenVault(
   return { path: await tools.chooseVault({ file: vault, cwd: session.io.cwd, dataFolder }), tools };
 }
 
-/** A record as programs get it: names as in the tables, moments in ISO 8601. Nested records are left as they are. */
-export function answerOf(record: object): Record<string, unknown> {
+/** A record for --json: snake_case names, moments in ISO 8601. Nested records stay as they are. */
+function recordOf(record: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(record).map(([name, value]: [string, unknown]) => [
       toSnakeCase(name),
@@ -69,31 +68,30 @@ export function answerOf(record: object): Record<string, unknown> {
 }
 
 /** `3 min ago`; a dash for no moment at all. */
-export const moment = ({ io }: CliSession, at: number | null): string =>
+const moment = ({ io }: CliSession, at: number | null): string =>
   humanMoment(at === null ? null : isoMoment(at), io.clock.now());
 
-/** Null for what a source gave as a moment and is none. */
-export function isoMoment(at: number): string | null {
+/** Null for an invalid moment from a source. */
+function isoMoment(at: number): string | null {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? null : date.toISOString();
 }
 
-export function registerVault(program: Command, host: CommandHost): void {
-  const group = program.command('vault').description('look into the file that extractions write');
+export function register(group: Command, context: CliContext): void {
   examples(group, [
     'headworks vault list',
     'headworks vault verify --vault acme.vault',
     'headworks vault diff',
   ]);
-  for (const register of [
+  for (const registerEach of [
     registerVaultList,
-    registerVaultShow,
+    registerVaultGet,
     registerVaultVerify,
     registerVaultDiff,
     registerVaultExport,
     registerVaultPrune,
   ])
-    register(group, host);
+    registerEach(group, context);
 }
 
 interface DiffOptions extends VaultOption {
@@ -101,13 +99,13 @@ interface DiffOptions extends VaultOption {
   readonly to?: string;
 }
 
-export function registerVaultDiff(group: Command, host: CommandHost): void {
+function registerVaultDiff(group: Command, context: CliContext): void {
   const command = addVaultOption(group.command('diff'))
-    .description('what was added, changed and deleted between two extractions')
+    .description('list items that were added, changed and deleted between two sessions')
     .option('--from <session>', 'number or id; 0 is the empty vault; default: the session before --to')
     .option('--to <session>', 'number or id; default: the newest');
   examples(command, ['headworks vault diff', 'headworks vault diff --from 3 --to 7 --json']);
-  act<DiffOptions>(host, command, async (session, options) => {
+  action<DiffOptions>(context, command, async (session, options) => {
     await readVault(session, options, (reader, { diffSessions }) => {
       const { from, to } = bounds(reader, options);
       const counts = { added: 0, changed: 0, deleted: 0 };
@@ -115,7 +113,7 @@ export function registerVaultDiff(group: Command, host: CommandHost): void {
         if (session.io.outputClosed.aborted) return;
         session.io.signal.throwIfAborted();
         counts[change.kind] += 1;
-        if (session.out.isJson) session.out.jsonLine(answerOf(change));
+        if (session.out.isJson) session.out.jsonLine(recordOf(change));
         else printChange(session, change);
       }
       if (session.out.isJson) session.out.jsonLine({ from, to, ...counts });
@@ -146,36 +144,36 @@ function newest(reader: VaultReader): SessionRecord {
 const numberOf = (reader: VaultReader, session: string): number =>
   session === '0' ? 0 : reader.session(session).number;
 
-const looks = {
+const changeStyles = {
   added: { color: 'green', sign: '+' },
   changed: { color: 'yellow', sign: '~' },
   deleted: { color: 'red', sign: '-' },
 } as const;
 
 function printChange({ out }: CliSession, { type, id, name, kind, fields, isPruned }: ItemChange): void {
-  const { color, sign } = looks[kind];
+  const { color, sign } = changeStyles[kind];
   out.line(out.style(color, printable(`${sign} ${type} ${id}${name === null ? '' : `  ${name}`}`)));
-  if (isPruned) out.line('    (what it was then was pruned)');
+  if (isPruned) out.line('    (that version was pruned)');
   for (const { path, from, to } of fields)
     out.line(printable(`    ${path}: ${from ?? '(nothing)'} → ${to ?? '(nothing)'}`));
 }
 
-export function registerVaultExport(group: Command, host: CommandHost): void {
+function registerVaultExport(group: Command, context: CliContext): void {
   const command = addVaultOption(group.command('export').argument('<folder>')).description(
-    'write one JSON file per item; only what changed is written, what is gone is removed',
+    'write one JSON file per item into a folder; unchanged files are kept, files of deleted items are deleted',
   );
   examples(command, [
     'headworks vault export backup',
     'headworks vault export backup --vault acme.vault && git -C backup add --all',
   ]);
-  act<VaultOption>(host, command, async (session, options, [given = '']) => {
+  action<VaultOption>(context, command, async (session, options, [given = '']) => {
     const { out, io } = session;
     const folder = resolve(io.cwd, given);
     await readVault(session, options, async (reader, { exportVault }) => {
       const report = await exportVault(reader, folder, io.signal);
       const open = reader.types().filter(({ status }) => status !== 'completed');
       if (out.isJson)
-        return out.json({ folder, ...answerOf(report), incomplete: open.map(({ type }) => type) });
+        return out.json({ folder, ...recordOf(report), incomplete: open.map(({ type }) => type) });
       const { written, unchanged, removed } = report;
       out.line(`${folder}: ${counted(written, 'file')} written, ${unchanged} unchanged, ${removed} removed.`);
       if (open.length > 0)
@@ -194,34 +192,34 @@ interface ListOptions extends VaultOption {
   readonly sessions?: boolean;
 }
 
-export function registerVaultList(group: Command, host: CommandHost): void {
+function registerVaultList(group: Command, context: CliContext): void {
   const command = addVaultOption(group.command('list', { isDefault: true }).argument('[type]'))
-    .description('types with their counts; with a type, its items; with --sessions, the extractions')
-    .option('--sessions', 'the extractions that wrote it, newest first')
-    .option('--deleted', 'also items that are no longer there')
-    .option('--limit <count>', 'how many items or sessions at most', wholeNumber(1, 10_000), 100)
+    .description('list types with counts, the items of one type, or with --sessions the sessions')
+    .option('--sessions', 'list extraction sessions, newest first')
+    .option('--deleted', 'include deleted items')
+    .option('--limit <count>', 'maximum number of items or sessions', wholeNumber(1, 10_000), 100)
     .option('--after <id>', 'continue after this item');
   examples(command, [
     'headworks vault list',
     'headworks vault list dashboards --limit 20',
     'headworks vault list --sessions --json',
   ]);
-  act<ListOptions>(host, command, async (session, options, [type]) => {
+  action<ListOptions>(context, command, async (session, options, [type]) => {
     await readVault(session, options, (reader) => {
       if (type !== undefined) {
         const { limit, after, deleted = false } = options;
         const query = { limit: limit + 1, withDeleted: deleted, ...(after === undefined ? {} : { after }) };
-        showItems(session, reader.items(type, query), limit);
-      } else if (options.sessions) showSessions(session, reader.sessions(options.limit));
-      else showTypes(session, reader.source(), reader.types());
+        printItems(session, reader.items(type, query), limit);
+      } else if (options.sessions) printSessions(session, reader.sessions(options.limit));
+      else printTypes(session, reader.source(), reader.types());
     });
     return exitCodes.ok;
   });
 }
 
-function showTypes(session: CliSession, source: string | null, types: readonly TypeRecord[]): void {
+function printTypes(session: CliSession, source: string | null, types: readonly TypeRecord[]): void {
   const { out } = session;
-  if (out.isJson) return out.json({ source, types: types.map(answerOf) });
+  if (out.isJson) return out.json({ source, types: types.map(recordOf) });
   if (types.length === 0) return out.line('The vault is empty.');
   out.table(
     ['TYPE', 'ITEMS', 'DELETED', 'SIZE', 'SESSION', 'STATUS', 'READ', 'WHY'],
@@ -243,11 +241,11 @@ function showTypes(session: CliSession, source: string | null, types: readonly T
   out.note(`From ${source ?? 'no source yet'}.`);
 }
 
-function showItems(session: CliSession, found: readonly ItemRecord[], limit: number): void {
+function printItems(session: CliSession, found: readonly ItemRecord[], limit: number): void {
   const { out } = session;
   const items = found.slice(0, limit);
   const next = found.length > limit ? (items.at(-1)?.id ?? null) : null;
-  if (out.isJson) return out.json({ items: items.map(answerOf), next });
+  if (out.isJson) return out.json({ items: items.map(recordOf), next });
   if (items.length === 0) return out.line('There are no such items.');
   out.table(
     ['ID', 'NAME', 'OWNER', 'FOLDER', 'SIZE', 'UPDATED', 'DELETED'],
@@ -264,9 +262,9 @@ function showItems(session: CliSession, found: readonly ItemRecord[], limit: num
   if (next !== null) out.note(`There are more: add --after '${next}'`);
 }
 
-function showSessions(session: CliSession, sessions: readonly SessionRecord[]): void {
+function printSessions(session: CliSession, sessions: readonly SessionRecord[]): void {
   const { out } = session;
-  if (out.isJson) return out.json({ sessions: sessions.map(answerOf) });
+  if (out.isJson) return out.json({ sessions: sessions.map(recordOf) });
   if (sessions.length === 0) return out.line('Nothing was extracted yet.');
   out.table(
     ['SESSION', 'STARTED', 'STATUS', 'ITEMS', 'CALLS', 'ERRORS', 'WORKERS', 'ITEMS/S', 'ID'],
@@ -290,32 +288,32 @@ interface PruneOptions extends VaultOption {
   readonly compact?: boolean;
 }
 
-export function registerVaultPrune(group: Command, host: CommandHost): void {
+function registerVaultPrune(group: Command, context: CliContext): void {
   const command = addVaultOption(group.command('prune'))
-    .description('delete old versions of items; what an item is now always stays')
+    .description('delete old versions of items; the current version is always kept')
     .requiredOption(
       '--older-than <days>',
-      'versions that were replaced longer ago than this go',
+      'delete versions that were replaced more than this many days ago',
       wholeNumber(0, 36_500),
     )
     .option(
       '--keep <count>',
-      'but so many of each item stay, the newest included',
+      'versions of each item to keep, the newest included',
       wholeNumber(1, 1_000_000),
       1,
     )
-    .option('--compact', 'make the file smaller too; takes as much room again while it works');
+    .option('--compact', 'shrink the file as well; needs as much free space as the vault');
   examples(command, [
     'headworks vault prune --older-than 90',
     'headworks vault prune --older-than 365 --keep 3 --compact',
   ]);
-  act<PruneOptions>(host, command, async (session, options) => {
+  action<PruneOptions>(context, command, async (session, options) => {
     const { out, io } = session;
     const { path, tools } = await chosenVault(session, options);
     const { olderThan: olderThanDays, keep, compact = false } = options;
     const { clock, signal } = io;
     const report = await tools.pruneVault(path, { olderThanDays, keep }, { clock, signal, compact });
-    if (out.isJson) out.json({ vault: path, ...answerOf(report) });
+    if (out.isJson) out.json({ vault: path, ...recordOf(report) });
     else {
       out.line(`${path}: ${counted(report.versions, 'old version')} (${sizeText(report.bytes)}) deleted.`);
       if (report.versions > 0 && !compact)
@@ -330,36 +328,36 @@ interface ShowOptions extends VaultOption {
   readonly versions?: boolean;
 }
 
-export function registerVaultShow(group: Command, host: CommandHost): void {
+function registerVaultGet(group: Command, context: CliContext): void {
   const command = addVaultOption(group.command('get').argument('<type>').argument('<id>'))
-    .description('one item, pretty-printed')
-    .option('--at <version>', 'as it was in this version (see --versions)', wholeNumber(1, 1_000_000_000))
-    .option('--versions', 'when it changed, instead of its content');
+    .description('get an item')
+    .option('--at <version>', 'content in this version (see --versions)', wholeNumber(1, 1_000_000_000))
+    .option('--versions', 'list its versions instead of its content');
   examples(command, [
     'headworks vault get dashboards 42',
     'headworks vault get dashboards 42 --versions',
     'headworks vault get explores sales::orders --at 1 --json',
   ]);
-  act<ShowOptions>(host, command, async (session, options, [type = '', id = '']) => {
+  action<ShowOptions>(context, command, async (session, options, [type = '', id = '']) => {
     await readVault(session, options, (reader, { canonicalJson, parseJson }) => {
       const item = reader.item(type, id);
-      if (options.versions) return showVersions(session, item, reader.versions(type, id));
+      if (options.versions) return printVersions(session, item, reader.versions(type, id));
       const data = reader.data(type, id, options.at);
       const facts = options.at === undefined ? {} : { version: options.at };
       if (session.out.isJson)
         return session.out.line(
-          canonicalJson({ ...answerOf(item), ...facts, data: data === null ? null : parseJson(data) }),
+          canonicalJson({ ...recordOf(item), ...facts, data: data === null ? null : parseJson(data) }),
         );
-      showFacts(session, item);
+      printItem(session, item);
       session.out.line();
-      if (data === null) return session.out.line('In this version it was gone.');
+      if (data === null) return session.out.line('The item was deleted in this version.');
       for (const line of canonicalJson(parseJson(data), 2).split('\n')) session.out.line(printable(line));
     });
     return exitCodes.ok;
   });
 }
 
-function showFacts({ out }: CliSession, item: ItemRecord): void {
+function printItem({ out }: CliSession, item: ItemRecord): void {
   const when = (at: number | null) => (at === null ? '–' : (isoMoment(at) ?? String(at)));
   out.facts([
     ['type', item.type],
@@ -376,42 +374,42 @@ function showFacts({ out }: CliSession, item: ItemRecord): void {
   ]);
 }
 
-function showVersions({ out }: CliSession, item: ItemRecord, versions: readonly VersionRecord[]): void {
-  if (out.isJson) return out.json({ type: item.type, id: item.id, versions: versions.map(answerOf) });
+function printVersions({ out }: CliSession, item: ItemRecord, versions: readonly VersionRecord[]): void {
+  if (out.isJson) return out.json({ type: item.type, id: item.id, versions: versions.map(recordOf) });
   out.table(
     ['VERSION', 'FIRST SEEN', 'SESSION', 'SIZE', 'HASH'],
     versions.map(({ number, firstSeenAt, session, size, hash }) => [
       String(number),
       isoMoment(firstSeenAt) ?? '–',
       String(session),
-      size === null ? 'gone' : `${size} bytes`,
+      size === null ? 'deleted' : `${size} bytes`,
       hash ?? '–',
     ]),
   );
 }
 
 /** More are in the vault, and in --json. */
-const mostLetters = 20;
+const maxDeadLetters = 20;
 
-export function registerVaultVerify(group: Command, host: CommandHost): void {
+function registerVaultVerify(group: Command, context: CliContext): void {
   const command = addVaultOption(group.command('verify'))
-    .description('check every row, and every type against what the source said there is')
-    .addHelpText('after', '\nExits with 4 if something is damaged or missing.');
+    .description('check every row, and every type against the total that the source reported')
+    .addHelpText('after', '\nExits with 4 if items are damaged or missing.');
   examples(command, ['headworks vault verify', 'headworks vault verify --vault acme.vault --json']);
-  act<VaultOption>(host, command, async (session, options) =>
+  action<VaultOption>(context, command, async (session, options) =>
     readVault(session, options, (reader, { verifyVault }) => {
       const report = verifyVault(reader, session.io.signal);
       const letters = reader.deadLetters().map((letter) => session.redactor.value(letter));
-      if (session.out.isJson) session.out.json(answer(report, letters));
+      if (session.out.isJson) session.out.json(verifyResult(report, letters));
       else printReport(session, report, letters);
       return report.problemCount === 0 ? exitCodes.ok : exitCodes.incomplete;
     }),
   );
 }
 
-const answer = (report: VerifyReport, letters: readonly DeadLetter[]): Record<string, unknown> => ({
-  ...answerOf(report),
-  dead_letters: letters.map(answerOf),
+const verifyResult = (report: VerifyReport, letters: readonly DeadLetter[]): Record<string, unknown> => ({
+  ...recordOf(report),
+  dead_letters: letters.map(recordOf),
 });
 
 function printReport({ out }: CliSession, report: VerifyReport, letters: readonly DeadLetter[]): void {
@@ -422,9 +420,9 @@ function printReport({ out }: CliSession, report: VerifyReport, letters: readonl
     out.line(`${word}  ${printable(where === '' ? message : `${where}: ${message}`)}`);
   }
   if (problemCount > problems.length) out.line(`… and ${problemCount - problems.length} more.`);
-  for (const { type, pageKey, cause, message } of letters.slice(0, mostLetters))
+  for (const { type, pageKey, cause, message } of letters.slice(0, maxDeadLetters))
     out.line(printable(`dead letter  ${type} ${pageKey}: ${cause}: ${message}`));
-  if (letters.length > mostLetters) out.line('… and more dead letters: see --json.');
+  if (letters.length > maxDeadLetters) out.line('… and more dead letters: see --json.');
   out.line(
     `Checked ${counted(checked.items, 'item')}, ${counted(checked.versions, 'version')} and ` +
       `${counted(checked.pages, 'page')}: ` +
@@ -435,7 +433,7 @@ function printReport({ out }: CliSession, report: VerifyReport, letters: readonl
   else if (!report.isComplete) out.note(remedy(letters));
 }
 
-/** Lists that ended too early or led nowhere: asking again does not help. */
+/** Lists whose pagination is wrong: repeating the request does not help. */
 const brokenLists = new Set(['repeated', 'short']);
 
 function remedy(letters: readonly DeadLetter[]): string {

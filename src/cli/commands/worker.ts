@@ -1,25 +1,23 @@
-// headworks worker: runs jobs only, beside servers that share the same Postgres and Redis.
+// headworks worker: runs background jobs only, beside servers on the same Postgres and Redis.
 import type { Command } from 'commander';
-import type { CommandHost } from '../command-host.ts';
-import { act, examples } from '../command-host.ts';
+import type { CliContext } from '../command.ts';
+import { action, examples } from '../command.ts';
 import { addServerFlags } from '../session.ts';
 import { runServer } from './run-server.ts';
 
-export function registerWorker(program: Command, host: CommandHost): void {
-  const command = program
-    .command('worker')
-    .description('run background jobs only, on one more machine; needs DATABASE_URL and REDIS_URL');
+export function register(command: Command, context: CliContext): void {
+  command.addHelpText('after', '\nNeeds DATABASE_URL and REDIS_URL, the same as the servers.');
   addServerFlags(command);
   examples(command, ['DATABASE_URL=postgres://… REDIS_URL=redis://… headworks worker']);
-  act(host, command, async (session) => {
-    return runServer(session, {
+  action(context, command, (session) =>
+    runServer(session, {
       role: 'worker',
       config: session.config(),
-      welcome: (server) => {
-        session.out.line(`Headworks ${session.io.version} works on jobs.`);
-        if (server.url !== null) session.out.facts([['health', `${server.url}/readyz`]]);
+      welcome: ({ url }) => {
+        session.out.line(`Headworks ${session.io.version} is running background jobs.`);
+        session.out.facts([['health', `${url}/readyz`]]);
         session.out.line('Ctrl-C stops it.');
       },
-    });
-  });
+    }),
+  );
 }

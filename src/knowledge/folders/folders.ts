@@ -434,7 +434,7 @@ function whyNotRemoved({ found, isManual, folder }: MissingTask, gone: number, a
   if (found.size === 0)
     return `The folder ${folder.path} is empty, as if its disk were not mounted: no document was deleted.`;
   if (isManual || gone <= maxRemovedUnasked || gone <= all / 2) return null;
-  return `${gone} of ${all} files are gone at once: no document was deleted. If that is right: headworks folders scan ${folder.folderId} --remove-missing`;
+  return `${gone} of ${all} files are gone at once: no document was deleted. If that is right: headworks folders scan ${folder.folderId} --delete-missing`;
 }
 
 async function deleteIfExists(

@@ -28,6 +28,6 @@ export const mergeEntities = defineTool({
       throw new CoreError('INPUT_INVALID', 'Nothing was merged: winner_id and loser_id are the same entity.');
     const call = { query: { ...place }, body: input, signal };
     const made = merge.parse(await api.call('POST', `${knowledgePath}/merges`, call));
-    return { ...made, next: `Done. People can undo it with: headworks entities unmerge ${made.id}` };
+    return { ...made, next: `Done. People can undo it with: headworks entities undo-merge ${made.id}` };
   },
 });

@@ -11,7 +11,7 @@ it('maps events to queries by the prefix of their name', () => {
 
 it.each([
   ['entities.decide', 'knowledge'],
-  ['entities.unmerge', 'knowledge'],
+  ['entities.undo-merge', 'knowledge'],
   ['limits.set', 'tenants'],
   ['organizations.keys.revoke', 'tenants'],
   ['deployments.add', 'tenants'],

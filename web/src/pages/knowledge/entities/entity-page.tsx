@@ -101,7 +101,7 @@ function Events({ id }: { readonly id: string }) {
           <EventList events={events} />
           {next === null ? null : (
             <Text size="xs" c="dimmed" mt="xs">
-              Showing the newest {mostEvents}. For all, run headworks events list --entity {id}
+              Showing the newest {mostEvents}. For all, run headworks events list --entity-id {id}
             </Text>
           )}
         </>

@@ -9,17 +9,17 @@ import type { CliSession } from '../session.ts';
 /** Enough for a log. */
 const lineEveryMs = 2_000;
 
-export interface DemoScreen extends StepReporter {
+export interface DemoProgress extends StepReporter {
   /** Removes the bars. Safe to call twice. */
   close(): void;
 }
 
-export function demoScreen(session: CliSession): DemoScreen {
-  if (session.out.isJson) return jsonScreen(session);
-  return new TextScreen(session);
+export function demoProgress(session: CliSession): DemoProgress {
+  if (session.out.isJson) return jsonProgress(session);
+  return new TextProgress(session);
 }
 
-function jsonScreen({ out, io }: CliSession): DemoScreen {
+function jsonProgress({ out, io }: CliSession): DemoProgress {
   let step = '';
   const print = (event: string, facts: object): void =>
     out.jsonLine({ event, at: new Date(io.clock.now()).toISOString(), step, ...facts });
@@ -37,7 +37,7 @@ function jsonScreen({ out, io }: CliSession): DemoScreen {
   };
 }
 
-class TextScreen implements DemoScreen {
+class TextProgress implements DemoProgress {
   readonly #session: CliSession;
   readonly #isDue: () => boolean;
   #bars: Bars | null = null;

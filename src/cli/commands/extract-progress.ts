@@ -94,19 +94,19 @@ export class TypePaces {
 /** Of a terminal that does not say. */
 const usualColumns = 80;
 
-export interface Screen {
+export interface ExtractionProgress {
   readonly show: (event: EmittedEvent) => void;
   /** Safe to call twice. */
   readonly end: () => void;
 }
 
 /** Without `hasProgress` there will be no bars, and lines above them would never be drawn. */
-export function startScreen(session: CliSession, hasProgress = true): Screen {
-  if (session.out.isJson) return jsonScreen(session);
-  return session.out.canDraw && hasProgress ? new BarScreen(session) : lineScreen(session);
+export function showProgress(session: CliSession, hasProgress = true): ExtractionProgress {
+  if (session.out.isJson) return jsonProgress(session);
+  return session.out.canDraw && hasProgress ? new BarProgress(session) : lineProgress(session);
 }
 
-function jsonScreen({ out, redactor }: CliSession): Screen {
+function jsonProgress({ out, redactor }: CliSession): ExtractionProgress {
   return {
     show: ({ name, at, payload }) =>
       out.jsonLine(
@@ -123,7 +123,7 @@ const worthALine =
 /** Every few seconds is enough for a log. */
 const progressEveryMs = 5_000;
 
-function lineScreen({ out, redactor, io }: CliSession): Screen {
+function lineProgress({ out, redactor, io }: CliSession): ExtractionProgress {
   let nextProgressAt = io.clock.monotonic() + progressEveryMs;
   return {
     show: ({ name, payload }) => {
@@ -131,10 +131,10 @@ function lineScreen({ out, redactor, io }: CliSession): Screen {
         if (io.clock.monotonic() < nextProgressAt) return;
         nextProgressAt = io.clock.monotonic() + progressEveryMs;
         const { types } = payload as unknown as ProgressFigures;
-        const under = types.filter(({ status }) => status === 'running');
-        if (under.length === 0) return;
+        const running = types.filter(({ status }) => status === 'running');
+        if (running.length === 0) return;
         out.note(
-          under
+          running
             .map(({ type, items, total }) => `${type} ${items}${total === null ? '' : ` of ${total}`}`)
             .join(', '),
         );
@@ -147,7 +147,7 @@ function lineScreen({ out, redactor, io }: CliSession): Screen {
   };
 }
 
-/** What a person wants to know of an event; null for the rest. */
+/** The line for an event; null for events without one. */
 function lineOf(name: string, payload: Readonly<Record<string, unknown>>): string | null {
   const { type, page, cause, error, status, items, itemsThisRun, worker, workersAlive, source, vault } =
     payload as Record<string, string>;
@@ -157,7 +157,7 @@ function lineOf(name: string, payload: Readonly<Record<string, unknown>>): strin
     case 'extraction:started':
       return `${payload['isResumed'] === true ? 'Resuming' : 'Starting'}: ${source} into ${vault}`;
     case 'extraction:page-failed':
-      return `${type} ${page} was given up (${cause}): ${error}`;
+      return `${type} ${page} failed (${cause}): ${error}`;
     case 'extraction:worker-died':
       return `${worker} died: ${error}; ${workersAlive} left`;
     case 'extraction:setting-ignored':
@@ -188,7 +188,7 @@ function waitText({ why, waitMs }: { readonly why: string; readonly waitMs: numb
 }
 
 /** One bar per type, and below what concerns all. */
-class BarScreen implements Screen {
+class BarProgress implements ExtractionProgress {
   readonly #bars: MultiBar;
   readonly #byType = new Map<string, SingleBar>();
   readonly #session: CliSession;
@@ -215,12 +215,11 @@ class BarScreen implements Screen {
 
   readonly show = ({ name, payload }: EmittedEvent): void => {
     if (name === 'extraction:progress') this.#draw(payload as unknown as ProgressFigures);
-    if (worthALine.test(name))
-      this.#tell(printable(this.#session.redactor.text(lineOf(name, payload) ?? '')));
+    if (worthALine.test(name)) this.#log(printable(this.#session.redactor.text(lineOf(name, payload) ?? '')));
   };
 
   /** Above the bars; they draw it only once there is one of them. */
-  #tell(line: string): void {
+  #log(line: string): void {
     if (this.#layout === null) this.#session.out.note(line);
     else this.#bars.log(`${line}\n`);
   }
@@ -277,17 +276,17 @@ function footerParts({
   ];
 }
 
-export function showEstimate({ out }: CliSession, estimate: Estimate): void {
+export function printEstimate({ out }: CliSession, estimate: Estimate): void {
   const { types, calls, callsThisRun, isAtLeast, minutes, probes } = estimate;
   if (out.isJson) {
-    const told = types.map((one) => ({
+    const byType = types.map((one) => ({
       type: one.type,
       items: one.items,
       calls: one.calls,
       is_at_least: one.isAtLeast,
     }));
     const facts = { calls, is_at_least: isAtLeast, calls_this_run: callsThisRun, minutes, probes };
-    return out.json({ dry_run: true, ...facts, types: told });
+    return out.json({ dry_run: true, ...facts, types: byType });
   }
   const atLeast = (count: number, isOpen: boolean) => `${isOpen ? 'at least ' : ''}${count}`;
   out.table(
@@ -309,7 +308,7 @@ export function showEstimate({ out }: CliSession, estimate: Estimate): void {
   out.note(`${counted(probes, 'call was', 'calls were')} made to find out; nothing was written.`);
 }
 
-export function showResult(session: CliSession, result: ExtractionSummary): void {
+export function printResult(session: CliSession, result: ExtractionSummary): void {
   const { out } = session;
   if (out.isJson) return out.jsonLine(session.redactor.value(resultAnswer(result)));
   const { types, wasComplete, endedBy } = result;
