@@ -179,7 +179,7 @@ async function watchAll(
       caughtUp.add(keyOf(event));
     }
   };
-  let catchingUp: Promise<void> | null = null;
+  let catchingUp = Promise.resolve();
   const onReconnect = () => {
     // When this fails, the connection is lost again: the next one catches up.
     catchingUp = catchUp().catch(() => undefined);
