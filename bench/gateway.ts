@@ -164,7 +164,7 @@ async function latency(slow: Running, bare: Running, ours: Running): Promise<Fig
   return [added('p50Ms', 'p50', 1), added('p99Ms', 'p99', 5)];
 }
 
-/** The best of three is limited: it should hear of the first request only. */
+/** The best of three is limited: it should receive the first request only. */
 async function cooldown(ours: Running, fast: Running): Promise<Figure> {
   await addModel(ours, { name: 'refuses', base_url: `${fast.url}/v1`, model: 'limited' });
   for (let request = 0; request < 50; request++) {
@@ -194,7 +194,7 @@ async function streams(ours: Running): Promise<Figure[]> {
   });
   const simulator = await startModelsSimulator({ scenario });
   const pool = new Pool(ours.url, { connections: streamCount, pipelining: 1 });
-  const said = (number: number) => `I am caller ${number} and nobody else at all`;
+  const said = (number: number) => `I am caller ${number} and no other`;
   const ask = async (number: number): Promise<boolean> => {
     const { body } = await pool.request({
       method: 'POST',
@@ -256,7 +256,7 @@ async function abortFigure(ours: Running, simulator: { open(): number }): Promis
     await reading;
   }
   return {
-    name: 'client hangs up until the provider is let go, slowest of 20',
+    name: 'client disconnect until the provider call is aborted, slowest of 20',
     value: slowestMs,
     unit: 'ms',
     goal: 'under 100 ms',

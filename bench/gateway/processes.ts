@@ -78,7 +78,7 @@ export const bareProxy = async (upstream: string): Promise<Running> => {
   return run([process.execPath, here('./bare-proxy.ts'), String(port), upstream], port);
 };
 
-/** A Headworks on its embedded store, as somebody would run it: the built package. */
+/** Headworks on its embedded store, from the built package. */
 export const headworks = async (folder: string, token: string): Promise<Running> => {
   const port = await freePort();
   return run(

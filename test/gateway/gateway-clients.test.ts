@@ -113,8 +113,8 @@ describe('the openai package', () => {
     });
     await expect(unknown).rejects.toBeInstanceOf(NotFoundError);
     await expect(unknown).rejects.toMatchObject({ code: 'model_not_found', param: 'model' });
-    const stranger = new OpenAI({ baseURL: `${at.url}/v1`, apiKey: 'wrong', maxRetries: 0 });
-    await expect(stranger.models.list()).rejects.toBeInstanceOf(AuthenticationError);
+    const unauthenticated = new OpenAI({ baseURL: `${at.url}/v1`, apiKey: 'wrong', maxRetries: 0 });
+    await expect(unauthenticated.models.list()).rejects.toBeInstanceOf(AuthenticationError);
     at.simulator.script('second', [{ fault: '400' }]);
     const refused = openai.chat.completions.create(
       { model: 'beta/second', messages: [{ role: 'user', content: 'x' }] },

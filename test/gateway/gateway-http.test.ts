@@ -292,12 +292,12 @@ describe('a request', () => {
 
   it('uses the named models first, only them without fallback, and several separated by commas', async () => {
     const at = await gatewayWorld({ providers: three });
-    const spoke = async (name: string, headers: Record<string, string> = {}) =>
+    const modelFor = async (name: string, headers: Record<string, string> = {}) =>
       (await at.chat({ model: name }, headers)).headers.get('x-headworks-model');
-    expect(await spoke('gamma/gamma-1')).toBe('gamma/gamma-1');
-    expect(await spoke('gamma-1')).toBe('gamma/gamma-1');
+    expect(await modelFor('gamma/gamma-1')).toBe('gamma/gamma-1');
+    expect(await modelFor('gamma-1')).toBe('gamma/gamma-1');
     at.simulator.script('gamma-1', [{ fault: '500' }]);
-    expect(await spoke('gamma/gamma-1,beta/beta-1')).toBe('beta/beta-1');
+    expect(await modelFor('gamma/gamma-1,beta/beta-1')).toBe('beta/beta-1');
     at.simulator.script('gamma-1', [{ fault: '500', times: 10 }]);
     const alone = await at.chat({ model: 'gamma/gamma-1' }, { 'x-headworks-fallback': 'none' });
     expect(alone.status).toBe(503);
@@ -417,7 +417,7 @@ describe('models and keys', () => {
       { ...own, name: 'x', base_url: 'file:///etc/passwd' },
       { ...own, name: 'x', base_url: 'https://user:pass@host/v1' },
       { ...own, name: 'a,b' },
-      { ...own, name: 'x', colour: 'red' },
+      { ...own, name: 'x', color: 'red' },
     ])
       expect({ wrong, status: (await add(wrong)).status }).toEqual({ wrong, status: 400 });
     const id = await idOf(at, 'alpha/alpha-1');

@@ -232,7 +232,7 @@ describe('an added model', () => {
       provider: 'a b',
       capabilities: { context_tokens: 0, tools: 'yes' },
       quotas: { requests_per_minute: 1.5, tokens_per_day: 2e12 },
-      colour: 'red',
+      color: 'red',
     };
     const { id } = await named(at, 'alpha/alpha-1');
     for (const answer of [
@@ -245,7 +245,7 @@ describe('an added model', () => {
         'body.base_url',
         'body.capabilities.context_tokens',
         'body.capabilities.tools',
-        'body.colour',
+        'body.color',
         'body.env_var',
         'body.name',
         'body.provider',

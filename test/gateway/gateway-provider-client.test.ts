@@ -577,7 +577,7 @@ describe('a streamed call, after its first content', () => {
       'server-error',
     ],
     ['garbage', [a, 'data: {"choices\n\n'], 'invalid-response'],
-    ['a cut while another choice goes on', [a, second, event({}, 'stop'), new Error('cut')], 'network'],
+    ['a cut while another choice continues', [a, second, event({}, 'stop'), new Error('cut')], 'network'],
   ])('is interrupted by %s, after whole events only', async (_what, script, failureClass) => {
     const made = await committed(script);
     let text = Buffer.concat(made.outcome.head).toString();

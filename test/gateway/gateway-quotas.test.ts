@@ -107,8 +107,8 @@ describe('a quota counter in Redis', () => {
       1,
     );
     const burst = () => {
-      const keeper = new ProviderQuotas({ clock: systemClock, events: silentEmitter, shared });
-      return Array.from({ length: 20 }, () => keeper.take(model, 'key', smallCall));
+      const quotas = new ProviderQuotas({ clock: systemClock, events: silentEmitter, shared });
+      return Array.from({ length: 20 }, () => quotas.take(model, 'key', smallCall));
     };
     const taken = await Promise.all([burst(), burst(), burst()].flat());
     expect(taken.filter((outcome) => 'grant' in outcome)).toHaveLength(20);
@@ -118,9 +118,9 @@ describe('a quota counter in Redis', () => {
     const gone = await connectRedis({ url: redisUrl(), keyPrefix: `${prefix}:` });
     await gone.close();
     const shared = new RedisQuotaCounter(gone);
-    const keeper = new ProviderQuotas({ clock: systemClock, events: silentEmitter, shared });
+    const quotas = new ProviderQuotas({ clock: systemClock, events: silentEmitter, shared });
     const model = modelOf({ name: uniqueName('model'), quotas: { requestsPerMinute: 3 } }, 1);
-    const taken = await Promise.all(Array.from({ length: 9 }, () => keeper.take(model, 'key', smallCall)));
+    const taken = await Promise.all(Array.from({ length: 9 }, () => quotas.take(model, 'key', smallCall)));
     expect(taken.filter((outcome) => 'grant' in outcome)).toHaveLength(3);
   });
 });

@@ -88,7 +88,7 @@ describe('a listing', () => {
     expect((await client.ids('/folders/1/children')).toSorted()).toEqual(['2', '3', '4', '5']);
   });
 
-  it('gives no more than the page limit, and no total where it is told not to', async () => {
+  it('returns at most the page limit, and no total when totals are off', async () => {
     const { client } = await start({ pageLimit: 5, hasTotal: false });
     const { body, headers } = await client.get('/users/search?limit=20&sorts=id');
     expect(body).toHaveLength(5);
@@ -96,7 +96,7 @@ describe('a listing', () => {
     expect(headers.get('link')).toContain('limit=5&sorts=id&offset=5>; rel="next"');
   });
 
-  it('of scheduled plans shows only those of the caller, who has none, unless all are asked for', async () => {
+  it('lists only scheduled plans of the caller, of which there are none, unless all are requested', async () => {
     const { client } = await start();
     expect(await client.ids('/scheduled_plans')).toEqual([]);
     expect(await client.ids('/scheduled_plans?all_users=true')).toHaveLength(23);
@@ -157,7 +157,7 @@ describe('content', () => {
     expect(await body(other)).not.toEqual(await body(one));
   });
 
-  it('changes between two readings as it is told over HTTP', async () => {
+  it('changes its content by HTTP between two reads', async () => {
     const { client, simulator } = await start();
     const read = async () => (await client.get('/groups/search?sorts=id&limit=50')).body as { id: string }[];
     const before = await read();
@@ -214,7 +214,7 @@ describe('stats', () => {
   });
 });
 
-// Defined only where somebody has Looker's own description of its API at hand.
+// Runs only where Looker's own OpenAPI document is available.
 const openApiFile = process.env['LOOKER_OPENAPI'];
 if (openApiFile !== undefined)
   describe("Looker's OpenAPI document", () => {

@@ -32,7 +32,7 @@ interface Completion {
 const messageOf = async (answer: Response) => ((await answer.json()) as Completion).choices[0]?.message;
 
 describe('a simulated model', () => {
-  it('speaks, calls a tool once, keeps to a schema and sees images', async () => {
+  it('completes text, calls a tool once, follows a schema and accepts images', async () => {
     await start([{ name: 'large' }]);
     expect((await messageOf(await ask({})))?.content).toContain('You said: hello');
     const tools = [
@@ -58,7 +58,7 @@ describe('a simulated model', () => {
     expect((await messageOf(seen))?.content).toContain('I see 1 image');
   });
 
-  it('streams the same words, with usage when asked for', async () => {
+  it('streams the same words, with usage on request', async () => {
     await start([{ name: 'large', answer: 'one two three' }]);
     const text = await (await ask({ stream: true, stream_options: { include_usage: true } })).text();
     const chunks = [...text.matchAll(/^data: (\{.*)$/gm)].map(
@@ -154,9 +154,9 @@ describe('a refusal', () => {
 describe('a scenario', () => {
   it('names everything that is wrong with it', () => {
     const wrong = {
-      providers: [{ name: 'a b', models: [{ name: 'x', colour: 'red', faults: [{ fault: 'no' }] }] }],
+      providers: [{ name: 'a b', models: [{ name: 'x', color: 'red', faults: [{ fault: 'no' }] }] }],
     };
-    expect(() => readScenario(wrong)).toThrow(/name: letters.*fault.*colour/s);
+    expect(() => readScenario(wrong)).toThrow(/name: letters.*fault.*color/s);
   });
 });
 

@@ -58,7 +58,7 @@ export function isLocalUrl(url: string): boolean {
   return isName && (!host.includes('.') || /\.(?:local|internal|lan|home\.arpa)$/.test(host));
 }
 
-/* ---- environment variables: whoever may add a model must not be able to send our secrets elsewhere ---- */
+/* ---- environment variables: adding a model must not be a way to send our secrets elsewhere ---- */
 
 /** Never allowed, although they end like keys: ours, the stores', and credentials of other systems. */
 const forbiddenEnvVars =

@@ -122,12 +122,12 @@ describe('a probe', () => {
 describe('many probes', () => {
   it('run with limited concurrency and keep their order', async () => {
     const models = Array.from({ length: 30 }, (_, index) => modelOf({ name: `m${index}` }, index + 1));
-    let underWay = 0;
+    let running = 0;
     let most = 0;
     const { probe } = prober(async () => {
-      most = Math.max(most, ++underWay);
+      most = Math.max(most, ++running);
       await Promise.resolve();
-      underWay -= 1;
+      running -= 1;
       return success();
     });
     const results = await probe(models);
@@ -138,17 +138,17 @@ describe('many probes', () => {
   it('end when they are canceled, with none left running', async () => {
     const models = Array.from({ length: 20 }, (_, index) => modelOf({ name: `m${index}` }, index + 1));
     const leaving = new AbortController();
-    let underWay = 0;
+    let running = 0;
     const { sent, probe } = prober(async ({ signal }) => {
-      underWay += 1;
+      running += 1;
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-      underWay -= 1;
+      running -= 1;
       throw new CoreError('CANCELED', 'gone');
     });
     const probing = probe(models, leaving.signal);
     leaving.abort();
     await expect(probing).rejects.toMatchObject({ code: 'CANCELED' });
-    expect({ underWay, sent: sent.length }).toEqual({ underWay: 0, sent: 8 });
+    expect({ running, sent: sent.length }).toEqual({ running: 0, sent: 8 });
   });
 
   it('do not hide unexpected errors', async () => {

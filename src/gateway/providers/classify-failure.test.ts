@@ -236,7 +236,7 @@ const others: readonly Row[] = [
     'not-found',
   ],
   [
-    'OpenRouter, nobody runs it with tools',
+    'OpenRouter, no endpoint runs it with tools',
     404,
     { error: { code: 404, message: 'No endpoints found that support tool use.' } },
     'validation',
@@ -280,7 +280,7 @@ const limits: readonly Row[] = [
   ['says so by a name', 503, { error: { code: 'TooManyRequests', message: 'later' } }, 'rate-limit'],
   ['says so in capitals', 500, { error: { code: 'RATE_LIMIT_EXCEEDED' } }, 'rate-limit'],
   ['says so in a 200', 200, { error: { type: 'rate_limit_error', message: 'later' } }, 'rate-limit'],
-  ['speaks of limits', 500, { error: { message: 'See our rate limits page.' } }, 'server-error'],
+  ['mentions limits', 500, { error: { message: 'See our rate limits page.' } }, 'server-error'],
   [
     'has an id with 429 in it',
     500,

@@ -219,12 +219,12 @@ describe('a fallback', () => {
     ['off,auto', 'a', true],
     ['blind', 'a', true],
     ['small,a', 'a', true],
-  ])('is reported for "%s": %s, %s', async (model, spoke, isFallback) => {
+  ])('is reported for "%s": %s, %s', async (model, responding, isFallback) => {
     const requires = { tools: true, json: false, vision: false };
     const completion = await new RoutingWorld(models).complete(model, {
       request: requestFor(model, { requires }),
     });
-    expect(completion).toMatchObject({ model: { name: spoke }, attempts: 1, isFallback });
+    expect(completion).toMatchObject({ model: { name: responding }, attempts: 1, isFallback });
   });
 });
 
@@ -305,10 +305,10 @@ describe('a call during which its model is replaced', () => {
   ) => {
     const world = new RoutingWorld([{ name: 'a', script: script ?? 'respond' }], { maxRetries: 0 });
     for (let index = 0; index < 3; index++) {
-      const speaking = world.begin('a', differing);
+      const completing = world.begin('a', differing);
       await world.clock.advance(100);
       change(world);
-      await world.clock.run(speaking.catch(() => undefined));
+      await world.clock.run(completing.catch(() => undefined));
       await world.clock.advance(5_000);
     }
     return world;
@@ -356,26 +356,26 @@ describe('a call during which its model is replaced', () => {
 });
 
 describe('local quotas', () => {
-  function keeper(world: () => RoutingWorld, freeAfterMs: Readonly<Record<string, number>>) {
-    const told: string[] = [];
+  function scriptedQuotas(world: () => RoutingWorld, freeAfterMs: Readonly<Record<string, number>>) {
+    const calls: string[] = [];
     const quotas: Pick<ProviderQuotas, 'take'> = {
       take: async (model, keyId, { estimatedTokens }) => {
         const availableAt = 1_700_000_000_000 + (freeAfterMs[`${model.name} ${keyId}`] ?? 0);
         if (availableAt > world().clock.now()) return { availableAt };
-        told.push(`${model.name} takes ${estimatedTokens}`);
+        calls.push(`${model.name} takes ${estimatedTokens}`);
         return {
           grant: {
-            settle: (count) => void told.push(`${model.name} settles ${count}`),
-            refund: () => void told.push(`${model.name} gives back`),
+            settle: (count) => void calls.push(`${model.name} settles ${count}`),
+            refund: () => void calls.push(`${model.name} refunds`),
           },
         };
       },
     };
-    return { quotas, told };
+    return { quotas, calls };
   }
 
   it('keep a model from being called and report when it is available', async () => {
-    const { quotas } = keeper(() => world, { 'a key-1': 20_000, 'b key-1': 5_000 });
+    const { quotas } = scriptedQuotas(() => world, { 'a key-1': 20_000, 'b key-1': 5_000 });
     const world: RoutingWorld = new RoutingWorld([{ name: 'a' }, { name: 'b' }], {}, quotas);
     expect(await world.failure()).toMatchObject({
       code: 'GATEWAY_ALL_RATE_LIMITED',
@@ -390,21 +390,21 @@ describe('local quotas', () => {
   });
 
   it('lead to the next key', async () => {
-    const { quotas } = keeper(() => world, { 'a key-1': 20_000 });
+    const { quotas } = scriptedQuotas(() => world, { 'a key-1': 20_000 });
     const world: RoutingWorld = new RoutingWorld([{ name: 'a', keys: 2 }], {}, quotas);
     expect(await world.complete()).toMatchObject({ attempts: 1 });
     expect(world.calls).toMatchObject([{ key: 'key-2' }]);
   });
 
   it('are waited for like cooldowns', async () => {
-    const { quotas } = keeper(() => world, { 'a key-1': 5_000 });
+    const { quotas } = scriptedQuotas(() => world, { 'a key-1': 5_000 });
     const world: RoutingWorld = new RoutingWorld([{ name: 'a' }], {}, quotas);
     await world.complete('auto', { waitMs: 6_000 });
     expect(world.calls).toMatchObject([{ atMs: 5_000 }]);
   });
 
   it('are charged the cost of the call, nothing for rejected calls, and the estimate if the cost is unknown', async () => {
-    const { quotas, told } = keeper(() => world, {});
+    const { quotas, calls } = scriptedQuotas(() => world, {});
     const world: RoutingWorld = new RoutingWorld(
       [
         { name: 'limited', script: 'rate-limit', score: 0.9 },
@@ -415,7 +415,7 @@ describe('local quotas', () => {
       quotas,
     );
     await world.complete();
-    expect(told).toEqual([
+    expect(calls).toEqual([
       'limited takes 100',
       'limited settles 0',
       'silent takes 100',
@@ -425,7 +425,7 @@ describe('local quotas', () => {
   });
 
   it('are refunded when the caller disconnects before the call', async () => {
-    const told: string[] = [];
+    const calls: string[] = [];
     const caller = new AbortController();
     const world = new RoutingWorld(
       [{ name: 'a' }],
@@ -433,13 +433,13 @@ describe('local quotas', () => {
       {
         take: async () => {
           caller.abort();
-          const grant = { settle: () => undefined, refund: () => void told.push('given back') };
+          const grant = { settle: () => undefined, refund: () => void calls.push('refunded') };
           return { grant };
         },
       },
     );
     expect(await world.failure('a', { signal: caller.signal })).toMatchObject({ code: 'CANCELED' });
-    expect(told).toEqual(['given back']);
+    expect(calls).toEqual(['refunded']);
     expect(world.calls).toEqual([]);
   });
 });

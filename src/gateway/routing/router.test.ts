@@ -197,17 +197,20 @@ describe('a model that changes between its tries', () => {
     change: () => void,
     differing: Parameters<RoutingWorld['begin']>[1] = {},
   ): Promise<unknown> {
-    const speaking = world.begin('auto', differing);
+    const completing = world.begin('auto', differing);
     await world.clock.advance(1_000);
     change();
-    return world.clock.run(speaking.catch((error: unknown) => error));
+    return world.clock.run(completing.catch((error: unknown) => error));
   }
 
   it.each<[string, (world: RoutingWorld) => void]>([
     ['is disabled', (world) => world.replace('a', { isActive: false })],
     ['is removed', (world) => (world.models = world.models.filter(({ name }) => name !== 'a'))],
     ['becomes another model', (world) => world.replace('a', { upstreamModel: 'other' })],
-    ['cannot any more do what is asked', (world) => world.replace('a', { capabilities: embedder })],
+    [
+      'no longer supports what the request requires',
+      (world) => world.replace('a', { capabilities: embedder }),
+    ],
     ['loses its address', (world) => world.replace('a', { baseUrl: 'https://{ACME_REGION}.example' })],
   ])('is not tried again when it %s; the others are', async (_, change) => {
     for (const retryOrder of ['rounds', 'model-first'] as const) {
@@ -422,10 +425,10 @@ describe('a caller that disconnects', () => {
     const world = new RoutingWorld([{ name: 'a', script: 'hang', score: 0.9 }, { name: 'b' }]);
     for (let index = 0; index < 4; index++) {
       const caller = new AbortController();
-      const speaking = world.begin('auto', { signal: caller.signal });
+      const completing = world.begin('auto', { signal: caller.signal });
       await world.clock.advance(1_000);
       caller.abort();
-      await expect(speaking).rejects.toMatchObject({ code: 'CANCELED' });
+      await expect(completing).rejects.toMatchObject({ code: 'CANCELED' });
     }
     expect(world.called).toEqual(['a', 'a', 'a', 'a']);
     expect(world.attempts.map(({ outcome, durationMs }) => [outcome, durationMs])).toEqual(
@@ -438,10 +441,10 @@ describe('a caller that disconnects', () => {
   it('ends a sleep between rounds', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'server-error' }]);
     const caller = new AbortController();
-    const speaking = world.begin('auto', { signal: caller.signal });
+    const completing = world.begin('auto', { signal: caller.signal });
     await world.clock.advance(5_000);
     caller.abort();
-    await expect(speaking).rejects.toMatchObject({ code: 'CANCELED' });
+    await expect(completing).rejects.toMatchObject({ code: 'CANCELED' });
     expect(world.calls).toHaveLength(1);
     expect(world.clock.pending).toBe(0);
   });
@@ -554,7 +557,7 @@ describe('waiting for a model', () => {
     ['cooled', 'respond', 'validation', 2_000],
     ['refused', { does: 'rate-limit', hintMs: 1_000 }, 'validation', 2_000 + delayMs],
   ] as const)(
-    'takes a model that %s and whose time came while another was asked',
+    'tries a model that %s and became available while another was called',
     async (how, first, otherwise, atMs) => {
       const world = new RoutingWorld([
         { name: 'a', script: [first, 'respond'] },

@@ -74,7 +74,7 @@ export class RoutingRun {
     return this.remainingMs() === 0;
   }
 
-  /** Nobody waits for a response any more. */
+  /** The response would no longer reach the caller. */
   get isCanceledOrExpired(): boolean {
     return this.options.signal.aborted || this.isExpired;
   }

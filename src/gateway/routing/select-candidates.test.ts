@@ -231,7 +231,7 @@ describe('when there is no candidate', () => {
   });
 
   it('reports one unknown name among known ones', () => {
-    expect(snapshotOf(three).error(requestFor('a/x,nobody')).code).toBe('GATEWAY_MODEL_NOT_FOUND');
+    expect(snapshotOf(three).error(requestFor('a/x,unknown')).code).toBe('GATEWAY_MODEL_NOT_FOUND');
   });
 
   it('lists the variables that would help when no model has a key', () => {

@@ -8,10 +8,10 @@ import { away, stateWorld } from '../../../test/support/gateway/state-world.ts';
 function setUp(limits: { batch?: number; maxWaiting?: number } = {}) {
   const { clock, parts, named } = stateWorld();
   const batches: (readonly Attempt[])[] = [];
-  const behaviour: { fail: (batch: readonly Attempt[]) => Error | undefined } = { fail: () => undefined };
+  const behavior: { fail: (batch: readonly Attempt[]) => Error | undefined } = { fail: () => undefined };
   const store = {
     append: async (batch: readonly Attempt[]) => {
-      const error = behaviour.fail(batch);
+      const error = behavior.fail(batch);
       if (error) throw error;
       batches.push(batch);
     },
@@ -21,7 +21,7 @@ function setUp(limits: { batch?: number; maxWaiting?: number } = {}) {
     for (const requestId of ids) recorder.record(exampleAttempt({ requestId }));
   };
   const written = () => batches.map((batch) => batch.map(({ requestId }) => requestId).join(''));
-  return { clock, named, recorder, record, written, behaviour };
+  return { clock, named, recorder, record, written, behavior };
 }
 
 describe('AttemptLog', () => {
@@ -40,8 +40,8 @@ describe('AttemptLog', () => {
   });
 
   it('keeps attempts in order while the store is unavailable and retries them', async () => {
-    const { clock, record, written, behaviour, named, recorder } = setUp({ batch: 2 });
-    behaviour.fail = away;
+    const { clock, record, written, behavior, named, recorder } = setUp({ batch: 2 });
+    behavior.fail = away;
     record('a', 'b', 'c');
     await clock.advance(600);
     record('d');
@@ -51,14 +51,14 @@ describe('AttemptLog', () => {
       cause: 'STATE_UNAVAILABLE',
       waiting: 3,
     });
-    behaviour.fail = () => undefined;
+    behavior.fail = () => undefined;
     await clock.advance(10_000);
     expect(written()).toEqual(['ab', 'cd']);
   });
 
   it('drops the oldest when too many wait, and reports how many', async () => {
-    const { clock, record, recorder, behaviour, named } = setUp({ maxWaiting: 40 });
-    behaviour.fail = away;
+    const { clock, record, recorder, behavior, named } = setUp({ maxWaiting: 40 });
+    behavior.fail = away;
     record(...Array.from({ length: 43 }, (_, index) => `${index} `));
     await clock.advance(500);
     expect(recorder.waiting).toHaveLength(39);
@@ -68,8 +68,8 @@ describe('AttemptLog', () => {
   });
 
   it('drops a batch that the store rejects for good, and writes the next ones', async () => {
-    const { clock, record, written, behaviour, named } = setUp({ batch: 2 });
-    behaviour.fail = (batch) =>
+    const { clock, record, written, behavior, named } = setUp({ batch: 2 });
+    behavior.fail = (batch) =>
       batch.some(({ requestId }) => requestId === 'X')
         ? Object.assign(new Error('no'), { code: '22003' })
         : undefined;
@@ -101,7 +101,7 @@ describe('AttemptLog', () => {
     await good.recorder.close();
     expect(good.written()).toEqual(['ab']);
     const bad = setUp();
-    bad.behaviour.fail = away;
+    bad.behavior.fail = away;
     bad.record('a', 'b');
     await bad.recorder.close();
     expect(bad.named('gateway:attempts-dropped')).toEqual([{ count: 2 }]);

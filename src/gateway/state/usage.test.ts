@@ -24,7 +24,7 @@ describe('UsageTracker', () => {
     ]);
     await usage.reload.refresh();
     expect(usage.usedToday(caller)).toBe(15);
-    expect(usage.usedToday('nobody')).toBe(0);
+    expect(usage.usedToday('unknown')).toBe(0);
   });
 
   it('does not count twice what is read while it is being written', async () => {
