@@ -38,13 +38,13 @@ export async function run(
     ...(cwd === undefined ? {} : { cwd }),
   });
   const url = `http://127.0.0.1:${port}`;
-  const givenUpAt = performance.now() + 30_000;
+  const endsAt = performance.now() + 240_000;
   for (;;) {
     if (child.exitCode !== null) throw new Error(`${command.join(' ')} ended with ${child.exitCode}.`);
     if (await answers(url)) return { pid: child.pid ?? 0, url, stop: () => stop(child) };
-    if (performance.now() > givenUpAt) {
+    if (performance.now() > endsAt) {
       await stop(child);
-      throw new Error(`${command.join(' ')} did not answer within 30 s.`);
+      throw new Error(`${command.join(' ')} did not respond within 240 s.`);
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { CoreError, messageOf } from '../core/index.ts';
 import type { LookerSimulator, LookerSimulatorOptions } from '../simulators/looker/types.ts';
-import type { ModelsSimulator } from '../simulators/models/types.ts';
+import type { ModelsSimulator } from '../simulators/models/index.ts';
 
 export { faultNames, retryAfterStyles, simulatedTypes } from '../simulators/looker/types.ts';
 export type {
@@ -21,7 +21,7 @@ export async function simulateLooker(options: LookerSimulatorOptions): Promise<L
   return startLookerSimulator(options);
 }
 
-export type { ModelsSimulator, ModelsSimulatorStats } from '../simulators/models/types.ts';
+export type { ModelsSimulator, ModelsSimulatorStats } from '../simulators/models/index.ts';
 
 export interface SimulatedModels {
   readonly simulator: ModelsSimulator;

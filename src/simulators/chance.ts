@@ -1,4 +1,4 @@
-// Chance that depends on what it is for, not on when it is asked: the same seed and subject give the same choices.
+// Repeatable randomness: the same seed and subject give the same choices, in whatever order they are made.
 import type { Random } from '../core/index.ts';
 import { seededRandom } from '../core/index.ts';
 

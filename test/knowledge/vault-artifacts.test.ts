@@ -6,7 +6,7 @@ import { systemClock } from '../../src/core/index.ts';
 import type { Space } from '../../src/knowledge/index.ts';
 import { searchDefaults } from '../../src/knowledge/index.ts';
 import { Chance } from '../../src/simulators/chance.ts';
-import { itemMakers } from '../../src/simulators/looker/items/index.ts';
+import { itemMakers } from '../../src/simulators/looker/item-encoder.ts';
 import type { World } from '../../src/simulators/looker/items/item-context.ts';
 import { tile } from '../../src/simulators/looker/items/content-items.ts';
 import { personAt } from '../../src/simulators/looker/names.ts';

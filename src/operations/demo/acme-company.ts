@@ -1,5 +1,5 @@
 // Acme Retail, a fictional company: its people as Looker and models know them, and its dashboards, which contradict each other.
-import type { KnownName } from '../../simulators/models/types.ts';
+import type { KnownName } from '../../simulators/models/index.ts';
 
 export interface Person {
   readonly first: string;

@@ -3,7 +3,7 @@ import type { ExtractionRun } from '../../api/extraction.ts';
 import type { ApiTransport } from '../../api/client.ts';
 import type { Clock, HttpTransport } from '../../core/index.ts';
 import type { LookerSimulator } from '../../simulators/looker/types.ts';
-import type { ModelsSimulator } from '../../simulators/models/types.ts';
+import type { ModelsSimulator } from '../../simulators/models/index.ts';
 import type { DemoState } from './folder.ts';
 
 /** The simulators that the demo's server uses. */

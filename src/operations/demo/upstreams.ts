@@ -3,7 +3,7 @@ import type { ExtractionSource, ExtractionSources } from '../../api/extraction.t
 import type { Model } from '../../api/models.ts';
 import { HeadworksError } from '../../core/index.ts';
 import type { LookerSimulatorOptions } from '../../simulators/looker/types.ts';
-import type { Scenario, SimulatedModel } from '../../simulators/models/types.ts';
+import type { Scenario, SimulatedModel } from '../../simulators/models/index.ts';
 import { knownNames, stuckLook } from './acme-company.ts';
 import { acmeCounts, acmeItems, handoverChange } from './acme-looker.ts';
 import type { DemoState } from './folder.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CallStats, RateGate } from './api.ts';
+import { CallStats, RateLimits } from './api.ts';
 
 /** The most of `times` within less than `spanMs`, counted the slow way. */
 const mostWithin = (times: readonly number[], spanMs: number): number =>
@@ -13,13 +13,13 @@ describe('the gate', () => {
     const limit = fc.integer({ min: 1, max: 9 });
     fc.assert(
       fc.property(limit, fc.integer({ min: 1, max: 40 }), pauses, (perSecond, perMinute, steps) => {
-        const gate = new RateGate();
+        const gate = new RateLimits();
         const limits = { perSecond, perMinute };
         const admitted: number[] = [];
         let now = 0;
         for (const step of steps) {
           now += step;
-          const waitMs = gate.enter(limits, now);
+          const waitMs = gate.admit(limits, now);
           const wasFull =
             admitted.filter((time) => time > now - 1_000).length >= perSecond ||
             admitted.filter((time) => time > now - 60_000).length >= perMinute;
@@ -27,8 +27,8 @@ describe('the gate', () => {
           if (waitMs === 0) admitted.push(now);
           else {
             now += waitMs;
-            expect(gate.enter(limits, now - 0.001)).toBeCloseTo(0.001, 6);
-            expect(gate.enter(limits, now)).toBe(0);
+            expect(gate.admit(limits, now - 0.001)).toBeCloseTo(0.001, 6);
+            expect(gate.admit(limits, now)).toBe(0);
             admitted.push(now);
           }
         }

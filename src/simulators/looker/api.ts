@@ -1,7 +1,6 @@
-// The API itself, without HTTP: what a call is answered, and how badly.
+// The API without HTTP: the response to a call, with faults and rate limits applied.
 import type { Clock, IdSource } from '../../core/index.ts';
 import { seededIds, seededRandom } from '../../core/index.ts';
-import { SlidingWindow } from '../sliding-window.ts';
 import type { LookerContent } from './content.ts';
 import type { Fault } from './faults.ts';
 import { Faults, permanentFailure } from './faults.ts';
@@ -13,14 +12,14 @@ import type { LookerSimulatorStats, SimulatorBehavior } from './types.ts';
 
 export interface ApiCall {
   readonly method: string;
-  /** With the query, as it came. */
+  /** With the query. */
   readonly address: URL;
   readonly authorization: string | undefined;
   /** Read only for a login. */
   readonly readBody: () => Promise<string>;
 }
 
-/** What the caller gets: an answer, whole or cut off in the middle, or none. */
+/** A response, whole or cut off in the middle, or none. */
 export type Reply = { readonly delayMs: number } & (
   | { readonly delivery: 'whole' | 'truncated'; readonly answer: Answer }
   | { readonly delivery: 'reset' | 'hang' }
@@ -28,7 +27,7 @@ export type Reply = { readonly delayMs: number } & (
 
 type ContentRoute = Extract<Route, { kind: 'list' | 'item' }>;
 
-export interface LookerApiParts {
+export interface LookerApiDeps {
   readonly content: LookerContent;
   readonly tokens: Tokens;
   readonly clock: Clock;
@@ -42,16 +41,16 @@ const apiPath = '/api/4.0';
 const free = new Set<Route['kind']>(['login', 'logout', 'versions']);
 
 export class LookerApi {
-  readonly #parts: LookerApiParts;
+  readonly #deps: LookerApiDeps;
   #behavior: SimulatorBehavior;
   stats = new CallStats();
-  #gate = new RateGate();
+  #limits = new RateLimits();
   #faults: Faults;
 
-  constructor(parts: LookerApiParts, behavior: SimulatorBehavior) {
-    this.#parts = parts;
+  constructor(deps: LookerApiDeps, behavior: SimulatorBehavior) {
+    this.#deps = deps;
     this.#behavior = behavior;
-    this.#faults = new Faults(parts.seed);
+    this.#faults = new Faults(deps.seed);
   }
 
   configure(behavior: Partial<SimulatorBehavior>): void {
@@ -60,15 +59,15 @@ export class LookerApi {
 
   reset(): void {
     this.stats = new CallStats();
-    this.#gate = new RateGate();
-    this.#faults = new Faults(this.#parts.seed);
+    this.#limits = new RateLimits();
+    this.#faults = new Faults(this.#deps.seed);
   }
 
   async handle(call: ApiCall): Promise<Reply> {
     const { pathname } = call.address;
     const path = pathname.startsWith(`${apiPath}/`) ? pathname.slice(apiPath.length) : '';
     const route = findRoute(call.method, pathname === '/versions' ? pathname : path);
-    const now = this.#parts.clock.monotonic();
+    const now = this.#deps.clock.monotonic();
     const isCovered = route !== undefined && !free.has(route.kind);
     this.stats.arrived(route?.endpoint ?? `${call.method} (unknown)`, isCovered, now);
     const whole = (answer: Answer): Reply => ({
@@ -79,24 +78,24 @@ export class LookerApi {
     if (!route) return whole(failed(404));
     if (route.kind === 'versions') return whole(json(versionsOf(call.address.origin)));
     if (route.kind === 'login') return this.#loginReply(call);
-    const waitMs = isCovered ? this.#gate.enter(this.#behavior.rateLimits, now) : 0;
-    if (waitMs > 0) return whole(this.#refusal(waitMs));
-    const token = this.#parts.tokens.valid(call.authorization);
+    const waitMs = isCovered ? this.#limits.admit(this.#behavior.rateLimits, now) : 0;
+    if (waitMs > 0) return whole(this.#rateLimited(waitMs));
+    const token = this.#deps.tokens.valid(call.authorization);
     if (token === null) return whole(failed(401));
     if (route.kind === 'logout') {
-      this.#parts.tokens.revoke(token);
+      this.#deps.tokens.revoke(token);
       return whole({ status: 204, body: Buffer.alloc(0) });
     }
     return 'type' in route ? this.#content(call, route, token) : whole(json(serviceAccount));
   }
 
   async #loginReply(call: ApiCall): Promise<Reply> {
-    const fault = this.#faults.strikeLogin(this.#behavior.faults);
-    const answer = (fault && this.#spoilt(fault, null)) ?? (await this.#login(call));
+    const fault = this.#faults.ofLogin(this.#behavior.faults);
+    const answer = (fault && this.#faultResponse(fault, null)) ?? (await this.#login(call));
     return this.#delivered(fault, answer, false);
   }
 
-  /** The answer as the fault lets it out. */
+  /** The response with the fault applied. */
   #delivered(fault: Fault | null, right: Answer, isList: boolean): Reply {
     const delayMs = this.#behavior.latencyMs + (fault?.name === 'slow' ? fault.ms : 0);
     switch (fault?.name) {
@@ -115,8 +114,8 @@ export class LookerApi {
   async #login({ address, readBody }: ApiCall): Promise<Answer> {
     const form = new URLSearchParams(await readBody());
     const given = (name: string) => form.get(name) ?? address.searchParams.get(name);
-    const { clientId, clientSecret, tokens } = this.#parts;
-    // A real Looker says 404 to wrong credentials; its document knows no 401 here.
+    const { clientId, clientSecret, tokens } = this.#deps;
+    // Looker responds with 404 to wrong credentials; 401 is not documented here.
     if (given('client_id') !== clientId || given('client_secret') !== clientSecret) return failed(404);
     const { token, expiresInSeconds } = tokens.grant();
     return json({
@@ -127,8 +126,8 @@ export class LookerApi {
     });
   }
 
-  #refusal(waitMs: number): Answer {
-    return refused(waitMs, this.#behavior.retryAfter, this.#parts.clock.now());
+  #rateLimited(waitMs: number): Answer {
+    return refused(waitMs, this.#behavior.retryAfter, this.#deps.clock.now());
   }
 
   #content(call: ApiCall, route: ContentRoute, token: string): Reply {
@@ -145,22 +144,22 @@ export class LookerApi {
     };
     const failure = permanentFailure(target, failures);
     if (failure) return { delivery: 'whole', answer: failed(failure.status ?? 500), delayMs: latencyMs };
-    const fault = this.#faults.strike(address.pathname + address.search, faults);
-    const spoilt = fault && this.#spoilt(fault, token);
-    const right = spoilt ?? (query ? this.#list(route, query, address, fault) : this.#item(route, address));
-    return this.#delivered(fault, fault ? lacking(right, fault, route) : right, query !== undefined);
+    const fault = this.#faults.of(address.pathname + address.search, faults);
+    const faulty = fault && this.#faultResponse(fault, token);
+    const right = faulty ?? (query ? this.#list(route, query, address, fault) : this.#item(route, address));
+    return this.#delivered(fault, fault ? withoutField(right, fault, route) : right, query !== undefined);
   }
 
-  /** The answer of faults that need no content. */
-  #spoilt({ name, ms }: Fault, token: string | null): Answer | null {
+  /** The response of faults that need no content. */
+  #faultResponse({ name, ms }: Fault, token: string | null): Answer | null {
     switch (name) {
       case '429':
-        return this.#refusal(ms);
+        return this.#rateLimited(ms);
       case '500':
       case '503':
         return failed(Number(name));
       case 'expired-token':
-        if (token !== null) this.#parts.tokens.revoke(token);
+        if (token !== null) this.#deps.tokens.revoke(token);
         return failed(401);
       default:
         return null;
@@ -168,11 +167,11 @@ export class LookerApi {
   }
 
   #list({ type }: ContentRoute, query: ListingQuery, address: URL, fault: Fault | null): Answer {
-    const { content } = this.#parts;
+    const { content } = this.#deps;
     const listing = content.list(type, query);
     const extra =
       fault?.name === 'duplicate'
-        ? content.neighbour(type, query)
+        ? content.previousItem(type, query)
         : fault?.name === 'no-id'
           ? itemWithoutId
           : undefined;
@@ -183,24 +182,24 @@ export class LookerApi {
 
   #item(route: ContentRoute, { searchParams }: URL): Answer {
     if (route.kind !== 'item') return failed(404);
-    const body = this.#parts.content.item(route.type, route.id, searchParams.get('fields') ?? '');
+    const body = this.#deps.content.item(route.type, route.id, searchParams.get('fields') ?? '');
     return body ? { status: 200, body } : failed(404);
   }
 }
 
-/** The answer without what the fault takes from an item. */
-function lacking(right: Answer, { name }: Fault, { type }: ContentRoute): Answer {
+/** The response without the field that the fault removes from an item. */
+function withoutField(right: Answer, { name }: Fault, { type }: ContentRoute): Answer {
   if (name === 'lost-id')
     return without(right, type === 'lookml_models' || type === 'explores' ? ['name'] : ['id']);
   return name === 'lost-explores' && type === 'lookml_models' ? without(right, ['explores'], null) : right;
 }
 
-/** What the path itself asks for joins what the query asks for. */
+/** The query with what the path implies. */
 function parametersOf(route: ContentRoute, { searchParams }: URL): URLSearchParams {
   if (route.kind !== 'list') return searchParams;
   if (route.thin !== undefined && !searchParams.has('fields')) searchParams.set('fields', route.thin);
   if (route.folder !== undefined) searchParams.set('parent_id', route.folder);
-  // Who does not ask for everybody's plans gets the caller's own: none.
+  // Without all_users the caller gets its own plans: none.
   if (
     route.type === 'scheduled_plans' &&
     searchParams.get('all_users') !== 'true' &&
@@ -212,7 +211,7 @@ function parametersOf(route: ContentRoute, { searchParams }: URL): URLSearchPara
 
 const itemWithoutId = Buffer.from(JSON.stringify({ title: 'An item without an id', deleted: false }));
 
-/** The page with one more item in front. A page that is empty stays so: it is past the end. */
+/** The page with one more item in front. An empty page stays empty: it is past the end. */
 function withExtra(page: Buffer, extra: Buffer): Buffer {
   const opening = Buffer.from('[');
   if (page.length <= '[]'.length) return page;
@@ -245,7 +244,37 @@ function versionsOf(origin: string): object {
   };
 }
 
-// Counts calls: what arrived, how fast at most, what was answered.
+/* ---- counting ---- */
+
+/** Counts exactly what happened less than `spanMs` ago; times must not decrease. */
+export class SlidingWindow {
+  readonly #spanMs: number;
+  #times: number[] = [];
+  #first = 0;
+
+  constructor(spanMs: number) {
+    this.#spanMs = spanMs;
+  }
+
+  count(now: number): number {
+    while (this.#first < this.#times.length && (this.#times[this.#first] ?? 0) <= now - this.#spanMs)
+      this.#first += 1;
+    if (this.#first > 4_096 && this.#first * 2 > this.#times.length) {
+      this.#times = this.#times.slice(this.#first);
+      this.#first = 0;
+    }
+    return this.#times.length - this.#first;
+  }
+
+  add(now: number): void {
+    this.#times.push(now);
+  }
+
+  /** When the count falls below `limit`, if nothing more happens. */
+  below(limit: number, now: number): number {
+    return this.count(now) < limit ? now : (this.#times[this.#times.length - limit] ?? now) + this.#spanMs;
+  }
+}
 
 export class CallStats {
   readonly #calls = new Map<string, number>();
@@ -290,14 +319,13 @@ function sorted(counts: ReadonlyMap<string, number>): Readonly<Record<string, nu
   return Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-// Rate limits as a server enforces them: on arrival, in sliding windows, over what it let in.
-
-export class RateGate {
+/** Rate limits as a server enforces them: on arrival, in sliding windows, over admitted calls. */
+export class RateLimits {
   readonly #second = new SlidingWindow(1_000);
   readonly #minute = new SlidingWindow(60_000);
 
-  /** 0 when the call may come in, which then counts; else the milliseconds after which one may. */
-  enter({ perSecond, perMinute }: SimulatorBehavior['rateLimits'], now: number): number {
+  /** 0 when the call is admitted and counted; otherwise the milliseconds until one can be. */
+  admit({ perSecond, perMinute }: SimulatorBehavior['rateLimits'], now: number): number {
     const free = Math.max(
       perSecond === undefined ? now : this.#second.below(perSecond, now),
       perMinute === undefined ? now : this.#minute.below(perMinute, now),
@@ -305,20 +333,19 @@ export class RateGate {
     if (free > now) return free - now;
     this.#second.add(now);
     this.#minute.add(now);
-    // Without limits nobody asks, and nothing would ever be dropped.
+    // Drops old times, which otherwise happens only where there is a limit.
     this.#second.count(now);
     this.#minute.count(now);
     return 0;
   }
 }
 
-// Access tokens: given out at login, refused once they are over.
-
+/** Access tokens: granted at login, rejected once they have expired. */
 export class Tokens {
   readonly #clock: Clock;
   readonly #lifetimeMs: number;
   readonly #ids: IdSource;
-  readonly #endOf = new Map<string, number>();
+  readonly #expiresAt = new Map<string, number>();
 
   constructor(settings: { readonly clock: Clock; readonly lifetimeMs: number; readonly seed: number }) {
     this.#clock = settings.clock;
@@ -328,24 +355,24 @@ export class Tokens {
 
   grant(): { readonly token: string; readonly expiresInSeconds: number } {
     const now = this.#clock.monotonic();
-    for (const [old, end] of this.#endOf) if (end <= now) this.#endOf.delete(old);
+    for (const [old, end] of this.#expiresAt) if (end <= now) this.#expiresAt.delete(old);
     const token = this.#ids.token(30);
-    this.#endOf.set(token, now + this.#lifetimeMs);
+    this.#expiresAt.set(token, now + this.#lifetimeMs);
     return { token, expiresInSeconds: Math.floor(this.#lifetimeMs / 1_000) };
   }
 
-  /** `token X` or `Bearer X`: the X, if it holds now. */
+  /** The token in `token X` or `Bearer X`, if it is valid now. */
   valid(authorization: string | undefined): string | null {
     const token = /^(?:token|bearer)\s+(\S+)$/i.exec(authorization ?? '')?.[1];
-    const end = token === undefined ? undefined : this.#endOf.get(token);
+    const end = token === undefined ? undefined : this.#expiresAt.get(token);
     return token !== undefined && end !== undefined && end > this.#clock.monotonic() ? token : null;
   }
 
   revoke(token: string): void {
-    this.#endOf.delete(token);
+    this.#expiresAt.delete(token);
   }
 
   revokeAll(): void {
-    this.#endOf.clear();
+    this.#expiresAt.clear();
   }
 }

@@ -1,7 +1,6 @@
-// All content of a simulated Looker: finds, orders and cuts it into pages of bytes.
+// All content of a simulated Looker: filtered, sorted and encoded in pages.
 import { Chance } from '../chance.ts';
-import { ItemEncoder } from './item-encoder.ts';
-import { itemMakers } from './items/index.ts';
+import { ItemEncoder, itemMakers } from './item-encoder.ts';
 import type { Json, World } from './items/item-context.ts';
 import { exploresOfModel } from './items/lookml.ts';
 import type { ListingQuery, SortField } from './requests.ts';
@@ -54,7 +53,7 @@ export class LookerContent {
     return changed;
   }
 
-  /** One item as it is when asked for by itself. */
+  /** One item with all its fields. */
   item(type: SimulatedType, id: string, fields: string): Buffer | undefined {
     const index = this.#type(type).find(id);
     return index === undefined
@@ -67,7 +66,7 @@ export class LookerContent {
     const limit = pageLimit === null ? query.limit : Math.min(query.limit ?? pageLimit, pageLimit);
     const chosen = this.#select(type, query);
     const end = limit === null ? chosen.length : Math.min(query.offset + limit, chosen.length);
-    // LookML models cannot be sorted: they come by themselves in one order.
+    // LookML models cannot be sorted: they always have the same order.
     const isOrdered = query.sorts.length > 0 || type === 'lookml_models';
     const bytes = isOrdered
       ? this.#pages.get(
@@ -78,8 +77,8 @@ export class LookerContent {
     return { bytes, total: chosen.length, limit };
   }
 
-  /** The item just before this page; on the first page, the first one again. */
-  neighbour(type: SimulatedType, query: ListingQuery): Buffer | undefined {
+  /** The item before this page; on the first page, its first item. */
+  previousItem(type: SimulatedType, query: ListingQuery): Buffer | undefined {
     const index = this.#select(type, query)[Math.max(query.offset - 1, 0)];
     return index === undefined
       ? undefined
@@ -114,7 +113,7 @@ export class LookerContent {
     });
   }
 
-  /** What matches the filters, in the order asked for. */
+  /** What matches the filters, in the requested order. */
   #select(type: SimulatedType, { filters, sorts }: ListingQuery): readonly number[] {
     const { live } = this.#type(type);
     const isNatural =
@@ -133,7 +132,7 @@ export class LookerContent {
     return JSON.parse(Buffer.concat(this.#parts(type, index, false)).toString()) as Json;
   }
 
-  /** Who asks for no order gets another one with every call, as from a database that is in use. */
+  /** Without a requested order every call has another one, as from a database in use. */
   #inAnyOrder(indices: readonly number[], from: number, to: number): readonly number[] {
     const count = indices.length;
     const chance = new Chance(this.#settings.seed, 97, this.#unsortedCalls++);
@@ -193,8 +192,7 @@ function compareValues(a: unknown, b: unknown): number {
   return left < right ? -1 : 1;
 }
 
-// Keeps what was made lately, up to a size.
-
+/** Keeps recent values up to a total size. */
 export class PageCache<T> {
   readonly #sizeOf: (value: T) => number;
   readonly #maxBytes: number;
@@ -226,11 +224,11 @@ export class PageCache<T> {
   }
 }
 
-// The `fields` parameter: `id,title,folder(id,name)`.
+/* ---- the `fields` parameter: `id,title,folder(id,name)` ---- */
 
 type Fields = Map<string, Fields | null>;
 
-/** Only the named fields of an item; fields that it does not have are left out. */
+/** Only the named fields of an item; unknown ones are ignored. */
 export function pickFields(item: Json, fields: string): Json {
   return pick(item, readFields(fields));
 }
@@ -258,9 +256,9 @@ function readFields(text: string): Fields {
 function pick(value: Json, fields: Fields): Json {
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, inner]) => {
-      const wanted = fields.get(name);
-      if (wanted === undefined) return [];
-      return [[name, wanted === null ? inner : pickInside(inner, wanted)]];
+      const inside = fields.get(name);
+      if (inside === undefined) return [];
+      return [[name, inside === null ? inner : pickInside(inner, inside)]];
     }),
   );
 }
@@ -270,8 +268,7 @@ function pickInside(value: unknown, fields: Fields): unknown {
   return typeof value === 'object' && value !== null ? pick(value as Json, fields) : value;
 }
 
-// Which items of a type there are now, and how often each was changed.
-
+/** The items of a type that exist now, and how often each was changed. */
 export class TypeContent {
   readonly #idOf: (index: number) => string;
   #count: number;
@@ -286,7 +283,7 @@ export class TypeContent {
     this.#idOf = idOf;
   }
 
-  /** Indices in the order in which the items were made. */
+  /** Indices in the order of creation. */
   get live(): readonly number[] {
     this.#live ??= Array.from({ length: this.#count }, (_, index) => index).filter(
       (index) => !this.#deleted.has(index),
@@ -307,7 +304,7 @@ export class TypeContent {
     return this.#byId.get(id);
   }
 
-  /** All or nothing: an id that is not there is a RangeError. */
+  /** All or nothing: an unknown id is a RangeError. */
   apply(change: ContentChange): ContentChanged {
     const changed = this.#choose(change.change);
     const rewritten = this.#choose(change.rewrite);

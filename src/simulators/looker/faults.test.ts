@@ -9,30 +9,30 @@ const settings: SimulatorBehavior['faults'] = {
 };
 const addresses = Array.from({ length: 2_000 }, (_, index) => `/dashboards/search?offset=${index}`);
 
-const strikeAll = (order: readonly string[], seed = 1) => {
+const faultsOf = (order: readonly string[], seed = 1) => {
   const faults = new Faults(seed);
-  return new Map(order.map((address) => [address, faults.strike(address, settings)?.name]));
+  return new Map(order.map((address) => [address, faults.of(address, settings)?.name]));
 };
 
 describe('faults', () => {
-  it('strike the same calls whoever comes first', () => {
-    expect(strikeAll(addresses.toReversed())).toEqual(new Map([...strikeAll(addresses)].toReversed()));
+  it('affect the same calls in whatever order they are made', () => {
+    expect(faultsOf(addresses.toReversed())).toEqual(new Map([...faultsOf(addresses)].toReversed()));
   });
 
-  it('strike others with another seed, and not for ever', () => {
-    expect(strikeAll(addresses, 2)).not.toEqual(strikeAll(addresses));
+  it('affect other calls with another seed, and not every call of an address', () => {
+    expect(faultsOf(addresses, 2)).not.toEqual(faultsOf(addresses));
     const faults = new Faults(1);
-    const tries = Array.from({ length: 40 }, () => faults.strike('/one', settings));
+    const tries = Array.from({ length: 40 }, () => faults.of('/one', settings));
     expect(tries).toContain(null);
     expect(tries.some((fault) => fault !== null)).toBe(true);
   });
 
-  it('strike as often as they are told to', () => {
-    const struck = [...strikeAll(addresses).values()];
-    const share = (name: string) => struck.filter((fault) => fault === name).length / struck.length;
+  it('occur as often as configured', () => {
+    const all = [...faultsOf(addresses).values()];
+    const share = (name: string) => all.filter((fault) => fault === name).length / all.length;
     expect(share('500')).toBeCloseTo(0.2, 1);
     expect(share('slow')).toBeCloseTo(0.08, 1);
-    expect(new Faults(1).strike('/x', { '503': { probability: 1 }, slow: { probability: 1 } })).toEqual({
+    expect(new Faults(1).of('/x', { '503': { probability: 1 }, slow: { probability: 1 } })).toEqual({
       name: '503',
       ms: 1_000,
       kind: expect.any(Number),

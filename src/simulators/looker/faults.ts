@@ -1,4 +1,4 @@
-// Decides what goes wrong with a call: by the seed, the address, and how often it was asked for, whoever came first.
+// Decides which fault a call meets: by the seed, the address, and the number of earlier calls to it.
 import { Chance, textHash } from '../chance.ts';
 import type { ListingQuery } from './requests.ts';
 import type { FaultName, PermanentFailure, SimulatorBehavior, SimulatedType } from './types.ts';
@@ -26,28 +26,27 @@ export class Faults {
     this.#seed = seed;
   }
 
-  /** The fault that strikes this content call, if one does. The n-th call of an address always meets the same. */
-  strike(address: string, settings: SimulatorBehavior['faults']): Fault | null {
-    return this.#strike(address, settings, (name) => !isOfLogin(name));
+  /** The fault of this content call, if it has one. The n-th call of an address always has the same. */
+  of(address: string, settings: SimulatorBehavior['faults']): Fault | null {
+    return this.#draw(address, settings, (name) => !isOfLogin(name));
   }
 
-  /** The fault that strikes this login. */
-  strikeLogin(settings: SimulatorBehavior['faults']): Fault | null {
-    const fault = this.#strike('/login', settings, isOfLogin);
+  ofLogin(settings: SimulatorBehavior['faults']): Fault | null {
+    const fault = this.#draw('/login', settings, isOfLogin);
     return fault && { ...fault, name: fault.name.slice(loginPrefix.length) as FaultName };
   }
 
-  #strike(
+  #draw(
     address: string,
     settings: SimulatorBehavior['faults'],
-    mayStrike: (name: FaultName) => boolean,
+    isEligible: (name: FaultName) => boolean,
   ): Fault | null {
     const attempt = this.#attempts.get(address) ?? 0;
     this.#attempts.set(address, attempt + 1);
     const chance = new Chance(this.#seed, textHash(address), attempt);
     // Every fault draws, so that one more setting does not change what the others do.
-    const struck = faultNames.filter((name) => chance.hits(settings[name]?.probability ?? 0));
-    const name = struck.find(mayStrike);
+    const drawn = faultNames.filter((name) => chance.hits(settings[name]?.probability ?? 0));
+    const name = drawn.find(isEligible);
     const kind = chance.below(malformedKinds);
     return name === undefined ? null : { name, ms: settings[name]?.ms ?? defaultMs, kind };
   }
@@ -59,7 +58,7 @@ export interface CallTarget {
   readonly id?: string;
 }
 
-/** The failure that always meets this call. */
+/** The permanent failure configured for this call. */
 export function permanentFailure(
   { type, query, id }: CallTarget,
   failures: readonly PermanentFailure[],

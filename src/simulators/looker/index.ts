@@ -1,3 +1,3 @@
-// A simulated Looker: stateful, repeatable by its seed, as slow and faulty as it is told to be.
+// A simulated Looker: stateful, repeatable by its seed, with configurable latency and faults.
 export * from './types.ts';
 export { startLookerSimulator } from './server.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ItemState } from './item-encoder.ts';
 import { ItemEncoder } from './item-encoder.ts';
 import type { World } from './items/item-context.ts';
-import { itemMakers } from './items/index.ts';
+import { itemMakers } from './item-encoder.ts';
 import type { SimulatedType } from './types.ts';
 import { simulatedTypes } from './types.ts';
 
@@ -28,7 +28,7 @@ describe('an item', () => {
     expect(encode('dashboards', {}, { seed: 2, itemBytes: 0 })).not.toEqual(encode('dashboards'));
   });
 
-  it('is filled up to exactly the size that was asked for, whatever letters it has', () => {
+  it('is filled up to exactly the configured size, with any characters', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...simulatedTypes),
@@ -57,7 +57,7 @@ describe('an item', () => {
     expect(parsed(other)).toEqual(parsed(one));
   });
 
-  it('has its query only when it is asked for by itself', () => {
+  it('has its query only when it is requested alone', () => {
     expect(parsed(encode('looks'))).not.toHaveProperty('query');
     expect(parsed(encode('looks', { isWhole: true }))).toHaveProperty('query.model');
   });
@@ -101,7 +101,7 @@ describe('an item that is written', () => {
     expect(item('dashboards', { index: 1 })).toEqual(parsed(encode('dashboards', { index: 1 })));
   });
 
-  it('is shown in full only when it is asked for by itself', () => {
+  it('has all fields only when it is requested alone', () => {
     expect(item('looks')).not.toHaveProperty('query');
     expect(item('looks', { isWhole: true })).toMatchObject({ query: { model: 'finance' } });
   });
@@ -115,7 +115,7 @@ describe('an item that is written', () => {
   });
 });
 
-describe('an item that is written anew', () => {
+describe('an item that is written again', () => {
   it('has the new fields and keeps the others, however often the same is written', () => {
     const written = { dashboards: [{ title: 'Revenue', user_name: 'jonas' }] };
     const encoder = new ItemEncoder({ world, seed: 1, itemBytes: 0, written });

@@ -1,26 +1,51 @@
-// Writes items as JSON bytes: always the same for the same seed, cheap enough to need no store.
+// Encodes items as JSON bytes: the same for the same seed, cheap enough to be generated on every call.
 import { Chance } from '../chance.ts';
-import { itemMakers } from './items/index.ts';
+import {
+  boards,
+  dashboards,
+  folders,
+  lookmlDashboards,
+  looks,
+  scheduledPlans,
+  tile,
+} from './items/content-items.ts';
 import type { ItemContext, ItemMaker, Json, World } from './items/item-context.ts';
 import { daysLater } from './items/item-context.ts';
-import { tile } from './items/content-items.ts';
+import { explores, lookmlModels } from './items/lookml.ts';
+import { groups, modelSets, permissionSets, roles, users } from './items/people.ts';
 import { subjects } from './names.ts';
 import type { SimulatedType, WrittenItems } from './types.ts';
 import { simulatedTypes } from './types.ts';
+
+export const itemMakers: Readonly<Record<SimulatedType, ItemMaker>> = {
+  dashboards,
+  lookml_dashboards: lookmlDashboards,
+  looks,
+  lookml_models: lookmlModels,
+  explores,
+  folders,
+  boards,
+  users,
+  groups,
+  roles,
+  permission_sets: permissionSets,
+  model_sets: modelSets,
+  scheduled_plans: scheduledPlans,
+};
 
 export interface ItemState {
   readonly index: number;
   readonly version: number;
   /** The same content with its keys in another order. */
   readonly isRewritten: boolean;
-  /** As it is when asked for by itself. */
+  /** With the fields that only the item alone has. */
   readonly isWhole: boolean;
-  /** What of the item depends on other items. */
+  /** Fields that depend on other items. */
   readonly joined: Json;
 }
 
 const tileCount = 97;
-/** The text that fills items up begins anywhere in this many bytes, so that items differ. */
+/** The filler text starts anywhere in this many bytes, so that items differ. */
 const fillerSpread = 4_096;
 
 export class ItemEncoder {
@@ -48,13 +73,13 @@ export class ItemEncoder {
     this.#filler = fillerText(settings.seed, settings.itemBytes + fillerSpread);
   }
 
-  /** From now on the item has these fields, and keeps what else was written of it. */
+  /** Replaces these fields of the item. */
   write(type: SimulatedType, index: number, fields: Readonly<Json>): void {
     const items = this.#written.get(type);
     if (items) items[index] = { ...items[index], ...fields };
   }
 
-  /** The item in pieces: a page is put together from them in one go, which halves the copying. */
+  /** The item in parts: a page concatenates all of them once, which halves the copying. */
   encode(type: SimulatedType, state: ItemState): readonly Buffer[] {
     const maker = itemMakers[type];
     const chance = new Chance(this.#seed, simulatedTypes.indexOf(type), state.index);
@@ -79,7 +104,7 @@ export class ItemEncoder {
     return [head, ...tiles, text, filler, end];
   }
 
-  /** As many tiles as there is room for; a handful where items have no given size. */
+  /** As many tiles as fit; two to six where items have no fixed size. */
   #tilesFor(chance: Chance, room: number): readonly Buffer[] {
     const parts: Buffer[] = [tilesBegin];
     let size = tilesBegin.length;
@@ -107,10 +132,7 @@ const comma = Buffer.from(',');
 const tilesBegin = Buffer.from(',"dashboard_elements":[');
 const tilesEnd = Buffer.from(']');
 
-/**
- * What is written comes first, as it does in life: titles and descriptions. Of it only fields that the item has: what is
- * asked for by itself has more than what is listed.
- */
+/** Written fields come first, but only those that the item has: an item alone has more than one in a list. */
 function writtenItem(
   maker: ItemMaker,
   context: ItemContext,
@@ -119,8 +141,8 @@ function writtenItem(
 ): Buffer {
   const { dashboard_elements: tiles = [], ...fields } = written;
   const text = fields[maker.text.field] ?? maker.text.value(context);
-  const said = revised(typeof text === 'string' ? text : '', context.version);
-  const whole = { ...generated, [maker.text.field]: said };
+  const revisedText = revised(typeof text === 'string' ? text : '', context.version);
+  const whole = { ...generated, [maker.text.field]: revisedText };
   const known = Object.entries(fields).filter(([field]) => field in whole);
   const changed = typeof fields['updated_at'] === 'string' ? fields['updated_at'] : null;
   return Buffer.from(
@@ -128,7 +150,7 @@ function writtenItem(
       ...Object.fromEntries(known),
       ...whole,
       ...Object.fromEntries(known),
-      [maker.text.field]: said,
+      [maker.text.field]: revisedText,
       ...(changed === null ? {} : { updated_at: daysLater(changed, context.version) }),
       ...(maker.hasTiles ? { dashboard_elements: tiles } : {}),
     }),

@@ -1,4 +1,4 @@
-// Names of a company that does not exist: people, teams, subjects. Some are not ASCII, as in life.
+// Names of a fictitious company: people, teams, subjects. Some are not ASCII.
 import type { Chance } from '../chance.ts';
 
 type Names = readonly [string, ...string[]];
@@ -45,7 +45,7 @@ export interface Person {
   readonly email: string;
 }
 
-/** The person behind the user of this index; more users than names are told apart by their address. */
+/** The person of the user with this index; users with the same name differ in their address. */
 export function personAt(index: number): Person {
   const first = firstNames[index % firstNames.length] ?? 'Alex';
   const last = lastNames[Math.floor(index * 5 + index / firstNames.length) % lastNames.length] ?? 'Doe';
@@ -58,7 +58,7 @@ export function personAt(index: number): Person {
   return { first, last, email: `${plain}${number}@acme.example` };
 }
 
-/** How the same person is written here and there. */
+/** One of several spellings of a person. */
 export function writtenName({ first, last, email }: Person, chance: Chance): string {
   switch (chance.below(8)) {
     case 0:
@@ -74,7 +74,7 @@ export function writtenName({ first, last, email }: Person, chance: Chance): str
   }
 }
 
-/** A title of which there are many that look much the same. */
+/** A title, similar to many others. */
 export function reportTitle(chance: Chance): string {
   const subject = chance.pick(subjects);
   const title = `${subject} ${chance.pick(reports)}`;

@@ -1,9 +1,9 @@
-// Which endpoint of the API a call is for, named as in its documentation.
+// Routes and query parameters, named as in Looker's documentation.
 import type { SimulatedType } from './types.ts';
 
 export type Route = { readonly endpoint: string } & (
   | { readonly kind: 'login' | 'logout' | 'versions' | 'me' }
-  /** `thin`: the listing gives only some fields. `folder`: only what lies in it. */
+  /** `thin`: the list has only these fields. `folder`: only its content. */
   | { readonly kind: 'list'; readonly type: SimulatedType; readonly thin?: string; readonly folder?: string }
   | { readonly kind: 'item'; readonly type: SimulatedType; readonly id: string }
 );
@@ -26,7 +26,7 @@ type ListedType = keyof typeof idNames;
 
 const isListed = (name: string): name is ListedType => Object.hasOwn(idNames, name);
 
-/** `GET /dashboards` gives no more than this of a dashboard. */
+/** The fields of a dashboard in `GET /dashboards`. */
 const thinDashboard =
   'can,content_favorite_id,content_metadata_id,description,hidden,id,model,readonly,folder,title,user_id,slug';
 
@@ -77,13 +77,13 @@ function decodePart(text: string): string {
   }
 }
 
-// Reads what a caller of a listing asks for, and says what is wrong with it as Looker would.
+/* ---- the query of a list; problems are reported as Looker does ---- */
 
 export interface ListingQuery {
   /** Null: everything from `offset` on. */
   readonly limit: number | null;
   readonly offset: number;
-  /** Empty: no order was asked for. */
+  /** Empty: no order was requested. */
   readonly sorts: readonly SortField[];
   /** As written; empty: all. */
   readonly fields: string;

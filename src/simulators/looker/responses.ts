@@ -1,4 +1,4 @@
-// Answers as Looker words them.
+// Responses in Looker's format.
 import type { Listing } from './content.ts';
 import type { FieldProblem, ListingQuery } from './requests.ts';
 import type { RetryAfterStyle } from './types.ts';
@@ -92,14 +92,14 @@ function linksOf({ offset, parameters }: ListingQuery, total: number, limit: num
   ].join(', ');
 }
 
-// Bodies that are not what was asked for, in place of the right one.
+/* ---- malformed bodies ---- */
 
-/** What stands in for the right body of a 200. Kinds 0 to 3: half of it, a web page, plain text, JSON of another shape. */
+/** Kinds 0 to 3 of a malformed body with status 200: half of it, a web page, plain text, JSON of another shape. */
 export const malformedKinds = 4;
 
 export function malformed(right: Answer, kind: number, isList: boolean): Answer {
   if (kind === 1)
-    return { ...right, ...as('text/html', '<!DOCTYPE html><html><body>Sign in to go on</body></html>') };
+    return { ...right, ...as('text/html', '<!DOCTYPE html><html><body>Sign in to continue</body></html>') };
   if (kind === 2) return { ...right, ...as('text/plain', 'An internal error occurred. Please try again.') };
   if (kind === 3 && isList)
     return {
@@ -116,7 +116,7 @@ export function malformed(right: Answer, kind: number, isList: boolean): Answer 
   }
 }
 
-/** The right body, but its item, or the first of its items, lacks what is named. A body that is no JSON stays as it is. */
+/** The response without the named fields of its item, or of its first item; with `put`, they are null instead. */
 export function without(right: Answer, names: readonly string[], put?: null): Answer {
   if (right.status !== 200) return right;
   const body = JSON.parse(right.body.toString('utf8')) as unknown;

@@ -1,10 +1,9 @@
-// Starts a simulated Looker: an HTTP server on the loopback interface that behaves as it is told.
+// Starts a simulated Looker: an HTTP server on the loopback interface.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { Clock } from '../../core/index.ts';
 import { messageOf, systemClock } from '../../core/index.ts';
-import { listenOnLoopback } from '../listen-on-loopback.ts';
-import { readBody } from '../read-body.ts';
+import { listenOnLoopback, readBody, stopServer } from '../http-server.ts';
 import type { Reply } from './api.ts';
 import { LookerApi, Tokens } from './api.ts';
 import { LookerContent } from './content.ts';
@@ -21,7 +20,7 @@ import { checkBehavior, checkChange, simulatedTypes } from './types.ts';
 const host = '127.0.0.1';
 const hourMs = 3_600_000;
 
-const harmless: SimulatorBehavior = {
+const faultless: SimulatorBehavior = {
   rateLimits: {},
   retryAfter: 'seconds',
   faults: {},
@@ -49,9 +48,9 @@ export async function startLookerSimulator(options: LookerSimulatorOptions = {})
   const tokens = new Tokens({ clock, lifetimeMs: options.tokenLifetimeMs ?? hourMs, seed });
   const api = new LookerApi(
     { content, tokens, clock, seed, clientId, clientSecret },
-    { ...harmless, ...checkBehavior(behaviorOf(options)) },
+    { ...faultless, ...checkBehavior(behaviorOf(options)) },
   );
-  const hands = {
+  const controls = {
     stats: () => api.stats.report(),
     reset: () => api.reset(),
     change: (change: unknown) => content.change(checkChange(change)),
@@ -64,7 +63,7 @@ export async function startLookerSimulator(options: LookerSimulatorOptions = {})
     const body = () => readBody(request);
     const { method = 'GET' } = request;
     if (address.pathname.startsWith('/__'))
-      return control({ method, path: address.pathname, body }, hands, response);
+      return control({ method, path: address.pathname, body }, controls, response);
     const { authorization } = request.headers;
     const reply = await api.handle({ method, address, authorization, readBody: body });
     deliver(reply, response, { clock, answered: (status) => api.stats.answered(status) });
@@ -78,12 +77,8 @@ export async function startLookerSimulator(options: LookerSimulatorOptions = {})
     url,
     clientId,
     clientSecret,
-    ...hands,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    ...controls,
+    stop: () => stopServer(server),
   };
 }
 
@@ -98,15 +93,15 @@ function worldOf(items: ItemCounts, written: WrittenItems): Readonly<Record<Simu
 }
 
 function behaviorOf(options: LookerSimulatorOptions): Partial<SimulatorBehavior> {
-  const names = Object.keys(harmless) as (keyof SimulatorBehavior)[];
+  const names = Object.keys(faultless) as (keyof SimulatorBehavior)[];
   return Object.fromEntries(
     names.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
   );
 }
 
-// The simulator's own endpoints, below /__: what was called, what changes, how it behaves.
+/* ---- the simulator's own endpoints, below /__ ---- */
 
-export interface ControlHands {
+export interface Controls {
   readonly stats: () => unknown;
   readonly reset: () => void;
   readonly change: (change: unknown) => unknown;
@@ -122,10 +117,10 @@ export interface ControlCall {
 
 const endpoints = 'GET /__stats, POST /__reset, POST /__content, POST /__configure, POST /__expire-tokens';
 
-/** Answers 200, 400 with what is wrong, or 404 with what there is. Not counted anywhere. */
+/** Responds with 200, 400 with the problem, or 404 with the list of endpoints. These calls are not counted. */
 export async function control(
   call: ControlCall,
-  hands: ControlHands,
+  controls: Controls,
   response: ServerResponse,
 ): Promise<void> {
   const body = async (): Promise<unknown> => JSON.parse(await call.body());
@@ -135,21 +130,21 @@ export async function control(
   try {
     switch (`${call.method} ${call.path}`) {
       case 'GET /__stats':
-        send(200, hands.stats());
+        send(200, controls.stats());
         return;
       case 'POST /__reset':
-        hands.reset();
+        controls.reset();
         send(200, done);
         return;
       case 'POST /__content':
-        send(200, hands.change(await body()));
+        send(200, controls.change(await body()));
         return;
       case 'POST /__configure':
-        hands.configure(await body());
+        controls.configure(await body());
         send(200, done);
         return;
       case 'POST /__expire-tokens':
-        hands.expireTokens();
+        controls.expireTokens();
         send(200, done);
         return;
       default:
@@ -160,31 +155,31 @@ export async function control(
   }
 }
 
-// Puts a reply on the wire: late, cut off, or not at all, if that is what it says.
+/* ---- sending a reply: late, cut off, or not at all ---- */
 
-export interface DeliveryParts {
+export interface DeliveryDeps {
   readonly clock: Clock;
-  /** Told once for each reply; `none` when the caller got no status. */
+  /** Called once for each reply; `none` when no status was sent. */
   readonly answered: (status: number | 'none') => void;
 }
 
-export function deliver(reply: Reply, response: ServerResponse, parts: DeliveryParts): void {
+export function deliver(reply: Reply, response: ServerResponse, deps: DeliveryDeps): void {
   if (reply.delayMs === 0) {
-    put(reply, response, parts);
+    put(reply, response, deps);
     return;
   }
   const leave = () => {
     cancel();
-    parts.answered('none');
+    deps.answered('none');
   };
-  const cancel = parts.clock.after(reply.delayMs, () => {
+  const cancel = deps.clock.after(reply.delayMs, () => {
     response.off('close', leave);
-    put(reply, response, parts);
+    put(reply, response, deps);
   });
   response.once('close', leave);
 }
 
-function put(reply: Reply, response: ServerResponse, { answered }: DeliveryParts): void {
+function put(reply: Reply, response: ServerResponse, { answered }: DeliveryDeps): void {
   if (!('answer' in reply)) {
     answered('none');
     if (reply.delivery === 'reset') response.socket?.resetAndDestroy();

@@ -1,7 +1,7 @@
 // The content of simulated models: deterministic completions and embeddings that fit the request.
 import { mixed, textHash } from '../chance.ts';
 import { readDocument } from './document-reader.ts';
-import type { SimulatedModel } from './types.ts';
+import type { SimulatedModel } from './scenario.ts';
 
 export interface ChatRequest {
   readonly model?: unknown;

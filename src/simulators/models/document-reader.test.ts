@@ -1,6 +1,6 @@
 // Names and events that a simulated model extracts.
 import { describe, expect, it } from 'vitest';
-import type { KnownName } from './types.ts';
+import type { KnownName } from './scenario.ts';
 import { readDocument } from './document-reader.ts';
 
 const mara: KnownName = {
@@ -63,7 +63,7 @@ describe('a simulated document reader', () => {
 
   it('extracts events with actors, date, subject and a quote', () => {
     const { events } = read(
-      '# Minutes\n\n- Mara Lind decided that Revenue is net\n  from 2026-12-01 on.\n- Tom Reed will tell Mara Lind.\n- Nobody else was there.',
+      '# Minutes\n\n- Mara Lind decided that Revenue is net\n  from 2026-12-01 on.\n- Tom Reed will tell Mara Lind.\n- No one else was there.',
     );
     expect(events).toMatchObject([
       {

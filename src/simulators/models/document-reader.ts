@@ -1,5 +1,5 @@
 // A simulated model that reads documents for knowledge: finds names it knows, and events by their verbs.
-import type { KnownName } from './types.ts';
+import type { KnownName } from './scenario.ts';
 
 interface Message {
   readonly content?: unknown;
@@ -160,7 +160,7 @@ interface FoundEvent {
 const firstPerson = /\b(?:I|I'll|I've|we|We)\b/;
 
 const cues: readonly (readonly [category: string, cue: RegExp])[] = [
-  ['QualityRisk', /\b(?:contradicts?|do(?:es)? not match|wrong|risk|counted twice|worried|nobody owns)\b/i],
+  ['QualityRisk', /\b(?:contradicts?|do(?:es)? not match|wrong|risk|counted twice|worried)\b/i],
   ['Decision', /\b(?:decided|agreed|approved|settled)\b/i],
   ['Commitment', /\b(?:will|promised|promises|I'll|takes over)\b/i],
   ['Change', /\b(?:changed|renamed|moved|switched|replaced|is now)\b/i],

@@ -1,7 +1,7 @@
 // Faults of one simulated model: its script first, then deterministic random faults.
 import { describe, expect, it } from 'vitest';
 import { ModelState } from './model-state.ts';
-import type { SimulatedModel } from './types.ts';
+import type { SimulatedModel } from './scenario.ts';
 import { readScenario } from './scenario.ts';
 
 function modelWith(more: object): SimulatedModel {

@@ -1,7 +1,7 @@
 // One simulated model: its script, its random faults, its quotas, its counts.
 import { Chance, textHash } from '../chance.ts';
 import { goDuration } from './rate-limit-responses.ts';
-import type { Fault, SimulatedModel, Step } from './types.ts';
+import type { Fault, SimulatedModel, Step } from './scenario.ts';
 
 export class ModelState {
   readonly model: SimulatedModel;

@@ -13,7 +13,7 @@ import {
 } from './completions.ts';
 import { ModelState } from './model-state.ts';
 import { rateLimitResponse } from './rate-limit-responses.ts';
-import type { Fault, ModelsSimulatorStats, Scenario, SimulatedProvider, Step } from './types.ts';
+import type { Fault, Scenario, SimulatedProvider, Step } from './scenario.ts';
 
 export interface ApiCall {
   /** Null: any provider with the model. */
@@ -62,7 +62,7 @@ export class ModelsApi {
         );
   }
 
-  stats(): ModelsSimulatorStats {
+  stats() {
     return { models: Object.fromEntries([...this.#states].map(([name, each]) => [name, each.stats()])) };
   }
 

@@ -1,5 +1,5 @@
 // Rate-limit responses with the messages and headers of real providers.
-import type { HintStyle } from './types.ts';
+import type { HintStyle } from './scenario.ts';
 
 export interface RateLimitResponse {
   readonly headers: Readonly<Record<string, string>>;

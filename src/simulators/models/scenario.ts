@@ -1,8 +1,62 @@
-// Parses scenarios: the providers, their models, and how each behaves.
+// Scenarios: the simulated providers, their models, and how each behaves.
 import { z } from 'zod';
 import { CoreError } from '../../core/index.ts';
-import type { Scenario, Step } from './types.ts';
-import { faultNames, hintStyles } from './types.ts';
+import type { Frozen } from '../frozen.ts';
+
+/** How an error response gives its retry hint, each as a real provider does. */
+export const hintStyles = [
+  'none',
+  'retry-after',
+  'retry-after-decimal',
+  'retry-after-date',
+  'retry-after-ms',
+  'x-ms-retry-after-ms',
+  'openai-reset',
+  'groq-reset',
+  'groq-prose',
+  'cerebras-reset',
+  'sambanova-reset',
+  'mistral-reset',
+  'openrouter-body',
+  'gemini-body',
+  'gemini-array',
+  'github-prose',
+  'cloudflare-day',
+] as const;
+
+export type HintStyle = (typeof hintStyles)[number];
+
+/**
+ * Three digits respond with that status. `limit-500` is a 500 whose message says rate limit. `hang` never responds,
+ * `reset` resets the connection, `slow` waits `ms` before the first byte, `cut` ends a stream or body in the middle,
+ * `cut-early` before any content, `malformed` sends invalid JSON, `empty` a response without content, `refused` one
+ * emptied by the content filter, `error-event` a stream that starts with an error, `silent` a stream that stalls.
+ */
+export const faultNames = [
+  '400',
+  '401',
+  '402',
+  '403',
+  '404',
+  '422',
+  '429',
+  '500',
+  '502',
+  '503',
+  '504',
+  'limit-500',
+  'context',
+  'hang',
+  'reset',
+  'slow',
+  'cut',
+  'cut-early',
+  'malformed',
+  'empty',
+  'refused',
+  'error-event',
+  'silent',
+] as const;
 
 const name = z.string().regex(/^[\w.@:-]+(\/[\w.@:-]+)*$/, 'letters, digits and . _ - @ : / only');
 const milliseconds = z.number().min(0).max(3_600_000);
@@ -17,12 +71,20 @@ const oneOf = <const Names extends readonly string[]>(names: Names) =>
 const fault = z.strictObject({
   // YAML parses 429 as a number.
   fault: z.preprocess((value) => (typeof value === 'number' ? String(value) : value), oneOf(faultNames)),
+  /** Of 429, limit-500 and 503. */
   hint: oneOf(hintStyles).optional(),
+  /** Of the hint. */
   seconds: z.number().min(0).max(2_678_400).optional(),
+  /** Of slow. */
   ms: milliseconds.optional(),
 });
 
+export type Fault = Frozen<z.output<typeof fault>>;
+
 const scriptedFault = fault.extend({ times: z.int().min(1).max(1_000_000).optional() });
+
+/** One step of a script: `ok`, or a fault for `times` calls. */
+export type Step = 'ok' | Frozen<z.output<typeof scriptedFault>>;
 
 /** Not a union: its errors would not name the field. */
 const step = z.unknown().transform((value, context): Step => {
@@ -34,8 +96,11 @@ const step = z.unknown().transform((value, context): Step => {
   return z.NEVER;
 });
 
+/** A name that a simulated model recognizes in documents. */
 const knownName = z.strictObject({
+  /** The full name. */
   name: z.string().min(2),
+  /** Other spellings of it. */
   also: z.array(z.string().min(2)).default([]),
   type: z.enum(['person', 'org', 'project', 'object', 'place', 'other']),
   role: z.string().optional(),
@@ -43,16 +108,24 @@ const knownName = z.strictObject({
   email: z.string().optional(),
 });
 
+export type KnownName = Frozen<z.output<typeof knownName>>;
+
+type QuotaLimits = Partial<Record<`${'requests' | 'tokens'}Per${'Minute' | 'Day'}`, number | undefined>>;
+
 const model = z
   .strictObject({
     name,
     kind: z.enum(['chat', 'embeddings']).default('chat'),
+    /** The content of its completions; default: it repeats the prompt. */
     answer: z.string().optional(),
+    /** The names it extracts from documents for knowledge. Null: it does not read documents. */
     knows: z.array(knownName).nullable().default(null),
     dimensions: z.int().min(1).max(4_096).default(64),
     first_token_ms: milliseconds.default(0),
     token_ms: milliseconds.default(0),
+    /** Applies to the first calls, in order. */
     script: z.array(step).default([]),
+    /** Applies randomly to all others; the first that occurs. */
     faults: z.array(fault.extend({ probability: z.number().min(0).max(1) })).default([]),
     quotas: z
       .strictObject({
@@ -62,6 +135,7 @@ const model = z
         tokens_per_day: limit,
       })
       .default({}),
+    /** Send rate-limit headers. */
     quota_headers: z.boolean().default(true),
   })
   .transform(({ first_token_ms, token_ms, quota_headers, quotas, ...rest }) => ({
@@ -74,12 +148,16 @@ const model = z
       requestsPerDay: quotas.requests_per_day,
       tokensPerMinute: quotas.tokens_per_minute,
       tokensPerDay: quotas.tokens_per_day,
-    },
+    } satisfies QuotaLimits as QuotaLimits,
   }));
+
+export type SimulatedModel = Frozen<z.output<typeof model>>;
 
 const provider = z
   .strictObject({
+    /** Its base URL is `URL/NAME/v1`. */
     name: z.string().regex(/^[\w.-]+$/, 'letters, digits and . _ - only'),
+    /** Accepted keys; empty: all. */
     keys: z.array(z.string().min(1)).default([]),
     latency_ms: milliseconds.default(0),
     models: z
@@ -89,9 +167,13 @@ const provider = z
   })
   .transform(({ latency_ms, ...rest }) => ({ ...rest, latencyMs: latency_ms }));
 
+export type SimulatedProvider = Frozen<z.output<typeof provider>>;
+
 const scenario = z
   .strictObject({ seed: z.int().min(0).max(4_294_967_295).default(1), providers: z.array(provider).min(1) })
   .refine(({ providers }) => areNamesUnique(providers), 'two providers have the same name');
+
+export type Scenario = Frozen<z.output<typeof scenario>>;
 
 function areNamesUnique(named: readonly { readonly name: string }[]): boolean {
   return new Set(named.map((each) => each.name)).size === named.length;

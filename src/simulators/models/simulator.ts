@@ -3,12 +3,39 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { Clock } from '../../core/index.ts';
 import { CoreError, messageOf, systemClock } from '../../core/index.ts';
-import { listenOnLoopback } from '../listen-on-loopback.ts';
-import { readBody } from '../read-body.ts';
+import { listenOnLoopback, readBody, stopServer } from '../http-server.ts';
 import type { Reply } from './providers-api.ts';
 import { ModelsApi } from './providers-api.ts';
+import type { Scenario, Step } from './scenario.ts';
 import { readScript } from './scenario.ts';
-import type { ModelsSimulator, ModelsSimulatorOptions, Step } from './types.ts';
+
+export interface ModelsSimulatorOptions {
+  readonly scenario: Scenario;
+  readonly port?: number;
+  readonly clock?: Clock;
+}
+
+/** By model; by `provider/model` if two providers have a model of that name. */
+export interface ModelsSimulatorStats {
+  readonly models: Readonly<
+    Record<string, { readonly calls: number; readonly answered: Readonly<Record<string, number>> }>
+  >;
+}
+
+export interface ModelsSimulator {
+  readonly url: string;
+  /** `URL/NAME/v1` of a provider. */
+  baseUrl(provider: string): string;
+  stats(): ModelsSimulatorStats;
+  /** Responses in progress. */
+  open(): number;
+  /** Responses whose caller disconnected before the end. */
+  aborted(): number;
+  reset(): void;
+  /** Sets the script of a model, named as in the stats. */
+  script(model: string, steps: readonly Step[]): void;
+  stop(): Promise<void>;
+}
 
 const maxBodyBytes = 64 * 1024 * 1024;
 const apiPath = /^(?:\/([\w.-]+))?\/v1\/(chat\/completions|embeddings|models)$/;
@@ -92,11 +119,7 @@ export async function startModelsSimulator(options: ModelsSimulatorOptions): Pro
     aborted: () => aborted,
     reset: () => api.reset(),
     script,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    stop: () => stopServer(server),
   };
 }
 

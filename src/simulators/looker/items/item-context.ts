@@ -1,4 +1,4 @@
-// What an item is made from: its place in the type, how often it changed, and the world around it.
+// What an item is generated from: its index, its version, and the number of other items.
 import type { Chance } from '../../chance.ts';
 import type { SimulatedType } from '../types.ts';
 
@@ -9,17 +9,17 @@ export type World = Readonly<Record<SimulatedType, number>>;
 
 export interface ItemContext {
   readonly index: number;
-  /** 0 as it was first; one more with every change. */
+  /** 0 at first; one more with every change. */
   readonly version: number;
   readonly chance: Chance;
   readonly world: World;
 }
 
-/** How items of a type are made. `text` is the field of free text in which a change shows and which fills an item up. */
+/** How items of a type are generated. `text` is the free-text field that shows changes and is filled up to a size. */
 export interface ItemMaker {
   readonly id: (index: number, world: World) => string;
   readonly make: (context: ItemContext) => Json;
-  /** What the item has besides when it is asked for by itself. */
+  /** Further fields of the item when it is requested alone. */
   readonly more?: (context: ItemContext) => Json;
   readonly text: { readonly field: string; readonly value: (context: ItemContext) => string };
   /** The item also has a list of tiles. */
@@ -34,7 +34,7 @@ export function numberedName(names: readonly string[], index: number): string {
   return index < names.length ? name : `${name}_${Math.floor(index / names.length) + 1}`;
 }
 
-/** The index of something to refer to; where there is none of the type, one of a dozen that are only talked of. */
+/** The index of an item to refer to; if the type has none, one of twelve that do not exist. */
 export function reference({ chance, world }: ItemContext, type: SimulatedType): number {
   return chance.below(world[type] || 12);
 }
@@ -54,7 +54,7 @@ export function updatedAt({ index, version }: ItemContext): string {
   return stamp(beginning + (700 + (index % 60) + version) * dayMs + ((index * 61_000) % dayMs));
 }
 
-/** A time that was written in the same way, so many days later. */
+/** That time plus so many days. */
 export const daysLater = (time: string, days: number): string => stamp(Date.parse(time) + days * dayMs);
 
 /** What the caller may do with an item. */

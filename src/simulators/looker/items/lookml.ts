@@ -1,11 +1,11 @@
-// LookML models and their explores. An explore belongs to one of the models that were there at the start, in turn.
+// LookML models and their explores. Explores belong to the initial models in turn.
 import { fieldNames, modelNames, viewNames } from '../names.ts';
 import type { ItemContext, ItemMaker, Json, World } from './item-context.ts';
 import { can, numberedName } from './item-context.ts';
 
 export const modelName = (index: number): string => numberedName(modelNames, index);
 
-/** Unique within its model, as in life: several models have an explore `orders`. */
+/** Unique within its model only: several models have an explore `orders`. */
 const exploreName = (index: number, world: World): string =>
   numberedName(viewNames, Math.floor(index / world.lookml_models));
 

@@ -1,4 +1,4 @@
-// Users, their groups, and what they may do: none of these tells when it was changed.
+// Users, groups, roles and permissions: none of them has an `updated_at`.
 import { modelNames, numberedTeam, personAt } from '../names.ts';
 import type { ItemMaker, Json } from './item-context.ts';
 import { can, numberedId, reference } from './item-context.ts';
