@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { burstFigure } from './admission/bursts.ts';
 import type { Contender, Contenders } from './admission/contenders.ts';
 import { openContenders } from './admission/contenders.ts';
-import { doorFigure, doorFigureName } from './admission/door.ts';
+import { requestFigure, requestFigureName } from './admission/tenant-request.ts';
 import type { Measured } from './admission/measure.ts';
 import { inBlocks, inTurns } from './admission/measure.ts';
 import type { Figure } from './figure.ts';
@@ -26,7 +26,7 @@ export async function admissionFigures({ redisUrl, isQuick }: AdmissionBench): P
       ...(await throughput(contenders, pace, { callers: 64, least: 0.55 })),
       ...(await throughput(contenders, pace, { callers: 200, least: 0.5 })),
       await burstFigure(redisUrl, prefix(), isQuick ? 10 : 100),
-      await doorFigure({ redisUrl, ...pace }).catch(notMeasured),
+      await requestFigure({ redisUrl, ...pace }).catch(notMeasured),
     ];
   } finally {
     await contenders.close();
@@ -35,8 +35,8 @@ export async function admissionFigures({ redisUrl, isQuick }: AdmissionBench): P
 
 /** The other figures are worth printing also when the server cannot be started. */
 function notMeasured(error: unknown): Figure {
-  console.error('The door could not be measured:', error);
-  const name = `${doorFigureName}: not measured`;
+  console.error('The request could not be measured:', error);
+  const name = `${requestFigureName}: not measured`;
   return { name, value: Number.NaN, unit: 'ms', goal: 'under 1 ms', isMet: false };
 }
 

@@ -1,4 +1,4 @@
-// One of the processes of a burst: asks for many slots at once when it is told to, and tells how many it got.
+// One of the processes of a burst: requests many slots at once on a message, and reports how many it got.
 import { connectRedis } from '../../src/platform/redis/index.ts';
 import { RedisSlotStore } from '../../src/tenancy/admission/redis/redis-slot-store.ts';
 import type { Burst } from './bursts.ts';

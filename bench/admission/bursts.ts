@@ -27,15 +27,15 @@ export async function burstFigure(url: string, keyPrefix: string, rounds: number
   const children = Array.from({ length: processes }, (_, number) =>
     fork(file, [url, keyPrefix, String(number)]),
   );
-  const heard = (): Promise<number[]> =>
+  const received = (): Promise<number[]> =>
     Promise.all(children.map(async (child) => Number((await once(child, 'message'))[0])));
   try {
-    await heard();
+    await received();
     let exact = 0;
     for (let round = 0; round < rounds; round++) {
       const isGlobal = round % 2 === 1;
       const limit = isGlobal ? 100 : 20;
-      const answers = heard();
+      const answers = received();
       for (const child of children)
         child.send({
           round,

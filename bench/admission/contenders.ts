@@ -34,7 +34,7 @@ const semaphoreFile = new URL('../node_modules/redis-semaphore/lib/index.js', im
 
 export async function openContenders(url: string, keyPrefix: string): Promise<Contenders> {
   const redis = await connectRedis({ url, keyPrefix });
-  // As ours is connected, so that what differs is what is asked.
+  // Connected as ours is, so that only the calls differ.
   const client = new Redis(url, { enableAutoPipelining: true, commandTimeout: 2_000 });
   const { Semaphore } = (await import(semaphoreFile)) as { readonly Semaphore: Semaphore };
   // Each the connection that is best for it: gathering commands costs one caller a turn of the event loop each.

@@ -43,7 +43,7 @@ const blockSize = 20;
 /**
  * The median of each, of one caller, in blocks that follow each other closely. Whether client and Redis share a core,
  * and how deep cores sleep, changes every answer by a factor of three, and from second to second: turns of a second
- * measure that. In neighbouring blocks it is the same for all.
+ * measure that. In neighboring blocks it is the same for all.
  */
 export async function inBlocks<Name extends string>(
   contenders: Readonly<Record<Name, (organization: string) => Promise<void>>>,

@@ -260,7 +260,7 @@ export async function openServerAdmission(deps: ServerAdmissionDeps): Promise<Se
   closing.defer(() => admission.close());
   closing.defer(await executions.onEnded((executionId) => admission.controller.executionEnded(executionId)));
   if (redis) closing.defer(redis.onStateChange((state) => admission.connectionChanged(state === 'up')));
-  // With Redis whoever changes a limit invalidates the cache for all; the memory of this process only it can reach.
+  // With Redis the process that changes a limit invalidates the cache for all; the memory of this one it cannot reach.
   else {
     const changes = new ChangeFeed(database, limitsChannel(database.schema), [limitsTopic]);
     closing.defer(await changes.watch(() => void slots.invalidateLimits('all')));

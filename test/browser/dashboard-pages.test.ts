@@ -8,7 +8,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openBrowser, openDashboard } from '../support/dashboard-browser.ts';
 import { patient, startDashboardWorld, type DashboardWorld } from '../support/dashboard-world.ts';
-import { callDoor } from '../support/tenancy/tenant-house.ts';
+import { callDeployment } from '../support/tenancy/tenant-server.ts';
 
 describe('dashboard pages with data', () => {
   let world: DashboardWorld;
@@ -215,7 +215,7 @@ describe('dashboard pages with data', () => {
     await page.getByRole('textbox', { name: 'Name of the new key' }).fill('second');
     await button(page, 'Create key').click();
     const key = await page.locator('code', { hasText: /^hwo_[\w-]{40,}$/ }).innerText();
-    const call = () => callDoor(world.server, { ...world.quiet, key }, { query: '?timeout=60' });
+    const call = () => callDeployment(world.server, { ...world.quiet, key }, { query: '?timeout=60' });
     expect(await call()).toMatchObject({ status: 200 });
     expect(await accessibilityFaults()).toEqual([]);
     await page.reload();

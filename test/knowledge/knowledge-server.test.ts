@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { redisUrl, temporaryFolder, uniqueName } from '../support/services.ts';
-import { callDoor } from '../support/tenancy/tenant-house.ts';
+import { callDeployment } from '../support/tenancy/tenant-server.ts';
 import { callAsAdmin, startTestServer, testConfig } from '../support/test-server.ts';
 
 /** Servers that share a store take executions only where they share limits. */
@@ -39,7 +39,7 @@ it('reads what a deployment and a watched folder bring in', async () => {
   await made('/api/v1/deployments', { organization: id, name: 'in', workflow: 'ingest' });
   const tenant = { organizationId: id, key, path: '/deployment/api/acme/in' };
   const text = 'Alice Chen decided to move the database to Frankfurt on 2026-03-02.';
-  expect((await callDoor(server, tenant, { body: { text } })).status).toBeLessThan(300);
+  expect((await callDeployment(server, tenant, { body: { text } })).status).toBeLessThan(300);
 
   const get = async (path: string, token = key): Promise<{ status: number; body: Answer }> => {
     const answer = await fetch(`${server.url}/api/v1/knowledge${path}`, {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startServer } from '../../src/app/start.ts';
-import { simulatedModels } from '../support/tenancy/tenant-house.ts';
+import { simulatedModels } from '../support/tenancy/tenant-server.ts';
 import { callAsAdmin, testConfig } from '../support/test-server.ts';
 
 interface SentSpan {

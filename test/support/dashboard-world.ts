@@ -14,7 +14,7 @@ import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
 import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
 import { readScenario, startModelsSimulator } from '../../src/simulators/models/index.ts';
 import { databaseUrl, uniqueName } from './services.ts';
-import { callDoor, type Tenant } from './tenancy/tenant-house.ts';
+import { callDeployment, type Tenant } from './tenancy/tenant-server.ts';
 import { callAsAdmin } from './test-server.ts';
 
 export const patient = { timeout: 20_000, interval: 50 };
@@ -177,7 +177,7 @@ async function fill(world: Bare) {
   ]);
   const refuse = async (count: number): Promise<void> => {
     const answers = await Promise.all(
-      Array.from({ length: count }, () => callDoor(world.server, tenants.busy)),
+      Array.from({ length: count }, () => callDeployment(world.server, tenants.busy)),
     );
     expect(answers.every(({ status }) => status === 429)).toBe(true);
   };
@@ -209,8 +209,8 @@ async function twoTenants({ server, send, read }: Bare) {
   const busy = await tenant('busy', 'never');
   const quiet = await tenant('quiet', 'swift');
   await send('PUT', `/limits/${busy.organizationId}`, { limit: 2 });
-  await Promise.all([callDoor(server, busy), callDoor(server, busy)]);
-  await callDoor(server, quiet, { query: '?timeout=60' });
+  await Promise.all([callDeployment(server, busy), callDeployment(server, busy)]);
+  await callDeployment(server, quiet, { query: '?timeout=60' });
   await vi.waitFor(async () => {
     const { usage } = await read<{ usage: { organization: number } }>(`/limits/${busy.organizationId}`);
     expect(usage.organization).toBe(2);

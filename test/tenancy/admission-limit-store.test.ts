@@ -26,7 +26,7 @@ describe.each(migratedDatabases)('%s', (kind, open) => {
 
   it('rejects limits of unknown organizations, and deletes limits with their organization', async () => {
     const store = await emptyStore();
-    await expect(store.set('org_nobody', 5, new Date())).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(store.set('org_unknown', 5, new Date())).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await store.set('org_a', 5, new Date());
     await opened.database.query(sql`delete from organizations where id = 'org_a'`);
     expect(await store.list()).toEqual([]);

@@ -133,7 +133,7 @@ describe('a Redis that is not reachable', () => {
       const server = await serverOn(redis.url);
       const before = await burst(server, 2, 'before');
       expect(before).toHaveLength(2);
-      const mend = await breakRedis(how, redis, server);
+      const restoreRedis = await breakRedis(how, redis, server);
       await stateBecomes(server, 'down');
       const during = await burst(server, 20, 'during');
       expect(during).toHaveLength(3);
@@ -145,7 +145,7 @@ describe('a Redis that is not reachable', () => {
       });
       const [gone = ''] = before;
       await server.admission.controller.release(slot(gone));
-      await mend();
+      await restoreRedis();
       await stateBecomes(server, 'up');
       expect(await holders(server)).toEqual([...before.slice(1), ...during].sort());
       expect(await burst(server, 5, 'after')).toHaveLength(1);

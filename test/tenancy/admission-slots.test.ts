@@ -123,11 +123,11 @@ describe('Redis slot store', () => {
       }),
     );
     onTestFinished(() => children.forEach((child) => child.kill('SIGKILL')));
-    const heard = () =>
+    const received = () =>
       Promise.all(children.map(async (child) => (await once(child, 'message'))[0] as string[]));
-    await heard();
+    await received();
     for (let round = 0; round < rounds; round++) {
-      const answers = heard();
+      const answers = received();
       for (const child of children) child.send(round);
       const admitted = (await answers).flat();
       expect(admitted).toHaveLength(plan.expected);

@@ -15,18 +15,18 @@ import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
 import {
   addModels,
   addTenant,
-  callDoor,
-  houseEnv,
-  houses,
+  callDeployment,
+  drainAtOnce,
+  storeKinds,
   simulatedModels,
   startTenantServer,
   usageOf,
-} from '../support/tenancy/tenant-house.ts';
+} from '../support/tenancy/tenant-server.ts';
 import { callAsAdmin } from '../support/test-server.ts';
 
-const patient = { timeout: 20_000, interval: 50 };
+const slowly = { timeout: 20_000, interval: 50 };
 
-describe.each(houses)('%s', (_name, stores) => {
+describe.each(storeKinds)('%s', (_name, stores) => {
   let folder: string;
   let simulator: ModelsSimulator;
   let server: RunningServer;
@@ -41,7 +41,7 @@ describe.each(houses)('%s', (_name, stores) => {
       HEADWORKS_DRAIN_SECONDS: '5',
     };
     server = await startTenantServer(
-      resolveConfig({ flags: {}, cwd: folder, env: { ...quiet, ...houseEnv, ...stores() } }),
+      resolveConfig({ flags: {}, cwd: folder, env: { ...quiet, ...drainAtOnce, ...stores() } }),
     );
     await addModels(server, simulator);
   }, 120_000);
@@ -55,22 +55,22 @@ describe.each(houses)('%s', (_name, stores) => {
     const acme = await addTenant(server, 'quick');
     const globex = await addTenant(server, 'quick');
 
-    const { status, body } = await callDoor(server, acme, { query: '?timeout=60' });
+    const { status, body } = await callDeployment(server, acme, { query: '?timeout=60' });
     expect([status, body.status, body.result]).toEqual([200, 'completed', { text: 'Yes.', model: 'quick' }]);
     const query = `?execution_id=${body.execution_id}`;
     for (const method of ['GET', 'DELETE']) {
       const atTheirs = { ...globex, path: acme.path };
-      expect(await callDoor(server, atTheirs, { method, query })).toMatchObject({ status: 404 });
-      expect(await callDoor(server, globex, { method, query })).toMatchObject({ status: 404 });
-      expect(await callDoor(server, acme, { method, query })).toMatchObject({
+      expect(await callDeployment(server, atTheirs, { method, query })).toMatchObject({ status: 404 });
+      expect(await callDeployment(server, globex, { method, query })).toMatchObject({ status: 404 });
+      expect(await callDeployment(server, acme, { method, query })).toMatchObject({
         status: 200,
         body: { status: 'completed', result: { text: 'Yes.' } },
       });
     }
-    const foreign = await callDoor(server, { ...globex, path: acme.path });
-    const unknown = await callDoor(server, { ...globex, path: '/deployment/api/nobody/ask' });
+    const foreign = await callDeployment(server, { ...globex, path: acme.path });
+    const unknown = await callDeployment(server, { ...globex, path: '/deployment/api/unknown/ask' });
     expect([foreign.status, foreign.body]).toEqual([404, unknown.body]);
-    expect(await callDoor(server, acme, { body: { wrong: 1 } })).toMatchObject({
+    expect(await callDeployment(server, acme, { body: { wrong: 1 } })).toMatchObject({
       status: 400,
       body: { type: 'validation_error' },
     });
@@ -112,11 +112,11 @@ describe.each(houses)('%s', (_name, stores) => {
     const leaving = new AbortController();
     const calls = Array.from({ length: 100 }, (_, index) =>
       index % 4 === 0
-        ? callDoor(server, acme, { query: '?timeout=300', signal: leaving.signal })
-        : callDoor(server, acme),
+        ? callDeployment(server, acme, { query: '?timeout=300', signal: leaving.signal })
+        : callDeployment(server, acme),
     );
     await Promise.all(calls.filter((_, index) => index % 4 !== 0));
-    await expect.poll(() => usageOf(server, acme), patient).toEqual([20, 20]);
+    await expect.poll(() => usageOf(server, acme), slowly).toEqual([20, 20]);
     leaving.abort();
     const settled = await Promise.allSettled(calls);
     const answered = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
@@ -145,8 +145,8 @@ describe.each(houses)('%s', (_name, stores) => {
       expect(await callAsAdmin(server, 'POST', `/api/v1/executions/${id}/stop`)).toMatchObject({
         status: 200,
       });
-    await expect.poll(() => usageOf(server, acme), patient).toEqual([0, 0]);
-    expect(await callDoor(server, acme)).toMatchObject({ status: 200 });
+    await expect.poll(() => usageOf(server, acme), slowly).toEqual([0, 0]);
+    expect(await callDeployment(server, acme)).toMatchObject({ status: 200 });
     await stopAll();
   }, 60_000);
 
@@ -161,7 +161,7 @@ describe.each(houses)('%s', (_name, stores) => {
     onTestFinished(() => void receiver.close());
     const { port } = receiver.address() as AddressInfo;
     const acme = await addTenant(server, 'quick', { webhook_url: `http://127.0.0.1:${port}/hook` });
-    const { body } = await callDoor(server, acme, { query: '?timeout=60' });
+    const { body } = await callDeployment(server, acme, { query: '?timeout=60' });
     const { headers, body: message } = await told.promise;
     expect(JSON.parse(message)).toMatchObject({
       type: 'execution.completed',
@@ -185,10 +185,10 @@ describe.each(houses)('%s', (_name, stores) => {
   it('waits for a slot as long as requested', async () => {
     const acme = await addTenant(server, 'soon');
     await callAsAdmin(server, 'PUT', `/api/v1/limits/${acme.organizationId}`, { limit: 1 });
-    const first = callDoor(server, acme, { query: '?timeout=60' });
-    await expect.poll(() => usageOf(server, acme), patient).toEqual([1, 1]);
-    const second = callDoor(server, acme, { query: '?wait=30&timeout=60' });
-    expect(await callDoor(server, acme, { query: '?wait=0.1' })).toMatchObject({ status: 429 });
+    const first = callDeployment(server, acme, { query: '?timeout=60' });
+    await expect.poll(() => usageOf(server, acme), slowly).toEqual([1, 1]);
+    const second = callDeployment(server, acme, { query: '?wait=30&timeout=60' });
+    expect(await callDeployment(server, acme, { query: '?wait=0.1' })).toMatchObject({ status: 429 });
     expect((await first).body.status).toBe('completed');
     expect((await second).body.status).toBe('completed');
     expect(await usageOf(server, acme)).toEqual([0, 0]);
@@ -198,8 +198,8 @@ describe.each(houses)('%s', (_name, stores) => {
     onTestFinished(stopAll);
     const acme = await addTenant(server, 'never');
     await callAsAdmin(server, 'PUT', `/api/v1/limits/${acme.organizationId}`, { limit: 1 });
-    await callDoor(server, acme);
-    expect(await callDoor(server, acme)).toMatchObject({ status: 429 });
+    await callDeployment(server, acme);
+    expect(await callDeployment(server, acme)).toMatchObject({ status: 429 });
     const prompt = { prompt: 'Is it so?', model_name: 'quick' };
     const asked = Array.from({ length: 30 }, () =>
       callAsAdmin(server, 'POST', '/api/v1/prompts/process', prompt),
@@ -208,7 +208,7 @@ describe.each(houses)('%s', (_name, stores) => {
     const { body } = await callAsAdmin(server, 'POST', '/api/v1/ledger/repair', {});
     const job = `/api/v1/jobs/${(body as { job_id: string }).job_id}`;
     await expect
-      .poll(async () => (await callAsAdmin(server, 'GET', job)).body, patient)
+      .poll(async () => (await callAsAdmin(server, 'GET', job)).body, slowly)
       .toMatchObject({ state: 'skipped', reason: expect.any(String) as string });
     expect(await usageOf(server, acme)).toEqual([1, 1]);
   }, 60_000);
@@ -216,11 +216,11 @@ describe.each(houses)('%s', (_name, stores) => {
   /** Last: the server is stopped. */
   it('returns the current state to waiting requests when the server stops', async () => {
     const acme = await addTenant(server, 'never');
-    const waiting = callDoor(server, acme, { query: '?timeout=300' });
+    const waiting = callDeployment(server, acme, { query: '?timeout=300' });
     await expect
       .poll(
         async () => (await callAsAdmin(server, 'GET', '/api/v1/executions?status=executing')).body,
-        patient,
+        slowly,
       )
       .toMatchObject({ executions: [{ organization_id: acme.organizationId }] });
     await server.stop();

@@ -1,8 +1,14 @@
 // kill -9 of a server in the middle of an execution: it completes all the same, and its slot is counted all the while.
 import { expect, it } from 'vitest';
-import { executing, hangingModel, patient, serveToBeKilled, stateOf } from '../support/killed-house.ts';
+import {
+  executing,
+  hangingModel,
+  slowly,
+  serveToBeKilled,
+  stateOf,
+} from '../support/tenancy/killed-server.ts';
 import { temporaryFolder } from '../support/services.ts';
-import { usageOf } from '../support/tenancy/tenant-house.ts';
+import { usageOf } from '../support/tenancy/tenant-server.ts';
 
 it('continues at once with the next start on the embedded store', async () => {
   const folder = await temporaryFolder();
@@ -14,12 +20,12 @@ it('continues at once with the next start on the embedded store', async () => {
   await first.process.ended;
   const second = await serveToBeKilled(folder, {});
   await expect
-    .poll(() => stateOf(second, acme, id), patient)
+    .poll(() => stateOf(second, acme, id), slowly)
     .toMatchObject({
       status: 'completed',
       result: { text: 'Yes.' },
     });
-  await expect.poll(() => usageOf(second, acme), patient).toEqual([0, 0]);
+  await expect.poll(() => usageOf(second, acme), slowly).toEqual([0, 0]);
   expect(simulator.stats().models['quick']?.calls).toBe(2);
   second.process.child.kill('SIGTERM');
   await second.process.ended;

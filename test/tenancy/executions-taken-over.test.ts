@@ -4,16 +4,16 @@ import {
   executing,
   hangingModel,
   killedEnv,
-  patient,
+  slowly,
   serveToBeKilled,
   stateOf,
-} from '../support/killed-house.ts';
+} from '../support/tenancy/killed-server.ts';
 import { temporaryFolder } from '../support/services.ts';
-import { houses, startTenantServer, usageOf } from '../support/tenancy/tenant-house.ts';
+import { storeKinds, startTenantServer, usageOf } from '../support/tenancy/tenant-server.ts';
 import { callAsAdmin, testConfig } from '../support/test-server.ts';
 
 it('is taken over by the other server on Postgres and Redis', async () => {
-  const stores = houses[1]?.[1]() ?? {};
+  const stores = storeKinds[1]?.[1]() ?? {};
   const simulator = await hangingModel();
   const first = await serveToBeKilled(await temporaryFolder(), stores);
   const { acme, id } = await executing(first, simulator);
@@ -28,10 +28,10 @@ it('is taken over by the other server on Postgres and Redis', async () => {
       const state = await stateOf(second, acme, id);
       if (state.status === 'executing') seen.add(String(used));
       return state;
-    }, patient)
+    }, slowly)
     .toMatchObject({ status: 'completed', result: { text: 'Yes.' } });
   expect([...seen]).toEqual(['1,1']);
-  await expect.poll(() => usageOf(second, acme), patient).toEqual([0, 0]);
+  await expect.poll(() => usageOf(second, acme), slowly).toEqual([0, 0]);
   const listed = await callAsAdmin(second, 'GET', '/api/v1/executions?status=queued,executing');
   expect(listed.body).toMatchObject({ executions: [] });
 }, 180_000);

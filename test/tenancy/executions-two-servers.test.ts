@@ -1,31 +1,31 @@
 // Several servers on one Postgres and one Redis: one limit, one truth about executions, stopped from anywhere.
 import { expect, it, onTestFinished } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
-import type { Tenant } from '../support/tenancy/tenant-house.ts';
+import type { Tenant } from '../support/tenancy/tenant-server.ts';
 import {
   addModels,
   addTenant,
-  callDoor,
-  houseEnv,
-  houses,
+  callDeployment,
+  drainAtOnce,
+  storeKinds,
   simulatedModels,
   startTenantServer,
   usageOf,
-} from '../support/tenancy/tenant-house.ts';
+} from '../support/tenancy/tenant-server.ts';
 import { callAsAdmin, testConfig } from '../support/test-server.ts';
 
-const patient = { timeout: 20_000, interval: 50 };
+const slowly = { timeout: 20_000, interval: 50 };
 
 /** What was added on one server is known to the other a moment later. */
 async function isKnownTo(server: RunningServer, { organizationId, path, key }: Tenant): Promise<void> {
   const lists = `/api/v1/deployments?organization=${organizationId}`;
   await expect
-    .poll(async () => (await callAsAdmin(server, 'GET', lists)).body, patient)
+    .poll(async () => (await callAsAdmin(server, 'GET', lists)).body, slowly)
     .toMatchObject({ deployments: [{}] });
   await expect
     .poll(
-      async () => (await callDoor(server, { organizationId, path, key }, { method: 'GET' })).status,
-      patient,
+      async () => (await callDeployment(server, { organizationId, path, key }, { method: 'GET' })).status,
+      slowly,
     )
     .toBe(400);
 }
@@ -33,8 +33,8 @@ async function isKnownTo(server: RunningServer, { organizationId, path, key }: T
 async function twoServers(): Promise<readonly [RunningServer, RunningServer]> {
   // Both servers and all callers are one process here, which can stand still for longer than Redis may take.
   const shared = {
-    ...houseEnv,
-    ...houses[1]?.[1](),
+    ...drainAtOnce,
+    ...storeKinds[1]?.[1](),
     HEADWORKS_REDIS_COMMAND_TIMEOUT_MS: '5000',
   };
   const start = async (): Promise<RunningServer> => {
@@ -54,7 +54,7 @@ it('admits exactly the limit of a burst on both servers, and stops and returns e
   await isKnownTo(two, acme);
 
   const burst = await Promise.all(
-    Array.from({ length: 100 }, (_, index) => callDoor(index % 2 === 0 ? one : two, acme)),
+    Array.from({ length: 100 }, (_, index) => callDeployment(index % 2 === 0 ? one : two, acme)),
   );
   const admitted = burst.filter(({ status }) => status === 200);
   expect(admitted).toHaveLength(20);
@@ -65,19 +65,19 @@ it('admits exactly the limit of a burst on both servers, and stops and returns e
   const waiting = admitted.slice(0, 2).map(({ body }) => body.execution_id);
   for (const { body } of admitted) {
     const query = `?execution_id=${body.execution_id}`;
-    expect((await callDoor(two, acme, { method: 'GET', query })).status).toBe(200);
+    expect((await callDeployment(two, acme, { method: 'GET', query })).status).toBe(200);
   }
   for (const [index, { body }] of admitted.entries()) {
     const query = `?execution_id=${body.execution_id}`;
-    const stopped = await callDoor(index % 2 === 0 ? two : one, acme, { method: 'DELETE', query });
+    const stopped = await callDeployment(index % 2 === 0 ? two : one, acme, { method: 'DELETE', query });
     expect([stopped.status, stopped.body.status]).toEqual([200, 'stopped']);
   }
-  await expect.poll(() => usageOf(one, acme), patient).toEqual([0, 0]);
+  await expect.poll(() => usageOf(one, acme), slowly).toEqual([0, 0]);
   for (const id of waiting) {
     const query = `?execution_id=${id}`;
-    expect((await callDoor(one, acme, { method: 'GET', query })).body.status).toBe('stopped');
+    expect((await callDeployment(one, acme, { method: 'GET', query })).body.status).toBe('stopped');
   }
-  // Stopped ones stay stopped: nobody renews a slot of theirs, nobody runs them again.
+  // Stopped ones stay stopped: no process renews their slots or runs them again.
   const { body } = await callAsAdmin(two, 'GET', '/api/v1/jobs/counts');
   const running = (body as { counts: { name: string; state: string; count: number }[] }).counts.filter(
     ({ name, state }) => name === 'deployments.execute' && (state === 'running' || state === 'queued'),
@@ -92,11 +92,11 @@ it('notifies a request that waits on one server when the execution ends on the o
   await addModels(one, simulator);
   const acme = await addTenant(one, 'never');
   await isKnownTo(two, acme);
-  const waiting = callDoor(one, acme, { query: '?timeout=300' });
+  const waiting = callDeployment(one, acme, { query: '?timeout=300' });
   const listed = async () =>
     (await callAsAdmin(two, 'GET', '/api/v1/executions')).body as { executions: { id: string }[] };
-  await expect.poll(async () => (await listed()).executions, patient).toHaveLength(1);
+  await expect.poll(async () => (await listed()).executions, slowly).toHaveLength(1);
   const [execution] = (await listed()).executions;
-  await callDoor(two, acme, { method: 'DELETE', query: `?execution_id=${execution?.id ?? ''}` });
+  await callDeployment(two, acme, { method: 'DELETE', query: `?execution_id=${execution?.id ?? ''}` });
   expect((await waiting).body.status).toBe('stopped');
 }, 60_000);

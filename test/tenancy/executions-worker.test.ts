@@ -9,26 +9,32 @@ import { startServer } from '../../src/app/start.ts';
 import { connectRedis } from '../../src/platform/redis/index.ts';
 import { startHeadworks } from '../support/headworks-process.ts';
 import { redisUrl, temporaryFolder } from '../support/services.ts';
-import { addTenant, callDoor, houseEnv, houses, modelKeys } from '../support/tenancy/tenant-house.ts';
+import {
+  addTenant,
+  callDeployment,
+  drainAtOnce,
+  storeKinds,
+  modelKeys,
+} from '../support/tenancy/tenant-server.ts';
 import { callAsAdmin, testConfig } from '../support/test-server.ts';
 
-const patient = { timeout: 60_000, interval: 100 };
+const slowly = { timeout: 60_000, interval: 100 };
 const leaseSeconds = 3;
 
 it('runs executions dispatched elsewhere, renews their slots, and releases them', async () => {
   const model = await modelThatWaits();
   const stores: Readonly<Record<string, string>> = {
-    ...houses[1]?.[1](),
+    ...storeKinds[1]?.[1](),
     HEADWORKS_ADMISSION_LEASE_SECONDS: String(leaseSeconds),
   };
   const worker = startHeadworks(['worker', '--json'], await temporaryFolder(), {
-    ...houseEnv,
+    ...drainAtOnce,
     ...modelKeys,
     ...stores,
     HEADWORKS_LOG_LEVEL: 'error',
   });
   // A command that is a server for a moment takes no jobs.
-  const config = await testConfig({ ...houseEnv, ...stores });
+  const config = await testConfig({ ...drainAtOnce, ...stores });
   const serverWithoutJobs = async () => {
     const server = await startServer(config, { role: 'command', env: modelKeys });
     onTestFinished(() => server.stop());
@@ -41,20 +47,20 @@ it('runs executions dispatched elsewhere, renews their slots, and releases them'
   expect(await callAsAdmin(first, 'POST', '/api/v1/models', added)).toMatchObject({ status: 201 });
   const acme = await addTenant(first, 'quick');
   await worker.printed(/"state":"ready","role":"worker"/);
-  const { body } = await callDoor(first, acme);
+  const { body } = await callDeployment(first, acme);
   expect(body.status).toBe('queued');
   await model.asked;
   const taken = await slotAt(body.execution_id);
   await first.stop();
   await expect
-    .poll(() => slotAt(body.execution_id), patient)
+    .poll(() => slotAt(body.execution_id), slowly)
     .toBeGreaterThan((taken ?? Number.POSITIVE_INFINITY) + leaseSeconds);
   model.answer();
-  await expect.poll(() => slotAt(body.execution_id), patient).toBeNull();
+  await expect.poll(() => slotAt(body.execution_id), slowly).toBeNull();
 
   const second = await serverWithoutJobs();
   const query = `?execution_id=${body.execution_id}`;
-  expect(await callDoor(second, acme, { method: 'GET', query })).toMatchObject({
+  expect(await callDeployment(second, acme, { method: 'GET', query })).toMatchObject({
     body: { status: 'completed', result: { text: 'Yes.' } },
   });
   worker.child.kill('SIGTERM');

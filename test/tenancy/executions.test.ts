@@ -34,7 +34,7 @@ describe('ExecutionStarter', () => {
     });
     const refusals = await Promise.all(
       [
-        { organization: 'nobody' },
+        { organization: 'unknown' },
         { deployment: 'nothing' },
         { organization: other, deployment: 'theirs' },
         { callerOrganizationId: other },

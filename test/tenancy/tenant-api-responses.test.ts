@@ -18,7 +18,7 @@ const soon = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout:
 const withoutKey = () =>
   new GatewayError(
     'GATEWAY_NOT_CONFIGURED',
-    'No model can be asked: office/clerk is disabled. Enable one with "headworks models enable NAME".',
+    'No model is available: office/clerk is disabled. Enable one with "headworks models enable NAME".',
   );
 
 describe('a failure of the gateway', () => {
@@ -95,7 +95,7 @@ it('a request without a valid key gets one sentence, without commands', async ()
   const rejected: Record<string, string>[] = [
     {},
     { authorization: 'Basic abc' },
-    { authorization: 'Bearer hwo_nobody' },
+    { authorization: 'Bearer hwo_unknown' },
   ];
   const answers = await Promise.all(
     rejected.map((headers) => world.call('POST', deploymentPath, { headers })),

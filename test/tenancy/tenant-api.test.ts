@@ -188,7 +188,7 @@ describe('bad input', () => {
   const bad: readonly [name: string, status: number, path: string, init: CallInit, word?: string][] = [
     ['no key', 401, deploymentPath, { headers: {} }, 'authentication_failed'],
     ['a malformed key', 401, deploymentPath, { headers: { authorization: 'Basic abc' } }],
-    ['an unknown key', 401, deploymentPath, { headers: { authorization: 'Bearer hwo_nobody' } }],
+    ['an unknown key', 401, deploymentPath, { headers: { authorization: 'Bearer hwo_unknown' } }],
     [
       'a key of another kind',
       403,
@@ -196,7 +196,7 @@ describe('bad input', () => {
       { headers: { authorization: 'Bearer hwk_test-gateway-key-0123456789' } },
     ],
     ['a foreign key', 404, deploymentPath, { headers: { authorization: `Bearer ${otherKey}` } }, 'not_found'],
-    ['an unknown organization', 404, '/deployment/api/nobody/invoices', {}],
+    ['an unknown organization', 404, '/deployment/api/unknown/invoices', {}],
     ['an unknown API', 404, '/deployment/api/acme/nothing', {}],
     ['an API with a slash', 404, '/deployment/api/acme/invoices/more', {}],
     ['an API with a hidden slash', 404, '/deployment/api/acme/..%2Finvoices', {}],
@@ -503,7 +503,7 @@ describe('a body that does not come', () => {
     expect(received()).toMatch(/^connection: close\r$/im);
     await soon(() => expect(received()).toContain('"type":"client_error"'));
     expect(world.slots.held.size).toBe(0);
-    // One that goes on all the same is cut off.
+    // One that continues to send is disconnected.
     await world.clock.advance(5_000);
     await closed;
   });

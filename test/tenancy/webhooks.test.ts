@@ -11,7 +11,7 @@ const url = 'https://receiver.example/hook';
 const hooked = [exampleDeployment({ webhookUrl: url })];
 const key = Buffer.from('a secret of 32 bytes, more or le');
 
-/** Answers with these statuses, one after the other, the last one for ever; `0` is a network failure. */
+/** Answers with these statuses, one after the other, then the last one again; `0` is a network failure. */
 function receiver(statuses: readonly number[]) {
   const received: HttpRequest[] = [];
   const transport: HttpTransport = {
@@ -90,7 +90,7 @@ describe('a webhook', () => {
 
   it.each([
     ['after about a day', [503], 19],
-    ['at once when nobody is there any more', [410], 1],
+    ['at once when the endpoint is gone', [410], 1],
   ])(
     'is given up %s, with a row in the ledger whose repair sends it again',
     async (_when, statuses, tries) => {

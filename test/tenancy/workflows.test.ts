@@ -53,8 +53,8 @@ it('warn about an unknown model, by any of its names, and about no known one', a
   const { find } = await world({}, { providers: [{ name: 'acme', models: [{ name: 'm' }] }] });
   for (const name of ['structure', 'prompt'] as const) {
     const warned = (options: Readonly<Record<string, unknown>>) => find(name).warnings?.(options, 'org_1');
-    expect(await warned({ model: 'acme/m, nobody/x,auto, y' })).toEqual([
-      expect.stringMatching(/^There is no model "nobody\/x": every request will fail until/),
+    expect(await warned({ model: 'acme/m, unknown/x,auto, y' })).toEqual([
+      expect.stringMatching(/^There is no model "unknown\/x": every request will fail until/),
       expect.stringContaining('"y"'),
     ]);
     for (const options of [{}, { model: 'auto' }, { model: 'm' }, { model: ' acme/m ' }])
@@ -168,7 +168,7 @@ describe('prompt', () => {
       code: 'GATEWAY_EXHAUSTED',
       isRetryable: true,
     });
-    await expect(down.run('prompt', { template: 'Hi', model: 'nobody' }, {})).rejects.toMatchObject({
+    await expect(down.run('prompt', { template: 'Hi', model: 'unknown' }, {})).rejects.toMatchObject({
       code: 'GATEWAY_MODEL_NOT_FOUND',
       isRetryable: false,
     });

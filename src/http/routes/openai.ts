@@ -13,7 +13,7 @@ import { routeOf } from '../implement.ts';
 import { completionOptions } from '../openai/completion-options.ts';
 import { openAiErrorOf } from '../openai/openai-error.ts';
 import { sendCompletion } from '../openai/send-completion.ts';
-import { sendBeforeRest } from '../tenant-api/unread-body.ts';
+import { sendBeforeRest } from '../lifecycle.ts';
 
 /** The prefix of the plugin; paths of operations contain it. */
 const prefix = '/v1';

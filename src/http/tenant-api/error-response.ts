@@ -4,7 +4,7 @@ import type { Usage } from '../../tenancy/index.ts';
 import { AdmissionError } from '../../tenancy/index.ts';
 import type { ServerDeps } from '../deps.ts';
 import { toErrorResponse } from '../errors.ts';
-import { sendBeforeRest } from './unread-body.ts';
+import { sendBeforeRest } from '../lifecycle.ts';
 
 export interface TenantErrorItem {
   readonly code: string;

@@ -3,6 +3,7 @@ import { CoreError, kindOf, withTimeout } from '../../core/index.ts';
 import { AdmissionError, rejectionError } from '../errors.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { LimitService } from './limits.ts';
+import type { AlertEvaluator } from './monitoring.ts';
 import type { SlotLedger } from './slot-ledger.ts';
 import type { StoreHealthMonitor } from './store-health.ts';
 import type { StoreRecovery } from './store-recovery.ts';
@@ -32,8 +33,7 @@ export interface ControllerServices {
   readonly limits: LimitService;
   readonly health: StoreHealthMonitor;
   readonly recovery: StoreRecovery;
-  /** A limit rejected a request. */
-  readonly onRejected: () => void;
+  readonly alerts: Pick<AlertEvaluator, 'requestRejected'>;
 }
 
 /**
@@ -197,8 +197,8 @@ export class AdmissionController {
 
   #reject(slot: Slot, rejection: Rejection, decision: Decision | undefined): Error {
     const { limitedBy, usage } = rejection;
-    const { ledger, onRejected } = this.#services;
-    onRejected();
+    const { ledger, alerts } = this.#services;
+    alerts.requestRejected();
     this.#deps.events.emit('admission:request-rejected', {
       ...decisionPayload(slot, decision),
       reason: limitedBy,

@@ -60,9 +60,9 @@ describe('limits', () => {
     await limits.set('b', 5);
     await world.acquire('a', '1');
     await world.acquire('b', '2');
-    const { globalUsed, limits: views } = await limits.overview(['b', 'a', 'nobody']);
+    const { globalUsed, limits: views } = await limits.overview(['b', 'a', 'unknown']);
     expect(globalUsed).toBe(2);
-    expect(views).toEqual(await Promise.all(['b', 'a', 'nobody'].map((id) => limits.get(id))));
+    expect(views).toEqual(await Promise.all(['b', 'a', 'unknown'].map((id) => limits.get(id))));
     expect(await limits.overview([])).toEqual({ globalUsed: 2, limits: [] });
     await world.admission.close();
   });

@@ -69,13 +69,7 @@ export async function openAdmission(deps: AdmissionDeps): Promise<OpenAdmission>
   });
   const sampler = new UsageSampler(deps, health);
   const alerts = new AlertEvaluator(deps, sampler, () => outageOf(health.current, storeName));
-  const controller = new AdmissionController(deps, {
-    ledger,
-    limits,
-    health,
-    recovery,
-    onRejected: () => alerts.requestRejected(),
-  });
+  const controller = new AdmissionController(deps, { ledger, limits, health, recovery, alerts });
   const reconciler = new Reconciler(deps, { ledger, health, controller });
 
   const recordOutage = async () => {

@@ -146,7 +146,7 @@ describe('two servers without Redis', () => {
     await close(one, two);
   });
 
-  it('admit nobody where less than one slot per server is free', async () => {
+  it('admit no request where less than one slot per server is free', async () => {
     const [one, two] = await twoServers();
     expect(await burst(one, { tag: 'before', count: 19 })).toBe(19);
     await breakRedis('down', one, two);

@@ -242,7 +242,7 @@ describe('a confirmed outage', () => {
     await world.admission.close();
   });
 
-  it('admits nobody before all executions were read', async () => {
+  it('admits no request before all executions were read', async () => {
     const world = await admissionWorld();
     world.executions.isDown = true;
     await confirmOutage(world);

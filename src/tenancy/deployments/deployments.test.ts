@@ -34,7 +34,7 @@ describe('DeploymentService', () => {
     expect(deployments.list('acme')).toEqual([added]);
     expect(deployments.list('other')).toEqual([]);
     expect(() => deployments.find('other', 'Invoices')).toThrow('has no deployment "Invoices"');
-    expect(() => deployments.list('nobody')).toThrow('There is no organization "nobody"');
+    expect(() => deployments.list('unknown')).toThrow('There is no organization "unknown"');
   });
 
   it('reports all problems in one error, and creates nothing', async () => {

@@ -15,7 +15,7 @@ describe('organizations', () => {
     expect(organizations.list()).toEqual([added]);
   });
 
-  it.each(['', 'nobody', 'org_0000000000000000', 'ORG_', 'x'.repeat(10_000), '\u202e', '__proto__'])(
+  it.each(['', 'unknown', 'org_0000000000000000', 'ORG_', 'x'.repeat(10_000), '\u202e', '__proto__'])(
     'there is none called %j',
     async (reference) => {
       const { organizations } = await tenantWorld().open();

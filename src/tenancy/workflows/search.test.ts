@@ -3,13 +3,13 @@ import { CoreError } from '../../core/index.ts';
 import { searchWorkflow } from './knowledge.ts';
 import type { KnowledgeSearch } from './workflow.ts';
 
-type Wish = Parameters<KnowledgeSearch['search']>[0];
+type SearchInput = Parameters<KnowledgeSearch['search']>[0];
 
 function workflow(
   search: KnowledgeSearch['search'] = async () => ({ answer: { primary_results: [] }, warning: null }),
   filterProblems: KnowledgeSearch['filterProblems'] = () => [],
 ) {
-  const requests: Wish[] = [];
+  const requests: SearchInput[] = [];
   const made = searchWorkflow({
     spaceProblem: async (_, space) => (space === 'x' ? null : 'is no space of this organization'),
     filterProblems,
@@ -82,9 +82,9 @@ describe('the workflow search', () => {
   it('rejects unknown fields', async () => {
     const { made } = workflow();
     const fields = (problems: readonly { readonly field: string }[]) => problems.map(({ field }) => field);
-    expect(fields(await made.checkOptions({ space: 'x', limit: 99, colour: 'red' }, 'org_1'))).toEqual([
+    expect(fields(await made.checkOptions({ space: 'x', limit: 99, color: 'red' }, 'org_1'))).toEqual([
       'limit',
-      'colour',
+      'color',
     ]);
     expect(fields(await made.checkInput({}, { parameters: { organization: 'other' }, files: [] }))).toEqual([
       'query',

@@ -128,8 +128,8 @@ export function describeExecutionStoreContract(
     it('ends an execution once, and notifies all listeners', async () => {
       const { store, homes, enqueue } = await make();
       const { execution } = await store.dispatch(exampleExecution(1, homes[0]), noInput, enqueue);
-      const heard: string[] = [];
-      const stop = await store.onEnded((id) => void heard.push(id));
+      const received: string[] = [];
+      const stop = await store.onEnded((id) => void received.push(id));
       expect(await store.begin(execution.executionId, at(10))).toBe(true);
       expect(await store.begin(execution.executionId, at(20))).toBe(true);
       const alongside = vi.fn<(ended: Execution) => Promise<void>>(async () => undefined);
@@ -152,7 +152,7 @@ export function describeExecutionStoreContract(
       expect(alongside).toHaveBeenCalledTimes(1);
       expect(await store.end(execution.executionId, { status: 'stopped' }, at(40))).toBeNull();
       expect(await store.begin(execution.executionId, at(50))).toBe(false);
-      await vi.waitFor(() => expect(heard).toEqual([execution.executionId]), { timeout: 5_000 });
+      await vi.waitFor(() => expect(received).toEqual([execution.executionId]), { timeout: 5_000 });
       await stop();
       expect(await store.end(idOf(9), { status: 'stopped' }, at(0))).toBeNull();
       expect(await store.end('nonsense', { status: 'stopped' }, at(0))).toBeNull();

@@ -21,7 +21,7 @@ export interface TenantApiWorld extends ExecutionWorld {
   readonly url: string;
   readonly port: number;
   /** Calls the tenant API and parses the response as JSON. */
-  call(method: string, path: string, init?: CallInit): Promise<DoorAnswer>;
+  call(method: string, path: string, init?: CallInit): Promise<TenantResponse>;
   /** A socket that has sent this much; what came back is in `received`. */
   socket(text: string): RawSocket;
 }
@@ -32,7 +32,7 @@ export interface CallInit {
   readonly signal?: AbortSignal;
 }
 
-export interface DoorAnswer {
+export interface TenantResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: {
@@ -58,13 +58,12 @@ export interface RawSocket {
 export async function tenantApiWorld(
   input: Omit<ExecutionWorldOptions, 'clock'> = {},
 ): Promise<TenantApiWorld> {
-  const house = createTestDeps();
-  const { clock } = house;
+  const { clock, dependencies } = createTestDeps();
   const world = await executionWorld({ ...input, clock });
   const server = await buildServer({
-    ...house.dependencies,
+    ...dependencies,
     access: {
-      ...house.dependencies.access,
+      ...dependencies.access,
       organizationKeys: organizationKeysOf({ [acmeKey]: acme, [otherKey]: other }),
     },
     tenants: { ...emptyTenantServices, starter: world.starter, executions: world.executions },
@@ -84,7 +83,7 @@ export async function tenantApiWorld(
       return {
         status: answer.status,
         headers: answer.headers,
-        body: (await answer.json()) as DoorAnswer['body'],
+        body: (await answer.json()) as TenantResponse['body'],
       };
     },
     socket: (text) => {

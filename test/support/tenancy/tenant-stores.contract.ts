@@ -54,7 +54,7 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
       });
       expect(await organizations.rename(one.id, 'ACME 1')).toEqual({ ...one, name: 'ACME 1' });
       expect(await organizations.list()).toEqual([{ ...one, name: 'ACME 1' }, two]);
-      expect(await organizations.rename('org_nobody', 'x')).toBeNull();
+      expect(await organizations.rename('org_unknown', 'x')).toBeNull();
     });
 
     it('are deleted with their keys and deployments, and not those of others', async () => {
@@ -195,16 +195,16 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
   it(`changes in ${name} are notified to all watchers on a shared store`, async () => {
     const { stores } = await make();
     const { changes } = stores;
-    const heard = new Set<string>();
-    onTestFinished(await changes.watch((topic) => void heard.add(topic)));
+    const received = new Set<string>();
+    onTestFinished(await changes.watch((topic) => void received.add(topic)));
     await stores.organizations.create(exampleOrganization(1));
     await stores.keys.create(exampleOrganizationKey(1));
     await stores.deployments.create(exampleDeployment(1));
     const all = ['deployments', 'keys', 'organizations'];
-    if (!changes.isShared) return expect([...heard]).toEqual([]);
-    await expect.poll(() => [...heard].sort()).toEqual(all);
-    heard.clear();
+    if (!changes.isShared) return expect([...received]).toEqual([]);
+    await expect.poll(() => [...received].sort()).toEqual(all);
+    received.clear();
     await stores.organizations.delete(exampleOrganization(1).id);
-    await expect.poll(() => [...heard].sort()).toEqual(all);
+    await expect.poll(() => [...received].sort()).toEqual(all);
   });
 }

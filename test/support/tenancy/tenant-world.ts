@@ -1,4 +1,4 @@
-// A world for the tests of organizations, keys and the catalogue: virtual time, stores in memory that can be away.
+// Organizations, keys and deployments on virtual time, with stores in memory that can fail.
 import type { EmittedEvent } from '../../../src/core/index.ts';
 import { CoreError, EventBus, seededIds, seededRandom } from '../../../src/core/index.ts';
 import { VirtualClock } from '../core/virtual-clock.ts';

@@ -1,24 +1,24 @@
 // Whole servers in processes of their own, to be killed in the middle of an execution.
 import { expect, onTestFinished } from 'vitest';
-import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
-import type { HeadworksProcess } from './headworks-process.ts';
-import { startHeadworks } from './headworks-process.ts';
-import type { DoorAnswer } from './tenancy/tenant-api-world.ts';
-import type { AdminAccess, Tenant } from './tenancy/tenant-house.ts';
+import type { ModelsSimulator } from '../../../src/simulators/models/index.ts';
+import type { HeadworksProcess } from '../headworks-process.ts';
+import { startHeadworks } from '../headworks-process.ts';
+import type { TenantResponse } from './tenant-api-world.ts';
+import type { AdminAccess, Tenant } from './tenant-server.ts';
 import {
   addModels,
   addTenant,
-  callDoor,
-  houseEnv,
+  callDeployment,
+  drainAtOnce,
   modelKeys,
   simulatedModels,
-} from './tenancy/tenant-house.ts';
+} from './tenant-server.ts';
 
 const adminToken = 'an-admin-token-for-killed-servers';
-export const patient = { timeout: 90_000, interval: 100 };
+export const slowly = { timeout: 90_000, interval: 100 };
 /** Far shorter than it takes to notice that a process is gone: who does not renew slots would lose them. */
 export const killedEnv = {
-  ...houseEnv,
+  ...drainAtOnce,
   ...modelKeys,
   HEADWORKS_ADMIN_TOKEN: adminToken,
   HEADWORKS_LOG_LEVEL: 'error',
@@ -49,10 +49,14 @@ export async function executing(
 ): Promise<{ readonly acme: Tenant; readonly id: string }> {
   await addModels(server, simulator);
   const acme = await addTenant(server, 'quick');
-  const { body } = await callDoor(server, acme);
-  await expect.poll(() => simulator.stats().models['quick']?.calls, patient).toBe(1);
+  const { body } = await callDeployment(server, acme);
+  await expect.poll(() => simulator.stats().models['quick']?.calls, slowly).toBe(1);
   return { acme, id: body.execution_id };
 }
 
-export const stateOf = async (server: AdminAccess, acme: Tenant, id: string): Promise<DoorAnswer['body']> =>
-  (await callDoor(server, acme, { method: 'GET', query: `?execution_id=${id}` })).body;
+export const stateOf = async (
+  server: AdminAccess,
+  acme: Tenant,
+  id: string,
+): Promise<TenantResponse['body']> =>
+  (await callDeployment(server, acme, { method: 'GET', query: `?execution_id=${id}` })).body;

@@ -1,4 +1,4 @@
-// What authentication and slot add to a request at the door of a real server.
+// What authentication and slot add to a request to the tenant API of a real server.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,16 +11,16 @@ import { inTurns } from './measure.ts';
 const token = 'bench-admin-token-0123456789';
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
-export const doorFigureName = 'authentication, slot and its release add to a request, p50';
+export const requestFigureName = 'authentication, slot and its release add to a request, p50';
 
-export interface DoorPlan {
+export interface RequestPlan {
   readonly redisUrl: string;
   readonly turns: number;
   readonly turnMs: number;
 }
 
 /** The same request with a key and without: what lies between is authentication, slot, and its release. */
-export async function doorFigure({ redisUrl, turns, turnMs }: DoorPlan): Promise<Figure> {
+export async function requestFigure({ redisUrl, turns, turnMs }: RequestPlan): Promise<Figure> {
   const folder = await mkdtemp(join(tmpdir(), 'headworks-bench-'));
   await using closing = new AsyncDisposableStack();
   closing.defer(() => rm(folder, { recursive: true, force: true }));
@@ -43,7 +43,7 @@ export async function doorFigure({ redisUrl, turns, turnMs }: DoorPlan): Promise
     const answer = await pool.request({ method: 'POST', path, headers: { ...json, ...headers }, body: '{' });
     const text = await answer.body.text();
     if (answer.statusCode !== expected)
-      throw new Error(`The door answered ${answer.statusCode} instead of ${expected}: ${text}`);
+      throw new Error(`The server responded ${answer.statusCode} instead of ${expected}: ${text}`);
   };
   const measured = await inTurns(
     {
@@ -55,7 +55,7 @@ export async function doorFigure({ redisUrl, turns, turnMs }: DoorPlan): Promise
   );
   const addedMs = measured.withSlot.p50Ms - measured.without.p50Ms;
   return {
-    name: doorFigureName,
+    name: requestFigureName,
     value: addedMs,
     unit: 'ms',
     against: { name: 'the same request without a key', value: measured.without.p50Ms },

@@ -5,7 +5,7 @@ import { startServer } from '../../../src/app/start.ts';
 import type { Config } from '../../../src/config/index.ts';
 import type { ModelsSimulator } from '../../../src/simulators/models/index.ts';
 import { readScenario, startModelsSimulator } from '../../../src/simulators/models/index.ts';
-import type { DoorAnswer } from './tenant-api-world.ts';
+import type { TenantResponse } from './tenant-api-world.ts';
 import { databaseUrl, redisUrl, uniqueName } from '../services.ts';
 import { callAsAdmin } from '../test-server.ts';
 
@@ -24,7 +24,7 @@ export async function simulatedModels(): Promise<ModelsSimulator> {
 }
 
 /** Stores of both kinds, as the environment of a server; each call gives fresh ones. */
-export const houses: readonly (readonly [name: string, env: () => Readonly<Record<string, string>>])[] = [
+export const storeKinds: readonly (readonly [name: string, env: () => Readonly<Record<string, string>>])[] = [
   ['embedded, slots in the process', () => ({})],
   [
     'Postgres and Redis',
@@ -45,7 +45,7 @@ export function startTenantServer(config: Config): Promise<RunningServer> {
 export const modelKeys = { MODEL_API_KEY: 'sk-model' } as const;
 
 /** For `resolveConfig` or a process: drains at once, since some models never answer. */
-export const houseEnv = { HEADWORKS_JOBS_DRAIN_SECONDS: '0' } as const;
+export const drainAtOnce = { HEADWORKS_JOBS_DRAIN_SECONDS: '0' } as const;
 
 /** What the admin API needs of a server, wherever it runs. */
 export type AdminAccess = Pick<RunningServer, 'url' | 'adminToken'>;
@@ -56,7 +56,7 @@ export interface Tenant {
   readonly path: string;
 }
 
-/** Once per house: the models that deployments ask. */
+/** Once per server: the models that deployments use. */
 export async function addModels(server: AdminAccess, simulator: ModelsSimulator): Promise<void> {
   for (const name of ['quick', 'soon', 'never']) {
     const body = { name, base_url: simulator.baseUrl(name), env_var: 'MODEL_API_KEY' };
@@ -88,11 +88,11 @@ export async function addTenant(
   return { organizationId: id, key, path: `/deployment/api/${name}/ask` };
 }
 
-export async function callDoor(
+export async function callDeployment(
   { url }: Pick<RunningServer, 'url'>,
   { key, path }: Tenant,
-  { method = 'POST', query = '', body = { what: 'it' }, signal }: DoorCall = {},
-): Promise<DoorAnswer> {
+  { method = 'POST', query = '', body = { what: 'it' }, signal }: DeploymentCall = {},
+): Promise<TenantResponse> {
   const answer = await fetch(url + path + query, {
     method,
     headers: {
@@ -105,11 +105,11 @@ export async function callDoor(
   return {
     status: answer.status,
     headers: answer.headers,
-    body: (await answer.json()) as DoorAnswer['body'],
+    body: (await answer.json()) as TenantResponse['body'],
   };
 }
 
-export interface DoorCall {
+export interface DeploymentCall {
   readonly method?: string;
   readonly query?: string;
   readonly body?: unknown;
