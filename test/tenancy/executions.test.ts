@@ -152,6 +152,56 @@ describe('an execution', () => {
     expect(ends.map(({ payload }) => payload)).toMatchObject([{ status: 'completed', durationMs: 12_000 }]);
   });
 
+  it('ends in order: row and webhook job together, waiting requests, the event, the slot', async () => {
+    const clock = new VirtualClock();
+    const deployments = [exampleDeployment({ webhookUrl: 'https://receiver.example/hook' })];
+    const world = await executionWorld({ clock, deployments });
+    const steps: string[] = [];
+    const { executionId } = await accepted(world);
+    const waiting = world.executions.whenEnded(executionId, 60_000, never);
+    await clock.advance(0);
+    const end = world.store.end.bind(world.store);
+    world.store.end = async (id, outcome, at, alongside) => {
+      const ended = await end(id, outcome, at, async (execution, transaction) => {
+        await alongside?.(execution, transaction);
+        steps.push(
+          `webhook jobs: ${(await world.jobs.list({ name: 'deployments.webhook', limit: 9 })).length}`,
+        );
+      });
+      steps.push('row');
+      return ended;
+    };
+    const ended = world.executions.ended.bind(world.executions);
+    world.executions.ended = (id) => {
+      // The store of the test notifies already within its transaction.
+      if (steps.includes('row')) steps.push('waiting requests');
+      ended(id);
+    };
+    const release = world.slots.release.bind(world.slots);
+    world.slots.release = (slot) => {
+      steps.push(`slot after ${world.emitted.at(-1)?.name}`);
+      return release(slot);
+    };
+    await world.executions.finish(executionId, { status: 'completed', result: 1, warnings: [] });
+    expect((await waiting).status).toBe('completed');
+    const afterEvent = 'slot after deployments:execution-ended';
+    expect(steps).toEqual(['webhook jobs: 1', 'row', 'waiting requests', afterEvent]);
+  });
+
+  it('releases its slot again when it was stopped elsewhere: this process had renewed it since', async () => {
+    const clock = new VirtualClock();
+    const world = await executionWorld({ clock, run: untilStopped });
+    await world.work();
+    const { executionId } = await accepted(world);
+    await clock.advance(0);
+    await world.executions.stop(executionId);
+    // A renewal in flight restores the slot.
+    world.slots.held.add(executionId);
+    await clock.advance(5_000);
+    expect(world.slots.releases.filter((id) => id === executionId)).toHaveLength(2);
+    expect(world.slots.held.size).toBe(0);
+  });
+
   it('is retried only after retryable failures, and ends as an error when no attempt is left', async () => {
     const clock = new VirtualClock();
     let tries = 0;
@@ -337,6 +387,22 @@ describe('waiting for an end', () => {
       code: 'NOT_FOUND',
     });
     expect(clock.pending).toBe(0);
+  });
+
+  it('does not miss an end between the registration and the read', async () => {
+    const clock = new VirtualClock();
+    const world = await executionWorld({ clock });
+    const { executionId } = await accepted(world);
+    const get = world.store.get.bind(world.store);
+    world.store.get = async (id) => {
+      const read = await get(id);
+      world.store.get = get;
+      await world.executions.finish(id, { status: 'stopped' });
+      return read;
+    };
+    const waiting = world.executions.whenEnded(executionId, 60_000, never);
+    await clock.advance(0);
+    expect((await waiting).status).toBe('stopped');
   });
 
   it('notices an end without a notification', async () => {

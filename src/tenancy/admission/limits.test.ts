@@ -174,6 +174,16 @@ describe('limits', () => {
     await world.admission.close();
   });
 
+  it('are cached again on request without a slot, also at the global limit', async () => {
+    const world = await admissionWorld({ options: { globalLimit: 1 } });
+    await world.limits.set('a', 7, new Date());
+    expect(await world.admission.limits.get('a', { clearCache: true })).toMatchObject({ cachedLimit: 7 });
+    expect(await world.slots.holders()).toEqual([]);
+    await world.acquire('b', '1');
+    expect(await world.admission.limits.get('a', { clearCache: true })).toMatchObject({ cachedLimit: 7 });
+    await world.admission.close();
+  });
+
   it.each([0, -1, 1.5, 1e12, Number.NaN, 'ten' as unknown as number])('rejects %s', async (limit) => {
     const world = await admissionWorld();
     await expect(world.admission.limits.set('a', limit)).rejects.toMatchObject({

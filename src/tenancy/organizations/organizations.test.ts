@@ -97,6 +97,27 @@ describe('organizations', () => {
   });
 });
 
+it('a change between listening and loading is not missed', async () => {
+  const world = tenantWorld();
+  const one = await world.open();
+  let isFirst = true;
+  const organizations = {
+    ...world.stores.organizations,
+    list: async () => {
+      const found = await world.stores.organizations.list();
+      if (isFirst) {
+        isFirst = false;
+        await one.organizations.create('acme');
+      }
+      return found;
+    },
+  };
+  const two = await world.open({ stores: { ...world.stores, organizations } });
+  await world.clock.advance(0);
+  expect(two.organizations.list()).toHaveLength(1);
+  for (const each of [one, two]) await each.close();
+});
+
 it('an id consists of letters and digits, whatever the random source returns', () => {
   const tokens = ['-_-_-_a', '--bcdefghijklmnopqrstuvwxyz'];
   const ids = { uuid: () => '', token: () => tokens.shift() ?? '' };
