@@ -1,7 +1,13 @@
 // Tenancy: organizations, their deployments and executions, and the limits of concurrent requests.
-export * from './admission/index.ts';
-export { DeploymentError, deploymentErrorCodes } from './errors.ts';
-export type { DeploymentErrorCode } from './errors.ts';
+export { admissionEvents } from './admission/events.ts';
+export type { AdmissionEvents } from './admission/events.ts';
+export type { LimitAdministration, LimitView } from './admission/limits.ts';
+export { alertRules } from './admission/monitoring.ts';
+export type { Alert } from './admission/monitoring.ts';
+export { openAdmission } from './admission/open-admission.ts';
+export type { OpenAdmission } from './admission/open-admission.ts';
+export type * from './admission/types.ts';
+export { AdmissionError, admissionErrorCodes, DeploymentError, deploymentErrorCodes } from './errors.ts';
 export { executionEvents, tenantEvents } from './events.ts';
 export type { ExecutionEvents, TenantEvents } from './events.ts';
 export type { DeploymentService } from './deployments/deployments.ts';
@@ -16,11 +22,10 @@ export type {
 } from './executions/start-execution.ts';
 export * from './executions/types.ts';
 export { openExecutions, openServerAdmission, openTenancy, openTenants } from './open-tenancy.ts';
-export type { OpenExecutions, OpenTenancy, TenancyDeps, TenantServices } from './open-tenancy.ts';
+export type { OpenExecutions, TenantServices } from './open-tenancy.ts';
 export type { ApiKeyService } from './organizations/api-keys.ts';
 export type { OrganizationService } from './organizations/organizations.ts';
 export * from './types.ts';
 export { openWorkflows } from './workflows/open-workflows.ts';
-export { workflowNames } from './vocabulary.ts';
 export type { WorkflowName } from './vocabulary.ts';
 export type * from './workflows/workflow.ts';

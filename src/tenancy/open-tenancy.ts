@@ -9,16 +9,14 @@ import { ChangeFeed } from '../platform/postgres/change-feed.ts';
 import type { RedisConnection } from '../platform/redis/index.ts';
 import type { Metrics } from '../platform/telemetry/metrics.ts';
 import { every } from '../resilience/index.ts';
-import type {
-  AdmissionDeps,
-  AdmissionEvents,
-  ExecutionIndex,
-  LimitService,
-  OpenAdmission,
-} from './admission/index.ts';
-import { MemorySlotStore, openAdmission } from './admission/index.ts';
+import type { AdmissionEvents } from './admission/events.ts';
+import type { LimitService } from './admission/limits.ts';
+import { MemorySlotStore } from './admission/memory-slot-store.ts';
+import type { OpenAdmission } from './admission/open-admission.ts';
+import { openAdmission } from './admission/open-admission.ts';
 import { RedisSlotStore } from './admission/redis/redis-slot-store.ts';
 import { openServerGuard } from './admission/server-guard.ts';
+import type { AdmissionDeps, ExecutionIndex } from './admission/types.ts';
 import type { DeploymentRules } from './deployments/deployments.ts';
 import { DeploymentService } from './deployments/deployments.ts';
 import type { ExecutionEvents, TenantEvents } from './events.ts';
@@ -28,9 +26,9 @@ import { executionHandler, executionJob } from './executions/run-execution.ts';
 import { ExecutionStarter } from './executions/start-execution.ts';
 import type { ExecutionStore } from './executions/types.ts';
 import { ensureWebhookSecret, webhookJob, Webhooks } from './executions/webhooks.ts';
-import type { MirrorDeps } from './mirror.ts';
 import type { AdmissionOptions, DeploymentOptions } from './options.ts';
 import { ApiKeyService } from './organizations/api-keys.ts';
+import type { MirrorDeps } from './organizations/organizations.ts';
 import { OrganizationService } from './organizations/organizations.ts';
 import { PostgresExecutionStore } from './postgres/postgres-execution-store.ts';
 import {

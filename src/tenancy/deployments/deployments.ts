@@ -2,10 +2,9 @@
 import { createHmac } from 'node:crypto';
 import { CoreError } from '../../core/index.ts';
 import type { Mirror } from '../../resilience/index.ts';
-import type { MirrorDeps } from '../mirror.ts';
-import { mirrorOf, withRow } from '../mirror.ts';
 import { deploymentNameProblem, invalidInput, isTooDeep, quoteName } from '../names.ts';
-import type { OrganizationService } from '../organizations/organizations.ts';
+import type { MirrorDeps, OrganizationService } from '../organizations/organizations.ts';
+import { mirrorOf, withRow } from '../organizations/organizations.ts';
 import type { Deployment, DeploymentInput, DeploymentStore, DeploymentUpdate } from '../types.ts';
 import type { WorkflowName } from '../vocabulary.ts';
 import type { Workflow, WorkflowProblem } from '../workflows/workflow.ts';

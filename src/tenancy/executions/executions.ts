@@ -2,7 +2,7 @@
 import type { Clock, Emitter, HttpTransport, IdSource, JobQueue, JobView, Log } from '../../core/index.ts';
 import { CoreError, onAbort, withTimeout } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
-import type { AdmissionController } from '../admission/index.ts';
+import type { AdmissionController } from '../admission/admission-controller.ts';
 import type { DeploymentService } from '../deployments/deployments.ts';
 import type { ExecutionEvents } from '../events.ts';
 import { asSentence } from '../names.ts';

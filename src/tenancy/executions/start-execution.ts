@@ -1,7 +1,7 @@
 // Accepts requests to deployments: deployment, slot, input, commit. No path leaves a slot behind.
 import { createHash } from 'node:crypto';
 import { CoreError, linkSignals, withTimeout } from '../../core/index.ts';
-import type { Slot } from '../admission/index.ts';
+import type { Slot } from '../admission/types.ts';
 import { DeploymentError } from '../errors.ts';
 import { asSentence, isTooDeep } from '../names.ts';
 import type { DeploymentOptions } from '../options.ts';

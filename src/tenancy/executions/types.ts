@@ -3,7 +3,6 @@ import type { Slot } from '../admission/types.ts';
 
 /** queued → executing → completed | error | stopped. After a crash an execution runs again. */
 export type ExecutionStatus = 'queued' | 'executing' | 'completed' | 'error' | 'stopped';
-export const endedStatuses = ['completed', 'error', 'stopped'] as const satisfies readonly ExecutionStatus[];
 
 export interface ExecutionFailure {
   readonly code: string;

@@ -1,11 +1,10 @@
 // API keys of organizations, found in memory by their SHA-256: the time of a lookup reveals nothing about other keys.
 import { AccessKeyKind, CoreError, KeyBook, keyRefusal } from '../../core/index.ts';
 import type { Mirror } from '../../resilience/index.ts';
-import type { MirrorDeps } from '../mirror.ts';
-import { mirrorOf, withRow } from '../mirror.ts';
 import { displayName, invalidInput, quoteName } from '../names.ts';
 import type { ApiKeyStore, OrganizationKey, StoredOrganizationKey } from '../types.ts';
-import type { OrganizationService } from './organizations.ts';
+import type { MirrorDeps, OrganizationService } from './organizations.ts';
+import { mirrorOf, withRow } from './organizations.ts';
 
 export interface ApiKeyServiceDeps extends MirrorDeps {
   readonly store: ApiKeyStore;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CallBatch } from './call-batch.ts';
+import { CallBatch } from './redis-slot-store.ts';
 
 function start({ maxSize = 100, failure }: { maxSize?: number; failure?: Error } = {}) {
   const sent: string[][] = [];

@@ -2,7 +2,6 @@
 import type { RedisConnection } from '../../../platform/redis/connection.ts';
 import { redisScript } from '../../../platform/redis/script.ts';
 import type { Slot, SlotCounts, SlotDecision, SlotRequest, SlotStore } from '../types.ts';
-import { CallBatch } from './call-batch.ts';
 
 const script = (name: string) => redisScript(new URL(`./${name}.lua`, import.meta.url));
 const acquireSlots = script('acquire-slots');
@@ -178,4 +177,51 @@ function slotKeys(key: (name: string) => string) {
     slotsOf: key('api_deployment:rate_limit:org:'),
     limitOf: key('rate_limit:cache:org_limit:'),
   };
+}
+
+/** A call without a reply yet. */
+interface PendingCall<Call, Result> {
+  readonly call: Call;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface CallBatchOptions<Call, Result> {
+  /** Sends the calls as one, in their order. A rejection applies to all of them. */
+  readonly send: (calls: readonly PendingCall<Call, Result>[]) => Promise<readonly unknown[]>;
+  /** The result of the call at `index` from the common reply. */
+  readonly read: (replies: readonly unknown[], index: number, call: Call) => Result;
+  /** More calls go out in several batches, so that one does not occupy the server for long. */
+  readonly maxSize: number;
+}
+
+/** Calls made in the same tick travel in one batch. */
+export class CallBatch<Call, Result> {
+  readonly #options: CallBatchOptions<Call, Result>;
+  readonly #flush = (): void => this.flush();
+  #calls: PendingCall<Call, Result>[] = [];
+
+  constructor(options: CallBatchOptions<Call, Result>) {
+    this.#options = options;
+  }
+
+  add(call: Call): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const length = this.#calls.push({ call, resolve, reject });
+      if (length === 1) queueMicrotask(this.#flush);
+      else if (length === this.#options.maxSize) this.flush();
+    });
+  }
+
+  /** Sends what is pending now. */
+  flush(): void {
+    const calls = this.#calls;
+    if (calls.length === 0) return;
+    this.#calls = [];
+    const { send, read } = this.#options;
+    send(calls).then(
+      (replies) => calls.forEach(({ call, resolve }, index) => resolve(read(replies, index, call))),
+      (error: unknown) => calls.forEach(({ reject }) => reject(error)),
+    );
+  }
 }
