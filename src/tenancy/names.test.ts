@@ -92,6 +92,10 @@ describe('the key of a name', () => {
     assert(property(string({ unit: 'grapheme' }), (name) => nameKey(nameKey(name)) === nameKey(name)));
   });
 
+  it.each(['STRASSE', 'Straße', 'STRAẞE'])('is the same for every spelling of sharp s: %s', (name) =>
+    expect(nameKey(name)).toBe('strasse'),
+  );
+
   it('is the same for other spellings of a name', () => {
     assert(
       property(string({ unit: 'grapheme' }), (name) => {

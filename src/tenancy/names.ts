@@ -49,8 +49,9 @@ export function deploymentNameProblem(name: string): string | null {
  * difference. Letters of different scripts that look alike do.
  */
 export function nameKey(name: string): string {
-  // Upper case, then lower case: "ß" and "SS" are the same name.
-  return name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC').replace(/\s+/g, ' ');
+  // By way of upper case: "ß", "ẞ" and "SS" are the same name.
+  const folded = name.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase();
+  return folded.normalize('NFKC').replace(/\s+/g, ' ');
 }
 
 /** A given name or id for a message: truncated, and safe on a terminal. */
