@@ -72,7 +72,7 @@ export const ExecutionState = z
   })
   .meta({ id: 'ExecutionState', description: 'State of an execution.' });
 
-const TenantError = z
+export const TenantError = z
   .object({
     type: z.enum(['client_error', 'validation_error', 'server_error']),
     errors: z.array(

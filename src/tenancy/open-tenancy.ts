@@ -1,7 +1,7 @@
 // All wiring of tenancy: organizations, keys, deployments, admission, executions and their jobs.
 import type { Clock, Emitter, IdSource, JobQueue, Log, Random, Redactor } from '../core/index.ts';
 import { CoreError, kindOf } from '../core/index.ts';
-import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
+import type { LedgerRecorder } from '../ledger/index.ts';
 import { requestRepairs } from '../ledger/index.ts';
 import { createWebhookTransport, isPrivateHost } from '../platform/http-client/index.ts';
 import type { Database } from '../platform/postgres/index.ts';
@@ -10,9 +10,7 @@ import type { RedisConnection } from '../platform/redis/index.ts';
 import type { Metrics } from '../platform/telemetry/metrics.ts';
 import { every } from '../resilience/index.ts';
 import type { AdmissionEvents } from './admission/events.ts';
-import type { LimitService } from './admission/limits.ts';
 import { MemorySlotStore } from './admission/memory-slot-store.ts';
-import type { OpenAdmission } from './admission/open-admission.ts';
 import { openAdmission } from './admission/open-admission.ts';
 import { RedisSlotStore } from './admission/redis/redis-slot-store.ts';
 import { openServerGuard } from './admission/server-guard.ts';
@@ -66,24 +64,10 @@ export interface TenancyDeps extends Pick<WorkflowDeps, 'model' | 'search' | 'in
   readonly role: string;
 }
 
-export interface OpenTenancy extends Pick<TenantServices, 'organizations' | 'keys' | 'deployments'> {
-  readonly starter: ExecutionStarter;
-  readonly executions: ExecutionService;
-  readonly limits: LimitService;
-  readonly alerts: OpenAdmission['alerts'];
-  /** Requests queued for a slot in this process. */
-  readonly queued: () => number;
-  readonly repairs: readonly RegisteredRepair[];
-  readonly retention: ReturnType<typeof executionRetentionRules>;
-  /** Runs executions and webhooks, in a process that may. Call it when everything else is ready. */
-  work(): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** An execution whose job is gone is ended after this time. */
 const orphansEveryMs = 10_000;
 
-export async function openTenancy(deps: TenancyDeps): Promise<OpenTenancy> {
+export async function openTenancy(deps: TenancyDeps) {
   const { clock, database, ids, jobs, log, options, redactor, role } = deps;
   const { maxWaitSeconds } = options.admission;
   const { allowPrivateWebhooks, webhookSecret: configured } = options.deployments;
@@ -105,18 +89,19 @@ export async function openTenancy(deps: TenancyDeps): Promise<OpenTenancy> {
     isForbiddenHost: allowPrivateWebhooks ? () => false : isPrivateHost,
   });
   closing.defer(() => tenants.close());
+  // Admission and executions need each other; until both are open, no execution is overdue.
+  let executions: ExecutionService | undefined;
   // A key of this process: a repair requested by another server may run where Redis is still down.
   const repairKey = ids.uuid();
   const admission = await openServerAdmission({
     ...deps,
     executions: store,
-    // Admission and executions need each other; called only after both are open.
-    endOverdue: async ({ executionId }) => executions.endOverdue(executionId),
+    endOverdue: async ({ executionId }) => executions?.endOverdue(executionId),
     onOutageEnded: (kind) => requestRepairs(jobs, [kind], repairKey),
   });
   closing.defer(() => admission.close());
   for (const gauge of admission.gauges) deps.metrics.gauge(gauge);
-  const { starter, executions, ...opened }: OpenExecutions = await openExecutions({
+  const opened = await openExecutions({
     ...deps,
     ...tenants,
     store,
@@ -125,9 +110,10 @@ export async function openTenancy(deps: TenancyDeps): Promise<OpenTenancy> {
     slots: admission.controller,
     releaseSlot: admission.releaseSlotOf,
   });
+  executions = opened.executions;
   closing.defer(() => opened.close());
   const failOrphans = () =>
-    executions
+    opened.executions
       .failOrphans()
       .catch((error: unknown) =>
         log.warn('orphaned executions could not be checked', { cause: kindOf(error) }),
@@ -135,13 +121,15 @@ export async function openTenancy(deps: TenancyDeps): Promise<OpenTenancy> {
   const open = closing.move();
   return {
     ...tenants,
-    starter,
-    executions,
+    starter: opened.starter,
+    executions: opened.executions,
     limits: admission.limits,
     alerts: admission.alerts,
+    /** Requests queued for a slot in this process. */
     queued: () => admission.controller.queued,
     repairs: [admission.repair, ...opened.repairs],
     retention: executionRetentionRules(store, options.retention),
+    /** Runs executions and webhooks, in a process that may. Call it when everything else is ready. */
     work: async () => {
       if (role === 'command' || !admission.mayRunExecutions) return;
       await opened.work();
@@ -151,14 +139,7 @@ export async function openTenancy(deps: TenancyDeps): Promise<OpenTenancy> {
   };
 }
 
-export interface TenantServices {
-  readonly organizations: OrganizationService;
-  readonly keys: ApiKeyService;
-  readonly deployments: DeploymentService;
-  /** Reads everything again. False when the store failed; the copies in memory stay. Never rejects. */
-  refresh(): Promise<boolean>;
-  close(): Promise<void>;
-}
+export type TenantServices = Awaited<ReturnType<typeof openTenants>>;
 
 /** A notification can be lost: then a revoked key is rejected a quarter of a minute later. */
 const pollMs = 15_000;
@@ -166,9 +147,7 @@ const pollMs = 15_000;
 const deploymentsPollMs = 60_000;
 
 /** Organizations, keys and deployments with their copies in memory. Fails with STATE_UNAVAILABLE. */
-export async function openTenants(
-  deps: MirrorDeps & DeploymentRules & { readonly stores: TenantStores },
-): Promise<TenantServices> {
+export async function openTenants(deps: MirrorDeps & DeploymentRules & { readonly stores: TenantStores }) {
   const { stores, clock } = deps;
   const organizations = new OrganizationService({
     ...deps,
@@ -187,6 +166,7 @@ export async function openTenants(
   };
   const refreshSome = async (...which: readonly (keyof typeof mirrors)[]): Promise<boolean> =>
     (await Promise.all(which.map((name) => mirrors[name].refresh()))).every(Boolean);
+  /** Reads everything again. False when the store failed; the copies in memory stay. Never rejects. */
   const refresh = (): Promise<boolean> => refreshSome('organizations', 'keys', 'deployments');
 
   const closing = new AsyncDisposableStack();
@@ -209,11 +189,6 @@ export async function openTenants(
   return { organizations, keys, deployments, refresh, close: () => closing.disposeAsync() };
 }
 
-export interface ServerAdmission extends OpenAdmission {
-  /** Without Redis only the server that counts slots may run executions: elsewhere they would have none. */
-  readonly mayRunExecutions: boolean;
-}
-
 export interface ServerAdmissionDeps extends Pick<
   TenancyDeps,
   'database' | 'redis' | 'clock' | 'ids' | 'events' | 'ledger' | 'role'
@@ -229,7 +204,7 @@ export interface ServerAdmissionDeps extends Pick<
  * Admission on the stores of this process. Fails with ADMISSION_NEEDS_REDIS when this server or another one on the same
  * database counts slots in its own memory.
  */
-export async function openServerAdmission(deps: ServerAdmissionDeps): Promise<ServerAdmission> {
+export async function openServerAdmission(deps: ServerAdmissionDeps) {
   const { database, redis, clock, ids, executions, role } = deps;
   const { admission: options, state } = deps.options;
   await using closing = new AsyncDisposableStack();
@@ -264,7 +239,12 @@ export async function openServerAdmission(deps: ServerAdmissionDeps): Promise<Se
     closing.defer(await changes.watch(() => void slots.invalidateLimits('all')));
   }
   const open = closing.move();
-  return { ...admission, mayRunExecutions: guard() === null, close: () => open.disposeAsync() };
+  return {
+    ...admission,
+    /** Without Redis only the server that counts slots may run executions: elsewhere they would have none. */
+    mayRunExecutions: guard() === null,
+    close: () => open.disposeAsync(),
+  };
 }
 
 /** Loaded only when it is used. */
@@ -284,18 +264,10 @@ const stateDown = (): CoreError =>
     },
   );
 
-export interface OpenExecutions {
-  readonly starter: ExecutionStarter;
-  readonly executions: ExecutionService;
-  readonly repairs: readonly RegisteredRepair[];
-  /** Runs executions and webhooks in this process. */
-  work(): Promise<void>;
-  /** Stops listening. The queue stops the jobs. */
-  close(): Promise<void>;
-}
+export type OpenExecutions = Awaited<ReturnType<typeof openExecutions>>;
 
 /** Defines the jobs and listens for ends; runs nothing before `work`. */
-export async function openExecutions(deps: ExecutionDeps): Promise<OpenExecutions> {
+export async function openExecutions(deps: ExecutionDeps) {
   const { store, jobs, options } = deps;
   const job = executionJob(options.deployments);
   await jobs.define([job, webhookJob]);
@@ -313,10 +285,12 @@ export async function openExecutions(deps: ExecutionDeps): Promise<OpenExecution
     starter,
     executions,
     repairs: [webhooks.repair],
+    /** Runs executions and webhooks in this process. */
     work: async () => {
       await jobs.work(job, executionHandler(deps, executions));
       await jobs.work(webhookJob, webhooks.handler);
     },
+    /** Stops listening. The queue stops the jobs. */
     close,
   };
 }

@@ -1,27 +1,17 @@
 // Error responses of the tenant API, in the shape of the founding document.
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { TenantError } from '../../api/tenant.ts';
 import type { Usage } from '../../tenancy/index.ts';
 import { AdmissionError } from '../../tenancy/index.ts';
 import type { ServerDeps } from '../deps.ts';
 import { toErrorResponse } from '../errors.ts';
 import { sendBeforeRest } from '../lifecycle.ts';
 
-export interface TenantErrorItem {
-  readonly code: string;
-  readonly detail: string;
-  /** The field that is wrong, if any. */
-  readonly attr: string | null;
-}
-
-export interface TenantErrorBody {
-  readonly type: 'client_error' | 'validation_error' | 'server_error';
-  readonly errors: readonly TenantErrorItem[];
-}
-
-export interface TenantErrorResponse {
+interface TenantErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: TenantErrorBody;
+  readonly body: z.output<typeof TenantError>;
   /** A bug: it is logged. */
   readonly isUnexpected: boolean;
 }

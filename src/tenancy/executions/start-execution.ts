@@ -38,7 +38,10 @@ export type UploadLimits = Pick<
   | 'minUploadBytesPerSecond'
 >;
 
-/** A request that has a slot. Exactly one of `commit` and `cancel` ends it; `cancel` after `commit` does nothing. */
+/**
+ * A request that has a slot. Exactly one of `commit` and `cancel` ends it; `cancel` after `commit` does nothing.
+ * One implementation: the result of `begin`.
+ */
 export interface PendingExecution {
   readonly executionId: string;
   readonly deployment: Deployment;

@@ -67,12 +67,13 @@ export interface LanguageModel {
   }): Promise<{ readonly text: string; readonly model: string }>;
 }
 
-/** Which spaces an organization has. */
+/** Which spaces an organization has. One implementation: knowledge, which is another domain. */
 export interface SpaceCheck {
   /** Why this space cannot be used, to follow the name of the option; null when it can. */
   spaceProblem(organizationId: string, space: string): Promise<string | null>;
 }
 
+/** One implementation: knowledge, which is another domain. */
 export interface KnowledgeSearch extends SpaceCheck {
   /** All problems of search filters. */
   filterProblems(fields: {
