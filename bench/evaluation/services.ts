@@ -8,7 +8,6 @@ import type {
   KnowledgeOptions,
   KnowledgeServices,
   LanguageModel,
-  SearchService,
   Space,
 } from '../../src/knowledge/index.ts';
 import { openKnowledge } from '../../src/knowledge/index.ts';
@@ -72,7 +71,7 @@ export interface NurDeps {
   readonly artifacts: Pick<KnowledgeServices['artifacts'], 'ingest' | 'get'>;
   readonly entities: Pick<EntityService, 'list' | 'get'>;
   readonly events: Pick<EventService, 'list'>;
-  readonly search: SearchService;
+  readonly search: KnowledgeServices['search'];
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }

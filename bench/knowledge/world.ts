@@ -3,8 +3,8 @@ import { silentLog, systemClock, systemIds } from '../../src/core/index.ts';
 import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
 import { chunkText } from '../../src/knowledge/documents/chunk.ts';
 import { SqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
-import type { ChunkDraft, Embedders, SearchService, Space } from '../../src/knowledge/index.ts';
-import { openSearch } from '../../src/knowledge/search/search.ts';
+import type { ChunkDraft, Embedders, Space } from '../../src/knowledge/index.ts';
+import { Search } from '../../src/knowledge/search/search.ts';
 import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { SearchStore } from '../../src/knowledge/search/results.ts';
 import { Spaces } from '../../src/knowledge/spaces/spaces.ts';
@@ -21,7 +21,7 @@ export interface KnowledgeBench {
   readonly artifacts: ArtifactStore;
   readonly vectors: VectorIndex;
   readonly corpus: MadeCorpus;
-  readonly search: SearchService;
+  readonly search: Search;
   /** Some of what is in it, to make queries of. */
   readonly sample: MadeDocument[];
   readonly close: () => Promise<void>;
@@ -49,7 +49,7 @@ export async function openKnowledgeBench(databaseUrl: string): Promise<Knowledge
     vectors,
     corpus: new MadeCorpus(7),
     sample: [],
-    search: openSearch({
+    search: new Search({
       lexical: new LexicalIndex(database),
       store: new SearchStore(database),
       graph: new SqlGraph(database),

@@ -5,7 +5,6 @@ import { version } from '../config/version.ts';
 import { noTracer, systemClock, systemIds } from '../core/index.ts';
 import type { ConfigValue, ServerDeps, LedgerService } from '../http/index.ts';
 import { createTokenCheck, DashboardSessions } from '../http/index.ts';
-import type { SearchService } from '../knowledge/index.ts';
 import { closeEntry, ledgerRepairJob } from '../ledger/index.ts';
 import { isLoopback } from '../platform/http-client/addresses.ts';
 import type { Background } from './background.ts';
@@ -76,7 +75,7 @@ export function httpDependencies(parts: HttpInput): ServerDeps {
   };
 }
 
-function tracedSearch({ knowledge }: Background, { tracer }: Telemetry): SearchService {
+function tracedSearch({ knowledge }: Background, { tracer }: Telemetry): ServerDeps['knowledge']['search'] {
   if (tracer === noTracer) return knowledge.search;
   return {
     search: (space, request, signal) =>

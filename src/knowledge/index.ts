@@ -15,6 +15,7 @@ export type {
   FoundFile,
   KnowledgeFolder,
 } from './folders/folder-store.ts';
+export type { GraphService } from './graph/graph-service.ts';
 export * from './graph/graph.ts';
 export type { KnowledgeAlert } from './maintenance/alerts.ts';
 export type { AnswerSchema, LanguageModel } from './models/structured-output.ts';
@@ -23,8 +24,8 @@ export { openKnowledge } from './open-knowledge.ts';
 export type { KnowledgeOptions } from './options.ts';
 export type { Reader, Readers, ReadingTask } from './reading/reader.ts';
 export * from './reading/types.ts';
+export type { Search } from './search/search.ts';
 export * from './search/types.ts';
 export type { Space, Spaces } from './spaces/spaces.ts';
-export type * from './types.ts';
 export type { Blend, Embedder, Embedders, EmbedderState } from './vectors/embedder.ts';
 export type { EmbeddingGateway } from './vectors/embedders.ts';

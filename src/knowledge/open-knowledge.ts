@@ -24,7 +24,7 @@ import type { FolderFiles } from './folders/folder-store.ts';
 import { FolderStore } from './folders/folder-store.ts';
 import { Folders } from './folders/folders.ts';
 import { AgeGraph } from './graph/age/age-graph.ts';
-import { GraphView, countNeedsReview, openGraphService } from './graph/graph-service.ts';
+import { countNeedsReview, GraphService } from './graph/graph-service.ts';
 import { GraphSource } from './graph/graph-source.ts';
 import { GraphSync, graphRebuildHandler, graphRebuildJob } from './graph/graph-sync.ts';
 import type { Graph } from './graph/graph.ts';
@@ -34,16 +34,15 @@ import type { GraphStep, IngestDeps } from './ingest/deps.ts';
 import { reembedCron, reembedHandler, reembedJob, reembedKey } from './ingest/embed-step.ts';
 import type { IngestJobPayload } from './ingest/ingest-job.ts';
 import { ingestHandler, ingestJob } from './ingest/ingest-job.ts';
-import type { KnowledgeAlerts } from './maintenance/alerts.ts';
-import { meteredGraph, openAlerts } from './maintenance/alerts.ts';
+import { KnowledgeAlerts } from './maintenance/alerts.ts';
 import { backfillCron, backfillHandler, backfillJob } from './maintenance/backfill.ts';
 import { embedderKinds, modelKinds, onCooldownCleared, onModelsRecovered } from './maintenance/recovery.ts';
 import {
   chunkRepairs,
-  folderRepairs,
+  entityRepairs,
+  folderRepair,
   graphKinds,
   graphRepairs,
-  registeredEntityRepairs,
   searchRepairs,
 } from './maintenance/repairs.ts';
 import type { KnowledgeOptions } from './options.ts';
@@ -52,9 +51,8 @@ import type { LanguageModel } from './models/structured-output.ts';
 import type { Readers } from './reading/reader.ts';
 import { LexicalIndex } from './search/lexical-index.ts';
 import { SearchStore } from './search/results.ts';
-import { openSearch } from './search/search.ts';
+import { Search } from './search/search.ts';
 import { Spaces } from './spaces/spaces.ts';
-import type { GraphService, SearchService } from './types.ts';
 import type { Embedders } from './vectors/embedder.ts';
 import type { ConfiguredEmbedders, EmbeddingGateway } from './vectors/embedders.ts';
 import { openEmbedders } from './vectors/embedders.ts';
@@ -105,8 +103,8 @@ export interface KnowledgeServices {
   >;
   readonly events: EventService;
   readonly folders: Pick<Folders, 'list' | 'create' | 'delete' | 'scan'>;
-  readonly search: SearchService;
-  readonly graph: GraphService;
+  readonly search: Pick<Search, 'search'>;
+  readonly graph: Pick<GraphService, 'requestRebuild' | 'status' | 'around'>;
 }
 
 export interface Knowledge extends KnowledgeServices {
@@ -170,15 +168,14 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     log.warn('vector index not created, exact scan is used', { model: embeddingModel, error }),
   );
 
-  const backend = overrides.graph ?? graphOf(deps);
-  const alerts = openAlerts({
+  const graph = overrides.graph ?? graphOf(deps);
+  const alerts = new KnowledgeAlerts({
     clock,
     metrics: deps.metrics,
-    graph: backend,
+    graph,
     needsReview: () => countNeedsReview(database),
     onGraphBack: () => requestRepairs(jobs, graphKinds),
   });
-  const graph = meteredGraph(backend, alerts);
   const source = new GraphSource(database);
   const graphDeps = { ...common, graph, source, artifacts: artifactStore };
   const graphSync = new GraphSync(graphDeps);
@@ -205,7 +202,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     vectors,
     graph: graphStep,
   };
-  const repairsOfEntities = new EntityRepairs({ ...resolution, spaces, pairs, merges, onChanged });
+  const reconciler = new EntityRepairs({ ...resolution, spaces, pairs, merges, onChanged });
 
   const job = ingestJob(options.concurrency);
   await jobs.define([job, reembedJob, graphRebuildJob, backfillJob]);
@@ -230,7 +227,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
   const handleBackfill = backfillHandler({
     ...graphDeps,
     readers,
-    entities: repairsOfEntities,
+    entities: reconciler,
     jobs,
     ingestJob: job,
   });
@@ -241,18 +238,19 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     folders,
     events: openEventService(events),
     entities: new EntityService({ ...common, entities: entityStore, pairs, merges, onChanged }),
-    search: openSearch({
+    search: new Search({
       ...search,
       lexical: new LexicalIndex(database),
       graph,
+      watch: alerts,
       onGraphBehind: overrides.onGraphBehind ?? backfillNow,
     }),
-    graph: openGraphService({ graph, view: new GraphView(database), jobs }),
+    graph: new GraphService({ graph, database, jobs }),
     graphSync,
     repairs: [
-      ...folderRepairs(folders),
+      folderRepair(folders),
       ...chunkRepairs(ingest),
-      ...registeredEntityRepairs(repairsOfEntities),
+      ...entityRepairs(reconciler),
       ...searchRepairs(search),
       ...graphRepairs(graphDeps),
     ],

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobContext } from '../../src/core/index.ts';
 import { CoreError } from '../../src/core/index.ts';
-import { countNeedsReview, openGraphService, GraphView } from '../../src/knowledge/graph/graph-service.ts';
+import { countNeedsReview, GraphService } from '../../src/knowledge/graph/graph-service.ts';
 import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
 import { graphRebuildHandler, graphRebuildJob } from '../../src/knowledge/graph/graph-sync.ts';
 import { offGraph } from '../../src/knowledge/graph/graph.ts';
@@ -189,7 +189,7 @@ describe('backfill', () => {
 
   describe('GraphService', () => {
     const service = () =>
-      openGraphService({ graph: knowledge.graph, view: new GraphView(world.database), jobs: world.jobs });
+      new GraphService({ graph: knowledge.graph, database: world.database, jobs: world.jobs });
 
     it('returns the state of the graph and its reason', async () => {
       expect(await service().status()).toEqual({ backend: 'age', state: 'available', detail: null });

@@ -6,7 +6,7 @@ import { buildServer } from '../../src/http/index.ts';
 import { offGraph } from '../../src/knowledge/graph/graph.ts';
 import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { SearchStore } from '../../src/knowledge/search/results.ts';
-import { openSearch } from '../../src/knowledge/search/search.ts';
+import { Search } from '../../src/knowledge/search/search.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { adminToken, organizationKeysOf, createTestDeps } from '../support/http-dependencies.ts';
 import { emptyKnowledgeServices } from '../support/knowledge-services.ts';
@@ -51,7 +51,7 @@ describe('search over HTTP', () => {
       knowledge: {
         ...emptyKnowledgeServices,
         spaces: world.spaces,
-        search: openSearch({
+        search: new Search({
           ...world,
           lexical: new LexicalIndex(world.database),
           embedders: embeddersOf(null),

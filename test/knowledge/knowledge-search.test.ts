@@ -12,7 +12,7 @@ import type {
   Space,
 } from '../../src/knowledge/index.ts';
 import type { SearchDeps } from '../../src/knowledge/search/search.ts';
-import { openSearch } from '../../src/knowledge/search/search.ts';
+import { Search } from '../../src/knowledge/search/search.ts';
 import { KnowledgeError, searchDefaults } from '../../src/knowledge/index.ts';
 import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { SearchStore } from '../../src/knowledge/search/results.ts';
@@ -41,7 +41,7 @@ describe('search', () => {
     request: Partial<SearchRequest>,
     parts: Partial<SearchDeps> = {},
   ): Promise<SearchResponse> {
-    const service = openSearch({
+    const service = new Search({
       lexical: new LexicalIndex(world.database),
       embedders: embeddersOf(null),
       vectors: new VectorIndex(world.database),

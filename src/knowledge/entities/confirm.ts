@@ -85,10 +85,10 @@ export async function confirmInTime(
     });
   try {
     const confirmation = await execute(confirm);
-    watch?.asked('answered');
+    watch?.confirmed('answered');
     return confirmation;
   } catch (error) {
-    if (!signal.aborted) watch?.asked('failed');
+    if (!signal.aborted) watch?.confirmed('failed');
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import type { Degradation } from '../../ledger/index.ts';
 import type { FolderResult, KnowledgeFolder } from './folder-store.ts';
 import type { IngestRequest } from '../artifacts/types.ts';
 import { KnowledgeError } from '../errors.ts';
-import { folderRepairs } from '../maintenance/repairs.ts';
+import { folderRepair } from '../maintenance/repairs.ts';
 import type { ClosedFolder, FolderStore } from './folder-store.ts';
 import { Folders } from './folders.ts';
 
@@ -117,7 +117,7 @@ function world() {
     void files.set(path, { size: 5, modifiedMs, text });
   const repair = async () => {
     const [row] = recorded;
-    return row && folderRepairs(folders)[0]?.repair({ ...row, details: row.details ?? {} } as never, signal);
+    return row && folderRepair(folders).repair({ ...row, details: row.details ?? {} } as never, signal);
   };
   const state = { clock, files, taken, documents, recorded, closed, opened, healed, rows };
   return { ...state, folders, result, failWith, closeWith, look, put, repair };

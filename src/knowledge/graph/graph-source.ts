@@ -22,7 +22,7 @@ export const emptyBatch = (spaceId: number): GraphBatch => ({
 // Reads nodes and edges from the tables: unmerged entities, events of latest revisions, their edges, open pairs.
 
 /** Nodes per batch of a rebuild. */
-const batch = 500;
+const pageSize = 500;
 
 type ActedIn = GraphBatch['actedIn'][number];
 type About = GraphBatch['about'][number];
@@ -36,32 +36,23 @@ export class GraphSource {
   }
 
   /**
-   * Per existing chunk: its unmerged entities and events, the edges between them, and open pairs. Structured mentions
-   * belong to chunk 0.
+   * The chunk's unmerged entities and events, the edges between them, and open pairs; null when there is no such chunk.
+   * Structured mentions belong to chunk 0.
    */
-  async chunkBatches(spaceId: number, chunkIds: readonly number[]): Promise<ReadonlyMap<number, GraphBatch>> {
-    const { rows: chunks } = await this.#database.query<{ chunkId: number }>(sql`
-      select chunk_id as "chunkId" from chunk where chunk_id = any(${chunkIds}::bigint[]) and space_id = ${spaceId}`);
-    const { rows: mentions } = await this.#database.query<{ chunkId: number; entityId: string }>(sql`
-      select distinct coalesce(m.chunk_id, first.chunk_id) as "chunkId", m.entity_id as "entityId"
-      from entity_mention m
-        left join chunk first on m.chunk_id is null and first.revision_id = m.revision_id and first.position = 0
-      where (m.chunk_id = any(${chunkIds}::bigint[]) or first.chunk_id = any(${chunkIds}::bigint[]))
-        and m.space_id = ${spaceId}
-        and m.revision_id in (select revision_id from chunk where chunk_id = any(${chunkIds}::bigint[]))`);
-    const { rows: events } = await this.#database.query<{ chunkId: number; eventId: string }>(sql`
-      select chunk_id as "chunkId", event_id as "eventId" from semantic_event
-      where chunk_id = any(${chunkIds}::bigint[]) and space_id = ${spaceId} and superseded_at is null`);
-    const whole = await this.#part(
-      spaceId,
-      mentions.map(({ entityId }) => entityId),
-      events.map(({ eventId }) => eventId),
-    );
-    const own = (chunkId: number) => ({
-      entities: new Set(mentions.filter((row) => row.chunkId === chunkId).map(({ entityId }) => entityId)),
-      events: new Set(events.filter((row) => row.chunkId === chunkId).map(({ eventId }) => eventId)),
-    });
-    return new Map(chunks.map(({ chunkId }) => [chunkId, cutBatch(whole, own(chunkId))]));
+  async chunkBatch(spaceId: number, chunkId: number): Promise<GraphBatch | null> {
+    const { rows } = await this.#database.query<{
+      entityIds: readonly string[];
+      eventIds: readonly string[];
+    }>(sql`
+      select
+        array(select distinct m.entity_id from entity_mention m
+          where m.revision_id = c.revision_id and m.space_id = ${spaceId}
+            and (m.chunk_id = c.chunk_id or (m.chunk_id is null and c.position = 0))) as "entityIds",
+        array(select event_id from semantic_event e
+          where e.chunk_id = c.chunk_id and e.space_id = ${spaceId} and e.superseded_at is null) as "eventIds"
+      from chunk c where c.chunk_id = ${chunkId} and c.space_id = ${spaceId}`);
+    const [own] = rows;
+    return own ? this.#batch(spaceId, own.entityIds, own.eventIds) : null;
   }
 
   /** Those of these entities that are unmerged, with all their events. */
@@ -71,7 +62,7 @@ export class GraphSource {
       where entity_id = any(${entityIds}::uuid[]) and space_id = ${spaceId}
       union
       select event_id from event_subject where entity_id = any(${entityIds}::uuid[]) and space_id = ${spaceId}`);
-    return this.#part(
+    return this.#batch(
       spaceId,
       entityIds,
       rows.map(({ eventId }) => eventId),
@@ -104,7 +95,7 @@ export class GraphSource {
         'entities',
         id,
         (behind) =>
-          this.#entityNodes(sql`entity_id > ${behind}::uuid`, sql`order by entity_id limit ${batch}`),
+          this.#entityNodes(sql`entity_id > ${behind}::uuid`, sql`order by entity_id limit ${pageSize}`),
         ({ entityId }) => entityId,
         async (_spaceId, entities) => ({ entities }),
       );
@@ -112,7 +103,8 @@ export class GraphSource {
       yield* this.#pages(
         'events',
         stage === 'events' ? id : '',
-        (behind) => this.#eventNodes(sql`event_id > ${behind}::uuid`, sql`order by event_id limit ${batch}`),
+        (behind) =>
+          this.#eventNodes(sql`event_id > ${behind}::uuid`, sql`order by event_id limit ${pageSize}`),
         ({ eventId }) => eventId,
         async (spaceId, events) => {
           const ids = events.map(({ eventId }) => eventId);
@@ -129,7 +121,7 @@ export class GraphSource {
       (behind) =>
         this.#possiblySame(
           sql`select * from entity_pair where pair_id > ${behind}::uuid`,
-          sql`order by p.pair_id limit ${batch}`,
+          sql`order by p.pair_id limit ${pageSize}`,
         ),
       ({ pairId }) => pairId,
       async (_spaceId, possiblySame) => ({ possiblySame }),
@@ -165,7 +157,7 @@ export class GraphSource {
   }
 
   /** These events with their participants, and these entities. */
-  async #part(
+  async #batch(
     spaceId: number,
     entityIds: readonly string[],
     eventIds: readonly string[],
@@ -277,29 +269,4 @@ export async function countGraph(database: Database): Promise<GraphCounts> {
     select (select count(*) from entity where merged_into is null) as entities,
       (select count(*) from semantic_event where superseded_at is null) as events`);
   return rows[0] ?? { entities: 0, events: 0 };
-}
-
-/** The part of a batch for these events and entities, with both ends of each edge. */
-function cutBatch(
-  whole: GraphBatch,
-  own: { readonly entities: ReadonlySet<string>; readonly events: ReadonlySet<string> },
-): GraphBatch {
-  const actedIn = whole.actedIn.filter(({ eventId }) => own.events.has(eventId));
-  const about = whole.about.filter(({ eventId }) => own.events.has(eventId));
-  const possiblySame = whole.possiblySame.filter(
-    ({ entityA, entityB }) => own.entities.has(entityA) || own.entities.has(entityB),
-  );
-  const needed = new Set([
-    ...own.entities,
-    ...[...actedIn, ...about].map(({ entityId }) => entityId),
-    ...possiblySame.flatMap(({ entityA, entityB }) => [entityA, entityB]),
-  ]);
-  return {
-    spaceId: whole.spaceId,
-    entities: whole.entities.filter(({ entityId }) => needed.has(entityId)),
-    events: whole.events.filter(({ eventId }) => own.events.has(eventId)),
-    actedIn,
-    about,
-    possiblySame,
-  };
 }

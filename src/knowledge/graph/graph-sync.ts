@@ -11,7 +11,7 @@ import { KnowledgeError } from '../errors.ts';
 import type { GraphStep } from '../ingest/deps.ts';
 import type { Spaces } from '../spaces/spaces.ts';
 import type { GraphSource } from './graph-source.ts';
-import type { Graph, GraphBatch, GraphFailure } from './graph.ts';
+import type { Graph, GraphFailure } from './graph.ts';
 
 /** Subjects: a chunk id, an entity id, or `space:ID` for a failed removal. */
 export const graphDegradations = {
@@ -33,9 +33,9 @@ export class GraphSync implements GraphStep {
   readonly isWanted: boolean;
   readonly #deps: GraphSyncDeps;
 
-  constructor(parts: GraphSyncDeps) {
-    this.#deps = parts;
-    this.isWanted = parts.graph.backend !== 'off';
+  constructor(deps: GraphSyncDeps) {
+    this.#deps = deps;
+    this.isWanted = deps.graph.backend !== 'off';
   }
 
   /**
@@ -50,27 +50,36 @@ export class GraphSync implements GraphStep {
     if (!this.isWanted) return [];
     if (!graph.isSeparateStore)
       return chunkIds.map((chunkId) => ({ chunkId, step: 'graph', status: 'done' }));
-    const away = await this.#problem(signal);
-    if (away !== null) return chunkIds.map((chunkId) => this.#failedStep(spaceId, chunkId, away));
-    const parts = await source.chunkBatches(spaceId, chunkIds);
-    const marks: ChunkStepResult[] = [];
-    let problem: unknown = null;
-    for (const [chunkId, part] of parts) {
-      problem ??= await this.#writeBatch(part, signal);
-      const mark = this.#stepResult(spaceId, chunkId, problem);
-      marks.push(mark);
+    const results: ChunkStepResult[] = [];
+    let problem = await this.#problem(signal);
+    for (const chunkId of chunkIds) {
       // A rejected chunk does not affect the next one; an unavailable graph is called once.
-      if (!isAway(problem)) problem = null;
+      if (!isUnavailable(problem)) {
+        const batch = await source.chunkBatch(spaceId, chunkId);
+        if (batch === null) continue;
+        problem = await this.#write(() => graph.upsert(batch, signal), signal);
+      }
+      results.push(
+        problem === null
+          ? { chunkId, step: 'graph', status: 'done' }
+          : this.#failedStep(spaceId, chunkId, problem),
+      );
     }
-    if (marks.some(({ status }) => status === 'done')) await this.#dropSuperseded(spaceId, chunkIds, signal);
-    return marks;
+    if (results.some(({ status }) => status === 'done'))
+      await this.#dropSuperseded(spaceId, chunkIds, signal);
+    return results;
   }
 
   /** Redraws entities that were merged, split or paired. Returns null on success, else the error message. */
   async refresh(spaceId: number, entityIds: readonly string[], signal: AbortSignal): Promise<string | null> {
     const { graph, source } = this.#deps;
     if (!graph.isSeparateStore || entityIds.length === 0) return null;
-    const problem = (await this.#problem(signal)) ?? (await this.#redraw(spaceId, entityIds, signal, source));
+    const redraw = async () => {
+      const batch = await source.entityBatch(spaceId, entityIds);
+      await graph.remove(spaceId, { entityIds, eventIds: [] }, signal);
+      return graph.upsert(batch, signal);
+    };
+    const problem = (await this.#problem(signal)) ?? (await this.#write(redraw, signal));
     if (problem === null) return null;
     for (const entityId of entityIds) this.#record(spaceId, entityId, problem, { entity_id: entityId });
     return messageOf(problem);
@@ -95,8 +104,8 @@ export class GraphSync implements GraphStep {
     if (!graph.isSeparateStore) return;
     const { signal } = new AbortController();
     try {
-      const away = await this.#problem(signal);
-      if (away !== null) throw away;
+      const unavailable = await this.#problem(signal);
+      if (unavailable !== null) throw unavailable;
       await work(graph, signal);
     } catch (error) {
       // The tables no longer have the rows. The caller need not retry: the ledger row triggers the repair.
@@ -105,43 +114,22 @@ export class GraphSync implements GraphStep {
   }
 
   /** Why the graph is unavailable; null when it is available. */
-  async #problem(signal: AbortSignal): Promise<KnowledgeError | null> {
+  async #problem(signal: AbortSignal): Promise<Error | null> {
     const state = await this.#deps.graph.availability(signal);
     return state.state === 'unavailable'
       ? new KnowledgeError('KNOWLEDGE_GRAPH_UNAVAILABLE', `${state.reason} ${state.remedy}`)
       : null;
   }
 
-  async #writeBatch(part: GraphBatch, signal: AbortSignal): Promise<unknown> {
+  /** The error, or null when everything was written. Throws only errors that are fatal for a job. */
+  async #write(work: () => Promise<readonly GraphFailure[]>, signal: AbortSignal): Promise<Error | null> {
     try {
-      const failures = await this.#deps.graph.upsert(part, signal);
+      const failures = await work();
       return failures.length === 0 ? null : new PartialFailure(failures);
     } catch (error) {
       if (isFatalForJob(error, signal)) throw error;
-      return error;
+      return error instanceof Error ? error : new Error(String(error), { cause: error });
     }
-  }
-
-  async #redraw(
-    spaceId: number,
-    entityIds: readonly string[],
-    signal: AbortSignal,
-    source: GraphSource,
-  ): Promise<unknown> {
-    const part = await source.entityBatch(spaceId, entityIds);
-    try {
-      await this.#deps.graph.remove(spaceId, { entityIds, eventIds: [] }, signal);
-    } catch (error) {
-      if (isFatalForJob(error, signal)) throw error;
-      return error;
-    }
-    return this.#writeBatch(part, signal);
-  }
-
-  #stepResult(spaceId: number, chunkId: number, problem: unknown): ChunkStepResult {
-    return problem === null
-      ? { chunkId, step: 'graph', status: 'done' }
-      : this.#failedStep(spaceId, chunkId, problem);
   }
 
   #failedStep(spaceId: number, chunkId: number, problem: unknown): ChunkStepResult {
@@ -157,14 +145,14 @@ export class GraphSync implements GraphStep {
     context: Readonly<Record<string, unknown>>,
   ): { readonly kind: string; readonly cause: string; readonly message: string } {
     const { ledger, log, graph } = this.#deps;
-    const kind = isAway(problem) ? graphDegradations.skipped : graphDegradations.failed;
+    const kind = isUnavailable(problem) ? graphDegradations.skipped : graphDegradations.failed;
     const cause = kindOf(problem);
-    const message = isAway(problem)
+    const message = isUnavailable(problem)
       ? 'The graph was unavailable, so this is not in it yet. It is added when the graph is available again.'
       : 'The graph rejected some of this. "headworks repair" tries again.';
     const failed = problem instanceof PartialFailure ? problem.summary() : {};
     const details = { space_id: spaceId, backend: graph.backend, error_type: cause, ...context, ...failed };
-    log[isAway(problem) ? 'warn' : 'error']('the graph is behind the tables', { ...details, subject });
+    log[isUnavailable(problem) ? 'warn' : 'error']('the graph is behind the tables', { ...details, subject });
     log.debug('why the graph is behind the tables', { subject, error_message: messageOf(problem) });
     void ledger.record({ kind, subject, cause, message, details });
     return { kind, cause, message };
@@ -185,7 +173,7 @@ export class GraphSync implements GraphStep {
   }
 }
 
-const isAway = (problem: unknown): boolean => kindOf(problem) === 'KNOWLEDGE_GRAPH_UNAVAILABLE';
+const isUnavailable = (problem: unknown): boolean => kindOf(problem) === 'KNOWLEDGE_GRAPH_UNAVAILABLE';
 
 /** Some nodes or edges were not written. */
 class PartialFailure extends Error {
@@ -232,8 +220,8 @@ export interface GraphRebuildDeps {
   readonly spaces: Pick<Spaces, 'list'>;
 }
 
-export function graphRebuildHandler(parts: GraphRebuildDeps): JobHandler<Record<string, never>> {
-  const { graph, source, spaces } = parts;
+export function graphRebuildHandler(deps: GraphRebuildDeps): JobHandler<Record<string, never>> {
+  const { graph, source, spaces } = deps;
   return async (_, { signal, progress }) => {
     if (graph.backend === 'off') return { skipped: 'The graph is switched off (GRAPH_BACKEND=off).' };
     if (!graph.isSeparateStore)
@@ -247,7 +235,7 @@ export function graphRebuildHandler(parts: GraphRebuildDeps): JobHandler<Record<
       (done) => progress({ done: Math.min(done.entities + done.events, total), total }),
       signal,
     );
-    if (built.since !== null) await catchUp(parts, built.since, signal);
+    if (built.since !== null) await catchUp(deps, built.since, signal);
     for (const { spaceId } of await spaces.list(undefined)) await graph.prune(spaceId, signal);
     return { result: { entities: built.entities, events: built.events } };
   };

@@ -44,6 +44,12 @@ export type GraphAvailability =
   | { readonly state: 'off' }
   | { readonly state: 'unavailable'; readonly reason: string; readonly remedy: string };
 
+/** Fails with KNOWLEDGE_GRAPH_UNAVAILABLE. */
+export function assertAvailable(state: GraphAvailability): void {
+  if (state.state === 'unavailable')
+    throw new KnowledgeError('KNOWLEDGE_GRAPH_UNAVAILABLE', `${state.reason} ${state.remedy}`);
+}
+
 export interface ExpansionRequest {
   readonly spaceId: number;
   readonly seedEventIds: readonly string[];

@@ -31,88 +31,58 @@ export interface WriteLimits {
 /** After this many timeouts in a row the rest of the list is not tried. */
 const maxTimeouts = 3;
 const timedOut = 'DEADLINE_EXCEEDED';
+const notWritten = 'NOT_WRITTEN';
 
 export async function writeBatch(
   write: GraphWriter,
-  part: GraphBatch,
-  limits: WriteLimits,
-  signal: AbortSignal,
-): Promise<readonly GraphFailure[]> {
-  const { spaceId } = part;
-  const lists = [
-    listOf('entity', part.entities, ({ entityId }) => entityId),
-    listOf('event', part.events, ({ eventId }) => eventId),
-    listOf('acted-in', part.actedIn, ({ entityId, eventId, role }) => `${entityId} ${role} ${eventId}`),
-    listOf('about', part.about, ({ eventId, entityId }) => `${eventId} ${entityId}`),
-    listOf('possibly-same', part.possiblySame, ({ entityA, entityB }) => `${entityA} ${entityB}`),
-  ];
-  const failures: GraphFailure[] = [];
-  for (const list of lists) failures.push(...(await list(write, spaceId, limits, signal)));
-  return failures;
-}
-
-type WriteList = (
-  write: GraphWriter,
-  spaceId: number,
-  limits: WriteLimits,
-  signal: AbortSignal,
-) => Promise<readonly GraphFailure[]>;
-
-/** Duplicates within a list are written once. */
-function listOf<What extends GraphFailure['what']>(
-  what: What,
-  all: readonly GraphWrites[What][],
-  idOf: (item: GraphWrites[What]) => string,
-): WriteList {
-  const items = [...new Map(all.map((item) => [idOf(item), item])).values()];
-  return async (write, spaceId, limits, signal) => {
-    if (items.length === 0) return [];
-    const failureOf = (item: GraphWrites[What], cause: string): GraphFailure => ({
-      what,
-      id: idOf(item),
-      cause,
-    });
-    const within = (some: typeof items) =>
-      writeInTime((deadline) => write(what, spaceId, some, deadline), limits, signal);
-    const whole = await within(items);
-    if (whole.error === null)
-      return whole.missing.flatMap((index) => {
-        const item = items[index];
-        return item ? [failureOf(item, 'NOT_WRITTEN')] : [];
-      });
-    if (items.length === 1) return items.map((item) => failureOf(item, kindOf(whole.error)));
-    const failures: GraphFailure[] = [];
-    let timeouts = 0;
-    for (const item of items) {
-      const one = timeouts < maxTimeouts ? await within([item]) : { error: null, cause: timedOut };
-      const cause =
-        'cause' in one
-          ? one.cause
-          : one.error !== null
-            ? kindOf(one.error)
-            : one.missing.length > 0
-              ? 'NOT_WRITTEN'
-              : null;
-      timeouts = cause === timedOut ? timeouts + 1 : 0;
-      if (cause !== null) failures.push(failureOf(item, cause));
-    }
-    return failures;
-  };
-}
-
-/** Fails only with the caller's signal, when the state store is down, or when the graph is unavailable. */
-async function writeInTime(
-  work: (signal: AbortSignal) => Promise<readonly number[]>,
+  batch: GraphBatch,
   { clock, timeoutMs }: WriteLimits,
   signal: AbortSignal,
-): Promise<{ readonly error: unknown; readonly missing: readonly number[] }> {
-  try {
-    return {
-      error: null,
-      missing: await executeWithDeadline(work, { clock, timeoutMs, operation: 'graph upsert', signal }),
+): Promise<readonly GraphFailure[]> {
+  const failures: GraphFailure[] = [];
+
+  /** Duplicates within a list are written once. */
+  async function writeList<What extends GraphFailure['what']>(
+    what: What,
+    all: readonly GraphWrites[What][],
+    idOf: (item: GraphWrites[What]) => string,
+  ): Promise<void> {
+    const items = [...new Map(all.map((item) => [idOf(item), item])).values()];
+    if (items.length === 0) return;
+    /** The indexes of items that were not written, or the cause when all failed. */
+    const tryWrite = async (some: typeof items): Promise<readonly number[] | string> => {
+      const work = (within: AbortSignal) => write(what, batch.spaceId, some, within);
+      try {
+        return await executeWithDeadline(work, { clock, timeoutMs, operation: 'graph upsert', signal });
+      } catch (error) {
+        if (isFatalForJob(error, signal) || kindOf(error) === 'KNOWLEDGE_GRAPH_UNAVAILABLE') throw error;
+        return kindOf(error);
+      }
     };
-  } catch (error) {
-    if (isFatalForJob(error, signal) || kindOf(error) === 'KNOWLEDGE_GRAPH_UNAVAILABLE') throw error;
-    return { error, missing: [] };
+    const causeOf = (result: readonly number[] | string, index: number): string | null =>
+      typeof result === 'string' ? result : result.includes(index) ? notWritten : null;
+    const whole = await tryWrite(items);
+    const isRetried = typeof whole === 'string' && items.length > 1;
+    let timeouts = 0;
+    for (const [index, item] of items.entries()) {
+      const cause = !isRetried
+        ? causeOf(whole, index)
+        : timeouts < maxTimeouts
+          ? causeOf(await tryWrite([item]), 0)
+          : timedOut;
+      timeouts = cause === timedOut ? timeouts + 1 : 0;
+      if (cause !== null) failures.push({ what, id: idOf(item), cause });
+    }
   }
+
+  await writeList('entity', batch.entities, ({ entityId }) => entityId);
+  await writeList('event', batch.events, ({ eventId }) => eventId);
+  await writeList(
+    'acted-in',
+    batch.actedIn,
+    ({ entityId, eventId, role }) => `${entityId} ${role} ${eventId}`,
+  );
+  await writeList('about', batch.about, ({ eventId, entityId }) => `${eventId} ${entityId}`);
+  await writeList('possibly-same', batch.possiblySame, ({ entityA, entityB }) => `${entityA} ${entityB}`);
+  return failures;
 }

@@ -1,7 +1,6 @@
 // Alert rules of knowledge, evaluated over the last 15 minutes: the founding document's five, with its thresholds and
 // severities. The shipped Prometheus rules are the same.
 import type { Clock } from '../../core/index.ts';
-import { kindOf } from '../../core/index.ts';
 import type { Graph, GraphAvailability } from '../graph/graph.ts';
 import type { Metrics } from '../../platform/telemetry/metrics.ts';
 
@@ -14,62 +13,108 @@ export interface KnowledgeAlert {
   readonly state: 'firing';
 }
 
-type Rule = Pick<KnowledgeAlert, 'name' | 'severity'>;
-type CountedMetric = 'resolutions' | 'confirmations' | 'expansions';
+/** Counted outcomes; the alert is about the share of `bad` ones. */
+const outcomes = {
+  resolutions: {
+    help: 'Resolved names, by outcome: ok, or degraded with a fallback.',
+    all: ['ok', 'degraded'],
+    bad: 'degraded',
+  },
+  confirmations: {
+    help: 'Model calls that confirm whether two names are the same entity, by outcome.',
+    all: ['answered', 'failed'],
+    bad: 'failed',
+  },
+  expansions: {
+    help: 'Graph expansions of searches, by outcome: ok, timeout or failed.',
+    all: ['ok', 'timeout', 'failed'],
+    bad: 'timeout',
+  },
+} as const;
+type CountedMetric = keyof typeof outcomes;
+const countedMetrics = Object.keys(outcomes) as readonly CountedMetric[];
 
-interface RateRule extends Rule {
-  readonly metric: CountedMetric;
-  /** Fires above this share of bad outcomes. */
-  readonly threshold: number;
-  readonly message: (rate: string) => string;
+interface Measurements {
+  readonly rates: Readonly<Record<CountedMetric, RateWindow>>;
+  /** Null: unknown. */
+  readonly graph: GraphAvailability | null;
+  readonly needsReview: number | null;
 }
 
-const rateRules: readonly RateRule[] = [
+interface Rule extends Pick<KnowledgeAlert, 'name' | 'severity'> {
+  /** The message while it fires, else null; undefined when unknown: the alert keeps its state. */
+  readonly check: (measured: Measurements) => string | null | undefined;
+}
+
+/** Fewer attempts than this are no rate. */
+const minAttempts = 10;
+const maxReviewBacklog = 100;
+
+/** Fires above this share of bad outcomes. */
+const rateCheck =
+  (metric: CountedMetric, threshold: number, message: (rate: string) => string): Rule['check'] =>
+  ({ rates }) => {
+    const { total, bad } = rates[metric].read();
+    return total >= minAttempts && bad / total > threshold ? message(`${bad} of ${total}`) : null;
+  };
+
+export const knowledgeAlertRules: readonly Rule[] = [
   {
     name: 'HeadworksKnowledgeResolutionErrors',
     severity: 'warning',
-    metric: 'resolutions',
-    threshold: 0.05,
-    message: (rate) =>
-      `${rate} names of the last 15 minutes were resolved with a fallback; their entities are flagged. See "headworks ledger" and repair with "headworks repair".`,
+    check: rateCheck(
+      'resolutions',
+      0.05,
+      (rate) =>
+        `${rate} names of the last 15 minutes were resolved with a fallback; their entities are flagged. See "headworks ledger" and repair with "headworks repair".`,
+    ),
   },
   {
     name: 'HeadworksKnowledgeConfirmationFailures',
     severity: 'warning',
-    metric: 'confirmations',
-    threshold: 0.1,
-    message: (rate) =>
-      `${rate} model calls of the last 15 minutes that confirm whether two names are the same entity failed. See "headworks models list".`,
+    check: rateCheck(
+      'confirmations',
+      0.1,
+      (rate) =>
+        `${rate} model calls of the last 15 minutes that confirm whether two names are the same entity failed. See "headworks models list".`,
+    ),
+  },
+  {
+    name: 'HeadworksKnowledgeGraphUnavailable',
+    severity: 'critical',
+    check: ({ graph }) =>
+      graph === null
+        ? undefined
+        : graph.state === 'unavailable'
+          ? `The graph is unavailable. ${graph.reason} ${graph.remedy}`
+          : null,
   },
   {
     name: 'HeadworksKnowledgeExpansionTimeouts',
     severity: 'warning',
-    metric: 'expansions',
-    threshold: 0.2,
-    message: (rate) =>
-      `${rate} graph expansions of the last 15 minutes timed out; searches returned without related context. Lower graph_budget or graph_seed_limit, or raise HEADWORKS_KNOWLEDGE_EXPANSION_TIMEOUT_MS.`,
+    check: rateCheck(
+      'expansions',
+      0.2,
+      (rate) =>
+        `${rate} graph expansions of the last 15 minutes timed out; searches returned without related context. Lower graph_budget or graph_seed_limit, or raise HEADWORKS_KNOWLEDGE_EXPANSION_TIMEOUT_MS.`,
+    ),
+  },
+  {
+    name: 'HeadworksKnowledgeReviewBacklog',
+    severity: 'info',
+    check: ({ needsReview }) =>
+      needsReview === null
+        ? undefined
+        : needsReview > maxReviewBacklog
+          ? `${needsReview} entities need review. "headworks entities review" lists them; "headworks repair" repairs what it can.`
+          : null,
   },
 ];
-const graphRule: Rule = { name: 'HeadworksKnowledgeGraphUnavailable', severity: 'critical' };
-const reviewRule: Rule = { name: 'HeadworksKnowledgeReviewBacklog', severity: 'info' };
-const maxReviewBacklog = 100;
-
-export const knowledgeAlertRules: readonly Rule[] = [
-  ...rateRules.slice(0, 2),
-  graphRule,
-  ...rateRules.slice(2),
-  reviewRule,
-];
-
-const rateWindowMs = 15 * 60_000;
-/** Fewer attempts than this are no rate. */
-const minAttempts = 10;
 
 export interface KnowledgeAlertsDeps {
   readonly clock: Clock;
-  /** Increments a counter. */
-  readonly count: (metric: CountedMetric, outcome: string) => void;
-  readonly graphState: () => Promise<GraphAvailability>;
+  readonly metrics?: Pick<Metrics, 'counter' | 'gauge'> | undefined;
+  readonly graph: Pick<Graph, 'backend' | 'availability'>;
   readonly needsReview: () => Promise<number>;
   /** The graph was unavailable and is available again. */
   readonly onGraphBack: () => void;
@@ -77,26 +122,28 @@ export interface KnowledgeAlertsDeps {
 
 export class KnowledgeAlerts {
   readonly #deps: KnowledgeAlertsDeps;
-  readonly #windows: Readonly<Record<CountedMetric, RateWindow>>;
+  readonly #rates: Record<CountedMetric, RateWindow>;
+  readonly #counters = new Map<CountedMetric, ReturnType<Metrics['counter']>>();
   readonly #alerts = new Map<string, KnowledgeAlert>();
   #wasGraphUnavailable = false;
 
   constructor(deps: KnowledgeAlertsDeps) {
     this.#deps = deps;
-    const window = () => new RateWindow(deps.clock, rateWindowMs);
-    this.#windows = { resolutions: window(), confirmations: window(), expansions: window() };
+    const window = () => new RateWindow(deps.clock);
+    this.#rates = { resolutions: window(), confirmations: window(), expansions: window() };
+    if (deps.metrics) this.#register(deps.metrics);
   }
 
-  resolved(outcome: 'ok' | 'degraded'): void {
-    this.#add('resolutions', outcome, outcome === 'degraded');
+  resolved(outcome: (typeof outcomes.resolutions.all)[number]): void {
+    this.#count('resolutions', outcome);
   }
 
-  asked(outcome: 'answered' | 'failed'): void {
-    this.#add('confirmations', outcome, outcome === 'failed');
+  confirmed(outcome: (typeof outcomes.confirmations.all)[number]): void {
+    this.#count('confirmations', outcome);
   }
 
-  expanded(outcome: 'ok' | 'timeout' | 'failed'): void {
-    this.#add('expansions', outcome, outcome === 'timeout');
+  expanded(outcome: (typeof outcomes.expansions.all)[number]): void {
+    this.#count('expansions', outcome);
   }
 
   list(): readonly KnowledgeAlert[] {
@@ -105,178 +152,92 @@ export class KnowledgeAlerts {
 
   /** Never fails: an alert whose input is unavailable keeps its state. */
   async evaluate(): Promise<void> {
-    const graph = await this.#deps.graphState().catch(() => null);
+    const graph = await this.#graphState().catch(() => null);
     const needsReview = await this.#deps.needsReview().catch(() => null);
-    for (const rule of rateRules) {
-      const { total, bad } = this.#windows[rule.metric].read();
-      const isFiring = total >= minAttempts && bad / total > rule.threshold;
-      this.#set(rule, isFiring ? rule.message(`${bad} of ${total}`) : null);
+    const measured = { rates: this.#rates, graph, needsReview };
+    for (const { name, severity, check } of knowledgeAlertRules) {
+      const message = check(measured);
+      if (message === null) this.#alerts.delete(name);
+      if (message === null || message === undefined) continue;
+      const since = this.#alerts.get(name)?.since ?? new Date(this.#deps.clock.now());
+      this.#alerts.set(name, { name, organizationId: null, severity, message, since, state: 'firing' });
     }
-    if (graph !== null) this.#evaluateGraph(graph);
-    if (needsReview !== null)
-      this.#set(
-        reviewRule,
-        needsReview > maxReviewBacklog
-          ? `${needsReview} entities need review. "headworks entities review" lists them; "headworks repair" repairs what it can.`
-          : null,
-      );
+    if (this.#wasGraphUnavailable && graph?.state === 'available') this.#deps.onGraphBack();
+    if (graph !== null) this.#wasGraphUnavailable = graph.state === 'unavailable';
   }
 
-  #evaluateGraph(graph: GraphAvailability): void {
-    const isUnavailable = graph.state === 'unavailable';
-    this.#set(graphRule, isUnavailable ? `The graph is unavailable. ${graph.reason} ${graph.remedy}` : null);
-    if (this.#wasGraphUnavailable && graph.state === 'available') this.#deps.onGraphBack();
-    this.#wasGraphUnavailable = isUnavailable;
+  #graphState(): Promise<GraphAvailability> {
+    return this.#deps.graph.availability(new AbortController().signal);
   }
 
-  #add(metric: CountedMetric, outcome: string, isBad: boolean): void {
-    this.#windows[metric].add(isBad);
-    this.#deps.count(metric, outcome);
+  #count(metric: CountedMetric, outcome: string): void {
+    this.#rates[metric].add(outcome === outcomes[metric].bad);
+    this.#counters.get(metric)?.(1, [outcome]);
   }
 
-  #set({ name, severity }: Rule, message: string | null): void {
-    if (message === null) {
-      this.#alerts.delete(name);
-      return;
+  #register(metrics: Pick<Metrics, 'counter' | 'gauge'>): void {
+    const { graph, needsReview } = this.#deps;
+    for (const metric of countedMetrics) {
+      const { help, all } = outcomes[metric];
+      const name = `headworks_knowledge_${metric}_total`;
+      const count = metrics.counter({ name, help, labels: ['outcome'] });
+      // Initialized to 0: Prometheus' `increase` ignores the first value of a series.
+      for (const outcome of all) count(0, [outcome]);
+      this.#counters.set(metric, count);
     }
-    const since = this.#alerts.get(name)?.since ?? new Date(this.#deps.clock.now());
-    this.#alerts.set(name, { name, organizationId: null, severity, message, since, state: 'firing' });
+    metrics.gauge({
+      name: 'headworks_knowledge_graph_available',
+      help: '1 while the graph is available, else 0; absent when it is switched off.',
+      labels: ['backend'],
+      collect: async () => {
+        const { state } = await this.#graphState();
+        const value = state === 'available' ? 1 : 0;
+        return state === 'off' ? [] : [{ labels: { backend: graph.backend }, value }];
+      },
+    });
+    metrics.gauge({
+      name: 'headworks_knowledge_needs_review',
+      help: 'Entities that need review.',
+      labels: [],
+      collect: async () => [{ labels: {}, value: await needsReview() }],
+    });
   }
 }
 
-/** Alerts with their counters and gauges. */
-export function openAlerts({
-  clock,
-  metrics,
-  graph,
-  needsReview,
-  onGraphBack,
-}: Pick<KnowledgeAlertsDeps, 'clock' | 'needsReview' | 'onGraphBack'> & {
-  readonly metrics: Metrics | undefined;
-  readonly graph: Graph;
-}): KnowledgeAlerts {
-  const graphState = () => graph.availability(new AbortController().signal);
-  const counters = metrics && createCounters(metrics);
-  metrics?.gauge({
-    name: 'headworks_knowledge_graph_available',
-    help: '1 while the graph is available, else 0; absent when it is switched off.',
-    labels: ['backend'],
-    collect: async () => {
-      const { state } = await graphState();
-      const value = state === 'available' ? 1 : 0;
-      return state === 'off' ? [] : [{ labels: { backend: graph.backend }, value }];
-    },
-  });
-  metrics?.gauge({
-    name: 'headworks_knowledge_needs_review',
-    help: 'Entities that need review.',
-    labels: [],
-    collect: async () => [{ labels: {}, value: await needsReview() }],
-  });
-  return new KnowledgeAlerts({
-    clock,
-    count: (metric, outcome) => counters?.[metric](1, [outcome]),
-    graphState,
-    needsReview,
-    onGraphBack,
-  });
-}
+const windowMinutes = 15;
 
-function createCounters(metrics: Metrics) {
-  const counter = (name: string, help: string, outcomes: readonly string[]) => {
-    const count = metrics.counter({ name: `headworks_knowledge_${name}_total`, help, labels: ['outcome'] });
-    // Initialized to 0: Prometheus' `increase` ignores the first value of a series.
-    for (const outcome of outcomes) count(0, [outcome]);
-    return count;
-  };
-  return {
-    resolutions: counter('resolutions', 'Resolved names, by outcome: ok, or degraded with a fallback.', [
-      'ok',
-      'degraded',
-    ]),
-    confirmations: counter(
-      'confirmations',
-      'Model calls that confirm whether two names are the same entity, by outcome.',
-      ['answered', 'failed'],
-    ),
-    expansions: counter('expansions', 'Graph expansions of searches, by outcome: ok, timeout or failed.', [
-      'ok',
-      'timeout',
-      'failed',
-    ]),
-  };
-}
-
-/** The graph, with its expansions counted. */
-export function meteredGraph(graph: Graph, alerts: Pick<KnowledgeAlerts, 'expanded'>): Graph {
-  return {
-    backend: graph.backend,
-    isSeparateStore: graph.isSeparateStore,
-    availability: (signal) => graph.availability(signal),
-    resetCooldown: () => graph.resetCooldown?.(),
-    isEmpty: (signal) => graph.isEmpty(signal),
-    missing: (spaceId, eventIds, signal) => graph.missing(spaceId, eventIds, signal),
-    upsert: (batch, signal) => graph.upsert(batch, signal),
-    remove: (spaceId, removed, signal) => graph.remove(spaceId, removed, signal),
-    prune: (spaceId, signal) => graph.prune(spaceId, signal),
-    rebuild: (batches, progress, signal) => graph.rebuild(batches, progress, signal),
-    expand: async (request, signal) => {
-      try {
-        const related = await graph.expand(request, signal);
-        alerts.expanded('ok');
-        return related;
-      } catch (error) {
-        // A caller that aborted says nothing about the graph.
-        if (kindOf(error) === 'DEADLINE_EXCEEDED') alerts.expanded('timeout');
-        else if (!signal.aborted) alerts.expanded('failed');
-        throw error;
-      }
-    },
-  };
-}
-
-interface MinuteCounts {
-  readonly minute: number;
-  total: number;
-  bad: number;
-}
-
-/** Counts of the last minutes. */
+/** Counts of the last 15 minutes, by minute. */
 class RateWindow {
   readonly #clock: Clock;
-  readonly #minutes: number;
-  #counts: MinuteCounts[] = [];
+  readonly #minutes = new Map<number, { total: number; bad: number }>();
 
-  constructor(clock: Clock, lengthMs: number) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#minutes = lengthMs / 60_000;
   }
 
   add(isBad: boolean): void {
-    const minute = this.#now();
-    let last = this.#counts.at(-1);
-    if (last?.minute !== minute) {
-      this.#expire(minute);
-      last = { minute, total: 0, bad: 0 };
-      this.#counts.push(last);
-    }
-    last.total += 1;
-    if (isBad) last.bad += 1;
+    const minute = this.#expire();
+    const counts = this.#minutes.get(minute) ?? { total: 0, bad: 0 };
+    counts.total += 1;
+    if (isBad) counts.bad += 1;
+    this.#minutes.set(minute, counts);
   }
 
   read(): { readonly total: number; readonly bad: number } {
-    this.#expire(this.#now());
-    return {
-      total: this.#counts.reduce((sum, { total }) => sum + total, 0),
-      bad: this.#counts.reduce((sum, { bad }) => sum + bad, 0),
-    };
+    this.#expire();
+    const sum = { total: 0, bad: 0 };
+    for (const { total, bad } of this.#minutes.values()) {
+      sum.total += total;
+      sum.bad += bad;
+    }
+    return sum;
   }
 
-  #now(): number {
-    return Math.floor(this.#clock.monotonic() / 60_000);
-  }
-
-  #expire(now: number): void {
-    this.#counts = this.#counts.filter(({ minute }) => minute > now - this.#minutes);
+  /** Returns the current minute. */
+  #expire(): number {
+    const now = Math.floor(this.#clock.monotonic() / 60_000);
+    for (const minute of this.#minutes.keys())
+      if (minute <= now - windowMinutes) this.#minutes.delete(minute);
+    return now;
   }
 }

@@ -158,51 +158,35 @@ async function reembed(
     : stillBroken(result?.message ?? `${model} returned no vector for it.`);
 }
 
-export function folderRepairs(folders: Pick<Folders, 'retry'>): readonly RegisteredRepair[] {
-  return [
-    {
-      kind: ingestDegradations.fileNotIngested,
-      describe: 'Ingests a file of a scanned folder again.',
-      repair: async ({ details }, signal) => {
-        try {
-          const outcome = await folders.retry(String(details['folder_id']), String(details['path']), signal);
-          return outcome === 'gone' ? gone : repaired;
-        } catch (error) {
-          if (isFatalForJob(error, signal)) throw error;
-          return stillBroken(
-            error instanceof HeadworksError ? messageOf(error) : `It cannot be read: ${kindOf(error)}.`,
-          );
-        }
-      },
-    },
-  ];
-}
+export const folderRepair = (folders: Pick<Folders, 'retry'>): RegisteredRepair => ({
+  kind: ingestDegradations.fileNotIngested,
+  describe: 'Ingests a file of a scanned folder again.',
+  repair: async ({ details }, signal) => {
+    try {
+      const outcome = await folders.retry(String(details['folder_id']), String(details['path']), signal);
+      return outcome === 'gone' ? gone : repaired;
+    } catch (error) {
+      if (isFatalForJob(error, signal)) throw error;
+      return stillBroken(
+        error instanceof HeadworksError ? messageOf(error) : `It cannot be read: ${kindOf(error)}.`,
+      );
+    }
+  },
+});
 
-export function registeredEntityRepairs(entities: EntityRepairs): readonly RegisteredRepair[] {
-  const kinds = resolutionLedgerKinds;
-  return [
-    {
-      kind: kinds['embedding-missing'],
-      describe: 'Embeds the entity, then checks it for duplicates again.',
-      repair: ({ subject }, signal) => entities.retry('embedding-missing', subject, signal),
-    },
-    {
-      kind: kinds['candidates-unknown'],
-      describe: 'Checks again whether the entity exists already.',
-      repair: ({ subject }, signal) => entities.retry('candidates-unknown', subject, signal),
-    },
-    {
-      kind: kinds['confirmation-failed'],
-      describe: 'Calls a model again to confirm which entity it is.',
-      repair: ({ subject }, signal) => entities.retry('confirmation-failed', subject, signal),
-    },
-    {
-      kind: kinds['resolution-failed'],
-      describe: 'Resolves the entity again.',
-      repair: ({ subject }, signal) => entities.retry('resolution-failed', subject, signal),
-    },
-  ];
-}
+const entityReasons = {
+  'embedding-missing': 'Embeds the entity, then checks it for duplicates again.',
+  'candidates-unknown': 'Checks again whether the entity exists already.',
+  'confirmation-failed': 'Calls a model again to confirm which entity it is.',
+  'resolution-failed': 'Resolves the entity again.',
+} as const;
+
+export const entityRepairs = (entities: Pick<EntityRepairs, 'retry'>): readonly RegisteredRepair[] =>
+  (Object.keys(entityReasons) as (keyof typeof entityReasons)[]).map((reason) => ({
+    kind: resolutionLedgerKinds[reason],
+    describe: entityReasons[reason],
+    repair: ({ subject }, signal) => entities.retry(reason, subject, signal),
+  }));
 
 interface GraphRepairDeps extends Omit<GraphSyncDeps, 'artifacts'> {
   readonly artifacts: Pick<ArtifactStore, 'saveSteps' | 'chunk' | 'revision'>;

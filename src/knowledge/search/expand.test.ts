@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { RelatedEvent } from '../graph/graph.ts';
-import { mergeRelated } from './expand.ts';
+import { CoreError, silentLog } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
+import { expandByGraph, mergeRelated } from './expand.ts';
+import { Warnings } from './types.ts';
 
 const event = (eventId: string, viaEntityId: string, score: number): RelatedEvent => ({
   eventId,
@@ -44,5 +47,47 @@ describe('merged expansions', () => {
     expect(
       shown(mergeRelated([{ related, items: [] }, part(event('b', 'B', 2), event('c', 'C', 1))], 1)),
     ).toEqual(['b same_actor:B']);
+  });
+});
+
+describe('expandByGraph', () => {
+  const expand = async (results: readonly (Error | null)[], signal = new AbortController().signal) => {
+    const counted: string[] = [];
+    const left = [...results];
+    const deps = {
+      graph: {
+        backend: 'sql' as const,
+        isSeparateStore: false,
+        missing: async () => 0,
+        expand: async () => {
+          const error = left.shift() ?? null;
+          if (error) throw error;
+          return [];
+        },
+      },
+      store: {
+        eventIdsOf: async (_spaceId: number, chunkId: number) => [`e${chunkId}`],
+        events: async () => [],
+        countWaitingForGraph: async () => 0,
+      },
+      watch: { expanded: (outcome: string) => void counted.push(outcome) },
+      ledger: { record: async () => undefined },
+      clock: new VirtualClock(),
+      log: silentLog,
+      options: { expansionTimeoutMs: 500, chunkLookupTimeoutMs: 2_000 },
+    };
+    const hits = results.map((_, index) => ({ chunkId: index + 1, score: 1 }));
+    const request = { graphBudget: 5, graphSeedLimit: 5, graphFilters: [] };
+    await expandByGraph(deps, { spaceId: 1, hits, request }, new Warnings(), signal).catch(() => undefined);
+    return counted;
+  };
+
+  it('counts each expansion by outcome', async () => {
+    const errors = [null, new CoreError('DEADLINE_EXCEEDED', 'late'), new Error('broken')];
+    expect(await expand(errors)).toEqual(['ok', 'timeout', 'failed']);
+  });
+
+  it('counts nothing when the caller aborted', async () => {
+    expect(await expand([new Error('gone')], AbortSignal.abort())).toEqual([]);
   });
 });

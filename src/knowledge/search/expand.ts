@@ -4,6 +4,7 @@ import type { Clock, Log } from '../../core/index.ts';
 import { kindOf, messageOf, executeWithDeadline } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
 import type { ExpansionRequest, Graph, RelatedEvent } from '../graph/graph.ts';
+import type { KnowledgeAlerts } from '../maintenance/alerts.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { SearchStore } from './results.ts';
 import type { RankedChunk, RelatedItem, SearchRequest, Warnings } from './types.ts';
@@ -11,6 +12,7 @@ import type { RankedChunk, RelatedItem, SearchRequest, Warnings } from './types.
 export interface ExpansionDeps {
   readonly graph: Pick<Graph, 'backend' | 'isSeparateStore' | 'expand' | 'missing'>;
   readonly store: Pick<SearchStore, 'eventIdsOf' | 'events' | 'countWaitingForGraph'>;
+  readonly watch?: Pick<KnowledgeAlerts, 'expanded'>;
   /** Called when the graph lacks events that the tables have. */
   readonly onGraphBehind?: () => void;
   readonly ledger: LedgerRecorder;
@@ -76,10 +78,16 @@ export async function expandByGraph(
   );
   await behind;
   signal.throwIfAborted();
+  for (const outcome of outcomes) deps.watch?.expanded(expansionOutcome(outcome));
   const found = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   const failed = outcomes.find((one) => one.status === 'rejected');
   if (failed) report(deps, { spaceId, seeds: seeds.length }, failed.reason, found.length > 0, warnings);
   return mergeRelated(found, graphBudget);
+}
+
+function expansionOutcome(settled: PromiseSettledResult<unknown>): 'ok' | 'timeout' | 'failed' {
+  if (settled.status === 'fulfilled') return 'ok';
+  return kindOf(settled.reason) === 'DEADLINE_EXCEEDED' ? 'timeout' : 'failed';
 }
 
 /**
@@ -114,16 +122,16 @@ async function warnIfGraphIsBehind(
 function groupSeeds(seeds: readonly (readonly string[])[]): readonly (readonly string[])[] {
   const size = Math.ceil(seeds.length / maxGroups);
   const seen = new Set<string>();
-  const deps: string[][] = [];
+  const groups: string[][] = [];
   for (let first = 0; first < seeds.length; first += size) {
     const fresh = seeds
       .slice(first, first + size)
       .flat()
       .filter((id) => !seen.has(id));
     for (const id of fresh) seen.add(id);
-    if (fresh.length > 0) deps.push([...new Set(fresh)]);
+    if (fresh.length > 0) groups.push([...new Set(fresh)]);
   }
-  return deps;
+  return groups;
 }
 
 async function expandSeeds(
@@ -211,10 +219,10 @@ interface Joined {
   readonly scores: Map<string, number>;
 }
 
-export function mergeRelated(deps: readonly FoundRelated[], budget: number): readonly RelatedItem[] {
-  const items = new Map(deps.flatMap((part) => part.items.map((item) => [item.id, item] as const)));
+export function mergeRelated(found: readonly FoundRelated[], budget: number): readonly RelatedItem[] {
+  const items = new Map(found.flatMap((part) => part.items.map((item) => [item.id, item] as const)));
   const joined = new Map<string, Joined>();
-  for (const event of deps.flatMap(({ related }) => related)) {
+  for (const event of found.flatMap(({ related }) => related)) {
     const { best, scores } = joined.get(event.eventId) ?? { best: event, scores: new Map<string, number>() };
     scores.set(event.viaEntityId, Math.max(scores.get(event.viaEntityId) ?? 0, event.score));
     joined.set(event.eventId, { best: event.score > best.score ? event : best, scores });

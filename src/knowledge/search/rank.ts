@@ -1,69 +1,16 @@
-// Ranks the chunks of a space for a query: the lexical ranking, blended with further sources one after the other.
+// Blends the lexical ranking with a vector ranking.
 import type { Blend } from '../vectors/embedder.ts';
-import type { LexicalIndex } from './lexical-index.ts';
-import type { RankedChunk, SearchFilter, Warnings } from './types.ts';
+import type { RankedChunk } from './types.ts';
 
-export interface RankRequest {
-  readonly space: { readonly spaceId: number; readonly language: string };
-  readonly query: string;
-  readonly limit: number;
-  readonly filter: SearchFilter;
-  /** Receives a sentence for everything that is omitted. */
-  readonly warnings: Warnings;
-}
-
-/** A ranking besides the lexical one. */
-export interface RankSource {
-  readonly name: string;
-  /** Lexical results that the source needs; 0 while it is not configured or unavailable. */
-  lexicalDepth(): number;
-  /**
-   * Null while it is not configured or unavailable; the latter adds a warning. Fails only with the signal, when the state
-   * store is down, or as `lexical` does.
-   */
-  rank(
-    request: RankRequest & { readonly lexical: Promise<readonly RankedChunk[]> },
-    signal: AbortSignal,
-  ): Promise<SourceRanking | null>;
-}
-
-export interface SourceRanking {
+export interface VectorRanking {
   /** For `rerank`: the cosine of each lexical result. For `rrf`: the best chunks, best first. */
   readonly chunks: readonly RankedChunk[];
   readonly blend: Blend;
 }
 
-export class Ranker {
-  readonly #lexical: Pick<LexicalIndex, 'search'>;
-  readonly #sources: readonly RankSource[];
-
-  constructor(lexical: Pick<LexicalIndex, 'search'>, sources: readonly RankSource[]) {
-    this.#lexical = lexical;
-    this.#sources = sources;
-  }
-
-  /** Fails only with the signal or when the state store is down: a missing source is a warning. */
-  async rank(request: RankRequest, signal: AbortSignal): Promise<readonly RankedChunk[]> {
-    const { space, query, limit, filter, warnings } = request;
-    const depth = Math.max(limit, ...this.#sources.map((source) => source.lexicalDepth()));
-    const lexical = this.#lexical.search(space, query, depth, filter, signal, (sentence) =>
-      warnings.add(sentence),
-    );
-    const [ranked, ...rankings] = await Promise.all([
-      lexical,
-      ...this.#sources.map((source) => source.rank({ ...request, lexical }, signal)),
-    ]);
-    return rankings
-      .filter((ranking) => ranking !== null)
-      .reduce((blended, { chunks, blend }) => applyBlend(blended, chunks, blend), ranked)
-      .slice(0, limit);
-  }
-}
-
-const applyBlend = (
+export const blendRankings = (
   ranked: readonly RankedChunk[],
-  chunks: readonly RankedChunk[],
-  blend: Blend,
+  { chunks, blend }: VectorRanking,
 ): readonly RankedChunk[] =>
   blend.kind === 'rrf'
     ? fuse([ranked, chunks], blend.k)

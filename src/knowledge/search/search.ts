@@ -1,18 +1,17 @@
 // Hybrid search: lexical and vector ranking, optional graph expansion and entities, and a warning for everything
 // omitted.
 import { CoreError } from '../../core/index.ts';
-import type { SearchService } from '../types.ts';
 import { isBlank } from '../documents/parse-input.ts';
 import { eventCategories } from '../reading/types.ts';
 import type { Space } from '../spaces/spaces.ts';
 import type { ExpansionDeps } from './expand.ts';
 import { expandByGraph } from './expand.ts';
 import type { LexicalIndex } from './lexical-index.ts';
-import { Ranker } from './rank.ts';
+import { blendRankings } from './rank.ts';
 import type { SearchStore } from './results.ts';
 import type { RankedChunk, SearchHit, SearchRequest, SearchResponse } from './types.ts';
 import { Warnings } from './types.ts';
-import type { VectorSourceDeps } from './vector-source.ts';
+import type { RankRequest, VectorSourceDeps } from './vector-source.ts';
 import { VectorSource } from './vector-source.ts';
 
 export interface SearchDeps extends ExpansionDeps, VectorSourceDeps {
@@ -21,33 +20,41 @@ export interface SearchDeps extends ExpansionDeps, VectorSourceDeps {
   readonly options: ExpansionDeps['options'] & VectorSourceDeps['options'];
 }
 
-export function openSearch(deps: SearchDeps): SearchService {
-  const ranker = new Ranker(deps.lexical, [new VectorSource(deps)]);
-  return { search: (space, request, signal) => search(deps, ranker, space, request, signal) };
-}
+export class Search {
+  readonly #deps: SearchDeps;
+  readonly #vectors: VectorSource;
 
-async function search(
-  deps: SearchDeps,
-  ranker: Ranker,
-  space: Space,
-  request: SearchRequest,
-  signal: AbortSignal,
-): Promise<SearchResponse> {
-  assertValid(request);
-  const { query, limit, filter, graphExpand, includeEntities } = request;
-  const warnings = new Warnings();
-  const ranked = await ranker.rank({ space, query, limit, filter, warnings }, signal);
-  const input = { spaceId: space.spaceId, hits: ranked, request };
-  const [primaryResults, relatedContext] = await Promise.all([
-    loadHits(deps.store, space, query, ranked, signal),
-    graphExpand ? expandByGraph(deps, input, warnings, signal) : null,
-  ]);
-  const chunkIds = primaryResults.map(({ chunkId }) => chunkId);
-  const eventIds = (relatedContext ?? []).map(({ id }) => id);
-  const entities = includeEntities
-    ? await deps.store.entities(space.spaceId, chunkIds, eventIds, signal)
-    : null;
-  return { primaryResults, relatedContext, entities, expandOptions, warning: warnings.toText() };
+  constructor(deps: SearchDeps) {
+    this.#deps = deps;
+    this.#vectors = new VectorSource(deps);
+  }
+
+  /** Fails only when the request is invalid or the state store is down; everything else is a warning. */
+  async search(space: Space, request: SearchRequest, signal: AbortSignal): Promise<SearchResponse> {
+    assertValid(request);
+    const { store } = this.#deps;
+    const { query, limit, filter, graphExpand, includeEntities } = request;
+    const warnings = new Warnings();
+    const ranked = await this.#rank({ space, query, limit, filter, warnings }, signal);
+    const input = { spaceId: space.spaceId, hits: ranked, request };
+    const [primaryResults, relatedContext] = await Promise.all([
+      loadHits(store, space, query, ranked, signal),
+      graphExpand ? expandByGraph(this.#deps, input, warnings, signal) : null,
+    ]);
+    const chunkIds = primaryResults.map(({ chunkId }) => chunkId);
+    const eventIds = (relatedContext ?? []).map(({ id }) => id);
+    const entities = includeEntities ? await store.entities(space.spaceId, chunkIds, eventIds, signal) : null;
+    return { primaryResults, relatedContext, entities, expandOptions, warning: warnings.toText() };
+  }
+
+  async #rank(request: RankRequest, signal: AbortSignal): Promise<readonly RankedChunk[]> {
+    const { space, query, limit, filter, warnings } = request;
+    const depth = Math.max(limit, this.#vectors.lexicalDepth());
+    const onDropped = (sentence: string) => warnings.add(sentence);
+    const lexical = this.#deps.lexical.search(space, query, depth, filter, signal, onDropped);
+    const [ranked, vector] = await Promise.all([lexical, this.#vectors.rank(request, lexical, signal)]);
+    return (vector ? blendRankings(ranked, vector) : ranked).slice(0, limit);
+  }
 }
 
 async function loadHits(

@@ -37,8 +37,9 @@ function opened(blend: Blend, changes: Partial<VectorSourceDeps> = {}) {
   const rank = async (query: string, lexical: readonly RankedChunk[] = [{ chunkId: 1, score: 2 }]) => {
     const warnings = new Warnings();
     const space = { spaceId: 1, language: 'english' };
-    const request = { space, query, limit: 5, filter: {}, warnings, lexical: Promise.resolve(lexical) };
-    return { ranking: await source.rank(request, signal), warning: warnings.toText() };
+    const request = { space, query, limit: 5, filter: {}, warnings };
+    const ranking = await source.rank(request, Promise.resolve(lexical), signal);
+    return { ranking, warning: warnings.toText() };
   };
   return { source, rank, recorded };
 }

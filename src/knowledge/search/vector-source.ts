@@ -7,7 +7,7 @@ import type { KnowledgeOptions } from '../options.ts';
 import type { Embedder, Embedders } from '../vectors/embedder.ts';
 import type { VectorIndex } from '../vectors/vector-index.ts';
 import { parseQuery } from './query.ts';
-import type { RankRequest, RankSource, SourceRanking } from './rank.ts';
+import type { VectorRanking } from './rank.ts';
 import type { RankedChunk, SearchFilter, Warnings } from './types.ts';
 
 export interface VectorSourceDeps {
@@ -19,6 +19,15 @@ export interface VectorSourceDeps {
   readonly options: Pick<KnowledgeOptions, 'embeddingTimeoutMs'>;
 }
 
+export interface RankRequest {
+  readonly space: { readonly spaceId: number; readonly language: string };
+  readonly query: string;
+  readonly limit: number;
+  readonly filter: SearchFilter;
+  /** Receives a sentence for everything that is omitted. */
+  readonly warnings: Warnings;
+}
+
 /** Ledger kind; the subject is the model, however many searches went without it. */
 export const searchWithoutVectors = 'knowledge.search-without-vectors';
 
@@ -28,8 +37,7 @@ const fusedDepth = 100;
 const countTtlMs = 5_000;
 const maxCounts = 10_000;
 
-export class VectorSource implements RankSource {
-  readonly name = 'vector';
+export class VectorSource {
   readonly #deps: VectorSourceDeps;
   readonly #counts = new Map<string, { readonly at: number; readonly sentence: string | null }>();
 
@@ -37,6 +45,7 @@ export class VectorSource implements RankSource {
     this.#deps = deps;
   }
 
+  /** Lexical results that it needs; 0 while it is not configured or unavailable. */
   lexicalDepth(): number {
     const { embedders, vectors } = this.#deps;
     const state = embedders.current();
@@ -45,14 +54,19 @@ export class VectorSource implements RankSource {
     return blend.kind === 'rerank' ? blend.depth : fusedDepth;
   }
 
+  /**
+   * Null while it is not configured or unavailable; the latter adds a warning. Fails only with the signal, when the state
+   * store is down, or as `found` does.
+   */
   async rank(
-    request: RankRequest & { readonly lexical: Promise<readonly RankedChunk[]> },
+    request: RankRequest,
+    found: Promise<readonly RankedChunk[]>,
     signal: AbortSignal,
-  ): Promise<SourceRanking | null> {
+  ): Promise<VectorRanking | null> {
     const { space, query, warnings, filter } = request;
     const embedder = this.#usableEmbedder(warnings);
     if (embedder === null) return null;
-    const [vector, lexical] = await Promise.all([this.#embed(request, embedder, signal), request.lexical]);
+    const [vector, lexical] = await Promise.all([this.#embed(request, embedder, signal), found]);
     if (vector === null) return null;
     try {
       const chunks = await this.#compare(space.spaceId, query, lexical, { embedder, vector, filter }, signal);
