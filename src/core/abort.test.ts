@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
+import * as fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { abortable, linkSignals, onAbort, withTimeout } from './abort.ts';
+import { abortable, linkSignals, onAbort, remainingMs, withTimeout } from './abort.ts';
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 
 const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
@@ -153,6 +154,16 @@ describe('withTimeout', () => {
     expireAgain();
   });
 
+  it('reports the timeout when the work fails at the same time', async () => {
+    const clock = new VirtualClock();
+    const work = async () => {
+      await clock.sleep(10);
+      throw new Error('an inner timeout');
+    };
+    const waiting = withTimeout(work, { clock, timeoutMs: 10 });
+    await expect(clock.run(waiting)).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+  });
+
   it('ends with the reason of the parent signal and aborts the work', async () => {
     const clock = new VirtualClock();
     const parent = new AbortController();
@@ -187,5 +198,52 @@ describe('withTimeout', () => {
     await expect(waiting).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
     work.reject(new Error('late'));
     await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  it('names the operation in its error', async () => {
+    const clock = new VirtualClock();
+    const waiting = withTimeout(never, { clock, timeoutMs: 500, operation: 'graph expansion' });
+    waiting.catch(() => undefined);
+    await clock.advance(500);
+    await expect(waiting).rejects.toThrow('"graph expansion" did not complete within 500 ms.');
+  });
+
+  it('lets work read the remaining time from its signal', async () => {
+    const clock = new VirtualClock();
+    const work = async (signal: AbortSignal) => {
+      await clock.sleep(200);
+      return remainingMs(signal);
+    };
+    expect(await clock.run(withTimeout(work, { clock, timeoutMs: 500 }))).toBe(300);
+    expect(remainingMs(new AbortController().signal)).toBeUndefined();
+    expect(remainingMs(undefined)).toBeUndefined();
+  });
+
+  it('ends no later than any enclosing timeout, however deep and whenever started', async () => {
+    const level = fc.record({
+      timeoutMs: fc.integer({ min: 1, max: 1_000 }),
+      laterMs: fc.integer({ min: 0, max: 50 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(level, { minLength: 1, maxLength: 8 }), async (levels) => {
+        const clock = new VirtualClock();
+        let earliest = Number.POSITIVE_INFINITY;
+        const nest = async (depth: number, parent?: AbortSignal): Promise<void> => {
+          const inner = levels[depth];
+          if (!inner) return clock.sleep(10_000, parent);
+          await clock.sleep(inner.laterMs, parent);
+          earliest = Math.min(earliest, clock.monotonic() + inner.timeoutMs);
+          await withTimeout(
+            (signal) => {
+              expect(remainingMs(signal)).toBe(earliest - clock.monotonic());
+              return nest(depth + 1, signal);
+            },
+            { clock, timeoutMs: inner.timeoutMs, signal: parent },
+          );
+        };
+        await expect(clock.run(nest(0))).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+        expect(clock.monotonic()).toBe(earliest);
+      }),
+    );
   });
 });

@@ -48,50 +48,71 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undef
   }
 }
 
+const deadlines = new WeakMap<AbortSignal, () => number>();
+
+/** Milliseconds until the timeout of the work that received this signal from `withTimeout`; undefined without one. */
+export function remainingMs(signal: AbortSignal | undefined): number | undefined {
+  return signal && deadlines.get(signal)?.();
+}
+
 export interface TimeoutOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
   /** Ends the wait with its reason when it aborts. */
   readonly signal?: AbortSignal | undefined;
+  /** Named in the default error. */
+  readonly operation?: string;
   /** The error to throw on expiry. Default: DEADLINE_EXCEEDED with the timeout in its message. */
   readonly onTimeout?: (() => Error) | undefined;
 }
 
 /**
  * Waits for `work` up to `timeoutMs`, then throws. Work given as a function receives a signal that aborts on expiry
- * and with the parent signal; work given as a promise continues unobserved.
+ * and with the parent signal, and whose `remainingMs` is never more than the parent's. Work that ignores its signal, or
+ * is given as a promise, continues unobserved.
  *
- * On expiry the wait lasts one more event-loop turn, so that a reply that arrived while this process was busy counts.
+ * On expiry the wait lasts one more event-loop turn, so that a result that arrived while this process was busy counts. An
+ * error in that turn does not: it is most often a consequence of the same timeout, and is reported as such.
  *
  * @example
  * await withTimeout((signal) => fetch(url, { signal }), { clock: systemClock, timeoutMs: 5_000 });
  */
 export async function withTimeout<T>(
   work: Promise<T> | ((signal: AbortSignal) => T | Promise<T>),
-  { clock, timeoutMs, signal, onTimeout }: TimeoutOptions,
+  { clock, timeoutMs, signal, operation, onTimeout }: TimeoutOptions,
 ): Promise<T> {
   if (typeof work === 'function') signal?.throwIfAborted();
   const controller = typeof work === 'function' ? new AbortController() : undefined;
+  if (controller) {
+    const endsAt = clock.monotonic() + Math.min(timeoutMs, remainingMs(signal) ?? timeoutMs);
+    deadlines.set(controller.signal, () => Math.max(0, endsAt - clock.monotonic()));
+  }
   const expired = Promise.withResolvers<never>();
   const stop = (reason: unknown) => {
     expired.reject(reason);
     controller?.abort(reason);
   };
+  let timedOut: Error | undefined;
   let cancelTimer = clock.after(timeoutMs, () => {
-    cancelTimer = clock.after(0, () => stop(onTimeout?.() ?? timeoutError(timeoutMs)));
+    const error = (timedOut = onTimeout?.() ?? timeoutError(timeoutMs, operation));
+    cancelTimer = clock.after(0, () => stop(error));
   });
   const removeListener = onAbort(signal, stop);
   try {
     const result =
       typeof work === 'function' ? Promise.try(work, (controller as AbortController).signal) : work;
     return await Promise.race([result, expired.promise]);
+  } catch (error) {
+    throw signal?.aborted ? error : (timedOut ?? error);
   } finally {
     cancelTimer();
     removeListener();
   }
 }
 
-const timeoutError = (timeoutMs: number): CoreError =>
-  new CoreError('DEADLINE_EXCEEDED', `The operation did not complete within ${timeoutMs} ms. Try again.`, {
-    isRetryable: true,
-  });
+const timeoutError = (timeoutMs: number, operation: string | undefined): CoreError =>
+  new CoreError(
+    'DEADLINE_EXCEEDED',
+    `${operation === undefined ? 'The operation' : `"${operation}"`} did not complete within ${timeoutMs} ms. Try again, or raise the timeout.`,
+    { isRetryable: true },
+  );

@@ -3,7 +3,6 @@ export * from './abort.ts';
 export * from './access-keys.ts';
 export { every, type Clock } from './clock.ts';
 export { parseCron, type Cron } from './cron.ts';
-export * from './deadline.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './http.ts';

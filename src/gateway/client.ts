@@ -1,6 +1,6 @@
 // In-process clients of the gateway: text completions with JSON-format negotiation, and embeddings.
 import type { Clock } from '../core/index.ts';
-import { deadlineOf } from '../resilience/index.ts';
+import { remainingMs } from '../core/index.ts';
 import { parseRequest } from './dialects/parse-request.ts';
 import { autoModel } from './dialects/openai-shared.ts';
 import { GatewayError } from './errors.ts';
@@ -115,7 +115,7 @@ export class GatewayClient {
   }
 
   #deadlineMs(signal: AbortSignal): number {
-    return deadlineOf(signal)?.remainingMs() ?? this.#deps.defaults.deadlineMs;
+    return remainingMs(signal) ?? this.#deps.defaults.deadlineMs;
   }
 }
 

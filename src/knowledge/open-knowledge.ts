@@ -1,11 +1,10 @@
 // Opens knowledge: all wiring of stores, services, jobs, repairs and alerts, for server, tests and evaluation.
 import type { Clock, EmittedEvent, IdSource, JobHandler, JobQueue, Log } from '../core/index.ts';
-import { kindOf } from '../core/index.ts';
+import { every, kindOf } from '../core/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
 import { requestRepairs } from '../ledger/index.ts';
 import type { Metrics } from '../platform/telemetry/metrics.ts';
 import type { Database } from '../platform/postgres/ports.ts';
-import { every } from '../resilience/index.ts';
 import { ArtifactStore } from './artifacts/artifact-store.ts';
 import { Artifacts } from './artifacts/artifacts.ts';
 import { ingestDegradations, modelCircuitBreaker } from './degradations.ts';

@@ -36,7 +36,3 @@ export { hasNoQuota, quotaWindows, readRetryHint } from './retry-hints.ts';
 export type { HintInput, QuotaWindow, RetryHint } from './retry-hints.ts';
 export { WriteBehind } from './write-behind.ts';
 export type { WriteBehindDeps, WriteBehindSource } from './write-behind.ts';
-// Until every domain imports them from core:
-export { deadlineOf, withDeadline } from '../core/deadline.ts';
-export type { Deadline, SignalDeadline } from '../core/deadline.ts';
-export { every } from '../core/clock.ts';

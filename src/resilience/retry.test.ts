@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { HeadworksError } from '../core/errors.ts';
 import { seededRandom } from '../core/ids.ts';
 import type { RetryPolicy } from './retry.ts';
-import { withDeadline } from '../core/deadline.ts';
+import { withTimeout } from '../core/abort.ts';
 import { exponentialBackoff, retry } from './retry.ts';
 
 class Flaky extends HeadworksError<'FLAKY'> {
@@ -103,9 +103,12 @@ describe('retry', () => {
 
   it('fails at once when the next delay would pass the deadline', async () => {
     const clock = new VirtualClock();
-    const { signal } = withDeadline(undefined, 250, clock, 'confirmation');
     const { work, calledAt } = script(clock, [new Flaky('a'), new Flaky('b'), new Flaky('c')]);
-    const error = await clock.run(failure(retry(work, fixed(9), context(clock, signal))));
+    const retried = withTimeout((signal) => retry(work, fixed(9), context(clock, signal)), {
+      clock,
+      timeoutMs: 250,
+    });
+    const error = await clock.run(failure(retried));
     expect(calledAt).toEqual([0, 100, 200]);
     expect(clock.monotonic()).toBe(200);
     expect(error).toMatchObject({ message: 'c' });
@@ -113,13 +116,15 @@ describe('retry', () => {
 
   it('fails with DEADLINE_EXCEEDED when the deadline passes during an attempt', async () => {
     const clock = new VirtualClock();
-    const { signal } = withDeadline(undefined, 250, clock, 'embedding');
-    const first = new Flaky('first');
-    const work = async (attempt: number) => {
-      if (attempt === 1) throw first;
+    const work = async (attempt: number, signal: AbortSignal | undefined) => {
+      if (attempt === 1) throw new Flaky('first');
       return await clock.sleep(1_000, signal);
     };
-    const error = await clock.run(failure(retry(work, fixed(9), context(clock, signal))));
+    const retried = withTimeout((signal) => retry(work, fixed(9), context(clock, signal)), {
+      clock,
+      timeoutMs: 250,
+    });
+    const error = await clock.run(failure(retried));
     expect(error).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
   });
 

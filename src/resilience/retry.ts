@@ -1,6 +1,6 @@
 // Retries: the delay strategies, and the loop that uses them within the deadline of its signal.
 import type { Clock } from '../core/clock.ts';
-import { deadlineOf } from '../core/deadline.ts';
+import { remainingMs } from '../core/abort.ts';
 import { HeadworksError } from '../core/errors.ts';
 import type { Random } from '../core/ids.ts';
 
@@ -96,9 +96,8 @@ export async function retry<T>(
     } catch (error) {
       signal?.throwIfAborted();
       const delayMs = Math.max(backoff.delayMs(attempt, random), retryAfterOf(error));
-      const remainingMs = deadlineOf(signal)?.remainingMs() ?? Number.POSITIVE_INFINITY;
-      if (attempt > retries || delayMs > maxDelayMs || delayMs >= remainingMs || !isRetryable(error))
-        throw error;
+      const longestMs = Math.min(maxDelayMs, remainingMs(signal) ?? Number.POSITIVE_INFINITY);
+      if (attempt > retries || delayMs > longestMs || !isRetryable(error)) throw error;
       onRetry?.({ error, attempt, delayMs });
       await clock.sleep(delayMs, signal);
     }

@@ -1,6 +1,6 @@
 // All wiring of tenancy: organizations, keys, deployments, admission, executions and their jobs.
 import type { Clock, Emitter, IdSource, JobQueue, Log, Random, Redactor } from '../core/index.ts';
-import { CoreError, kindOf } from '../core/index.ts';
+import { every, CoreError, kindOf } from '../core/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';
 import { requestRepairs } from '../ledger/index.ts';
 import { createWebhookTransport, isPrivateHost } from '../platform/http-client/index.ts';
@@ -8,7 +8,6 @@ import type { Database } from '../platform/postgres/index.ts';
 import { ChangeFeed } from '../platform/postgres/change-feed.ts';
 import type { RedisConnection } from '../platform/redis/index.ts';
 import type { Metrics } from '../platform/telemetry/metrics.ts';
-import { every } from '../resilience/index.ts';
 import type { AdmissionEvents } from './admission/events.ts';
 import { MemorySlotStore } from './admission/memory-slot-store.ts';
 import { openAdmission } from './admission/open-admission.ts';

@@ -1,9 +1,8 @@
 // Workflows plugged into the real gateway, document reader and schema checker, in front of simulated models.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openGatewayWorkflows } from '../support/tenancy/gateway-workflows.ts';
-import { systemClock } from '../../src/core/index.ts';
+import { systemClock, withTimeout } from '../../src/core/index.ts';
 import type { ExecutionInput, Workflow, WorkflowName } from '../../src/tenancy/index.ts';
-import { withDeadline } from '../../src/resilience/index.ts';
 import type { GatewayWorldOptions } from '../support/gateway/gateway-world.ts';
 import { gatewayWorld } from '../support/gateway/gateway-world.ts';
 import { docxOf, paragraph, pdfOf } from '../support/sample-documents.ts';
@@ -176,9 +175,10 @@ describe('prompt', () => {
 
   it('ends with its signal', async () => {
     const { run } = await world({ script: [{ fault: 'hang', times: 10 }] });
-    const deadline = withDeadline(undefined, 300, systemClock);
-    await expect(run('prompt', { template: 'Hi' }, {}, deadline.signal)).rejects.toThrow();
-    deadline.dispose();
-    expect(deadline.remainingMs()).toBe(0);
+    let running: Promise<unknown> | undefined;
+    const work = (signal: AbortSignal) => (running = run('prompt', { template: 'Hi' }, {}, signal));
+    const timedOut = withTimeout(work, { clock: systemClock, timeoutMs: 300 });
+    await expect(timedOut).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    await expect(running).rejects.toThrow();
   });
 });

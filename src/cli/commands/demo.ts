@@ -145,7 +145,7 @@ const maxDocumentBytes = 1_000_000;
 async function documentSources(): Promise<DocumentSources> {
   const { documentPaths, fileDocument } = await import('../../app/ingest-files.ts');
   const { documentsOfVault } = await import('../../app/vault-artifacts.ts');
-  const { typeOfItem } = await import('../../app/vault-presence.ts');
+  const { typeOfItem } = await import('../../extraction/vault/index.ts');
   return {
     ofFolder: async function* (folder) {
       for await (const { path } of documentPaths(folder, '/'))

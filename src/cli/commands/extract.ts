@@ -51,8 +51,7 @@ function registerRest(group: Command, context: CliContext): void {
 async function runExtract(session: CliSession, choice: SourceChoice): Promise<ExitCode> {
   const { io } = session;
   const config = session.config();
-  const { estimateExtraction } = await import('../../app/extract.ts');
-  const { extractAndReport } = await import('../../app/report-cli-run.ts');
+  const { estimateExtraction, extractAndReport } = await import('../../app/extract.ts');
   const progress = showProgress(session, !config.extraction.dryRun);
   const options = {
     signal: io.signal,

@@ -2,7 +2,7 @@
 import type { ApiInput } from '../../api/client.ts';
 import { callApi } from '../../api/client.ts';
 import type { HeadworksClient } from '../../app/client/session.ts';
-import type { VaultChoice } from '../../app/vault.ts';
+import type { VaultChoice } from '../../extraction/vault/index.ts';
 import { kindOf } from '../../core/index.ts';
 import type { CliSession } from '../session.ts';
 import type { SpaceOptions } from './knowledge-space.ts';
@@ -40,8 +40,7 @@ export async function systemOfVault(
   client: HeadworksClient,
   options: VaultOptions,
 ): Promise<string> {
-  const { withVault } = await import('../../app/vault.ts');
-  const { nameWithSource, vaultNameOf } = await import('../../app/vault-presence.ts');
+  const { nameWithSource, vaultNameOf, withVault } = await import('../../extraction/vault/index.ts');
   const { name, source } = await withVault(choiceOf(session, options), (reader) => ({
     name: vaultNameOf(reader),
     source: reader.source(),
@@ -67,8 +66,7 @@ export async function missingItems(
   options: VaultOptions,
   system: string,
 ): Promise<MissingItems> {
-  const { withVault } = await import('../../app/vault.ts');
-  const { goneItems, typeOfItem } = await import('../../app/vault-presence.ts');
+  const { goneItems, typeOfItem, withVault } = await import('../../extraction/vault/index.ts');
   const there = await allOf(client, options, system);
   const { gone, emptyTypes } = await withVault(choiceOf(session, options), (reader) =>
     goneItems(

@@ -1,7 +1,7 @@
 // headworks vault: read, compare, export and prune vaults.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type * as vaultTools from '../../app/vault.ts';
+import type * as vaultTools from '../../extraction/vault/index.ts';
 import type {
   DeadLetter,
   ItemChange,
@@ -11,7 +11,7 @@ import type {
   VaultReader,
   VerifyReport,
   VersionRecord,
-} from '../../app/vault.ts';
+} from '../../extraction/vault/index.ts';
 import { CoreError, toSnakeCase } from '../../core/index.ts';
 import type { CliContext } from '../command.ts';
 import { action, examples, wholeNumber } from '../command.ts';
@@ -36,7 +36,7 @@ async function readVault<T>(
   work: (reader: vaultTools.VaultReader, tools: VaultTools) => T | Promise<T>,
 ): Promise<T> {
   const dataFolder = session.config().data.folder;
-  const tools = await import('../../app/vault.ts');
+  const tools = await import('../../extraction/vault/index.ts');
   return tools.withVault({ file: vault, cwd: session.io.cwd, dataFolder }, (reader) => {
     if (reader.wasOlder) session.out.note(updatedText(reader.path));
     return work(reader, tools);
@@ -53,7 +53,7 @@ async function chosenVault(
   { vault }: VaultOption,
 ): Promise<{ readonly path: string; readonly tools: VaultTools }> {
   const dataFolder = session.config().data.folder;
-  const tools = await import('../../app/vault.ts');
+  const tools = await import('../../extraction/vault/index.ts');
   return { path: await tools.chooseVault({ file: vault, cwd: session.io.cwd, dataFolder }), tools };
 }
 

@@ -1,6 +1,6 @@
 // One call of a source's API: with a permit of the rate limiter, limited in time and size, every failure classified.
 import type { Clock, HttpAnswer, HttpTransport } from '../../core/index.ts';
-import { HttpFailure, messageOf, withDeadline } from '../../core/index.ts';
+import { HttpFailure, messageOf, withTimeout } from '../../core/index.ts';
 import type { FailureKind, HttpFailureClass, Permit } from '../../resilience/index.ts';
 import { classifyHttpFailure } from '../../resilience/index.ts';
 import { ExtractionError, FetchError } from '../errors.ts';
@@ -110,13 +110,12 @@ function createUnlimitedClient({
   return async (call, signal) => {
     const method = call.method ?? 'GET';
     const label = `${method} ${call.url.origin}${call.url.pathname}`;
-    const deadline = withDeadline(signal, limits.totalMs, clock, label);
-    try {
+    const send = async (within: AbortSignal): Promise<HttpResponse> => {
       const answer = await transport.request({
         method,
         url: call.url.href,
         headers: call.headers,
-        signal: deadline.signal,
+        signal: within,
         connectTimeoutMs: limits.connectMs,
         headersTimeoutMs: limits.firstByteMs,
         bodyTimeoutMs: limits.idleMs,
@@ -126,18 +125,15 @@ function createUnlimitedClient({
       const { status, headers } = answer;
       const bytes = isSuccess(status) ? await answer.bytes(limits.maxBytes) : await firstBytes(answer);
       return { status, headers, bytes, label };
+    };
+    const onTimeout = () =>
+      new FetchError(failureOfKind('timeout'), `${label}: not finished within ${limits.totalMs} ms.`);
+    try {
+      return await withTimeout(send, { clock, timeoutMs: limits.totalMs, signal, onTimeout });
     } catch (error) {
+      if (signal.aborted) throw new FetchError(failureOfKind('canceled'), `${label} was canceled.`, error);
       if (!(error instanceof HttpFailure)) throw error;
-      const isTimeout = deadline.signal.aborted && !signal.aborted;
-      throw isTimeout
-        ? new FetchError(
-            failureOfKind('timeout'),
-            `${label}: not finished within ${limits.totalMs} ms.`,
-            error,
-          )
-        : new FetchError(classifyHttpFailure(error, clock.now()), explain(error), error);
-    } finally {
-      deadline.dispose();
+      throw new FetchError(classifyHttpFailure(error, clock.now()), explain(error), error);
     }
   };
 }

@@ -1,6 +1,6 @@
 // All state of the gateway, in memory and in sync with its stores: opened at start, closed before the stores.
 import type { IdSource } from '../../core/index.ts';
-import { every } from '../../resilience/index.ts';
+import { every } from '../../core/index.ts';
 import { ModelRegistry } from '../models/model-registry.ts';
 import type { GatewayStores, GatewayTopic } from '../stores.ts';
 import type { ModelDefinition } from '../types.ts';

@@ -1,7 +1,7 @@
 // Groups the mentions of a chunk by name, so that each name is resolved once, and finds the entities each group may
 // refer to.
 import type { Clock, IdSource, Log } from '../../core/index.ts';
-import { executeWithDeadline, kindOf } from '../../core/index.ts';
+import { withTimeout, kindOf } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
 import type { CircuitBreaker } from '../../resilience/index.ts';
 import type { KnowledgeAlerts } from '../maintenance/alerts.ts';
@@ -197,7 +197,7 @@ export async function findCandidates(
     return found.map((own) => own.map((one) => withCoMentions(one, names.get(one.entity.entityId))));
   };
   try {
-    const found = await executeWithDeadline(load, {
+    const found = await withTimeout(load, {
       clock,
       timeoutMs: options.candidatesTimeoutMs,
       operation: 'candidates',
@@ -279,7 +279,7 @@ export async function embedEntities(
   texts: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly Float32Array[]> {
-  const vectors = await executeWithDeadline((timeout) => embedder.embed(texts, timeout), {
+  const vectors = await withTimeout((timeout) => embedder.embed(texts, timeout), {
     clock,
     timeoutMs: options.embeddingTimeoutMs,
     operation: 'embedding',
@@ -300,7 +300,7 @@ async function findNearest(
 ): Promise<void> {
   const queries = groups.flatMap(({ type, embedding }) => (embedding ? [{ type, ...embedding }] : []));
   try {
-    const nearest = await executeWithDeadline(
+    const nearest = await withTimeout(
       (timeout) => entities.nearest(spaceId, queries, artifactUid, timeout),
       { clock, timeoutMs: options.candidatesTimeoutMs, operation: 'candidates', signal },
     );

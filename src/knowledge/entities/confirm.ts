@@ -1,6 +1,6 @@
 // Asks a model which candidate a name refers to: once for all candidates, and once more to repair an unusable answer.
 import type { IdSource } from '../../core/index.ts';
-import { executeWithDeadline, findJson, kindOf } from '../../core/index.ts';
+import { withTimeout, findJson, kindOf } from '../../core/index.ts';
 import type { AnswerSchema, Fields, LanguageModel, Messages } from '../models/structured-output.ts';
 import {
   completeJson,
@@ -77,7 +77,7 @@ export async function confirmInTime(
   execute: (work: () => Promise<Confirmation>) => Promise<Confirmation> = (work) => work(),
 ): Promise<Confirmation> {
   const confirm = () =>
-    executeWithDeadline((timeout) => confirmMatch(model, question, ids, timeout), {
+    withTimeout((timeout) => confirmMatch(model, question, ids, timeout), {
       clock,
       timeoutMs: options.confirmationTimeoutMs,
       operation: 'confirmation',

@@ -1,6 +1,6 @@
 // Repeats the search for duplicates for an existing entity: merges it, keeps it separate, or asks a model. Idempotent; a
 // review flag is cleared only after the search was repeated.
-import { executeWithDeadline, messageOf } from '../../core/index.ts';
+import { withTimeout, messageOf } from '../../core/index.ts';
 import type { RepairOutcome } from '../../ledger/index.ts';
 import type { Spaces } from '../spaces/spaces.ts';
 import { billingCaller } from '../spaces/spaces.ts';
@@ -124,7 +124,7 @@ export class EntityRepairs {
       return decide(matchEntity(complete(known), others.map(complete)), canUseModel(this.#deps));
     };
     const timeoutMs = options.candidatesTimeoutMs;
-    return executeWithDeadline(load, { clock, timeoutMs, operation: 'candidates', signal });
+    return withTimeout(load, { clock, timeoutMs, operation: 'candidates', signal });
   }
 
   /** The error when a model failed; null when everything that can be decided is. */

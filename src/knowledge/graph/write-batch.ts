@@ -2,7 +2,7 @@
 // costs one item (founding document: skip it, report it, continue). Item by item and not by bisection, because every
 // half with a hanging item would wait for the timeout again.
 import type { Clock } from '../../core/index.ts';
-import { kindOf, executeWithDeadline } from '../../core/index.ts';
+import { kindOf, withTimeout } from '../../core/index.ts';
 import { isFatalForJob } from '../degradations.ts';
 import type { EntityNode, EventNode, GraphBatch, GraphFailure } from './graph.ts';
 
@@ -53,7 +53,7 @@ export async function writeBatch(
     const tryWrite = async (some: typeof items): Promise<readonly number[] | string> => {
       const work = (within: AbortSignal) => write(what, batch.spaceId, some, within);
       try {
-        return await executeWithDeadline(work, { clock, timeoutMs, operation: 'graph upsert', signal });
+        return await withTimeout(work, { clock, timeoutMs, operation: 'graph upsert', signal });
       } catch (error) {
         if (isFatalForJob(error, signal) || kindOf(error) === 'KNOWLEDGE_GRAPH_UNAVAILABLE') throw error;
         return kindOf(error);

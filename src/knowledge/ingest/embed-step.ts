@@ -2,7 +2,7 @@
 // current model, after it was changed or was unavailable.
 import { z } from 'zod';
 import type { JobDefinition, JobHandler, JobQueue } from '../../core/index.ts';
-import { executeWithDeadline, kindOf, messageOf } from '../../core/index.ts';
+import { withTimeout, kindOf, messageOf } from '../../core/index.ts';
 import type { ArtifactStore } from '../artifacts/artifact-store.ts';
 import { hasActiveJob } from '../artifacts/artifact-store.ts';
 import type { Chunk, ChunkStepResult } from '../artifacts/types.ts';
@@ -101,7 +101,7 @@ async function embedAndStore(
 ): Promise<Error | null> {
   try {
     const texts = chunks.map(embeddedText);
-    const made = await executeWithDeadline((within) => embedder.embed(texts, within), {
+    const made = await withTimeout((within) => embedder.embed(texts, within), {
       clock,
       timeoutMs: options.embeddingTimeoutMs,
       operation: 'embedding',

@@ -1,5 +1,5 @@
 // Reads one chunk (with a model if one is available, else by rules), resolves its mentions and writes both.
-import { executeWithDeadline, kindOf, messageOf } from '../../core/index.ts';
+import { withTimeout, kindOf, messageOf } from '../../core/index.ts';
 import type { CircuitBreaker } from '../../resilience/index.ts';
 import type { Chunk, ChunkStepResult, Revision } from '../artifacts/types.ts';
 import {
@@ -57,7 +57,7 @@ export function readWithModel(
   task: ReadTask,
   signal: AbortSignal,
 ): Promise<Reading> {
-  return executeWithDeadline((within) => model.read(task, within), {
+  return withTimeout((within) => model.read(task, within), {
     clock,
     timeoutMs: options.readingTimeoutMs,
     operation: 'reading a chunk',

@@ -1,6 +1,6 @@
 // Repairs of degraded chunks, files, entities, graph and search, one per ledger kind.
 import type { Clock } from '../../core/index.ts';
-import { HeadworksError, executeWithDeadline, isUuid, kindOf, messageOf } from '../../core/index.ts';
+import { HeadworksError, withTimeout, isUuid, kindOf, messageOf } from '../../core/index.ts';
 import type { LedgerEntry, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
 import type { ArtifactStore } from '../artifacts/artifact-store.ts';
 import type { ChunkStepResult } from '../artifacts/types.ts';
@@ -42,7 +42,7 @@ async function probe(
   },
 ): Promise<RepairOutcome> {
   try {
-    await executeWithDeadline(work, options);
+    await withTimeout(work, options);
     return repaired;
   } catch (error) {
     options.signal.throwIfAborted();

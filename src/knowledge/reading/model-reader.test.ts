@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DocumentModel } from '../documents/document.ts';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
-import { seededIds, seededRandom } from '../../core/index.ts';
-import { withDeadline } from '../../resilience/index.ts';
+import { seededIds, seededRandom, withTimeout } from '../../core/index.ts';
 import type { LanguageModel } from '../models/structured-output.ts';
 import type { ReadingTask } from './reader.ts';
 import type { Reading } from './types.ts';
@@ -274,9 +273,9 @@ describe('the model reader', () => {
 
   it('leaves a model behind that does not listen when the time is over', async () => {
     const clock = new VirtualClock(0);
-    const deadline = withDeadline(undefined, 1_000, clock, 'reading');
     const deaf: LanguageModel = { isConfigured: () => true, complete: () => new Promise(() => undefined) };
-    const reading = createModelReader(deaf, ids).read(task, deadline.signal);
+    const read = (signal: AbortSignal) => createModelReader(deaf, ids).read(task, signal);
+    const reading = withTimeout(read, { clock, timeoutMs: 1_000 });
     await Promise.all([
       clock.advance(1_000),
       expect(reading).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' }),

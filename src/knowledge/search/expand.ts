@@ -1,7 +1,7 @@
 // Expands the first results through the graph: events that share an actor or a subject with theirs. A failure costs
 // related items, never results, and appears in the response's warning and in the ledger.
 import type { Clock, Log } from '../../core/index.ts';
-import { kindOf, messageOf, executeWithDeadline } from '../../core/index.ts';
+import { kindOf, messageOf, withTimeout } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
 import type { ExpansionRequest, Graph, RelatedEvent } from '../graph/graph.ts';
 import type { KnowledgeAlerts } from '../maintenance/alerts.ts';
@@ -65,7 +65,7 @@ export async function expandByGraph(
     operation: 'graph expansion',
     signal,
   };
-  const behind = executeWithDeadline(
+  const behind = withTimeout(
     (expired) => warnIfGraphIsBehind(deps, spaceId, exceptEventIds, warnings, expired),
     timeout,
   ).catch(() => undefined); // Reported by the expansion, which calls the same graph.
@@ -73,7 +73,7 @@ export async function expandByGraph(
     groupSeeds(seeds).map((seedEventIds) => {
       const categories = graphFilters.length === 0 ? {} : { categories: graphFilters };
       const input = { spaceId, seedEventIds, exceptEventIds, budget: graphBudget, ...categories };
-      return executeWithDeadline((expired) => expandSeeds(deps, input, expired), timeout);
+      return withTimeout((expired) => expandSeeds(deps, input, expired), timeout);
     }),
   );
   await behind;
@@ -180,7 +180,7 @@ async function findSeeds(
   const found = await Promise.all(
     hits.map(async ({ chunkId }) => {
       try {
-        return await executeWithDeadline((expired) => store.eventIdsOf(spaceId, chunkId, expired), {
+        return await withTimeout((expired) => store.eventIdsOf(spaceId, chunkId, expired), {
           clock,
           timeoutMs: options.chunkLookupTimeoutMs,
           operation: 'chunk lookup',

@@ -1,7 +1,7 @@
 // The vector ranking of a search: embeds the query and compares it with the vectors of chunks. A failure is a warning and a
 // ledger row; the search continues with the lexical ranking.
 import type { Clock, Log } from '../../core/index.ts';
-import { HeadworksError, kindOf, messageOf, executeWithDeadline } from '../../core/index.ts';
+import { HeadworksError, kindOf, messageOf, withTimeout } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { Embedder, Embedders } from '../vectors/embedder.ts';
@@ -97,7 +97,7 @@ export class VectorSource {
     const { clock, options } = this.#deps;
     const text = parseQuery(request.query).words;
     try {
-      const [vector] = await executeWithDeadline((timeout) => embedder.embed([text], timeout), {
+      const [vector] = await withTimeout((timeout) => embedder.embed([text], timeout), {
         clock,
         timeoutMs: options.embeddingTimeoutMs,
         operation: 'embedding',

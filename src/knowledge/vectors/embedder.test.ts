@@ -1,11 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { CoreError } from '../../core/index.ts';
+import { CoreError, withTimeout } from '../../core/index.ts';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
-import { withDeadline } from '../../resilience/index.ts';
 import type { Embedder } from './embedder.ts';
 import { GuardedEmbedder, blendOf, cautiousBlend, equalBlend } from './embedder.ts';
 
 const { signal } = new AbortController();
+
+/** Runs `embed` with a timeout of 10 s, and resolves when its expectation has been checked. */
+async function embedWithTimeout(embed: (signal: AbortSignal) => Promise<void>, clock: VirtualClock) {
+  let checked: Promise<void> | undefined;
+  const work = (within: AbortSignal) => (checked = embed(within));
+  await withTimeout(work, { clock, timeoutMs: 10_000 }).catch(() => undefined);
+  await checked;
+}
 
 function embedding(embed: Embedder['embed']) {
   const clock = new VirtualClock();
@@ -65,14 +72,14 @@ describe('GuardedEmbedder', () => {
       await new Promise((resolve) => given.addEventListener('abort', resolve));
       throw new CoreError('CANCELED', 'The caller went away before a model had answered.');
     });
-    const deadline = withDeadline(signal, 10_000, clock, 'embedding');
-    const failing = expect(embedder.embed(['a'], deadline.signal)).rejects.toMatchObject({
-      code: 'KNOWLEDGE_EMBEDDING_FAILED',
-      message: 'The embedder m did not respond in time.',
-    });
+    const embed = (within: AbortSignal) =>
+      expect(embedder.embed(['a'], within)).rejects.toMatchObject({
+        code: 'KNOWLEDGE_EMBEDDING_FAILED',
+        message: 'The embedder m did not respond in time.',
+      });
+    const failing = embedWithTimeout(embed, clock);
     await clock.advance(10_000);
     await failing;
-    deadline.dispose();
   });
 
   it('calls the embedder at once after resetCooldown and reports its recovery once', async () => {
@@ -117,11 +124,12 @@ describe('GuardedEmbedder', () => {
           given.addEventListener('abort', () => reject(given.reason as Error)),
         ),
     );
-    const deadline = withDeadline(undefined, 10_000, clock);
-    const waiting = expect(embedder.embed(['a'], deadline.signal)).rejects.toMatchObject({
-      code: 'KNOWLEDGE_EMBEDDING_FAILED',
-      isRetryable: true,
-    });
+    const embed = (within: AbortSignal) =>
+      expect(embedder.embed(['a'], within)).rejects.toMatchObject({
+        code: 'KNOWLEDGE_EMBEDDING_FAILED',
+        isRetryable: true,
+      });
+    const waiting = embedWithTimeout(embed, clock);
     await clock.advance(10_000);
     await waiting;
     await expect(embedder.embed(['a'], signal)).rejects.toThrow('called again');

@@ -1,8 +1,7 @@
 // The job that runs an execution.
 import { z } from 'zod';
 import type { JobContext, JobDefinition, JobHandler } from '../../core/index.ts';
-import { CoreError, HeadworksError, kindOf } from '../../core/index.ts';
-import { withDeadline } from '../../resilience/index.ts';
+import { CoreError, HeadworksError, kindOf, withTimeout } from '../../core/index.ts';
 import type { DeploymentOptions } from '../options.ts';
 import type { WorkflowResult } from '../workflows/workflow.ts';
 import type { ExecutionDeps, ExecutionService } from './executions.ts';
@@ -104,8 +103,7 @@ async function runWorkflow(
   signal: AbortSignal,
 ): Promise<WorkflowResult> {
   const timeoutSeconds = options.executionTimeoutSeconds;
-  const deadline = withDeadline(signal, timeoutSeconds * 1_000, clock, 'execution');
-  try {
+  const run = async (within: AbortSignal): Promise<WorkflowResult> => {
     const input = await store.input(executionId);
     if (!input) throw new CoreError('NOT_FOUND', 'The input of the execution was deleted.');
     const deployment = deployments.byId(deploymentId);
@@ -114,20 +112,17 @@ async function runWorkflow(
       throw new CoreError('NOT_FOUND', `The deployment ${deploymentId} is not known to this process yet.`, {
         isRetryable: true,
       });
-    const workflow = deployments.workflowOf(deployment);
-    return await workflow.run({
+    return deployments.workflowOf(deployment).run({
       organizationId,
       executionId,
       options: deployment.options,
       input,
-      signal: deadline.signal,
+      signal: within,
     });
-  } catch (error) {
-    if (!deadline.signal.aborted || signal.aborted) throw error;
-    throw new CoreError('DEADLINE_EXCEEDED', `The execution took longer than ${timeoutSeconds} seconds.`);
-  } finally {
-    deadline.dispose();
-  }
+  };
+  const onTimeout = () =>
+    new CoreError('DEADLINE_EXCEEDED', `The execution took longer than ${timeoutSeconds} seconds.`);
+  return withTimeout(run, { clock, timeoutMs: timeoutSeconds * 1_000, signal, onTimeout });
 }
 
 /** Waits for the store for as long as the job may run. */
