@@ -133,8 +133,12 @@ export const forbidden: readonly Rule[] = [
     comment: 'Commands talk to domains through a Headworks server, never by calling them.',
     severity: 'error',
     from: { path: inside('cli'), pathNot: testFiles },
-    // Error codes are data: exit codes derive from their categories.
-    to: { path: inside(domain), pathNot: '/errors\\.ts$', dependencyTypesNot: ['type-only'] },
+    // Error codes are data: exit codes derive from their categories. Vaults are files that commands read themselves.
+    to: {
+      path: inside(domain),
+      pathNot: ['/errors\\.ts$', '^src/extraction/vault/index\\.ts$'],
+      dependencyTypesNot: ['type-only'],
+    },
   },
   {
     name: 'no-tests-in-product',

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Environment } from '../../src/app/extraction-environment.ts';
 import { createTelemetry } from '../../src/app/telemetry.ts';
-import type { Config } from '../../src/config/index.ts';
+import type { Config, Environment } from '../../src/config/index.ts';
 import { systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { openGateway } from '../../src/gateway/index.ts';
 import type { Embedder } from '../../src/knowledge/index.ts';

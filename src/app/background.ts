@@ -1,7 +1,10 @@
 // Work that goes on beside requests: jobs, repairs, retention.
-import type { Config } from '../config/index.ts';
+import type { Config, Environment } from '../config/index.ts';
+import { secretsOf, serverSecretVariables } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
-import { systemClock, systemIds, systemRandom } from '../core/index.ts';
+import { noTracer, systemClock, systemIds, systemRandom } from '../core/index.ts';
+import type { Extraction } from '../extraction/index.ts';
+import { openExtraction } from '../extraction/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { ServerDeps, TenantServices } from '../http/index.ts';
 import {
@@ -24,10 +27,9 @@ import {
   registerRetentionMetrics,
 } from '../operations/retention.ts';
 import { createJobQueue } from '../platform/jobs/queue.ts';
+import { countEvents } from '../platform/telemetry/metrics.ts';
+import { traceEvents } from '../platform/telemetry/tracing.ts';
 import { openTenancy } from '../tenancy/index.ts';
-import type { Environment } from './extraction-environment.ts';
-import type { ExtractionRuns } from './extraction-runs.ts';
-import { extractionRunsRule, startExtractionRuns } from './extraction-runs.ts';
 import { openGateway } from '../gateway/index.ts';
 import type { Knowledge } from '../knowledge/index.ts';
 import { openKnowledge } from '../knowledge/index.ts';
@@ -44,7 +46,7 @@ export interface Background {
   readonly recorder: BatchingLedgerRecorder;
   readonly repairs: RepairRegistry;
   readonly runner: RepairRunner;
-  readonly extraction: ExtractionRuns;
+  readonly extraction: Extraction;
   readonly gateway: Gateway;
   readonly tenants: TenantServices;
   readonly knowledge: Knowledge;
@@ -126,9 +128,25 @@ export async function startBackground(
   closing.defer(() => tenancy.close());
   // Jobs stop before everything that executions need is closed. A later stop is the same one.
   closing.defer(() => jobs.stop(config.jobs.drainSeconds * 1000));
+  const extraction = await openExtraction({
+    ...telemetry,
+    settings: config,
+    secrets: secretsOf(config),
+    database,
+    jobs,
+    env,
+    serverSecretVariables: serverSecretVariables(),
+    // A worker has no data folder for vaults, and a command that acts as a server ends too soon.
+    runsJobs: role === 'serve' || role === 'demo',
+    observe: (observed) => {
+      countEvents(observed, metrics);
+      if (telemetry.tracer !== noTracer) traceEvents(observed, telemetry.tracer);
+    },
+    closing,
+  });
   const rules = [
     ...coreRetentionRules({ audit, ledger: ledgerStore, jobs }, config.retention),
-    extractionRunsRule(database, config.retention.extractionRunsDays),
+    { ...extraction.retention, keepDays: config.retention.extractionRunsDays },
     ...gateway.retentionRules(config.retention),
     ...tenancy.retention,
   ];
@@ -151,7 +169,6 @@ export async function startBackground(
   );
   await jobs.work(retentionJob, retentionHandler({ ...parts, ledger: recorder, rules }));
   if (withSchedules) await schedule(config, jobs);
-  const extraction = await startExtractionRuns({ config, database, jobs, telemetry, role, env }, closing);
 
   await tenancy.work();
   await knowledge.start({ isLongRunning: withSchedules, scansFolders: role === 'serve' || role === 'demo' });

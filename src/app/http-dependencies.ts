@@ -8,7 +8,6 @@ import { createTokenCheck, DashboardSessions } from '../http/index.ts';
 import { closeEntry, ledgerRepairJob } from '../ledger/index.ts';
 import { isLoopback } from '../platform/http-client/addresses.ts';
 import type { Background } from './background.ts';
-import { openVaultService } from './vault-service.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export interface HttpInput extends Pick<
@@ -54,7 +53,6 @@ export function httpDependencies(parts: HttpInput): ServerDeps {
     ledger: ledgerService(background, telemetry),
     extraction: {
       ...background.extraction,
-      vaults: openVaultService(background.extraction.runs, config.data.folder),
       callsPerMinuteOf: ({ options }) => options.rateLimitPerMinute ?? config.extraction.rateLimitPerMinute,
     },
     gateway: background.gateway,

@@ -1,10 +1,7 @@
 // Items of a vault as documents to ingest: readable text and structured mentions from the source's fields.
-import type { ItemRecord, VaultReader } from '../extraction/vault/index.ts';
-import { openVaultReader, parseJson } from '../extraction/vault/index.ts';
-import type { VaultChoice } from './vault.ts';
-import { chooseVault } from './vault.ts';
+import type { ItemRecord, VaultChoice, VaultReader } from '../extraction/vault/index.ts';
+import { chooseVault, openVaultReader, parseJson, vaultNameOf } from '../extraction/vault/index.ts';
 import { readableItem } from './vault-item-text.ts';
-import { vaultNameOf } from './vault-presence.ts';
 
 /** The body of an ingest request. */
 export interface VaultDocument {

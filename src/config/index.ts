@@ -4,6 +4,6 @@ export { describeOrigin, listOptions } from './config.ts';
 export { type ConfigRow, describeConfig, valueText } from './describe-config.ts';
 export { optionReference } from './describe-config.ts';
 export { optionSections } from './config.ts';
-export { loadConfigFromProcess, processEnvironment } from './process-environment.ts';
+export { type Environment, loadConfigFromProcess, processEnvironment } from './process-environment.ts';
 export { type ConfigInput, configFileVariable, resolveConfig } from './resolve-config.ts';
-export { secretsOf } from './secrets.ts';
+export { secretsOf, serverSecretVariables } from './secrets.ts';

@@ -9,6 +9,13 @@ export function secretsOf(config: Config): readonly string[] {
   return secretsIn(optionSections, config);
 }
 
+/** Variables with secrets of the server itself, which no registered source may read; those of Looker are a source's. */
+export function serverSecretVariables(): readonly string[] {
+  return listOptions(optionSections)
+    .filter(({ section, spec }) => spec.secret && section !== 'looker')
+    .flatMap(({ spec }) => spec.env);
+}
+
 export function secretsIn<Sections extends OptionSections>(
   sections: Sections,
   config: ConfigOf<Sections>,

@@ -27,6 +27,7 @@ export { lookerContentTypes, lookerDescription } from './sources/looker/descript
 export type { LookerContentType } from './sources/looker/description.ts';
 export * from './types.ts';
 export type { DeadLetter, ItemRecord, TypeRecord, VersionRecord } from './vault/reader.ts';
+export type { VaultService } from './vault/vault-service.ts';
 export { WorkItem } from './work-item.ts';
 export type { WorkItemFields, WorkItemState } from './work-item.ts';
 export { WorkerMetrics } from './worker-metrics.ts';

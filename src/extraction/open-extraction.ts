@@ -44,6 +44,8 @@ import type { ContentType, PageRequest, SessionSpec, Source } from './types.ts';
 import { pageFormats } from './types.ts';
 import { waitForVaultLock } from './vault/file.ts';
 import { readResumable } from './vault/session-state.ts';
+import type { VaultService } from './vault/vault-service.ts';
+import { openVaultService } from './vault/vault-service.ts';
 import type { Vault } from './vault/sessions.ts';
 import { openVault } from './vault/sessions.ts';
 
@@ -351,8 +353,13 @@ export interface ExtractionDeps {
 export interface Extraction {
   readonly sources: SourceService;
   readonly runs: RunService;
-  /** Deletes runs that ended before a time; how many. */
-  purgeRuns(before: Date, limit: number): Promise<number>;
+  readonly vaults: VaultService;
+  /** The retention rule of runs. */
+  readonly retention: {
+    readonly kind: string;
+    readonly describe: string;
+    purge(before: Date, limit: number): Promise<number>;
+  };
 }
 
 /** A cron minute is noticed within this; each occurrence is claimed once, by whichever server is first. */
@@ -384,7 +391,12 @@ export async function openExtraction(deps: ExtractionDeps): Promise<Extraction> 
   const extraction: Extraction = {
     sources,
     runs,
-    purgeRuns: (before, limit) => runStore.purge(before, limit),
+    vaults: openVaultService(runs, settings.data.folder),
+    retention: {
+      kind: 'extraction-runs',
+      describe: 'extraction runs that have ended',
+      purge: (before, limit) => runStore.purge(before, limit),
+    },
   };
   await jobs.define([extractionRunJob]);
   if (!deps.runsJobs) return extraction;

@@ -10,15 +10,7 @@ import type {
   Redactor,
   Tracer,
 } from '../core/index.ts';
-import type {
-  DeadLetter,
-  ExtractionSource,
-  ItemRecord,
-  RunService,
-  SourceService,
-  TypeRecord,
-  VersionRecord,
-} from '../extraction/index.ts';
+import type { ExtractionSource, RunService, SourceService, VaultService } from '../extraction/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { KnowledgeAlert, KnowledgeServices } from '../knowledge/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
@@ -169,25 +161,4 @@ export interface ServerDeps {
   /** Further origins of web pages, as `https://app.example.com`. */
   readonly allowedOrigins: readonly string[];
   readonly limits?: Partial<HttpLimits>;
-}
-
-export interface VaultService {
-  /** All fail with NOT_FOUND when the run is not known, or its vault is not on this machine. */
-  summary(run: string): Promise<{
-    readonly types: readonly TypeRecord[];
-    /** Failed pages, each once, newest first, at most 200. */
-    readonly deadLetters: readonly DeadLetter[];
-  }>;
-  /** In the order of their ids. */
-  items(
-    run: string,
-    query: { readonly type: string; readonly after: string; readonly limit: number },
-  ): Promise<readonly ItemRecord[]>;
-  item(
-    run: string,
-    type: string,
-    id: string,
-  ): Promise<{ readonly item: ItemRecord; readonly versions: readonly VersionRecord[] }>;
-  /** JSON text, indented; null for a version in which the item was gone. */
-  data(run: string, type: string, id: string, version: number | null): Promise<string | null>;
 }

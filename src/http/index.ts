@@ -8,7 +8,6 @@ export type {
   McpRequest,
   ServerDeps,
   TenantServices,
-  VaultService,
 } from './deps.ts';
 export { errorMapping, httpErrorCodes } from './errors.ts';
 export type { HttpEvents } from './events.ts';

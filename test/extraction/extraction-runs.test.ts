@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { extractAndReport } from '../../src/app/report-cli-run.ts';
+import { extractAndReport } from '../../src/app/extract.ts';
 import { startServer } from '../../src/app/start.ts';
 import type { RunningServer } from '../../src/app/index.ts';
 import { messageOf } from '../../src/core/index.ts';

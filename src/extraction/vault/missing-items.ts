@@ -1,17 +1,18 @@
-// What a vault says of its source, and which of the items that a space has are gone there.
+// Compares the documents that a knowledge space has of a vault with the vault.
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
-import { kindOf } from '../core/index.ts';
-import type { ItemRecord, VaultReader } from './vault.ts';
+import { kindOf } from '../../core/index.ts';
+import type { ItemRecord, VaultReader } from './reader.ts';
 
 const longestSystem = 200;
 
+/** The source system of a vault's documents. */
 export const vaultNameOf = ({ path }: Pick<VaultReader, 'path'>): string =>
   `vault:${basename(path).replace(/\.(vault|db)$/, '')}`;
 
 /**
- * Where a space already has items of another source under the vault's name: two instances may have vaults of one file
- * name, and both a dashboard 1.
+ * For a space that already has items of another source under the vault's name: two instances may have vaults with the
+ * same file name, and both a dashboard 1.
  */
 export function nameWithSource(name: string, source: string): string {
   const whole = `${name} of ${source}`;
@@ -21,13 +22,13 @@ export function nameWithSource(name: string, source: string): string {
 }
 
 export interface GoneItems {
-  /** As the space knows them: `type/id`. */
+  /** Source ids (`type/id`) of items that the source no longer has. */
   readonly gone: ReadonlySet<string>;
-  /** Types of which nothing is left: perhaps nobody may see them any more. Theirs are in `gone` as well. */
+  /** Types without any item left, possibly for lack of permission. Their items are in `gone` as well. */
   readonly emptyTypes: readonly string[];
 }
 
-/** Of a type that was not read completely nothing counts as gone, nor does what a part of it does not hold. */
+/** Only items of completed types count as gone, and of a type extracted in part only those that were deleted. */
 export function goneItems(reader: VaultReader, sourceIds: readonly string[]): GoneItems {
   const types = new Map(
     reader.types().flatMap((each) => (each.status === 'completed' ? [[each.type, each] as const] : [])),
@@ -39,7 +40,7 @@ export function goneItems(reader: VaultReader, sourceIds: readonly string[]): Go
     const item = itemOf(reader, type, id);
     return item === null ? known.scope === null : item.deletedAt !== null;
   });
-  const touched = new Set(gone.map((sourceId) => partsOf(sourceId)[0]));
+  const touched = new Set(gone.map(typeOfItem));
   return {
     gone: new Set(gone),
     emptyTypes: [...touched].filter((type) => types.get(type)?.live === 0),

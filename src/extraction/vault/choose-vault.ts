@@ -1,28 +1,10 @@
-// Vaults for the command line: which file is meant, and what can be read of it. Loads no store, starts no server.
+// Which vault a command means.
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { CoreError } from '../core/index.ts';
-import { vaultsFolder } from '../platform/data-folder/files.ts';
-import type { VaultReader } from '../extraction/vault/index.ts';
-import { openVaultReader } from '../extraction/vault/index.ts';
-
-export {
-  canonicalJson,
-  diffSessions,
-  exportVault,
-  parseJson,
-  pruneVault,
-  verifyVault,
-  type DeadLetter,
-  type ItemChange,
-  type ItemRecord,
-  type PruneReport,
-  type SessionRecord,
-  type TypeRecord,
-  type VaultReader,
-  type VerifyReport,
-  type VersionRecord,
-} from '../extraction/vault/index.ts';
+import { CoreError } from '../../core/index.ts';
+import { vaultsFolder } from '../../platform/data-folder/files.ts';
+import type { VaultReader } from './reader.ts';
+import { openVaultReader } from './reader.ts';
 
 /** As runs name it: a file in the data folder's vaults by its name, any other by its path. */
 export function vaultName(path: string, dataFolder: string): string {
@@ -36,7 +18,7 @@ export interface VaultChoice {
   readonly dataFolder: string;
 }
 
-/** The file given, else the only vault in the data folder. Fails with INPUT_INVALID when that is not one file. */
+/** The given file, or the only vault in the data folder. Fails with INPUT_INVALID when there is none, or more than one. */
 export async function chooseVault({ file, cwd, dataFolder }: VaultChoice): Promise<string> {
   if (file !== undefined) return resolve(cwd, file);
   const folder = vaultsFolder(dataFolder);
@@ -51,7 +33,7 @@ export async function chooseVault({ file, cwd, dataFolder }: VaultChoice): Promi
   );
 }
 
-/** Runs `work` on a vault that is open for reading, and closes it whatever happens. */
+/** Runs `work` on a vault that is open for reading. */
 export async function withVault<T>(
   choice: VaultChoice,
   work: (reader: VaultReader) => T | Promise<T>,
