@@ -18,7 +18,7 @@ import {
   runExtraction,
 } from '../src/extraction/index.ts';
 import { parsePage } from '../src/extraction/parsing/parse-page.ts';
-import { openPageWriter, openVault } from '../src/extraction/vault/index.ts';
+import { PageWriter, openVault } from '../src/extraction/vault/index.ts';
 import { createRateLimiter } from '../src/resilience/index.ts';
 import { offsetPage } from '../test/support/extraction/pages.ts';
 import { limitedSource } from '../test/support/limited-source.ts';
@@ -94,7 +94,7 @@ function writeOnly(folder: string, pages: readonly Uint8Array[]): number {
     fresh: false,
     retryFailed: false,
   });
-  const writer = openPageWriter(path, { clock: systemClock, writeLock: vault.writeLock });
+  const writer = new PageWriter(path, { clock: systemClock, writeLock: vault.writeLock });
   const startedAt = performance.now();
   for (const page of parsed) writer.write(session.id, page, { total: null, nextLink: null });
   const seconds = (performance.now() - startedAt) / 1000;

@@ -339,13 +339,3 @@ export interface VaultSessions {
   /** The number of stored items of the type, from any session, without deleted ones. */
   countItems(type: string): number;
 }
-
-/** A worker thread's side: its own connection. Items, versions and the page's row are committed in one transaction. */
-export interface PageWriter {
-  write(
-    sessionId: string,
-    page: ParsedPage,
-    header: { readonly total: number | null; readonly nextLink: string | null },
-  ): CommittedPage;
-  close(): void;
-}

@@ -3,7 +3,7 @@
 // transaction, or `after` its commit.
 import { systemClock, systemIds } from '../../src/core/index.ts';
 import type { ParsedItem, ParsedPage } from '../../src/extraction/types.ts';
-import { contentHash, openPageWriter, openVault } from '../../src/extraction/vault/index.ts';
+import { contentHash, PageWriter, openVault } from '../../src/extraction/vault/index.ts';
 import { offsetPage } from '../support/extraction/pages.ts';
 
 const [path = '', killPage, killPlace] = process.argv.slice(2);
@@ -49,7 +49,7 @@ const pageOf = (page: number): ParsedPage => ({
 });
 
 const vault = openVault(path, { source: 'killed', clock: systemClock, ids: systemIds });
-const writer = openPageWriter(path, { clock: systemClock, writeLock: vault.writeLock });
+const writer = new PageWriter(path, { clock: systemClock, writeLock: vault.writeLock });
 const session = vault.sessions.open({
   source: 'killed',
   types: [

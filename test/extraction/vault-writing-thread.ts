@@ -1,7 +1,7 @@
 // A thread that writes some of the pages of a session, each with 20 items of which some come on several pages.
 import { workerData } from 'node:worker_threads';
 import { systemClock } from '../../src/core/index.ts';
-import { contentHash, openPageWriter } from '../../src/extraction/vault/index.ts';
+import { contentHash, PageWriter } from '../../src/extraction/vault/index.ts';
 import { offsetPage } from '../support/extraction/pages.ts';
 
 const { path, writeLock, session, pages, isDying } = workerData as {
@@ -11,7 +11,7 @@ const { path, writeLock, session, pages, isDying } = workerData as {
   pages: readonly number[];
   isDying: boolean;
 };
-const writer = openPageWriter(path, { clock: systemClock, writeLock });
+const writer = new PageWriter(path, { clock: systemClock, writeLock });
 for (const page of pages) {
   const items = Array.from({ length: 20 }, (_, place) => {
     // Every fifth id is the same on all pages, with other content on each.

@@ -5,7 +5,6 @@ import { systemIds } from '../../src/core/index.ts';
 import { VirtualClock } from './core/virtual-clock.ts';
 import type {
   PageRequest,
-  PageWriter,
   ParsedItem,
   ParsedPage,
   RejectedItem,
@@ -14,7 +13,7 @@ import type {
   TypeEnd,
 } from '../../src/extraction/types.ts';
 import type { Vault } from '../../src/extraction/vault/index.ts';
-import { contentHash, openPageWriter, openVault } from '../../src/extraction/vault/index.ts';
+import { contentHash, PageWriter, openVault } from '../../src/extraction/vault/index.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';
 import { offsetPage } from './extraction/pages.ts';
 import { temporaryFolder } from './services.ts';
@@ -99,7 +98,7 @@ export async function vaultWorld(file?: string, of = source): Promise<VaultWorld
       return writers[0] ?? world.newWriter();
     },
     newWriter() {
-      const writer = openPageWriter(path, { clock, writeLock: world.vault.writeLock });
+      const writer = new PageWriter(path, { clock, writeLock: world.vault.writeLock });
       writers.push(writer);
       return writer;
     },

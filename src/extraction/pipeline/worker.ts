@@ -5,12 +5,12 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { HeadworksError, systemClock } from '../../core/index.ts';
 import { PageRejectedError, parsePage } from '../parsing/parse-page.ts';
 import { SecretMasker } from '../sources/secrets.ts';
-import { openPageWriter } from '../vault/index.ts';
+import { PageWriter } from '../vault/index.ts';
 import type { WorkerReply, PageWork, WorkerSettings, WorkerRequest } from './worker-pool.ts';
 
 const { vaultPath, writeLock, formats, secrets = [] } = workerData as WorkerSettings;
 const masker = new SecretMasker(secrets);
-const writer = openPageWriter(vaultPath, { clock: systemClock, writeLock });
+const writer = new PageWriter(vaultPath, { clock: systemClock, writeLock });
 
 function handle({ sessionId, request, bytes, total, nextLink }: PageWork): WorkerReply {
   const format = formats[request.list.type];

@@ -1,7 +1,7 @@
 // Resolves the source that a command or a schedule names into a description, and creates a source from it.
 import { readFile } from 'node:fs/promises';
 import type { OptionValues } from '../../core/index.ts';
-import { CoreError, HeadworksError, messageOf } from '../../core/index.ts';
+import { CoreError, HeadworksError, kindOf, messageOf } from '../../core/index.ts';
 import { ExtractionError, FetchError } from '../errors.ts';
 import type { extractionOptions, lookerOptions } from '../options.ts';
 import { selectTypes } from '../pipeline/run-session.ts';
@@ -169,13 +169,22 @@ async function readSourceText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
+    const problem = readProblems[kindOf(error)] ?? `cannot be read (${messageOf(error)}). Check the file`;
     throw new ExtractionError(
       'EXTRACTION_SOURCE_INVALID',
-      `The source file ${file} cannot be read: ${messageOf(error)}. Check the path given with --source.`,
+      `The source file ${file} ${problem}, or name another with --source.`,
       { cause: error },
     );
   }
 }
+
+const readProblems: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist. Check the path',
+  ENOTDIR: 'does not exist. Check the path',
+  EISDIR: 'is a folder. Name the YAML file in it',
+  EACCES: 'cannot be read by this user. Check its permissions',
+  EPERM: 'cannot be read by this user. Check its permissions',
+};
 
 function requireCredentials({ baseUrl, clientId, clientSecret }: LookerOptionValues): void {
   const missing = [

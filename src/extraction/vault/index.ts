@@ -9,7 +9,7 @@ export { exportVault, type ExportReport } from './export.ts';
 export { openVault, type OpenVaultOptions, type Vault } from './sessions.ts';
 export { pruneVault, type PruneOptions, type PruneReport, type PruneRule } from './prune.ts';
 export { goneItems, nameWithSource, typeOfItem, vaultNameOf } from './missing-items.ts';
-export { openPageWriter, type PageWriterOptions } from './page-writer.ts';
+export { PageWriter } from './page-writer.ts';
 export { readResumable } from './session-state.ts';
 export { openVaultReader, type ItemQuery, type VaultReader } from './reader.ts';
 export { verifyVault, type VaultProblem, type VerifyReport } from './verify.ts';

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../core/index.ts';
 import { immediate } from '../../platform/sqlite/index.ts';
-import type { CommittedPage, ListRef, PageRequest, PageResult, PageWriter, ParsedPage } from '../types.ts';
+import type { CommittedPage, ListRef, PageRequest, PageResult, ParsedPage, RawPage } from '../types.ts';
 import {
   blockUntilVaultUnlocked,
   withWriteLock,
@@ -18,18 +18,11 @@ import { numberOfSession, numberOfType } from './session-state.ts';
 type StoredResult = Omit<PageResult, 'request'>;
 type WrittenPage = StoredResult & Pick<CommittedPage, 'written'>;
 
-export interface PageWriterOptions {
-  readonly clock: Clock;
-  /** `Vault.writeLock`. */
-  readonly writeLock: SharedArrayBuffer;
-}
+/** What the headers of a page's response say. */
+type PageHeader = Pick<RawPage, 'total' | 'nextLink'>;
 
-/** The file must have been opened with `openVault`, whose lock covers this process. */
-export function openPageWriter(path: string, options: PageWriterOptions): PageWriter {
-  return new SqlitePageWriter(path, options);
-}
-
-class SqlitePageWriter implements PageWriter {
+/** A worker thread's side of the vault: its own connection. */
+export class PageWriter {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #writeLock: SharedArrayBuffer;
@@ -38,7 +31,11 @@ class SqlitePageWriter implements PageWriter {
   readonly #statements: ReturnType<typeof prepare>;
   readonly #numbers = new Map<string, number>();
 
-  constructor(path: string, { clock, writeLock }: PageWriterOptions) {
+  /** The file must have been opened with `openVault`, whose lock covers this process and has the `writeLock`. */
+  constructor(
+    path: string,
+    { clock, writeLock }: { readonly clock: Clock; readonly writeLock: SharedArrayBuffer },
+  ) {
     this.#path = path;
     this.#clock = clock;
     this.#writeLock = writeLock;
@@ -47,11 +44,8 @@ class SqlitePageWriter implements PageWriter {
     this.#statements = prepare(this.#db);
   }
 
-  write(
-    sessionId: string,
-    page: ParsedPage,
-    header: { readonly total: number | null; readonly nextLink: string | null },
-  ): CommittedPage {
+  /** Commits items, versions and the page's row in one transaction. */
+  write(sessionId: string, page: ParsedPage, header: PageHeader): CommittedPage {
     const { request } = page;
     return onFile(this.#path, () => {
       const session = this.#number(`session ${sessionId}`, () => numberOfSession(this.#db, sessionId));
@@ -79,12 +73,7 @@ class SqlitePageWriter implements PageWriter {
     return { ...stored, written: { added: 0, changed: 0, unchanged: 0, repeated: stored.itemCount } };
   }
 
-  #write(
-    session: number,
-    type: number,
-    page: ParsedPage,
-    header: { readonly total: number | null; readonly nextLink: string | null },
-  ): WrittenPage {
+  #write(session: number, type: number, page: ParsedPage, header: PageHeader): WrittenPage {
     const { request, items, rejected } = page;
     const at = this.#clock.now();
     const start = firstPosition(request);

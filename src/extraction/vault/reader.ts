@@ -21,8 +21,15 @@ export function openVaultReader(path: string): VaultReader {
   return new VaultReader(path, openVaultFileReadOnly(path), wasOlder);
 }
 
-const itemColumns = `type.name AS type, id, head.name AS name, owner, folder, created_at, updated_at, synced_at,
-  deleted_at, size, hash,
+/** A stored hash as 16 hexadecimal digits. */
+const hashColumn = "printf('%016x', hash) AS hash";
+
+const sessionColumns = `number, id, source, status, started_at AS startedAt, finished_at AS finishedAt,
+  total_items AS totalItems, total_calls AS totalCalls, errors, worker_count AS workerCount,
+  throughput_items_per_second AS throughputItemsPerSecond`;
+
+const itemColumns = `type.name AS type, id, head.name AS name, owner, folder, created_at AS createdAt,
+  updated_at AS updatedAt, synced_at AS syncedAt, deleted_at AS deletedAt, size, ${hashColumn},
   (SELECT count(*) FROM content_versions AS kept WHERE kept.content_type = head.content_type AND kept.id = head.id) AS versions
   FROM items AS head JOIN content_types AS type ON type.number = content_type`;
 
@@ -46,22 +53,23 @@ export class VaultReader {
 
   /** Newest first. */
   sessions(limit = 100): readonly SessionRecord[] {
-    return this.#all('SELECT * FROM extraction_sessions ORDER BY number DESC LIMIT ?', limit).map(toSession);
+    return this.#all(`SELECT ${sessionColumns} FROM extraction_sessions ORDER BY number DESC LIMIT ?`, limit);
   }
 
   /** By number or id; the newest without either. Fails with EXTRACTION_ITEM_UNKNOWN. */
   session(numberOrId: string): SessionRecord {
-    const [row] = this.#all(
-      `SELECT * FROM extraction_sessions WHERE id = ?1 OR CAST(number AS TEXT) = ?1`,
+    const [session] = this.#all<SessionRecord>(
+      `SELECT ${sessionColumns} FROM extraction_sessions WHERE id = ?1 OR CAST(number AS TEXT) = ?1`,
       numberOrId,
     );
-    if (row) return toSession(row);
+    if (session) return session;
     throw this.#unknown(`no session ${numberOrId}`, 'See "headworks vault list --sessions".');
   }
 
   types(): readonly TypeRecord[] {
     return this.#all(
-      `SELECT type.name AS type, checkpoint.*,
+      `SELECT type.name AS type, checkpoint.session, status, scope, reason, expected_total AS expectedTotal,
+              items_seen AS itemsSeen, duplicates, completed_at AS completedAt,
               count(head.id) FILTER (WHERE head.deleted_at IS NULL) AS live,
               count(head.deleted_at) AS deleted,
               coalesce(sum(head.size) FILTER (WHERE head.deleted_at IS NULL), 0) AS bytes
@@ -70,7 +78,7 @@ export class VaultReader {
             (SELECT max(session) FROM checkpoints AS other WHERE other.content_type = type.number)
        LEFT JOIN items AS head ON head.content_type = type.number
        GROUP BY type.number ORDER BY type.number`,
-    ).map(toType);
+    );
   }
 
   /** In the order of their ids. Fails with EXTRACTION_ITEM_UNKNOWN for an unknown type. */
@@ -82,42 +90,42 @@ export class VaultReader {
       number,
       after,
       limit,
-    ).map(toItem);
+    );
   }
 
   /** Fails with EXTRACTION_ITEM_UNKNOWN. */
   item(type: string, id: string): ItemRecord {
-    const [row] = this.#all(
+    const [item] = this.#all<ItemRecord>(
       `SELECT ${itemColumns} WHERE content_type = ? AND id = ?`,
       this.typeNumber(type),
       id,
     );
-    if (row) return toItem(row);
+    if (item) return item;
     throw this.#unknown(`no item ${id} of the type ${type}`, `See "headworks vault list ${type}".`);
   }
 
   /** Oldest first. */
   versions(type: string, id: string): readonly VersionRecord[] {
-    const rows = this.#all(
-      `SELECT number, session, first_seen_at, size, hash FROM content_versions
-       WHERE content_type = ? AND id = ? ORDER BY number`,
+    const versions = this.#all<VersionRecord>(
+      `SELECT number, session, first_seen_at AS firstSeenAt, size, iif(hash IS NULL, NULL, printf('%016x', hash)) AS hash
+       FROM content_versions WHERE content_type = ? AND id = ? ORDER BY number`,
       this.typeNumber(type),
       id,
     );
-    if (rows.length > 0) return rows.map(toVersion);
+    if (versions.length > 0) return versions;
     throw this.#unknown(`no item ${id} of the type ${type}`, `See "headworks vault list ${type}".`);
   }
 
   /** JSON text of a version, by default the newest; null for a deletion. */
   data(type: string, id: string, version?: number): string | null {
-    const [row] = this.#all(
+    const [row] = this.#all<{ readonly data: string | null }>(
       `SELECT data FROM content_versions WHERE content_type = ?1 AND id = ?2 AND number = coalesce(?3,
          (SELECT version FROM items WHERE content_type = ?1 AND id = ?2))`,
       this.typeNumber(type),
       id,
       version ?? null,
     );
-    if (row) return typeof row['data'] === 'string' ? row['data'] : null;
+    if (row) return row.data;
     const what = version === undefined ? `item ${id}` : `version ${version} of ${id}`;
     throw this.#unknown(
       `no ${what} of the type ${type}`,
@@ -128,22 +136,23 @@ export class VaultReader {
   /** Unresolved ones, newest first. */
   deadLetters(limit = 100): readonly DeadLetter[] {
     return this.#all(
-      `SELECT session, type.name AS type, page_key, cause, message, dead_letters.created_at AS at, resolved_at
+      `SELECT session, type.name AS type, page_key AS pageKey, cause, message, dead_letters.created_at AS at,
+              resolved_at AS resolvedAt
        FROM dead_letters JOIN content_types AS type ON type.number = content_type
        WHERE resolved_at IS NULL ORDER BY session DESC, at DESC, page_key, item_index LIMIT ?`,
       limit,
-    ).map(toDeadLetter);
+    );
   }
 
   typeNumber(name: string): number {
-    const [row] = this.#all('SELECT number FROM content_types WHERE name = ?', name);
-    if (row) return Number(row['number']);
-    const names = this.#all('SELECT name FROM content_types ORDER BY number').map((type) =>
-      String(type['name']),
+    const types = this.#all<{ readonly name: string; readonly number: number }>(
+      'SELECT name, number FROM content_types ORDER BY number',
     );
+    const type = types.find((each) => each.name === name);
+    if (type) return type.number;
     throw this.#unknown(
       `no items of the type ${name}`,
-      names.length === 0 ? 'It is empty.' : `It has ${names.join(', ')}.`,
+      types.length === 0 ? 'It is empty.' : `It has ${types.map((each) => each.name).join(', ')}.`,
     );
   }
 
@@ -152,11 +161,19 @@ export class VaultReader {
     if (this.db.isOpen) this.db.close();
   }
 
-  #all(sql: string, ...values: readonly SQLInputValue[]): readonly Row[] {
-    return onFile(this.path, () => {
+  /** The columns of `sql` must be the fields of T. Times of a source may be too large for a JavaScript number. */
+  #all<T>(sql: string, ...values: readonly SQLInputValue[]): readonly T[] {
+    const rows = onFile(this.path, () => {
       const statement = this.db.prepare(sql);
       statement.setReadBigInts(true);
       return statement.all(...values);
+    });
+    return rows.map((row) => {
+      const fields = Object.entries(row).map(([name, value]) => [
+        name,
+        typeof value === 'bigint' ? Number(value) : value,
+      ]);
+      return Object.fromEntries(fields) as T;
     });
   }
 
@@ -166,80 +183,6 @@ export class VaultReader {
     });
   }
 }
-
-export type Row = Readonly<Record<string, unknown>>;
-
-const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-const count = (value: unknown): number | null =>
-  typeof value === 'number' || typeof value === 'bigint' ? Number(value) : null;
-
-/** A stored hash as 16 hexadecimal digits. */
-export const hashText = (hash: unknown): string =>
-  BigInt.asUintN(64, hash as bigint)
-    .toString(16)
-    .padStart(16, '0');
-
-export const toSession = (row: Row): SessionRecord => ({
-  number: Number(row['number']),
-  id: String(row['id']),
-  source: String(row['source']),
-  status: row['status'] as SessionRecord['status'],
-  startedAt: Number(row['started_at']),
-  finishedAt: count(row['finished_at']),
-  totalItems: Number(row['total_items']),
-  totalCalls: Number(row['total_calls']),
-  errors: Number(row['errors']),
-  workerCount: count(row['worker_count']),
-  throughputItemsPerSecond: count(row['throughput_items_per_second']),
-});
-
-export const toType = (row: Row): TypeRecord => ({
-  type: String(row['type']),
-  live: Number(row['live']),
-  deleted: Number(row['deleted']),
-  bytes: Number(row['bytes']),
-  session: Number(row['session']),
-  status: row['status'] as TypeRecord['status'],
-  scope: text(row['scope']),
-  reason: text(row['reason']),
-  expectedTotal: count(row['expected_total']),
-  itemsSeen: Number(row['items_seen']),
-  duplicates: Number(row['duplicates']),
-  completedAt: count(row['completed_at']),
-});
-
-export const toItem = (row: Row): ItemRecord => ({
-  type: String(row['type']),
-  id: String(row['id']),
-  name: text(row['name']),
-  owner: text(row['owner']),
-  folder: text(row['folder']),
-  createdAt: count(row['created_at']),
-  updatedAt: count(row['updated_at']),
-  syncedAt: Number(row['synced_at']),
-  deletedAt: count(row['deleted_at']),
-  size: Number(row['size']),
-  hash: hashText(row['hash']),
-  versions: Number(row['versions']),
-});
-
-export const toVersion = (row: Row): VersionRecord => ({
-  number: Number(row['number']),
-  session: Number(row['session']),
-  firstSeenAt: Number(row['first_seen_at']),
-  size: count(row['size']),
-  hash: row['hash'] === null ? null : hashText(row['hash']),
-});
-
-export const toDeadLetter = (row: Row): DeadLetter => ({
-  session: Number(row['session']),
-  type: String(row['type']),
-  pageKey: String(row['page_key']),
-  cause: String(row['cause']),
-  message: String(row['message']),
-  at: Number(row['at']),
-  resolvedAt: count(row['resolved_at']),
-});
 
 export interface SessionRecord {
   /** From 1; users refer to it. */

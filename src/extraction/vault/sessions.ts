@@ -49,13 +49,13 @@ export interface OpenVaultOptions {
   readonly ids: IdSource;
 }
 
-/** A vault that this process writes to. Worker threads open the same path with `openPageWriter`. */
+/** A vault that this process writes to. Worker threads open the same path with `PageWriter`. */
 export interface Vault {
   readonly path: string;
   /** It was of an older version and has been migrated. */
   readonly wasOlder: boolean;
   readonly sessions: VaultSessions;
-  /** For `openPageWriter` in every thread. */
+  /** For `PageWriter` in every thread. */
   readonly writeLock: SharedArrayBuffer;
   /** Deletes old versions; page writers must be closed before. */
   prune(rule: PruneRule, signal: AbortSignal): Promise<PruneReport>;

@@ -8,9 +8,10 @@ import type { ItemShape, ParsedItem, PageResult, ContentType } from '../types.ts
 import { parseJson } from './canonical-json.ts';
 import { onFile } from './file.ts';
 import { contentHash } from './page-writer.ts';
-import type { Row, TypeRecord, VaultReader } from './reader.ts';
-import { hashText } from './reader.ts';
+import type { TypeRecord, VaultReader } from './reader.ts';
 import { readPages } from './session-state.ts';
+
+type Row = Readonly<Record<string, unknown>>;
 
 /** Reads the whole file; `signal` stops it between two rows. */
 export function verifyVault(reader: VaultReader, signal?: AbortSignal): VerifyReport {
@@ -69,7 +70,10 @@ function versionProblem({ data, size, hash }: Row): string | undefined {
   if (data === null) return hash === null && size === null ? undefined : 'has lost its data.';
   if (!(data instanceof Uint8Array)) return 'has data that is not text.';
   if (BigInt(data.byteLength) !== size) return `has ${data.byteLength} bytes instead of ${String(size)}.`;
-  if (contentHash(data) !== hash) return `does not have the hash ${hashText(hash)}.`;
+  if (contentHash(data) !== hash)
+    return `does not have the hash ${BigInt.asUintN(64, hash as bigint)
+      .toString(16)
+      .padStart(16, '0')}.`;
   try {
     parseJson(Buffer.from(data).toString('utf8'));
     return undefined;

@@ -300,10 +300,12 @@ async function findNearest(
 ): Promise<void> {
   const queries = groups.flatMap(({ type, embedding }) => (embedding ? [{ type, ...embedding }] : []));
   try {
-    const nearest = await withTimeout(
-      (timeout) => entities.nearest(spaceId, queries, artifactUid, timeout),
-      { clock, timeoutMs: options.candidatesTimeoutMs, operation: 'candidates', signal },
-    );
+    const nearest = await withTimeout((timeout) => entities.nearest(spaceId, queries, artifactUid, timeout), {
+      clock,
+      timeoutMs: options.candidatesTimeoutMs,
+      operation: 'candidates',
+      signal,
+    });
     for (const [index, group] of groups.entries()) {
       const near = new Map((nearest[index] ?? []).map((one) => [one.entity.entityId, one]));
       const known = group.candidates.map((one) => ({
