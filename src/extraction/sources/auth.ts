@@ -6,7 +6,8 @@ import { FetchError } from '../errors.ts';
 import { valueAt } from '../parsing/json.ts';
 import type { SourceLabels } from './connect.ts';
 import { notThisSource, unauthenticated, unreachable } from './connect.ts';
-import type { AuthDescription, SourceDescription } from './description/types.ts';
+import type { AuthDescription } from './description/schema.ts';
+import type { SourceDescription } from './description/types.ts';
 import type { Authorization, Authorizer, HttpCall, HttpClient, HttpResponse } from './http-client.ts';
 import { errorOf, failureOfKind, jsonObject } from './http-client.ts';
 

@@ -1,7 +1,8 @@
 // Builds the URL of a page. It never leaves the origin of the base URL.
 import { FetchError } from '../errors.ts';
 import type { ListRef, PagePosition, PageRequest } from '../types.ts';
-import type { EndpointDescription, PaginationDescription } from './description/types.ts';
+import type { PaginationDescription } from './description/schema.ts';
+import type { EndpointDescription } from './description/types.ts';
 import { failureOfKind } from './http-client.ts';
 
 /** Fails with a FetchError for a next page at another origin and for key values that cannot be part of a path. */
@@ -12,7 +13,7 @@ export function buildUrl(
 ): URL {
   const { pagination } = endpoint;
   const isUrl =
-    pagination.type === 'link' || (pagination.type === 'cursor' && pagination.cursorParam === null);
+    pagination.type === 'link' || (pagination.type === 'cursor' && pagination.cursor_param === undefined);
   if (isUrl && position.kind === 'cursor' && position.cursor !== null)
     return sameOriginUrl(position.cursor, baseUrl, list.type);
   const keys = keysOf(list);
@@ -28,25 +29,23 @@ const keysOf = ({ parents }: ListRef): Keys => Object.assign({}, ...parents) as 
 
 function pageQuery(pagination: PaginationDescription, position: PagePosition): Record<string, string> {
   if (position.kind === 'single') return {};
-  const size = (name: string | null) => (name === null ? {} : { [name]: String(position.limit) });
-  if (pagination.type === 'offset' && position.kind === 'offset')
-    return {
-      ...size(pagination.limitParam),
-      [pagination.offsetParam]: String(position.offset + pagination.start),
-    };
-  if (pagination.type === 'page' && position.kind === 'page')
-    return {
-      ...size(pagination.sizeParam),
-      [pagination.pageParam]: String(position.page + pagination.start),
-    };
-  if (pagination.type === 'link') return size(pagination.sizeParam);
+  const size = (name: string | null | undefined) => (name ? { [name]: String(position.limit) } : {});
+  if (pagination.type === 'offset' && position.kind === 'offset') {
+    const { limit_param, offset_param, start } = pagination;
+    return { ...size(limit_param), [offset_param]: String(position.offset + start) };
+  }
+  if (pagination.type === 'page' && position.kind === 'page') {
+    const { size_param, page_param, start } = pagination;
+    return { ...size(size_param), [page_param]: String(position.page + start) };
+  }
+  if (pagination.type === 'link') return size(pagination.size_param);
   if (pagination.type !== 'cursor' || position.kind !== 'cursor')
     throw new TypeError(`A list by ${pagination.type} has no page by ${position.kind}.`);
+  const { cursor_param, size_param } = pagination;
   const { cursor } = position;
-  const { cursorParam, sizeParam } = pagination;
   return {
-    ...size(sizeParam),
-    ...(cursor === null || cursorParam === null ? {} : { [cursorParam]: cursor }),
+    ...size(size_param),
+    ...(cursor === null || cursor_param === undefined ? {} : { [cursor_param]: cursor }),
   };
 }
 

@@ -5,10 +5,10 @@ import { ExtractionError } from '../../errors.ts';
 import { limiterKey } from '../../rate-limiter.ts';
 import { SecretMasker } from '../secrets.ts';
 import { literalSecrets } from './literal-secrets.ts';
-import { parentInId, parentOf, placeholderProblem, resolveAuth, resolveResource } from './resolve.ts';
-import type { RawResource, RawRestSource } from './schema.ts';
+import { parentInId, placeholderProblem, typeDescription } from './resource.ts';
+import type { AuthDescription, RestResource, RestSource } from './schema.ts';
 import { restSourceSchema } from './schema.ts';
-import type { AuthDescription, SourceDescription } from './types.ts';
+import type { SourceDescription } from './types.ts';
 import type { Problem, SourceFile, Variable } from './yaml-file.ts';
 import { pathText, readSourceFile } from './yaml-file.ts';
 
@@ -32,13 +32,11 @@ export function loadDescription(yaml: string, { env, file }: LoadDescriptionOpti
       : schemaProblems(parsed.error, source)),
   ];
   if (problems.length > 0 || !parsed.success) throw invalid(file, problems);
-  const { name, base_url, headers, resources, auth: rawAuth } = parsed.data;
+  const { name, base_url: baseUrl, headers, resources, auth } = parsed.data;
   const secrets = [...source.variables]
     .flatMap(([path, found]) => found.filter((variable) => path !== 'base_url' || isAfterHost(variable)))
     .map(({ name: variable, value }) => [variable, { name: variable, value }] as const);
-  const baseUrl = base_url.replace(/\/+$/, '');
   const publicUrl = maskedUrl(baseUrl, source.variables.get('base_url')?.filter(isAfterHost) ?? []);
-  const auth = resolveAuth(rawAuth);
   return {
     name: `rest ${name} ${publicUrl}`,
     baseUrl,
@@ -51,7 +49,7 @@ export function loadDescription(yaml: string, { env, file }: LoadDescriptionOpti
     },
     headers,
     auth,
-    types: resources.map(resolveResource),
+    types: resources.map(typeDescription),
     secrets: [...new Map(secrets).values()],
     limiterKey: limiterKey(new URL(baseUrl).host, credentialOf(auth)),
   };
@@ -96,7 +94,7 @@ function isThere({ value }: SourceFile, path: readonly PropertyKey[]): boolean {
   return at !== undefined;
 }
 
-function addressProblems({ base_url }: RawRestSource, { lineOf }: SourceFile): readonly Problem[] {
+function addressProblems({ base_url }: RestSource, { lineOf }: SourceFile): readonly Problem[] {
   const url = new URL(base_url);
   const line = lineOf(['base_url']);
   return [
@@ -121,7 +119,7 @@ function invalid(file: string, problems: readonly Problem[]): ExtractionError {
 }
 
 /** What the schema cannot check: names, parents, placeholders, and combinations. */
-function resourceProblems(resources: readonly RawResource[], { lineOf }: SourceFile): readonly Problem[] {
+function resourceProblems(resources: readonly RestResource[], { lineOf }: SourceFile): readonly Problem[] {
   return resources.flatMap((resource, index) =>
     [
       ...nameProblems(resource, index, resources),
@@ -136,15 +134,15 @@ function resourceProblems(resources: readonly RawResource[], { lineOf }: SourceF
 
 type Found = readonly (readonly [key: string, text: string])[];
 
-function nameProblems({ name }: RawResource, index: number, resources: readonly RawResource[]): Found {
+function nameProblems({ name }: RestResource, index: number, resources: readonly RestResource[]): Found {
   const isTaken = resources.findIndex((other) => other.name === name) < index;
   return isTaken ? [['name', 'another resource has this name']] : [];
 }
 
-function parentProblems(resource: RawResource, resources: readonly RawResource[]): Found {
+function parentProblems(resource: RestResource, resources: readonly RestResource[]): Found {
   const problem = placeholderProblem(resource);
   const placeholders: Found = problem === undefined ? [] : [['path', problem]];
-  const parent = parentOf(resource)?.resource;
+  const parent = resource.parent?.resource;
   if (parent === undefined) return placeholders;
   if (!resources.some(({ name }) => name === parent))
     return [
@@ -158,20 +156,19 @@ function parentProblems(resource: RawResource, resources: readonly RawResource[]
     : placeholders;
 }
 
-function isInCycle(resource: RawResource, resources: readonly RawResource[]): boolean {
-  let at = parentOf(resource)?.resource;
+function isInCycle(resource: RestResource, resources: readonly RestResource[]): boolean {
+  let at = resource.parent?.resource;
   for (let steps = 0; at !== undefined && steps < resources.length; steps++) {
     if (at === resource.name) return true;
     const name: string = at;
     const next = resources.find((other) => other.name === name);
-    at = next && parentOf(next)?.resource;
+    at = next?.parent?.resource;
   }
   return false;
 }
 
-function shapeProblems(resource: RawResource): Found {
+function shapeProblems(resource: RestResource): Found {
   const { pagination, single, items, id } = resource;
-  const ids = [id].flat();
   const hasNoSize =
     (pagination.type === 'offset' && pagination.limit_param === null && pagination.page_size === undefined) ||
     (pagination.type === 'page' && pagination.size_param === null && pagination.page_size === undefined);
@@ -183,7 +180,7 @@ function shapeProblems(resource: RawResource): Found {
       ? [['pagination', 'cannot be combined with "single": one item has no pages'] as const]
       : []),
     ...(hasNoSize ? [['pagination', 'has no parameter for the page size; set "page_size"'] as const] : []),
-    ...idProblems(ids, resource.parent !== undefined),
+    ...idProblems(id, resource.parent !== undefined),
   ];
 }
 

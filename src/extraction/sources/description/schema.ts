@@ -1,5 +1,28 @@
-// The schema of source files: strict, with defaults.
+// The schema of source files: strict, with defaults. Paths become arrays.
 import { z } from 'zod';
+import type { JsonPath } from '../../types.ts';
+
+/** How calls are authenticated. */
+export type AuthDescription =
+  | { readonly type: 'none' }
+  | { readonly type: 'headers'; readonly headers: Readonly<Record<string, string>> }
+  | {
+      readonly type: 'token';
+      /** A path below the base URL, or an absolute URL. */
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: string;
+      readonly tokenPath: JsonPath;
+      readonly expiresInPath: JsonPath | null;
+      /** The header that carries the token, and the text before it. */
+      readonly header: string;
+      readonly prefix: string;
+      /** Does a rejected login mean wrong credentials? `body` is undefined unless it was a JSON object. */
+      readonly isCredentialError: (
+        status: number,
+        body: Readonly<Record<string, unknown>> | undefined,
+      ) => boolean;
+    };
 
 /** A strict object whose error message names its keys. */
 function strict<Shape extends z.core.$ZodLooseShape>(what: string, shape: Shape) {
@@ -21,40 +44,97 @@ const whole = (least: number, most: number) =>
 const dotted = z
   .string('must be a path like data.items')
   .regex(/^[^.\s][^.]*(\.[^.]+)*$/, 'must be a path like data.items');
+const jsonPath = dotted.transform((path): JsonPath => path.split('.'));
 const headerName = z
   .string('must be the name of a header')
   .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be the name of a header');
+const lowerCaseHeader = headerName.toLowerCase();
 const parameter = text;
 const scalar = z.union([z.string(), z.number(), z.boolean()], 'must be text, a number, true or false');
 const address = z
   .string('must be a path or a web address')
   .regex(/^(\/|https?:\/\/)/, 'must be a path like /login or a web address');
 
+const basic = (username: string, password: string): string =>
+  `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
+const isCredentialError = (status: number): boolean => [400, 401, 403, 422].includes(status);
+const headersAuth = (headers: Readonly<Record<string, string>>): AuthDescription => ({
+  type: 'headers',
+  headers,
+});
+
+const oauth = strict('auth of type oauth_client_credentials', {
+  type: z.literal('oauth_client_credentials'),
+  token_url: address,
+  client_id: text,
+  client_secret: text,
+  scope: text.optional(),
+  credentials_in: z.enum(['body', 'header'], 'must be body or header').default('body'),
+}).transform(({ token_url: url, client_id, client_secret, scope, credentials_in }): AuthDescription => {
+  const isInBody = credentials_in === 'body';
+  const fields = {
+    grant_type: 'client_credentials',
+    ...(scope === undefined ? {} : { scope }),
+    ...(isInBody ? { client_id, client_secret } : {}),
+  };
+  // RFC 6749, 2.3.1: both parts are form-encoded before they are joined.
+  const encoded = basic(encodeURIComponent(client_id), encodeURIComponent(client_secret));
+  return {
+    type: 'token',
+    url,
+    headers: { ...form, ...(isInBody ? {} : { authorization: encoded }) },
+    body: new URLSearchParams(fields).toString(),
+    tokenPath: ['access_token'],
+    expiresInPath: ['expires_in'],
+    header: 'authorization',
+    prefix: 'Bearer ',
+    isCredentialError,
+  };
+});
+
+const login = strict('auth of type login', {
+  type: z.literal('login'),
+  url: address,
+  body: z.record(z.string(), scalar, 'must be keys and values'),
+  format: z.enum(['json', 'form'], 'must be json or form').default('json'),
+  token_path: jsonPath,
+  expires_in_path: jsonPath.optional(),
+  header: lowerCaseHeader.default('authorization'),
+  prefix: z.string('must be text').default('Bearer '),
+}).transform(({ url, body, format, token_path, expires_in_path, header, prefix }): AuthDescription => {
+  const fields = Object.entries(body).map(([key, value]): [string, string] => [key, String(value)]);
+  return {
+    type: 'token',
+    url,
+    headers: format === 'json' ? { 'content-type': 'application/json' } : form,
+    body: format === 'json' ? JSON.stringify(body) : new URLSearchParams(fields).toString(),
+    tokenPath: token_path,
+    expiresInPath: expires_in_path ?? null,
+    header,
+    prefix,
+    isCredentialError,
+  };
+});
+
 const auth = z.discriminatedUnion(
   'type',
   [
     strict('auth of type none', { type: z.literal('none') }),
-    strict('auth of type bearer', { type: z.literal('bearer'), token: text }),
-    strict('auth of type basic', { type: z.literal('basic'), username: text, password: text }),
-    strict('auth of type header', { type: z.literal('header'), name: headerName, value: text }),
-    strict('auth of type oauth_client_credentials', {
-      type: z.literal('oauth_client_credentials'),
-      token_url: address,
-      client_id: text,
-      client_secret: text,
-      scope: text.optional(),
-      credentials_in: z.enum(['body', 'header'], 'must be body or header').default('body'),
-    }),
-    strict('auth of type login', {
-      type: z.literal('login'),
-      url: address,
-      body: z.record(z.string(), scalar, 'must be keys and values'),
-      format: z.enum(['json', 'form'], 'must be json or form').default('json'),
-      token_path: dotted,
-      expires_in_path: dotted.optional(),
-      header: headerName.default('Authorization'),
-      prefix: z.string('must be text').default('Bearer '),
-    }),
+    strict('auth of type bearer', { type: z.literal('bearer'), token: text }).transform(({ token }) =>
+      headersAuth({ authorization: `Bearer ${token}` }),
+    ),
+    strict('auth of type basic', { type: z.literal('basic'), username: text, password: text }).transform(
+      ({ username, password }) => headersAuth({ authorization: basic(username, password) }),
+    ),
+    strict('auth of type header', {
+      type: z.literal('header'),
+      name: lowerCaseHeader,
+      value: text,
+    }).transform(({ name, value }) => headersAuth({ [name]: value })),
+    oauth,
+    login,
   ],
   'auth.type must be one of none, bearer, basic, header, oauth_client_credentials, login',
 );
@@ -81,7 +161,7 @@ const pagination = z.discriminatedUnion(
     }),
     strict('pagination of type cursor', {
       type: z.literal('cursor'),
-      cursor_path: dotted,
+      cursor_path: jsonPath,
       cursor_param: parameter.optional(),
       size_param: parameter.optional(),
       page_size: pageSize,
@@ -95,6 +175,11 @@ const pagination = z.discriminatedUnion(
   'pagination.type must be one of offset, page, cursor, link, none',
 );
 
+interface ParentDescription {
+  readonly resource: string;
+  readonly children?: JsonPath | undefined;
+}
+
 const resource = strict('a resource', {
   name: z
     .string('must be a name')
@@ -103,27 +188,32 @@ const resource = strict('a resource', {
     .string('must be a path')
     .regex(/^\/[^?#]*$/, 'must start with / and have no query; use "query" for that'),
   method: z.literal('GET', 'must be GET').optional(),
-  query: z.record(z.string(), scalar, 'must be keys and values').default({}),
-  items: dotted.optional(),
+  query: z.record(z.string(), scalar.transform(String), 'must be keys and values').default({}),
+  items: jsonPath.optional(),
   single: z.boolean('must be true or false').default(false),
-  id: z.union([dotted, z.array(dotted).min(1)], 'must be a path like id, or a list of paths'),
+  id: z
+    .union([dotted, z.array(dotted).min(1)], 'must be a path like id, or a list of paths')
+    .transform((id) => [id].flat()),
   fields: strict('fields', {
-    name: dotted.optional(),
-    owner: dotted.optional(),
-    folder: dotted.optional(),
-    created_at: dotted.optional(),
-    updated_at: dotted.optional(),
+    name: jsonPath.optional(),
+    owner: jsonPath.optional(),
+    folder: jsonPath.optional(),
+    created_at: jsonPath.optional(),
+    updated_at: jsonPath.optional(),
   }).default({}),
   parent: z
     .union(
-      [text, strict('parent', { resource: text, children: dotted.optional() })],
+      [
+        text.transform((resource): ParentDescription => ({ resource })),
+        strict('parent', { resource: text, children: jsonPath.optional() }),
+      ],
       'must name another resource, as text or with the keys resource and children',
     )
     .optional(),
   pagination: pagination.default({ type: 'none' }),
   total: z
     .union(
-      [strict('total', { header: headerName }), strict('total', { path: dotted })],
+      [strict('total', { header: lowerCaseHeader }), strict('total', { path: jsonPath })],
       'must have one key, header or path',
     )
     .optional(),
@@ -131,12 +221,14 @@ const resource = strict('a resource', {
 
 export const restSourceSchema = strict('a source file', {
   name: text.regex(/^[\w.-]+$/, 'must be letters, digits, "_", "." and "-"'),
-  base_url: z.url({ protocol: /^https?$/, error: 'must be a web address like https://api.example.com' }),
+  base_url: z
+    .url({ protocol: /^https?$/, error: 'must be a web address like https://api.example.com' })
+    .transform((url) => url.replace(/\/+$/, '')),
   headers: z.record(headerName, text, 'must be header names and values').default({}),
   auth: auth.default({ type: 'none' }),
   resources: z.array(resource, 'must be a list of resources').min(1, 'must hold at least one resource'),
 });
 
-export type RawRestSource = z.infer<typeof restSourceSchema>;
-export type RawResource = RawRestSource['resources'][number];
-export type RawAuth = RawRestSource['auth'];
+export type RestSource = z.infer<typeof restSourceSchema>;
+export type RestResource = RestSource['resources'][number];
+export type PaginationDescription = RestResource['pagination'];

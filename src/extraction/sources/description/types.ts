@@ -1,50 +1,8 @@
 // An HTTP source as data: loaded from a file, or built in (Looker). Secrets are filled in.
-import type { ContentType, JsonPath, NamedSecret } from '../../types.ts';
+import type { ContentType, NamedSecret } from '../../types.ts';
 import type { SourceLabels } from '../connect.ts';
 import type { HttpResponse } from '../http-client.ts';
-
-/** How calls are authenticated. */
-export type AuthDescription =
-  | { readonly type: 'none' }
-  | { readonly type: 'headers'; readonly headers: Readonly<Record<string, string>> }
-  | {
-      readonly type: 'token';
-      /** A path below the base URL, or an absolute URL. */
-      readonly url: string;
-      readonly headers: Readonly<Record<string, string>>;
-      readonly body: string;
-      readonly tokenPath: JsonPath;
-      readonly expiresInPath: JsonPath | null;
-      /** The header that carries the token, and the text before it. */
-      readonly header: string;
-      readonly prefix: string;
-      /** Does a rejected login mean wrong credentials? `body` is undefined unless it was a JSON object. */
-      readonly isCredentialError: (
-        status: number,
-        body: Readonly<Record<string, unknown>> | undefined,
-      ) => boolean;
-    };
-
-/** The query parameters of pages. */
-export type PaginationDescription =
-  | { readonly type: 'none' }
-  | {
-      readonly type: 'offset';
-      readonly offsetParam: string;
-      readonly limitParam: string | null;
-      /** The server's number of the first item. */
-      readonly start: number;
-    }
-  | {
-      readonly type: 'page';
-      readonly pageParam: string;
-      readonly sizeParam: string | null;
-      /** The server's number of the first page. */
-      readonly start: number;
-    }
-  /** `cursorParam` null: the cursor is the URL of the next page. */
-  | { readonly type: 'cursor'; readonly cursorParam: string | null; readonly sizeParam: string | null }
-  | { readonly type: 'link'; readonly sizeParam: string | null };
+import type { AuthDescription, PaginationDescription } from './schema.ts';
 
 export interface EndpointDescription {
   /** Starts with a slash. Placeholders like `{parent.id}` are filled from `ListRef.parents`. */

@@ -1,7 +1,7 @@
 // Looker as a built-in description: its twelve content types through API 4.0.
 import { ExtractionError } from '../../errors.ts';
 import { limiterKey } from '../../rate-limiter.ts';
-import type { ContentType, ItemShape, ParentRule } from '../../types.ts';
+import type { ItemShape, ParentRule } from '../../types.ts';
 import type { EndpointDescription, SourceDescription, TypeDescription } from '../description/types.ts';
 import type { FolderFilter } from './folders.ts';
 import { findFolders } from './folders.ts';
@@ -141,32 +141,34 @@ const types: readonly LookerType[] = [
 ];
 
 function describe({ name, shape, endpoints, parent }: LookerType, scope?: string): TypeDescription {
-  const type: ContentType = {
-    name,
-    number: lookerContentTypes[name],
-    endpoints: endpoints.map(({ name: endpoint, query, shape: own, isListingOnly }) => ({
-      name: endpoint,
-      pagination: query ? 'offset' : 'single',
-      shape: own,
-      isListingOnly,
-    })),
-    shape,
-    parent,
-    scope,
-  };
-  const described = endpoints.map(({ name: endpoint, path, query }): [string, EndpointDescription] => [
-    endpoint,
-    {
-      path,
-      query: query ?? {},
-      pagination: query
-        ? { type: 'offset', offsetParam: 'offset', limitParam: 'limit', start: 0 }
-        : { type: 'none' },
-      totalHeader: 'x-total-count',
+  return {
+    type: {
+      name,
+      number: lookerContentTypes[name],
+      endpoints: endpoints.map(({ query, name: endpoint, shape: own, isListingOnly }) => ({
+        name: endpoint,
+        pagination: query ? 'offset' : 'single',
+        shape: own,
+        isListingOnly,
+      })),
+      shape,
+      parent,
+      scope,
     },
-  ]);
-  // Without undefined members: the definition is stored and compared as JSON.
-  return { type: JSON.parse(JSON.stringify(type)) as ContentType, endpoints: Object.fromEntries(described) };
+    endpoints: Object.fromEntries(
+      endpoints.map(({ name: endpoint, path, query }): [string, EndpointDescription] => [
+        endpoint,
+        {
+          path,
+          query: query ?? {},
+          pagination: query
+            ? { type: 'offset', offset_param: 'offset', limit_param: 'limit', start: 0 }
+            : { type: 'none' },
+          totalHeader: 'x-total-count',
+        },
+      ]),
+    ),
+  };
 }
 
 /** The types of a Looker without a folder filter. */
