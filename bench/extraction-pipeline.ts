@@ -19,7 +19,7 @@ import {
 } from '../src/extraction/index.ts';
 import { parsePage } from '../src/extraction/parsing/parse-page.ts';
 import { PageWriter, openVault } from '../src/extraction/vault/index.ts';
-import { createRateLimiter } from '../src/resilience/index.ts';
+import { createRateLimiter } from '../test/support/resilience/memory-rate-limiter.ts';
 import { offsetPage } from '../test/support/extraction/pages.ts';
 import { limitedSource } from '../test/support/limited-source.ts';
 import { inFolder } from './extraction-runs.ts';

@@ -53,7 +53,8 @@ export function httpDependencies(parts: HttpInput): ServerDeps {
     ledger: ledgerService(background, telemetry),
     extraction: {
       ...background.extraction,
-      callsPerMinuteOf: ({ options }) => options.rateLimitPerMinute ?? config.extraction.rateLimitPerMinute,
+      callsPerMinuteOf: ({ options }) =>
+        options.rate_limit_per_minute ?? config.extraction.rateLimitPerMinute,
     },
     gateway: background.gateway,
     tenants: background.tenants,

@@ -2,33 +2,29 @@
 export * from './errors.ts';
 export * from './events.ts';
 export { estimateExtraction, extract, openExtraction } from './open-extraction.ts';
-export type {
-  Extraction,
-  ExtractionDeps,
-  ExtractionSettings,
-  ExtractionSummary,
-  ExtractOptions,
-} from './open-extraction.ts';
-export * from './parallel-config.ts';
-export { estimate } from './pipeline/estimate.ts';
-export type { Estimate, TypeEstimate } from './pipeline/estimate.ts';
-export { runExtraction, selectTypes } from './pipeline/run-session.ts';
-export type { ExtractionResult, ExtractionSpec, RunDeps, TypeResult } from './pipeline/run-session.ts';
+export type { Extraction, ExtractionSettings, ExtractionSummary, ExtractOptions } from './open-extraction.ts';
+export { parallelConfig } from './parallel-config.ts';
+export type { ParallelConfig } from './parallel-config.ts';
+export type { Estimate } from './pipeline/estimate.ts';
+export { runExtraction } from './pipeline/run-session.ts';
+export type { ExtractionResult, ExtractionSpec } from './pipeline/run-session.ts';
 export { WorkerPool } from './pipeline/worker-pool.ts';
 export type { PageProcessor } from './pipeline/worker-pool.ts';
-export { limiterKey } from './rate-limiter.ts';
-export * from './runs/index.ts';
+export { runEvents } from './runs/events.ts';
+export type { RunEvents } from './runs/events.ts';
+export { extractionRunHandler, extractionRunJob } from './runs/run-job.ts';
+export type { ExtractSource } from './runs/run-job.ts';
+export { figuresOf, itemsOf as itemsOfRun, noFigures, totalOf as totalOfRun } from './runs/run-record.ts';
+export { RunService } from './runs/run-service.ts';
+export type { RunReport } from './runs/run-service.ts';
+export { inputOf, sourceInput } from './runs/source-schema.ts';
+export type { ExtractionSource, SourceChange, SourceInput } from './runs/source-schema.ts';
+export { SourceService } from './runs/source-service.ts';
+export type { ExtractionRun, RunFigures } from './runs/stores.ts';
 export type { SourceChoice } from './sources/create-source.ts';
 export { loadDescription } from './sources/description/load.ts';
-export type { SourceDescription } from './sources/description/types.ts';
 export { createHttpSource } from './sources/http-source.ts';
-export type { HttpSourceOptions } from './sources/http-source.ts';
-export { lookerContentTypes, lookerDescription } from './sources/looker/description.ts';
-export type { LookerContentType } from './sources/looker/description.ts';
+export { lookerContentTypes } from './sources/looker/description.ts';
 export * from './types.ts';
-export type { DeadLetter, ItemRecord, TypeRecord, VersionRecord } from './vault/reader.ts';
+export type { ItemRecord, VersionRecord } from './vault/reader.ts';
 export type { VaultService } from './vault/vault-service.ts';
-export { WorkItem } from './work-item.ts';
-export type { WorkItemFields, WorkItemState } from './work-item.ts';
-export { WorkerMetrics } from './worker-metrics.ts';
-export type { WorkerMetricsSnapshot } from './worker-metrics.ts';

@@ -3,7 +3,7 @@ import type { EmittedEvent } from '../core/index.ts';
 import { EventBus } from '../core/index.ts';
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { extractionEvents } from './index.ts';
-import { createRateLimiter } from '../resilience/index.ts';
+import { createRateLimiter } from '../../test/support/resilience/memory-rate-limiter.ts';
 import { WaitReporter } from './open-extraction.ts';
 
 function world(limits = { perSecond: 5, perMinute: 5 }) {

@@ -441,7 +441,7 @@ function extractRegistered(deps: ExtractionDeps, env: Environment): ExtractSourc
 }
 
 function choiceOf({ name, settings }: ExtractionSource): SourceChoice {
-  if (settings.kind === 'looker') return { kind: 'looker' };
+  if (!('definition' in settings)) return { kind: 'looker' };
   return { kind: 'rest', file: `the source ${name}`, text: settings.definition };
 }
 
@@ -465,13 +465,13 @@ function settingsFor(
     throw new CoreError('CONFIG_INVALID', `The environment variable ${variable} is not set in the server.`);
   };
   const looker =
-    settings.kind === 'looker'
-      ? {
-          baseUrl: settings.baseUrl,
-          clientId: valueOf(settings.clientIdVariable),
-          clientSecret: valueOf(settings.clientSecretVariable),
-        }
-      : server.looker;
+    'definition' in settings
+      ? server.looker
+      : {
+          baseUrl: settings.base_url,
+          clientId: valueOf(settings.client_id_env),
+          clientSecret: valueOf(settings.client_secret_env),
+        };
   return {
     ...server,
     extraction: {

@@ -2,7 +2,10 @@
 import type { Clock, Random } from '../core/index.ts';
 import { storeBackoff } from './retry.ts';
 
-/** How processes that share a store announce changes to each other. */
+/**
+ * How processes that share a store announce changes to each other. One implementation: the feed of Postgres; tests use
+ * one in memory.
+ */
 export interface ChangeFeed<Topic extends string> {
   /** Can other processes change the same data? If not, there is nothing to poll for. */
   readonly isShared: boolean;
@@ -12,21 +15,6 @@ export interface ChangeFeed<Topic extends string> {
    * STATE_UNAVAILABLE.
    */
   watch(onChange: (topic: Topic | 'everything') => void): Promise<() => Promise<void>>;
-}
-
-/** For stores in memory. */
-export class MemoryChangeFeed<Topic extends string> implements ChangeFeed<Topic> {
-  readonly isShared = true;
-  readonly #watchers = new Set<(topic: Topic | 'everything') => void>();
-
-  notify(topic: Topic | 'everything'): void {
-    for (const watcher of this.#watchers) watcher(topic);
-  }
-
-  async watch(onChange: (topic: Topic | 'everything') => void): Promise<() => Promise<void>> {
-    this.#watchers.add(onChange);
-    return async () => void this.#watchers.delete(onChange);
-  }
 }
 
 export interface ReloadDeps {

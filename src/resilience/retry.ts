@@ -4,6 +4,7 @@ import { remainingMs } from '../core/abort.ts';
 import { HeadworksError } from '../core/errors.ts';
 import type { Random } from '../core/ids.ts';
 
+/** One implementation: `exponentialBackoff`; tests pass fixed delays. */
 export interface Backoff {
   /** Milliseconds before retry number `retry`; 1 is the first retry (the second attempt). */
   delayMs(retry: number, random: Random): number;

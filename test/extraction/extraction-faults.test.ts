@@ -14,7 +14,7 @@ import {
 import { createLooker } from './looker-source-world.ts';
 import { openVault } from '../../src/extraction/vault/index.ts';
 import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
-import { createRateLimiter } from '../../src/resilience/index.ts';
+import { createRateLimiter } from '../support/resilience/memory-rate-limiter.ts';
 import type { LookerSimulatorOptions } from '../../src/simulators/looker/index.ts';
 import {
   contentIn,

@@ -19,7 +19,7 @@ import {
 } from '../../src/extraction/index.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
 import { createMemoryJobQueue } from '../support/jobs/memory-job-queue.ts';
-import { createRateLimiter } from '../../src/resilience/index.ts';
+import { createRateLimiter } from '../support/resilience/memory-rate-limiter.ts';
 import { exampleSource } from '../support/extraction/run-stores.contract.ts';
 
 const minute = 60_000;

@@ -20,10 +20,10 @@ it('takes the one that "sources create" registers', async () => {
   expect(problemsOf(input)).toEqual([]);
   expect(draftOf(input)).toMatchObject({
     settings: {
-      clientIdVariable: 'ACME_LOOKER_CLIENT_ID',
-      clientSecretVariable: 'ACME_LOOKER_CLIENT_SECRET',
+      client_id_env: 'ACME_LOOKER_CLIENT_ID',
+      client_secret_env: 'ACME_LOOKER_CLIENT_SECRET',
     },
-    options: { maxCalls: 5000 },
+    options: { max_calls: 5000 },
     vault: 'acme.vault',
   });
 });

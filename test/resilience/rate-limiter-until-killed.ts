@@ -1,7 +1,7 @@
 // A process that takes permits and tells its parent of each, until it is killed.
 import { systemClock } from '../../src/core/system.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';
-import { createRateLimiter } from '../../src/resilience/index.ts';
+import { createRateLimiter } from '../support/resilience/memory-rate-limiter.ts';
 import { SqliteGrantJournal } from '../../src/resilience/rate-limiter/sqlite-journal.ts';
 
 const journal = new SqliteGrantJournal(openSqlite(process.argv[2] ?? ''), 'limiter');

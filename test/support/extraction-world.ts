@@ -24,7 +24,7 @@ import { extractionEvents, FetchError, parallelConfig, runExtraction } from '../
 import type { OnDeath, Processed } from '../../src/extraction/pipeline/worker-pool.ts';
 import { WorkerDiedError } from '../../src/extraction/pipeline/worker-pool.ts';
 import type { FailureKind } from '../../src/resilience/index.ts';
-import { createRateLimiter } from '../../src/resilience/index.ts';
+import { createRateLimiter } from './resilience/memory-rate-limiter.ts';
 import { typeOf } from './extraction/pages.ts';
 import { limitedSource } from './limited-source.ts';
 

@@ -62,12 +62,12 @@ export class RunService {
   /** Fails with CONFLICT when the source has a queued or running run. */
   async start(
     sourceId: string,
-    wish: Partial<RunOptions> = {},
+    options: Partial<RunOptions> = {},
   ): Promise<ExtractionRun & { readonly jobId: string }> {
     const source = await this.#deps.sources.get(sourceId);
     if (!source) throw new CoreError('NOT_FOUND', `There is no extraction source ${sourceId}.`);
     const add = (transaction: unknown) =>
-      this.#add(source, 'http', transaction, { ...defaultRunOptions, ...wish });
+      this.#add(source, 'http', transaction, { ...defaultRunOptions, ...options });
     for (let waitedMs = 0; ; waitedMs += settlingStepMs) {
       const run = await this.#deps.inTransaction(add);
       if (run) return run;
@@ -104,8 +104,8 @@ export class RunService {
   }
 
   /** The next occurrence of its schedule; in the past when due. Null without an active schedule. */
-  nextRunAt({ schedule, isActive, lastScheduledAt }: ExtractionSource): Date | null {
-    if (schedule === null || !isActive) return null;
+  nextRunAt({ schedule, active, lastScheduledAt }: ExtractionSource): Date | null {
+    if (schedule === null || !active) return null;
     return new Date(this.#deps.nextTime(schedule, lastScheduledAt.getTime()));
   }
 
@@ -157,10 +157,10 @@ export class RunService {
   }
 
   /** Null when the source has a queued or running run. */
-  async #add(source: ExtractionSource, origin: RunOrigin, transaction: unknown, wish: RunOptions) {
+  async #add(source: ExtractionSource, origin: RunOrigin, transaction: unknown, options: RunOptions) {
     const { ids, jobs, runs } = this.#deps;
     const id = ids.uuid();
-    const payload = { sourceId: source.id, runId: id, ...wish };
+    const payload = { sourceId: source.id, runId: id, ...options };
     const jobId = await jobs.enqueue(extractionRunJob, payload, { key: source.id, transaction });
     if (jobId === null) return null;
     const run = { ...newRun(id, source, origin, this.#now()), jobId };

@@ -1,6 +1,7 @@
 // The schema of registered sources, for HTTP and the sources file: strict, so that no secret is stored under an unknown key.
 import { z } from 'zod';
 import type { OptionSpec, OptionValues } from '../../core/index.ts';
+import { camelCaseKeys, toCamelCase, toSnakeCase } from '../../core/index.ts';
 import { extractionOptions } from '../options.ts';
 
 const variable = z
@@ -111,151 +112,12 @@ export const sourceChange = z
 
 export type SourceInput = z.infer<typeof sourceInput>;
 export type SourceChange = z.infer<typeof sourceChange>;
+export type SourceOptions = SourceInput['options'];
 
-export function draftOf(input: SourceInput): SourceDraft {
-  return {
-    name: input.name,
-    settings:
-      input.kind === 'looker'
-        ? {
-            kind: 'looker',
-            baseUrl: input.settings.base_url,
-            clientIdVariable: input.settings.client_id_env,
-            clientSecretVariable: input.settings.client_secret_env,
-          }
-        : { kind: 'rest', definition: input.settings.definition },
-    options: optionsOf(input.options),
-    schedule: input.schedule,
-    vault: input.vault ?? `${input.name}.vault`,
-    isActive: input.active,
-  };
-}
+/** A source as it is registered, with its vault: a file in the data folder's `vaults`. */
+export type SourceDraft = SourceInput & { readonly vault: string };
 
-/** The input that a draft was made from. */
-export function inputOf({
-  name,
-  settings,
-  options: own,
-  schedule: cron,
-  vault: file,
-  isActive,
-}: SourceDraft) {
-  const rest = { name, options: snakeOptions(own), schedule: cron, vault: file, active: isActive };
-  if (settings.kind === 'rest')
-    return { kind: 'rest' as const, ...rest, settings: { definition: settings.definition } };
-  return {
-    kind: 'looker' as const,
-    ...rest,
-    settings: {
-      base_url: settings.baseUrl,
-      client_id_env: settings.clientIdVariable,
-      client_secret_env: settings.clientSecretVariable,
-    },
-  };
-}
-
-const camel = (name: string): string =>
-  name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-
-const optionsOf = (given: z.infer<typeof options>): SourceOptions =>
-  Object.fromEntries(Object.entries(given).map(([name, value]) => [camel(name), value]));
-const snakeOptions = (own: SourceOptions): z.infer<typeof options> =>
-  Object.fromEntries(Object.entries(own).map(([name, value]) => [snakeName(name), value]));
-
-function hasCredentials(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { username, password } = new URL(text);
-  return username !== '' || password !== '';
-}
-
-const { fields } = extractionOptions;
-
-const own = {
-  types: fields.types,
-  workers: fields.workers,
-  queueSize: fields.queueSize,
-  batchSize: fields.batchSize,
-  rateLimitPerMinute: fields.rateLimitPerMinute,
-  rateLimitPerSecond: fields.rateLimitPerSecond,
-  adaptive: fields.adaptive,
-  maxCalls: fields.maxCalls,
-  retries: fields.retries,
-  retryDelayMs: fields.retryDelayMs,
-  folders: fields.folders,
-  recursive: fields.recursive,
-  timeoutSeconds: fields.timeoutSeconds,
-};
-
-export type SourceOptions = Partial<OptionValues<typeof own>>;
-type ExtractionValues = OptionValues<typeof fields>;
-
-/** `options.workers: 99 must be a whole number from 1 to 50`; empty when valid. */
-export function optionProblems(options: SourceOptions, server: ExtractionValues): readonly string[] {
-  const ranges = Object.entries(options).flatMap(([field, value]) => {
-    const spec: OptionSpec<unknown> = own[field as keyof typeof own];
-    const parsed = value === null ? { value } : spec.parse(value);
-    return 'problem' in parsed ? [line(field, value, parsed.problem)] : [];
-  });
-  if (ranges.length > 0) return ranges;
-  const values = effectiveOptions(options, server);
-  const given: Readonly<Record<string, unknown>> = values;
-  const between = extractionOptions.check?.(values) ?? [];
-  return between.map(({ field, problem }) => line(field, given[field], problem));
-}
-
-/** The server's settings overridden by the source's. What to extract is only ever the source's own. */
-export function effectiveOptions(options: SourceOptions, server: ExtractionValues): ExtractionValues {
-  return {
-    ...server,
-    types: [],
-    folders: [],
-    recursive: false,
-    // Depends on the number of workers, which the source may change.
-    queueSize: options.workers === undefined ? server.queueSize : null,
-    ...options,
-    dryRun: false,
-    retryFailed: false,
-  };
-}
-
-/** The name in JSON and YAML. */
-export const snakeName = (field: string): string =>
-  field.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
-
-function line(field: string, value: unknown, problem: string): string {
-  return `options.${snakeName(field)}: ${JSON.stringify(value)} ${problem}`;
-}
-
-/** The address of a source and the environment variables of its secrets. Never a secret itself. */
-export type SourceSettings =
-  | {
-      readonly kind: 'looker';
-      readonly baseUrl: string;
-      /** Names of environment variables of the server. */
-      readonly clientIdVariable: string;
-      readonly clientSecretVariable: string;
-    }
-  | {
-      readonly kind: 'rest';
-      /** The text of a source file: YAML, secrets only as `${NAME}`. */
-      readonly definition: string;
-    };
-
-export interface SourceDraft {
-  /** Unique, and valid in a file name. */
-  readonly name: string;
-  readonly settings: SourceSettings;
-  /** Overrides of the server's `extraction` settings. */
-  readonly options: SourceOptions;
-  /** Five cron fields in UTC; null: only manual runs. */
-  readonly schedule: string | null;
-  /** A file in the data folder's `vaults`. */
-  readonly vault: string;
-  /** Its schedule is active. */
-  readonly isActive: boolean;
-}
-
-export interface ExtractionSource extends SourceDraft {
+export type ExtractionSource = SourceDraft & {
   readonly id: string;
   /** Managed by the sources file; changed only there. */
   readonly isFromFile: boolean;
@@ -263,4 +125,61 @@ export interface ExtractionSource extends SourceDraft {
   readonly modifiedAt: Date;
   /** Occurrences of the schedule up to here are handled. */
   readonly lastScheduledAt: Date;
+};
+
+export const draftOf = (input: SourceInput): SourceDraft => ({
+  ...input,
+  vault: input.vault ?? `${input.name}.vault`,
+});
+
+/** What a source was registered with. */
+export function inputOf({
+  id: _,
+  isFromFile,
+  createdAt,
+  modifiedAt,
+  lastScheduledAt,
+  ...input
+}: ExtractionSource) {
+  return input;
+}
+
+function hasCredentials(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { username, password } = new URL(text);
+  return username !== '' || password !== '';
+}
+
+type ExtractionValues = OptionValues<typeof extractionOptions.fields>;
+
+/** `options.workers: 99 must be a whole number from 1 to 50`; empty when valid. */
+export function optionProblems(given: SourceOptions, server: ExtractionValues): readonly string[] {
+  const specs: Readonly<Record<string, OptionSpec<unknown>>> = extractionOptions.fields;
+  const line = (name: string, value: unknown, problem: string) =>
+    `options.${name}: ${JSON.stringify(value)} ${problem}`;
+  const ranges = Object.entries(given).flatMap(([name, value]) => {
+    const parsed = specs[toCamelCase(name)]?.parse(value) ?? {};
+    return 'problem' in parsed ? [line(name, value, String(parsed.problem))] : [];
+  });
+  if (ranges.length > 0) return ranges;
+  const values = effectiveOptions(given, server);
+  const between = extractionOptions.check?.(values) ?? [];
+  return between.map(({ field, problem }) =>
+    line(toSnakeCase(field), values[field as keyof ExtractionValues], problem),
+  );
+}
+
+/** The server's settings overridden by the source's. What to extract is only ever the source's own. */
+export function effectiveOptions(given: SourceOptions, server: ExtractionValues): ExtractionValues {
+  return {
+    ...server,
+    types: [],
+    folders: [],
+    recursive: false,
+    // Depends on the number of workers, which the source may change.
+    queueSize: given.workers === undefined ? server.queueSize : null,
+    ...(camelCaseKeys(given) as Partial<ExtractionValues>),
+    dryRun: false,
+    retryFailed: false,
+  };
 }

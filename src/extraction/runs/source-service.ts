@@ -98,7 +98,7 @@ export class SourceService {
   /** A new or reactivated schedule starts now: earlier occurrences are not made up for. */
   async #change(source: ExtractionSource, draft: SourceDraft): Promise<ExtractionSource> {
     const now = this.#now();
-    const isNewSchedule = draft.schedule !== source.schedule || (draft.isActive && !source.isActive);
+    const isNewSchedule = draft.schedule !== source.schedule || (draft.active && !source.active);
     const next = {
       ...source,
       ...draft,
@@ -146,15 +146,15 @@ const placeholderValue = 'https://not-set.invalid';
 
 /** What is wrong with a source beyond its schema. Variables need not be set yet: that is checked when it runs. */
 export function sourceProblems(
-  { settings, options, schedule }: SourceDraft,
+  { kind, settings, options, schedule }: SourceDraft,
   server: ExtractionOptionValues,
   env: Readonly<Record<string, string | undefined>>,
 ): readonly string[] {
   return [
     ...optionProblems(options, server),
     ...(schedule === null ? [] : problemsOf(() => parseCron(schedule))),
-    ...(settings.kind === 'rest' ? definitionProblems(settings.definition, env) : []),
-    ...(settings.kind === 'rest' && (options.folders?.length ?? 0) > 0
+    ...('definition' in settings ? definitionProblems(settings.definition, env) : []),
+    ...(kind === 'rest' && (options.folders?.length ?? 0) > 0
       ? ['options.folders is for Looker; a REST source has no folders']
       : []),
   ];

@@ -158,7 +158,7 @@ export class PostgresRunStore implements RunStore {
 // Registered sources in Postgres.
 
 const sourceColumns = sql`
-  id, name, settings, options, schedule, vault, is_active as "isActive", is_from_file as "isFromFile",
+  id, name, kind, settings, options, schedule, vault, is_active as active, is_from_file as "isFromFile",
   last_scheduled_at as "lastScheduledAt", created_at as "createdAt", modified_at as "modifiedAt"`;
 
 const uniqueViolation = '23505';
@@ -186,14 +186,14 @@ export class PostgresSourceStore implements SourceStore {
   }
 
   async add(source: ExtractionSource): Promise<void> {
-    const { id, name, settings, options, schedule, vault, isActive, isFromFile } = source;
+    const { id, name, kind, settings, options, schedule, vault, active, isFromFile } = source;
     const { lastScheduledAt, createdAt, modifiedAt } = source;
     try {
       await this.#database.query(sql`
         insert into extraction_sources (id, name, kind, settings, options, schedule, vault, is_active, is_from_file,
           last_scheduled_at, created_at, modified_at)
-        values (${id}, ${name}, ${settings.kind}, ${json(settings)}, ${json(options)}, ${schedule}, ${vault},
-          ${isActive}, ${isFromFile}, ${lastScheduledAt}, ${createdAt}, ${modifiedAt})`);
+        values (${id}, ${name}, ${kind}, ${json(settings)}, ${json(options)}, ${schedule}, ${vault},
+          ${active}, ${isFromFile}, ${lastScheduledAt}, ${createdAt}, ${modifiedAt})`);
     } catch (error) {
       if (!hasSqlState(error, uniqueViolation)) throw error;
       throw new CoreError('CONFLICT', `There is a source named ${name} already.`, { cause: error });
@@ -203,7 +203,7 @@ export class PostgresSourceStore implements SourceStore {
   async update(source: ExtractionSource): Promise<boolean> {
     const { affected } = await this.#database.query(sql`
       update extraction_sources set settings = ${json(source.settings)}, options = ${json(source.options)},
-        schedule = ${source.schedule}, vault = ${source.vault}, is_active = ${source.isActive},
+        schedule = ${source.schedule}, vault = ${source.vault}, is_active = ${source.active},
         is_from_file = ${source.isFromFile}, last_scheduled_at = ${source.lastScheduledAt},
         modified_at = ${source.modifiedAt}
       where id = ${source.id}::uuid`);

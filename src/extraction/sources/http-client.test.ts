@@ -1,7 +1,7 @@
 // Calls keep the rate where they arrive, however long they take to get away.
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
-import { createRateLimiter } from '../../resilience/index.ts';
+import { createRateLimiter } from '../../../test/support/resilience/memory-rate-limiter.ts';
 import type { HttpClient } from './http-client.ts';
 import { countIn, createHttpClient, nextLinkIn } from './http-client.ts';
 

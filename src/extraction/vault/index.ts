@@ -1,15 +1,25 @@
 // The vault: one SQLite file with what a source holds, how it changed, and how it was read.
 export { canonicalJson, parseJson } from './canonical-json.ts';
-export type { FieldChange } from './diff.ts';
-export { contentHash } from './page-writer.ts';
-export type { DeadLetter, ItemRecord, SessionRecord, TypeRecord, VersionRecord } from './reader.ts';
-export { chooseVault, vaultName, withVault, type VaultChoice } from './choose-vault.ts';
-export { diffSessions, type ItemChange } from './diff.ts';
-export { exportVault, type ExportReport } from './export.ts';
-export { openVault, type OpenVaultOptions, type Vault } from './sessions.ts';
-export { pruneVault, type PruneOptions, type PruneReport, type PruneRule } from './prune.ts';
+export { chooseVault, vaultName, withVault } from './choose-vault.ts';
+export type { VaultChoice } from './choose-vault.ts';
+export { diffSessions } from './diff.ts';
+export type { ItemChange } from './diff.ts';
+export { exportVault } from './export.ts';
 export { goneItems, nameWithSource, typeOfItem, vaultNameOf } from './missing-items.ts';
-export { PageWriter } from './page-writer.ts';
+export { contentHash, PageWriter } from './page-writer.ts';
+export { pruneVault } from './prune.ts';
+export type { PruneReport, PruneRule } from './prune.ts';
+export { openVaultReader } from './reader.ts';
+export type {
+  DeadLetter,
+  ItemRecord,
+  SessionRecord,
+  TypeRecord,
+  VaultReader,
+  VersionRecord,
+} from './reader.ts';
 export { readResumable } from './session-state.ts';
-export { openVaultReader, type ItemQuery, type VaultReader } from './reader.ts';
-export { verifyVault, type VaultProblem, type VerifyReport } from './verify.ts';
+export { openVault } from './sessions.ts';
+export type { Vault } from './sessions.ts';
+export { verifyVault } from './verify.ts';
+export type { VerifyReport } from './verify.ts';

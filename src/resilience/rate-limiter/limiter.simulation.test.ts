@@ -2,7 +2,7 @@
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../core/ids.ts';
-import { createRateLimiter } from './memory-window.ts';
+import { createRateLimiter } from '../../../test/support/resilience/memory-rate-limiter.ts';
 
 interface Answer {
   readonly at: number;

@@ -6,7 +6,8 @@ import {
   describeRateWindowContract,
   mostIn,
 } from '../../../test/support/resilience/rate-limiter.contract.ts';
-import { createRateLimiter, MemoryRateWindow } from './memory-window.ts';
+import { MemoryRateWindow } from './memory-window.ts';
+import { createRateLimiter } from '../../../test/support/resilience/memory-rate-limiter.ts';
 
 describeRateWindowContract('memory', async (settings) => ({ open: () => new MemoryRateWindow(settings) }), {
   survivesRestart: false,

@@ -1,7 +1,6 @@
 // Decides in this process: exact sliding windows over the last grants, on the monotonic clock. With a journal it also
 // counts the grants of earlier processes and of others that run now.
 import type { Clock } from '../../core/clock.ts';
-import { AdaptiveRateLimiter } from './limiter.ts';
 import type {
   BackoffState,
   WindowRequest,
@@ -227,15 +226,4 @@ class GrantRing {
   #indexOf(position: number): number {
     return (this.#newest + 1 - position + this.capacity * 2) % this.capacity;
   }
-}
-
-/**
- * A limiter for one process; with a journal its grants and backoff survive a restart.
- *
- * @example
- * const limiter = createRateLimiter({ limits: { perSecond: 10, perMinute: 100 }, clock: systemClock });
- * const permit = await limiter.acquire(signal);
- */
-export function createRateLimiter(options: MemoryRateWindowOptions): AdaptiveRateLimiter {
-  return new AdaptiveRateLimiter(new MemoryRateWindow(options), options.clock);
 }

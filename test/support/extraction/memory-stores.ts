@@ -34,7 +34,7 @@ export class MemorySourceStore implements SourceStore {
 
   async claim(seen: ExtractionSource, at: Date): Promise<boolean> {
     const known = this.#sources.get(seen.id);
-    if (!known?.isActive || known.schedule !== seen.schedule) return false;
+    if (!known?.active || known.schedule !== seen.schedule) return false;
     if (known.lastScheduledAt.getTime() !== seen.lastScheduledAt.getTime()) return false;
     this.#sources.set(seen.id, { ...known, lastScheduledAt: at });
     return true;

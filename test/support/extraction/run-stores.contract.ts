@@ -18,20 +18,20 @@ export interface RunStores {
 const idOf = (number: number): string => `0195a1b2-c3d4-7e5f-8a9b-${String(number).padStart(12, '0')}`;
 const at = (ms: number): Date => new Date(Date.parse('2026-03-01T12:00:00Z') + ms);
 
-export function exampleSource(change: Partial<ExtractionSource> = {}): ExtractionSource {
+export function exampleSource(change: object = {}): ExtractionSource {
   return {
     id: idOf(1),
     name: 'acme',
+    kind: 'looker',
     settings: {
-      kind: 'looker',
-      baseUrl: 'https://acme.example',
-      clientIdVariable: 'LOOKER_CLIENT_ID',
-      clientSecretVariable: 'LOOKER_CLIENT_SECRET',
+      base_url: 'https://acme.example',
+      client_id_env: 'LOOKER_CLIENT_ID',
+      client_secret_env: 'LOOKER_CLIENT_SECRET',
     },
     options: { workers: 3, types: ['looks'] },
     schedule: '0 4 * * *',
     vault: 'acme.vault',
-    isActive: true,
+    active: true,
     isFromFile: false,
     createdAt: at(0),
     modifiedAt: at(0),
@@ -67,7 +67,8 @@ export function describeRunStoresContract(name: string, make: () => Promise<RunS
       const shop = exampleSource({
         id: idOf(2),
         name: 'Shop',
-        settings: { kind: 'rest', definition: 'name: "ü"\n' },
+        kind: 'rest',
+        settings: { definition: 'name: "ü"\n' },
         schedule: null,
         isFromFile: true,
       });
@@ -82,7 +83,7 @@ export function describeRunStoresContract(name: string, make: () => Promise<RunS
     it('changes and removes what is there, and nothing else', async () => {
       const { sources } = await make();
       await sources.add(exampleSource());
-      const changed = exampleSource({ schedule: null, options: {}, isActive: false, modifiedAt: at(5) });
+      const changed = exampleSource({ schedule: null, options: {}, active: false, modifiedAt: at(5) });
       expect(await sources.update({ ...changed, name: 'other', createdAt: at(9) })).toBe(true);
       expect(await sources.list()).toEqual([changed]);
       expect(await sources.update(exampleSource({ id: idOf(2) }))).toBe(false);
@@ -105,7 +106,7 @@ export function describeRunStoresContract(name: string, make: () => Promise<RunS
       const next = { ...seen, lastScheduledAt: at(10) };
       await sources.update({ ...next, schedule: '1 1 * * *' });
       expect(await claim(next, at(20))).toBe(false);
-      await sources.update({ ...next, isActive: false });
+      await sources.update({ ...next, active: false });
       expect(await claim(next, at(20))).toBe(false);
     });
 

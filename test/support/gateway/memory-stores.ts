@@ -21,7 +21,7 @@ import type {
   ProbeSchedule,
   UsageStore,
 } from '../../../src/gateway/stores.ts';
-import { MemoryChangeFeed } from '../../../src/resilience/index.ts';
+import { MemoryChangeFeed } from '../resilience/memory-change-feed.ts';
 import type { GatewayTopic } from '../../../src/gateway/stores.ts';
 import { CooldownMap } from '../../../src/gateway/state/availability.ts';
 import { countsAmong } from '../../../src/gateway/state/attempt-log.ts';

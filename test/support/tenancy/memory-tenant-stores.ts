@@ -1,5 +1,5 @@
 // Organizations, keys and deployments in memory: for tests, and as the plainest statement of what stores do.
-import { MemoryChangeFeed } from '../../../src/resilience/index.ts';
+import { MemoryChangeFeed } from '../resilience/memory-change-feed.ts';
 import { nameKey } from '../../../src/tenancy/names.ts';
 import type {
   Deployment,
