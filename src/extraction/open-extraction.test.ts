@@ -42,7 +42,7 @@ describe('WaitReporter', () => {
     await clock.run(Promise.all([acquirePermit(), acquirePermit()]));
     expect(told).toEqual([]);
     const waiting = acquirePermit();
-    waits.report('limits-locked', 'somebody holds limits.sqlite');
+    waits.report('limits-locked', 'another process has locked limits.sqlite');
     await clock.run(waiting);
     expect(told).toMatchObject([{ reason: 'limits-locked' }]);
   });

@@ -411,7 +411,7 @@ export async function openExtraction(deps: ExtractionDeps): Promise<Extraction> 
 }
 
 /**
- * The environment without the secrets of the server itself: whoever registers a source decides where its secrets are
+ * The environment without the secrets of the server itself: the registrant of a source decides where its secrets are
  * sent, and must not be able to send the server's.
  */
 export function sourceEnvironment(env: Environment, serverSecretVariables: readonly string[]): Environment {

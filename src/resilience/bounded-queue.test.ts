@@ -86,7 +86,7 @@ describe('a bounded queue', () => {
     expect(await waiting).toEqual({ done: true, value: undefined });
   });
 
-  it('fails everybody on abort and gives back what was accepted', async () => {
+  it('fails every waiting call on abort and returns the accepted items', async () => {
     const queue = new BoundedQueue<number>({ maxItems: 2 });
     await queue.put(1);
     await queue.put(2);

@@ -86,7 +86,7 @@ describe('an HTTP failure', () => {
     expect(kind(status, body)).toBe('server-error');
   });
 
-  it('400 that speaks of rate limits stays a refusal of the request', () => {
+  it('a 400 that mentions rate limits stays a validation failure', () => {
     expect(kind(400, { message: 'rate limit must be a number' })).toBe('validation');
   });
 

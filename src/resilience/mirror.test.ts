@@ -24,7 +24,7 @@ function setUp() {
   return { clock, store, mirror, shown };
 }
 
-it('shows what was read, and again when told that it changed', async () => {
+it('shows the rows that were read, and again after a change notification', async () => {
   const { clock, store, mirror, shown } = setUp();
   await clock.run(mirror.start());
   store.rows.push('b');
@@ -47,7 +47,7 @@ it('does not lose what was written while an older state was being read', async (
   expect(shown.slice(1)).toEqual(shown.slice(1).map(() => 'ab'));
 });
 
-it('looks again after a write: somebody may have undone it in the meantime', async () => {
+it('reads again after a write: another process may have undone it in the meantime', async () => {
   const { clock, mirror } = setUp();
   await clock.run(mirror.start());
   mirror.edit((rows) => [...rows, 'gone already']);
@@ -56,7 +56,7 @@ it('looks again after a write: somebody may have undone it in the meantime', asy
   expect(mirror.rows).toEqual(['a']);
 });
 
-it('goes on from memory while the store is away', async () => {
+it('continues with the rows in memory while the store is down', async () => {
   const { clock, store, mirror } = setUp();
   await clock.run(mirror.start());
   store.isAway = true;
@@ -68,7 +68,7 @@ it('goes on from memory while the store is away', async () => {
   expect(mirror.rows).toEqual(['c']);
 });
 
-// One load at a time, and always one that began after the wish.
+// One load at a time, and always one that began after the request.
 
 const setUpReload = (load: () => Promise<void>, clock = new VirtualClock(0)) => {
   const failures: unknown[] = [];
@@ -76,7 +76,7 @@ const setUpReload = (load: () => Promise<void>, clock = new VirtualClock(0)) => 
   return { clock, failures, reload: new Reload({ clock, random: seededRandom(7) }, { load, onFailure }) };
 };
 
-it('loads again after a wish that came while it loaded, once for many wishes', async () => {
+it('loads again after a request during a load, once for many requests', async () => {
   let [stored, seen, loads] = [1, 0, 0];
   const clock = new VirtualClock(0);
   const { reload } = setUpReload(async () => {
@@ -88,9 +88,9 @@ it('loads again after a wish that came while it loaded, once for many wishes', a
   const first = reload.refresh();
   await clock.advance(5);
   stored = 2;
-  const wishes = [reload.refresh(), reload.refresh()];
+  const requests = [reload.refresh(), reload.refresh()];
   await clock.advance(30);
-  expect(await Promise.all([first, ...wishes])).toEqual([true, true, true]);
+  expect(await Promise.all([first, ...requests])).toEqual([true, true, true]);
   expect([seen, loads]).toEqual([2, 2]);
 });
 

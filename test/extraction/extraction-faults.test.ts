@@ -44,7 +44,7 @@ describe('a source with faults', () => {
     ['resets', { reset: { probability: 0.1 } }],
     ['cut-off answers', { truncated: { probability: 0.1 } }],
     ['logins that fail', { 'login-500': { probability: 0.5 }, 'expired-token': { probability: 0.03 } }],
-    ['answers that are not what was asked for', { malformed: { probability: 0.1 } }],
+    ['responses with an unexpected shape', { malformed: { probability: 0.1 } }],
     ['tokens that expire', { 'expired-token': { probability: 0.05 } }],
     ['slow answers', { slow: { probability: 0.1, ms: 30 } }],
     ['repeated items', { duplicate: { probability: 0.2 } }],
@@ -119,8 +119,8 @@ describe('a source with faults', () => {
     const again = await extractLooker(looker, folder);
     expect(again.result).toMatchObject({ status: 'incomplete', calls: 0 });
     looker.configure({ failures: [] });
-    const mended = await extractLooker(looker, folder, { 'retry-failed': 'true' });
-    expect(mended.result).toMatchObject({ status: 'completed', calls: 1 });
+    const retried = await extractLooker(looker, folder, { 'retry-failed': 'true' });
+    expect(retried.result).toMatchObject({ status: 'completed', calls: 1 });
     expect(contentIn(vaultRows(folder))).toEqual(await contentOf(looker));
   });
 
@@ -158,8 +158,8 @@ describe('what hangs on another type', () => {
       const isLive = `SELECT count(*) AS live FROM items WHERE deleted_at IS NULL`;
       expect(queryVault(folder, isLive)).toEqual([{ live: 12 }]);
       looker.configure({ faults: {} });
-      const mended = await extractLooker(looker, folder, { ...types, 'retry-failed': 'true' });
-      expect(mended.result.status).toBe('completed');
+      const retried = await extractLooker(looker, folder, { ...types, 'retry-failed': 'true' });
+      expect(retried.result.status).toBe('completed');
       expect(queryVault(folder, 'SELECT cause FROM dead_letters WHERE resolved_at IS NULL')).toEqual([]);
       expect(vaultRows(folder)).toHaveLength(12);
     },
@@ -176,7 +176,7 @@ describe('rate limits', () => {
     expect(looker.stats().maxPerSecond).toBeLessThanOrEqual(44);
   });
 
-  it('that we were told wrong slow us down instead of losing pages', async () => {
+  it('that are lower than configured slow the run down instead of losing pages', async () => {
     const looker = await simulatedLooker({
       rateLimits: { perSecond: 20 },
       retryAfter: 'milliseconds',

@@ -117,7 +117,7 @@ describe('the rate limit of a source', () => {
     expect(looker.stats().total).toBe(2);
   });
 
-  it('is waited for while another program holds its file, and a stop is heard meanwhile', async () => {
+  it('is waited for while another program locks its file, and a stop takes effect meanwhile', async () => {
     const looker = await simulatedLooker({ items: { users: 60 } });
     const folder = await temporaryFolder();
     const quick = { ...users, 'rate-limit-per-minute': '10000', 'rate-limit-per-second': '1000' };
@@ -142,9 +142,9 @@ describe('the rate limit of a source', () => {
     await expect(stopping).rejects.toThrow('seen enough');
     expect(performance.now() - before).toBeLessThan(2_000);
 
-    const patient = extractionOf(looker, folder, quick);
-    const running = patient.extract();
-    while (!patient.events.includes('extraction:waiting')) await systemClock.sleep(20);
+    const waiting = extractionOf(looker, folder, quick);
+    const running = waiting.extract();
+    while (!waiting.events.includes('extraction:waiting')) await systemClock.sleep(20);
     holder.exec('ROLLBACK');
     expect(await running).toMatchObject({ status: 'completed', calls: 5 });
     // Deaf for ten seconds before; now for one try at a time, on a machine that others use too.
@@ -171,7 +171,7 @@ describe('the rate limit of a source', () => {
     expect(looker.stats().maxPerSecond).toBeLessThanOrEqual(22);
   });
 
-  it('names the file that another program does not let go of', async () => {
+  it('names the file that another program keeps locked', async () => {
     const path = join(await temporaryFolder(), 'limits.sqlite');
     const holder = new DatabaseSync(path);
     onTestFinished(() => holder.close());
@@ -215,7 +215,7 @@ describe('the rate limit of a source', () => {
     }
   });
 
-  it('goes on being kept, and the extraction goes on, when Redis dies in the middle and comes back', async () => {
+  it('is still kept, and the extraction continues, when Redis dies in the middle and comes back', async () => {
     const redis = await startPrivateRedis();
     const looker = await simulatedLooker({ items: { users: 600 }, rateLimits: { perSecond: 22 } });
     const folder = await temporaryFolder();

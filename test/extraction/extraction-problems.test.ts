@@ -20,7 +20,7 @@ const looker = {
 };
 
 describe('a source file', () => {
-  it('is told all its problems, one per line, whatever their names look like', async () => {
+  it('reports all problems, one per line, whatever their names look like', async () => {
     const yaml = [
       'name: api',
       'base_url: ftp://x',
@@ -44,7 +44,7 @@ describe('a source file', () => {
     expect(err).toMatch(/line 1: its aliases .* write them out/);
   });
 
-  it('is told together with folders that it cannot have', async () => {
+  it('reports them together with unusable folders', async () => {
     const env = { HEADWORKS_EXTRACTION_FOLDERS: '12' };
     const { exitCode, err } = await run(['rest', '--source', 'api.yaml'], env, 'name: 1');
     expect(exitCode).toBe(2);
@@ -59,7 +59,7 @@ describe('a source file', () => {
 });
 
 describe('Looker', () => {
-  it('is told unknown types, missing credentials and a filter without effect at once', async () => {
+  it('reports unknown types, missing credentials and a filter without effect at once', async () => {
     const { exitCode, err } = await run(['looker', '--types', 'users,dragons', '--folder', '12']);
     expect(exitCode).toBe(2);
     for (const text of [
@@ -70,7 +70,7 @@ describe('Looker', () => {
       expect(err).toContain(text);
   });
 
-  it('is told that folders are not for these types', async () => {
+  it('reports that folders do not apply to these types', async () => {
     const { exitCode, err } = await run(['looker', '--types', 'users,groups', '--folder', '12'], looker);
     expect(exitCode).toBe(2);
     expect(err).toContain('is for dashboards and looks, and --types names only users, groups');

@@ -47,11 +47,11 @@ async function world(extract: (clock: VirtualClock) => ExtractSource) {
   const jobs = createMemoryJobQueue({ clock, random, ids, events: bus });
   const redact = (text: string) => text.replaceAll('hush', '[redacted]');
   const common = { sources, runs, clock, ids, events: bus, redact };
-  const desk = () =>
+  const service = () =>
     new RunService({
       ...common,
       jobs: {
-        // Nobody sees a job before the transaction that adds it has ended.
+        // A job is visible only after the transaction that adds it has ended.
         enqueue: (definition, payload, options) =>
           jobs.enqueue(definition, payload, { ...options, startAfterMs: 1 }),
         cancel: (id) => jobs.cancel(id),
@@ -60,22 +60,22 @@ async function world(extract: (clock: VirtualClock) => ExtractSource) {
       inTransaction: (work) => work(undefined),
       nextTime: (cron, afterMs) => parseCron(cron).next(afterMs),
     });
-  const desks = [desk(), desk()];
-  const [first] = desks as [RunService, RunService];
+  const services = [service(), service()];
+  const [first] = services as [RunService, RunService];
   await jobs.define([extractionRunJob]);
   await jobs.work(extractionRunJob, extractionRunHandler({ ...common, extract: extract(clock) }));
   /** As servers do. */
   const pass = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += 15_000) {
       await clock.advance(15_000);
-      await Promise.all(desks.map((each) => each.startDue()));
+      await Promise.all(services.map((each) => each.startDue()));
     }
   };
   const times = async () =>
     (await runs.list({ limit: 100 }))
       .map(({ startedAt }) => startedAt?.toISOString().slice(11, 16))
       .toReversed();
-  return { clock, sources, runs, jobs, desk: first, pass, times, told };
+  return { clock, sources, runs, jobs, service: first, pass, times, told };
 }
 
 const rateLimiter = createRateLimiter({ limits: { perSecond: 1 }, clock: new VirtualClock() }).snapshot();
@@ -100,7 +100,7 @@ const tell = (onEvent: EventListener, name: keyof ExtractionEvents, payload: obj
   });
 };
 
-it('starts each occurrence once, whoever looks, and skips those that the run before reaches into', async () => {
+it('starts each occurrence once over all servers, and skips those that the previous run reaches into', async () => {
   let takes = minute;
   const { sources, pass, times, told } = await world((clock) => async () => {
     await clock.sleep(takes);
@@ -115,13 +115,13 @@ it('starts each occurrence once, whoever looks, and skips those that the run bef
   expect(told.filter(({ name }) => name === 'extraction:schedule-skipped')).toHaveLength(1);
 });
 
-it('writes a run that goes on about once a second, and gives signs of life while nothing comes', async () => {
+it('writes a running run about once a second, and heartbeats while nothing arrives', async () => {
   const figures = {
     types: [{ type: 'looks', items: 5, total: 9, status: 'running' }],
     calls: 2,
     rateLimitedCalls: 1,
   };
-  const { clock, sources, runs, desk, jobs, told } = await world((time) => async (_source, { onEvent }) => {
+  const { clock, sources, runs, service, jobs, told } = await world((time) => async (_source, { onEvent }) => {
     tell(onEvent, 'extraction:started', { session: 's' });
     for (let tick = 0; tick < 40; tick += 1) {
       await time.sleep(250);
@@ -131,22 +131,22 @@ it('writes a run that goes on about once a second, and gives signs of life while
     return result('completed');
   });
   await sources.add(exampleSource());
-  const { id, jobId } = await desk.start(exampleSource().id);
+  const { id, jobId } = await service.start(exampleSource().id);
   await clock.advance(10_000);
-  expect(await desk.get(id)).toMatchObject({ state: 'running', session: 's', ...figures });
+  expect(await service.get(id)).toMatchObject({ state: 'running', session: 's', ...figures });
   expect(await jobs.get(jobId)).toMatchObject({ progress: { done: 5, total: 9 } });
   expect(runs.puts).toBeGreaterThan(9);
   expect(runs.puts).toBeLessThan(16);
   expect(told.filter(({ name }) => name === 'extraction:run-progress').length).toBeLessThan(12);
   await clock.advance(9 * minute);
-  expect(await desk.get(id)).toMatchObject({ state: 'running' });
+  expect(await service.get(id)).toMatchObject({ state: 'running' });
   await clock.advance(2 * minute);
-  expect(await desk.get(id)).toMatchObject({ state: 'completed' });
+  expect(await service.get(id)).toMatchObject({ state: 'completed' });
 });
 
-it('goes on with a run that took too long instead of beginning it again', async () => {
+it('resumes a run that took too long instead of starting it again', async () => {
   const freshness: unknown[] = [];
-  const { clock, sources, desk } = await world(
+  const { clock, sources, service } = await world(
     (time) =>
       async (_source, { fresh, retryFailed, onEvent, signal }) => {
         freshness.push([fresh, retryFailed]);
@@ -158,33 +158,33 @@ it('goes on with a run that took too long instead of beginning it again', async 
       },
   );
   await sources.add(exampleSource());
-  const { id } = await desk.start(exampleSource().id, { retryFailed: true });
+  const { id } = await service.start(exampleSource().id, { retryFailed: true });
   await clock.advance(31 * hour);
   expect(freshness).toEqual([
     ['when-finished', true],
     [false, false],
   ]);
   // Of both tries together.
-  expect(await desk.get(id)).toMatchObject({ state: 'completed', calls: 7 + 1, rateLimitedCalls: 3 });
+  expect(await service.get(id)).toMatchObject({ state: 'completed', calls: 7 + 1, rateLimitedCalls: 3 });
 });
 
 it('keeps why a run failed, without secrets, and lets the source run again', async () => {
-  const { clock, sources, desk, jobs } = await world(
+  const { clock, sources, service, jobs } = await world(
     () => () => Promise.reject(new Error('no entry for hush')),
   );
   await sources.add(exampleSource());
-  const { id, jobId } = await desk.start(exampleSource().id);
+  const { id, jobId } = await service.start(exampleSource().id);
   await clock.advance(minute);
-  expect(await desk.get(id)).toMatchObject({ state: 'failed', message: 'no entry for [redacted]' });
+  expect(await service.get(id)).toMatchObject({ state: 'failed', message: 'no entry for [redacted]' });
   expect(await jobs.get(jobId)).toMatchObject({
     state: 'skipped',
     reason: 'The run failed: no entry for [redacted]',
   });
-  await expect(desk.start(exampleSource().id)).resolves.toMatchObject({ state: 'queued' });
+  await expect(service.start(exampleSource().id)).resolves.toMatchObject({ state: 'queued' });
 });
 
-it('stops a run that waits, and ends one whose job somebody else canceled', async () => {
-  const { clock, sources, desk, jobs, pass } = await world((time) => async (_source, { signal }) => {
+it('stops a queued run, and ends one whose job was canceled elsewhere', async () => {
+  const { clock, sources, service, jobs, pass } = await world((time) => async (_source, { signal }) => {
     await time.sleep(hour, signal);
     return result('completed');
   });
@@ -194,30 +194,30 @@ it('stops a run that waits, and ends one whose job somebody else canceled', asyn
     await sources.add(exampleSource({ id: idOf(number), name: `s${number}`, schedule: null }));
   const started = [];
   for (const number of numbers) {
-    started.push(await desk.start(idOf(number)));
+    started.push(await service.start(idOf(number)));
     await clock.advance(5);
   }
   await clock.advance(1_000);
-  const states = async () => (await desk.list({ limit: 10 })).map(({ state }) => state).toReversed();
+  const states = async () => (await service.list({ limit: 10 })).map(({ state }) => state).toReversed();
   expect(await states()).toEqual(['running', 'running', 'queued', 'queued']);
-  await desk.stop(started[0]?.id ?? '');
-  expect(await desk.stop(started[3]?.id ?? '')).toMatchObject({ state: 'interrupted' });
+  await service.stop(started[0]?.id ?? '');
+  expect(await service.stop(started[3]?.id ?? '')).toMatchObject({ state: 'interrupted' });
   await clock.advance(5_000);
   expect(await states()).toEqual(['interrupted', 'running', 'running', 'interrupted']);
-  expect((await desk.get(started[0]?.id ?? '')).message).toBe(
+  expect((await service.get(started[0]?.id ?? '')).message).toBe(
     'It was stopped; the next run continues from there.',
   );
-  const waiting = await desk.start(idOf(4));
+  const waiting = await service.start(idOf(4));
   await jobs.cancel(waiting.jobId);
   await pass(minute);
-  expect(await desk.get(waiting.id)).toMatchObject({
+  expect(await service.get(waiting.id)).toMatchObject({
     state: 'interrupted',
     message: 'Its job was stopped before it started.',
   });
 });
 
-it('counts a command that is silent for a minute as interrupted, until it is heard of again', async () => {
-  const { clock, desk, told } = await world(() => () => Promise.reject(new Error('not used')));
+it('counts a command without a report for a minute as interrupted, until it reports again', async () => {
+  const { clock, service, told } = await world(() => () => Promise.reject(new Error('not used')));
   const report: RunReport = {
     ...noFigures,
     id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
@@ -227,16 +227,16 @@ it('counts a command that is silent for a minute as interrupted, until it is hea
     state: 'running',
     message: null,
   };
-  await desk.report(report);
+  await service.report(report);
   await clock.advance(59_000);
-  expect(await desk.get(report.id)).toMatchObject({ state: 'running', origin: 'cli' });
-  await expect(desk.stop(report.id)).rejects.toMatchObject({ code: 'CONFLICT' });
+  expect(await service.get(report.id)).toMatchObject({ state: 'running', origin: 'cli' });
+  await expect(service.stop(report.id)).rejects.toMatchObject({ code: 'CONFLICT' });
   await clock.advance(2_000);
-  expect(await desk.get(report.id)).toMatchObject({ state: 'interrupted' });
-  await desk.report({ ...report, calls: 3 });
-  expect(await desk.get(report.id)).toMatchObject({ state: 'running', calls: 3, finishedAt: null });
-  await desk.report({ ...report, state: 'failed', message: 'it said hush' });
-  expect(await desk.get(report.id)).toMatchObject({ state: 'failed', message: 'it said [redacted]' });
+  expect(await service.get(report.id)).toMatchObject({ state: 'interrupted' });
+  await service.report({ ...report, calls: 3 });
+  expect(await service.get(report.id)).toMatchObject({ state: 'running', calls: 3, finishedAt: null });
+  await service.report({ ...report, state: 'failed', message: 'it said hush' });
+  expect(await service.get(report.id)).toMatchObject({ state: 'failed', message: 'it said [redacted]' });
   expect(told.map(({ name }) => name)).toEqual([
     'extraction:run-started',
     'extraction:run-progress',
@@ -245,8 +245,8 @@ it('counts a command that is silent for a minute as interrupted, until it is hea
   ]);
 });
 
-it('starts a run right after the one before, whose job settles a moment later, but does not wait for ever', async () => {
-  const { clock, sources, desk, jobs } = await world(() => () => Promise.resolve(result('completed')));
+it('starts a run right after the previous one, whose job ends a moment later, but does not wait forever', async () => {
+  const { clock, sources, service, jobs } = await world(() => () => Promise.resolve(result('completed')));
   const source = exampleSource();
   await sources.add(source);
   /** Holds the source's place in the queue, as the job of a run that has ended does until it is settled. */
@@ -257,14 +257,14 @@ it('starts a run right after the one before, whose job settles a moment later, b
       { key: source.id, startAfterMs: hour },
     )) ?? '';
   const held = await hold();
-  const started = desk.start(source.id);
+  const started = service.start(source.id);
   await clock.advance(1_000);
   await jobs.cancel(held);
   await clock.advance(1_000);
   expect(await started).toMatchObject({ state: 'queued' });
   await clock.advance(1_000);
   await hold();
-  const refused = expect(desk.start(source.id)).rejects.toMatchObject({ code: 'CONFLICT' });
+  const refused = expect(service.start(source.id)).rejects.toMatchObject({ code: 'CONFLICT' });
   await clock.advance(10_000);
   await refused;
 });

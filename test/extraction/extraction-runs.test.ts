@@ -68,7 +68,7 @@ async function onDatabase(config: Config, text: string): Promise<readonly Record
 }
 
 describe('a registered source', () => {
-  it('is extracted into its vault when somebody asks, and the run says what came', async () => {
+  it('is extracted into its vault on request, and the run has its figures', async () => {
     const simulator = await simulatedLooker();
     const config = await testConfig(environmentFor(simulator));
     const server = await startTestServer(config);
@@ -108,7 +108,7 @@ describe('a registered source', () => {
     await untilRun(server, run, { state: 'completed', types: [{ type: 'users', items: 12 }] });
   });
 
-  it('runs once at a time, is watched while it runs, and stops when told to', async () => {
+  it('runs once at a time, reports progress, and stops on request', async () => {
     const simulator = await simulatedLooker();
     const server = await startTestServer(await testConfig(environmentFor(simulator)));
     const slow = { ...fast, rate_limit_per_second: 2, rate_limit_per_minute: 100 };
@@ -132,7 +132,7 @@ describe('a registered source', () => {
     expect(await listOf(server)).toHaveLength(1);
   });
 
-  it('gets further with every run that its limit of calls ends, and looks anew when it came to its end', async () => {
+  it('continues with every run that its limit of calls ends, and starts a new session after the last', async () => {
     const simulator = await simulatedLooker({ items: { users: 50 } });
     const server = await startTestServer(await testConfig(environmentFor(simulator)));
     const options = { ...fast, types: ['users'], max_calls: 2 };
@@ -147,13 +147,13 @@ describe('a registered source', () => {
     expect(message).toBe('It reached its limit of calls; the next run continues from there.');
     await next({ state: 'interrupted', session, ...users(40) });
     await next({ state: 'completed', session, ...users(50), calls: 1 });
-    const anew = await next({ state: 'interrupted', ...users(20) });
-    expect(anew.session).not.toBe(session);
+    const restarted = await next({ state: 'interrupted', ...users(20) });
+    expect(restarted.session).not.toBe(session);
     const fresh = await next({ state: 'interrupted', ...users(20) }, { fresh: true });
-    expect(fresh.session).not.toBe(anew.session);
+    expect(fresh.session).not.toBe(restarted.session);
   });
 
-  it('asks again for what failed only when told to', async () => {
+  it('requests failed pages again only with retry_failed', async () => {
     const simulator = await simulatedLooker({
       items: { users: 30 },
       failures: [{ type: 'users', offset: 15 }],
@@ -174,7 +174,7 @@ describe('a registered source', () => {
     });
   });
 
-  it('goes on where it was when the server stops and starts again', async () => {
+  it('continues where it was when the server stops and starts again', async () => {
     const simulator = await simulatedLooker();
     const config = await testConfig({ ...environmentFor(simulator), HEADWORKS_JOBS_DRAIN_SECONDS: '0' });
     const first = await startServer(config, { role: 'serve' });
@@ -243,7 +243,7 @@ describe('a source that makes no sense', () => {
       [{ ...good, options: { rate_limit_per_minute: 5, rate_limit_per_second: 6 } }, 'per minute'],
       [{ ...good, options: { password: secret } }, 'password'],
       [rest(`${api}auth: {type: bearer, token: ${secret}}`), 'a secret must not be in this file'],
-      [rest(`${api}colour: blue`), 'colour'],
+      [rest(`${api}shade: blue`), 'shade'],
       [{ ...rest(api), options: { folders: ['1'] } }, 'has no folders'],
     ];
     for (const [body, says] of bad) {
@@ -267,22 +267,22 @@ describe('a source that makes no sense', () => {
         settings: { definition: expect.any(String) as string },
       },
     });
-    const nobody = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
+    const unknownId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
     for (const [method, path] of [
-      ['GET', `${sources}/${nobody}`],
-      ['DELETE', `${sources}/${nobody}`],
-      ['POST', `${sources}/${nobody}/runs`],
-      ['GET', `${runs}/${nobody}`],
-      ['POST', `${runs}/${nobody}/stop`],
+      ['GET', `${sources}/${unknownId}`],
+      ['DELETE', `${sources}/${unknownId}`],
+      ['POST', `${sources}/${unknownId}/runs`],
+      ['GET', `${runs}/${unknownId}`],
+      ['POST', `${runs}/${unknownId}/stop`],
     ] as const)
       expect({ path, ...(await callAsAdmin(server, method, path)) }).toMatchObject({ path, status: 404 });
   });
 
-  it('cannot send the secrets of the house anywhere', async () => {
+  it('cannot send the secrets of the server anywhere', async () => {
     const config = await testConfig();
     const server = await startServer(config, {
       role: 'serve',
-      env: { HEADWORKS_ADMIN_TOKEN: 'house-secret-0123456789' },
+      env: { HEADWORKS_ADMIN_TOKEN: 'server-secret-0123456789' },
     });
     onTestFinished(() => server.stop());
     const definition = [

@@ -74,7 +74,7 @@ describe('a server with a limit of its own that tells no total', () => {
   });
 });
 
-describe('a server that gives the same page whatever it is asked for', () => {
+describe('a server that returns the same page for every request', () => {
   it('ends as incomplete, with the cause', async () => {
     const { run, folder, said } = await extractRest({
       handler: () => json(items(100)),
@@ -127,7 +127,7 @@ describe('a server that ends lists of children before the total that it tells', 
     expect(openLetters(folder)).toEqual([]);
   });
 
-  it('does not say that asking again would help, also when the session goes on', async () => {
+  it('does not suggest a retry, also when the session is resumed', async () => {
     const handler = ({ url }: InMemoryRequest) =>
       url.pathname === '/parents' ? json([{ id: 'A' }]) : json(items(100), { 'x-total': '160' });
     const { run } = await extractRest({ handler, yaml });
@@ -248,7 +248,7 @@ describe('a vault', () => {
     await expect(run()).rejects.toThrow(message);
   });
 
-  it('that another program writes to is waited for, and a stop is heard meanwhile', async () => {
+  it('that another program writes to is waited for, and a stop takes effect meanwhile', async () => {
     const looker = await simulatedLooker({ items: { users: 40 }, latencyMs: 10 });
     const folder = await temporaryFolder();
     await extractLooker(looker, folder, { types: 'users', 'max-calls': '1' });
@@ -263,10 +263,10 @@ describe('a vault', () => {
     const before = performance.now();
     await expect(stopped).rejects.toThrow('stopped by us');
     expect(performance.now() - before).toBeLessThan(2_000);
-    const patient = extractLooker(looker, folder, { types: 'users' });
+    const waiting = extractLooker(looker, folder, { types: 'users' });
     await sleep(700);
     holder.exec('ROLLBACK');
-    expect((await patient).result.status).toBe('completed');
+    expect((await waiting).result.status).toBe('completed');
     expect(vaultRows(folder)).toHaveLength(40);
   });
 

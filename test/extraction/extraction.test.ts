@@ -58,7 +58,7 @@ describe('an extraction from Looker', () => {
     expect(vaultRows(folder)).toHaveLength(55);
   });
 
-  it('reads everything from a server that gives fewer per page than it is asked for', async () => {
+  it('reads everything from a server that returns fewer items per page than requested', async () => {
     const looker = await simulatedLooker({ pageLimit: 7, items: { users: 40 } });
     const folder = await temporaryFolder();
     const { result } = await extractLooker(looker, folder, { types: 'users', 'batch-size': '100' });
@@ -66,7 +66,7 @@ describe('an extraction from Looker', () => {
     expect(vaultRows(folder)).toHaveLength(40);
   });
 
-  it('makes no content call when everything is there, and reads anew when asked to', async () => {
+  it('makes no content call when everything is there, and reads everything again with --fresh', async () => {
     const looker = await simulatedLooker({ items: { users: 20 } });
     const folder = await temporaryFolder();
     await extractLooker(looker, folder, { types: 'users' });
@@ -81,7 +81,7 @@ describe('an extraction from Looker', () => {
     expect(fresh.result).toMatchObject({ wasComplete: false, status: 'completed', calls: 2 });
   });
 
-  it('goes on with other workers and another page size, and asks for nothing twice', async () => {
+  it('resumes with other workers and another page size, and requests nothing twice', async () => {
     const looker = await simulatedLooker({ items: { users: 300 } });
     const folder = await temporaryFolder();
     const first = await extractLooker(looker, folder, { types: 'users', 'max-calls': '7' });
@@ -179,7 +179,7 @@ describe('what cannot even begin', () => {
     expect(existsSync(join(folder, 'test.vault'))).toBe(false);
   });
 
-  it('says that nobody answers, or that it is no Looker, and leaves no file', async () => {
+  it('reports an unreachable server, or one that is not Looker, and leaves no file', async () => {
     const looker = await simulatedLooker();
     const folder = await temporaryFolder();
     const other = createServer((_request, response) => response.end('<html>hello</html>'));
@@ -189,8 +189,8 @@ describe('what cannot even begin', () => {
     await expect(extractLooker({ ...looker, url }, folder)).rejects.toMatchObject({
       code: 'EXTRACTION_UNREACHABLE',
     });
-    const nobody = { ...looker, url: 'http://127.0.0.1:1' };
-    await expect(extractLooker(nobody, folder)).rejects.toMatchObject({ code: 'EXTRACTION_UNREACHABLE' });
+    const unreachable = { ...looker, url: 'http://127.0.0.1:1' };
+    await expect(extractLooker(unreachable, folder)).rejects.toMatchObject({ code: 'EXTRACTION_UNREACHABLE' });
     expect(existsSync(join(folder, 'test.vault'))).toBe(false);
   });
 

@@ -58,7 +58,7 @@ describe('connecting to Looker', () => {
     await expect(failing).rejects.not.toThrow(/the-client|\n/);
   });
 
-  it('says in one line why nobody answers, and what to check', async () => {
+  it('reports in one line why the server does not respond, and what to check', async () => {
     const port = await plainServer('nonsense\r\n\r\n');
     const cases: readonly (readonly [url: string, message: RegExp])[] = [
       [
@@ -81,7 +81,7 @@ describe('connecting to Looker', () => {
     }
   });
 
-  it('is patient with a server that says how long it is busy, and gives up in the end', async () => {
+  it('waits for a server that says how long it is busy, and gives up in the end', async () => {
     const clock = new VirtualClock();
     const api = createLookerApi();
     const source = lookerSourceOn(api, { clock });
@@ -91,7 +91,7 @@ describe('connecting to Looker', () => {
     expect(api.logins()).toBe(4);
   });
 
-  it('stops waiting when it is told to', async () => {
+  it('stops waiting when its signal aborts', async () => {
     const clock = new VirtualClock();
     const api = createLookerApi();
     api.misbehaveAtLogin(503);

@@ -47,7 +47,7 @@ describe('the content types of Looker', () => {
     expect(Object.fromEntries(types.map(({ name, number }) => [name, number]))).toEqual(lookerContentTypes);
   });
 
-  it('are asked for in a stable order, schedules of all users', async () => {
+  it('are requested in a stable order, schedules of all users', async () => {
     const api = createLookerApi();
     const source = lookerSourceOn(api);
     for (const { name, endpoints } of source.types)
@@ -98,9 +98,9 @@ describe('a folder filter', () => {
 
   it.for([true, false])(
     'finds all folders below, although pages are short (total told: %s)',
-    async (isTold) => {
+    async (isSent) => {
       const api = createLookerApi();
-      api.tellTotal(isTold);
+      api.sendTotal(isSent);
       const { acquirePermit, permits } = countedPermits();
       const source = lookerSourceOn(api, { folders: { ids: ['1'], recursive: true }, acquirePermit });
       await source.connect(never);
@@ -115,9 +115,9 @@ describe('a folder filter', () => {
     await expect(source.connect(never)).rejects.toThrow(/no folder 77/);
   });
 
-  it('does not ask for ever when the list of folders does not heed the offset', async () => {
+  it('does not request forever when the list of folders ignores the offset', async () => {
     const api = createLookerApi();
-    api.tellTotal(false);
+    api.sendTotal(false);
     const folder = [{ id: '1', parent_id: null }];
     const handler: typeof api.handler = (request) =>
       request.url.pathname.endsWith('/folders/search')

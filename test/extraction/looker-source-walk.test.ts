@@ -72,7 +72,7 @@ describe('a simulated Looker, read as the pipeline reads it', () => {
     });
   });
 
-  it('costs ceil(items / page) calls per list where totals are told, and one per look and explore', async () => {
+  it('costs ceil(items / page) calls per list where totals are sent, and one per look and explore', async () => {
     const { stats } = await walkLooker({});
     expect(stats.calls).toMatchObject({
       'POST /login': 1,

@@ -1,4 +1,4 @@
-// Worker threads that die: who is blamed, and who is told.
+// Worker threads that die: which page is blamed, and which callers learn of it.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RawPage } from '../../src/extraction/index.ts';
 import { singlePage } from '../support/extraction/pages.ts';
@@ -38,7 +38,7 @@ const reasons = (settled: readonly PromiseSettledResult<unknown>[]): readonly un
   settled.map((one) => (one.status === 'rejected' ? one.reason : one.value));
 
 describe('a worker thread that dies', () => {
-  it('is told to have died of the page that it was at, not of those that waited for it', async () => {
+  it('is reported with the page that it was processing, not with those assigned to it', async () => {
     const [at, behind] = reasons(await give(await threads(1), ['die', 'innocent']));
     expect(at).toBeInstanceOf(WorkerDiedError);
     expect(at).toMatchObject({ wasProcessing: true, thread: 'worker-1', message: 'It died of its page.' });
@@ -46,7 +46,7 @@ describe('a worker thread that dies', () => {
     expect(behind).toMatchObject({ wasProcessing: false });
   });
 
-  it('lets nobody wait for ever when it was the last', async () => {
+  it('fails every waiting page when it was the last', async () => {
     const pool = await threads(1);
     const settled = reasons(await give(pool, ['die', 'behind', 'in the row', 'too']));
     const noneLeft = {

@@ -7,26 +7,26 @@ import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
 import { byText, walkSource } from '../support/walk-source.ts';
 
 async function example(password = helpDeskCredentials.password) {
-  const desk = await startHelpDesk();
+  const helpDesk = await startHelpDesk();
   const transport = createUndiciTransport({});
   onTestFinished(async () => {
     await transport.close();
-    await desk.stop();
+    await helpDesk.stop();
   });
   const yaml = await readFile(new URL('../../examples/rest-source/helpdesk.yaml', import.meta.url), 'utf8');
   const env = {
-    HELPDESK_URL: desk.url,
+    HELPDESK_URL: helpDesk.url,
     HELPDESK_USER: helpDeskCredentials.user,
     HELPDESK_PASSWORD: password,
   };
   const description = loadDescription(yaml, { env, file: 'helpdesk.yaml' });
-  const ids = Object.fromEntries(Object.entries(desk.ids).map(([type, all]) => [type, all.toSorted(byText)]));
-  return { desk, ids, source: createHttpSource(description, { transport, clock: systemClock }) };
+  const ids = Object.fromEntries(Object.entries(helpDesk.ids).map(([type, all]) => [type, all.toSorted(byText)]));
+  return { helpDesk, ids, source: createHttpSource(description, { transport, clock: systemClock }) };
 }
 
 describe('the example of a REST source', () => {
   it.for([3, 10, 50])('is read completely and exactly once, in pages of %i', async (batchSize) => {
-    const { desk, ids, source } = await example();
+    const { helpDesk, ids, source } = await example();
     const walk = await walkSource(source, batchSize);
     expect(walk.ids).toEqual(ids);
     expect(walk.rejected).toBe(0);
@@ -37,18 +37,18 @@ describe('the example of a REST source', () => {
       folder: 'WEB',
       createdAt: 1_700_000_000_000,
     });
-    expect(desk.calls.filter((path) => path === '/agents')).toHaveLength(Math.ceil(23 / batchSize));
-    expect(desk.calls.filter((path) => path === '/projects')).toHaveLength(Math.ceil(4 / batchSize));
+    expect(helpDesk.calls.filter((path) => path === '/agents')).toHaveLength(Math.ceil(23 / batchSize));
+    expect(helpDesk.calls.filter((path) => path === '/projects')).toHaveLength(Math.ceil(4 / batchSize));
     const perProject = [34, 7, 0, 12].map((count) => Math.max(1, Math.ceil(count / batchSize)));
-    expect(desk.calls.filter((path) => path.endsWith('/tickets'))).toHaveLength(
+    expect(helpDesk.calls.filter((path) => path.endsWith('/tickets'))).toHaveLength(
       perProject.reduce((sum, calls) => sum + calls, 0),
     );
   });
 
-  it('goes on when the session is ended by the server', async () => {
-    const { desk, ids, source } = await example();
+  it('continues when the server ends the session', async () => {
+    const { helpDesk, ids, source } = await example();
     await source.connect(new AbortController().signal);
-    desk.expireTokens();
+    helpDesk.expireTokens();
     expect((await walkSource(source, 10)).ids).toEqual(ids);
   });
 

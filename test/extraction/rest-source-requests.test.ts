@@ -8,7 +8,7 @@ import { restSourceOn } from './rest-source-world.ts';
 
 const never = new AbortController().signal;
 
-/** Remembers what it was asked, and answers as it is told. */
+/** Records its requests, and returns the given responses. */
 function recorder(
   answer: (request: InMemoryRequest) => InMemoryResponse = () => ({ status: 200, body: '[]' }),
 ) {
@@ -107,7 +107,7 @@ describe('child resources of a REST source', () => {
     return { paths: api.paths(), type: source.types.find(({ name }) => name === 'parts') };
   };
 
-  it('are asked for by what their parent says, one segment whatever is in it', async () => {
+  it('are requested with the keys of their parent, each as one path segment', async () => {
     const yaml = child('    parent: things\n    path: /things/{parent.meta.key}/parts');
     const { paths, type } = await ask(yaml, { 'parent.meta.key': 'a/b?c' });
     expect(paths).toEqual(['GET /v1/things/a%2Fb%3Fc/parts']);

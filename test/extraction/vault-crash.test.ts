@@ -102,7 +102,7 @@ describe('threads that write to one vault', () => {
     ]);
   });
 
-  it('go on when one of them dies in its turn', { timeout: 60_000 }, async () => {
+  it('continue when one of them dies with the write lock', { timeout: 60_000 }, async () => {
     const world = await vaultWorld();
     await writeInThreads(world, 3, true);
     expect(world.rows('SELECT count(*) AS pages FROM pages')).toEqual([{ pages: 32n }]);

@@ -16,7 +16,7 @@ const refusal = (code: string, message: string) =>
 describe('a file that is no vault', () => {
   it.each([
     ['text', 'this is a diary, not a database. '.repeat(100), 'it is not a SQLite file'],
-    ['a database of somebody else', null, 'it is a SQLite file, but not a vault'],
+    ['a database of another program', null, 'it is a SQLite file, but not a vault'],
   ])('but %s is refused and not touched', async (_what, text, message) => {
     const path = join(await temporaryFolder(), 'other');
     if (text === null) {
@@ -45,7 +45,7 @@ describe('a file that is no vault', () => {
 });
 
 describe('a vault', () => {
-  it('of a newer program is refused and left alone', async () => {
+  it('of a newer version is rejected and not changed', async () => {
     const world = await vaultWorld();
     world.vault.close();
     const db = new DatabaseSync(world.path);

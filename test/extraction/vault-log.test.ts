@@ -1,4 +1,4 @@
-// The write-ahead log of a vault: merged into the file now and then, by whoever made it long.
+// The write-ahead log of a vault: merged into the file by the thread that made it long.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -24,7 +24,7 @@ async function logWorld() {
   };
 }
 
-it('is merged when its items are many bytes, and then starts anew', async () => {
+it('is merged after many bytes of items, and then restarts', async () => {
   const { write, fileBytes, logBytes } = await logWorld();
   const empty = fileBytes();
   write(9 * megabyte);

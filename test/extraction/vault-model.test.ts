@@ -143,7 +143,7 @@ function versionsIn(world: VaultWorld): Map<string, (string | null)[]> {
 
 describe('a vault, after any sessions', () => {
   it(
-    'holds what the model holds, and the same row by row whoever wrote it in whatever order',
+    'has the content of the model, and the same rows in whatever order pages were written',
     { timeout: 120_000 },
     async () => {
       // One folder for all: a failure leaves a hundred vaults behind while it is made smaller.

@@ -166,7 +166,7 @@ describe('a session of an older version', () => {
   const models = typeNamed('dashboards');
   const parent = { type: 'dashboards', keys: { name: ['name'] } };
   const explores = typeNamed('explores', { parent });
-  const mended = typeNamed('explores', { parent: { ...parent, hasChildrenAt: ['has_content'] } });
+  const changed = typeNamed('explores', { parent: { ...parent, hasChildrenAt: ['has_content'] } });
 
   it('is resumed when its types are unchanged', async () => {
     const world = await vaultWorld(await olderVault([models, explores]));
@@ -179,11 +179,11 @@ describe('a session of an older version', () => {
   });
 
   it.each([
-    ['another definition', { types: [models, mended] }, ['explores']],
-    ['another definition, when finished', { types: [models, mended], fresh: 'when-finished' }, ['explores']],
-    ['another definition and --fresh', { types: [models, mended], fresh: true }, []],
+    ['another definition', { types: [models, changed] }, ['explores']],
+    ['another definition, when finished', { types: [models, changed], fresh: 'when-finished' }, ['explores']],
+    ['another definition and --fresh', { types: [models, changed], fresh: true }, []],
     ['other types', { types: [models] }, []],
-    ['another part', { types: [models, { ...mended, scope: 'folders 12' }] }, []],
+    ['another part', { types: [models, { ...changed, scope: 'folders 12' }] }, []],
   ] as const)('is not resumed with %s, and the changed types are named', async (_, asked, redefined) => {
     const path = await olderVault([models, explores]);
     expect(readResumable(path, specOf(asked))).toMatchObject({ progress: [], redefined });

@@ -90,7 +90,7 @@ describe('pruning a vault', () => {
     expect(await prune(world, { olderThanDays: 2, keep: 1 })).toMatchObject({ versions: 0 });
   });
 
-  it('keeps as many of each item as it is told to, however old', async () => {
+  it('keeps the configured number of versions of each item, however old', async () => {
     const world = await vaultWorld();
     await extractDaily(world, [{ a: '1' }, { a: '2' }, { a: '3' }, { a: '4' }]);
     await prune(world, { olderThanDays: 0, keep: 3 });
@@ -101,7 +101,7 @@ describe('pruning a vault', () => {
     expect(versionsOf(world, 'a')).toEqual([4, 5]);
   });
 
-  it('stops between two batches when it is told to', async () => {
+  it('stops between two batches when its signal aborts', async () => {
     const world = await vaultWorld();
     await extractDaily(world, [{ a: '1' }, { a: '2' }]);
     const stop = AbortSignal.abort(new Error('enough'));
@@ -109,7 +109,7 @@ describe('pruning a vault', () => {
     expect(versionsOf(world, 'a')).toEqual([1, 2]);
   });
 
-  it('goes on over any number of versions, in batches', async () => {
+  it('prunes any number of versions, in batches', async () => {
     const world = await vaultWorld();
     for (const value of ['a', 'b', 'c']) extract(world, [simplePage(0, 900, value)]);
     await world.clock.advance(1);
@@ -161,7 +161,7 @@ describe('pruning a vault', () => {
     reader.close();
   });
 
-  it('makes the file smaller when it is told to, and waits for nobody who writes', async () => {
+  it('shrinks the file on request, and fails while an extraction writes', async () => {
     const world = await vaultWorld();
     for (const letter of ['a', 'b', 'c', 'd']) {
       const json = (id: number) => JSON.stringify({ id: String(id), text: letter.repeat(2_000) });

@@ -36,7 +36,7 @@ function read(world: VaultWorld): VaultReader {
   return reader;
 }
 
-/** As somebody with another tool would, whom no constraint of ours holds back. */
+/** With another tool, without our constraints. */
 function change({ path }: VaultWorld, sql: string): void {
   const db = new DatabaseSync(path);
   db.exec(`PRAGMA foreign_keys = off; ${sql}`);

@@ -1,4 +1,4 @@
-// Sessions of a vault: which one a run goes on with, what it may conclude, and who may write.
+// Sessions of a vault: which one a run resumes, what it may conclude, and which process may write.
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import type { ParsedPage, SessionSpec } from '../../src/extraction/types.ts';
@@ -23,7 +23,7 @@ const rejected = { cause: 'no-id', message: 'Item 2 has no id.', raw: Buffer.fro
 const live = 'SELECT id FROM content_items WHERE deleted_at IS NULL ORDER BY id';
 
 describe('a session', () => {
-  it('goes on where it was, with what its pages told, whatever the number of workers', async () => {
+  it('resumes with the results of its pages, whatever the number of workers', async () => {
     const world = await vaultWorld();
     const first = world.vault.sessions.open(specOf({ workerCount: 8 }));
     expect(first).toMatchObject({ isResumed: false, isComplete: false });
@@ -78,15 +78,15 @@ describe('a session', () => {
       'the type in another form',
       specOf({ types: [typeNamed('dashboards', { endpoints: [{ name: '', pagination: 'cursor' }] })] }),
     ],
-  ])('does not go on with one that asked for %s', async (_what, other) => {
+  ])('does not resume one that requested %s', async (_what, other) => {
     const world = await vaultWorld();
     world.vault.sessions.open(other);
     expect(world.vault.sessions.open(specOf())).toMatchObject({ isResumed: false });
-    // Nor may the older one go on now: it would take for deleted what the newer one saw.
+    // Nor may the older one be resumed now: it would mark as deleted what the newer one saw.
     expect(world.vault.sessions.open(other)).toMatchObject({ isResumed: false });
   });
 
-  it('goes on with one of its types although others were read since', async () => {
+  it('resumes one of its types although others were read since', async () => {
     const world = await vaultWorld();
     const first = world.vault.sessions.open(specOf());
     const looks = specOf({ types: [typeNamed('looks')] });
@@ -152,7 +152,7 @@ describe('a session', () => {
     await world.clock.advance(4_000);
     world.writer.write(id, simplePage(0, 2), noHeader);
     await world.clock.advance(1_000);
-    // Killed: nobody says how it ended. A day passes.
+    // Killed: its end was not recorded. A day passes.
     world.reopen();
     await world.clock.advance(86_400_000);
     const again = world.vault.sessions.open(specOf());
@@ -218,7 +218,7 @@ describe('a session', () => {
     ]);
   });
 
-  it('takes what a page says when it is asked for again, not what it said before', async () => {
+  it('stores the content of a retried page, not the earlier content', async () => {
     const world = await vaultWorld();
     const { sessions } = world.vault;
     const { id } = sessions.open(specOf());
@@ -309,7 +309,7 @@ describe('a repeated extraction', () => {
     ]);
   });
 
-  it('begins anew when the last is over, and only then', async () => {
+  it('starts a new session when the last has finished, and only then', async () => {
     const world = await vaultWorld();
     const { sessions } = world.vault;
     const open = (parts: Partial<SessionSpec> = {}) =>
@@ -336,7 +336,7 @@ describe('a repeated extraction', () => {
     ['one version', `DELETE FROM content_versions WHERE id = '1'`],
     ['a page', `DELETE FROM pages`],
     ['a checkpoint', `PRAGMA foreign_keys = off; DELETE FROM checkpoints`],
-  ])('is not "there already" when somebody removed %s: everything is read again', async (what, sql) => {
+  ])('is not complete after %s was removed by hand: everything is read again', async (what, sql) => {
     const world = await vaultWorld();
     extract(world, [simplePage(0, 3)]);
     const db = new DatabaseSync(world.path);
@@ -391,7 +391,7 @@ describe('a vault', () => {
       `${world.path} belongs to "${source}", not to "other".`,
     );
     expect(world.rows('SELECT count(*) AS n FROM extraction_sessions')).toEqual([{ n: 1n }]);
-    // The lock was let go of.
+    // The lock was released.
     openVault(world.path, { source, clock: world.clock, ids }).close();
   });
 });

@@ -1,4 +1,4 @@
-// A process that goes on with the extraction of 12 pages, says which page is committed, and kills itself where it is
+// A process that resumes the extraction of 12 pages, says which page is committed, and kills itself where it is
 // told to: `node vault-writing-process.ts VAULT PAGE PLACE`, the place being an item, the `end` of the page's
 // transaction, or `after` its commit.
 import { systemClock, systemIds } from '../../src/core/index.ts';

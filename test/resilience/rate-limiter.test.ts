@@ -104,7 +104,7 @@ describe('Redis rate window', () => {
     );
   });
 
-  it('gives back grants that nobody used', async () => {
+  it('returns unused grants', async () => {
     const clock = new VirtualClock();
     const key = uniqueName('returned');
     const window = new RedisRateWindow({ limits: { perMinute: 5 }, redis, key, now: () => clock.now() });

@@ -13,7 +13,7 @@ import type {
 
 export interface MisbehavingApi {
   readonly handler: InMemoryHandler;
-  tellTotal(isTold: boolean): void;
+  sendTotal(isSent: boolean): void;
   misbehave(how: Misbehavior | null, times?: number): void;
   misbehaveAtLogin(how: number | 'hang' | null): void;
   expireTokens(): void;
@@ -25,7 +25,7 @@ export interface MisbehavingApi {
   readonly asked: string[];
 }
 
-export interface ApiParts {
+export interface MisbehavingApiOptions {
   readonly loginPath: string;
   /** The token in a request, if it carries one. */
   tokenIn(request: InMemoryRequest): string | undefined;
@@ -35,10 +35,10 @@ export interface ApiParts {
   content(request: InMemoryRequest, hasTotal: boolean): InMemoryResponse;
 }
 
-export function createMisbehavingApi(parts: ApiParts): MisbehavingApi {
+export function createMisbehavingApi(parts: MisbehavingApiOptions): MisbehavingApi {
   const tokens = new Set<string>();
   const asked: string[] = [];
-  let [logins, isTotalTold, lifetime, left] = [0, true, 3_600, 0];
+  let [logins, isTotalSent, lifetime, left] = [0, true, 3_600, 0];
   let how: Misbehavior | null = null;
   let atLogin: number | 'hang' | null = null;
   const json = (status: number, value: unknown): InMemoryResponse => ({
@@ -64,13 +64,13 @@ export function createMisbehavingApi(parts: ApiParts): MisbehavingApi {
       return misbehaved(how, request, parts);
     }
     if (!tokens.has(parts.tokenIn(request) ?? '')) return json(401, parts.refusal(401));
-    return parts.content(request, isTotalTold);
+    return parts.content(request, isTotalSent);
   };
 
   return {
     handler,
     asked,
-    tellTotal: (isTold) => (isTotalTold = isTold),
+    sendTotal: (isSent) => (isTotalSent = isSent),
     misbehave: (next, times = Number.POSITIVE_INFINITY) => ([how, left] = [next, times]),
     misbehaveAtLogin: (next) => (atLogin = next),
     expireTokens: () => tokens.clear(),
@@ -83,7 +83,7 @@ export function createMisbehavingApi(parts: ApiParts): MisbehavingApi {
 async function misbehaved(
   how: Misbehavior,
   { signal }: InMemoryRequest,
-  parts: ApiParts,
+  parts: MisbehavingApiOptions,
 ): Promise<InMemoryResponse> {
   if (typeof how === 'number')
     return {

@@ -101,7 +101,7 @@ const pickFrom = (picks: fc.Stream<number>) => () => picks.next().value ?? 0;
 
 /**
  * ceil(N/P), and one more only where neither a total nor a page that is shorter than another tells the end: the only
- * page may have been cut short by the server.
+ * page may have been limited by the server.
  */
 function exactCalls({ items, pagination, hasTotal }: World, size: number): number {
   if (pagination === 'single') return 1;

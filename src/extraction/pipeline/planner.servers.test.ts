@@ -210,7 +210,7 @@ describe('the planner, with child lists that have a total', () => {
         const planner = withChildren(pagination, ['a']);
         for (const [index, itemCount] of counts.entries()) {
           const request = planner.next();
-          if (!request) throw new TypeError('nothing is asked for');
+          if (!request) throw new TypeError('nothing is requested');
           const next = index < counts.length - 1 ? `page ${index}` : null;
           planner.committed({ ...parentPage, request, next, itemCount, total: 150 });
         }
@@ -270,7 +270,7 @@ describe('the planner, with child lists', () => {
 
   it('needs no second call for lists that are shorter than a sibling', () => {
     const server: Server = ({ of, from }) => ({ items: from > 0 ? [] : upTo(6 - Number(of), Number(of)) });
-    // Only the longest may have been cut short.
+    // Only the longest may have been limited.
     expect(read(withChildren('offset', keys), server).calls).toBe(keys.length + 1);
   });
 
@@ -291,7 +291,7 @@ describe('the planner, with child lists', () => {
     const planner = withChildren('cursor', ['a']);
     for (const next of ['x', 'y', 'x']) {
       const request = planner.next();
-      if (!request) throw new TypeError('nothing is asked for');
+      if (!request) throw new TypeError('nothing is requested');
       planner.committed({ ...parentPage, request, next });
     }
     expect(planner.next()).toBeNull();

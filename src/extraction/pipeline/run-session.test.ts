@@ -38,7 +38,7 @@ describe('an extraction', () => {
     }
   });
 
-  it('stops after as many calls as it may make, and goes on from there', async () => {
+  it('stops after its maximum number of calls, and continues from there', async () => {
     const world = new ExtractionWorld({ maxCalls: 4 });
     expect(await world.run()).toMatchObject({ status: 'interrupted', endedBy: 'max-calls', calls: 4 });
     expect(await world.run({ maxCalls: null })).toMatchObject({
@@ -51,7 +51,7 @@ describe('an extraction', () => {
 });
 
 describe('a page that does not come', () => {
-  it('is asked for again after server errors, network errors and timeouts, with growing waits', async () => {
+  it('is requested again after server errors, network errors and timeouts, with growing delays', async () => {
     for (const kind of ['server-error', 'network', 'timeout'] as const) {
       const world = new ExtractionWorld({
         types: { things: 5 },
@@ -158,7 +158,7 @@ describe('a page that does not come', () => {
     expect(world.sessions.failed).toEqual([]);
   });
 
-  it('that is not what was asked for is asked for again, then kept as a dead letter with that cause', async () => {
+  it('with an unexpected shape is requested again, then stored as a dead letter with that cause', async () => {
     const world = new ExtractionWorld({
       types: { things: 30 },
       process: (request) => (isAt(request, 10) ? 'refuses' : undefined),
@@ -170,7 +170,7 @@ describe('a page that does not come', () => {
 });
 
 describe('worker threads', () => {
-  it('that die are recorded, their page is processed by another without a second call, the rest go on', async () => {
+  it('that die are recorded, their page is processed by another without a second call, the rest continue', async () => {
     let deaths = 0;
     const world = new ExtractionWorld({
       threads: 3,
@@ -243,7 +243,7 @@ describe('a Ctrl-C', () => {
     return { world, result, tookMs: world.clock.monotonic() - before };
   };
 
-  it('stops within two seconds, whatever is under way, and the next run asks only for what is missing', async () => {
+  it('stops within two seconds, whatever is running, and the next run requests only what is missing', async () => {
     const { world, result, tookMs } = await interruptedAt(5_000, { latencyMs: 60_000 });
     expect(result).toMatchObject({ status: 'interrupted', endedBy: 'interrupted' });
     expect(tookMs).toBeLessThan(2_000);
@@ -260,7 +260,7 @@ describe('a Ctrl-C', () => {
     expect(inFlight).toBeLessThanOrEqual(4 + 4);
   });
 
-  it('drops what would take too long: it is asked for again', async () => {
+  it('drops pages that would take too long: the next run requests them again', async () => {
     const { world, result, tookMs } = await interruptedAt(3_000, { latencyMs: 5, processingMs: 400 });
     expect(result.status).toBe('interrupted');
     expect(tookMs).toBeLessThan(2_000);
@@ -299,7 +299,7 @@ describe('a server that says when to come back', () => {
   it.each([
     ['server-error', 503],
     ['timeout', 504],
-  ] as const)('is asked again no sooner, also after %s', async (kind, status) => {
+  ] as const)('is not called again sooner, also after %s', async (kind, status) => {
     const world = new ExtractionWorld({
       types: { things: 5 },
       call: (_request, attempt) => {

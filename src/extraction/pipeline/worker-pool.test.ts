@@ -29,7 +29,7 @@ describe('PageBuffers', () => {
     expect(buffers.hold(page(kilobyte)).buffer.byteLength).toBeLessThan(32 * kilobyte);
   });
 
-  it('keeps no more than it was told, and lets go of what was used least lately', () => {
+  it('keeps at most its maximum, and drops the least recently used buffer', () => {
     const buffers = new PageBuffers(2_500 * kilobyte);
     const held = [1, 2, 3].map((value) => buffers.hold(page(1_000 * kilobyte, value)));
     for (const one of held) buffers.release(one);

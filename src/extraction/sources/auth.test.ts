@@ -5,13 +5,13 @@ import { TokenAuthorizer } from './auth.ts';
 
 /** A server that gives out tokens after 100 ms; tests say which of them it still knows. */
 function server(clock: VirtualClock, lifetimeMs: number | null = null) {
-  const state = { logins: 0, underWay: 0, mostAtOnce: 0, aborted: 0 };
+  const state = { logins: 0, inFlight: 0, mostAtOnce: 0, aborted: 0 };
   const authorizer = new TokenAuthorizer({
     clock,
     headersFor: (token) => ({ authorization: token }),
     login: async (signal) => {
-      state.underWay += 1;
-      state.mostAtOnce = Math.max(state.mostAtOnce, state.underWay);
+      state.inFlight += 1;
+      state.mostAtOnce = Math.max(state.mostAtOnce, state.inFlight);
       const value = String(++state.logins);
       try {
         await clock.sleep(100, signal);
@@ -20,7 +20,7 @@ function server(clock: VirtualClock, lifetimeMs: number | null = null) {
         state.aborted += 1;
         throw error;
       } finally {
-        state.underWay -= 1;
+        state.inFlight -= 1;
       }
     },
   });
@@ -30,7 +30,7 @@ function server(clock: VirtualClock, lifetimeMs: number | null = null) {
 const never = new AbortController().signal;
 
 describe('a token that all calls share', () => {
-  it('is asked for once, however many need it', async () => {
+  it('is requested once, however many callers need it', async () => {
     const clock = new VirtualClock();
     const { state, authorizer } = server(clock);
     const grants = await clock.run(
@@ -51,7 +51,7 @@ describe('a token that all calls share', () => {
     expect(state.logins).toBe(2);
   });
 
-  it('stays under way for those who still wait when one of them leaves', async () => {
+  it('continues for the callers that still wait when one of them leaves', async () => {
     const clock = new VirtualClock();
     const { state, authorizer } = server(clock);
     const leaver = new AbortController();
@@ -63,7 +63,7 @@ describe('a token that all calls share', () => {
     expect(state).toMatchObject({ logins: 1, aborted: 0 });
   });
 
-  it('is given up when nobody waits for it any more, and asked for anew by the next', async () => {
+  it('is canceled when no caller waits for it any more, and requested again by the next', async () => {
     const clock = new VirtualClock();
     const { state, authorizer } = server(clock);
     const leaver = new AbortController();

@@ -7,7 +7,7 @@ import { AdaptiveRateLimiter } from './limiter.ts';
 import { MemoryRateWindow } from './memory-window.ts';
 import type { WindowRequest, RateWindow } from './policy.ts';
 
-/** As Redis is: shared, asynchronous, and away or forgetful when told to. */
+/** Like Redis: shared, asynchronous, and down or empty on demand. */
 function sharedWindow(clock: VirtualClock, limits = { perSecond: 5, perMinute: 60 }) {
   let inner = new MemoryRateWindow({ limits, clock });
   const state = { isAway: false, asked: 0 };

@@ -1,4 +1,4 @@
-// Long runs on virtual time against a server that allows half of what the limiter was told.
+// Long runs on virtual time against a server that allows half of the limiter's limit.
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../core/ids.ts';

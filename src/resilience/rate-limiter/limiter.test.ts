@@ -4,7 +4,7 @@ import { AdaptiveRateLimiter } from './limiter.ts';
 import type { WindowRequest, RateWindow, WindowReply } from './policy.ts';
 import { initialBackoff } from './policy.ts';
 
-it('never returns grants a second time: nobody knows whether the first time arrived', async () => {
+it('never returns grants a second time: whether the first return arrived is unknown', async () => {
   const demands: WindowRequest[] = [];
   const answers: ((reply: WindowReply | Error) => void)[] = [];
   const window: RateWindow = {

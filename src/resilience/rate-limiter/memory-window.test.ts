@@ -102,7 +102,7 @@ describe('any request, limits, rateLimitedCalls and departures', () => {
           expect(mostIn(grants, 60_000)).toBeLessThanOrEqual(perMinute);
           expect(order).toEqual([...order].sort((a, b) => a - b));
 
-          // Nobody waits for ever, and nothing is left behind.
+          // No caller waits forever, and nothing is left behind.
           await clock.advance(4 * 3_600_000);
           expect([limiter.waiting, waiting.size, clock.pending]).toEqual([0, 0, 0]);
           expect(mostIn(grants, 60_000)).toBeLessThanOrEqual(perMinute);

@@ -61,7 +61,7 @@ export function exampleRun(number: number, change: Partial<ExtractionRun> = {}):
 /** `make` gives empty stores. */
 export function describeRunStoresContract(name: string, make: () => Promise<RunStores>): void {
   describe(`sources and runs in ${name}`, () => {
-    it('gives back sources as they were put in, by name', async () => {
+    it('returns sources as they were stored, by name', async () => {
       const { sources } = await make();
       const acme = exampleSource();
       const shop = exampleSource({
@@ -145,7 +145,7 @@ export function describeRunStoresContract(name: string, make: () => Promise<RunS
       expect(await numbers({ limit: 2, before: idOf(4) })).toEqual([3, 2]);
     });
 
-    it('interrupts what waits when told to, and what runs when it is silent', async () => {
+    it('interrupts queued runs on request, and running ones without a heartbeat', async () => {
       const { runs } = await make();
       await runs.put(exampleRun(1, { state: 'queued' }));
       await runs.put(exampleRun(2, { reportedAt: at(10) }));

@@ -1,4 +1,4 @@
-// What every source promises, whatever it speaks and however badly its server behaves.
+// What every source guarantees, however badly its server behaves.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FetchError } from '../../../src/extraction/errors.ts';
 import type { RawPage, PageRequest, Source } from '../../../src/extraction/types.ts';
@@ -33,7 +33,7 @@ export interface SourceWorld {
   /** Items of a page's bytes. */
   idsIn(bytes: Uint8Array): readonly string[];
   /** Whether the server tells how many items there are. */
-  tellTotal(isTold: boolean): void;
+  sendTotal(isSent: boolean): void;
   /** The next `times` content calls (default: all from now on) meet this; null ends it. */
   misbehave(how: Misbehavior | null, times?: number): void;
   /** The next logins are answered with this status, or not at all; null ends it. */
@@ -106,9 +106,9 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
     });
 
     it('passes on the total where the server tells it, and null where not', async () => {
-      world.tellTotal(true);
+      world.sendTotal(true);
       expect((await fetch(0)).total).toBe(world.ids.length);
-      world.tellTotal(false);
+      world.sendTotal(false);
       expect((await fetch(0)).total).toBeNull();
     });
 
@@ -145,7 +145,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       expect(world.contentCalls()).toBe(3);
     });
 
-    it('asks for leave before every call: the login, the page, the login anew, and the page once more', async () => {
+    it('acquires a permit before every call: the login, the page, the repeated login, and the repeated page', async () => {
       await world.source.connect(never);
       await fetch(0);
       world.expireTokens();
@@ -196,7 +196,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       expect(failure).toMatchObject({ kind: 'authentication', isTransient: false });
     });
 
-    it('stops when it is told to: before, while it waits for a page, while it waits for a login', async () => {
+    it('stops when its signal aborts: before, while it waits for a page, while it waits for a login', async () => {
       expect((await failureOf(fetch(0, AbortSignal.abort()))).failure.kind).toBe('canceled');
       expect(world.contentCalls() + world.logins()).toBe(0);
 
@@ -217,7 +217,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       expect((await waiting).failure).toMatchObject({ kind: 'canceled', isTransient: false });
     });
 
-    it('stops what is under way when it is closed', async () => {
+    it('cancels running calls when it is closed', async () => {
       await world.source.connect(never);
       world.misbehave('hang');
       const waiting = failureOf(fetch(0));

@@ -155,7 +155,7 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
       expect(() => answer.body[Symbol.asyncIterator]()).toThrow(/already/);
     });
 
-    it('stops what is under way when it is closed', async () => {
+    it('cancels running calls when it is closed', async () => {
       const waiting = get('/hang');
       const failing = expect(waiting).rejects.toMatchObject({ kind: 'aborted' });
       await vi.waitFor(() => expect(world.underWay()).toBe(1));

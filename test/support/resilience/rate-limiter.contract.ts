@@ -256,7 +256,7 @@ export function describeRateWindowContract(
       ]);
     });
 
-    it('a 429 starts the count of successes anew; other failures do not', async () => {
+    it('a 429 restarts the count of successes; other failures do not', async () => {
       const { world, limiter } = await open({ perSecond: 50 });
       const [first, second, third, ...rest] = await permitsOf(world, limiter, 8);
       for (const permit of rest) permit.succeeded();
@@ -313,7 +313,7 @@ export function describeRateWindowContract(
       expect([served, limiter.waiting]).toEqual([2, 0]);
     });
 
-    it('wastes no grant on a waiter that leaves while it is being asked for', async () => {
+    it('wastes no grant on a waiter that leaves during the exchange', async () => {
       const { world, limiter } = await open({ perSecond: 2 });
       const leaving = new AbortController();
       const outcome = limiter.acquire(leaving.signal).then(
