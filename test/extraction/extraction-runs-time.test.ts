@@ -121,15 +121,18 @@ it('writes a running run about once a second, and heartbeats while nothing arriv
     calls: 2,
     rateLimitedCalls: 1,
   };
-  const { clock, sources, runs, service, jobs, told } = await world((time) => async (_source, { onEvent }) => {
-    tell(onEvent, 'extraction:started', { session: 's' });
-    for (let tick = 0; tick < 40; tick += 1) {
-      await time.sleep(250);
-      tell(onEvent, 'extraction:progress', { session: 's', ...figures, rateLimiter, itemsPerSecond: 4 });
-    }
-    await time.sleep(10 * minute);
-    return result('completed');
-  });
+  const { clock, sources, runs, service, jobs, told } = await world(
+    (time) =>
+      async (_source, { onEvent }) => {
+        tell(onEvent, 'extraction:started', { session: 's' });
+        for (let tick = 0; tick < 40; tick += 1) {
+          await time.sleep(250);
+          tell(onEvent, 'extraction:progress', { session: 's', ...figures, rateLimiter, itemsPerSecond: 4 });
+        }
+        await time.sleep(10 * minute);
+        return result('completed');
+      },
+  );
   await sources.add(exampleSource());
   const { id, jobId } = await service.start(exampleSource().id);
   await clock.advance(10_000);

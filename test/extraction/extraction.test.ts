@@ -190,7 +190,9 @@ describe('what cannot even begin', () => {
       code: 'EXTRACTION_UNREACHABLE',
     });
     const unreachable = { ...looker, url: 'http://127.0.0.1:1' };
-    await expect(extractLooker(unreachable, folder)).rejects.toMatchObject({ code: 'EXTRACTION_UNREACHABLE' });
+    await expect(extractLooker(unreachable, folder)).rejects.toMatchObject({
+      code: 'EXTRACTION_UNREACHABLE',
+    });
     expect(existsSync(join(folder, 'test.vault'))).toBe(false);
   });
 

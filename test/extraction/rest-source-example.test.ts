@@ -20,7 +20,9 @@ async function example(password = helpDeskCredentials.password) {
     HELPDESK_PASSWORD: password,
   };
   const description = loadDescription(yaml, { env, file: 'helpdesk.yaml' });
-  const ids = Object.fromEntries(Object.entries(helpDesk.ids).map(([type, all]) => [type, all.toSorted(byText)]));
+  const ids = Object.fromEntries(
+    Object.entries(helpDesk.ids).map(([type, all]) => [type, all.toSorted(byText)]),
+  );
   return { helpDesk, ids, source: createHttpSource(description, { transport, clock: systemClock }) };
 }
 

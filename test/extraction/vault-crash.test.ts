@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/core/index.ts';
 import { openVaultReader, verifyVault } from '../../src/extraction/vault/index.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';
 import { temporaryFolder } from '../support/services.ts';
@@ -100,6 +101,28 @@ describe('threads that write to one vault', () => {
     expect(one.rows('SELECT items_seen, duplicates FROM checkpoints')).toEqual([
       { items_seen: 32n * 16n + 4n, duplicates: 31n * 4n },
     ]);
+  });
+
+  it('wait for the write lock without the lock of SQLite', { timeout: 60_000 }, async () => {
+    const world = await vaultWorld();
+    const { id: session } = world.vault.sessions.open(specOf({ fresh: true }));
+    const { path } = world;
+    const { writeLock } = world.vault;
+    const lock = new Int32Array(writeLock);
+    Atomics.store(lock, 0, 1);
+    const worker = new Worker(new URL('./vault-writing-thread.ts', import.meta.url), {
+      workerData: { path, writeLock, session, pages: [0], isDying: false },
+    });
+    const exited = once(worker, 'exit');
+    const db = openSqlite(path, { busyTimeoutMs: 0 });
+    // True when it woke the thread, which then waits again.
+    while (Atomics.notify(lock, 0) === 0) await systemClock.sleep(5);
+    db.exec('BEGIN IMMEDIATE; COMMIT');
+    db.close();
+    Atomics.store(lock, 0, 0);
+    Atomics.notify(lock, 0);
+    expect(await exited).toEqual([0]);
+    expect(world.rows('SELECT count(*) AS pages FROM pages')).toEqual([{ pages: 1n }]);
   });
 
   it('continue when one of them dies with the write lock', { timeout: 60_000 }, async () => {

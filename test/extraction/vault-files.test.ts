@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, vi } from 'vitest';
 import { systemClock, systemIds } from '../../src/core/index.ts';
+import { lockVault } from '../../src/extraction/vault/file.ts';
 import { openVault, openVaultReader } from '../../src/extraction/vault/index.ts';
 import { temporaryFolder } from '../support/services.ts';
 import { extract, simplePage, specOf, vaultWorld } from '../support/vault-world.ts';
@@ -53,6 +54,20 @@ describe('a vault', () => {
     db.close();
     expect(() => open(world.path)).toThrow(refusal('SQLITE_UNUSABLE', 'it has version 99'));
     expect(() => openVaultReader(world.path)).toThrow(refusal('SQLITE_UNUSABLE', 'it has version 99'));
+  });
+
+  it('has pages of 8 KB from the start', async () => {
+    const world = await vaultWorld();
+    expect(world.rows('PRAGMA page_size')).toEqual([{ page_size: 8192n }]);
+  });
+
+  it('is locked before its file is created, opened or migrated', async () => {
+    const path = join(await temporaryFolder(), 'acme.vault');
+    const lock = lockVault(path);
+    expect(() => open(path)).toThrow(refusal('EXTRACTION_BUSY', 'Another extraction writes to'));
+    expect(await readdir(dirname(path))).not.toContain('acme.vault');
+    lock.close();
+    open(path).close();
   });
 
   it('in a folder that we may not write to can be read, and is not written', async () => {

@@ -22,6 +22,22 @@ import { childList, singlePage } from '../support/extraction/pages.ts';
 const rejected = { cause: 'no-id', message: 'Item 2 has no id.', raw: Buffer.from('{}') };
 const live = 'SELECT id FROM content_items WHERE deleted_at IS NULL ORDER BY id';
 
+describe('a deleted item', () => {
+  it.each(['a', 'b'])('that comes back with the content "%s" is no longer deleted', async (value) => {
+    const world = await vaultWorld();
+    extract(world, [simplePage(0, 3)]);
+    extract(world, [simplePage(0, 2)]);
+    expect(world.rows(live)).toEqual([{ id: '0' }, { id: '1' }]);
+    extract(world, [simplePage(0, 3, value)]);
+    expect(world.rows(live)).toEqual([{ id: '0' }, { id: '1' }, { id: '2' }]);
+    expect(world.rows("SELECT number, data IS NULL AS gone FROM content_versions WHERE id = '2'")).toEqual([
+      { number: 1n, gone: 0n },
+      { number: 2n, gone: 1n },
+      { number: 3n, gone: 0n },
+    ]);
+  });
+});
+
 describe('a session', () => {
   it('resumes with the results of its pages, whatever the number of workers', async () => {
     const world = await vaultWorld();

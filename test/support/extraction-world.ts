@@ -114,7 +114,10 @@ export class ExtractionWorld {
   /** Pages that were fetched and not settled, at most. */
   mostUnsettled = 0;
   #unsettled = 0;
+  /** When the threads were terminated. */
+  terminatedAt: number | null = null;
   readonly #interrupt = new AbortController();
+  readonly #termination = new AbortController();
   readonly #attempts = new Map<string, number>();
   readonly options: WorldOptions;
 
@@ -229,7 +232,7 @@ export class ExtractionWorld {
           await clock.sleep(1);
         }
         const thread = free.pop() ?? '';
-        await clock.sleep(options.processingMs ?? 1);
+        await clock.sleep(options.processingMs ?? 1, this.#termination.signal);
         const fate = options.process?.(request, thread);
         if (fate === 'dies') {
           alive.delete(thread);
@@ -243,7 +246,10 @@ export class ExtractionWorld {
         return { kind: 'committed', page: this.#commit(request) };
       },
       close: () => Promise.resolve(),
-      terminate: () => Promise.resolve(),
+      terminate: async () => {
+        this.terminatedAt = clock.monotonic();
+        this.#termination.abort(new WorkerDiedError('worker-1', 'terminated', true));
+      },
     };
   }
 

@@ -267,6 +267,21 @@ describe('a Ctrl-C', () => {
     expect(world.sessions.done.length).toBeLessThan(world.calls.length);
   });
 
+  it('takes 600 ms to commit, 250 ms until threads are terminated, and 200 ms for a locked vault', async () => {
+    const world = new ExtractionWorld({ types: { things: 1_000 }, processingMs: 60_000 });
+    world.sessions.finish = () => {
+      throw new CoreError('SQLITE_BUSY', 'locked');
+    };
+    const running = world.start();
+    await world.clock.advance(1_000);
+    world.interrupt();
+    expect(await world.clock.run(running)).toMatchObject({ status: 'interrupted' });
+    expect(world.terminatedAt).toBe(1_000 + 600 + 250);
+    const finishMs = world.clock.monotonic() - (world.terminatedAt ?? 0);
+    expect(finishMs).toBeGreaterThanOrEqual(200);
+    expect(finishMs).toBeLessThan(300);
+  });
+
   it('blames no page for threads that it ends itself', async () => {
     // The page goes from one thread that is ended to the next, of which there are some to spare.
     const world = new ExtractionWorld({
