@@ -37,6 +37,19 @@ describe('a source file', () => {
     expect(err).not.toContain('[redacted]');
   });
 
+  it.each([
+    [
+      'nope.yaml',
+      /The source file \S*nope\.yaml does not exist\. Check the path, or name another with --source\./,
+    ],
+    ['.', /The source file \S* is a folder\. Name the YAML file in it, or name another with --source\./],
+  ])('that cannot be read (%s) is reported in words, with what to do', async (file, message) => {
+    const { exitCode, err } = await run(['rest', '--source', file]);
+    expect(exitCode).toBe(2);
+    expect(err).toMatch(message);
+    expect(err).not.toMatch(/ENOENT|EISDIR|errno|syscall/);
+  });
+
   it('whose aliases expand to too much is a configuration problem', async () => {
     const yaml = `a: &a [${'x,'.repeat(20)}]\nb: &b [${'*a,'.repeat(20)}]\nc: [${'*b,'.repeat(20)}]`;
     const { exitCode, err } = await run(['rest', '--source', 'api.yaml'], {}, yaml);
