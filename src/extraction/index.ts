@@ -21,7 +21,7 @@ export { inputOf, sourceInput } from './runs/source-schema.ts';
 export type { ExtractionSource, SourceChange, SourceInput } from './runs/source-schema.ts';
 export { SourceService } from './runs/source-service.ts';
 export type { ExtractionRun, RunFigures } from './runs/stores.ts';
-export type { SourceChoice } from './sources/create-source.ts';
+export type { SourceChoice } from './sources/resolve-source.ts';
 export { loadDescription } from './sources/description/load.ts';
 export { createHttpSource } from './sources/http-source.ts';
 export { lookerContentTypes } from './sources/looker/description.ts';

@@ -38,8 +38,9 @@ import type { ExtractionSource } from './runs/source-schema.ts';
 import { effectiveOptions } from './runs/source-schema.ts';
 import { readSourcesFile, sourceProblems, SourceService } from './runs/source-service.ts';
 import { PostgresRunStore, PostgresSourceStore } from './runs/stores.ts';
-import type { ExtractionOptionValues, LookerOptionValues, SourceChoice } from './sources/create-source.ts';
-import { createSource, resolveSource } from './sources/create-source.ts';
+import type { ExtractionOptionValues, LookerOptionValues, SourceChoice } from './sources/resolve-source.ts';
+import { resolveSource } from './sources/resolve-source.ts';
+import { createHttpSource } from './sources/http-source.ts';
 import type { ContentType, PageRequest, SessionSpec, Source } from './types.ts';
 import { pageFormats } from './types.ts';
 import { waitForVaultLock } from './vault/file.ts';
@@ -218,7 +219,7 @@ async function withSource<T>(
   });
   const transport = createUndiciTransport({ connectionsPerOrigin: 64 });
   closing.defer(() => transport.close());
-  const source = createSource(description, {
+  const source = createHttpSource(description, {
     transport,
     clock: systemClock,
     limits: { firstByteMs: extraction.timeoutSeconds * 1000 },

@@ -106,15 +106,14 @@ export interface MirrorSource<Row> {
 }
 
 /** A copy of a store's rows in memory. */
-export class Mirror<Row> {
+export class Mirror<Row> extends Reload {
   readonly #source: MirrorSource<Row>;
-  readonly #reload: Reload;
   #rows: readonly Row[] = [];
   #edits = 0;
 
   constructor(deps: ReloadDeps, source: MirrorSource<Row>) {
+    super(deps, { load: () => this.#load(), onFailure: source.onFailure });
     this.#source = source;
-    this.#reload = new Reload(deps, { load: () => this.#load(), onFailure: source.onFailure });
   }
 
   get rows(): readonly Row[] {
@@ -128,21 +127,7 @@ export class Mirror<Row> {
   edit(change: (rows: readonly Row[]) => readonly Row[]): void {
     this.#edits += 1;
     this.#replace(change(this.#rows));
-    void this.#reload.refresh();
-  }
-
-  /** The first read. Fails when the store cannot be read. */
-  start(): Promise<void> {
-    return this.#reload.start();
-  }
-
-  /** Resolves when a read that began after this call has ended: true when it succeeded. Never rejects. */
-  refresh(): Promise<boolean> {
-    return this.#reload.refresh();
-  }
-
-  close(): Promise<void> {
-    return this.#reload.close();
+    void this.refresh();
   }
 
   async #load(): Promise<void> {

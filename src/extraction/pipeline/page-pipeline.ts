@@ -20,7 +20,12 @@ import { decideRetry, pageRejected } from './retry-policy.ts';
 import type { PageProcessor, Processed } from './worker-pool.ts';
 import { PageBuffers, WorkerDiedError } from './worker-pool.ts';
 
-export interface PagePipelineDeps extends FetchDeps {
+export interface PagePipelineDeps {
+  readonly sessionId: string;
+  readonly source: Source;
+  readonly pacer: Pacer;
+  readonly clock: Clock;
+  readonly events: Emitter<ExtractionEvents>;
   readonly sessions: VaultSessions;
   readonly threads: PageProcessor;
   readonly planner: Planner;
@@ -182,11 +187,31 @@ export class PagePipeline {
     const { signal } = this.#stopping;
     try {
       // The response is released here: while the queue is full, only the copy in shared memory is kept.
-      const queued = this.#enqueue(await fetchPage(task.request, this.#deps, signal), task);
+      const queued = this.#enqueue(await this.#call(task.request, signal), task);
       await this.#queue.put(queued, queued.work.page.bytes.byteLength, signal);
     } catch (error) {
       if (error instanceof FetchError && error.failure.kind === 'rate-limit') this.#rateLimitedCalls++;
       if (!signal.aborted) this.#handleFailure(error, task);
+    }
+  }
+
+  /** One call. Fails with a FetchError, with the limiter's error, or with the signal's reason. */
+  async #call(request: PageRequest, signal: AbortSignal): Promise<RawPage> {
+    const { sessionId: session, source, pacer, clock, events } = this.#deps;
+    await pacer.wait(signal);
+    // Waiting for a permit is not part of the call.
+    let sentAt = clock.monotonic();
+    const report = (outcome: string) => {
+      const durationMs = clock.monotonic() - sentAt;
+      events.emit('extraction:call', { session, type: request.list.type, outcome, durationMs });
+    };
+    try {
+      const page = await source.fetch(request, signal, () => (sentAt = clock.monotonic()));
+      report('answered');
+      return page;
+    } catch (error) {
+      report(error instanceof FetchError ? error.failure.kind : 'broken');
+      throw error;
     }
   }
 
@@ -342,37 +367,6 @@ export class PagePipeline {
 
 function newTask(request: PageRequest | null): Task | undefined {
   return request === null ? undefined : { request, attempts: noAttempts };
-}
-
-export interface FetchDeps {
-  readonly sessionId: string;
-  readonly source: Source;
-  readonly pacer: Pacer;
-  readonly clock: Clock;
-  readonly events: Emitter<ExtractionEvents>;
-}
-
-/** Fetches one page. Fails with a FetchError, with the limiter's error, or with the signal's reason. */
-export async function fetchPage(
-  request: PageRequest,
-  { sessionId, source, pacer, clock, events }: FetchDeps,
-  signal: AbortSignal,
-): Promise<RawPage> {
-  await pacer.wait(signal);
-  // Waiting for a permit is not part of the call.
-  let sentAt = clock.monotonic();
-  const report = (outcome: string) => {
-    const durationMs = clock.monotonic() - sentAt;
-    events.emit('extraction:call', { session: sessionId, type: request.list.type, outcome, durationMs });
-  };
-  try {
-    const page = await source.fetch(request, signal, () => (sentAt = clock.monotonic()));
-    report('answered');
-    return page;
-  } catch (error) {
-    report(error instanceof FetchError ? error.failure.kind : 'broken');
-    throw error;
-  }
 }
 
 /** Of the second; the rest allows catching up. */

@@ -1,6 +1,6 @@
 // Runs a session of a vault: opens or resumes it, runs the pipeline, and finishes it.
 import type { Clock, Emitter, Random } from '../../core/index.ts';
-import { CoreError } from '../../core/index.ts';
+import { CoreError, every } from '../../core/index.ts';
 import { isSqliteBusy } from '../../platform/sqlite/retry-busy.ts';
 import type { AdaptiveRateLimiter, RateLimiterSnapshot } from '../../resilience/index.ts';
 import { exponentialBackoff } from '../../resilience/index.ts';
@@ -156,7 +156,7 @@ export async function runExtraction(
     queuedBytes: run.queuedBytes,
   });
   const report = () => events.emit('extraction:progress', { session: id, ...figures() });
-  const stopReporting = startReporting(clock, report);
+  const stopReporting = every(clock, progressMs, async () => report());
   let status: ExtractionResult['status'] = 'failed';
   let endedBy: RunEnd;
   let totals: SessionTotals;
@@ -296,15 +296,6 @@ function statusOf(statuses: ReadonlyMap<string, TypeStatus>): 'completed' | 'inc
 function throughput(metrics: WorkerMetrics): number | null {
   const { total, duration } = metrics.snapshot();
   return total > 0 && duration > 0 ? total / duration : null;
-}
-
-function startReporting(clock: Clock, report: () => void): () => void {
-  let cancel = clock.after(progressMs, again);
-  function again(): void {
-    report();
-    cancel = clock.after(progressMs, again);
-  }
-  return () => cancel();
 }
 
 /** Reports why a run starts a new session although there was one to resume. */

@@ -8,7 +8,7 @@ import type {
   JobDefinition,
   JobHandler,
 } from '../../core/index.ts';
-import { CoreError, HeadworksError, messageOf } from '../../core/index.ts';
+import { CoreError, every, HeadworksError, messageOf } from '../../core/index.ts';
 import type { ProgressFigures } from '../events.ts';
 import type { ExtractionResult } from '../pipeline/run-session.ts';
 import type { SessionSpec } from '../types.ts';
@@ -189,14 +189,14 @@ export class RunWriter {
   #writing: Promise<unknown> = Promise.resolve();
   #isWriting = false;
   #isClosed = false;
-  #cancelHeartbeat: () => void = () => undefined;
+  readonly #stopHeartbeat: () => void;
 
   constructor(runs: Pick<RunStore, 'put'>, clock: Clock, run: ExtractionRun) {
     this.#runs = runs;
     this.#clock = clock;
     this.#run = run;
     this.#write();
-    this.#startHeartbeat();
+    this.#stopHeartbeat = every(clock, heartbeatMs, async () => this.#write());
   }
 
   get run(): ExtractionRun {
@@ -220,7 +220,7 @@ export class RunWriter {
   /** Writes the end, with retries while the store is unavailable. */
   async close(change: Partial<ExtractionRun>): Promise<void> {
     this.#isClosed = true;
-    this.#cancelHeartbeat();
+    this.#stopHeartbeat();
     await this.#writing;
     this.#run = { ...this.#run, ...change, reportedAt: new Date(this.#clock.now()) };
     for (let attempt = 1; ; attempt++) {
@@ -245,12 +245,5 @@ export class RunWriter {
       .then(() => this.#runs.put(run))
       .catch(() => undefined)
       .finally(() => (this.#isWriting = false));
-  }
-
-  #startHeartbeat(): void {
-    this.#cancelHeartbeat = this.#clock.after(heartbeatMs, () => {
-      this.#write();
-      this.#startHeartbeat();
-    });
   }
 }

@@ -133,15 +133,9 @@ export const draftOf = (input: SourceInput): SourceDraft => ({
 });
 
 /** What a source was registered with. */
-export function inputOf({
-  id: _,
-  isFromFile,
-  createdAt,
-  modifiedAt,
-  lastScheduledAt,
-  ...input
-}: ExtractionSource) {
-  return input;
+export function inputOf(source: ExtractionSource) {
+  const { kind, name, settings, options: own, schedule: cron, vault: file, active } = source;
+  return { kind, name, settings, options: own, schedule: cron, vault: file, active };
 }
 
 function hasCredentials(text: string): boolean {

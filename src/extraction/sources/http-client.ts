@@ -254,7 +254,7 @@ function reasonIn(body: string): string | undefined {
     (text) => typeof text === 'string',
   );
   if (typeof reason !== 'string' || reason === '') return undefined;
-  // Not truncated: a secret in it must be redacted as a whole first (create-source.ts).
+  // Not truncated: a secret in it must be redacted as a whole first (http-source.ts).
   return reason.replaceAll(/\s+/g, ' ');
 }
 

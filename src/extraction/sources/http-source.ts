@@ -2,7 +2,7 @@
 import type { Clock, HttpTransport } from '../../core/index.ts';
 import { linkSignals } from '../../core/index.ts';
 import { FetchError } from '../errors.ts';
-import type { PageRequest, RawPage, Source } from '../types.ts';
+import type { OnConnectWait, PageRequest, Source } from '../types.ts';
 import { createAuthorizer } from './auth.ts';
 import { connectWithRetries, unauthenticated, unreachable } from './connect.ts';
 import type { SourceDescription, TypeDescription } from './description/types.ts';
@@ -19,7 +19,11 @@ export interface HttpSourceOptions {
   readonly onSecret?: (token: string) => void;
   /** Called before every call to the source's server, logins included. Default: calls need no permit. */
   readonly acquirePermit?: PermitProvider;
+  /** Removes secrets from error messages, which are stored, shown and sent. Default: none are known. */
+  readonly redact?: (text: string) => string;
 }
+
+const longestMessage = 500;
 
 /**
  * The caller closes the transport.
@@ -28,7 +32,7 @@ export interface HttpSourceOptions {
  * const source = createHttpSource(loadDescription(yaml, { env, file }), { transport, clock: systemClock });
  */
 export function createHttpSource(description: SourceDescription, options: HttpSourceOptions): Source {
-  const { clock } = options;
+  const { clock, redact = (text: string) => text } = options;
   const { baseUrl, labels, headers, secrets } = description;
   const call = createHttpClient({ ...options, origin: new URL(baseUrl).origin });
   const authorizer = createAuthorizer(description, { ...options, call });
@@ -43,6 +47,14 @@ export function createHttpSource(description: SourceDescription, options: HttpSo
     } finally {
       link.dispose();
     }
+  }
+
+  /** Redacted before it is truncated: half a secret would not be recognized. */
+  function redacted(error: unknown): unknown {
+    if (!(error instanceof FetchError)) return error;
+    const message = redact(error.message);
+    const truncated = message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message;
+    return new FetchError(error.failure, truncated, error);
   }
 
   /** Without a login: a HEAD request of a list distinguishes an unknown host and a wrong key from a usable source. */
@@ -67,7 +79,8 @@ export function createHttpSource(description: SourceDescription, options: HttpSo
     get types() {
       return types.map(({ type }) => type);
     },
-    async connect(signal, onWait) {
+    async connect(signal, onConnectWait) {
+      const onWait: OnConnectWait = (reason, waitMs) => onConnectWait?.(redact(reason), waitMs);
       const login = async () => void (await authorizer.authorize(signal));
       const check = description.auth.type === 'token' ? login : () => probe(signal);
       await connectWithRetries(check, clock, signal, onWait);
@@ -78,20 +91,19 @@ export function createHttpSource(description: SourceDescription, options: HttpSo
       };
       await connectWithRetries(narrowTypes, clock, signal, onWait);
     },
-    async fetch(request: PageRequest, signal: AbortSignal, onSent?: () => void): Promise<RawPage> {
-      const endpoint = types.find(({ type }) => type.name === request.list.type)?.endpoints[
-        request.list.endpoint
-      ];
+    async fetch(request, signal, onSent) {
+      const { type: name, endpoint: endpointName } = request.list;
+      const endpoint = types.find(({ type }) => type.name === name)?.endpoints[endpointName];
       if (!endpoint) throw new TypeError(`${description.name} has no page "${request.key}".`);
-      const url = buildUrl(baseUrl, endpoint, unmasked(request, masker));
-      const response = await get(url, signal, onSent);
-      const next = nextLinkIn(response.headers['link'], url);
-      return {
-        request,
-        bytes: response.bytes,
-        total: endpoint.totalHeader === null ? null : countIn(response.headers[endpoint.totalHeader]),
-        nextLink: next && masker.mask(next),
-      };
+      try {
+        const url = buildUrl(baseUrl, endpoint, unmasked(request, masker));
+        const { bytes, headers: received } = await get(url, signal, onSent);
+        const next = nextLinkIn(received['link'], url);
+        const total = endpoint.totalHeader === null ? null : countIn(received[endpoint.totalHeader]);
+        return { request, bytes, total, nextLink: next && masker.mask(next) };
+      } catch (error) {
+        throw redacted(error);
+      }
     },
     async close() {
       closing.abort(new Error('The source was closed.'));

@@ -230,15 +230,7 @@ export class AdaptiveRateLimiter {
 
 type Reports = Omit<WindowRequest, 'wanted' | 'sentLate' | 'unsent'>;
 
-const noReports: Reports = {
-  successes: 0,
-  successEpoch: 0,
-  rateLimitedCalls: 0,
-  rateLimitedEpoch: 0,
-  pauseMs: 0,
-  returned: 0,
-  returnedStamp: '',
-};
+const { wanted: _, sentLate: _late, unsent: _unsent, ...noReports } = emptyRequest;
 
 /** A longer Retry-After is cut to this. */
 const longestPauseMs = 31 * 24 * 3_600_000;

@@ -1,15 +1,12 @@
-// Resolves the source that a command or a schedule names into a description, and creates a source from it.
+// Resolves the source that a command or a schedule names into a description.
 import { readFile } from 'node:fs/promises';
 import type { OptionValues } from '../../core/index.ts';
 import { CoreError, HeadworksError, kindOf, messageOf } from '../../core/index.ts';
-import { ExtractionError, FetchError } from '../errors.ts';
+import { ExtractionError } from '../errors.ts';
 import type { extractionOptions, lookerOptions } from '../options.ts';
 import { selectTypes } from '../pipeline/run-session.ts';
-import type { Source } from '../types.ts';
 import { loadDescription } from './description/load.ts';
 import type { SourceDescription } from './description/types.ts';
-import type { HttpSourceOptions } from './http-source.ts';
-import { createHttpSource } from './http-source.ts';
 import { hasFolders, lookerDescription, lookerTypes, parseLookerUrl } from './looker/description.ts';
 
 export type ExtractionOptionValues = OptionValues<typeof extractionOptions.fields>;
@@ -76,41 +73,6 @@ async function resolveFile(
   ]);
   if (!description) throw new TypeError('no description');
   return description;
-}
-
-/** Redacted before it is truncated: half a secret would not be recognized. */
-const longestMessage = 500;
-
-export interface CreateSourceOptions extends HttpSourceOptions {
-  /** Replaces every secret known by then, tokens of logins included. */
-  readonly redact: (text: string) => string;
-}
-
-/** A source whose error messages contain no secrets: they are stored in the vault, shown and sent. */
-export function createSource(
-  description: SourceDescription,
-  { redact, ...options }: CreateSourceOptions,
-): Source {
-  const source = createHttpSource(description, options);
-  return {
-    name: source.name,
-    secrets: source.secrets,
-    get types() {
-      return source.types;
-    },
-    connect: (signal, onWait) => source.connect(signal, (reason, waitMs) => onWait?.(redact(reason), waitMs)),
-    close: () => source.close(),
-    async fetch(request, signal, onSent) {
-      try {
-        return await source.fetch(request, signal, onSent);
-      } catch (error) {
-        if (!(error instanceof FetchError)) throw error;
-        const message = redact(error.message);
-        const truncated = message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message;
-        throw new FetchError(error.failure, truncated, error);
-      }
-    },
-  };
 }
 
 /** Runs every check. Fails as the one that failed, or with CONFIG_INVALID and one line per problem. */
