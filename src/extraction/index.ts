@@ -2,7 +2,7 @@
 export * from './errors.ts';
 export * from './events.ts';
 export { estimateExtraction, extract, openExtraction } from './open-extraction.ts';
-export type { Extraction, ExtractionSettings, ExtractionSummary, ExtractOptions } from './open-extraction.ts';
+export type { Extraction, ExtractionSummary, ExtractOptions } from './open-extraction.ts';
 export { parallelConfig } from './parallel-config.ts';
 export type { ParallelConfig } from './parallel-config.ts';
 export type { Estimate } from './pipeline/estimate.ts';

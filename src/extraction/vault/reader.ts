@@ -162,6 +162,7 @@ export class VaultReader {
   }
 
   /** The columns of `sql` must be the fields of T. Times of a source may be too large for a JavaScript number. */
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the row type, as in Database.query
   #all<T>(sql: string, ...values: readonly SQLInputValue[]): readonly T[] {
     const rows = onFile(this.path, () => {
       const statement = this.db.prepare(sql);
