@@ -28,14 +28,14 @@ describe('the parallel configuration', () => {
       expect(() => parallelConfig(wrong)).toThrow(RangeError);
   });
 
-  it('names everything that is wrong at once, with value and range', () => {
+  it('names every problem at once, with value and range', () => {
     expect(() => parallelConfig({ workers: 51, batchSize: 5, rateLimitPerMinute: 0 })).toThrow(
       'workers must be a whole number from 1 to 50, not 51; batchSize must be a whole number from 10 to 1000, not 5; ' +
         'rateLimitPerMinute must be a whole number from 1 to 1000000, not 0',
     );
   });
 
-  it('wants a queue of ten per worker, and no more calls a second than a minute', () => {
+  it('requires a queue of ten per worker, and no more calls per second than per minute', () => {
     expect(() => parallelConfig({ workers: 8, queueSize: 79 })).toThrow('queueSize must be at least 80');
     expect(() => parallelConfig({ rateLimitPerMinute: 5 })).toThrow(
       'rateLimitPerSecond must not be above the 5',

@@ -43,7 +43,7 @@ describe('a bounded queue', () => {
     expect(counts(queue)).toEqual({ items: 2, bytes: 70, puts: 0, takes: 0 });
   });
 
-  it('lets one oversize item in when it is empty', async () => {
+  it('accepts one oversize item when it is empty', async () => {
     const queue = new BoundedQueue<string>({ maxItems: 10, maxBytes: 100 });
     await queue.put('huge', 1_000);
     const next = queue.put('next', 1);
@@ -107,7 +107,7 @@ describe('a bounded queue', () => {
     expect(counts(queue)).toEqual({ items: 0, bytes: 0, puts: 0, takes: 0 });
   });
 
-  it('lets those behind an aborted large put move up at once', async () => {
+  it('admits the puts behind an aborted large one at once', async () => {
     const queue = new BoundedQueue<string>({ maxItems: 10, maxBytes: 100 });
     await queue.put('a', 60);
     const leaving = new AbortController();
@@ -133,7 +133,7 @@ describe('a bounded queue', () => {
     expect(() => new BoundedQueue(options)).toThrow(new RangeError(message));
   });
 
-  it('refuses sizes that are none', async () => {
+  it('rejects invalid sizes', async () => {
     const queue = new BoundedQueue({ maxItems: 1 });
     await expect(queue.put(1, -1)).rejects.toThrow(RangeError);
     await expect(queue.put(1, Number.NaN)).rejects.toThrow(RangeError);

@@ -31,7 +31,7 @@ describe('CircuitBreaker', () => {
     expect(calls()).toBe(2);
   });
 
-  it('lets one call probe after the reset timeout, and closes when it succeeds', async () => {
+  it('makes one call as a probe after the reset timeout, and closes when it succeeds', async () => {
     const { clock, breaker, call, calls } = setUp();
     await call(down);
     await call(down);

@@ -68,7 +68,7 @@ describe('an HTTP failure', () => {
     [500, { error: { code: 'RATE_LIMIT_EXCEEDED' } }],
     [500, { error: { message: 'Rate limit reached for model-1.5 in organization x' } }],
     [500, { error: { message: 'This model is rate-limited upstream.' } }],
-  ])('%i that says so is a rate limit: %j', (status, body) => {
+  ])('%i that names a rate limit is a rate limit: %j', (status, body) => {
     expect(kind(status, body)).toBe('rate-limit');
   });
 
@@ -90,7 +90,7 @@ describe('an HTTP failure', () => {
     expect(kind(400, { message: 'rate limit must be a number' })).toBe('validation');
   });
 
-  it('tells an empty purse from a full window', () => {
+  it('distinguishes an exhausted quota from a full window', () => {
     const quota = { error: { code: 'insufficient_quota', message: 'You exceeded your current quota' } };
     expect(kind(429, quota)).toBe('payment');
     expect(kind(429, quota, { 'retry-after': '20' })).toBe('rate-limit');

@@ -109,7 +109,7 @@ it('tries again by itself until it works', async () => {
   expect(clock.pending).toBe(0);
 });
 
-it('asks no more once it is closed', async () => {
+it('makes no call once it is closed', async () => {
   const { clock, failures, reload } = setUpReload(async () => {
     throw new Error('away');
   });

@@ -58,7 +58,7 @@ describe('a source with faults', () => {
     expect(contentIn(vaultRows(folder))).toEqual(await contentOf(looker));
   });
 
-  it('that repeats items gives the same vault with 1 and 8 workers, and counts each item once', async () => {
+  it('that repeats items results in the same vault with 1 and 8 workers, and counts each item once', async () => {
     const looker = await simulatedLooker({ faults: { duplicate: { probability: 0.5 } }, latencyMs: 2 });
     const [one, eight] = [await temporaryFolder(), await temporaryFolder()];
     await extractLooker(looker, one, { workers: '1' });
@@ -95,7 +95,7 @@ describe('a source with faults', () => {
     expect(vaultRows(folder)).toHaveLength(60);
   });
 
-  it('whose tokens all expire in the middle loses no page and asks for none twice', async () => {
+  it('whose tokens all expire in the middle loses no page and requests none twice', async () => {
     const looker = await simulatedLooker({ items: { users: 200 }, latencyMs: 5 });
     const folder = await temporaryFolder();
     let pages = 0;
@@ -167,7 +167,7 @@ describe('what hangs on another type', () => {
 });
 
 describe('rate limits', () => {
-  it('are kept: a server that enforces them on arrival never refuses', async () => {
+  it('are kept: a server that enforces them on arrival never returns 429', async () => {
     // A tenth above ours: the server shares our event loop here, and may notice a call long after it arrived.
     const looker = await simulatedLooker({ rateLimits: { perSecond: 44 }, items: { users: 1_200 } });
     const flags = { types: 'users', 'rate-limit-per-second': '40', workers: '2' };

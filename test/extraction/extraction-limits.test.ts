@@ -70,7 +70,7 @@ async function untilQuiet(
 }
 
 describe('the rate limit of a source', () => {
-  it('holds over a dry run and the extraction after it', async () => {
+  it('applies over a dry run and the extraction after it', async () => {
     const looker = await simulatedLooker({ items: { users: 1_000 } });
     const folder = await temporaryFolder();
     const { types: _, ...all } = users;
@@ -82,7 +82,7 @@ describe('the rate limit of a source', () => {
     expect(looker.stats().total).toBeLessThanOrEqual(perMinute);
   });
 
-  it('holds over two extractions at once, into two vaults', async () => {
+  it('applies over two extractions at once, into two vaults', async () => {
     const looker = await simulatedLooker({ items: { users: 1_000 } });
     const folder = await temporaryFolder();
     const into = (vault: string) => extractionOf(looker, folder, { ...users, vault: join(folder, vault) });
@@ -102,7 +102,7 @@ describe('the rate limit of a source', () => {
     expect((await elsewhere.extract()).status).toBe('completed');
   });
 
-  it('may keep even a login waiting, and that is said', async () => {
+  it('may delay even a login, and reports that', async () => {
     const looker = await simulatedLooker({ items: { users: 30 } });
     const folder = await temporaryFolder();
     const two = { ...users, 'rate-limit-per-minute': '2', 'rate-limit-per-second': '2' };
@@ -191,7 +191,7 @@ describe('the rate limit of a source', () => {
     expect(() => new SqliteGrantJournal(db, 'key')).toThrow(expect.objectContaining({ code: 'SQLITE_BUSY' }));
   });
 
-  it('holds over several machines that share a Redis, which never sees the credentials', async () => {
+  it('applies over several machines that share a Redis, which never receives the credentials', async () => {
     const looker = await simulatedLooker({ items: { users: 1_000 } });
     const prefix = `${uniqueName('limits')}:`;
     const env = { REDIS_URL: redisUrl(), HEADWORKS_REDIS_KEY_PREFIX: prefix };

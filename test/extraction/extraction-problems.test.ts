@@ -89,7 +89,7 @@ describe('Looker', () => {
     expect(err).toContain('is for dashboards and looks, and --types names only users, groups');
   });
 
-  it('says what has no effect', async () => {
+  it('reports settings without effect', async () => {
     const simulator = await simulatedLooker({ items: { users: 1, dashboards: 1, folders: 2 } });
     const { events } = await extractLooker(
       simulator,

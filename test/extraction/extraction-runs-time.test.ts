@@ -171,7 +171,7 @@ it('resumes a run that took too long instead of starting it again', async () => 
   expect(await service.get(id)).toMatchObject({ state: 'completed', calls: 7 + 1, rateLimitedCalls: 3 });
 });
 
-it('keeps why a run failed, without secrets, and lets the source run again', async () => {
+it('stores why a run failed, without secrets, and the source can run again', async () => {
   const { clock, sources, service, jobs } = await world(
     () => () => Promise.reject(new Error('no entry for hush')),
   );

@@ -201,7 +201,7 @@ describe('a registered source', () => {
     expect(contentCalls).toBeLessThanOrEqual(32);
   });
 
-  it('fails visibly when a variable is not set, and never tells what the others hold', async () => {
+  it('fails visibly when a variable is not set, and never shows the values of others', async () => {
     const simulator = await simulatedLooker();
     const config = await testConfig(environmentFor(simulator));
     const server = await startTestServer(config);
@@ -223,7 +223,7 @@ describe('a registered source', () => {
 });
 
 describe('a source that makes no sense', () => {
-  it('is refused with what is wrong, and its secrets are not repeated', async () => {
+  it('is rejected with its problems, without its secrets', async () => {
     const config = await testConfig();
     const server = await startTestServer(config);
     const good = { name: 'x', kind: 'looker', settings: { base_url: 'https://acme.example' } };
@@ -301,7 +301,7 @@ describe('a source that makes no sense', () => {
 });
 
 describe('a schedule', () => {
-  it('starts a run that is due, once, and says when it comes next', async () => {
+  it('starts a due run once, and shows the next time', async () => {
     const simulator = await simulatedLooker();
     const config = await testConfig(environmentFor(simulator));
     const first = await startServer(config, { role: 'serve' });
@@ -360,7 +360,7 @@ describe('the sources file', () => {
 });
 
 describe('a run of a command', () => {
-  it('appears with the server of its data folder, and ends there too', async () => {
+  it('is reported to the server of its data folder, its end included', async () => {
     const simulator = await simulatedLooker();
     const flags = {
       HEADWORKS_EXTRACTION_RATE_LIMIT_PER_MINUTE: '1000000',
@@ -381,7 +381,7 @@ describe('a run of a command', () => {
     expect(rows).toEqual([]);
   });
 
-  it('does not mind a server that is not there', async () => {
+  it('is not affected by a missing server', async () => {
     const simulator = await simulatedLooker({ items: { users: 3 } });
     const config = await testConfig({ ...environmentFor(simulator), HEADWORKS_EXTRACTION_TYPES: 'users' });
     const options = { env: {}, onEvent: () => undefined, onSecret: () => undefined };

@@ -57,7 +57,7 @@ async function extractRest({ handler, yaml, env = {}, flags = {}, signal }: Aske
 const yamlFor = (pagination: string) =>
   `name: api\nbase_url: \${URL}\nresources:\n  - { name: items, path: /items, id: id, pagination: { ${pagination} } }`;
 
-describe('a server with a limit of its own that tells no total', () => {
+describe('a server with a page limit of its own and without a total', () => {
   it.each([
     ['type: offset', 'offset', 'limit'],
     ['type: page', 'page', 'per_page'],
@@ -91,7 +91,7 @@ describe('a server that returns the same page for every request', () => {
   });
 });
 
-describe('a server that ends lists of children before the total that it tells', () => {
+describe('a server that ends child lists before the total that it sends', () => {
   const yaml = [
     'name: api',
     'base_url: ${URL}',
@@ -239,7 +239,7 @@ describe('a vault', () => {
       '/etc/hostname/x.vault',
       /^The folder of the vault \/etc\/hostname .*Name another file with --vault/,
     ],
-  ])('%s is refused in one line', async (_, vault, message) => {
+  ])('%s is rejected in one line', async (_, vault, message) => {
     const { run } = await extractRest({
       handler: () => json([]),
       yaml: yamlFor('type: offset'),

@@ -37,7 +37,7 @@ describe('an extraction from Looker', () => {
     expect(contentIn(vaultRows(folder))).toEqual(await contentOf(looker));
   });
 
-  it('gives the same vault, row by row, with 1 worker and with 8', async () => {
+  it('writes the same vault, row by row, with 1 worker and with 8', async () => {
     const looker = await simulatedLooker({ latencyMs: 2 });
     const [one, eight] = [await temporaryFolder(), await temporaryFolder()];
     await extractLooker(looker, one, { workers: '1' });
@@ -46,7 +46,7 @@ describe('an extraction from Looker', () => {
     expect(vaultRows(one).length).toBeGreaterThan(100);
   });
 
-  it('asks one page more only where no total tells the end', async () => {
+  it('requests one more page only where no total proves the end', async () => {
     const looker = await simulatedLooker({
       hasTotal: false,
       items: { dashboards: 25, users: 20, roles: 10 },
@@ -125,7 +125,7 @@ describe('an extraction from Looker', () => {
     });
   });
 
-  it('prunes old versions when it is complete, if the settings say so', async () => {
+  it('prunes old versions when it is complete, if configured', async () => {
     const looker = await simulatedLooker({ items: { users: 5 } });
     const folder = await temporaryFolder();
     const users = { types: 'users', fresh: 'true' };
@@ -170,7 +170,7 @@ describe('an extraction from Looker', () => {
 });
 
 describe('what cannot even begin', () => {
-  it('says that credentials are wrong, and leaves no file', async () => {
+  it('reports wrong credentials, and leaves no file', async () => {
     const looker = await simulatedLooker();
     const folder = await temporaryFolder();
     await expect(extractLooker({ ...looker, clientSecret: 'wrong' }, folder)).rejects.toMatchObject({

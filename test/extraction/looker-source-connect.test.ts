@@ -44,7 +44,7 @@ async function plainServer(onData: string): Promise<number> {
 }
 
 describe('connecting to Looker', () => {
-  it.for(logins)('tells %s by its cause', async ([, answer, code, message]) => {
+  it.for(logins)('classifies %s by its cause', async ([, answer, code, message]) => {
     const transport = createInMemoryTransport({ handler: () => answer });
     const source = createLooker({
       baseUrl: 'https://acme.looker.test',
@@ -136,7 +136,7 @@ describe('connecting to Looker', () => {
 });
 
 describe('the token of Looker', () => {
-  it('is renewed before it expires, so that no call is refused', async () => {
+  it('is renewed before it expires, so that no call is rejected', async () => {
     const clock = new VirtualClock();
     const api = createLookerApi();
     const secrets: string[] = [];

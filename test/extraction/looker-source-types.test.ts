@@ -76,7 +76,7 @@ describe('a folder filter', () => {
   const endpointsOf = (source: Source, type: string) =>
     source.types.find(({ name }) => name === type)?.endpoints.map(({ name }) => name);
 
-  it('asks for dashboards and looks folder by folder, and for everything of the others', async () => {
+  it('requests dashboards and looks folder by folder, and all of the other types', async () => {
     const api = createLookerApi();
     const source = lookerSourceOn(api, { folders: { ids: ['9', '1'], recursive: false } });
     await source.connect(never);
@@ -109,7 +109,7 @@ describe('a folder filter', () => {
     },
   );
 
-  it('says which folder is not there', async () => {
+  it('names the folder that does not exist', async () => {
     const source = lookerSourceOn(createLookerApi(), { folders: { ids: ['1', '77'], recursive: false } });
     await expect(source.connect(never)).rejects.toMatchObject({ code: 'EXTRACTION_SOURCE_INVALID' });
     await expect(source.connect(never)).rejects.toThrow(/no folder 77/);
@@ -127,7 +127,7 @@ describe('a folder filter', () => {
     await expect(source.connect(never)).rejects.toThrow(/does not list its folders .*ignores the offset/);
   });
 
-  it('says that folders may not be seen', async () => {
+  it('reports that folders cannot be listed', async () => {
     const api = createLookerApi();
     api.misbehave(403);
     const source = lookerSourceOn(api, { folders: { ids: ['1'], recursive: true } });

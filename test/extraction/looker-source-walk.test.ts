@@ -40,7 +40,7 @@ describe('a simulated Looker, read as the pipeline reads it', () => {
     ['with totals', {}],
     ['without totals', { hasTotal: false }],
     ['with shorter pages than asked for', { pageLimit: 4 }],
-  ] as const)('gives all twelve types completely and exactly once, %s', async ([, options]) => {
+  ] as const)('returns all twelve types completely and exactly once, %s', async ([, options]) => {
     const { walk } = await walkLooker(options);
     const { lookml_dashboards: _, ...counts } = expected;
     expect(Object.fromEntries(Object.entries(walk.ids).map(([type, ids]) => [type, ids.length]))).toEqual(

@@ -54,7 +54,7 @@ describe('the example of a REST source', () => {
     expect((await walkSource(source, 10)).ids).toEqual(ids);
   });
 
-  it('says which variables to check when the password is wrong', async () => {
+  it('names the variables to check when the password is wrong', async () => {
     const { source } = await example('wrong');
     const connecting = source.connect(new AbortController().signal);
     await expect(connecting).rejects.toMatchObject({ code: 'EXTRACTION_UNAUTHENTICATED' });

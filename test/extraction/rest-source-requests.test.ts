@@ -47,7 +47,7 @@ describe('calls of a REST source', () => {
     [200, ['sent', 'succeeded']],
     [404, ['sent', 'failed']],
     [429, ['sent', 'rate limited 7000']],
-  ] as const)('tell the limiter when they left and how %i went', async ([status, told]) => {
+  ] as const)('report to the limiter when they were sent and the outcome of %i', async ([status, told]) => {
     const api = recorder(() => ({ status, headers: { 'retry-after': '7' }, body: '[]' }));
     const counted = countedPermits();
     const source = restSourceOn(api.handler, file(''), {}, { acquirePermit: counted.acquirePermit });
@@ -63,7 +63,7 @@ describe('pages of a REST source', () => {
     expect(api.paths()).toEqual([`GET ${path}`]);
   });
 
-  it('tell the type how many items each has, where the file fixes it', () => {
+  it('have the page size of the file where it fixes one', () => {
     const { types } = restSourceOn(recorder().handler, file('    pagination: { type: page, page_size: 30 }'));
     expect(types).toMatchObject([
       { name: 'things', number: null, endpoints: [{ name: '', pagination: 'page', pageSize: 30 }] },
@@ -160,7 +160,7 @@ const fixed: readonly (readonly [auth: string, headers: Readonly<Record<string, 
   ['{ type: none }', {}],
 ]; // oxfmt-ignore
 
-describe('who asks a REST source', () => {
+describe('a caller of a REST source', () => {
   it.for(fixed)('%s', async ([auth, headers]) => {
     const api = recorder();
     const { acquirePermit, permits } = countedPermits();
@@ -176,7 +176,7 @@ describe('who asks a REST source', () => {
     );
   });
 
-  it('refused with a fixed key: says so at once, and asks a page only once', async () => {
+  it('with a rejected fixed key fails at once, and requests a page only once', async () => {
     const api = recorder(() => ({ status: 401, body: '{}' }));
     const source = restSourceOn(api.handler, file('', 'auth: { type: bearer, token: "${KEY}" }'), env);
     await expect(source.connect(never)).rejects.toMatchObject({ code: 'EXTRACTION_UNAUTHENTICATED' });
@@ -217,7 +217,7 @@ describe('who asks a REST source', () => {
     expect(secrets).toEqual(['t-1']);
   });
 
-  it('by OAuth with other credentials in the header is held to another limiter', () => {
+  it('by OAuth with other credentials in the header has another limiter', () => {
     const auth = `auth: { type: oauth_client_credentials, token_url: /token, client_id: "\${ID}", client_secret: "\${SECRET}", credentials_in: header }`;
     const keyOf = (id: string) =>
       loadDescription(file('', auth), { env: { ...env, ID: id }, file: 'f' }).limiterKey;

@@ -47,7 +47,7 @@ function state(path: string): { pages: string[]; itemsByPage: Map<string, number
 }
 
 describe('a vault whose process is killed', () => {
-  it('has every page wholly or not at all, and the next run asks only for what is not there', async () => {
+  it('has every page completely or not at all, and the next run requests only what is missing', async () => {
     const path = join(await temporaryFolder(), 'killed.vault');
     const deaths = [
       // Where it dies, and how many pages are there then.

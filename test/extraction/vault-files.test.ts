@@ -18,7 +18,7 @@ describe('a file that is no vault', () => {
   it.each([
     ['text', 'this is a diary, not a database. '.repeat(100), 'it is not a SQLite file'],
     ['a database of another program', null, 'it is a SQLite file, but not a vault'],
-  ])('but %s is refused and not touched', async (_what, text, message) => {
+  ])('but %s is rejected and not changed', async (_what, text, message) => {
     const path = join(await temporaryFolder(), 'other');
     if (text === null) {
       const db = new DatabaseSync(path);
@@ -32,7 +32,7 @@ describe('a file that is no vault', () => {
     expect(await readdir(dirname(path))).toEqual(['other']);
   });
 
-  it('or is not there, or in no folder, or is a folder, says so', async () => {
+  it('that is missing, in a missing folder, or a folder is reported', async () => {
     const folder = await temporaryFolder();
     expect(() => openVaultReader(join(folder, 'none.vault'))).toThrow(
       refusal('SQLITE_UNUSABLE', 'there is no such file'),

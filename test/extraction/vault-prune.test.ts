@@ -139,7 +139,7 @@ describe('pruning a vault', () => {
     expect(problemsOf(world)).toEqual([]);
   });
 
-  it('lets a comparison say that it does not know what it was, instead of taking it for new', async () => {
+  it('makes a comparison report a pruned version instead of an added item', async () => {
     const world = await vaultWorld();
     await extractDaily(world, [
       { a: '1', b: '1', c: '1' },

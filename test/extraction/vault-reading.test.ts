@@ -100,7 +100,7 @@ describe('a vault that is read', () => {
     ]);
   });
 
-  it('says what it does not have, and what it has', async () => {
+  it('reports what is missing, and what it has', async () => {
     const world = await threeSessions();
     const reader = read(world);
     expect(() => reader.item('dashboards', '9')).toThrow(
@@ -393,7 +393,7 @@ describe('comparing two sessions', () => {
       ...fields.map(({ path }) => path),
     ]);
 
-  it('tells what was added, changed and deleted, between any two', async () => {
+  it('reports what was added, changed and deleted between any two', async () => {
     const reader = read(await threeSessions());
     expect(between(reader, 0, 1)).toEqual([
       ['added', '0'],
@@ -416,7 +416,7 @@ describe('comparing two sessions', () => {
     ]);
   });
 
-  it('does not mention what came and went in between', async () => {
+  it('omits items that were added and deleted in between', async () => {
     const world = await vaultWorld();
     extract(world, [simplePage(0, 1)]);
     extract(world, [simplePage(0, 2, 'b')]);
@@ -487,7 +487,7 @@ describe('exporting a vault', () => {
     expect((await readdir(join(folder, 'dashboards'))).sort()).toEqual(['0.json', 'notes.new']);
   });
 
-  it('refuses a folder with files that are not its own, or of another source', async () => {
+  it('rejects a folder with files of others, or of another source', async () => {
     const world = await threeSessions();
     const folder = await temporaryFolder();
     await mkdir(join(folder, 'dashboards'));

@@ -114,7 +114,7 @@ describe('a session', () => {
     ]);
   });
 
-  it('marks what disappeared, remembers it, and takes it back when it is there again', async () => {
+  it('marks missing items deleted, records that, and undeletes them when they are back', async () => {
     const world = await vaultWorld();
     extract(world, [simplePage(0, 2), simplePage(2, 2)]);
     extract(world, [simplePage(0, 2)]);
@@ -129,7 +129,7 @@ describe('a session', () => {
     ]);
   });
 
-  it('with a failed page is incomplete and marks nothing, until the page came after all', async () => {
+  it('with a failed page is incomplete and marks nothing deleted, until the page is committed', async () => {
     const world = await vaultWorld();
     const { sessions } = world.vault;
     extract(world, [simplePage(0, 2), simplePage(2, 2)]);
@@ -205,7 +205,7 @@ describe('a session', () => {
     expect(world.rows('SELECT 1 FROM dead_letters WHERE resolved_at IS NULL')).toHaveLength(open);
   });
 
-  it('knows what the vault holds of a type, whichever session brought it', async () => {
+  it('counts the stored items of a type, whichever session wrote them', async () => {
     const world = await vaultWorld();
     extract(world, [simplePage(0, 5)]);
     const { id } = world.vault.sessions.open(specOf({ fresh: true }));
@@ -215,7 +215,7 @@ describe('a session', () => {
     expect(world.vault.sessions.countItems('dashboards')).toBe(2);
   });
 
-  it('is not complete with an item that could not be taken in; asked again, the page counts once', async () => {
+  it('is not complete with a rejected item; requested again, the page counts once', async () => {
     const world = await vaultWorld();
     const { sessions } = world.vault;
     const { id } = sessions.open(specOf());
@@ -269,7 +269,7 @@ describe('a session', () => {
     expect(world.rows('SELECT 1 FROM dead_letters WHERE resolved_at IS NULL')).toEqual([]);
   });
 
-  it('is not complete when the source counts more than came', async () => {
+  it('is not complete when the source counts more items than were received', async () => {
     const world = await vaultWorld();
     const { sessions } = world.vault;
     extract(world, [simplePage(0, 4)]);
@@ -395,7 +395,7 @@ describe('a vault', () => {
     openVault(world.path, options).close();
   });
 
-  it('of another source is refused and not changed', async () => {
+  it('of another source is rejected and not changed', async () => {
     const world = await vaultWorld();
     extract(world, [simplePage(0, 2)]);
     expect(() => world.vault.sessions.open(specOf({ source: 'looker https://other.example.com' }))).toThrow(

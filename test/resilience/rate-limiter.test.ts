@@ -132,7 +132,7 @@ describe('Redis rate window', () => {
     expect(caller.grants.length).toBeGreaterThanOrEqual(45);
   });
 
-  it('refuses callers while Redis is away, and keeps what they reported', async () => {
+  it('rejects callers while Redis is unavailable, and keeps their reports', async () => {
     let isAway = false;
     const window = new RedisRateWindow({ limits: { perSecond: 100 }, redis, key: uniqueName('away') });
     const limiter = new AdaptiveRateLimiter(
@@ -238,7 +238,7 @@ describe('SQLite grant journal', () => {
     },
   );
 
-  it('holds each of those who share it to its own limit', async () => {
+  it('applies to each process that shares it its own limit', async () => {
     const path = await journalFile();
     const clock = new VirtualClock();
     const open = (perMinute: number) =>

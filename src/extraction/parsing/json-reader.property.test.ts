@@ -94,7 +94,7 @@ describe('reading JSON', () => {
     '',
   ])('refuses %j', (text) => expect(isRead(bytesOf(text))).toBe(false));
 
-  it('refuses what is nested too deeply to be meant, without running out of stack', () => {
+  it('rejects too deep nesting without a stack overflow', () => {
     expect(isRead(bytesOf('['.repeat(200_000)))).toBe(false);
     expect(isRead(bytesOf('['.repeat(900) + ']'.repeat(900)))).toBe(true);
   });

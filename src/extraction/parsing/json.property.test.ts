@@ -24,7 +24,7 @@ function slice(bytes: Uint8Array, path: readonly string[], isGarbage = false) {
 const elementsOf = (bytes: Uint8Array, path: readonly string[]) => slice(bytes, path).elements;
 
 describe('slicing a list out of JSON', () => {
-  it('gives what JSON.parse gives, for any list', () => {
+  it('returns what JSON.parse returns, for any list', () => {
     fc.assert(
       fc.property(fc.array(spaced), space, (values, around) => {
         const text = `${around}[${values.join(',')}]${around}`;
@@ -33,7 +33,7 @@ describe('slicing a list out of JSON', () => {
     );
   });
 
-  it('finds a list anywhere in any body, and gives the rest of the body beside it', () => {
+  it('finds a list anywhere in any body, and returns the rest of the body beside it', () => {
     const body = fc.tuple(
       fc.array(fc.jsonValue({ maxDepth: 2 })),
       fc.array(fc.string(), { minLength: 1, maxLength: 3 }).filter((path) => !path.includes('__proto__')),
@@ -62,7 +62,7 @@ describe('slicing a list out of JSON', () => {
     );
   });
 
-  it('refuses garbage with an error of its own, or finds exactly what JSON.parse would', () => {
+  it('rejects garbage with its own error, or finds exactly what JSON.parse would', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         let elements: readonly unknown[] | undefined;

@@ -161,7 +161,7 @@ describe('the children that the items of a page name', () => {
     },
   );
 
-  it('are none where the item itself says so', () => {
+  it('are none where the item is marked as having none', () => {
     const page = read('models', '[{"name":"m","explores":null,"has_content":false}]');
     expect(page).toMatchObject({ items: [{ id: 'm' }], rejected: [], children: [] });
   });

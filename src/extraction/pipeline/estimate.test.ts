@@ -29,7 +29,7 @@ async function estimated(
 }
 
 describe('an estimate', () => {
-  it('counts only what the vault does not have, and makes no call for what it knows', async () => {
+  it('counts only what the vault does not have, and makes no call for the rest', async () => {
     const page = resultOf(offsetPage('users', 0, 10), 10, { total: 41 });
     const progress = [
       { type: 'groups', status: 'completed', itemsSeen: 7, done: [], failed: [] },

@@ -24,7 +24,7 @@ describe('a pacer', () => {
     expect(await turns(1_000, 3)).toEqual([0, 0, 0]);
   });
 
-  it('lets go of who is interrupted', async () => {
+  it('releases callers that are interrupted', async () => {
     const pacer = new Pacer(1, new VirtualClock());
     const stop = new AbortController();
     await pacer.wait(stop.signal);

@@ -135,7 +135,7 @@ describe('the planner, with a server that leaves items out of single pages', () 
     expect(done.map(({ request }) => request.key)).toEqual(['page:0*100', 'page:1*100', 'page:2*100']);
   });
 
-  it('asks for no page beyond the end when the first of two is not full', () => {
+  it('requests no page beyond the end when the first of two is not full', () => {
     const server: Server = ({ page }) => ({ items: [upTo(98), upTo(100, 100)][page] ?? [], total: 200 });
     expect(readAll('page', server).calls).toBe(2);
   });

@@ -199,7 +199,7 @@ describe('the planner, when pages fail', () => {
     expect(planner.next()).toBeNull();
   });
 
-  it('gives a type up after ten consecutive failures', () => {
+  it('stops requesting a type after ten consecutive failures', () => {
     const planner = new Planner([models], [], 10);
     planner.committed(told(planner.next(), 10, { total: 10_000 }));
     let failures = 0;
@@ -238,7 +238,7 @@ describe('the end of a list', () => {
     expect(endsOf(planner)).toEqual([{ total: 1 }]);
   });
 
-  it('is not proven when fewer items came than the total', () => {
+  it('is not proven when fewer items than the total were received', () => {
     const planner = new Planner([models], [], 10);
     planner.committed(told(planner.next(), 10, { total: 12 }));
     planner.committed(told(planner.next(), 1, { total: 12, edgeIds: ['x', 'x'] }));

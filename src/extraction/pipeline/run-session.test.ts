@@ -20,7 +20,7 @@ describe('an extraction', () => {
     expect(world.sessions.finished).toMatchObject({ status: 'completed', run: { calls: 12, errors: 0 } });
   });
 
-  it('asks for nothing when everything is there already', async () => {
+  it('makes no call when everything is there already', async () => {
     const world = new ExtractionWorld();
     await world.run();
     const before = world.calls.length;
@@ -66,7 +66,7 @@ describe('a page that does not come', () => {
     }
   });
 
-  it('is given up after its retries: the type is incomplete, all else comes, and the session says so', async () => {
+  it('fails after its retries: the type is incomplete, the rest is extracted, and the session records it', async () => {
     const world = new ExtractionWorld({
       types: { a: 50, b: 50 },
       call: (request) => {
@@ -100,7 +100,7 @@ describe('a page that does not come', () => {
     expect(world.calls).toHaveLength(12);
   });
 
-  it('is not asked for again when it is refused for good', async () => {
+  it('is not requested again after a permanent failure', async () => {
     for (const [kind, status] of [
       ['validation', 422],
       ['not-found', 404],
@@ -118,7 +118,7 @@ describe('a page that does not come', () => {
     }
   });
 
-  it('is waited for as long as a 429 says, at no cost of retries', async () => {
+  it('is retried after the Retry-After of a 429, without using a retry', async () => {
     const world = new ExtractionWorld({
       types: { things: 5 },
       retries: 0,
@@ -147,7 +147,7 @@ describe('a page that does not come', () => {
     expect(world.calls.length).toBeLessThan(60);
   });
 
-  it('ends everything when the credentials are refused, fit to be resumed', async () => {
+  it('ends the run, resumable, when the credentials are rejected', async () => {
     const world = new ExtractionWorld({
       call: (request) => {
         if (isAt(request, 30)) throw failure('authentication', 401);
@@ -296,7 +296,7 @@ describe('a Ctrl-C', () => {
     expect(world.sessions.failed).toEqual([]);
   });
 
-  it('tells what was committed although another program holds the vault at the end', async () => {
+  it('reports what was committed although another program has locked the vault at the end', async () => {
     const world = new ExtractionWorld({ types: { things: 1_000 } });
     const running = world.start();
     await world.clock.advance(30);
@@ -310,7 +310,7 @@ describe('a Ctrl-C', () => {
   });
 });
 
-describe('a server that says when to come back', () => {
+describe('a server that sends Retry-After', () => {
   it.each([
     ['server-error', 503],
     ['timeout', 504],
@@ -328,7 +328,7 @@ describe('a server that says when to come back', () => {
 });
 
 describe('an answer that is too large', () => {
-  it('is not asked for again: it would be as large', async () => {
+  it('is not requested again: it would be as large', async () => {
     const world = new ExtractionWorld({
       call: (request) => {
         if (isAt(request, 20)) throw failure('malformed');
@@ -339,7 +339,7 @@ describe('an answer that is too large', () => {
   });
 });
 
-describe('a vault that another process holds', () => {
+describe('a vault that another process has locked', () => {
   const busy = () => new CoreError('SQLITE_BUSY', 'another process holds it', { isRetryable: true });
   /** Refuses so many writes of the kind. */
   function hold(world: ExtractionWorld, method: 'open' | 'fail' | 'finishType' | 'finish', times: number) {

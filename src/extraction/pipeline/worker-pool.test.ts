@@ -6,7 +6,7 @@ const kilobyte = 1024;
 const page = (size: number, value = 1): Uint8Array => new Uint8Array(size).fill(value);
 
 describe('PageBuffers', () => {
-  it('holds a copy that threads can see, of exactly these bytes', () => {
+  it('holds a shared copy of exactly these bytes', () => {
     const held = new PageBuffers(1_000_000).hold(Buffer.from('{"id":"größe"}'));
     expect(held.buffer).toBeInstanceOf(SharedArrayBuffer);
     expect(Buffer.from(held).toString()).toBe('{"id":"größe"}');
@@ -38,11 +38,11 @@ describe('PageBuffers', () => {
     expect(again[2]).not.toBe(held[0]?.buffer);
   });
 
-  it('refuses bytes that it never held', () => {
+  it('rejects bytes that it never held', () => {
     expect(() => new PageBuffers(1).release(page(10))).toThrow(TypeError);
   });
 
-  it('never gives one page the memory of another that is still held', () => {
+  it('never reuses the memory of a page that is still held', () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant('hold' as const), size: fc.integer({ min: 1, max: 200_000 }) }),
       fc.record({ do: fc.constant('release' as const), nth: fc.nat(10) }),

@@ -83,7 +83,7 @@ describe('a token that all calls share', () => {
     await waiting;
   });
 
-  it('is never asked for twice at once, and never more often than it was refused or expired', async () => {
+  it('is never requested twice at once, and never more often than it was rejected or expired', async () => {
     const step = fc.constantFrom('call', 'refused call', 'wait');
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {

@@ -89,7 +89,7 @@ const links: readonly (readonly [header: string | undefined, next: string | null
   ['rel="next"', null],
 ];
 
-describe('what the headers of a page say', () => {
+describe('the headers of a page', () => {
   it.for(links)('the link %s leads to %s', ([header, next]) => {
     expect(nextLinkIn(header, base)).toBe(next);
   });

@@ -92,7 +92,7 @@ export function describeRunStoresContract(name: string, make: () => Promise<RunS
       expect(await sources.list()).toEqual([]);
     });
 
-    it('gives each occurrence to one taker, and to none when the source has changed', async () => {
+    it('lets one server claim each occurrence, and none when the source has changed', async () => {
       const { sources, inTransaction } = await make();
       const seen = exampleSource();
       await sources.add(seen);
@@ -110,7 +110,7 @@ export function describeRunStoresContract(name: string, make: () => Promise<RunS
       expect(await claim(next, at(20))).toBe(false);
     });
 
-    it('keeps the newest of a run, and never lets one origin overwrite another', async () => {
+    it('keeps the newest state of a run, and never overwrites a run of another origin', async () => {
       const { runs } = await make();
       const run = exampleRun(1, { state: 'queued', startedAt: null });
       expect(await runs.put(run)).toBe(true);
@@ -163,7 +163,7 @@ export function describeRunStoresContract(name: string, make: () => Promise<RunS
       ]);
     });
 
-    it('purges only what ended before the time given, and no more than asked', async () => {
+    it('purges only runs that ended before the given time, and at most the given number', async () => {
       const { runs } = await make();
       for (const number of [1, 2, 3])
         await runs.put(exampleRun(number, { state: 'failed', finishedAt: at(number) }));

@@ -95,7 +95,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       await world.stop();
     });
 
-    it('gives every item exactly once over its pages, in calls that are not one too many', async () => {
+    it('returns every item exactly once over its pages, without an unnecessary call', async () => {
       await world.source.connect(never);
       const offsets = Array.from({ length: Math.ceil(world.ids.length / 10) }, (_, index) => index * 10);
       const pages = await Promise.all(offsets.map((offset) => fetch(offset)));
@@ -105,14 +105,14 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       expect(world.logins()).toBe(1);
     });
 
-    it('passes on the total where the server tells it, and null where not', async () => {
+    it('returns the total where the server sends it, and null otherwise', async () => {
       world.sendTotal(true);
       expect((await fetch(0)).total).toBe(world.ids.length);
       world.sendTotal(false);
       expect((await fetch(0)).total).toBeNull();
     });
 
-    it('gives an empty page past the end', async () => {
+    it('returns an empty page past the end', async () => {
       expect(world.idsIn((await fetch(world.ids.length + 10)).bytes)).toEqual([]);
     });
 
@@ -132,12 +132,12 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       expect(world.idsIn((await fetch(0)).bytes)).toHaveLength(10);
     });
 
-    it('passes on how long a server asks to wait', async () => {
+    it('returns how long a server wants callers to wait', async () => {
       world.misbehave(429);
       expect((await failureOf(fetch(0))).failure.hint?.retryAfterMs).toBe(7_000);
     });
 
-    it('renews a refused token and asks again, without losing the page', async () => {
+    it('renews a rejected token and repeats the call, without losing the page', async () => {
       await fetch(0);
       world.expireTokens();
       expect(world.idsIn((await fetch(10)).bytes)).toEqual(world.ids.slice(10, 20));
@@ -153,7 +153,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       expect([world.logins(), world.contentCalls(), world.permits()]).toEqual([2, 3, 5]);
     });
 
-    it('logs in once for all pages that meet a refused token together', async () => {
+    it('logs in once for all pages whose token is rejected together', async () => {
       await fetch(0);
       world.expireTokens();
       const pages = await Promise.all([0, 10, 20, 0, 10, 20, 0, 10].map((offset) => fetch(offset)));
@@ -161,7 +161,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       expect(world.logins()).toBe(2);
     });
 
-    it('asks no third time when a fresh token is refused too', async () => {
+    it('makes no third call when a fresh token is rejected too', async () => {
       world.misbehave(401);
       const { failure } = await failureOf(fetch(0));
       expect(failure).toMatchObject({ kind: 'authentication', isTransient: false, status: 401 });
@@ -188,7 +188,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       expect(waits).toEqual([[expect.stringContaining('503'), 1_000]]);
     });
 
-    it('says that credentials are refused, and asks no further', async () => {
+    it('reports rejected credentials, and makes no further call', async () => {
       world.misbehaveAtLogin(401);
       await expect(world.source.connect(never)).rejects.toMatchObject({ code: 'EXTRACTION_UNAUTHENTICATED' });
       expect(world.logins()).toBe(1);

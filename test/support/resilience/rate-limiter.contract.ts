@@ -180,7 +180,7 @@ export function describeRateWindowContract(
       expect(caller.grants).toHaveLength(1);
     });
 
-    it('counts a call that never says that it left from when it is known to be over', async () => {
+    it('counts a call that never reports sending from when its outcome is reported', async () => {
       const { world, limiter } = await open({ perSecond: 1 });
       const unsent = limiter.acquire(undefined, { reportsSending: true });
       await world.settle();
@@ -284,7 +284,7 @@ export function describeRateWindowContract(
       expect((await limiter.refresh()).paused_until).toBeNull();
     });
 
-    it('with adaptation off keeps the full rate, but counts 429s and holds pauses', async () => {
+    it('with adaptation off keeps the full rate, but counts 429s and applies pauses', async () => {
       const { world, limiter } = await open({ perSecond: 10 }, false);
       for (const permit of await permitsOf(world, limiter, 4)) permit.rateLimited({ retryAfterMs: 3_000 });
       await world.settle();
@@ -297,7 +297,7 @@ export function describeRateWindowContract(
       expect(caller.grants).toHaveLength(10);
     });
 
-    it('lets a waiter leave: nothing is used up for it, and those behind move up', async () => {
+    it('uses no grant for a waiter that leaves, and those behind move up', async () => {
       const { world, limiter } = await open({ perSecond: 2 });
       await permitsOf(world, limiter, 2);
       const leaving = new AbortController();
@@ -331,7 +331,7 @@ export function describeRateWindowContract(
       expect(served).toBe(wasServed ? 1 : 2);
     });
 
-    it('refuses a caller who has already left', async () => {
+    it('rejects a caller whose signal has aborted', async () => {
       const { limiter } = await open({ perSecond: 2 });
       await expect(limiter.acquire(AbortSignal.abort('sentLate'))).rejects.toBe('sentLate');
       expect(limiter.waiting).toBe(0);
