@@ -10,11 +10,16 @@ export { runExtraction } from './pipeline/run-session.ts';
 export type { ExtractionResult, ExtractionSpec } from './pipeline/run-session.ts';
 export { WorkerPool } from './pipeline/worker-pool.ts';
 export type { PageProcessor } from './pipeline/worker-pool.ts';
-export { runEvents } from './runs/events.ts';
-export type { RunEvents } from './runs/events.ts';
 export { extractionRunHandler, extractionRunJob } from './runs/run-job.ts';
 export type { ExtractSource } from './runs/run-job.ts';
-export { figuresOf, itemsOf as itemsOfRun, noFigures, totalOf as totalOfRun } from './runs/run-record.ts';
+export {
+  figuresOf,
+  itemsOf as itemsOfRun,
+  noFigures,
+  runEvents,
+  totalOf as totalOfRun,
+} from './runs/run-record.ts';
+export type { RunEvents } from './runs/run-record.ts';
 export { RunService } from './runs/run-service.ts';
 export type { RunReport } from './runs/run-service.ts';
 export { inputOf, sourceInput } from './runs/source-schema.ts';

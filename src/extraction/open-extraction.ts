@@ -30,7 +30,7 @@ import { emitRestartReason, runExtraction, selectTypes } from './pipeline/run-se
 import { WorkerPool } from './pipeline/worker-pool.ts';
 import type { RedisOptions } from './rate-limiter.ts';
 import { openSourceLimiter } from './rate-limiter.ts';
-import type { RunEvents } from './runs/events.ts';
+import type { RunEvents } from './runs/run-record.ts';
 import type { ExtractSource } from './runs/run-job.ts';
 import { extractionRunHandler, extractionRunJob } from './runs/run-job.ts';
 import { RunService } from './runs/run-service.ts';

@@ -96,7 +96,7 @@ export class WorkerPool implements PageProcessor {
 
   async process(sessionId: string, page: RawPage): Promise<Processed> {
     const thread = await this.#take();
-    const message = await this.#ask(thread, sessionId, page);
+    const message = await this.#send(thread, sessionId, page);
     this.#admit();
     if (message.kind === 'unwritable') throw new HeadworksError(message.code, message.message);
     if (message.kind === 'ready') throw new TypeError('a thread replied out of order');
@@ -144,7 +144,7 @@ export class WorkerPool implements PageProcessor {
   }
 
   /** The bytes are not transferred: if the thread dies, the page costs no second call. */
-  #ask(thread: Thread, sessionId: string, page: RawPage): Promise<WorkerReply> {
+  #send(thread: Thread, sessionId: string, page: RawPage): Promise<WorkerReply> {
     const work: PageWork = { kind: 'page', sessionId, ...page };
     return new Promise<WorkerReply>((resolve, reject) => {
       thread.pages.push({ resolve, reject });

@@ -12,7 +12,7 @@ import { CoreError, every, HeadworksError, messageOf } from '../../core/index.ts
 import type { ProgressFigures } from '../events.ts';
 import type { ExtractionResult } from '../pipeline/run-session.ts';
 import type { SessionSpec } from '../types.ts';
-import type { RunEvents } from './events.ts';
+import type { RunEvents } from './run-record.ts';
 import { figuresOf, itemsOf, noFigures, emitFinished, emitProgress, totalOf } from './run-record.ts';
 import type { ExtractionRun, RunFigures, RunStore, SourceStore } from './stores.ts';
 import type { ExtractionSource } from './source-schema.ts';

@@ -1,9 +1,9 @@
-// A run as it is stored: how it begins, what it counts, and the events about it.
+// A run as it is stored: how it begins, what it counts, and its events for the log, metrics and the live stream.
 import type { Emitter } from '../../core/index.ts';
+import { event } from '../../core/index.ts';
 import type { ExtractionRun, RunFigures, RunOrigin, RunState } from './stores.ts';
 import type { ExtractionSource } from './source-schema.ts';
 import type { ProgressFigures } from '../events.ts';
-import type { RunEvents } from './events.ts';
 
 export const noFigures: RunFigures = {
   types: [],
@@ -66,6 +66,46 @@ export function totalOf({ types }: RunFigures): number | null {
     0,
   );
 }
+
+export const runEvents = {
+  'extraction:run-started': event<{ run: string; source: string; origin: RunOrigin }>({
+    level: 'info',
+    message: 'an extraction run started',
+  }),
+  'extraction:run-progress': event<{
+    run: string;
+    source: string;
+    items: number;
+    /** Null until the total of every type is known. */
+    total: number | null;
+    calls: number;
+    rateLimitedCalls: number;
+    multiplier: number;
+  }>({ level: 'debug', message: 'progress of an extraction run' }),
+  'extraction:run-finished': event<{
+    run: string;
+    source: string;
+    origin: RunOrigin;
+    state: RunState;
+    items: number;
+    calls: number;
+    message: string | null;
+  }>({
+    level: 'info',
+    message: 'an extraction run ended',
+    counter: {
+      name: 'headworks_extraction_server_runs_total',
+      help: 'Finished runs, by origin and state.',
+      labels: ['origin', 'state'],
+    },
+  }),
+  'extraction:schedule-skipped': event<{ source: string; reason: string }>({
+    level: 'warn',
+    message: 'a scheduled extraction was skipped',
+  }),
+};
+
+export type RunEvents = typeof runEvents;
 
 export function emitProgress(events: Emitter<RunEvents>, run: ExtractionRun): void {
   const { id, source, calls, rateLimitedCalls, multiplier } = run;

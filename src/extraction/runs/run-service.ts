@@ -1,7 +1,7 @@
 // Starts, schedules, stops and reports runs; commands report their own runs here.
 import type { Clock, Emitter, IdSource, JobQueue } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
-import type { RunEvents } from './events.ts';
+import type { RunEvents } from './run-record.ts';
 import type { RunRequest } from './run-job.ts';
 import { extractionRunJob } from './run-job.ts';
 import type {

@@ -126,10 +126,10 @@ function headProblem(row: Row): string | undefined {
 export function checkCheckpoints({ db }: VaultReader, tally: Tally): void {
   const rows = db
     .prepare(
-      `SELECT session.number, asked.value ->> 'name' AS name
-       FROM extraction_sessions AS session, json_each(session.types) AS asked
+      `SELECT session.number, requested.value ->> 'name' AS name
+       FROM extraction_sessions AS session, json_each(session.types) AS requested
        WHERE NOT EXISTS (SELECT 1 FROM checkpoints JOIN content_types AS type ON type.number = content_type
-                         WHERE checkpoints.session = session.number AND type.name = asked.value ->> 'name')`,
+                         WHERE checkpoints.session = session.number AND type.name = requested.value ->> 'name')`,
     )
     .all();
   for (const { number, name } of rows)
