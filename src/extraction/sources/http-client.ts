@@ -31,7 +31,7 @@ export interface HttpCall {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /** Called when the request is written to a connection. */
-  readonly onSent?: () => void;
+  readonly onSent?: (() => void) | undefined;
 }
 
 /** Any response, whatever its status. Of an error only the beginning of the body is kept. */
@@ -166,29 +166,19 @@ export interface Authorizer {
   authorize(signal: AbortSignal): Promise<Authorization>;
 }
 
-export interface JsonClient {
-  readonly call: HttpClient;
-  readonly authorizer: Authorizer;
-  readonly clock: Clock;
-}
-
-export interface JsonCall {
-  readonly url: URL;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Called when a request is written to a connection; a second time when it is repeated. */
-  readonly onSent?: (() => void) | undefined;
-}
-
-/** A response whose body looks like JSON. Fails with a FetchError; a second 401 is `authentication`. */
+/**
+ * A response whose body looks like JSON. A 401 is repeated once with a new authorization. Fails with a FetchError; a
+ * second 401 is `authentication`.
+ */
 export async function fetchJson(
-  { call, authorizer, clock }: JsonClient,
-  { url, headers, onSent }: JsonCall,
+  request: HttpCall,
+  { call, authorizer, clock }: { call: HttpClient; authorizer: Authorizer; clock: Clock },
   signal: AbortSignal,
 ): Promise<HttpResponse> {
   for (let isRepeated = false; ; isRepeated = true) {
     const authorization = await authorizationFor(authorizer, signal);
-    const allHeaders = { accept: 'application/json', ...headers, ...authorization.headers };
-    const response = await call({ url, headers: allHeaders, onSent }, signal);
+    const headers = { accept: 'application/json', ...request.headers, ...authorization.headers };
+    const response = await call({ ...request, headers }, signal);
     if (response.status === 401 && authorization.reject() && !isRepeated) continue;
     if (!isSuccess(response.status)) throw errorOf(response, clock.now());
     requireJson(response);

@@ -43,7 +43,7 @@ export function createHttpSource(description: SourceDescription, options: HttpSo
   async function get(url: URL, signal: AbortSignal, onSent?: () => void) {
     const link = linkSignals(signal, closing.signal);
     try {
-      return await fetchJson({ call, authorizer, clock }, { url, headers, onSent }, link.signal);
+      return await fetchJson({ url, headers, onSent }, { call, authorizer, clock }, link.signal);
     } finally {
       link.dispose();
     }

@@ -8,7 +8,7 @@ export { exportVault } from './export.ts';
 export { goneItems, nameWithSource, typeOfItem, vaultNameOf } from './missing-items.ts';
 export { contentHash, PageWriter } from './page-writer.ts';
 export { pruneVault } from './prune.ts';
-export type { PruneReport, PruneRule } from './prune.ts';
+export type { PruneRule } from './prune.ts';
 export { openVaultReader } from './reader.ts';
 export type {
   DeadLetter,
