@@ -15,7 +15,7 @@ export interface OrganizationKey {
   readonly id: string;
   readonly organizationId: string;
   readonly name: string;
-  /** Its first characters, to tell keys apart. */
+  /** Its first characters, to distinguish keys in lists. */
   readonly prefix: string;
   readonly createdAt: Date;
   readonly expiresAt: Date | null;

@@ -172,7 +172,7 @@ describe('a Redis that is not reachable', () => {
     },
   );
 
-  it('restarted empty is restored before it admits anybody', { timeout: 60_000 }, async () => {
+  it('restarted empty is restored before it admits a request', { timeout: 60_000 }, async () => {
     const redis = await startPrivateRedis();
     const server = await serverOn(redis.url);
     const before = await burst(server, 5, 'before');
@@ -202,7 +202,7 @@ describe('a Redis that replies', () => {
     },
   );
 
-  it('restores unfinished executions after a flush before it admits anybody', async () => {
+  it('restores unfinished executions after a flush before it admits a request', async () => {
     const redis = await startPrivateRedis();
     const server = await serverOn(redis.url);
     const ids = await burst(server, 5, 'x');

@@ -94,7 +94,7 @@ const said = JSON.stringify({
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 });
 
-/** Reads, past everybody's lease, the second in which an execution's slot was last renewed; null without one. */
+/** Reads, regardless of leases, the second in which an execution's slot was last renewed; null without one. */
 async function renewalOf(keyPrefix: string): Promise<(executionId: string) => Promise<number | null>> {
   const redis = await connectRedis({ url: redisUrl(), keyPrefix });
   onTestFinished(() => redis.close());

@@ -80,7 +80,7 @@ describe('limits', () => {
       isCacheKnown: true,
       usage: { organization: 1, organizationLimit: 2, global: 1, globalLimit: 100, countedBy: 'slots' },
     });
-    // Changed behind everybody's back: the cache still has the old one.
+    // Changed without an invalidation: the cache still has the old one.
     await world.limits.set('a', 9, new Date(0));
     expect(await world.admission.limits.get('a')).toMatchObject({ limit: 9, cachedLimit: 2 });
     const { usage } = await world.admission.limits.get('a');

@@ -19,7 +19,7 @@ export interface Snapshot {
 }
 
 export class LocalBudget {
-  /** Slots of all servers that Redis knew of, or that were in use when the outage was confirmed. */
+  /** Slots of all servers that Redis listed, or that were in use when the outage was confirmed. */
   readonly #counted = new SlotSet();
   /** Further slots that the latest decisions of Redis counted without naming their holders. */
   readonly #unnamedBy = new Map<string, number>();
@@ -74,7 +74,7 @@ export class LocalBudget {
     this.#forgetUnnamed();
   }
 
-  /** Redis decides again and knows everything that was admitted meanwhile. */
+  /** Redis decides again and has every slot that was admitted meanwhile. */
   end(): void {
     this.#servers = null;
     for (const slot of this.#own.values()) this.#counted.add(slot);

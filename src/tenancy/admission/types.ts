@@ -1,4 +1,4 @@
-// Slots, their store, limits, and what admission needs to know about executions.
+// Slots, their store, limits, and the executions that hold slots.
 import type { Clock, Emitter } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
 import type { AdmissionOptions } from '../options.ts';

@@ -22,7 +22,7 @@ export interface DeploymentRef {
 
 export interface StartRequest extends DeploymentRef {
   readonly idempotencyKey: string | null;
-  /** Longest time in the queue for a slot; undefined: as the deployment says. */
+  /** Longest time in the queue for a slot; undefined: `waitSeconds` of the deployment. */
   readonly waitMs: number | undefined;
   readonly signal: AbortSignal;
 }

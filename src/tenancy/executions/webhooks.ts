@@ -66,7 +66,7 @@ export class Webhooks {
     this.#deps = deps;
   }
 
-  /** Also for a deployment that this process does not know yet: the job finds out whether it has a webhook. */
+  /** Also for a deployment that is not loaded in this process yet: the job checks whether it has a webhook. */
   async enqueue({ executionId, deploymentId }: Execution, transaction: unknown): Promise<void> {
     const { deployments, jobs } = this.#deps;
     if (deployments.byId(deploymentId)?.webhookUrl === null) return;

@@ -243,7 +243,7 @@ export function postgresLimitStore(database: Database, ids: IdSource): LimitStor
       rowsOf(database, sql`select ${limitColumns} from organization_rate_limits order by created_at, id`),
     set: async (organizationId, limit, at) => {
       const noOrganization = () => new CoreError('NOT_FOUND', `There is no organization ${organizationId}.`);
-      // xmax tells an update from an insert in one statement.
+      // xmax distinguishes an update from an insert in one statement.
       const row = await change<OrganizationLimit & { isNew: boolean }>(
         database,
         { topic: limitsTopic, errors: { [foreignKeyViolation]: noOrganization } },

@@ -30,7 +30,7 @@ for index = 4, #KEYS do
   at = last + 1
 end
 
--- The id tells tokens issued before a flush from those after it; a generation alone would restart at 0.
+-- The id distinguishes tokens issued before a flush from those after it; a generation alone would restart at 0.
 local was_empty = 0
 if ARGV[2] == '1' and call('EXISTS', KEYS[3]) == 0 then
   was_empty = 1
