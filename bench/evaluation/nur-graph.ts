@@ -1,5 +1,5 @@
 // The entities of an ingested corpus, and what the graph connects them with.
-import type { EventService } from '../../src/knowledge/events/event-store.ts';
+import type { EventStore } from '../../src/knowledge/events/event-store.ts';
 import type { EntityService } from '../../src/knowledge/entities/entity-service.ts';
 import type { Entity } from '../../src/knowledge/entities/types.ts';
 import type { Space } from '../../src/knowledge/spaces/spaces.ts';
@@ -9,7 +9,7 @@ import { matchAll, nameLikeness, scoreOf } from './nur-scores.ts';
 interface GraphDeps {
   readonly space: Space;
   readonly entities: Pick<EntityService, 'list' | 'get'>;
-  readonly events: Pick<EventService, 'list'>;
+  readonly events: Pick<EventStore, 'list'>;
 }
 
 export interface Known {

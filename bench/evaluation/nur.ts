@@ -11,7 +11,7 @@
 import { systemClock, systemIds } from '../../src/core/index.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/index.ts';
 import type { ArtifactType } from '../../src/knowledge/artifacts/types.ts';
-import type { StoredEvent } from '../../src/knowledge/events/types.ts';
+import type { StoredEvent } from '../../src/knowledge/events/event-store.ts';
 import { searchDefaults } from '../../src/knowledge/search/types.ts';
 import { Spaces } from '../../src/knowledge/spaces/spaces.ts';
 import type { EvaluationEnvironment, EvaluationReport } from './environment.ts';

@@ -4,7 +4,7 @@ import { EventBus, seededRandom, silentLog } from '../../src/core/index.ts';
 import type {
   Embedders,
   EntityService,
-  EventService,
+  EventStore,
   KnowledgeOptions,
   KnowledgeServices,
   LanguageModel,
@@ -70,7 +70,7 @@ export interface NurDeps {
   readonly space: Space;
   readonly artifacts: Pick<KnowledgeServices['artifacts'], 'ingest' | 'get'>;
   readonly entities: Pick<EntityService, 'list' | 'get'>;
-  readonly events: Pick<EventService, 'list'>;
+  readonly events: Pick<EventStore, 'list'>;
   readonly search: KnowledgeServices['search'];
   readonly clock: Clock;
   readonly signal: AbortSignal;

@@ -5,8 +5,7 @@ export type { EntityService } from './entities/entity-service.ts';
 export type { EntityResolver } from './entities/resolve-mentions.ts';
 export type * from './entities/types.ts';
 export * from './errors.ts';
-export type { EventService } from './events/event-store.ts';
-export type * from './events/types.ts';
+export type { EventFilter, EventStore, StoredEvent } from './events/event-store.ts';
 export type {
   ClosedFolder,
   FolderFiles,

@@ -16,8 +16,7 @@ import { MergeStore } from './entities/merge-store.ts';
 import { PairStore } from './entities/pair-store.ts';
 import { EntityRepairs } from './entities/reconcile.ts';
 import { EntityResolver } from './entities/resolve-mentions.ts';
-import type { EventService } from './events/event-store.ts';
-import { EventStore, openEventService } from './events/event-store.ts';
+import { EventStore } from './events/event-store.ts';
 import { folderFiles } from './folders/folder-files.ts';
 import type { FolderFiles } from './folders/folder-store.ts';
 import { FolderStore } from './folders/folder-store.ts';
@@ -100,7 +99,7 @@ export interface KnowledgeServices {
     EntityService,
     'list' | 'get' | 'merge' | 'unmerge' | 'split' | 'review' | 'decide'
   >;
-  readonly events: EventService;
+  readonly events: Pick<EventStore, 'list' | 'get'>;
   readonly folders: Pick<Folders, 'list' | 'create' | 'delete' | 'scan'>;
   readonly search: Pick<Search, 'search'>;
   readonly graph: Pick<GraphService, 'requestRebuild' | 'status' | 'around'>;
@@ -235,7 +234,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     spaces,
     artifacts,
     folders,
-    events: openEventService(events),
+    events,
     entities: new EntityService({ ...common, entities: entityStore, pairs, merges, onChanged }),
     search: new Search({
       ...search,

@@ -336,8 +336,8 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     expect(await artifacts.chunk(other.spaceId, stored[0]?.chunkId ?? 0)).toBeNull();
     expect(await artifacts.list({ spaceId: other.spaceId, limit: 9, before: revisionId })).toEqual([]);
     expect(await artifacts.remove(other.spaceId, artifactUid)).toBeNull();
-    expect(await events.get(other.spaceId, event?.eventId ?? '')).toBeNull();
-    expect(await events.get(mine.spaceId, event?.eventId ?? '')).toEqual(event);
+    await expect(events.get(other, event?.eventId ?? '')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(await events.get(mine, event?.eventId ?? '')).toEqual(event);
     expect(await events.list({ spaceId: other.spaceId, artifactUid, limit: 9 })).toEqual([]);
     await artifacts.saveSteps(other.spaceId, [
       { chunkId: stored[0]?.chunkId ?? 0, step: 'read', status: 'failed' },

@@ -1,5 +1,7 @@
 // Splits a text into chunks along its headings, paragraphs and sentences.
 import type { ChunkDraft } from '../artifacts/types.ts';
+import type { Line } from '../text/spans.ts';
+import { linesOf } from '../text/spans.ts';
 
 /** In tokens of `estimateTokens`. */
 export const chunkSizes = { largest: 1_200, window: 900, overlap: 100 } as const;
@@ -139,6 +141,7 @@ const underline = /^ {0,3}(={3,200}|-{3,200})[ \t]*$/;
 /** Headings, and paragraphs between them. */
 function* blocksOf(text: string): Generator<Block> {
   const lines = [...linesOf(text)];
+  const endOf = (index: number): number => lines[index + 1]?.start ?? text.length;
   let openFence: string | null = null;
   let start = 0;
   for (let index = 0; index < lines.length; index++) {
@@ -150,30 +153,14 @@ function* blocksOf(text: string): Generator<Block> {
     if (found) {
       if (start < line.start) yield { start, end: line.start, heading: null };
       index += found.lines - 1;
-      const end = lines[index]?.end ?? line.end;
-      yield { start: line.start, end, heading: found };
-      start = end;
+      start = endOf(index);
+      yield { start: line.start, end: start, heading: found };
     } else if (line.text.trim() === '') {
-      yield { start, end: line.end, heading: null };
-      start = line.end;
+      yield { start, end: endOf(index), heading: null };
+      start = endOf(index);
     }
   }
   if (start < text.length) yield { start, end: text.length, heading: null };
-}
-
-interface Line {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
-}
-
-function* linesOf(text: string): Generator<Line> {
-  for (let start = 0; start < text.length;) {
-    const newline = text.indexOf('\n', start);
-    const end = newline < 0 ? text.length : newline + 1;
-    yield { start, end, text: text.slice(start, end).replace(/\r?\n$/, '') };
-    start = end;
-  }
 }
 
 function headingAt(
@@ -184,14 +171,12 @@ function headingAt(
   if (text.length > longestHeading) return null;
   const marked = markdownHeading.exec(text);
   if (marked?.[1] !== undefined)
-    return { level: marked[1].length, title: titleOf(marked[2] ?? ''), lines: 1 };
+    return { level: marked[1].length, title: (marked[2] ?? '').trim(), lines: 1 };
   const under = underline.exec(lines[index + 1]?.text ?? '')?.[1];
   const standsAlone = index === 0 || lines[index - 1]?.text.trim() === '';
   if (under === undefined || !standsAlone || text.trim() === '' || underline.test(text)) return null;
-  return { level: under.startsWith('=') ? 1 : 2, title: titleOf(text), lines: 2 };
+  return { level: under.startsWith('=') ? 1 : 2, title: text.trim(), lines: 2 };
 }
-
-const titleOf = (text: string): string => text.trim();
 
 /** A line break does not end a sentence, except before a list item or table row. */
 const softBreak = /\r?\n(?![ \t]*(?:[-*+|>•]|\d+[.)]|\r?\n))/g;

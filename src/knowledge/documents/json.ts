@@ -2,6 +2,7 @@
 import { KnowledgeError } from '../errors.ts';
 import type { ContextClues, StructuredMention } from '../reading/types.ts';
 import { sharedNames } from '../text/lexicon.ts';
+import { withoutInvisible } from '../text/spans.ts';
 
 interface JsonDocument {
   readonly text: string;
@@ -140,12 +141,14 @@ const named = (key: string): string => key.replaceAll(/\s+/g, ' ').replaceAll(':
 
 /** Fields that name a person related to the record. */
 const personFields: ReadonlySet<string> = new Set(
-  'owner author creator created_by updated_by modified_by submitted_by assignee assigned_to reporter requester reviewer approver approved_by manager supervisor lead contact user employee attendee attendees participant participants organizer organiser sender recipient recipients members speaker'.split(
-    ' ',
+  `owner author creator created_by updated_by modified_by submitted_by assignee assigned_to reporter
+  requester reviewer approver approved_by manager supervisor lead contact user employee attendee
+  attendees participant participants organizer organiser sender recipient recipients members speaker`.split(
+    /\s+/,
   ),
 );
 /** The relation of a person that no field defines. */
-export const somebody = 'person';
+export const unspecifiedRelation = 'person';
 /** Depth of a record that is searched for people. */
 const deepest = 8;
 
@@ -155,36 +158,34 @@ const deepest = 8;
  */
 function peopleOfJson(value: unknown): readonly StructuredMention[] {
   const found = new Map<string, StructuredMention>();
-  const add = (field: string | null, clues: ContextClues, name: string): void => {
-    const mention: StructuredMention = {
-      surfaceForm: name,
-      type: 'person',
-      relation: field ?? somebody,
-      contextClues: clues,
-    };
-    const key = JSON.stringify([name.toLowerCase(), clues.email ?? null]);
+  for (const mention of peopleIn(value, null, 0)) {
+    const key = JSON.stringify([mention.surfaceForm.toLowerCase(), mention.contextClues.email ?? null]);
     if (!found.has(key)) found.set(key, mention);
-  };
-  walk(value, null, 0, add);
+  }
   return [...found.values()];
 }
 
-type Add = (field: string | null, clues: ContextClues, name: string) => void;
-
-function walk(value: unknown, field: string | null, depth: number, add: Add): void {
+/** `field`: the person field that the value belongs to. */
+function* peopleIn(value: unknown, field: string | null, depth: number): Generator<StructuredMention> {
   if (depth > deepest || value === null) return;
+  const mentionOf = (surfaceForm: string, contextClues: ContextClues): StructuredMention => ({
+    surfaceForm,
+    type: 'person',
+    relation: field ?? unspecifiedRelation,
+    contextClues,
+  });
   if (typeof value === 'string') {
     const name = field === null ? null : personName(value);
-    if (name !== null) add(field, {}, name);
+    if (name !== null) yield mentionOf(name, {});
   } else if (Array.isArray(value)) {
-    for (const each of value) walk(each, field, depth + 1, add);
+    for (const each of value) yield* peopleIn(each, field, depth + 1);
   } else if (typeof value === 'object') {
     const record = value as Readonly<Record<string, unknown>>;
     const person = personOf(record, field !== null);
-    if (person) add(field, person.clues, person.name);
+    if (person) yield mentionOf(person.name, person.clues);
     for (const [key, each] of Object.entries(record)) {
       const plain = plainKey(key);
-      walk(each, personFields.has(plain) ? plain : null, depth + 1, add);
+      yield* peopleIn(each, personFields.has(plain) ? plain : null, depth + 1);
     }
   }
 }
@@ -196,32 +197,29 @@ const plainKey = (key: string): string =>
     .replaceAll(/[\s-]+/g, '_')
     .toLowerCase();
 
-const wholeNames = ['display_name', 'full_name', 'name'] as const;
-
 /** A person record: any name with an address or, below a person field, a full name alone. */
 function personOf(
   record: Readonly<Record<string, unknown>>,
-  isSomebody: boolean,
+  isPersonField: boolean,
 ): { readonly name: string; readonly clues: ContextClues } | null {
   const fields = new Map(
     Object.entries(record).flatMap(([key, each]) =>
       typeof each === 'string' ? [[plainKey(key), each.trim()] as const] : [],
     ),
   );
-  const whole = wholeNames.map((key) => fields.get(key) ?? '').find((each) => each !== '');
+  const first = (...keys: readonly string[]) =>
+    keys.map((key) => fields.get(key)).find((each) => each !== undefined);
+  const whole = ['display_name', 'full_name', 'name']
+    .map((key) => fields.get(key) ?? '')
+    .find((each) => each !== '');
   const parts = `${fields.get('first_name') ?? ''} ${fields.get('last_name') ?? ''}`.trim();
-  const email = (
-    fields.get('email') ??
-    fields.get('mail') ??
-    fields.get('email_address') ??
-    ''
-  ).toLowerCase();
+  const email = (first('email', 'mail', 'email_address') ?? '').toLowerCase();
   const hasEmail = /^[^\s@<>]+@[^\s@<>]+$/.test(email);
   const inFull = personName(whole ?? parts) ?? personName(parts);
   const name = inFull ?? (hasEmail ? nameWithAddress(whole ?? parts, email) : null);
-  if (name === null || !(hasEmail || isSomebody)) return null;
-  const role = clueOf(fields.get('role') ?? fields.get('job_title') ?? fields.get('position'));
-  const organization = clueOf(fields.get('company') ?? fields.get('organization') ?? fields.get('employer'));
+  if (name === null || !(hasEmail || isPersonField)) return null;
+  const role = clueOf(first('role', 'job_title', 'position'));
+  const organization = clueOf(first('company', 'organization', 'employer'));
   return {
     name,
     clues: {
@@ -256,10 +254,7 @@ function personName(given: string): string | null {
  */
 function nameWithAddress(given: string, email: string): string | null {
   if (given === '') return null;
-  const name = given
-    .replaceAll(/[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/gu, '')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
+  const name = withoutInvisible(given).replaceAll(/\s+/g, ' ').trim();
   if (name === '') return email;
   return plainWords.test(name) && hasSharedWord(name) ? null : name;
 }

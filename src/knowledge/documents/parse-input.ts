@@ -5,10 +5,11 @@ import type { IngestRequest } from '../artifacts/types.ts';
 import { KnowledgeError } from '../errors.ts';
 import type { ArtifactType, ParsedDocument } from '../artifacts/types.ts';
 import type { ContextClues, StructuredMention } from '../reading/types.ts';
+import { withoutInvisible } from '../text/spans.ts';
 import type { MailHead } from './headers.ts';
 import { readMailHead, readTextHead } from './headers.ts';
 import type { DataForm } from './json.ts';
-import { readJsonDocument, somebody } from './json.ts';
+import { readJsonDocument, unspecifiedRelation } from './json.ts';
 
 export interface DocumentFile {
   readonly name: string;
@@ -37,29 +38,29 @@ const longestSourceBytes = 2_000;
 
 /** Fails with INPUT_INVALID or KNOWLEDGE_DOCUMENT_UNREADABLE. */
 export async function parseIngestRequest(
-  parts: ParseDeps,
-  wish: IngestRequest,
+  { documents, maxDocumentBytes }: ParseDeps,
+  request: IngestRequest,
   signal: AbortSignal,
 ): Promise<ParsedDocument> {
-  const { content } = wish;
+  const { content } = request;
   const size = 'text' in content ? Buffer.byteLength(content.text) : content.bytes.byteLength;
-  if (size > parts.maxDocumentBytes)
+  if (size > maxDocumentBytes)
     throw invalid(
-      `The document has ${size.toLocaleString('en')} bytes; at most ${parts.maxDocumentBytes.toLocaleString('en')} are taken. Split it, or raise HEADWORKS_KNOWLEDGE_MAX_DOCUMENT_BYTES.`,
+      `The document has ${size.toLocaleString('en')} bytes; at most ${maxDocumentBytes.toLocaleString('en')} are taken. Split it, or raise HEADWORKS_KNOWLEDGE_MAX_DOCUMENT_BYTES.`,
     );
-  const found = 'text' in content ? fromText(content.text) : await fromFile(parts.documents, content, signal);
+  const found = 'text' in content ? fromText(content.text) : await fromFile(documents, content, signal);
   const text = checkedText(found.text);
-  const { mentions, warnings, truncated } = cleanMentions([...found.mentions, ...(wish.mentions ?? [])]);
-  const title = cleanText(wish.title ?? found.title ?? '').trim();
+  const { mentions, warnings, truncated } = cleanMentions([...found.mentions, ...(request.mentions ?? [])]);
+  const title = cleanText(request.title ?? found.title ?? '').trim();
   return {
-    type: wish.type ?? found.type,
-    sourceSystem: checkedName(wish.sourceSystem ?? 'upload', 'source_system'),
-    sourceId: checkedName(wish.sourceId ?? found.sourceId, 'source_id'),
+    type: request.type ?? found.type,
+    sourceSystem: checkedName(request.sourceSystem ?? 'upload', 'source_system'),
+    sourceId: checkedName(request.sourceId ?? found.sourceId, 'source_id'),
     title: cut(title === '' ? firstLine(text) : title, longestTitle),
     text,
-    sourceTs: wish.sourceTs ?? found.sourceTs,
+    sourceTs: request.sourceTs ?? found.sourceTs,
     metadata: {
-      ...cleanMetadata(wish.metadata ?? {}),
+      ...cleanMetadata(request.metadata ?? {}),
       ...(found.data === null ? {} : { data: found.data }),
       ...(truncated === 0 ? {} : { mentions_truncated: truncated }),
     },
@@ -174,9 +175,6 @@ function cleanText(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }
 
-/** Control, format and invisible characters. */
-const invisible = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/gu;
-
 /** Whether it has no visible character. */
 export const isBlank = (text: string): boolean => !visible.test(text);
 const visible = /[^\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
@@ -188,11 +186,7 @@ export function cleanMentions(given: readonly StructuredMention[]): {
   readonly truncated: number;
 } {
   const seen = given.slice(0, mostMentions).flatMap((mention) => {
-    const surfaceForm = mention.surfaceForm
-      .toWellFormed()
-      .replace(invisible, '')
-      .trim()
-      .slice(0, longestName);
+    const surfaceForm = withoutInvisible(mention.surfaceForm.toWellFormed()).trim().slice(0, longestName);
     return surfaceForm === '' ? [] : [{ ...mention, surfaceForm: surfaceForm.toWellFormed() }];
   });
   const empty = Math.min(given.length, mostMentions) - seen.length;
@@ -215,7 +209,7 @@ function withoutRepeats(given: readonly StructuredMention[]): readonly Structure
       (clues, mention) => ({ ...clues, ...mention.contextClues }),
       {},
     );
-    const telling = same.filter(({ relation }) => relation !== somebody);
+    const telling = same.filter(({ relation }) => relation !== unspecifiedRelation);
     const byRelation = Map.groupBy(telling.length === 0 ? same : telling, ({ relation }) => relation);
     return [...byRelation.values()].flatMap(([mention]) => (mention ? [{ ...mention, contextClues }] : []));
   });
@@ -232,16 +226,10 @@ const whoIs = ({ surfaceForm, type, contextClues: { email, identity } }: Structu
 /** As JSON that jsonb accepts. Fails with INPUT_INVALID when it is too large or too deep. */
 function cleanMetadata(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (isDeeper(given, deepestMetadata))
-    throw new CoreError(
-      'INPUT_INVALID',
-      `Nothing was taken in. The metadata is nested more than ${deepestMetadata} levels deep.`,
-    );
+    throw invalid(`The metadata is nested more than ${deepestMetadata} levels deep.`);
   const text = JSON.stringify(given, withCleanNames);
   if (Buffer.byteLength(text) > largestMetadataBytes)
-    throw new CoreError(
-      'INPUT_INVALID',
-      `Nothing was taken in. The metadata has more than ${largestMetadataBytes.toLocaleString('en')} bytes as JSON.`,
-    );
+    throw invalid(`The metadata has more than ${largestMetadataBytes.toLocaleString('en')} bytes as JSON.`);
   // Reserved keys.
   const {
     mentions: _,

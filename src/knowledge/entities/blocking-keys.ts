@@ -6,24 +6,23 @@ import { givenNameRoots } from './name-data.ts';
 import type { PersonName } from './normalize.ts';
 import { handleForms, isInitial, parsePersonName } from './normalize.ts';
 
-export type KeyKind = 'initials' | 'nickname' | 'trigram' | 'email' | 'identity' | 'clue' | 'part';
-
 /** The first letter of a key is its kind. Stored. */
-const kinds: Readonly<Record<string, KeyKind>> = {
-  i: 'initials',
-  r: 'nickname',
-  s: 'trigram',
-  p: 'trigram',
-  e: 'email',
-  d: 'identity',
-  f: 'clue',
-  w: 'part',
-  '1': 'part',
-};
+const kinds = new Map(
+  Object.entries({
+    i: 'initials',
+    r: 'nickname',
+    s: 'trigram',
+    p: 'trigram',
+    e: 'email',
+    d: 'identity',
+    f: 'clue',
+  } as const),
+);
 
-export const kindOfKey = (key: string): KeyKind => kinds[key[0] ?? ''] ?? 'part';
+/** `part` for the keys of single words, `w:` and `1:`. */
+export const kindOfKey = (key: string) => kinds.get(key[0] ?? '') ?? 'part';
 
-export interface NameKeys {
+interface NameKeys {
   /** Keys under which an entity with this name is stored. */
   readonly kept: readonly string[];
   /** Keys under which a mention with this name is looked up. */

@@ -31,7 +31,7 @@ const clean = (text: string | undefined): string | null => {
 const addressPattern = /^[^\s@<>",;]+@[^\s@<>",;]+\.[^\s@<>",;.]+$/;
 
 /** The address in lower case; null when it is not an address. */
-export function parseEmail(text: string | undefined): string | null {
+function parseEmail(text: string | undefined): string | null {
   const address = text
     ?.trim()
     .replace(/^<|>$/g, '')
@@ -51,19 +51,12 @@ export interface CleanClues {
 const identityField = 'source id: ';
 const identityPattern = /^([^#]+)#([^#/]+)\/(.+)$/;
 
-/** An id that a source assigned. */
-export interface SourceIdentity {
-  readonly source: string;
-  readonly kind: string;
-  readonly id: string;
-}
-
-export function identitiesOf(notes: readonly string[]): readonly SourceIdentity[] {
-  return notes.flatMap((note) => {
+/** Ids that sources assigned. */
+const identitiesOf = (notes: readonly string[]) =>
+  notes.flatMap((note) => {
     const [, source, kind, id] = identityPattern.exec(identityOf(note) ?? '') ?? [];
-    return source === undefined || kind === undefined || id === undefined ? [] : [{ source, kind, id }];
+    return source === undefined ? [] : [{ source, kind, id }];
   });
-}
 
 /** Null for other notes. */
 export const identityOf = (note: string): string | null =>
@@ -122,7 +115,6 @@ export interface ClueComparison {
   readonly colleaguePoints: number;
   /** Set: they are different, whatever their names. */
   readonly contradiction: string | null;
-  readonly hasSameEmail: boolean;
   /** The same source id: they are the same, whatever their names. */
   readonly hasSameIdentity: boolean;
   /** Identical long numbers and the like; two of them are never a coincidence. */
@@ -153,7 +145,6 @@ export function compareClues(a: Profile, b: Profile): ClueComparison {
     colleaguePoints: ofColleagues.reduce((sum, { points }) => sum + Math.max(0, points), 0),
     // One address is one person, also after a change of employer.
     contradiction: hasSameEmail || hasSameIdentity ? null : contradiction,
-    hasSameEmail,
     hasSameIdentity,
     proofs: findings.filter(({ isProof }) => isProof).length,
     reasons: findings.flatMap(({ reason, contradiction: against }) => reason ?? against ?? []),

@@ -5,7 +5,7 @@ import type { PersonName } from './normalize.ts';
 import { handleForms, isInitial, nameTokens, parsePersonName } from './normalize.ts';
 import { editDistance, isTransposition, isTypingError, jaroWinkler } from './string-distance.ts';
 
-export type NameRelation =
+type NameRelation =
   | 'same' // the same words
   | 'variant' // the same name in another form: nickname, word order, company form, generic noun
   | 'typing-error'
@@ -186,7 +186,7 @@ const softened = (points: number, similarity: number): number =>
 
 // Names of organizations, projects, products and places.
 
-export interface OrganizationName {
+interface OrganizationName {
   /** Without its legal form: `acme`; words joined by spaces. */
   readonly base: string;
   readonly form: string | null;

@@ -5,7 +5,7 @@ import type { AnswerSchema, Fields, LanguageModel, Messages } from '../models/st
 import {
   completeJson,
   fieldOf,
-  isFields,
+  fieldsOf,
   plainKey,
   promptData,
   schemaOf,
@@ -160,11 +160,9 @@ export function parseConfirmation(
   text: string,
   names: readonly string[],
 ): Confirmation | { readonly problem: string } {
-  const fields = fieldsOf(text);
+  const fields = answerFields(text);
   if (fields === null) return { problem: 'It holds no JSON object.' };
-  const decision = decisions.get(
-    plainWord(fieldOf(fields, 'decision', 'answer', 'verdict', 'same', 'match')),
-  );
+  const decision = decisions.get(plainWord(fieldOf(fields, 'decision answer verdict same match')));
   if (decision === undefined)
     return { problem: '"decision" is not one of "same", "different" and "uncertain".' };
   const match = decision === 'same' ? candidateOf(fields, names) : null;
@@ -174,25 +172,27 @@ export function parseConfirmation(
     decision,
     match,
     canonicalName: textOf(fieldOf(fields, 'canonical_name')),
-    reason: textOf(fieldOf(fields, 'reason', 'explanation')) || 'No reason given.',
+    reason: textOf(fieldOf(fields, 'reason explanation')) || 'No reason given.',
   };
 }
 
 /** The object in the answer, also inside a list or another object; a bare decision word counts as one. */
-function fieldsOf(text: string): Fields | null {
+function answerFields(text: string): Fields | null {
   const found = findJson(text, maxAnswerLength);
-  const value = Array.isArray(found?.value) && found.value.length === 1 ? found.value[0] : found?.value;
-  if (isFields(value)) {
-    const [inner] = Object.values(value);
-    return Object.keys(value).length === 1 && isFields(inner) ? inner : value;
+  const value: unknown =
+    Array.isArray(found?.value) && found.value.length === 1 ? found.value[0] : found?.value;
+  const fields = fieldsOf(value);
+  if (fields) {
+    const [inner] = fields.values();
+    return (fields.size === 1 ? fieldsOf(inner) : null) ?? fields;
   }
   const word = found === undefined ? text : value;
-  return decisions.has(plainWord(word)) ? { decision: word } : null;
+  return decisions.has(plainWord(word)) ? new Map([['decision', word]]) : null;
 }
 
 /** By number ("2", "candidate 2") or by unique name; a single candidate needs neither. */
 function candidateOf(fields: Fields, names: readonly string[]): number | null {
-  const given = fieldOf(fields, 'candidate', 'candidate_number', 'number', 'match');
+  const given = fieldOf(fields, 'candidate candidate_number number match');
   if (given === undefined || given === null || given === true) return names.length === 1 ? 0 : null;
   if (typeof given !== 'string' && typeof given !== 'number') return null;
   const text = String(given).trim().toLowerCase();

@@ -213,7 +213,7 @@ export class EntityStore {
 // Entities as they are listed, with names and counts.
 
 /** Unmerged entities, oldest first; with `only` these, merged or not. Counts cover latest revisions. */
-export async function listEntities(
+async function listEntities(
   database: Database,
   { spaceId, type, needsReview, name, limit, after }: EntityFilter,
   only?: readonly string[],
@@ -253,7 +253,7 @@ function nameMatches(spaceId: number, name: string): Sql {
 }
 
 /** Of latest revisions, newest first. */
-export async function listMentions(
+async function listMentions(
   database: Database,
   spaceId: number,
   entityId: string,

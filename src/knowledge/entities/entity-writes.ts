@@ -10,7 +10,7 @@ import type { EntityAddition, EntityDraft, EntityEmbedding, MentionPlace, Resolu
 const maxNotes = 50;
 
 /** `place`: the source of the entities and names; null: a person. */
-export interface EntityWrites extends Pick<ResolutionPlan, 'drafts' | 'additions'> {
+interface EntityWrites extends Pick<ResolutionPlan, 'drafts' | 'additions'> {
   readonly place: ResolutionPlan['place'] | null;
 }
 

@@ -29,7 +29,7 @@ export interface Match {
   readonly reasons: readonly string[];
 }
 
-export interface MatchContext {
+interface MatchContext {
   /** Both are mentioned in one artifact. */
   readonly isInArtifact: boolean;
   readonly cosine: number | null;

@@ -1,7 +1,7 @@
-// Writes and lists events with actors, subjects and evidence, and the mentions of their chunk.
+// Writes the readings of chunks (mentions and events) and lists events.
 import type { Clock, IdSource } from '../../core/index.ts';
 import { CoreError, isUuid } from '../../core/index.ts';
-import type { Database, Queryable, Transaction } from '../../platform/postgres/ports.ts';
+import type { Database, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, sql } from '../../platform/postgres/sql.ts';
 import { storedJson } from '../artifacts/artifact-store.ts';
@@ -11,7 +11,57 @@ import type { RemovedIds } from '../artifacts/types.ts';
 import type { EntityResolutionResult, MentionPlace } from '../entities/types.ts';
 import type { EntityMention, ReadEvent, ReadingMethod } from '../reading/types.ts';
 import type { Space } from '../spaces/spaces.ts';
-import type { EventFilter, StoredEvent } from './types.ts';
+
+export interface EventFilter {
+  readonly spaceId: number;
+  readonly category?: string;
+  readonly entityId?: string;
+  readonly artifactUid?: string;
+  readonly from?: Date;
+  readonly to?: Date;
+  /** Also events of superseded revisions. */
+  readonly withSuperseded?: boolean;
+  readonly limit: number;
+  readonly before?: string;
+}
+
+export interface StoredEvent {
+  readonly eventId: string;
+  readonly spaceId: number;
+  readonly artifactUid: string;
+  readonly revisionId: string;
+  readonly chunkId: number;
+  readonly category: string;
+  readonly eventTime: Date | null;
+  readonly narrative: string;
+  readonly subject: string | null;
+  readonly confidence: number;
+  readonly method: 'model' | 'rules';
+  readonly supersededAt: Date | null;
+  readonly actors: readonly { readonly entityId: string; readonly name: string; readonly role: string }[];
+  readonly subjects: readonly { readonly entityId: string; readonly name: string }[];
+  readonly evidence: readonly {
+    readonly chunkId: number;
+    readonly quote: string;
+    readonly startChar: number;
+    readonly endChar: number;
+  }[];
+}
+
+interface ResolvedMention {
+  readonly mention: EntityMention;
+  readonly relation: string | null;
+  readonly result: EntityResolutionResult;
+}
+
+/** What was read in a chunk, or is known of a whole revision. */
+interface ResolvedReading {
+  readonly place: Omit<MentionPlace, 'relation'>;
+  readonly method: ReadingMethod;
+  readonly mentions: readonly ResolvedMention[];
+  /** Actors and subjects that are not among the mentions are omitted. */
+  readonly events: readonly ReadEvent[];
+}
 
 export class EventStore {
   readonly #database: Database;
@@ -43,74 +93,112 @@ export class EventStore {
     },
   ): Promise<RemovedIds> {
     const { relation } = place;
-    return this.#write(
-      place,
-      { method, events, mentions: mentions.map((mention) => ({ mention, relation })) },
-      results,
-    );
+    const resolved = mentions.flatMap((mention, index) => {
+      const result = results[index];
+      return result ? [{ mention, relation, result }] : [];
+    });
+    return this.#write({ place, method, events, mentions: resolved });
   }
 
   /** The same for structured mentions of a whole revision. */
   writeStructured(
     place: Omit<MentionPlace, 'chunkId' | 'relation'>,
-    found: readonly {
-      readonly mention: EntityMention;
-      readonly relation: string;
-      readonly result: EntityResolutionResult;
-    }[],
+    mentions: readonly ResolvedMention[],
   ): Promise<RemovedIds> {
-    return this.#write(
-      { ...place, chunkId: null },
-      { method: 'structured', events: [], mentions: found },
-      found.map(({ result }) => result),
-    );
+    return this.#write({ place: { ...place, chunkId: null }, method: 'structured', events: [], mentions });
   }
 
-  async #write(
-    place: WrittenReading['place'],
-    found: Pick<WrittenReading, 'method' | 'events'> & {
-      readonly mentions: readonly Pick<WrittenReading['mentions'][number], 'mention' | 'relation'>[];
-    },
-    results: readonly EntityResolutionResult[],
-  ): Promise<RemovedIds> {
-    const at = new Date(this.#clock.now());
-    const readDocument = (entityIds: readonly string[]): WrittenReading => ({
-      ...found,
-      place,
-      mentions: found.mentions.map((each, index) => ({
-        ...each,
-        entityId: entityIds[index] ?? '',
-        resolvedId: results[index]?.entityId ?? '',
-      })),
-      ids: this.#ids,
-      at,
-    });
-    if (await writeFirstReading(this.#database, readDocument(results.map(({ entityId }) => entityId))))
-      return { eventIds: [], entityIds: [] };
+  async #write(reading: ResolvedReading): Promise<RemovedIds> {
+    const { place, mentions } = reading;
+    const wanted = [...new Set(mentions.map(({ result }) => result.entityId))];
+    if (await this.#writeFirst(reading, wanted)) return { eventIds: [], entityIds: [] };
     return this.#database.transaction(async (transaction) => {
       const isLatest = await lockPlace(transaction, place);
-      const live = await liveEntities(transaction, place.spaceId, results);
+      const live = await lockLiveEntities(transaction, place.spaceId, wanted);
       const before = await removeFound(transaction, place);
-      await writeReading(transaction, readDocument(live), !isLatest);
+      const { parameters, mentionRows, eventRows } = this.#rows(reading, live);
+      if (mentions.length + reading.events.length > 0)
+        await transaction.query(sql`
+          select knowledge_put_reading(${parameters}, ${!isLatest}::boolean, ${mentionRows}, ${eventRows})`);
       const entityIds = await forgetEntities(transaction, place.spaceId, before.mentions);
       return { eventIds: before.eventIds, entityIds };
     });
   }
 
-  list({ limit, ...filter }: EventFilter): Promise<readonly StoredEvent[]> {
-    return this.#read(
-      joinSql([...conditionsOf(filter)], sql` and `),
-      sql`order by e.event_id desc limit ${limit}`,
+  /**
+   * In its own transaction and one round trip: the usual case. Returns false and writes nothing when there is a reading
+   * already, or the chunk or an entity is gone or merged.
+   */
+  async #writeFirst(reading: ResolvedReading, entityIds: readonly string[]): Promise<boolean> {
+    const { parameters, mentionRows, eventRows } = this.#rows(reading);
+    const { rows } = await this.#database.query<{ isWritten: boolean }>(
+      sql`
+      select knowledge_put_first_reading(${parameters}, ${mentionRows}, ${eventRows}, ${entityIds}::uuid[]) as "isWritten"`,
+      { isFrequent: true },
     );
+    return rows[0]?.isWritten === true;
   }
 
-  async get(spaceId: number, eventId: string): Promise<StoredEvent | null> {
-    if (!isUuid(eventId)) return null;
-    const [found] = await this.#read(
-      sql`e.space_id = ${spaceId} and e.event_id = ${eventId}::uuid`,
-      sql`limit 1`,
+  /** `live`: the unmerged entity of each entity that a mention was resolved to; default: itself. */
+  #rows({ place, method, mentions, events }: ResolvedReading, live?: ReadonlyMap<string, string>) {
+    const entityOf = ({ entityId }: EntityResolutionResult) => ({
+      entity: live?.get(entityId) ?? entityId,
+      resolved: entityId,
+    });
+    const byRef = new Map(mentions.map(({ mention, result }) => [mention.ref, entityOf(result)]));
+    const mentionRows = mentions.map(({ mention, relation, result }) => ({
+      id: this.#ids.uuid(),
+      ...entityOf(result),
+      surface: mention.surfaceForm,
+      start_char: mention.startChar,
+      end_char: mention.endChar,
+      method: mention.method,
+      confidence: mention.confidence,
+      relation,
+    }));
+    const eventRows = events.map((event) => ({
+      id: this.#ids.uuid(),
+      category: event.category,
+      event_time: event.eventTime,
+      narrative: event.narrative,
+      subject: event.subject,
+      confidence: event.confidence,
+      about: [byRef.get(event.subjectRef ?? '')].filter((one) => one !== undefined),
+      actors: event.actors.flatMap(({ ref, role }) => {
+        const actor = byRef.get(ref);
+        return actor ? [{ ...actor, role }] : [];
+      }),
+      evidence: event.evidence.map(({ startChar, endChar, quote }) => ({
+        start_char: startChar,
+        end_char: endChar,
+        quote,
+      })),
+    }));
+    const { spaceId, artifactUid, revisionId, chunkId } = place;
+    return {
+      parameters: sql`${spaceId}::integer, ${artifactUid}::uuid, ${revisionId}::uuid, ${chunkId}::bigint,
+        ${method}::text, ${new Date(this.#clock.now())}::timestamptz`,
+      mentionRows: sql`${storedJson(mentionRows)}::jsonb`,
+      eventRows: sql`${storedJson(eventRows)}::jsonb`,
+    };
+  }
+
+  async list({ limit, ...filter }: EventFilter): Promise<readonly StoredEvent[]> {
+    if (filter.from && filter.to && filter.from > filter.to)
+      throw new CoreError('INPUT_INVALID', 'The start of the period is after its end.');
+    const condition = joinSql([...conditionsOf(filter)], sql` and `);
+    return this.#read(condition, sql`order by e.event_id desc limit ${limit}`);
+  }
+
+  /** Fails with NOT_FOUND. */
+  async get({ spaceId }: Pick<Space, 'spaceId'>, eventId: string): Promise<StoredEvent> {
+    const condition = sql`e.space_id = ${spaceId} and e.event_id = ${eventId}::uuid`;
+    const [found] = isUuid(eventId) ? await this.#read(condition, sql`limit 1`) : [];
+    if (found) return found;
+    throw new CoreError(
+      'NOT_FOUND',
+      `There is no event ${JSON.stringify(eventId.slice(0, 60))} in this space.`,
     );
-    return found ?? null;
   }
 
   async #read(condition: Sql, order: Sql): Promise<readonly StoredEvent[]> {
@@ -137,7 +225,7 @@ export class EventStore {
 /** Deletes what was read here before. */
 async function removeFound(
   transaction: Transaction,
-  { spaceId, revisionId, chunkId }: WrittenReading['place'],
+  { spaceId, revisionId, chunkId }: ResolvedReading['place'],
 ): Promise<{ readonly eventIds: readonly string[]; readonly mentions: readonly RemovedMention[] }> {
   const isHere =
     chunkId === null
@@ -174,106 +262,10 @@ function* conditionsOf(filter: Omit<EventFilter, 'limit'>): Generator<Sql> {
   if (before !== undefined) yield sql`e.event_id < ${before}::uuid`;
 }
 
-// Writes a reading in one statement, however large.
-
-export interface WrittenReading {
-  readonly place: Omit<MentionPlace, 'relation'>;
-  readonly method: ReadingMethod;
-  readonly mentions: readonly {
-    readonly mention: EntityMention;
-    readonly relation: string | null;
-    /** The unmerged entity. */
-    readonly entityId: string;
-    readonly resolvedId: string;
-  }[];
-  /** Actors and subjects that are not among the mentions are omitted. */
-  readonly events: readonly ReadEvent[];
-  readonly ids: IdSource;
-  readonly at: Date;
-}
-
-/** In the caller's transaction, which has checked that the chunk exists and is empty and the entities are unmerged. */
-export async function writeReading(
-  transaction: Transaction,
-  reading: WrittenReading,
-  isSuperseded: boolean,
-): Promise<void> {
-  const { place, method, at } = reading;
-  if (reading.mentions.length + reading.events.length === 0) return;
-  await transaction.query(sql`
-    select knowledge_put_reading(${place.spaceId}::integer, ${place.artifactUid}::uuid, ${place.revisionId}::uuid,
-      ${place.chunkId}::bigint, ${method}::text, ${at}::timestamptz, ${isSuperseded}::boolean,
-      ${mentionRows(reading)}::jsonb, ${eventRows(reading)}::jsonb)`);
-}
-
-/**
- * In its own transaction and one round trip: the usual case. Returns false and writes nothing when there is a reading
- * already, or the chunk or an entity is gone or merged.
- */
-export async function writeFirstReading(database: Queryable, reading: WrittenReading): Promise<boolean> {
-  const { place, method, at } = reading;
-  const entities = [...new Set(reading.mentions.map(({ entityId }) => entityId))];
-  const { rows } = await database.query<{ isWritten: boolean }>(
-    sql`
-    select knowledge_put_first_reading(${place.spaceId}::integer, ${place.artifactUid}::uuid, ${place.revisionId}::uuid,
-      ${place.chunkId}::bigint, ${method}::text, ${at}::timestamptz, ${mentionRows(reading)}::jsonb,
-      ${eventRows(reading)}::jsonb, ${entities}::uuid[]) as "isWritten"`,
-    { isFrequent: true },
-  );
-  return rows[0]?.isWritten === true;
-}
-
-const mentionRows = ({ mentions, ids }: WrittenReading): string =>
-  storedJson(
-    mentions.map(({ mention, relation, entityId, resolvedId }) => ({
-      id: ids.uuid(),
-      entity: entityId,
-      resolved: resolvedId,
-      surface: mention.surfaceForm,
-      start_char: mention.startChar,
-      end_char: mention.endChar,
-      method: mention.method,
-      confidence: mention.confidence,
-      relation,
-    })),
-  );
-
-function eventRows({ mentions, events, ids }: WrittenReading): string {
-  const entityOf = new Map(
-    mentions.map(({ mention, entityId, resolvedId }) => [
-      mention.ref,
-      { entity: entityId, resolved: resolvedId },
-    ]),
-  );
-  const participant = (ref: string) => {
-    const found = entityOf.get(ref);
-    return found === undefined ? [] : [found];
-  };
-  return storedJson(
-    events.map((event) => ({
-      id: ids.uuid(),
-      category: event.category,
-      event_time: event.eventTime,
-      narrative: event.narrative,
-      subject: event.subject,
-      confidence: event.confidence,
-      about: event.subjectRef === null ? [] : participant(event.subjectRef),
-      actors: event.actors.flatMap(({ ref, role }) => participant(ref).map((one) => ({ ...one, role }))),
-      evidence: event.evidence.map(({ startChar, endChar, quote }) => ({
-        start_char: startChar,
-        end_char: endChar,
-        quote,
-      })),
-    })),
-  );
-}
-
-// Locks that keep the chunk and its entities in place while a reading is written.
-
 /** One writer per chunk or revision at a time. Returns whether it is of a latest revision. Fails with CONFLICT. */
-export async function lockPlace(
+async function lockPlace(
   transaction: Transaction,
-  { spaceId, revisionId, chunkId }: Pick<MentionPlace, 'spaceId' | 'revisionId' | 'chunkId'>,
+  { spaceId, revisionId, chunkId }: ResolvedReading['place'],
 ): Promise<boolean> {
   const { rows } = await transaction.query<{ isLatest: boolean }>(
     chunkId === null
@@ -288,52 +280,21 @@ export async function lockPlace(
   return found.isLatest;
 }
 
-/**
- * The unmerged entities of the results, in order. Locks them until the transaction ends. Fails with CONFLICT when one
- * was deleted.
- */
-export async function liveEntities(
+/** The unmerged entity of each, locked until the transaction ends. Fails with CONFLICT when one was deleted. */
+async function lockLiveEntities(
   transaction: Transaction,
   spaceId: number,
-  results: readonly EntityResolutionResult[],
-): Promise<readonly string[]> {
-  const wanted = [...new Set(results.map(({ entityId }) => entityId))];
-  if (wanted.length === 0) return [];
+  wanted: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (wanted.length === 0) return new Map();
   const { rows } = await transaction.query<{ wanted: string; live: string }>(sql`
     select f.member as wanted, e.entity_id as live from knowledge_family(${wanted}::uuid[]) f
       join entity e on e.entity_id = f.root and e.space_id = ${spaceId} and e.merged_into is null
     where f.member = any(${wanted}::uuid[])
     for key share of e`);
-  const live = new Map(rows.map((row) => [row.wanted, row.live]));
-  return results.map(({ entityId }) => {
-    const found = live.get(entityId);
-    if (found === undefined)
-      throw new CoreError('CONFLICT', 'An entity was removed while it was being mentioned.', {
-        isRetryable: true,
-      });
-    return found;
-  });
-}
-
-export interface EventService {
-  list(filter: EventFilter): Promise<readonly StoredEvent[]>;
-  get(space: Space, eventId: string): Promise<StoredEvent>;
-}
-
-export function openEventService(store: Pick<EventStore, 'list' | 'get'>): EventService {
-  return {
-    list: async (filter) => {
-      if (filter.from && filter.to && filter.from > filter.to)
-        throw new CoreError('INPUT_INVALID', 'The start of the period is after its end.');
-      return store.list(filter);
-    },
-    get: async ({ spaceId }, eventId) => {
-      const found = await store.get(spaceId, eventId);
-      if (found) return found;
-      throw new CoreError(
-        'NOT_FOUND',
-        `There is no event ${JSON.stringify(eventId.slice(0, 60))} in this space.`,
-      );
-    },
-  };
+  if (rows.length < wanted.length)
+    throw new CoreError('CONFLICT', 'An entity was removed while it was being mentioned.', {
+      isRetryable: true,
+    });
+  return new Map(rows.map((row) => [row.wanted, row.live]));
 }

@@ -34,7 +34,7 @@ export interface LanguageModel {
   }): Promise<{ readonly text: string; readonly model: string }>;
 }
 
-export interface JsonCompletion<T> {
+interface JsonCompletion<T> {
   readonly caller: string;
   readonly messages: Messages;
   readonly maxTokens: number;
@@ -125,20 +125,24 @@ export const schemaOf = {
   }),
 } as const;
 
-// Lenient access to the fields of an answer: small models vary the notation.
+/** The fields of an object in an answer, by plain key: small models vary the notation. */
+export type Fields = ReadonlyMap<string, unknown>;
 
-export type Fields = Readonly<Record<string, unknown>>;
-
-export const isFields = (value: unknown): value is Fields =>
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Without case, spaces and punctuation. */
 export const plainKey = (key: string): string => key.toLowerCase().replaceAll(/[^a-z]/g, '');
 
-/** The first of these fields that exists, whatever its notation. */
-export function fieldOf(fields: Fields, ...keys: readonly string[]): unknown {
-  const entries = Object.entries(fields).map(([key, value]) => [plainKey(key), value] as const);
-  for (const wanted of keys.map(plainKey))
-    for (const [key, value] of entries) if (key === wanted && value !== undefined) return value;
+/** Null when it is not an object. */
+export const fieldsOf = (value: unknown): Fields | null =>
+  isRecord(value) ? new Map(Object.entries(value).map(([key, each]) => [plainKey(key), each])) : null;
+
+/** The first of these fields that exists; `keys` are separated by spaces. */
+export function fieldOf(fields: Fields, keys: string): unknown {
+  for (const key of keys.split(' ')) {
+    const value = fields.get(plainKey(key));
+    if (value !== undefined) return value;
+  }
   return undefined;
 }

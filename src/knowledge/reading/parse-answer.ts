@@ -1,6 +1,6 @@
 // Turns a model's answer into a reading: every field is validated, and names and quotes must occur in the text.
 import type { Fields } from '../models/structured-output.ts';
-import { fieldOf, isFields, plainKey } from '../models/structured-output.ts';
+import { fieldOf, fieldsOf, isRecord, plainKey } from '../models/structured-output.ts';
 import type { ReadingTask } from './reader.ts';
 import type {
   ActorRole,
@@ -24,223 +24,194 @@ function answerLists(
   value: unknown,
 ): { readonly mentions: readonly unknown[]; readonly events: readonly unknown[] } | null {
   if (Array.isArray(value)) {
-    const areEvents = value.some(
-      (one) => isFields(one) && fieldOf(one, 'category', 'narrative') !== undefined,
-    );
+    const areEvents = value.some((one) => fieldOf(fieldsOf(one) ?? none, 'category narrative') !== undefined);
     return areEvents ? { mentions: [], events: value } : { mentions: value, events: [] };
   }
-  if (!isFields(value)) return null;
-  const inner = fieldOf(value, 'result', 'output', 'answer', 'data', 'response');
-  const mentionKeys = ['mentions', 'entities', 'entity_mentions', 'people'];
-  const eventKeys = ['events', 'event', 'semantic_events'];
-  const hasLists = fieldOf(value, ...mentionKeys, ...eventKeys) !== undefined;
-  if (!hasLists && inner !== undefined) return answerLists(inner);
-  if (!hasLists) return fieldOf(value, 'category') === undefined ? null : { mentions: [], events: [value] };
-  return { mentions: listField(value, ...mentionKeys), events: listField(value, ...eventKeys) };
+  const fields = fieldsOf(value);
+  if (!fields) return null;
+  const inner = fieldOf(fields, 'result output answer data response');
+  const mentionKeys = 'mentions entities entity_mentions people';
+  const eventKeys = 'events event semantic_events';
+  if (fieldOf(fields, `${mentionKeys} ${eventKeys}`) !== undefined)
+    return { mentions: listField(fields, mentionKeys), events: listField(fields, eventKeys) };
+  if (inner !== undefined) return answerLists(inner);
+  return fields.has('category') ? { mentions: [], events: [value] } : null;
 }
 
+const none: Fields = new Map();
+
 /** Null when the answer is not a reading; unusable entries are counted in `dropped`. */
-export function readAnswer(
-  value: unknown,
-  { chunk, document }: Pick<ReadingTask, 'chunk' | 'document'>,
-): Reading | null {
+export function readAnswer(value: unknown, task: Pick<ReadingTask, 'chunk' | 'document'>): Reading | null {
   const lists = answerLists(value);
-  if (!lists) return null;
-  const notes = new Notes();
-  const occurrences = new TextOccurrences(
-    { title: document.title, foldedText: () => document.foldedText },
-    chunk.text,
-  );
-  const finder = new QuoteFinder(chunk.text);
-  const names = new Names();
-  const mentions: EntityMention[] = [];
-  for (const entry of notes.first(lists.mentions, mostMentions, 'mentions-too-many')) {
-    const mention = readMention(entry, finder, occurrences, chunk, mentions.length, notes);
-    if (!mention) continue;
-    mentions.push(mention);
-    names.add(mention);
-  }
-  const events = notes
-    .first(lists.events, mostEvents, 'events-too-many')
-    .flatMap((entry) => readEvent(entry, finder, chunk, names, notes) ?? []);
-  return { method: 'model', mentions, events, dropped: notes.list() };
+  return lists ? new AnswerReader(task).read(lists.mentions, lists.events) : null;
 }
 
 const longestName = 300;
-
-/** Null when it is unusable, which is counted. */
-function readMention(
-  entry: unknown,
-  finder: QuoteFinder,
-  occurrences: TextOccurrences,
-  { text, startChar }: ReadingTask['chunk'],
-  index: number,
-  notes: Notes,
-): EntityMention | null {
-  const fields: Fields = typeof entry === 'string' ? { name: entry } : isFields(entry) ? entry : {};
-  const surface = textField(fields, longestName, 'name', 'surface_form', 'text', 'mention', 'entity', 'span');
-  const canonical = textField(
-    fields,
-    longestName,
-    'canonical_name',
-    'canonical',
-    'full_name',
-    'canonical_suggestion',
-  );
-  if (surface === null && canonical === null) {
-    notes.add('mention-without-name');
-    return null;
-  }
-  const place =
-    finder.find(surface ?? canonical ?? '') ?? (canonical === null ? null : finder.find(canonical));
-  if (!place) {
-    notes.add('mention-not-in-text');
-    return null;
-  }
-  return {
-    ref: `m${index + 1}`,
-    surfaceForm: text.slice(place.start, place.end),
-    canonicalSuggestion: canonical ?? text.slice(place.start, place.end),
-    type: readType(fieldOf(fields, 'type', 'entity_type', 'kind', 'category', 'label')) ?? 'other',
-    contextClues: cluesOf(fields, occurrences),
-    startChar: startChar + place.start,
-    endChar: startChar + place.end,
-    confidence: shareField(fields, 0.85, 'confidence', 'score'),
-    method: 'model',
-  };
-}
-
-/** Clues decide comparisons of names, so each must occur in the document: the model's word is not enough. */
-function cluesOf(fields: Fields, occurrences: TextOccurrences): ContextClues {
-  const nested = fieldOf(fields, 'context_clues', 'context', 'attributes');
-  const all: Fields = isFields(nested) ? { ...nested, ...fields } : fields;
-  const role = textField(all, longestName, 'role', 'title', 'position');
-  const organization = textField(
-    all,
-    longestName,
-    'organization',
-    'organisation',
-    'company',
-    'org',
-    'employer',
-  );
-  const email = textField(all, 254, 'email', 'mail', 'e-mail', 'email_address');
-  return {
-    ...(role !== null && occurrences.has(role) ? { role } : {}),
-    ...(organization !== null && occurrences.has(organization) ? { organization } : {}),
-    ...(email !== null && /.@./.test(email) && occurrences.has(email) ? { email: email.toLowerCase() } : {}),
-  };
-}
-
 const mostActors = 1_000;
 const mostQuotes = 20;
 
-/** Mentions by canonical name, by surface form, or by a unique part of the name. */
-class Names {
-  readonly #refs = new Map<string, string | null>();
+class AnswerReader {
+  readonly #chunk: ReadingTask['chunk'];
+  readonly #occurrences: TextOccurrences;
+  readonly #finder: QuoteFinder;
+  readonly #mentions: EntityMention[] = [];
+  /** Refs by canonical name, by surface form, or by a unique part of the name. */
+  readonly #refs = new Map<string, string>();
+  readonly #dropped = new Map<DroppedCount['reason'], number>();
 
-  add({ ref, surfaceForm, canonicalSuggestion }: EntityMention): void {
-    for (const name of [canonicalSuggestion, surfaceForm]) {
-      const key = name.toLowerCase();
-      if (!this.#refs.get(key)) this.#refs.set(key, ref);
+  constructor({ chunk, document }: Pick<ReadingTask, 'chunk' | 'document'>) {
+    this.#chunk = chunk;
+    const { title } = document;
+    this.#occurrences = new TextOccurrences({ title, foldedText: () => document.foldedText }, chunk.text);
+    this.#finder = new QuoteFinder(chunk.text);
+  }
+
+  read(mentions: readonly unknown[], events: readonly unknown[]): Reading {
+    for (const entry of this.#first(mentions, mostMentions, 'mentions-too-many')) this.#addMention(entry);
+    const read = this.#first(events, mostEvents, 'events-too-many').flatMap(
+      (entry) => this.#eventOf(entry) ?? [],
+    );
+    const dropped = Array.from(this.#dropped, ([reason, count]) => ({ reason, count }));
+    return { method: 'model', mentions: this.#mentions, events: read, dropped };
+  }
+
+  /** Returns null, for an entry that is unusable. */
+  #drop(reason: DroppedCount['reason'], count = 1): null {
+    if (count > 0) this.#dropped.set(reason, (this.#dropped.get(reason) ?? 0) + count);
+    return null;
+  }
+
+  /** The first entries up to the limit; the rest is counted. */
+  #first<T>(entries: readonly T[], most: number, reason: DroppedCount['reason']): readonly T[] {
+    this.#drop(reason, entries.length - most);
+    return entries.slice(0, most);
+  }
+
+  #addMention(entry: unknown): void {
+    const { text, startChar } = this.#chunk;
+    const fields: Fields = typeof entry === 'string' ? new Map([['name', entry]]) : (fieldsOf(entry) ?? none);
+    const surface = textField(fields, longestName, 'name surface_form text mention entity span');
+    const canonical = textField(
+      fields,
+      longestName,
+      'canonical_name canonical full_name canonical_suggestion',
+    );
+    if (surface === null && canonical === null) {
+      this.#drop('mention-without-name');
+      return;
     }
+    const place = this.#finder.find(surface ?? '') ?? this.#finder.find(canonical ?? '');
+    if (!place) {
+      this.#drop('mention-not-in-text');
+      return;
+    }
+    const surfaceForm = text.slice(place.start, place.end);
+    const mention: EntityMention = {
+      ref: `m${this.#mentions.length + 1}`,
+      surfaceForm,
+      canonicalSuggestion: canonical ?? surfaceForm,
+      type: readType(fieldOf(fields, 'type entity_type kind category label')) ?? 'other',
+      contextClues: this.#cluesOf(fields),
+      startChar: startChar + place.start,
+      endChar: startChar + place.end,
+      confidence: shareField(fields, 0.85),
+      method: 'model',
+    };
+    this.#mentions.push(mention);
+    this.#indexName(mention);
+  }
+
+  #indexName({ ref, surfaceForm, canonicalSuggestion }: EntityMention): void {
     const [first = '', ...rest] = canonicalSuggestion.toLowerCase().split(' ');
-    const known = this.#refs.get(first);
-    if (rest.length > 0 && known !== ref) this.#refs.set(first, known === undefined ? ref : known);
+    for (const name of [
+      canonicalSuggestion.toLowerCase(),
+      surfaceForm.toLowerCase(),
+      ...(rest.length > 0 ? [first] : []),
+    ])
+      if (!this.#refs.has(name)) this.#refs.set(name, ref);
   }
 
-  ref(name: string | null): string | null {
-    return name === null ? null : (this.#refs.get(name.toLowerCase()) ?? null);
+  #refOf(name: string | null): string | null {
+    return this.#refs.get(name?.toLowerCase() ?? '') ?? null;
   }
-}
 
-/** Null when it is unusable, which is counted. */
-function readEvent(
-  entry: unknown,
-  finder: QuoteFinder,
-  chunk: ReadingTask['chunk'],
-  names: Names,
-  notes: Notes,
-): ReadEvent | null {
-  if (!isFields(entry)) {
-    notes.add('event-no-object');
-    return null;
+  /** Clues decide comparisons of names, so each must occur in the document: the model's word is not enough. */
+  #cluesOf(fields: Fields): ContextClues {
+    const nested = fieldsOf(fieldOf(fields, 'context_clues context attributes')) ?? none;
+    const all = new Map([...nested, ...fields]);
+    const clue = (longest: number, keys: string): string | null => {
+      const text = textField(all, longest, keys);
+      return text !== null && this.#occurrences.has(text) ? text : null;
+    };
+    const role = clue(longestName, 'role title position');
+    const organization = clue(longestName, 'organization organisation company org employer');
+    const email = clue(254, 'email mail e-mail email_address');
+    return {
+      ...(role === null ? {} : { role }),
+      ...(organization === null ? {} : { organization }),
+      ...(email !== null && /.@./.test(email) ? { email: email.toLowerCase() } : {}),
+    };
   }
-  const category = readCategory(fieldOf(entry, 'category', 'type', 'event_type', 'kind'));
-  if (category === null) {
-    notes.add('event-category-unknown');
-    return null;
-  }
-  const { evidence, refused } = evidenceOf(entry, finder, chunk, notes);
-  const [first] = evidence;
-  if (!first) {
-    notes.add('event-quote-not-in-text');
-    return null;
-  }
-  notes.add('quote-not-in-text', refused);
-  const subject = textField(entry, longestName, 'subject', 'topic', 'object', 'about');
-  return {
-    category,
-    eventTime: timeOf(textField(entry, 40, 'event_time', 'time', 'date', 'due_date', 'when', 'timestamp')),
-    narrative: textField(entry, 500, 'narrative', 'summary', 'description', 'event', 'text') ?? first.quote,
-    subjectRef: names.ref(subject),
-    subject,
-    actors: actorsOf(entry, names, notes),
-    evidence,
-    confidence: shareField(entry, 0.8, 'confidence', 'score'),
-  };
-}
 
-function evidenceOf(
-  entry: Fields,
-  finder: QuoteFinder,
-  { text, startChar }: ReadingTask['chunk'],
-  notes: Notes,
-): { readonly evidence: ReadEvent['evidence']; readonly refused: number } {
-  const given = listField(
-    entry,
-    'evidence',
-    'evidence_quote',
-    'quote',
-    'quotes',
-    'evidence_quotes',
-    'source_quote',
-  );
-  const places = new Map<number, Place>();
-  let refused = 0;
-  for (const one of notes.first(given, mostQuotes, 'quotes-too-many')) {
-    const quote = isFields(one) ? fieldOf(one, 'quote', 'text', 'evidence', 'span') : one;
-    const place = typeof quote === 'string' ? finder.find(quote) : null;
-    if (place) places.set(place.start, quoteRange(text, place));
-    else refused += 1;
+  #eventOf(entry: unknown): ReadEvent | null {
+    const fields = fieldsOf(entry);
+    if (!fields) return this.#drop('event-no-object');
+    const category = readCategory(fieldOf(fields, 'category type event_type kind'));
+    if (category === null) return this.#drop('event-category-unknown');
+    const { evidence, refused } = this.#evidenceOf(fields);
+    const [first] = evidence;
+    if (!first) return this.#drop('event-quote-not-in-text');
+    this.#drop('quote-not-in-text', refused);
+    const subject = textField(fields, longestName, 'subject topic object about');
+    return {
+      category,
+      eventTime: timeOf(textField(fields, 40, 'event_time time date due_date when timestamp')),
+      narrative: textField(fields, 500, 'narrative summary description event text') ?? first.quote,
+      subjectRef: this.#refOf(subject),
+      subject,
+      actors: this.#actorsOf(fields),
+      evidence,
+      confidence: shareField(fields, 0.8),
+    };
   }
-  const evidence = [...places.values()].map(({ start, end }) => ({
-    quote: text.slice(start, end),
-    startChar: startChar + start,
-    endChar: startChar + end,
-  }));
-  return { evidence, refused };
-}
 
-/** Actors without a mention are dropped. */
-function actorsOf(entry: Fields, names: Names, notes: Notes): ReadEvent['actors'] {
-  const found = new Map<string, ReadEvent['actors'][number]>();
-  const given = listField(entry, 'actors', 'actor', 'participants', 'people', 'who');
-  for (const one of notes.first(given, mostActors, 'actors-too-many')) {
-    const name = isFields(one)
-      ? textField(one, longestName, 'name', 'canonical_name', 'actor', 'ref', 'entity', 'person')
-      : typeof one === 'string'
-        ? one.trim()
-        : null;
-    const ref = names.ref(name);
-    if (ref === null) notes.add('actor-not-mentioned');
-    if (ref !== null && !found.has(ref))
-      found.set(ref, {
-        ref,
-        role: (isFields(one) ? readRole(fieldOf(one, 'role', 'type')) : null) ?? 'contributor',
-      });
+  #evidenceOf(fields: Fields): { readonly evidence: ReadEvent['evidence']; readonly refused: number } {
+    const { text, startChar } = this.#chunk;
+    const given = listField(fields, 'evidence evidence_quote quote quotes evidence_quotes source_quote');
+    const places = new Map<number, Place>();
+    let refused = 0;
+    for (const one of this.#first(given, mostQuotes, 'quotes-too-many')) {
+      const inner = fieldsOf(one);
+      const quote = inner ? fieldOf(inner, 'quote text evidence span') : one;
+      const place = typeof quote === 'string' ? this.#finder.find(quote) : null;
+      if (place) places.set(place.start, quoteRange(text, place));
+      else refused += 1;
+    }
+    const evidence = [...places.values()].map(({ start, end }) => ({
+      quote: text.slice(start, end),
+      startChar: startChar + start,
+      endChar: startChar + end,
+    }));
+    return { evidence, refused };
   }
-  return [...found.values()];
+
+  /** Actors without a mention are dropped. */
+  #actorsOf(fields: Fields): ReadEvent['actors'] {
+    const found = new Map<string, ReadEvent['actors'][number]>();
+    const given = listField(fields, 'actors actor participants people who');
+    for (const one of this.#first(given, mostActors, 'actors-too-many')) {
+      const actor = fieldsOf(one);
+      const said = typeof one === 'string' ? one.trim() : null;
+      const name = actor
+        ? textField(actor, longestName, 'name canonical_name actor ref entity person')
+        : said;
+      const ref = this.#refOf(name);
+      if (ref === null) this.#drop('actor-not-mentioned');
+      else if (!found.has(ref))
+        found.set(ref, { ref, role: readRole(actor && fieldOf(actor, 'role type')) ?? 'contributor' });
+    }
+    return [...found.values()];
+  }
 }
 
 /** A date or timestamp between 1900 and 2200. */
@@ -251,27 +222,9 @@ function timeOf(text: string | null): Date | null {
   return Number.isNaN(year) || year < 1900 || year >= 2200 ? null : date;
 }
 
-class Notes {
-  readonly #counts = new Map<DroppedCount['reason'], number>();
-
-  add(reason: DroppedCount['reason'], count = 1): void {
-    if (count > 0) this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + count);
-  }
-
-  /** The first entries up to the limit; the rest is counted. */
-  first<T>(entries: readonly T[], most: number, reason: DroppedCount['reason']): readonly T[] {
-    this.add(reason, entries.length - most);
-    return entries.slice(0, most);
-  }
-
-  list(): readonly DroppedCount[] {
-    return Array.from(this.#counts, ([reason, count]) => ({ reason, count }));
-  }
-}
-
 /** One line of text, or null. */
-function textField(fields: Fields, longest: number, ...keys: readonly string[]): string | null {
-  const value = fieldOf(fields, ...keys);
+function textField(fields: Fields, longest: number, keys: string): string | null {
+  const value = fieldOf(fields, keys);
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string') return null;
   const line = text.replaceAll(/\s+/g, ' ').trim();
@@ -280,24 +233,29 @@ function textField(fields: Fields, longest: number, ...keys: readonly string[]):
 }
 
 /** A list; a single value becomes a list of one, a missing one an empty list. */
-function listField(fields: Fields, ...keys: readonly string[]): readonly unknown[] {
-  const value = fieldOf(fields, ...keys);
+function listField(fields: Fields, keys: string): readonly unknown[] {
+  const value = fieldOf(fields, keys);
   if (Array.isArray(value)) return value;
   if (value === undefined || value === null || value === '') return [];
   // {"alice": {…}, "bob": {…}}: the keys are names.
-  if (isFields(value) && Object.values(value).every(isFields) && Object.keys(value).length > 0)
-    return Object.entries(value).map(([name, one]) => ({ name, ...(one as Fields) }));
+  if (isRecord(value) && Object.values(value).every(isRecord) && Object.keys(value).length > 0)
+    return Object.entries(value).map(([name, one]) => ({ name, ...(one as object) }));
   return [value];
 }
 
-/** A number from 0 to 1; percentages and words are converted. */
-function shareField(fields: Fields, fallback: number, ...keys: readonly string[]): number {
-  const value = fieldOf(fields, ...keys);
-  const words: Readonly<Record<string, number>> = { high: 0.9, medium: 0.7, low: 0.4 };
-  if (typeof value === 'string' && words[value.toLowerCase()] !== undefined)
-    return words[value.toLowerCase()] ?? fallback;
-  const number = typeof value === 'string' ? Number.parseFloat(value) : value;
-  if (typeof number !== 'number' || !Number.isFinite(number) || number < 0) return fallback;
+const shareWords = new Map([
+  ['high', 0.9],
+  ['medium', 0.7],
+  ['low', 0.4],
+]);
+
+/** The confidence from 0 to 1; percentages and words are converted. */
+function shareField(fields: Fields, fallback: number): number {
+  const value = fieldOf(fields, 'confidence score');
+  const text = typeof value === 'string' ? value : '';
+  const number =
+    typeof value === 'number' ? value : (shareWords.get(text.toLowerCase()) ?? Number.parseFloat(text));
+  if (!Number.isFinite(number) || number < 0) return fallback;
   return Math.min(1, number > 1 ? number / 100 : number);
 }
 

@@ -16,7 +16,10 @@ export interface Reader {
   read(task: ReadingTask, signal: AbortSignal): Promise<Reading>;
 }
 
-/** The model reader while a model is configured and enabled, else rules; evaluated for every chunk. */
+/**
+ * The model reader while a model is configured and enabled, else rules; evaluated for every chunk. One implementation:
+ * tests replace it with readers that fail.
+ */
 export interface Readers {
   readonly rules: Reader;
   model(): Reader | null;

@@ -2,7 +2,7 @@
 import type { IdSource } from '../../core/index.ts';
 import type { DocumentModel } from '../documents/document.ts';
 import type { LanguageModel } from '../models/structured-output.ts';
-import type { Reader, ReadingTask } from './reader.ts';
+import type { Reader, Readers, ReadingTask } from './reader.ts';
 import type { DroppedCount, EntityMention, ReadEvent, Reading } from './types.ts';
 import { visibleText, wordsOf } from '../text/spans.ts';
 import { createModelReader } from './model-reader.ts';
@@ -20,10 +20,7 @@ interface ReaderDeps {
 }
 
 /** `model()` is evaluated for every chunk: models are added and removed while a server runs. */
-export function createReaders({ model, ids, readWithModel }: ReaderDeps): {
-  readonly rules: Reader;
-  model(): Reader | null;
-} {
+export function createReaders({ model, ids, readWithModel }: ReaderDeps): Readers {
   const byModel = createModelReader(model, ids);
   return {
     rules: createRulesReader(),

@@ -1,19 +1,6 @@
 // Dates as people write them, relative to the date of the document.
 
-const months = [
-  'january',
-  'february',
-  'march',
-  'april',
-  'may',
-  'june',
-  'july',
-  'august',
-  'september',
-  'october',
-  'november',
-  'december',
-];
+const months = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ');
 const days = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
 const dayMs = 86_400_000;
 
@@ -67,8 +54,7 @@ const unitDays: Readonly<Record<string, number>> = { day: 1, week: 7, month: 30 
 const howFar: Readonly<Record<string, number>> = { last: -7, past: -7, next: 0, this: 0 };
 const spelled: Readonly<Record<string, number>> = { a: 1, one: 1, two: 2, three: 3, four: 4, six: 6 };
 const numberOf = (count: string): number => spelled[count.toLowerCase()] ?? Number(count);
-const monthOf = (name: string): number =>
-  months.findIndex((full) => full.startsWith(name.slice(0, 3).toLowerCase()));
+const monthOf = (name: string): number => months.indexOf(name.slice(0, 3).toLowerCase());
 
 /** Without any of these there is no date: saves most sentences a dozen searches. */
 const hint =

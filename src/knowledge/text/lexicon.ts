@@ -17,37 +17,16 @@ interface Model {
   readonly one: { readonly lexicon: Readonly<Record<string, string | readonly string[]>> };
 }
 
-const kindOfTag: Readonly<Record<string, WordKind>> = {
-  FemaleName: 'given',
-  MaleName: 'given',
-  FirstName: 'given',
-  LastName: 'surname',
-  City: 'place',
-  Country: 'place',
-  Region: 'place',
-  Place: 'place',
-  Organization: 'organization',
-  SportsTeam: 'organization',
-  Infinitive: 'verb',
-  PastTense: 'past',
-  Participle: 'past',
-  PresentTense: 'past',
-  Adjective: 'adjective',
-  Comparative: 'adjective',
-  Superlative: 'adjective',
-  Determiner: 'function',
-  Preposition: 'function',
-  Conjunction: 'function',
-  Possessive: 'function',
-  Pronoun: 'function',
-  Reflexive: 'function',
-  Modal: 'function',
-  Copula: 'function',
-  Verb: 'function',
-  Negative: 'function',
-  Adverb: 'function',
-  QuestionWord: 'function',
-  Expression: 'function',
+const tagsOfKind: Readonly<Record<Exclude<WordKind, 'noun'>, string>> = {
+  given: 'FemaleName MaleName FirstName',
+  surname: 'LastName',
+  place: 'City Country Region Place',
+  organization: 'Organization SportsTeam',
+  verb: 'Infinitive',
+  past: 'PastTense Participle PresentTense',
+  adjective: 'Adjective Comparative Superlative',
+  function: `Determiner Preposition Conjunction Possessive Pronoun Reflexive Modal Copula Verb Negative Adverb
+    QuestionWord Expression`,
 };
 
 /** Full names of well-known people say nothing about their parts. */
@@ -60,12 +39,17 @@ const skippedTags = new Set(['Person', 'Emoticon', 'PhrasalVerb']);
 function loadKinds(): ReadonlyMap<string, WordKind> {
   const nlp = createRequire(import.meta.url)('compromise/two') as { model(): unknown };
   const { lexicon } = (nlp.model() as Model).one;
+  const kindOfTag = new Map(
+    Object.entries(tagsOfKind).flatMap(([kind, tags]) =>
+      tags.split(/\s+/).map((tag) => [tag, kind as WordKind] as const),
+    ),
+  );
   const loaded = new Map<string, WordKind>();
   for (const [word, tags] of Object.entries(lexicon)) {
     const all = typeof tags === 'string' ? [tags] : tags;
     if (all.some((tag) => skippedTags.has(tag))) continue;
     const [tag = ''] = all;
-    loaded.set(word, all.includes('Abbreviation') ? 'noun' : (kindOfTag[tag] ?? 'noun'));
+    loaded.set(word, all.includes('Abbreviation') ? 'noun' : (kindOfTag.get(tag) ?? 'noun'));
   }
   return loaded;
 }
@@ -73,42 +57,39 @@ function loadKinds(): ReadonlyMap<string, WordKind> {
 let loadedKinds: ReadonlyMap<string, WordKind> | null = null;
 const kinds = (): ReadonlyMap<string, WordKind> => (loadedKinds ??= loadKinds());
 
+const set = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
+
 /** Given names that are also words: alone they are names only if the sentence says so. */
-const namesAndWords =
-  'will mark grace joy hope faith may april june august rose art bill chase drew grant sue pat rich frank jack rob ray dean miles gene guy lance max nick norm penny pearl rusty skip summer sunny tab victor ward wade dawn eve ivy iris lily olive ruby sage violet heather hazel ginger crystal amber jade autumn angel bliss charity christian earnest glory harmony honor jewel justice melody merry patience prudence royal serenity sky star sterling trinity will rocky reed robin wren jay sandy brook cliff heath dale glen ford chance trace case ace king prince duke earl major buddy'.split(
-    ' ',
-  );
-const isNameAndWord = new Set(namesAndWords);
-const monthNames = new Set(['april', 'may', 'june', 'august']);
+const namesAndWords = set(
+  `will mark grace joy hope faith may april june august rose art bill chase drew grant sue pat rich frank jack rob
+  ray dean miles gene guy lance max nick norm penny pearl rusty skip summer sunny tab victor ward wade dawn eve ivy
+  iris lily olive ruby sage violet heather hazel ginger crystal amber jade autumn angel bliss charity christian
+  earnest glory harmony honor jewel justice melody merry patience prudence royal serenity sky star sterling trinity
+  will rocky reed robin wren jay sandy brook cliff heath dale glen ford chance trace case ace king prince duke earl
+  major buddy`,
+);
+const monthNames = set('april may june august');
 
 /** Kind of a lower-case word, or of several for places and organizations. Undefined: not in the lexicon. */
 export const wordKind = (word: string): WordKind | undefined => kinds().get(word);
 
 /** A given name that is also a word ("Grace", "Mark"). */
-export const isAmbiguousName = (word: string): boolean => isNameAndWord.has(word);
+export const isAmbiguousName = (word: string): boolean => namesAndWords.has(word);
 
 /** April, May, June and August: nearly always months, not names. */
 export const isMonth = (word: string): boolean => monthNames.has(word);
 
 export const isGivenName = (word: string): boolean =>
-  kinds().get(word) === 'given' || isNameAndWord.has(word) || kinds().get(plainLetters(word)) === 'given';
+  kinds().get(word) === 'given' || namesAndWords.has(word) || kinds().get(plainLetters(word)) === 'given';
 
 /** The lexicon has "maria"; texts may have "maría". */
 const plainLetters = (word: string): string =>
   /^[a-z]*$/.test(word) ? '' : word.normalize('NFD').replaceAll(/\p{M}/gu, '');
 
-const everyday: ReadonlySet<WordKind | undefined> = new Set([
-  'verb',
-  'past',
-  'noun',
-  'adjective',
-  'function',
-]);
+const everyday = set('verb past noun adjective function');
 
 /** A common word that is not a name by itself. */
-export const isEveryday = (word: string): boolean => everyday.has(kinds().get(word));
-
-const set = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
+export const isEveryday = (word: string): boolean => everyday.has(kinds().get(word) ?? '');
 
 /** Last words of names of organizations. */
 export const organizationEndings = set(

@@ -24,22 +24,12 @@ export function quoteRange(text: string, { start, end }: Place, around = start):
   };
 }
 
-const quoteMarks: Readonly<Record<string, string>> = {
-  '“': '"',
-  '”': '"',
-  '„': '"',
-  '«': '"',
-  '»': '"',
-  '‘': "'",
-  '’': "'",
-  '‚': "'",
-  '`': "'",
-  '´': "'",
-  '–': '-',
-  '—': '-',
-  '‑': '-',
-  '…': '...',
-};
+const quoteMarks: ReadonlyMap<string, string> = new Map([
+  ...Array.from('“”„«»', (sign) => [sign, '"'] as const),
+  ...Array.from('‘’‚`´', (sign) => [sign, "'"] as const),
+  ...Array.from('–—‑', (sign) => [sign, '-'] as const),
+  ['…', '...'],
+]);
 
 interface Folded {
   readonly text: string;
@@ -69,7 +59,7 @@ function fold(text: string): Folded {
     isBlank = false;
     // A letter whose lower-case form is longer stays as it is: every unit has one offset.
     const lower = sign.toLowerCase();
-    for (const unit of quoteMarks[sign] ?? (lower.length === 1 ? lower : sign)) {
+    for (const unit of quoteMarks.get(sign) ?? (lower.length === 1 ? lower : sign)) {
       pieces.push(unit);
       places.push(at);
     }

@@ -2,7 +2,7 @@
 import { honorifics, isEveryday, isGivenName, personVerbs, sharedNames, wordKind } from './lexicon.ts';
 import { showsNothing } from './quotes.ts';
 
-interface Line {
+export interface Line {
   readonly start: number;
   /** Without its line break. */
   readonly text: string;
@@ -16,6 +16,10 @@ export function* linesOf(text: string): Generator<Line> {
     start = end + 1;
   }
 }
+
+/** Without control, format and invisible characters. */
+export const withoutInvisible = (text: string): string =>
+  text.replaceAll(/[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/gu, '');
 
 export interface Word {
   /** Without a possessive 's or a contracted verb ("I've"). */

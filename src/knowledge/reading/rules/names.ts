@@ -21,47 +21,14 @@ import {
 import type { Word } from '../../text/spans.ts';
 
 /** Lower-case particles of personal and institutional names. */
-const particles = new Set([
-  'de',
-  'van',
-  'von',
-  'der',
-  'den',
-  'da',
-  'di',
-  'del',
-  'dos',
-  'bin',
-  'al',
-  'el',
-  'la',
-  'le',
-  'ter',
-  'ten',
-  'zu',
-  'du',
-  'des',
-  'della',
-  'das',
-  'ibn',
-]);
+const particles = new Set(
+  'de van von der den da di del dos bin al el la le ter ten zu du des della das ibn'.split(' '),
+);
 
-/** A lower-case particle of a name. */
-const isParticle = (word: string): boolean => particles.has(word);
 const boundArticle = /^(?:al|el|ad|an|ar|as|ash|at|az)-\p{Lu}/u;
-const takesOf = new Set([
-  'bank',
-  'university',
-  'institute',
-  'ministry',
-  'department',
-  'college',
-  'board',
-  'bureau',
-  'chamber',
-  'council',
-  'house',
-]);
+const takesOf = new Set(
+  'bank university institute ministry department college board bureau chamber council house'.split(' '),
+);
 const longestRun = 8;
 
 export interface Run {
@@ -193,7 +160,7 @@ const isCapitals = (word: Word): boolean => /^\p{Lu}{2,}$/u.test(word.text);
 
 /** Two to four words that could be a name: none names a thing, company, place or job. */
 function mayBeName({ words }: Run, lowercaseWords: ReadonlySet<string>): boolean {
-  const own = words.filter((word, index) => !isParticle(word.lower) && !isInitialAt(words, index));
+  const own = words.filter((word, index) => !particles.has(word.lower) && !isInitialAt(words, index));
   const [first] = own;
   const last = own.at(-1);
   if (!first || !last || words.length > 6 || own.length > 4) return false;
@@ -238,7 +205,7 @@ function actsLikePerson({ text, words, lowercaseWords }: Surroundings, { at, wor
   if (first.isNext && articles.has(words[at - 1]?.lower ?? '')) return false;
   const next = words[at + own.length];
   const afterNext = words[at + own.length + 1];
-  const areStrange = own.every((word) => isParticle(word.lower) || !isPlain(word, lowercaseWords));
+  const areStrange = own.every((word) => particles.has(word.lower) || !isPlain(word, lowercaseWords));
   if (next?.isNext) {
     if (personVerbs.has(next.lower) || next.lower === 'who') return true;
     if (next.lower === 'will' && personDeeds.has(afterNext?.lower ?? '')) return true;

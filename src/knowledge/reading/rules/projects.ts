@@ -13,17 +13,7 @@ interface Phrase {
 
 const mostModifiers = 3;
 /** Adjectives that are usually part of a name. */
-const naming = new Set([
-  'mobile',
-  'social',
-  'digital',
-  'internal',
-  'global',
-  'public',
-  'annual',
-  'central',
-  'mutual',
-]);
+const naming = new Set('mobile social digital internal global public annual central mutual'.split(' '));
 
 /** By position. Words such as "new", "our" and "updated" are not part of a name. */
 export function* projectPhrases(words: readonly Word[]): Generator<Phrase> {

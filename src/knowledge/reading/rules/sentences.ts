@@ -14,7 +14,7 @@ export interface Sentence {
   readonly speaker: { readonly start: number; readonly end: number } | null;
 }
 
-export interface SentencedText {
+interface SentencedText {
   readonly sentences: readonly Sentence[];
   readonly head: readonly HeadLine[];
 }
