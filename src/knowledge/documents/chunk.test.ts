@@ -31,7 +31,7 @@ const piece = fc.oneof(
 );
 const texts = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join('').toWellFormed());
 
-it('covers every visible character exactly, in order, in bounded chunks that part no character', () => {
+it('covers every visible character, in order, in bounded chunks that split no character', () => {
   fc.assert(
     fc.property(texts, (text) => {
       const isCovered = new Uint8Array(text.length);
@@ -57,19 +57,19 @@ const uncovered = (text: string, isCovered: Uint8Array): string =>
   Array.from({ length: text.length }, (_, at) => (isCovered[at] === 1 ? '' : text.charAt(at))).join('');
 
 describe('a short text', () => {
-  it('is one chunk, without the blanks around it', () => {
+  it('is one chunk, without the surrounding whitespace', () => {
     expect(chunkText('\n  Alice decided.  \n')).toEqual([
       { position: 0, startChar: 3, endChar: 17, tokenCount: 4, heading: null, text: 'Alice decided.' },
     ]);
   });
 
-  it('has the headings that are above all of it', () => {
+  it('has the headings common to all of it', () => {
     expect(chunkText('# Plan\n\n## Risks\n\nNone.\n\n## Costs\n\nNone.')[0]?.heading).toBe('Plan');
     expect(chunkText('# Plan\n\n## Risks\n\nNone.')[0]?.heading).toBe('Plan');
     expect(chunkText('Plain words.')[0]?.heading).toBeNull();
   });
 
-  it('is no chunk when nothing of it can be seen', () => {
+  it('has no chunk when it is blank', () => {
     expect(chunkText(' \n\t ')).toEqual([]);
     expect(chunkText('')).toEqual([]);
   });
@@ -102,21 +102,21 @@ describe('a long text', () => {
     expect(chunks[0]?.endChar).toBeLessThan(risks?.startChar ?? 0);
   });
 
-  it('ends no sentence at a line break within it, but a list item at its line', () => {
+  it('does not end a sentence at a line break, but a list item at its line', () => {
     const wrapped = paragraph(0, 200).replaceAll(' says ', ' says\n');
     for (const chunk of chunkText(wrapped)) expect(chunk.text).toMatch(/^Sentence .*well\.$/s);
     const list = Array.from({ length: 500 }, (_, index) => `- item ${index} of the list`).join('\n');
     for (const chunk of chunkText(list)) expect(chunk.text).toMatch(/^- item \d+ .* of the list$/s);
   });
 
-  it('takes no heading out of fenced code', () => {
+  it('finds no heading in fenced code', () => {
     const text = `# Script\n\n\`\`\`sh\n# not a heading\nls\n\`\`\`\n\n${paragraph(0, 150)}`;
     expect(chunkText(text).map(({ heading }) => heading)).toEqual(
       expect.not.arrayContaining([expect.stringContaining('not a heading')]),
     );
   });
 
-  it('does not leave a crumb at the end', () => {
+  it('does not end with a tiny chunk', () => {
     const text = paragraph(0, 95);
     expect(estimateTokens(text)).toBeGreaterThan(chunkSizes.window);
     expect(estimateTokens(text)).toBeLessThan(chunkSizes.largest);
@@ -124,7 +124,7 @@ describe('a long text', () => {
   });
 });
 
-describe('the estimate of tokens', () => {
+describe('the token estimate', () => {
   it.each([
     ['Hello, world!', 4],
     ['internationalization', 4],
@@ -146,7 +146,7 @@ const pieces = new RegExp(`(?:(?![${dense}])[\\p{L}\\p{M}\\p{N}])+|\\S`, 'gu');
 const byPattern = (text: string): number =>
   (text.match(pieces) ?? []).reduce((sum, piece) => sum + Math.ceil(piece.length / 6), 0);
 
-describe('how many tokens a text has', () => {
+describe('the token estimate of any text', () => {
   it.each([
     ['', 0],
     [' \n\u3000', 0],
@@ -159,7 +159,7 @@ describe('how many tokens a text has', () => {
     expect(estimateTokens(text)).toBe(tokens);
   });
 
-  it('is counted as the pattern says, for any text and any part of it', () => {
+  it('equals a count by pattern, for any text and any part of it', () => {
     const unit = fc.oneof(
       fc.constantFrom('a', 'B', '7', ' ', '\n', '.', 'é', '会', 'ก', '👍', '\u0301'),
       fc.string(),
@@ -180,7 +180,7 @@ describe('how many tokens a text has', () => {
     );
   });
 
-  it('knows blanks', () => {
+  it('recognizes blanks', () => {
     expect([' ', '\t', '\u00a0', 'a', '。'].map((text) => isBlankAt(text, 0))).toEqual([
       true,
       true,

@@ -18,7 +18,7 @@ describe('DocumentModel', () => {
     expect(model.hasProse({ startChar: start, endChar: text.length })).toBe(true);
   });
 
-  it('takes a text that is no data for prose', () => {
+  it('treats a text that is not data as prose', () => {
     expect(new DocumentModel(source).prose).toBe(minutes);
   });
 

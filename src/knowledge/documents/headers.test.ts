@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readTextHead } from './headers.ts';
 
-describe('the head of a plain text', () => {
+describe('the headers of a plain text', () => {
   it.each([
     ['2026-03-09', '2026-03-09T00:00:00Z'],
     ['March 9, 2026', '2026-03-09T00:00:00Z'],
@@ -9,7 +9,7 @@ describe('the head of a plain text', () => {
     ['Mon, 9 Mar 2026 09:30:00 +0100', '2026-03-09T08:30:00Z'],
     ['2026-03-09T09:30:00Z', '2026-03-09T09:30:00Z'],
     ['2026-03-09 09:30', '2026-03-09T00:00:00Z'],
-  ])('has the date %s, wherever it is read', (date, moment) => {
+  ])('have the date %s in every time zone', (date, moment) => {
     expect(readTextHead(`Subject: Launch\nDate: ${date}\n\nHello.`)).toEqual({
       subject: 'Launch',
       date: new Date(moment),
@@ -17,7 +17,7 @@ describe('the head of a plain text', () => {
     });
   });
 
-  it('is that of a mail when somebody wrote to somebody, with or without a blank line behind', () => {
+  it('are those of an email with a sender and a recipient, with or without a blank line after them', () => {
     const mail = { subject: 'Launch', date: null, isMail: true };
     expect(readTextHead('From: Ann\r\nTo: Bob\r\nSubject: Launch\r\n\r\nSubject: quoted')).toEqual(mail);
     expect(
@@ -29,7 +29,7 @@ describe('the head of a plain text', () => {
     });
   });
 
-  it('has the date below a Markdown heading, also as its only line', () => {
+  it('have the date below a Markdown heading, also as the only line', () => {
     const dated = { subject: null, date: new Date('2026-03-02T00:00:00Z'), isMail: false };
     expect(readTextHead('# Kickoff\n\nDate: 2026-03-02\nAttendees: Ann\n\n## Decisions')).toEqual(dated);
     expect(readTextHead('\r\n## Kickoff ##\r\nDate: March 2, 2026\r\n\r\nText.')).toEqual(dated);
@@ -43,7 +43,7 @@ describe('the head of a plain text', () => {
     ['prose', 'We met.\nSubject: Launch\nDate: 2026-03-09'],
     ['talk', 'Ann: Hello.\nBob: Hi.\nDate: 2026-03-09'],
     ['nothing', ''],
-  ])('is none of %s', (_, text) => {
+  ])('are not found in %s', (_, text) => {
     expect(readTextHead(text)).toBeNull();
   });
 });

@@ -126,12 +126,12 @@ const roleOfLabel: Readonly<Record<string, HeadRole>> = Object.fromEntries(
 );
 
 /** A label of at most three words at the start of a line, perhaps in bold or in a list. */
-const labelled =
+const labeled =
   /^[ \t]{0,8}(?:[-*•>][ \t]{1,4})?\*{0,2}([A-Za-z][A-Za-z]{1,20}(?: [A-Za-z]{1,20}){0,2})\*{0,2}[ \t]?:\*{0,2}[ \t]*(\S.{0,4000})$/;
 
 /** Null when the line has no known label. */
 export function headLine(line: string, start: number): HeadLine | null {
-  const [, label = '', value = ''] = labelled.exec(line) ?? [];
+  const [, label = '', value = ''] = labeled.exec(line) ?? [];
   const role = roleOfLabel[label.toLowerCase()];
   return role === undefined ? null : { role, start, end: start + line.trimEnd().length, value };
 }

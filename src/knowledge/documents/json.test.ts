@@ -12,7 +12,7 @@ const people = (value: unknown) =>
   }));
 
 describe('JSON as a document', () => {
-  it('has a line for each value, records parted by blank lines, long texts below their names', () => {
+  it('has a line per value, a blank line between records, and long texts below their names', () => {
     const { text } = readJsonDocument(
       JSON.stringify([
         { a: { 'b: c': [1, 2] }, none: null },
@@ -22,7 +22,7 @@ describe('JSON as a document', () => {
     expect(text).toBe('a.b c: 1\na.b c: 2\n\ntext:\n  one\n  two\nlist[0].x: true');
   });
 
-  it('names those who have a name and an address, and those whom a field names in full', () => {
+  it('mentions people with a name and an address, and full names in person fields', () => {
     expect(
       people([
         { name: 'Alice Chen', email: 'Alice@Acme.example', role: 'CFO', company: 'Acme' },
@@ -42,7 +42,7 @@ describe('JSON as a document', () => {
     ]);
   });
 
-  it('takes whatever shows beside an address for a name, and the address where nothing shows', () => {
+  it('accepts any visible name beside an address, and uses the address for an invisible one', () => {
     const names = [
       '王小明',
       'Madonna',
@@ -59,18 +59,18 @@ describe('JSON as a document', () => {
     expect(people([...names, '\u200b'].map((name) => ({ name, owner: name })))).toEqual([]);
   });
 
-  it('takes neither things nor teams nor logins for people', () => {
+  it('does not mention things, teams or logins as people', () => {
     expect(
       people([
         { name: 'Blue Widget', price: 3 },
         { owner: 'Sales Team', assignee: 'bob', reporter: '17' },
-        { name: 'Support Desk', email: 'support@acme.example' },
+        { name: 'Support Team', email: 'support@acme.example' },
         { 'Created At': 'Last Monday', 'First Name': 'Alice' },
       ]),
     ).toEqual([]);
   });
 
-  it('keeps a line that is no JSON, and says how many there are', () => {
+  it('keeps lines that are not JSON, and warns how many there are', () => {
     const { text, data, warnings } = readJsonDocument('{"a":1}\n{"a":2}\nthe log was cut off he');
     expect(text).toBe('a: 1\n\na: 2\n\n- the log was cut off he');
     expect(data).toBe('lines');
@@ -82,11 +82,11 @@ describe('JSON as a document', () => {
     ['records', '{"a":'.repeat(200_000) + '1' + '}'.repeat(200_000)],
     ['lists that never end', '['.repeat(200_000)],
     ['lines of lists', `{"a":1}\n${'['.repeat(9_000)}${']'.repeat(9_000)}`],
-  ])('refuses %s nested without end, with a sentence', (_, text) => {
+  ])('rejects %s nested too deeply, with a message', (_, text) => {
     expect(() => readJsonDocument(text)).toThrow(/nested more than 500 levels deep/);
   });
 
-  it('reads any JSON, and brackets in texts are no nesting', () => {
+  it('reads any JSON, and does not count brackets in texts as nesting', () => {
     expect(readJsonDocument(JSON.stringify({ a: `"${'['.repeat(5_000)}\\` })).data).toBe('lines');
     fc.assert(
       fc.property(fc.json(), (text) => {
@@ -106,7 +106,7 @@ const proseLines = (value: unknown): readonly string[] => {
     .filter((line) => line !== '');
 };
 
-describe('prose of data', () => {
+describe('prose in data', () => {
   it.each([
     ['description', 'Kept by Ann Lee.', true],
     ['noteText', 'Numbers are old.', true],
@@ -124,28 +124,28 @@ describe('prose of data', () => {
     expect(isProse(path, value)).toBe(expected);
   });
 
-  it('keeps sentences at their places and blanks names of fields and what is no sentence', () => {
+  it('keeps sentences at their offsets and blanks field names and other values', () => {
     const record = {
       'First Name': 'Alice',
       'Created At': '2026-03-01',
       Comment: 'Bob Ray promised to send the report.',
-      body: 'First line of it is here.\nSecond: it goes on as well.',
+      body: 'First line of it is here.\nSecond: it has more text.',
     };
     expect(proseLines(record)).toEqual([
       'Bob Ray promised to send the report.',
       'First line of it is here.',
-      'Second: it goes on as well.',
+      'Second: it has more text.',
     ]);
   });
 
-  it('is all of a text that is no data, and nothing of what is broken', () => {
+  it('is all of a text that is not data, and nothing of invalid JSON', () => {
     expect(maskData('Note: Ann came.', undefined)).toBe('Note: Ann came.');
     const broken = readJsonDocument('{"Created At": "Ann Lee came to see us today"');
     expect(broken.data).toBe('raw');
     expect(maskData(broken.text, broken.data).trim()).toBe('');
   });
 
-  it('lets rules find nobody whose name is the name of a field', () => {
+  it('keeps rules from finding a person in the name of a field', () => {
     const rows = Array.from({ length: 20 }, (_, index) => ({
       'First Name': 'Dana',
       'Last Updated': '2026-03-01',

@@ -10,7 +10,7 @@ const ann = (relation: string, contextClues: StructuredMention['contextClues']):
 });
 
 describe('structured mentions', () => {
-  it('name somebody once for each relation, and not again as somebody, with all that is known', () => {
+  it('mention a person once per relation, without the unspecified one, with all clues', () => {
     const record = ann('person', { email: 'ann@x.org', role: 'Analyst' });
     const given = [record, ann('user', { email: 'Ann@x.org' }), ann('owner', { email: 'ann@x.org' }), record];
     expect(cleanMentions(given).mentions).toEqual([
@@ -20,7 +20,7 @@ describe('structured mentions', () => {
     expect(cleanMentions([record, record]).mentions).toEqual([record]);
   });
 
-  it('keep two of a name apart whose addresses differ', () => {
+  it('keep two people of one name with different addresses', () => {
     const two = [ann('person', { email: 'ann@x.org' }), ann('owner', { email: 'ann@y.org' })];
     expect(cleanMentions(two).mentions).toEqual(two);
   });

@@ -235,7 +235,7 @@ export class MentionDecisions {
     else keepOpen('uncertain', reason, 'model');
   }
 
-  /** Null when no model can be asked. */
+  /** Null when no model can be called. */
   async #askModel(
     group: MentionGroup,
     close: readonly MatchedCandidate<Target>[],

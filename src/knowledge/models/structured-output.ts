@@ -96,7 +96,7 @@ function repairMessages(messages: Messages, answer: string, problem: string): Me
     { role: 'assistant', content: answer.slice(0, maxEchoLength).toWellFormed() || '(nothing)' },
     {
       role: 'user',
-      content: `That cannot be used: ${problem} Answer again with the one JSON object that was asked for, and nothing else.`,
+      content: `That cannot be used: ${problem} Answer again with the one JSON object that was requested, and nothing else.`,
     },
   ];
 }

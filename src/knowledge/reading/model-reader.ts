@@ -93,7 +93,7 @@ const instructions = [
   `  "actors": [{"name": a canonical_name from mentions, "role": ${oneOf(actorRoles)}}],`,
   `  "evidence": [a quote of at most ${longestQuoteWords} words, copied from the text letter by letter],`,
   '  "confidence": a number from 0 to 1}]}',
-  'Categories: Commitment (somebody will do something), Execution (it was done), Decision (it was decided or agreed), Collaboration (people worked together), QualityRisk (a risk, concern or defect), Feedback (an opinion or request), Change (a plan, date or number changed), Stakeholder (customers, partners, investors, the board).',
+  'Categories: Commitment (someone will do something), Execution (it was done), Decision (it was decided or agreed), Collaboration (people worked together), QualityRisk (a risk, concern or defect), Feedback (an opinion or request), Change (a plan, date or number changed), Stakeholder (customers, partners, investors, the board).',
   'List only what the text says. An event without a literal quote is worthless. Empty lists are a good answer.',
 ].join('\n');
 

@@ -32,7 +32,7 @@ describe('findDate', () => {
     ['nothing here', null],
   ])('reads %j as %s', (text, expected) => expect(day(text)).toBe(expected));
 
-  it('says nothing that only the date of the document would tell', () => {
+  it("returns null for a date that only the document's date could complete", () => {
     expect(day('by Friday', null)).toBeNull();
     expect(day('by March 3rd', null)).toBeNull();
     expect(day('by March 3rd, 2026', null)).toBe('2026-03-03');

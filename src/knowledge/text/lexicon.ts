@@ -133,7 +133,7 @@ export const personDeeds = set(
   set create own help support look reach sign approve decide discuss`,
 );
 
-/** Words before the name of a person who is asked, met or written to. Words that also precede tools are excluded. */
+/** Words before the name of a person, such as "met" or "wrote to". Words that also precede tools are excluded. */
 export const personLeads =
   /\b(?:(?:written|prepared|approved|signed|led|reported|reviewed|presented|proposed|raised|suggested|requested|chaired|confirmed|sent|drafted|edited|found|organi[sz]ed|taken|done) by|by|ask(?:ed)?|tell|told|ping(?:ed)?|thank(?:s|ed)?|contact(?:ed)?|e?mail(?:ed)?|invited?|hired?|remind(?:ed)?|interview(?:ed)?|met|introduced?|(?:speak|spoke|spoken|talk(?:ed)?|meeting|met|meet|chat(?:ted)?|lunch|check(?:ed)?|are|is|lies|sits|discuss(?:ed)?|agree(?:d)?|clarif(?:y|ied)|along|together) with|according to|(?:forward(?:ed)?|sen[dt]|give|gave|hand(?:ed)?|reports?|reported|talk(?:ed)?|spoke|speak|wr(?:ite|ote)|delegated?|assigned|addressed)(?: [\p{Ll}]+){0,3} to|(?:came|comes|heard|message|e?mail|note|letter|draft|question|request|feedback|reply|word|answer) from|it was|(?:winners?|speakers?|authors?|guests?|members?|candidates?|colleagues?|attendees|participants) (?:are|is|were|was)) $/iu;
 

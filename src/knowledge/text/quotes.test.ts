@@ -30,7 +30,7 @@ describe('QuoteFinder', () => {
     ['never when empty', 'text', '  ', null],
   ])('finds a quote %s', (_, text, quote, expected) => expect(found(text, quote)).toBe(expected));
 
-  it('finds every piece of a text at a place that reads the same', () => {
+  it('finds every piece of a text at an offset with the same text', () => {
     fc.assert(
       fc.property(anything, fc.nat(60), fc.nat(60), (text, a, b) => {
         const piece = text.slice(Math.min(a, b), Math.max(a, b)).trim();
@@ -39,7 +39,7 @@ describe('QuoteFinder', () => {
     );
   });
 
-  it('gives places within the text for anything, whatever letters grow or shrink in small form', () => {
+  it('returns offsets within the text for any quote, also when lower case changes the length', () => {
     fc.assert(
       fc.property(anything, anything, (text, quote) => {
         const place = new QuoteFinder(text + quote.toUpperCase()).find(quote);
@@ -53,7 +53,7 @@ describe('QuoteFinder', () => {
 });
 
 describe('quoteRange', () => {
-  it('holds at most 25 words, the wanted one among them', () => {
+  it('has at most 25 words, the requested one among them', () => {
     fc.assert(
       fc.property(
         fc.array(fc.stringMatching(/^[a-z]{1,5}$/), { minLength: 1, maxLength: 80 }),

@@ -114,7 +114,7 @@ export const foldText = (text: string): string =>
 const letter = String.raw`[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{M}\p{N}_]`;
 const startsWithLetter = new RegExp(`^${letter}`, 'u');
 const endsWithLetter = new RegExp(`${letter}$`, 'u');
-const addressGoesOn = new RegExp(`^[.-]${letter}`, 'u');
+const addressContinues = new RegExp(`^[.-]${letter}`, 'u');
 
 /** Characters searched per answer: fifty clues in the longest document. */
 const mostLookedThrough = 250_000_000;
@@ -141,20 +141,20 @@ export class TextOccurrences {
     const words = foldText(wanted);
     const known = this.#known.get(words);
     if (known !== undefined || words === '') return known ?? false;
-    const isSaid = stands(this.#near, words) || this.#standsAnywhere(words);
-    this.#known.set(words, isSaid);
-    return isSaid;
+    const occurs = occursIn(this.#near, words) || this.#occursAnywhere(words);
+    this.#known.set(words, occurs);
+    return occurs;
   }
 
-  #standsAnywhere(words: string): boolean {
+  #occursAnywhere(words: string): boolean {
     if (this.#left < 0) return false;
     const whole = this.#whole();
     this.#left -= whole.length;
-    return stands(whole, words);
+    return occursIn(whole, words);
   }
 }
 
-function stands(text: string, words: string): boolean {
+function occursIn(text: string, words: string): boolean {
   for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + 1)) {
     const end = at + words.length;
     if (!isPartOfMore(words, text.slice(Math.max(0, at - 1), at), text.slice(end, end + 2))) return true;
@@ -167,6 +167,6 @@ function isPartOfMore(words: string, before: string, behind: string): boolean {
   return (
     (startsWithLetter.test(words) && endsWithLetter.test(before)) ||
     (endsWithLetter.test(words) && startsWithLetter.test(behind)) ||
-    (isAddress && (/[.+%-]$/.test(before) || addressGoesOn.test(behind)))
+    (isAddress && (/[.+%-]$/.test(before) || addressContinues.test(behind)))
   );
 }

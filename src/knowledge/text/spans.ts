@@ -122,7 +122,7 @@ const mail =
 /** `@ann.lee`, and `ann.lee:` at the start of a line, optionally after the time. */
 const mentioned =
   /(?<![\p{L}\p{N}.@])@(\p{Ll}[\p{Ll}\p{N}]{0,30}[._-]\p{Ll}[\p{Ll}\p{N}]{1,30})(?![\p{L}\p{N}@])/gu;
-const speaking =
+const speakerHandle =
   /^[ \t]{0,8}(?:\[[^\]\n]{1,40}\][ \t]*|\(?\d{1,2}:\d{2}(?::\d{2})?(?:[ \t]?[AaPp][Mm])?\)?[ \t]*[-–]?[ \t]*)?<?(\p{Ll}[\p{Ll}\p{N}]{0,30}[._]\p{Ll}[\p{Ll}\p{N}]{1,30})>?[ \t]*(?:\([^()\n]{1,40}\)[ \t]*)?:/gmu;
 
 /** By position. */
@@ -139,7 +139,7 @@ export function findAddresses(text: string): readonly Address[] {
       name: handleName(handle),
       email: null,
     })),
-    ...[...text.matchAll(speaking)].map(({ 0: whole, 1: handle = '', index }) => ({
+    ...[...text.matchAll(speakerHandle)].map(({ 0: whole, 1: handle = '', index }) => ({
       start: index + whole.lastIndexOf(handle),
       surface: handle,
       name: handleName(handle),

@@ -1,4 +1,4 @@
-// How many people rules find in sentences that were written to be read by nobody's word list, and what they must not
+// How many people rules find in sentences with names that are in no word list, and what they must not
 // take for people.
 import { describe, expect, it } from 'vitest';
 import { DocumentModel } from '../../documents/document.ts';
@@ -83,7 +83,7 @@ const heldOut: readonly (readonly [text: string, people: readonly string[]])[] =
   ['Kind regards,\nIsolde Bergmann', ['Isolde Bergmann']],
   ['S. Venkataraman raised the same point.', ['S. Venkataraman']],
   ['J. P. de Villiers complained about the noise.', ['J. P. de Villiers']],
-  ['Nobody told Guillermo del Valle.', ['Guillermo del Valle']],
+  ['No one told Guillermo del Valle.', ['Guillermo del Valle']],
   ['Hamid Reza Tehrani thinks otherwise.', ['Hamid Reza Tehrani']],
   ['Faith Underwood signed the lease.', ['Faith Underwood']],
   ['Mark Winter said no.', ['Mark Winter']],
@@ -101,7 +101,7 @@ const heldOut: readonly (readonly [text: string, people: readonly string[]])[] =
 ];
 
 /** Labels, headers, titles, products and places, which have capital letters as names do. */
-const nobody: readonly string[] = [
+const withoutPeople: readonly string[] = [
   'Created At: 2025-03-01\nLast Modified: 2025-03-02\nFirst Name: \nLast Name: ',
   '| First Name | Last Modified | Created At |\n| --- | --- | --- |\n| x | y | z |',
   'First Name,Last Name,Created At,Unit Price\n1,2,3,4',
@@ -146,11 +146,11 @@ async function score(set: typeof sentences) {
   return { recall: right / expected, precision: right / found, wrong };
 }
 
-describe('names that rules have never heard', () => {
+describe('names that are in no word list', () => {
   it.each([
     ['that they were written with', sentences, 0.95],
     ['that they have not seen', heldOut, 0.8],
-  ])('are found in sentences %s, and hardly anything else is', async (_, set, floor) => {
+  ])('are found in sentences %s, with few false positives', async (_, set, floor) => {
     expect(await score(set)).toSatisfy(
       (share: { recall: number; precision: number }) => share.recall >= floor && share.precision >= 0.95,
     );
@@ -158,9 +158,9 @@ describe('names that rules have never heard', () => {
 });
 
 describe('labels, headers and titles', () => {
-  it.each(nobody)('are nobody: %j', async (text) => expect(await peopleIn(text)).toEqual([]));
+  it.each(withoutPeople)('are not people: %j', async (text) => expect(await peopleIn(text)).toEqual([]));
 
-  it('leave the value beside them what it is', async () => {
+  it('do not change the type of the value beside them', async () => {
     expect(await peopleIn('First Name: Ida\nJob Title: Buyer\nPhone Number: 555')).toEqual(['Ida']);
   });
 });

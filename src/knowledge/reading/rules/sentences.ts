@@ -58,8 +58,8 @@ export function sentencesOf(
       if (top) head.push(top);
       continue;
     }
-    const spoken = speakerIn(line, start, isSpeaker);
-    const titled = spoken ? null : heading.exec(line);
+    const turn = speakerIn(line, start, isSpeaker);
+    const titled = turn ? null : heading.exec(line);
     if (titled) {
       close(end);
       const lead = titled[3] ?? '';
@@ -73,10 +73,10 @@ export function sentencesOf(
       continue;
     }
     const bullet = item.exec(line);
-    if (bullet || spoken) close(end);
-    if (spoken) speaker = spoken;
-    const from = spoken ? spoken.after : start + (bullet?.[0].length ?? 0);
-    if (bullet && !spoken) speaker = null;
+    if (bullet || turn) close(end);
+    if (turn) speaker = turn;
+    const from = turn ? turn.after : start + (bullet?.[0].length ?? 0);
+    if (bullet && !turn) speaker = null;
     if (from < start + line.length) open ??= { start: from, isItem: bullet !== null };
   }
   close(text.length);
