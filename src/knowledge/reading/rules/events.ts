@@ -4,6 +4,7 @@ import type { HeadLine, HeadRole } from '../../documents/headers.ts';
 import type { ActorRole, EventCategory, ReadEvent } from '../types.ts';
 import { findDate } from '../../text/dates.ts';
 import { isEveryday, wordKind } from '../../text/lexicon.ts';
+import type { Place } from '../../text/quotes.ts';
 import { quoteRange } from '../../text/quotes.ts';
 import { cues } from './event-cues.ts';
 import type { FoundMention } from './mentions.ts';
@@ -12,7 +13,26 @@ import type { Sentence } from './sentences.ts';
 const longestSentence = 2_000;
 const longestNarrative = 300;
 
-/** Offsets refer to the chunk's text. */
+/** A mention with its ref. */
+export type RefMention = FoundMention & { readonly ref: string };
+
+/** A chunk with everything that event detection needs. Offsets refer to its text. */
+interface EventScene {
+  readonly text: string;
+  /** By position. */
+  readonly mentions: readonly RefMention[];
+  /** The document's author, if the chunk mentions them. */
+  readonly author: RefMention | null;
+  readonly annotations: DocumentAnnotations;
+}
+
+interface People {
+  readonly actor: RefMention | null;
+  /** The actor is the speaker of the sentence. */
+  readonly isSpeaker: boolean;
+  readonly others: readonly RefMention[];
+}
+
 export function findEvents(scene: EventScene, sentences: readonly Sentence[]): readonly ReadEvent[] {
   const events: ReadEvent[] = [];
   let before: RefMention | null = null;
@@ -24,42 +44,30 @@ export function findEvents(scene: EventScene, sentences: readonly Sentence[]): r
     if (body.endsWith('?') || body.length < 8) continue;
     const date = findDate(body, scene.annotations.date);
     const weighed = weighSentence(sentence, body, people, date);
-    if (weighed) events.push(eventOf(scene, sentence, { body, people, date, weighed }));
+    if (!weighed) continue;
+    const { category, weight, at } = weighed;
+    const { isItem, speaker, end } = sentence;
+    const start = isItem && speaker ? speaker.start : sentence.start;
+    const subject = mentionsIn(scene, sentence).find(({ type }) => subjectTypes.has(type));
+    events.push({
+      category,
+      eventTime: date ?? scene.annotations.date,
+      narrative: narrativeOf(scene.text.slice(start, end)),
+      subjectRef: subject?.ref ?? null,
+      subject: subject?.name ?? (category === 'Commitment' ? taskOf(body, isItem) : null),
+      actors: actorsOf(category, people),
+      evidence: [evidenceOf(scene.text, quoteRange(scene.text, { start, end }, sentence.start + at))],
+      confidence: Math.min(0.6, 0.3 + weight * 0.05),
+    });
   }
   return events;
 }
 
-function eventOf(
-  scene: EventScene,
-  sentence: Sentence,
-  {
-    body,
-    people,
-    date,
-    weighed: { category, weight, at },
-  }: {
-    readonly body: string;
-    readonly people: People;
-    readonly date: Date | null;
-    readonly weighed: Weighed;
-  },
-): ReadEvent {
-  const { text, annotations } = scene;
-  const { isItem, speaker, end } = sentence;
-  const start = isItem && speaker ? speaker.start : sentence.start;
-  const quote = quoteRange(text, { start, end }, sentence.start + at);
-  const subject = mentionsIn(scene, sentence).find(({ type }) => subjectTypes.has(type));
-  return {
-    category,
-    eventTime: date ?? annotations.date,
-    narrative: narrativeOf(text.slice(start, end)),
-    subjectRef: subject?.ref ?? null,
-    subject: subject?.name ?? (category === 'Commitment' ? taskOf(body, isItem) : null),
-    actors: actorsOf(category, people),
-    evidence: [{ quote: text.slice(quote.start, quote.end), startChar: quote.start, endChar: quote.end }],
-    confidence: Math.min(0.6, 0.3 + weight * 0.05),
-  };
-}
+const evidenceOf = (text: string, { start, end }: Place): ReadEvent['evidence'][number] => ({
+  quote: text.slice(start, end),
+  startChar: start,
+  endChar: end,
+});
 
 const subjectTypes = new Set(['project', 'org', 'object']);
 
@@ -98,32 +106,7 @@ function taskOf(body: string, isItem: boolean): string | null {
   return (promised.exec(line) ?? (isItem ? listed.exec(line) : null))?.[1]?.trim() ?? null;
 }
 
-/** A mention with its ref. */
-export type RefMention = FoundMention & { readonly ref: string };
-
-/** A chunk with everything that event detection needs. */
-interface EventScene {
-  readonly text: string;
-  /** By position. */
-  readonly mentions: readonly RefMention[];
-  /** The document's author, if the chunk mentions them. */
-  readonly author: RefMention | null;
-  readonly annotations: DocumentAnnotations;
-}
-
-interface People {
-  readonly actor: RefMention | null;
-  /** The actor is the speaker of the sentence. */
-  readonly isSpeaker: boolean;
-  readonly others: readonly RefMention[];
-}
-
-interface Range {
-  readonly start: number;
-  readonly end: number;
-}
-
-function mentionsIn({ mentions }: EventScene, { start, end }: Range): readonly RefMention[] {
+function mentionsIn({ mentions }: EventScene, { start, end }: Place): readonly RefMention[] {
   let low = 0;
   let high = mentions.length;
   while (low < high) {
@@ -131,13 +114,9 @@ function mentionsIn({ mentions }: EventScene, { start, end }: Range): readonly R
     if ((mentions[middle]?.start ?? 0) < start) low = middle + 1;
     else high = middle;
   }
-  const found: RefMention[] = [];
-  for (let at = low; at < mentions.length; at++) {
-    const mention = mentions[at];
-    if (!mention || mention.start >= end) break;
-    found.push(mention);
-  }
-  return found;
+  let after = low;
+  while ((mentions[after]?.start ?? end) < end) after++;
+  return mentions.slice(low, after);
 }
 
 const firstPerson = /^\W*(?:I|My|We)\b|\b(?:I['’](?:m|ve|ll)|I (?:am|have|will|just|got|recommend))\b/;
@@ -150,39 +129,19 @@ function peopleOf(scene: EventScene, sentence: Sentence, body: string, before: R
   const speaker = sentence.speaker ? (mentionsIn(scene, sentence.speaker)[0] ?? null) : null;
   const isOwn = firstPerson.test(body);
   const voice = speaker ?? (isOwn ? scene.author : null);
-  const actor = actorOf({ scene, sentence, named, voice, isOwn, body, before });
+  const actorOf = (): RefMention | null => {
+    // A request is a task of the person addressed, not of the speaker.
+    if (asks.test(body)) return named[0] ?? null;
+    if (!voice && thirdPerson.test(body)) return before ?? named[0] ?? null;
+    const opening = named.find(({ start }) => scene.text.slice(sentence.start, start).trim() === '');
+    if (voice && (isOwn || !opening || sentence.isItem)) return voice;
+    return opening ?? named[0] ?? null;
+  };
+  const actor = actorOf();
   const others = [...named, ...(speaker ? [speaker] : [])].filter(({ name }) => name !== actor?.name);
-  return { actor, isSpeaker: actor !== null && actor === speaker, others: unique(others) };
+  const unique = new Map(others.map((mention) => [mention.name, mention]));
+  return { actor, isSpeaker: actor !== null && actor === speaker, others: [...unique.values()] };
 }
-
-function actorOf({
-  scene,
-  sentence,
-  named,
-  voice,
-  isOwn,
-  body,
-  before,
-}: {
-  readonly scene: EventScene;
-  readonly sentence: Sentence;
-  readonly named: readonly RefMention[];
-  readonly voice: RefMention | null;
-  readonly isOwn: boolean;
-  readonly body: string;
-  readonly before: RefMention | null;
-}): RefMention | null {
-  // A request is a task of the person addressed, not of the speaker.
-  if (asks.test(body)) return named[0] ?? null;
-  if (!voice && thirdPerson.test(body)) return before ?? named[0] ?? null;
-  const opening = named.find(({ start }) => scene.text.slice(sentence.start, start).trim() === '') ?? null;
-  if (voice && (isOwn || opening === null || sentence.isItem)) return voice;
-  return opening ?? named[0] ?? null;
-}
-
-const unique = (mentions: readonly RefMention[]): readonly RefMention[] => [
-  ...new Map(mentions.map((mention) => [mention.name, mention])).values(),
-];
 
 interface Weighed {
   readonly category: EventCategory;
@@ -272,10 +231,6 @@ export function headEvent(
         actors.set(name, { ref, role: headerRoles[role] });
   if (actors.size < 2) return null;
   const names = [...actors.keys()];
-  const evidence = lines.map((line) => {
-    const { start, end } = quoteRange(text, line);
-    return { quote: text.slice(start, end), startChar: start, endChar: end };
-  });
   return {
     category: 'Collaboration',
     eventTime: annotations.date,
@@ -283,7 +238,7 @@ export function headEvent(
     subjectRef: null,
     subject: narrativeOf(title) || null,
     actors: [...actors.values()],
-    evidence,
+    evidence: lines.map((line) => evidenceOf(text, quoteRange(text, line))),
     confidence: 0.4,
   };
 }

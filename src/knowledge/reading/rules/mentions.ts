@@ -25,28 +25,22 @@ import type { Run } from './names.ts';
 import { capitalRuns, isInitialAt, isInitialed, isPlain, looksLikeFullName } from './names.ts';
 import { projectPhrases } from './projects.ts';
 
+export interface FoundMention {
+  /** Offsets in the given text. */
+  readonly start: number;
+  readonly end: number;
+  readonly name: string;
+  readonly type: EntityType;
+  readonly clues: ContextClues;
+  readonly confidence: number;
+}
+
 /** By position, without overlaps. */
-export function findMentions(
+export const findMentions = (
   text: string,
   words: readonly Word[],
   annotations: DocumentAnnotations,
-): readonly FoundMention[] {
-  const found: FoundMention[] = [];
-  const taken = new Taken();
-  const add = (mention: FoundMention): void => {
-    if (!taken.take(mention.start, mention.end)) return;
-    found.push(mention);
-  };
-  for (const mention of addressMentions(text, annotations)) add(mention);
-  for (const { key, start, end } of projectPhrases(words)) {
-    const name = annotations.projects.get(key);
-    if (name !== undefined) add({ start, end, name, type: 'project', clues: {}, confidence: 0.45 });
-  }
-  for (const run of capitalRuns(words))
-    for (const mention of inRun(text, words, run, annotations)) add(mention);
-  found.sort((a, b) => a.start - b.start);
-  return withEmployers(text, ofOneType(found));
-}
+): readonly FoundMention[] => new MentionFinder(text, words, annotations).find();
 
 /** A type found at one occurrence applies to all occurrences of the name. */
 function ofOneType(found: readonly FoundMention[]): readonly FoundMention[] {
@@ -74,51 +68,6 @@ function withEmployers(text: string, found: readonly FoundMention[]): readonly F
   });
 }
 
-function* addressMentions(text: string, { roster }: DocumentAnnotations): Generator<FoundMention> {
-  for (const { start, end, name, email, surface } of findAddresses(text)) {
-    const owner = email === null ? null : roster.byEmail(email);
-    const known = owner ?? (name === null ? null : roster.whole(name.toLowerCase()));
-    const called = known?.name ?? name;
-    const clues = { ...known?.clues, ...(email === null ? {} : { email }) };
-    if (called !== null) yield { start, end, name: called, type: 'person', clues, confidence: 0.6 };
-    else if (email !== null)
-      yield { start, end, name: surface, type: 'other', clues: { email }, confidence: 0.4 };
-  }
-}
-
-/** People the document introduces; the words between them are classified. */
-function* inRun(
-  text: string,
-  words: readonly Word[],
-  run: Run,
-  annotations: DocumentAnnotations,
-): Generator<FoundMention> {
-  let from = 0;
-  for (let at = 0; at < run.words.length;) {
-    const hit = knownAt(run.words, at, annotations);
-    const isVerb = hit?.length === 1 && opensAsVerb(words, run.at + at);
-    if (!hit || isVerb) {
-      at++;
-      continue;
-    }
-    yield* guess(text, words, run, from, at, annotations);
-    const [first, last] = [run.words[at], run.words[at + hit.length - 1]];
-    const { name, clues } = hit.person;
-    if (first && last)
-      yield {
-        start: first.start,
-        end: last.end,
-        name,
-        type: 'person',
-        clues,
-        confidence: hit.length > 1 ? 0.7 : 0.6,
-      };
-    at += hit.length;
-    from = at;
-  }
-  yield* guess(text, words, run, from, run.words.length, annotations);
-}
-
 const afterVerbs = new Set(
   'the a an it you we he she they i this that these those your our my all any there'.split(' '),
 );
@@ -129,44 +78,198 @@ function opensAsVerb(words: readonly Word[], at: number): boolean {
   return word?.isFirst === true && isAmbiguousName(word.lower) && afterVerbs.has(next?.lower ?? '');
 }
 
-interface Hit {
-  readonly person: KnownPerson;
-  readonly length: number;
+interface Guess {
+  readonly type: EntityType;
+  readonly confidence: number;
+  readonly start?: number;
 }
 
-function knownAt(run: readonly Word[], at: number, { roster }: DocumentAnnotations): Hit | null {
-  for (let length = Math.min(roster.longest, run.length - at); length > 0; length--) {
-    const key = run
-      .slice(at, at + length)
-      .map(({ lower }) => lower)
-      .join(' ');
-    const person = roster.whole(key) ?? (length === 1 && run.length === 1 ? roster.byPart(key) : null);
-    if (person) return { person, length };
+class MentionFinder {
+  readonly #text: string;
+  readonly #words: readonly Word[];
+  readonly #annotations: DocumentAnnotations;
+
+  constructor(text: string, words: readonly Word[], annotations: DocumentAnnotations) {
+    this.#text = text;
+    this.#words = words;
+    this.#annotations = annotations;
   }
-  // "Hi Ann", "Thanks Ben": the name is at the end of the run; "Ann Arbor" is a town.
-  const last = run[at];
-  const isAlone = at > 0 && at === run.length - 1 && !isInitialAt(run, at - 1);
-  const person = isAlone && last ? roster.byPart(last.lower) : null;
-  return person && { person, length: 1 };
+
+  find(): readonly FoundMention[] {
+    const taken = new Taken();
+    const found = [...this.#all()].filter(({ start, end }) => taken.take(start, end));
+    found.sort((a, b) => a.start - b.start);
+    return withEmployers(this.#text, ofOneType(found));
+  }
+
+  /** The most reliable first. */
+  *#all(): Generator<FoundMention> {
+    yield* this.#addresses();
+    for (const { key, start, end } of projectPhrases(this.#words)) {
+      const name = this.#annotations.projects.get(key);
+      if (name !== undefined) yield { start, end, name, type: 'project', clues: {}, confidence: 0.45 };
+    }
+    for (const run of capitalRuns(this.#words)) yield* this.#inRun(run);
+  }
+
+  *#addresses(): Generator<FoundMention> {
+    const { roster } = this.#annotations;
+    for (const { start, end, name, email, surface } of findAddresses(this.#text)) {
+      const owner = email === null ? null : roster.byEmail(email);
+      const known = owner ?? (name === null ? null : roster.whole(name.toLowerCase()));
+      const called = known?.name ?? name;
+      const clues = { ...known?.clues, ...(email === null ? {} : { email }) };
+      if (called !== null) yield { start, end, name: called, type: 'person', clues, confidence: 0.6 };
+      else if (email !== null)
+        yield { start, end, name: surface, type: 'other', clues: { email }, confidence: 0.4 };
+    }
+  }
+
+  /** People the document introduces; the words between them are classified. */
+  *#inRun(run: Run): Generator<FoundMention> {
+    let from = 0;
+    for (let at = 0; at < run.words.length;) {
+      const hit = this.#knownAt(run.words, at);
+      const isVerb = hit?.length === 1 && opensAsVerb(this.#words, run.at + at);
+      if (!hit || isVerb) {
+        at++;
+        continue;
+      }
+      yield* this.#guess(run, from, at);
+      const [first, last] = [run.words[at], run.words[at + hit.length - 1]];
+      const confidence = hit.length > 1 ? 0.7 : 0.6;
+      if (first && last)
+        yield { start: first.start, end: last.end, ...hit.person, type: 'person', confidence };
+      at += hit.length;
+      from = at;
+    }
+    yield* this.#guess(run, from, run.words.length);
+  }
+
+  #knownAt(
+    run: readonly Word[],
+    at: number,
+  ): { readonly person: KnownPerson; readonly length: number } | null {
+    const { roster } = this.#annotations;
+    for (let length = Math.min(roster.longest, run.length - at); length > 0; length--) {
+      const key = keyOf(run.slice(at, at + length));
+      const person = roster.whole(key) ?? (length === 1 && run.length === 1 ? roster.byPart(key) : null);
+      if (person) return { person, length };
+    }
+    // "Hi Ann", "Thanks Ben": the name is at the end of the run; "Ann Arbor" is a town.
+    const last = run[at];
+    const isAlone = at > 0 && at === run.length - 1 && !isInitialAt(run, at - 1);
+    const person = isAlone && last ? roster.byPart(last.lower) : null;
+    return person && { person, length: 1 };
+  }
+
+  /** A name in these words of the run, if they probably are one. */
+  *#guess({ at, words }: Run, from: number, to: number): Generator<FoundMention> {
+    if (from >= to) return;
+    const run = { at: at + from, words: words.slice(from, to) };
+    const lead = this.#leadOf(run);
+    const own = this.#trimmed(run, lead !== null);
+    const [first] = own.words;
+    const last = own.words.at(-1);
+    const guess = first && last ? this.#judge(own, first, last, lead) : null;
+    if (!first || !last || !guess) return;
+    const { type, confidence, start = first.start } = guess;
+    const name = this.#text.slice(start, last.end).replaceAll(/\s+/g, ' ');
+    yield { start, end: last.end, name, type, clues: {}, confidence };
+  }
+
+  /** The word that marks an organization: the first of the run, or the one before it. */
+  #leadOf({ at, words }: Run): Word | null {
+    const [first] = words;
+    // "Customer Success" in the middle of a sentence is a title, "Customer Roth GmbH wrote" is not.
+    if (first?.isFirst && words.length > 1 && organizationLeads.has(first.lower)) return first;
+    const before = this.#words[at - 1];
+    return before && first?.isNext && organizationLeads.has(before.lower) ? before : null;
+  }
+
+  #isPlain(word: Word): boolean {
+    return isPlain(word, this.#annotations.lowercaseWords);
+  }
+
+  /** Without words that only open the sentence ("After", "The", "Key customer") or connect. */
+  #trimmed({ at, words }: Run, hasLead: boolean): Run {
+    let from = 0;
+    for (const [index, word] of words.entries()) {
+      if (isInitialAt(words, index)) break;
+      const isLead = hasLead && organizationLeads.has(word.lower);
+      const isOpening = word.isFirst && this.#isPlain(word) && !isGivenName(word.lower);
+      if (!isLead && !isOpening && wordKind(word.lower) !== 'function' && !honorifics.has(word.lower)) break;
+      from++;
+    }
+    return { at: at + from, words: words.slice(from) };
+  }
+
+  #judge({ at, words: own }: Run, first: Word, last: Word, lead: Word | null): Guess | null {
+    const { lowercaseWords } = this.#annotations;
+    const kind = wordKind(keyOf(own));
+    // "University of Oxford"
+    const isInstitution = institutions.has(first.lower) && own[1]?.lower === 'of';
+    if (own.length > 1 && (organizationEndings.has(last.lower) || isInstitution))
+      return { type: 'org', confidence: 0.5 };
+    if (kind === 'organization') return { type: 'org', confidence: 0.5 };
+    if (kind === 'place') return { type: 'place', confidence: 0.45 };
+    if (honorifics.has(this.#words[at - 1]?.lower ?? '') && !isEveryday(last.lower))
+      return { type: 'person', confidence: 0.5 };
+    const isNamed = own.some((word) => !this.#isPlain(word));
+    if (lead && isNamed)
+      // "Vendor X": one to three letters are not a name by themselves.
+      return own.length === 1 && isShort(first.text)
+        ? { type: 'org', confidence: 0.4, start: lead.isCapital ? lead.start : first.start }
+        : { type: 'org', confidence: 0.45 };
+    if (isInitialed(own, lowercaseWords) || looksLikeFullName(own, lowercaseWords))
+      return { type: 'person', confidence: 0.5 };
+    if (isNamed && organizationPhrases.test(this.#text.slice(Math.max(0, first.start - 40), first.start)))
+      return { type: 'org', confidence: 0.4 };
+    return own.length === 1 ? this.#judgeOne(at, first) : this.#judgeSeveral(at, own);
+  }
+
+  #judgeOne(at: number, word: Word): Guess | null {
+    const next = this.#words[at + 1];
+    const actsLikePerson = next?.isNext === true && (personVerbs.has(next.lower) || next.lower === 'will');
+    const isAddressed = /^:(?: |$)/.test(this.#text.slice(word.end, word.end + 2)) && word.isFirst;
+    if (isGivenName(word.lower)) {
+      const isSure =
+        !isAmbiguousName(word.lower) ||
+        (!word.isFirst && !isMonth(word.lower) && !this.#annotations.lowercaseWords.has(word.lower));
+      if (isSure || actsLikePerson) return { type: 'person', confidence: 0.5 };
+      return isAddressed ? { type: 'person', confidence: 0.4 } : null;
+    }
+    if (roleWords.has(word.lower)) return null;
+    if (isMixed(word.text))
+      return organizationTails.test(word.text)
+        ? { type: 'org', confidence: 0.4 }
+        : { type: 'object', confidence: 0.35 };
+    const mayBePerson =
+      word.text.length > 2 &&
+      !/\p{N}|\p{Lu}{2}/u.test(word.text) &&
+      !thingEndings.has(word.lower) &&
+      !this.#isPlain(word);
+    return mayBePerson && actsLikePerson ? { type: 'person', confidence: 0.4 } : null;
+  }
+
+  /** Several words without a given name: a person if a person's verb follows, else another entity. */
+  #judgeSeveral(at: number, own: readonly Word[]): Guess | null {
+    const next = this.#words[at + own.length];
+    const areNames = own.length <= 3 && own.every((word) => !this.#isPlain(word) && !isMixed(word.text));
+    if (areNames && next?.isNext && personVerbs.has(next.lower)) return { type: 'person', confidence: 0.4 };
+    // A job title is not a name.
+    if (roleWords.has(own.at(-1)?.lower ?? '')) return null;
+    const isTitle = own[0]?.isFirst === true || own.every((word) => this.#isPlain(word));
+    const isLetters = own.every(({ text }) => /^\p{Lu}+$/u.test(text));
+    return isTitle || isLetters ? null : { type: 'other', confidence: 0.3 };
+  }
 }
 
-function* guess(
-  text: string,
-  words: readonly Word[],
-  run: Run,
-  from: number,
-  to: number,
-  annotations: DocumentAnnotations,
-): Generator<FoundMention> {
-  if (from >= to) return;
-  const mention = guessName(
-    text,
-    words,
-    { at: run.at + from, words: run.words.slice(from, to) },
-    annotations,
-  );
-  if (mention) yield mention;
-}
+const keyOf = (words: readonly Word[]): string => words.map(({ lower }) => lower).join(' ');
+
+/** Mixed case inside a word: a product or company, never a common word. */
+const isMixed = (word: string): boolean => /\p{Ll}\p{Lu}/u.test(word);
+const isShort = (word: string): boolean => /^\p{Lu}{1,3}$/u.test(word);
 
 /** Occupied spans, indexed by cells of the text, so that a lookup does not depend on their number. */
 class Taken {
@@ -188,156 +291,4 @@ const cellSize = 128;
 
 function* cellsOf(start: number, end: number): Generator<number> {
   for (let cell = Math.floor(start / cellSize); cell <= Math.floor((end - 1) / cellSize); cell++) yield cell;
-}
-
-/** Mixed case inside a word: a product or company, never a common word. */
-const isMixed = (word: string): boolean => /\p{Ll}\p{Lu}/u.test(word);
-const isShort = (word: string): boolean => /^\p{Lu}{1,3}$/u.test(word);
-
-/** Null when it is probably not a name. */
-function guessName(
-  text: string,
-  words: readonly Word[],
-  run: Run,
-  annotations: DocumentAnnotations,
-): FoundMention | null {
-  const lead = leadOf(words, run);
-  const own = trimmed(run, annotations, lead !== null);
-  const [first] = own.words;
-  const last = own.words.at(-1);
-  if (!first || !last) return null;
-  const guessed = judge(text, words, own, lead, annotations);
-  if (!guessed) return null;
-  const start = guessed.start ?? first.start;
-  return {
-    start,
-    end: last.end,
-    name: text.slice(start, last.end).replaceAll(/\s+/g, ' '),
-    type: guessed.type,
-    clues: {},
-    confidence: guessed.confidence,
-  };
-}
-
-/** The word that marks an organization: the first of the run, or the one before it. */
-function leadOf(words: readonly Word[], { at, words: run }: Run): Word | null {
-  const [first] = run;
-  // "Customer Success" in the middle of a sentence is a title, "Customer Roth GmbH wrote" is not.
-  if (first?.isFirst && run.length > 1 && organizationLeads.has(first.lower)) return first;
-  const before = words[at - 1];
-  return before && first?.isNext && organizationLeads.has(before.lower) ? before : null;
-}
-
-/** Without words that only open the sentence ("After", "The", "Key customer") or connect. */
-function trimmed({ at, words }: Run, annotations: DocumentAnnotations, hasLead: boolean): Run {
-  let from = 0;
-  for (const [index, word] of words.entries()) {
-    if (isInitialAt(words, index)) break;
-    const isLead = hasLead && organizationLeads.has(word.lower);
-    const isOpening = word.isFirst && isPlain(word, annotations.lowercaseWords) && !isGivenName(word.lower);
-    if (!isLead && !isOpening && wordKind(word.lower) !== 'function' && !honorifics.has(word.lower)) break;
-    from++;
-  }
-  return { at: at + from, words: words.slice(from) };
-}
-
-/** "University of Oxford". */
-const isInstitution = ([first, second]: readonly Word[]): boolean =>
-  institutions.has(first?.lower ?? '') && second?.lower === 'of';
-
-interface Guess {
-  readonly type: EntityType;
-  readonly confidence: number;
-  readonly start?: number;
-}
-
-function judge(
-  text: string,
-  words: readonly Word[],
-  { at, words: own }: Run,
-  lead: Word | null,
-  annotations: DocumentAnnotations,
-): Guess | null {
-  const [first] = own;
-  const last = own.at(-1);
-  if (!first || !last) return null;
-  const key = own.map(({ lower }) => lower).join(' ');
-  if (own.length > 1 && (organizationEndings.has(last.lower) || isInstitution(own)))
-    return { type: 'org', confidence: 0.5 };
-  if (wordKind(key) === 'organization') return { type: 'org', confidence: 0.5 };
-  if (wordKind(key) === 'place') return { type: 'place', confidence: 0.45 };
-  if (honorifics.has(words[at - 1]?.lower ?? '') && !isEveryday(last.lower))
-    return { type: 'person', confidence: 0.5 };
-  const isNamed = own.some((word) => !isPlain(word, annotations.lowercaseWords));
-  if (lead && isNamed)
-    // "Vendor X": one to three letters are not a name by themselves.
-    return own.length === 1 && isShort(first.text) && lead.isNext !== undefined
-      ? { type: 'org', confidence: 0.4, start: lead.isCapital ? lead.start : first.start }
-      : { type: 'org', confidence: 0.45 };
-  if (isInitialed(own, annotations.lowercaseWords) || looksLikeFullName(own, annotations.lowercaseWords))
-    return { type: 'person', confidence: 0.5 };
-  if (isNamed && organizationPhrases.test(text.slice(Math.max(0, first.start - 40), first.start)))
-    return { type: 'org', confidence: 0.4 };
-  return own.length === 1
-    ? judgeOne(text, words, at, first, annotations)
-    : judgeSeveral(words, at, own, annotations);
-}
-
-function judgeOne(
-  text: string,
-  words: readonly Word[],
-  at: number,
-  word: Word,
-  annotations: DocumentAnnotations,
-): Guess | null {
-  const next = words[at + 1];
-  const doesAsPeopleDo = next?.isNext === true && (personVerbs.has(next.lower) || next.lower === 'will');
-  const isAddressed = /^:(?: |$)/.test(text.slice(word.end, word.end + 2)) && word.isFirst;
-  if (isGivenName(word.lower)) {
-    const isSure =
-      !isAmbiguousName(word.lower) ||
-      (!word.isFirst && !isMonth(word.lower) && !annotations.lowercaseWords.has(word.lower));
-    if (isSure || doesAsPeopleDo) return { type: 'person', confidence: 0.5 };
-    return isAddressed ? { type: 'person', confidence: 0.4 } : null;
-  }
-  if (roleWords.has(word.lower)) return null;
-  if (isMixed(word.text))
-    return organizationTails.test(word.text)
-      ? { type: 'org', confidence: 0.4 }
-      : { type: 'object', confidence: 0.35 };
-  const mayBePerson =
-    word.text.length > 2 &&
-    !/\p{N}|\p{Lu}{2}/u.test(word.text) &&
-    !thingEndings.has(word.lower) &&
-    !isPlain(word, annotations.lowercaseWords);
-  return mayBePerson && doesAsPeopleDo ? { type: 'person', confidence: 0.4 } : null;
-}
-
-/** Several words without a given name: a person if a person's verb follows, else another entity. */
-function judgeSeveral(
-  words: readonly Word[],
-  at: number,
-  own: readonly Word[],
-  annotations: DocumentAnnotations,
-): Guess | null {
-  const next = words[at + own.length];
-  const areNames =
-    own.length <= 3 && own.every((word) => !isPlain(word, annotations.lowercaseWords) && !isMixed(word.text));
-  if (areNames && next?.isNext && personVerbs.has(next.lower)) return { type: 'person', confidence: 0.4 };
-  const [first] = own;
-  // A job title is not a name.
-  if (roleWords.has(own.at(-1)?.lower ?? '')) return null;
-  const isTitle = first?.isFirst === true || own.every((word) => isPlain(word, annotations.lowercaseWords));
-  const isLetters = own.every(({ text }) => /^\p{Lu}+$/u.test(text));
-  return isTitle || isLetters ? null : { type: 'other', confidence: 0.3 };
-}
-
-export interface FoundMention {
-  /** Offsets in the given text. */
-  readonly start: number;
-  readonly end: number;
-  readonly name: string;
-  readonly type: EntityType;
-  readonly clues: ContextClues;
-  readonly confidence: number;
 }
