@@ -301,6 +301,20 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     expect((await at.service.get(space, acme)).mentionCount).toBe(1);
   });
 
+  it('keeps the flags of unnamed entities and of other review reasons when pairs change', async () => {
+    const space = await world.space();
+    const [alice = '', unnamed = '', bob = ''] = (await at.read(space, ['Alice Chen', '\u200b', 'Bob Smith']))
+      .ids;
+    await at.entities.flag(space.spaceId, bob, 'embedding-missing');
+    for (const loser of [unnamed, bob]) {
+      const before = await at.entities.get(space.spaceId, loser);
+      expect(before).toMatchObject({ needsReview: true });
+      const { mergeId } = await at.service.merge(space, alice, loser, 'a test', 'admin');
+      await at.service.unmerge(space, mergeId);
+      expect(await at.entities.get(space.spaceId, loser)).toEqual(before);
+    }
+  });
+
   it('counts and lists mentions of latest revisions only', async () => {
     const space = await world.space();
     const read = async (text: string, requests: readonly string[], events: readonly ReadEvent[]) => {

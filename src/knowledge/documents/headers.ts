@@ -63,22 +63,15 @@ export interface MailHead extends TextHead {
 
 const relations: Readonly<Record<string, string>> = { from: 'author', to: 'recipient', cc: 'recipient' };
 
-/** Headers of an email as the document parser writes them: lines `Name: value` up to the first blank line. */
+/** Headers of an email as the document parser writes them. */
 export function readMailHead(text: string): MailHead {
-  const head = text.split(/\n\s*\n/, 1)[0] ?? '';
-  const fields = new Map(
-    head.split('\n').flatMap((line) => {
-      const [, name, value] = /^(From|To|Cc|Date|Subject): (.*)$/.exec(line) ?? [];
-      return name === undefined || value === undefined ? [] : [[name.toLowerCase(), value.trim()] as const];
-    }),
-  );
-  const date = new Date(fields.get('date') ?? '');
+  const fields = fieldsOf(text);
   const mentions = Object.entries(relations).flatMap(([field, relation]) =>
     peopleOf(fields.get(field) ?? '').map((person) => ({ ...person, relation })),
   );
   return {
     subject: fields.get('subject') ?? null,
-    date: Number.isNaN(date.getTime()) ? null : date,
+    date: dateOf(fields.get('date') ?? ''),
     isMail: true,
     mentions,
   };

@@ -96,25 +96,16 @@ function isNestedBeyond(text: string, most: number): boolean {
   let depth = 0;
   let isInString = false;
   for (let at = 0; at < text.length; at++) {
-    const sign = text.charCodeAt(at);
-    if (sign === signs.backslash && isInString) at++;
-    else if (sign === signs.quote) isInString = !isInString;
+    const sign = text[at];
+    if (sign === '\\' && isInString) at++;
+    else if (sign === '"') isInString = !isInString;
     else if (isInString) continue;
-    else if (sign === signs.list || sign === signs.record) depth++;
-    else if (sign === signs.listEnd || sign === signs.recordEnd) depth--;
+    else if (sign === '[' || sign === '{') depth++;
+    else if (sign === ']' || sign === '}') depth--;
     if (depth > most) return true;
   }
   return false;
 }
-
-const signs = {
-  quote: 0x22,
-  list: 0x5b,
-  backslash: 0x5c,
-  listEnd: 0x5d,
-  record: 0x7b,
-  recordEnd: 0x7d,
-} as const;
 
 function write(value: unknown, path: string, depth: number, lines: string[]): void {
   if (value === null || value === undefined || value === '') return;

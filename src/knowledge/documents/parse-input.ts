@@ -17,7 +17,7 @@ export interface DocumentFile {
   readonly bytes: Uint8Array;
 }
 
-/** Parses untrusted files within limits. */
+/** Parses untrusted files within limits. One implementation, with threads: tests replace it. */
 export interface DocumentReader {
   /** Fails with KNOWLEDGE_DOCUMENT_UNREADABLE, also for a picture. */
   read(

@@ -1,9 +1,8 @@
 // SQL that finds candidate entities: indexed lookups for all names of a batch at once, then their families.
-import type { Database, Queryable, QueryOptions } from '../../platform/postgres/ports.ts';
+import type { Queryable, QueryOptions } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
-import type { EntityType } from '../reading/types.ts';
 import { kindOfKey } from './blocking-keys.ts';
-import type { CandidateEntity, CandidateQuery, Entity, EntityEmbedding } from './types.ts';
+import type { CandidateEntity, CandidateQuery, Entity } from './types.ts';
 
 /** Rows per key and name; a key shared by more entities distinguishes none of them. */
 const maxPerKey = 20;
@@ -93,81 +92,10 @@ function queriesByText(
   return wanted;
 }
 
-// Entities near another: mentioned in the same artifacts, or with a similar vector.
-
-const maxCoMentions = 20;
-/** Newest mentions of an entity whose co-mentions are counted. */
-const maxMentions = 100;
-
-export async function findCoMentions(
-  database: Queryable,
-  spaceId: number,
-  entityIds: readonly string[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, readonly string[]>> {
-  if (entityIds.length === 0) return new Map();
-  const { rows } = await database.query<{ id: string; names: readonly string[] }>(
-    sql`
-    select t.id, near.names from unnest(${entityIds}::uuid[]) as t (id)
-      cross join lateral (
-        select array_agg(name order by times desc, name) as names from (
-          select e.canonical_name as name, count(*) as times
-          from (select distinct revision_id from (
-              select revision_id from entity_mention where entity_id = t.id order by mention_id desc
-              limit ${maxMentions}) newest) own
-            join lateral (select distinct entity_id from (select entity_id from entity_mention m
-              where m.revision_id = own.revision_id and m.space_id = ${spaceId} limit 500) few) other on true
-            join entity e on e.entity_id = other.entity_id
-          where other.entity_id <> t.id group by e.canonical_name
-          order by times desc, name limit ${maxCoMentions}) most) near
-    where near.names is not null`,
-    { signal },
-  );
-  return new Map(rows.map(({ id, names }) => [id, names]));
-}
-
-/** Vectors below this cosine are unrelated, for every model. */
-const minCosine = 0.6;
-
-export async function findNearestEntities(
-  database: Database,
-  spaceId: number,
-  queries: readonly (EntityEmbedding & { readonly type: EntityType })[],
-  artifactUid: string | null,
-  signal: AbortSignal,
-): Promise<readonly (readonly CandidateEntity[])[]> {
-  if (queries.length === 0 || !database.capabilities.vector.available) return queries.map(() => []);
-  const found: (readonly { id: string; cosine: number }[])[] = [];
-  for (const { type, model, vector } of queries) {
-    const { rows } = await database.query<{ id: string; cosine: number }>(
-      sql`
-      select entity_id as id, 1 - distance as cosine from (
-        select entity_id, context_embedding::vector <=> ${[...vector]}::real[]::vector as distance from entity
-        where space_id = ${spaceId} and embedding_model = ${model} and entity_type = ${type}
-          and context_embedding is not null and merged_into is null
-          and array_length(context_embedding, 1) = ${vector.length}
-        order by distance limit 5) nearest
-      where 1 - distance >= ${minCosine}`,
-      { signal },
-    );
-    found.push(rows);
-  }
-  const ids = [...new Set(found.flat().map(({ id }) => id))];
-  const families = await loadFamilies(database, spaceId, ids, artifactUid, { signal });
-  const byId = new Map(families.map(({ known }) => [known.entity.entityId, known]));
-  return found.map((rows) =>
-    rows.flatMap(({ id, cosine }) => {
-      const known = byId.get(id);
-      return known ? [{ ...known, cosine }] : [];
-    }),
-  );
-}
-
-// An entity with everything merged into it: names, emails and clues stay with their original row.
-
 /** Names and clues of one family that are compared. */
 const maxNames = 50;
 
+/** Names, emails and clues of merged entities stay with their original row. */
 interface FamilyRow extends Entity {
   readonly found: readonly string[];
   readonly aliases: readonly string[];

@@ -3,13 +3,7 @@ import type { Database, Queryable, Transaction } from '../../platform/postgres/p
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, sql } from '../../platform/postgres/sql.ts';
 import type { EntityType } from '../reading/types.ts';
-import {
-  entityColumns,
-  findCandidates,
-  findCoMentions,
-  findNearestEntities,
-  loadFamilies,
-} from './candidate-queries.ts';
+import { entityColumns, findCandidates, loadFamilies } from './candidate-queries.ts';
 import {
   lockEntities,
   lockRevision,
@@ -32,6 +26,12 @@ import type {
 } from './types.ts';
 
 // Reads and writes entities: candidates, listings, review flags, and what resolution writes.
+
+const maxCoMentions = 20;
+/** Newest mentions of an entity whose co-mentions are counted. */
+const maxMentions = 100;
+/** Vectors below this cosine are unrelated, for every model. */
+const minCosine = 0.6;
 
 export class EntityStore {
   readonly #database: Database;
@@ -62,22 +62,64 @@ export class EntityStore {
   }
 
   /** Per vector the nearest entities of its type, at most five, with their cosine; none without pgvector. */
-  nearest(
+  async nearest(
     spaceId: number,
     queries: readonly (EntityEmbedding & { readonly type: EntityType })[],
     artifactUid: string | null,
     signal: AbortSignal,
   ): Promise<readonly (readonly CandidateEntity[])[]> {
-    return findNearestEntities(this.#database, spaceId, queries, artifactUid, signal);
+    if (!this.#database.capabilities.vector.available) return [];
+    const found: (readonly { id: string; cosine: number }[])[] = [];
+    for (const { type, model, vector } of queries) {
+      const { rows } = await this.#database.query<{ id: string; cosine: number }>(
+        sql`
+        select entity_id as id, 1 - distance as cosine from (
+          select entity_id, context_embedding::vector <=> ${[...vector]}::real[]::vector as distance from entity
+          where space_id = ${spaceId} and embedding_model = ${model} and entity_type = ${type}
+            and context_embedding is not null and merged_into is null
+            and array_length(context_embedding, 1) = ${vector.length}
+          order by distance limit 5) nearest
+        where 1 - distance >= ${minCosine}`,
+        { signal },
+      );
+      found.push(rows);
+    }
+    const ids = [...new Set(found.flat().map(({ id }) => id))];
+    const families = await loadFamilies(this.#database, spaceId, ids, artifactUid, { signal });
+    const byId = new Map(families.map(({ known }) => [known.entity.entityId, known]));
+    return found.map((rows) =>
+      rows.flatMap(({ id, cosine }) => {
+        const known = byId.get(id);
+        return known ? [{ ...known, cosine }] : [];
+      }),
+    );
   }
 
   /** Names of entities mentioned with each, most frequent first, at most 20. */
-  coMentions(
+  async coMentions(
     spaceId: number,
     entityIds: readonly string[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, readonly string[]>> {
-    return findCoMentions(this.#queryable, spaceId, entityIds, signal);
+    if (entityIds.length === 0) return new Map();
+    const { rows } = await this.#queryable.query<{ id: string; names: readonly string[] }>(
+      sql`
+      select t.id, near.names from unnest(${entityIds}::uuid[]) as t (id)
+        cross join lateral (
+          select array_agg(name order by times desc, name) as names from (
+            select e.canonical_name as name, count(*) as times
+            from (select distinct revision_id from (
+                select revision_id from entity_mention where entity_id = t.id order by mention_id desc
+                limit ${maxMentions}) newest) own
+              join lateral (select distinct entity_id from (select entity_id from entity_mention m
+                where m.revision_id = own.revision_id and m.space_id = ${spaceId} limit 500) few) other on true
+              join entity e on e.entity_id = other.entity_id
+            where other.entity_id <> t.id group by e.canonical_name
+            order by times desc, name limit ${maxCoMentions}) most) near
+      where near.names is not null`,
+      { signal },
+    );
+    return new Map(rows.map(({ id, names }) => [id, names]));
   }
 
   /**
@@ -162,18 +204,52 @@ export class EntityStore {
     return family?.known.entity.entityId === entityId ? family.known : null;
   }
 
+  /** Unmerged ones, oldest first. */
   list(filter: EntityFilter): Promise<readonly EntityView[]> {
-    return listEntities(this.#database, filter);
+    return this.#list(filter, [sql`e.merged_into is null`, ...conditionsOf(filter)]);
   }
 
   /** Merged or not, in any order; unknown ids are omitted. */
   async details(spaceId: number, entityIds: readonly string[]): Promise<readonly EntityView[]> {
     const ids = entityIds.filter(isUuid);
-    return ids.length === 0 ? [] : listEntities(this.#database, { spaceId, limit: ids.length }, ids);
+    if (ids.length === 0) return [];
+    return this.#list({ spaceId, limit: ids.length }, [sql`e.entity_id = any(${ids}::uuid[])`]);
   }
 
-  mentions(spaceId: number, entityId: string, limit: number): Promise<readonly MentionRow[]> {
-    return listMentions(this.#database, spaceId, entityId, limit);
+  /** Counts cover latest revisions. */
+  async #list(
+    { spaceId, limit }: Pick<EntityFilter, 'spaceId' | 'limit'>,
+    conditions: readonly Sql[],
+  ): Promise<readonly EntityView[]> {
+    const { rows } = await this.#database.query<EntityView>(sql`
+      with chosen as (
+        select * from entity e where e.space_id = ${spaceId} and ${joinSql(conditions, sql` and `)}
+        order by e.entity_id limit ${limit}),
+      family as materialized (select * from knowledge_family(array(select entity_id from chosen)))
+      select ${entityColumns}, names.aliases,
+        (select count(*) from entity_mention m join artifact_revision r using (revision_id)
+          where m.entity_id = e.entity_id and r.is_latest) as "mentionCount",
+        (select count(*) from (select event_id from event_actor where entity_id = e.entity_id
+          union select event_id from event_subject where entity_id = e.entity_id) own
+          join semantic_event v using (event_id) where v.superseded_at is null) as "eventCount"
+      from chosen e cross join lateral (
+        select coalesce(array_agg(distinct a.alias order by a.alias), '{}') as aliases
+        from family f join entity_alias a on a.entity_id = f.member
+        where f.root = e.entity_id and a.alias <> e.canonical_name) names
+      order by e.entity_id`);
+    return rows;
+  }
+
+  /** Of latest revisions, newest first. */
+  async mentions(spaceId: number, entityId: string, limit: number): Promise<readonly MentionRow[]> {
+    if (!isUuid(entityId)) return [];
+    const { rows } = await this.#database.query<MentionRow>(sql`
+      select m.mention_id as "mentionId", m.artifact_uid as "artifactUid", r.title, m.surface_form as "surfaceForm",
+        m.start_char as "startChar", m.end_char as "endChar", m.method, m.confidence, m.relation
+      from entity_mention m join artifact_revision r using (revision_id)
+      where m.entity_id = ${entityId}::uuid and m.space_id = ${spaceId} and r.is_latest
+      order by m.mention_id desc limit ${limit}`);
+    return rows;
   }
 
   setEmbedding(spaceId: number, entityId: string, embedding: EntityEmbedding): Promise<void> {
@@ -210,61 +286,16 @@ export class EntityStore {
   }
 }
 
-// Entities as they are listed, with names and counts.
-
-/** Unmerged entities, oldest first; with `only` these, merged or not. Counts cover latest revisions. */
-async function listEntities(
-  database: Database,
-  { spaceId, type, needsReview, name, limit, after }: EntityFilter,
-  only?: readonly string[],
-): Promise<readonly EntityView[]> {
-  const conditions: Sql[] = [sql`e.space_id = ${spaceId}`];
-  conditions.push(only === undefined ? sql`e.merged_into is null` : sql`e.entity_id = any(${only}::uuid[])`);
-  if (type !== undefined) conditions.push(sql`e.entity_type = ${type}`);
-  if (needsReview !== undefined) conditions.push(sql`e.needs_review = ${needsReview}`);
-  if (after !== undefined) conditions.push(isUuid(after) ? sql`e.entity_id > ${after}::uuid` : sql`false`);
-  if (name !== undefined) conditions.push(nameMatches(spaceId, name));
-  const { rows } = await database.query<EntityView>(sql`
-    with chosen as (
-      select * from entity e where ${joinSql(conditions, sql` and `)} order by e.entity_id limit ${limit}),
-    family as materialized (select * from knowledge_family(array(select entity_id from chosen)))
-    select ${entityColumns}, names.aliases,
-      (select count(*) from entity_mention m join artifact_revision r using (revision_id)
-        where m.entity_id = e.entity_id and r.is_latest) as "mentionCount",
-      (select count(*) from (select event_id from event_actor where entity_id = e.entity_id
-        union select event_id from event_subject where entity_id = e.entity_id) deps
-        join semantic_event v using (event_id) where v.superseded_at is null) as "eventCount"
-    from chosen e cross join lateral (
-      select coalesce(array_agg(distinct a.alias order by a.alias), '{}') as aliases
-      from family f join entity_alias a on a.entity_id = f.member
-      where f.root = e.entity_id and a.alias <> e.canonical_name) names
-    order by e.entity_id`);
-  return rows;
-}
-
-/** Substring of its name, or of a name of anything merged into it. */
-function nameMatches(spaceId: number, name: string): Sql {
+function* conditionsOf({ spaceId, type, needsReview, name, after }: EntityFilter): Generator<Sql> {
+  if (type !== undefined) yield sql`e.entity_type = ${type}`;
+  if (needsReview !== undefined) yield sql`e.needs_review = ${needsReview}`;
+  if (after !== undefined) yield isUuid(after) ? sql`e.entity_id > ${after}::uuid` : sql`false`;
+  if (name === undefined) return;
+  // Of its name, or of a name of anything merged into it.
   const pattern = `%${name.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-  return sql`e.entity_id in (
+  yield sql`e.entity_id in (
     select root from knowledge_family(array(
       select named.entity_id from entity named
       where named.space_id = ${spaceId} and (named.canonical_name ilike ${pattern} or exists (
         select from entity_alias a where a.entity_id = named.entity_id and a.alias ilike ${pattern})))))`;
-}
-
-/** Of latest revisions, newest first. */
-async function listMentions(
-  database: Database,
-  spaceId: number,
-  entityId: string,
-  limit: number,
-): Promise<readonly MentionRow[]> {
-  if (!isUuid(entityId)) return [];
-  const { rows } = await database.query<MentionRow>(sql`
-    select m.mention_id as "mentionId", m.artifact_uid as "artifactUid", r.title, m.surface_form as "surfaceForm",
-      m.start_char as "startChar", m.end_char as "endChar", m.method, m.confidence, m.relation
-    from entity_mention m join artifact_revision r using (revision_id)
-    where m.entity_id = ${entityId}::uuid and m.space_id = ${spaceId} and r.is_latest
-    order by m.mention_id desc limit ${limit}`);
-  return rows;
 }

@@ -17,19 +17,6 @@ const columns = sql`
   merge_id as "mergeId", space_id as "spaceId", winner_id as "winnerId", loser_id as "loserId", reason,
   decided_by as "decidedBy", merged_at as "mergedAt", undone_at as "undoneAt"`;
 
-/** A pair between the two entities of a merge, as it was before. */
-interface SettledPair {
-  readonly pairId: string;
-  readonly state: string;
-  readonly decidedBy: string | null;
-  readonly decidedAt: string | null;
-}
-
-interface MergeToUndo extends EntityMerge {
-  readonly winnerAliases: readonly string[];
-  readonly settledPairs: readonly SettledPair[];
-}
-
 export class MergeStore {
   readonly #database: Database;
   readonly #ids: IdSource;
@@ -93,7 +80,7 @@ export class MergeStore {
         await transaction.query(sql`
           update ${table} set entity_id = ${loserId}::uuid where entity_id = ${winnerId}::uuid and space_id = ${spaceId}
             and resolved_id in (select member from knowledge_family(array[${loserId}::uuid]))`);
-      await restorePairs(transaction, merge.settledPairs);
+      await restorePairs(transaction, mergeId);
       const later = await reassignMentions(transaction, spaceId, merge);
       await refreshUncertain(transaction, spaceId, [winnerId, loserId]);
       const { rows } = await transaction.query<EntityMerge>(sql`
@@ -125,11 +112,10 @@ export class MergeStore {
   }
 }
 
-async function loadForUndo(transaction: Transaction, spaceId: number, mergeId: string): Promise<MergeToUndo> {
+async function loadForUndo(transaction: Transaction, spaceId: number, mergeId: string): Promise<EntityMerge> {
   const { rows } = isUuid(mergeId)
-    ? await transaction.query<MergeToUndo>(sql`
-        select ${columns}, winner_aliases as "winnerAliases", settled_pairs as "settledPairs" from entity_merge
-        where merge_id = ${mergeId}::uuid and space_id = ${spaceId} for update`)
+    ? await transaction.query<EntityMerge>(sql`
+        select ${columns} from entity_merge where merge_id = ${mergeId}::uuid and space_id = ${spaceId} for update`)
     : { rows: [] };
   const [merge] = rows;
   if (!merge) throw new CoreError('NOT_FOUND', `There is no merge ${mergeId}.`);
@@ -175,8 +161,8 @@ async function settlePairs(
   spaceId: number,
   { winnerId, loserId, decidedBy }: Pick<EntityMerge, 'winnerId' | 'loserId' | 'decidedBy'>,
   at: Date,
-): Promise<readonly SettledPair[]> {
-  const { rows } = await transaction.query<SettledPair>(sql`
+): Promise<unknown> {
+  const { rows } = await transaction.query<{ before: unknown }>(sql`
     with family as (select * from knowledge_family(array[${winnerId}::uuid, ${loserId}::uuid])),
     between as (
       select p.* from entity_pair p join family a on a.member = p.entity_a join family b on b.member = p.entity_b
@@ -184,17 +170,17 @@ async function settlePairs(
     settled as (
       update entity_pair p set state = 'same', decided_by = ${decidedBy}, decided_at = ${at}
       from between where p.pair_id = between.pair_id)
-    select pair_id as "pairId", state, decided_by as "decidedBy", decided_at::text as "decidedAt" from between`);
-  return rows;
+    select coalesce(jsonb_agg(jsonb_build_object('pairId', pair_id, 'state', state, 'decidedBy', decided_by,
+      'decidedAt', decided_at)), '[]') as before from between`);
+  return rows[0]?.before;
 }
 
-async function restorePairs(transaction: Transaction, pairs: readonly SettledPair[]): Promise<void> {
+async function restorePairs(transaction: Transaction, mergeId: string): Promise<void> {
   await transaction.query(sql`
-    update entity_pair p set state = t.state, decided_by = t.decided_by, decided_at = t.decided_at
-    from unnest(${pairs.map(({ pairId }) => pairId)}::uuid[], ${pairs.map(({ state }) => state)}::text[],
-      ${pairs.map(({ decidedBy }) => decidedBy)}::text[], ${pairs.map(({ decidedAt }) => decidedAt)}::timestamptz[])
-      as t (pair_id, state, decided_by, decided_at)
-    where p.pair_id = t.pair_id`);
+    update entity_pair p set state = t.state, decided_by = t."decidedBy", decided_at = t."decidedAt"
+    from entity_merge m cross join lateral jsonb_to_recordset(m.settled_pairs)
+      as t ("pairId" uuid, state text, "decidedBy" text, "decidedAt" timestamptz)
+    where m.merge_id = ${mergeId}::uuid and p.pair_id = t."pairId"`);
 }
 
 /** Unclear mentions that are listed; there may be more. */
@@ -208,7 +194,7 @@ const maxUnclear = 100;
 async function reassignMentions(
   transaction: Transaction,
   spaceId: number,
-  merge: MergeToUndo,
+  merge: EntityMerge,
 ): Promise<UndoneMerge['later']> {
   const { mergeId, winnerId, loserId } = merge;
   // Ids are UUIDv7: greater means written later.
@@ -219,8 +205,12 @@ async function reassignMentions(
     order by mention_id`);
   const own = await reversedSplits(transaction, merge);
   if (later.length + own.length === 0) return { moved: 0, unclear: [] };
-  const { winner, loser, winnerAliasesSince } = await loadNames(transaction, merge);
-  const sideOf = (name: string) => closerSide(name, winner, loser);
+  const names = await loadNames(transaction, merge);
+  const sideOf = (name: string): 'winner' | 'loser' | 'either' => {
+    const [winner, loser] = [similarity(name, names.winner), similarity(name, names.loser)];
+    if (winner === loser) return 'either';
+    return winner > loser ? 'winner' : 'loser';
+  };
   const bySide = Map.groupBy(later, ({ surfaceForm }) => sideOf(surfaceForm));
   const named = (bySide.get('loser') ?? []).map(({ mentionId }) => mentionId);
   const mentionIds = [...own, ...named];
@@ -229,7 +219,7 @@ async function reassignMentions(
     where mention_id = any(${mentionIds}::uuid[])`);
   const move = { fromId: winnerId, toId: loserId };
   await moveParticipations(transaction, { ...move, mentionIds });
-  const aliases = winnerAliasesSince.filter(({ alias }) => sideOf(alias) === 'loser');
+  const aliases = names.addedToWinner.filter(({ alias }) => sideOf(alias) === 'loser');
   await moveAliases(
     transaction,
     move,
@@ -239,59 +229,38 @@ async function reassignMentions(
 }
 
 interface Name {
+  readonly rootId: string;
+  /** Of the root. */
+  readonly type: EntityType;
   readonly alias: string;
   readonly normalized: string;
+  readonly isAddedToWinner: boolean;
 }
 
-interface NamedEntity {
-  readonly type: EntityType;
-  /** Its own names and those of entities merged into it. */
-  readonly names: readonly Name[];
-}
-
-/** After the two have been separated. */
-async function loadNames(
-  transaction: Transaction,
-  { winnerId, loserId, winnerAliases }: MergeToUndo,
-): Promise<{
-  readonly winner: NamedEntity;
-  readonly loser: NamedEntity;
-  /** Added to the winner since the merge: they may be the loser's. */
-  readonly winnerAliasesSince: readonly Name[];
-}> {
-  const { rows } = await transaction.query<
-    Name & { readonly rootId: string; readonly memberId: string; readonly type: EntityType }
-  >(sql`
-    select f.root as "rootId", f.member as "memberId", e.entity_type as type,
-      coalesce(a.alias, e.canonical_name) as alias, coalesce(a.normalized_alias, e.normalized_name) as normalized
-    from knowledge_family(array[${winnerId}::uuid, ${loserId}::uuid]) f join entity e on e.entity_id = f.member
-      left join entity_alias a on a.entity_id = f.member`);
-  const before = new Set(winnerAliases);
-  const isSince = ({ memberId, normalized }: (typeof rows)[number]) =>
-    memberId === winnerId && !before.has(normalized);
-  const named = (id: string, keep: (row: (typeof rows)[number]) => boolean): NamedEntity => ({
-    type: rows.find(({ memberId }) => memberId === id)?.type ?? 'other',
-    names: rows.filter((row) => row.rootId === id && keep(row)),
-  });
+/** Their names and those of entities merged into them, after the two have been separated. */
+async function loadNames(transaction: Transaction, { mergeId, winnerId, loserId }: EntityMerge) {
+  const { rows } = await transaction.query<Name>(sql`
+    select f.root as "rootId", r.entity_type as type, own.alias, own.normalized,
+      f.member = m.winner_id and own.normalized <> all(m.winner_aliases) as "isAddedToWinner"
+    from entity_merge m cross join lateral knowledge_family(array[m.winner_id, m.loser_id]) f
+      join entity r on r.entity_id = f.root join entity e on e.entity_id = f.member
+      left join entity_alias a on a.entity_id = f.member
+      cross join lateral (select coalesce(a.alias, e.canonical_name) as alias,
+        coalesce(a.normalized_alias, e.normalized_name) as normalized) own
+    where m.merge_id = ${mergeId}::uuid`);
   return {
-    winner: named(winnerId, (row) => !isSince(row)),
-    loser: named(loserId, () => true),
-    winnerAliasesSince: rows.filter(isSince),
+    winner: rows.filter(({ rootId, isAddedToWinner }) => rootId === winnerId && !isAddedToWinner),
+    loser: rows.filter(({ rootId }) => rootId === loserId),
+    /** Since the merge: they may be the loser's. */
+    addedToWinner: rows.filter(({ isAddedToWinner }) => isAddedToWinner),
   };
 }
 
-/** The entity that has exactly this name, else the one with the more similar name. */
-function closerSide(name: string, winner: NamedEntity, loser: NamedEntity): 'winner' | 'loser' | 'either' {
-  const has = ({ type, names }: NamedEntity) => {
-    const wanted = normalizeName(name, type);
-    return names.some(({ normalized }) => normalized === wanted);
-  };
-  const [isWinners, isLosers] = [has(winner), has(loser)];
-  if (isWinners !== isLosers) return isWinners ? 'winner' : 'loser';
-  if (isWinners) return 'either';
-  const closest = ({ type, names }: NamedEntity) =>
-    Math.max(minUncertainPoints - 1, ...names.map(({ alias }) => compareNames(type, name, alias).points));
-  const difference = closest(winner) - closest(loser);
-  if (difference === 0) return 'either';
-  return difference > 0 ? 'winner' : 'loser';
+/** Infinite for exactly this name; names below the uncertain range are equally dissimilar. */
+function similarity(name: string, names: readonly Name[]): number {
+  const [{ type } = { type: 'other' as const }] = names;
+  const wanted = normalizeName(name, type);
+  if (names.some(({ normalized }) => normalized === wanted)) return Infinity;
+  const points = names.map(({ alias }) => compareNames(type, name, alias).points);
+  return Math.max(minUncertainPoints - 1, ...points);
 }

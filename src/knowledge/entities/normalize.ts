@@ -37,17 +37,9 @@ function seenOf(name: string): string {
 export const isUnnamed = (name: string): boolean => visibleName(name) === unnamedEntityName;
 
 /** Letters that do not decompose into a letter and an accent. */
-const spelledOut: Readonly<Record<string, string>> = {
-  ß: 'ss',
-  ø: 'o',
-  ł: 'l',
-  đ: 'd',
-  æ: 'ae',
-  œ: 'oe',
-  ð: 'd',
-  þ: 'th',
-  ı: 'i',
-};
+const spelledOut: ReadonlyMap<string, string> = new Map(
+  Object.entries({ ß: 'ss', ø: 'o', ł: 'l', đ: 'd', æ: 'ae', œ: 'oe', ð: 'd', þ: 'th', ı: 'i' }),
+);
 
 /** Lower case, no accents or punctuation, words separated by one space. `+` and `#` stay at the end of a word. */
 export function plainWords(text: string): string {
@@ -58,7 +50,7 @@ export function plainWords(text: string): string {
     .replaceAll(/[\u0300-\u036f]/g, '')
     .toLowerCase()
     .normalize('NFC')
-    .replaceAll(/[ßøłđæœðþı]/g, (letter) => spelledOut[letter] ?? letter)
+    .replaceAll(/[ßøłđæœðþı]/g, (letter) => spelledOut.get(letter) ?? letter)
     .replaceAll(/['’`´ʼ]/g, '')
     .replaceAll('&', ' and ')
     .replaceAll(/(?<=[\p{L}\p{N}+#])[+#](?=[+#\s]|$)/gu, (sign) => (sign === '+' ? '\ue000' : '\ue001'))

@@ -3,7 +3,8 @@
 import { isUuid } from '../../core/index.ts';
 import type { Database, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
-import { json, sql } from '../../platform/postgres/sql.ts';
+import { sql } from '../../platform/postgres/sql.ts';
+import { storedJson } from '../artifacts/artifact-store.ts';
 import { unnamedEntityName } from './normalize.ts';
 import type { EntityPair, PairDraft } from './types.ts';
 
@@ -128,21 +129,19 @@ export async function insertPairs(
     .filter(({ entityId, otherId }) => entityId !== otherId)
     .map((pair) => ({
       ...pair,
-      ids: pair.entityId < pair.otherId ? [pair.entityId, pair.otherId] : [pair.otherId, pair.entityId],
+      entityA: pair.entityId < pair.otherId ? pair.entityId : pair.otherId,
+      entityB: pair.entityId < pair.otherId ? pair.otherId : pair.entityId,
     }));
-  const column = <T>(read: (row: (typeof rows)[number]) => T) => rows.map(read);
   await transaction.query(sql`
     insert into entity_pair (pair_id, space_id, entity_a, entity_b, confidence, reason, evidence, state, decided_by,
       decided_at, created_at)
-    select t.pair_id, ${spaceId}::integer, t.a, t.b, t.confidence, t.reason, t.evidence, t.state, t.decided_by,
-      case when t.decided_by is null then null else ${at}::timestamptz end, ${at}::timestamptz
-    from unnest(${column(({ pairId }) => pairId)}::uuid[], ${column(({ ids }) => ids[0])}::uuid[],
-      ${column(({ ids }) => ids[1])}::uuid[], ${column(({ confidence }) => confidence)}::real[],
-      ${column(({ reason }) => reason)}::text[], ${column(({ evidence }) => json(evidence))}::jsonb[],
-      ${column(({ state }) => state)}::text[], ${column(({ decidedBy }) => decidedBy)}::text[])
-      as t (pair_id, a, b, confidence, reason, evidence, state, decided_by)
+    select t."pairId", ${spaceId}::integer, t."entityA", t."entityB", t.confidence, t.reason, t.evidence, t.state,
+      t."decidedBy", case when t."decidedBy" is null then null else ${at}::timestamptz end, ${at}::timestamptz
+    from jsonb_to_recordset(${storedJson(rows)}::jsonb) as t ("pairId" uuid, "entityA" uuid, "entityB" uuid,
+      confidence real, reason text, evidence jsonb, state text, "decidedBy" text)
     -- An entity may have been deleted with its artifact since.
-    where exists (select from entity e where e.entity_id = t.a) and exists (select from entity e where e.entity_id = t.b)
+    where exists (select from entity e where e.entity_id = t."entityA")
+      and exists (select from entity e where e.entity_id = t."entityB")
     on conflict (entity_a, entity_b) do nothing`);
 }
 
