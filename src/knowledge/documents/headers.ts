@@ -2,6 +2,7 @@
 import type { StructuredMention } from '../reading/types.ts';
 import { findDate } from '../text/dates.ts';
 import { wordKind } from '../text/lexicon.ts';
+import type { KnownPerson } from './roster.ts';
 import { isRole, isSurelyOrganization, readPosition } from './roster.ts';
 
 interface TextHead {
@@ -129,12 +130,7 @@ export function headLine(line: string, start: number): HeadLine | null {
   return role === undefined ? null : { role, start, end: start + line.trimEnd().length, value };
 }
 
-interface NamedPerson {
-  readonly name: string;
-  readonly role?: string;
-  readonly organization?: string;
-  readonly email?: string;
-}
+type NamedPerson = KnownPerson['clues'] & { readonly name: string };
 
 /** The people listed in a line: "Ann Lee (PM), Ben <ben@x.org>, Carl Roth - Sales; Dora". At most 200. */
 export function peopleIn(value: string): readonly NamedPerson[] {
