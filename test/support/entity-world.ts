@@ -56,14 +56,14 @@ export function mentionOf(request: MentionInput, index = 0): EntityMention {
 export class ScriptedModel implements LanguageModel {
   readonly questions: Parameters<LanguageModel['complete']>[0][] = [];
   readonly #answers: (string | Error)[];
-  isHere = true;
+  isAvailable = true;
 
   constructor(...answers: (string | Error)[]) {
     this.#answers = answers;
   }
 
   isConfigured(): boolean {
-    return this.isHere;
+    return this.isAvailable;
   }
 
   async complete(
@@ -78,7 +78,7 @@ export class ScriptedModel implements LanguageModel {
 }
 
 export const noModel = new ScriptedModel();
-noModel.isHere = false;
+noModel.isAvailable = false;
 
 export interface EntityWorldOptions {
   readonly model?: LanguageModel;
@@ -94,7 +94,7 @@ export function entityWorld(
   const entities = new EntityStore(database);
   const pairs = new PairStore(database);
   const merges = new MergeStore(database, ids);
-  const parts: ReconcileDeps = {
+  const deps: ReconcileDeps = {
     clock,
     ids,
     log: silentLog,
@@ -108,7 +108,7 @@ export function entityWorld(
     options,
     ...change,
   };
-  const resolver = new EntityResolver(parts);
+  const resolver = new EntityResolver(deps);
   const { signal } = new AbortController();
   /** Resolves in a new artifact with one chunk and writes the mentions, as ingest does. */
   async function read(space: Space, requests: readonly MentionInput[], events: readonly ReadEvent[] = []) {
@@ -127,7 +127,7 @@ export function entityWorld(
     pairs,
     merges,
     resolver,
-    repairs: new EntityRepairs(parts),
+    repairs: new EntityRepairs(deps),
     service: new EntityService({ clock, ids, entities, pairs, merges }),
     signal,
     read,

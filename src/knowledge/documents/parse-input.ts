@@ -5,7 +5,7 @@ import type { IngestRequest } from '../artifacts/types.ts';
 import { KnowledgeError } from '../errors.ts';
 import type { ArtifactType, ParsedDocument } from '../artifacts/types.ts';
 import type { ContextClues, StructuredMention } from '../reading/types.ts';
-import { withoutInvisible } from '../text/spans.ts';
+import { truncate, withoutInvisible } from '../text/spans.ts';
 import type { MailHead } from './headers.ts';
 import { readMailHead, readTextHead } from './headers.ts';
 import type { DataForm } from './json.ts';
@@ -56,7 +56,7 @@ export async function parseIngestRequest(
     type: request.type ?? found.type,
     sourceSystem: checkedName(request.sourceSystem ?? 'upload', 'source_system'),
     sourceId: checkedName(request.sourceId ?? found.sourceId, 'source_id'),
-    title: cut(title === '' ? firstLine(text) : title, longestTitle),
+    title: truncate(title === '' ? firstLine(text) : title, longestTitle),
     text,
     sourceTs: request.sourceTs ?? found.sourceTs,
     metadata: {
@@ -125,10 +125,7 @@ function kindOf({ name, mediaType }: DocumentFile): 'mail' | 'json' | 'text' | '
 /** The Markdown heading that the text begins with. */
 const headingOf = (text: string): string | null => /^\s*#{1,6}[ \t]+(\S.*)/.exec(text)?.[1]?.trim() ?? null;
 
-const firstLine = (text: string): string => cut((text.trim().split('\n', 1)[0] ?? '').trim(), 80);
-
-const cut = (text: string, most: number): string =>
-  text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text;
+const firstLine = (text: string): string => truncate((text.trim().split('\n', 1)[0] ?? '').trim(), 80);
 
 function checkedText(given: string): string {
   const text = cleanText(given);

@@ -2,6 +2,7 @@
 // names.
 import { createHash } from 'node:crypto';
 import type { EntityType } from '../reading/types.ts';
+import { truncate } from '../text/spans.ts';
 import { companyForms, degrees, generations, particles, titles } from './name-data.ts';
 
 /** Characters that are invisible or control how others are displayed. */
@@ -13,10 +14,7 @@ export const unnamedEntityName = '(no visible name)';
 const maxNameLength = 300;
 
 /** The name as it is displayed and stored: one line, valid for Postgres, nothing invisible, at most 300 characters. */
-export function visibleName(name: string): string {
-  const seen = seenOf(name);
-  return seen.length <= maxNameLength ? seen : `${seen.slice(0, maxNameLength - 1).toWellFormed()}…`;
-}
+export const visibleName = (name: string): string => truncate(seenOf(name), maxNameLength);
 
 /** Text beyond this length is not part of a name. */
 const maxTextLength = 20_000;

@@ -17,6 +17,10 @@ export function* linesOf(text: string): Generator<Line> {
   }
 }
 
+/** With an ellipsis in place of what exceeds the limit. */
+export const truncate = (text: string, maxLength: number): string =>
+  text.length > maxLength ? `${text.slice(0, maxLength - 1).toWellFormed()}…` : text;
+
 /** Without control, format and invisible characters. */
 export const withoutInvisible = (text: string): string =>
   text.replaceAll(/[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/gu, '');

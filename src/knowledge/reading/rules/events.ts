@@ -6,6 +6,7 @@ import { findDate } from '../../text/dates.ts';
 import { isEveryday, wordKind } from '../../text/lexicon.ts';
 import type { Place } from '../../text/quotes.ts';
 import { quoteRange } from '../../text/quotes.ts';
+import { truncate } from '../../text/spans.ts';
 import { cues } from './event-cues.ts';
 import type { FoundMention } from './mentions.ts';
 import type { Sentence } from './sentences.ts';
@@ -93,7 +94,7 @@ function narrativeOf(quote: string): string {
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/\*\*|^[-*•]\s/g, '')
     .trim();
-  return line.length <= longestNarrative ? line : `${line.slice(0, longestNarrative - 1).toWellFormed()}…`;
+  return truncate(line, longestNarrative);
 }
 
 const rest = '(.{3,80}?)(?=\\s(?:by|until|before|due|for|on|to|in)\\s|[.,;(]|$)';
