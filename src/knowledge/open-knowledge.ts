@@ -188,7 +188,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     onDeleted: ({ spaceId }) => graphStep.forgetSpace(spaceId),
   });
   const readers = overrides.readers ?? createReaders({ model, ids, readWithModel: options.readWithModel });
-  const resolution = { ...common, entities: entityStore, embedders, model, watch: alerts };
+  const resolution = { ...common, entities: entityStore, embedders, model, alerts };
   const ingest: IngestDeps = {
     ...common,
     spaces,

@@ -19,12 +19,10 @@ export interface KnownPerson {
 }
 
 interface Entry {
-  name: string;
-  email?: string;
-  role?: string;
-  organization?: string;
+  readonly name: string;
+  clues: ContextClues;
   /** Two people of that name have different employers: clues are then not assigned. */
-  isTwo?: boolean;
+  isTwo: boolean;
 }
 
 /** Bounds memory on directories and exports. */
@@ -38,7 +36,7 @@ export class Roster {
   longest = 1;
 
   /** The first value of a clue is kept; missing ones are filled in. */
-  add(name: string, { email, role, organization }: ContextClues = {}): void {
+  add(name: string, clues: ContextClues = {}): void {
     const clean = name.replaceAll(/\s+/g, ' ').replace(/^[\s'"’.-]+|[\s'"’-]+$/g, '');
     // Without the periods of initials, like the words of a text.
     const words = clean.toLowerCase().replaceAll('.', ' ').trim().split(/\s+/);
@@ -46,18 +44,12 @@ export class Roster {
     const key = words.join(' ');
     const known = this.#people.get(key);
     if (!known && this.#people.size >= mostPeople) return;
-    const entry = known ?? { name: clean };
-    const isOther =
-      organization !== undefined &&
-      entry.organization !== undefined &&
-      !isShortFor(organization, entry.organization);
-    if (isOther) entry.isTwo = true;
-    if (email !== undefined) {
-      entry.email ??= email.toLowerCase();
-      this.#byEmail.set(email.toLowerCase(), key);
-    }
-    if (role !== undefined) entry.role ??= role;
-    if (organization !== undefined) entry.organization ??= organization;
+    const entry = known ?? { name: clean, clues: {}, isTwo: false };
+    const email = clues.email?.toLowerCase();
+    const [employer, other] = [entry.clues.organization, clues.organization];
+    if (employer !== undefined && other !== undefined && !isShortFor(other, employer)) entry.isTwo = true;
+    entry.clues = { ...clues, ...(email === undefined ? {} : { email }), ...entry.clues };
+    if (email !== undefined) this.#byEmail.set(email, key);
     if (known) return;
     this.#people.set(key, entry);
     this.longest = Math.max(this.longest, words.length);
@@ -70,7 +62,7 @@ export class Roster {
   /** By full name, in lower case with single spaces. */
   whole(key: string): KnownPerson | null {
     const entry = this.#people.get(key);
-    return entry ? asPerson(entry) : null;
+    return entry ? { name: entry.name, clues: entry.isTwo ? {} : entry.clues } : null;
   }
 
   /** By a given or family name alone, if it is unique. */
@@ -92,21 +84,7 @@ function isShortFor(a: string, b: string): boolean {
   return own.startsWith(other) || other.startsWith(own);
 }
 
-const asPerson = ({ name, email, role, organization, isTwo }: Entry): KnownPerson => ({
-  name,
-  clues: isTwo
-    ? {}
-    : {
-        ...(email === undefined ? {} : { email }),
-        ...(role === undefined ? {} : { role }),
-        ...(organization === undefined ? {} : { organization }),
-      },
-});
-
-interface Position {
-  readonly role?: string;
-  readonly organization?: string;
-}
+type Position = Pick<ContextClues, 'role' | 'organization'>;
 
 const wordsIn = (text: string): readonly string[] => text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 

@@ -41,7 +41,7 @@ export interface ResolutionDeps {
     | 'readWithModel'
     | 'cooldownSeconds'
   >;
-  readonly watch?: Pick<KnowledgeAlerts, 'resolved' | 'confirmed'>;
+  readonly alerts?: Pick<KnowledgeAlerts, 'resolved' | 'confirmed'>;
   /** Shared with reading, so that a model that is down is not tried for every name. Default: its own. */
   readonly breaker?: Pick<CircuitBreaker, 'execute'>;
 }

@@ -71,7 +71,7 @@ export interface Question {
 
 /** Within the confirmation timeout, repair included; counted for alerts. `execute` may refuse the call. */
 export async function confirmInTime(
-  { model, clock, ids, options, watch }: ResolutionDeps,
+  { model, clock, ids, options, alerts }: ResolutionDeps,
   question: Question,
   signal: AbortSignal,
   execute: (work: () => Promise<Confirmation>) => Promise<Confirmation> = (work) => work(),
@@ -85,10 +85,10 @@ export async function confirmInTime(
     });
   try {
     const confirmation = await execute(confirm);
-    watch?.confirmed('answered');
+    alerts?.confirmed('answered');
     return confirmation;
   } catch (error) {
-    if (!signal.aborted) watch?.confirmed('failed');
+    if (!signal.aborted) alerts?.confirmed('failed');
     throw error;
   }
 }
