@@ -220,7 +220,7 @@ it.each([
 ])('refuses %s, of which nothing could be found', async (_, text) => {
   const refused = parseIngestRequest(deps, { content: { text } }, signal);
   await expect(refused).rejects.toMatchObject({ code: 'INPUT_INVALID' });
-  await expect(refused).rejects.toThrow(/shows no text/);
+  await expect(refused).rejects.toThrow(/has no visible text/);
 });
 
 it('refuses metadata that nests without end', async () => {

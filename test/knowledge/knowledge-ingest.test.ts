@@ -186,7 +186,7 @@ describe('ingest', () => {
       expect.objectContaining({ positions: [], cause: 'READING_TOO_LARGE', status: 'done' }),
     );
     expect(status.missing[0]?.message).toContain('not stored: 50.');
-    expect(warnings).toEqual(['Only the first 10000 of its 10050 structured mentions were taken.']);
+    expect(warnings).toEqual(['Only the first 10000 of its 10050 structured mentions were used.']);
   });
 
   it('asks a model about no further chunk of a revision that a newer one replaced', async () => {
@@ -416,7 +416,7 @@ describe('ingest', () => {
     await run(revisionId);
     await run(revisionId);
     const view = await artifacts.get(space, artifactUid);
-    expect(view.warnings).toEqual(['Left out for want of a visible name: 1 of its structured mentions.']);
+    expect(view.warnings).toEqual(['Omitted because they have no visible name: 1 of its structured mentions.']);
     expect(view.metadata['mentions']).toEqual([mentions[0]]);
   });
 

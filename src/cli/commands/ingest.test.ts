@@ -101,7 +101,7 @@ const world = (cwd: string, stdin = '') =>
     stdin,
     answer: ({ method, path, body }) => {
       if (JSON.stringify(body)?.includes('bad.txt'))
-        throw new CoreError('INPUT_INVALID', 'Nothing was taken in. It is bad.');
+        throw new CoreError('INPUT_INVALID', 'Nothing was ingested. It is bad.');
       if (path.endsWith('/artifacts/estimate')) return estimated;
       if (path.endsWith('/artifacts') && method === 'POST') {
         if (JSON.stringify(body).includes('odd.txt'))
@@ -153,7 +153,7 @@ describe('headworks ingest', () => {
     await writeFile(join(folderPath, 'notes', 'bad.txt'), 'bad');
     const at = world(folderPath);
     expect(await at.start('ingest', 'notes')).toBe(4);
-    expect(at.out).toMatch(/1 added.*\n.*bad\.txt: Nothing was taken in\. It is bad\./);
+    expect(at.out).toMatch(/1 added.*\n.*bad\.txt: Nothing was ingested\. It is bad\./);
     const only = world(folderPath);
     expect(await only.start('ingest', 'notes/bad.txt')).toBe(1);
     expect(await only.start('ingest', 'notes/bad.txt', '--estimate')).toBe(1);

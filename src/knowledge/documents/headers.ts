@@ -137,13 +137,13 @@ export function peopleIn(value: string): readonly NamedPerson[] {
   const people: NamedPerson[] = [];
   let isRoleBefore = false;
   for (const part of splitList(value).slice(0, 400)) {
-    const said = part.trim();
+    const text = part.trim();
     const last = people.at(-1);
     // "Ann Lee, Engineering Lead, Acme": what follows a name may belong to it.
-    const isRoleHere = last !== undefined && last.role === undefined && isOnlyRole(said);
-    const isEmployer = isRoleBefore && last?.organization === undefined && isEmployerName(said);
-    if (last && isRoleHere) people[people.length - 1] = { ...last, ...readPosition(said) };
-    else if (last && isEmployer) people[people.length - 1] = { ...last, organization: said };
+    const isRoleHere = last !== undefined && last.role === undefined && isOnlyRole(text);
+    const isEmployer = isRoleBefore && last?.organization === undefined && isEmployerName(text);
+    if (last && isRoleHere) people[people.length - 1] = { ...last, ...readPosition(text) };
+    else if (last && isEmployer) people[people.length - 1] = { ...last, organization: text };
     else people.push(...personIn(part));
     isRoleBefore = isRoleHere;
   }
@@ -195,7 +195,7 @@ function personIn(part: string): readonly NamedPerson[] {
     {
       name: name.trim(),
       ...(angled?.includes('@') ? { email: angled } : {}),
-      ...(bracketed === undefined ? {} : saidInBrackets(bracketed)),
+      ...(bracketed === undefined ? {} : readBrackets(bracketed)),
       ...(dashed === undefined ? {} : readPosition(dashed.trim())),
     },
   ];
@@ -204,7 +204,7 @@ function personIn(part: string): readonly NamedPerson[] {
 const address = /[,;]?\s*<?([^\s,;<>]{1,64}@[^\s,;<>]{1,190}\.[^\s,;<>]{1,63})>?\s*/;
 
 /** "Engineering Lead, Acme, ann@acme.example", or a part of it. */
-function saidInBrackets(text: string): Omit<NamedPerson, 'name'> {
+function readBrackets(text: string): Omit<NamedPerson, 'name'> {
   const email = address.exec(text)?.[1];
   const rest = text.replace(address, '').trim();
   return { ...(rest === '' ? {} : readPosition(rest)), ...(email === undefined ? {} : { email }) };

@@ -46,7 +46,7 @@ export async function parseIngestRequest(
   const size = 'text' in content ? Buffer.byteLength(content.text) : content.bytes.byteLength;
   if (size > maxDocumentBytes)
     throw invalid(
-      `The document has ${size.toLocaleString('en')} bytes; at most ${maxDocumentBytes.toLocaleString('en')} are taken. Split it, or raise HEADWORKS_KNOWLEDGE_MAX_DOCUMENT_BYTES.`,
+      `The document has ${size.toLocaleString('en')} bytes; at most ${maxDocumentBytes.toLocaleString('en')} are accepted. Split it, or raise HEADWORKS_KNOWLEDGE_MAX_DOCUMENT_BYTES.`,
     );
   const found = 'text' in content ? fromText(content.text) : await fromFile(documents, content, signal);
   const text = checkedText(found.text);
@@ -131,14 +131,14 @@ function checkedText(given: string): string {
   const text = cleanText(given);
   if (text.length > longestText)
     throw invalid(
-      `The document holds ${text.length.toLocaleString('en')} characters; at most ${longestText.toLocaleString('en')} are taken. Split it.`,
+      `The document has ${text.length.toLocaleString('en')} characters; at most ${longestText.toLocaleString('en')} are accepted. Split it.`,
     );
   if (isBinary(given))
     throw new KnowledgeError(
       'KNOWLEDGE_DOCUMENT_UNREADABLE',
       'The document cannot be read: it is binary, not text. Send the file itself, with its name and type.',
     );
-  if (isBlank(text)) throw invalid('The document shows no text. Send one with content.');
+  if (isBlank(text)) throw invalid('The document has no visible text. Send one with content.');
   return text;
 }
 
@@ -159,7 +159,7 @@ function checkedName(given: string, field: string): string {
 }
 
 const invalid = (message: string): CoreError =>
-  new CoreError('INPUT_INVALID', `Nothing was taken in. ${message}`);
+  new CoreError('INPUT_INVALID', `Nothing was ingested. ${message}`);
 
 /** They are resolved together, like a chunk of 10,000 names. */
 const mostMentions = 10_000;
@@ -191,9 +191,11 @@ export function cleanMentions(given: readonly StructuredMention[]): {
     mentions: withoutRepeats(seen),
     truncated: Math.max(0, given.length - mostMentions),
     warnings: [
-      ...(empty > 0 ? [`Left out for want of a visible name: ${empty} of its structured mentions.`] : []),
+      ...(empty > 0
+        ? [`Omitted because they have no visible name: ${empty} of its structured mentions.`]
+        : []),
       ...(given.length > mostMentions
-        ? [`Only the first ${mostMentions} of its ${given.length} structured mentions were taken.`]
+        ? [`Only the first ${mostMentions} of its ${given.length} structured mentions were used.`]
         : []),
     ],
   };
@@ -201,19 +203,19 @@ export function cleanMentions(given: readonly StructuredMention[]): {
 
 /** One mention per person and relation; clues of the duplicates are merged. */
 function withoutRepeats(given: readonly StructuredMention[]): readonly StructuredMention[] {
-  return [...Map.groupBy(given, whoIs).values()].flatMap((same) => {
+  return [...Map.groupBy(given, identityOf).values()].flatMap((same) => {
     const contextClues = same.reduceRight<ContextClues>(
       (clues, mention) => ({ ...clues, ...mention.contextClues }),
       {},
     );
-    const telling = same.filter(({ relation }) => relation !== unspecifiedRelation);
-    const byRelation = Map.groupBy(telling.length === 0 ? same : telling, ({ relation }) => relation);
+    const specified = same.filter(({ relation }) => relation !== unspecifiedRelation);
+    const byRelation = Map.groupBy(specified.length === 0 ? same : specified, ({ relation }) => relation);
     return [...byRelation.values()].flatMap(([mention]) => (mention ? [{ ...mention, contextClues }] : []));
   });
 }
 
 /** People are identified by their address, other entities by the source's identity. */
-const whoIs = ({ surfaceForm, type, contextClues: { email, identity } }: StructuredMention): string =>
+const identityOf = ({ surfaceForm, type, contextClues: { email, identity } }: StructuredMention): string =>
   JSON.stringify([
     surfaceForm.toLowerCase(),
     type,

@@ -22,7 +22,7 @@ interface Entry {
   readonly name: string;
   clues: ContextClues;
   /** Two people of that name have different employers: clues are then not assigned. */
-  isTwo: boolean;
+  isAmbiguous: boolean;
 }
 
 /** Bounds memory on directories and exports. */
@@ -44,10 +44,11 @@ export class Roster {
     const key = words.join(' ');
     const known = this.#people.get(key);
     if (!known && this.#people.size >= mostPeople) return;
-    const entry = known ?? { name: clean, clues: {}, isTwo: false };
+    const entry = known ?? { name: clean, clues: {}, isAmbiguous: false };
     const email = clues.email?.toLowerCase();
     const [employer, other] = [entry.clues.organization, clues.organization];
-    if (employer !== undefined && other !== undefined && !isShortFor(other, employer)) entry.isTwo = true;
+    if (employer !== undefined && other !== undefined && !isShortFor(other, employer))
+      entry.isAmbiguous = true;
     entry.clues = { ...clues, ...(email === undefined ? {} : { email }), ...entry.clues };
     if (email !== undefined) this.#byEmail.set(email, key);
     if (known) return;
@@ -62,7 +63,7 @@ export class Roster {
   /** By full name, in lower case with single spaces. */
   whole(key: string): KnownPerson | null {
     const entry = this.#people.get(key);
-    return entry ? { name: entry.name, clues: entry.isTwo ? {} : entry.clues } : null;
+    return entry ? { name: entry.name, clues: entry.isAmbiguous ? {} : entry.clues } : null;
   }
 
   /** By a given or family name alone, if it is unique. */

@@ -13,11 +13,11 @@ describe('stored strings', () => {
   });
 
   it('keep the prefixes of lookup keys', () => {
-    expect(nameKeys('Alice Chen', 'person').kept).toEqual(
+    expect(nameKeys('Alice Chen', 'person').stored).toEqual(
       expect.arrayContaining(['i:a chen', 's:alice chen', 'w:chen', 'i:h achen', 'p:a che']),
     );
-    expect(nameKeys('Acme Foods GmbH', 'org').kept).toContain('s:o acmefoods');
-    expect(nameKeys('Project Phoenix', 'project').kept).toContain('s:t phoenix');
+    expect(nameKeys('Acme Foods GmbH', 'org').stored).toContain('s:o acmefoods');
+    expect(nameKeys('Project Phoenix', 'project').stored).toContain('s:t phoenix');
     expect(clueKeys(['a@acme.com'], ['source id: looker#folder/7', 'phone: 5550100'])).toEqual([
       'd:looker#folder/7',
       'e:a@acme.com',

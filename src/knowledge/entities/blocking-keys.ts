@@ -24,9 +24,9 @@ export const kindOfKey = (key: string) => kinds.get(key[0] ?? '') ?? 'part';
 
 interface NameKeys {
   /** Keys under which an entity with this name is stored. */
-  readonly kept: readonly string[];
+  readonly stored: readonly string[];
   /** Keys under which a mention with this name is looked up. */
-  readonly wanted: readonly string[];
+  readonly lookup: readonly string[];
 }
 
 /** Longer keys are cut to fit an index; the names are compared afterwards anyway. */
@@ -36,27 +36,27 @@ const bounded = (keys: readonly string[]): readonly string[] => [
 ];
 
 export function nameKeys(name: string, type: EntityType): NameKeys {
-  const { kept, wanted } = keysOf[type](name);
-  return { kept: bounded(kept), wanted: bounded(wanted) };
+  const { stored, lookup } = keysOf[type](name);
+  return { stored: bounded(stored), lookup: bounded(lookup) };
 }
 
 function personKeys(name: string): NameKeys {
   const person = parsePersonName(name);
-  if (!person) return { kept: [], wanted: [] };
+  if (!person) return { stored: [], lookup: [] };
   if (person.single !== null) return singleKeys(person.single);
   const shared = fullNameKeys(person);
   const [first = '', last = ''] = [person.given[0], person.surname?.split(' ').at(-1)];
   const words = [...(isInitial(first) ? [] : givenNameRoots(first)), last, person.surname ?? ''];
   const handles = handleForms(person);
   return {
-    kept: [...shared, ...words.map((word) => `w:${word}`), ...handles.map((handle) => `i:h ${handle}`)],
-    wanted: [...shared, ...[...words, ...handles].map((word) => `1:${word}`)],
+    stored: [...shared, ...words.map((word) => `w:${word}`), ...handles.map((handle) => `i:h ${handle}`)],
+    lookup: [...shared, ...[...words, ...handles].map((word) => `1:${word}`)],
   };
 }
 
 const singleKeys = (single: string): NameKeys => ({
-  kept: givenNameRoots(single).map((root) => `1:${root}`),
-  wanted: [
+  stored: givenNameRoots(single).map((root) => `1:${root}`),
+  lookup: [
     ...givenNameRoots(single).flatMap((root) => [`1:${root}`, `w:${root}`]),
     `i:h ${single}`,
     ...(single.length > 4 ? [`p:${single.slice(0, 4)}`] : []),
@@ -79,12 +79,12 @@ function fullNameKeys({ given, surname }: PersonName): readonly string[] {
 function organizationKeys(name: string): NameKeys {
   const { base, acronym } = parseOrganizationName(name);
   const compact = base.replaceAll(' ', '');
-  if (compact === '') return { kept: [], wanted: [] };
+  if (compact === '') return { stored: [], lookup: [] };
   const shared = [`s:o ${compact}`, ...(compact.length >= 6 ? [`p:o ${compact.slice(0, 5)}`] : [])];
   const short = acronym === null ? [] : [acronym];
   return {
-    kept: [...shared, ...short.map((letters) => `i:o ${letters}`)],
-    wanted: [...shared, `i:o ${compact}`, ...short.map((letters) => `s:o ${letters}`)],
+    stored: [...shared, ...short.map((letters) => `i:o ${letters}`)],
+    lookup: [...shared, `i:o ${compact}`, ...short.map((letters) => `s:o ${letters}`)],
   };
 }
 
@@ -98,16 +98,16 @@ function thingKeys(name: string): NameKeys {
     `s:t ${compact}`,
     ...(compact.length >= 8 ? [`p:t ${compact.slice(0, 5)}`, `p:t ${compact.slice(-5)}`] : []),
   ];
-  return compact === '' ? { kept: [], wanted: [] } : { kept: shared, wanted: shared };
+  return compact === '' ? { stored: [], lookup: [] } : { stored: shared, lookup: shared };
 }
 
 /** Type unknown: matches entities of any type with exactly this name. */
 function otherKeys(name: string): NameKeys {
   const things = thingKeys(name);
-  const whole = [...personKeys(name).kept, ...organizationKeys(name).kept].filter((key) =>
+  const whole = [...personKeys(name).stored, ...organizationKeys(name).stored].filter((key) =>
     key.startsWith('s:'),
   );
-  return { kept: [...things.kept, ...whole], wanted: [...things.wanted, ...whole] };
+  return { stored: [...things.stored, ...whole], lookup: [...things.lookup, ...whole] };
 }
 
 const keysOf: Readonly<Record<EntityType, (name: string) => NameKeys>> = {

@@ -33,13 +33,13 @@ export async function findCandidates(
 ): Promise<readonly (readonly CandidateEntity[])[]> {
   const { artifactUid, signal } = options;
   const byQuery = Map.groupBy(await findHits(database, spaceId, queries, options), ({ query }) => query);
-  const kept = queries.map((_, index) =>
+  const limited = queries.map((_, index) =>
     (byQuery.get(index) ?? []).sort((a, b) => a.rank - b.rank).slice(0, maxPerQuery),
   );
-  const ids = [...new Set(kept.flat().map(({ entityId }) => entityId))];
+  const ids = [...new Set(limited.flat().map(({ entityId }) => entityId))];
   const families = await loadFamilies(database, spaceId, ids, artifactUid, { signal });
   const known = new Map(families.flatMap(({ found, known: one }) => found.map((id) => [id, one] as const)));
-  return kept.map((own) => [...new Set(own.flatMap(({ entityId }) => known.get(entityId) ?? []))]);
+  return limited.map((own) => [...new Set(own.flatMap(({ entityId }) => known.get(entityId) ?? []))]);
 }
 
 const reliability = ['identity', 'name', 'alias', 'email', 'nickname', 'initials', 'trigram'];
@@ -82,14 +82,14 @@ function queriesByText(
   queries: readonly CandidateQuery[],
   read: (query: CandidateQuery) => readonly string[],
 ): ReadonlyMap<string, readonly number[]> {
-  const wanted = new Map<string, number[]>();
+  const byText = new Map<string, number[]>();
   for (const [index, query] of queries.entries())
     for (const text of new Set(read(query))) {
-      const known = wanted.get(text);
+      const known = byText.get(text);
       if (known) known.push(index);
-      else wanted.set(text, [index]);
+      else byText.set(text, [index]);
     }
-  return wanted;
+  return byText;
 }
 
 /** Names and clues of one family that are compared. */

@@ -88,8 +88,8 @@ export function groupMentions(
   const named = mentions.map((mention, index) => readMention(mention, index, place));
   const byName = [...Map.groupBy(named, identityKey).values()];
   const firsts = byName.slice(0, maxCoMentions).flatMap(([first]) => (first ? plainWords(first.name) : []));
-  const everybody = [...new Set(firsts)];
-  return byName.map((members) => groupOf(members, everybody)).sort(byInformativeness);
+  const allNames = [...new Set(firsts)];
+  return byName.map((members) => groupOf(members, allNames)).sort(byInformativeness);
 }
 
 interface Named {
@@ -121,7 +121,7 @@ const identityKey = ({ type, normalizedName, clues }: Named): string =>
     clues.notes.find((note) => identityOf(note) !== null) ?? null,
   ]);
 
-function groupOf(members: readonly Named[], everybody: readonly string[]): MentionGroup {
+function groupOf(members: readonly Named[], allNames: readonly string[]): MentionGroup {
   const [first] = members as readonly [Named, ...Named[]];
   const { type, name, normalizedName } = first;
   const clues: CleanClues = {
@@ -131,12 +131,12 @@ function groupOf(members: readonly Named[], everybody: readonly string[]): Menti
     notes: [...new Set(members.flatMap((member) => member.clues.notes))].slice(0, 50),
   };
   const plainName = plainWords(name);
-  const coMentions = everybody.filter((other) => other !== plainName);
+  const coMentions = allNames.filter((other) => other !== plainName);
   const profile = profileOf(type, [name], clues, coMentions);
   const keys = clueKeys(profile.emails, profile.notes);
   const isNamed = name !== unnamedEntityName;
-  const { kept, wanted } = nameKeys(name, type);
-  const own = { alias: name, normalizedAlias: normalizedName, keys: isNamed ? [...kept, ...keys] : [] };
+  const { stored, lookup } = nameKeys(name, type);
+  const own = { alias: name, normalizedAlias: normalizedName, keys: isNamed ? [...stored, ...keys] : [] };
   return {
     members: members.map(({ index }) => index),
     type,
@@ -147,7 +147,7 @@ function groupOf(members: readonly Named[], everybody: readonly string[]): Menti
     profile,
     query: {
       normalizedNames: [normalizedName],
-      keys: isNamed ? [...wanted, ...keys] : [],
+      keys: isNamed ? [...lookup, ...keys] : [],
       emails: profile.emails,
     },
     candidates: [],
@@ -165,7 +165,7 @@ function spellings(members: readonly Named[], own: NameRow): readonly NameRow[] 
       continue;
     const normalizedAlias = normalizeName(surface, type);
     if (normalizedAlias === own.normalizedAlias || rows.has(normalizedAlias)) continue;
-    rows.set(normalizedAlias, { alias: surface, normalizedAlias, keys: nameKeys(surface, type).kept });
+    rows.set(normalizedAlias, { alias: surface, normalizedAlias, keys: nameKeys(surface, type).stored });
   }
   return [...rows.values()];
 }

@@ -239,7 +239,7 @@ function compareCoMentions(a: Profile, b: Profile): Finding {
   if (shared === 0) return nothing;
   return {
     points: Math.min(2, shared),
-    reason: shared === 1 ? 'one companion in common' : `${shared} coMentions in common`,
+    reason: shared === 1 ? 'one co-mention in common' : `${shared} co-mentions in common`,
   };
 }
 

@@ -61,7 +61,7 @@ function compareSingle(single: string, full: PersonName): NameComparison {
   if (single === whole)
     return { relation: 'initials', points: 3, reason: 'a handle of first letter and surname' };
   if (handleForms(full).includes(single))
-    return { relation: 'initials', points: 2.5, reason: 'a handle made of the name' };
+    return { relation: 'initials', points: 2.5, reason: 'a handle formed from the name' };
   if (single === full.surname) return { relation: 'part', points: 2, reason: 'the surname alone' };
   if (!isInitial(first) && areSameGivenName(single, first))
     return { relation: 'part', points: 2, reason: 'the given name alone' };
@@ -86,22 +86,22 @@ const reversed = (name: PersonName): PersonName => ({
   surname: name.given[0] ?? '',
 });
 
-type Similarity = 'equal' | 'variant' | 'slip' | 'typo' | 'initial' | 'other';
+type Similarity = 'equal' | 'variant' | 'transposition' | 'typo' | 'initial' | 'other';
 
 const pointsOf: Readonly<Record<Similarity, Readonly<Record<Exclude<Similarity, 'initial'>, number>>>> = {
   // given name → surname: equal, part of a double name, transposition, typo, other
-  equal: { equal: 6, variant: 3, slip: 4.25, typo: 3, other: -4 },
-  variant: { equal: 4, variant: 1.5, slip: 2.5, typo: 1.5, other: -5 },
-  slip: { equal: 4.25, variant: 1.5, slip: 2.5, typo: 2, other: -5 },
-  typo: { equal: 2.5, variant: 1, slip: 2, typo: 1.5, other: -5 },
-  initial: { equal: 2.5, variant: 1, slip: 1.5, typo: 0.5, other: -5 },
-  other: { equal: -4, variant: -4, slip: -4, typo: -4, other: -7 },
+  equal: { equal: 6, variant: 3, transposition: 4.25, typo: 3, other: -4 },
+  variant: { equal: 4, variant: 1.5, transposition: 2.5, typo: 1.5, other: -5 },
+  transposition: { equal: 4.25, variant: 1.5, transposition: 2.5, typo: 2, other: -5 },
+  typo: { equal: 2.5, variant: 1, transposition: 2, typo: 1.5, other: -5 },
+  initial: { equal: 2.5, variant: 1, transposition: 1.5, typo: 0.5, other: -5 },
+  other: { equal: -4, variant: -4, transposition: -4, typo: -4, other: -7 },
 };
 
 const relationOf: Readonly<Record<Similarity, NameComparison['relation']>> = {
   equal: 'same',
   variant: 'variant',
-  slip: 'typing-error',
+  transposition: 'typing-error',
   typo: 'typing-error',
   initial: 'initials',
   other: 'other',
@@ -127,7 +127,8 @@ function compareInOrder(a: PersonName, b: PersonName): NameComparison {
     relation,
     points,
     reason: reasonOf(given, surname),
-    isOtherSpelling: surname === 'slip' || surname === 'typo' || areDifferentGivenNames(givenA, givenB),
+    isOtherSpelling:
+      surname === 'transposition' || surname === 'typo' || areDifferentGivenNames(givenA, givenB),
   };
 }
 
@@ -138,7 +139,7 @@ const areDifferentGivenNames = (a: string, b: string): boolean =>
 const reasonWords: Readonly<Record<Similarity, string>> = {
   equal: 'the same',
   variant: 'a form of the same',
-  slip: 'a slip of the same',
+  transposition: 'a transposition in the same',
   typo: 'almost the same',
   initial: 'the initial of the',
   other: 'another',
@@ -162,12 +163,12 @@ function surnameLikeness(a: string, b: string): Exclude<Similarity, 'initial'> {
   if (long.split(' ').includes(short) && short.length > 2) return 'variant';
   const similarity = typoKind(a, b);
   // Philips and Phillips, Jansen and Janssen are different families; Abbtot is a typo.
-  return similarity === 'slip' && a.length !== b.length ? 'typo' : similarity;
+  return similarity === 'transposition' && a.length !== b.length ? 'typo' : similarity;
 }
 
-function typoKind(a: string, b: string): 'slip' | 'typo' | 'other' {
+function typoKind(a: string, b: string): 'transposition' | 'typo' | 'other' {
   if (!isTypingError(a, b)) return 'other';
-  return isTransposition(a, b) ? 'slip' : 'typo';
+  return isTransposition(a, b) ? 'transposition' : 'typo';
 }
 
 /** Middle names and generations that contradict each other. */
@@ -222,7 +223,7 @@ export function compareOrganizationNames(a: string, b: string): NameComparison {
   const other = parseOrganizationName(b);
   if (own.base === other.base) return compareForms(own.form, other.form);
   if (own.base.replaceAll(' ', '') === other.base.replaceAll(' ', ''))
-    return { relation: 'variant', points: 4.5, reason: 'the same name, put together otherwise' };
+    return { relation: 'variant', points: 4.5, reason: 'the same name, with other spaces' };
   if (own.acronym === other.base || other.acronym === own.base)
     return { relation: 'initials', points: 2.5, reason: 'an acronym of the name' };
   if (!haveSameNumbers(own.base, other.base)) return otherName(-6);
@@ -248,8 +249,8 @@ function compareForms(a: string | null, b: string | null): NameComparison {
 /** The distinctive words, without the generic noun: `phoenix` of "the Phoenix project". */
 export function thingWords(name: string): readonly string[] {
   const tokens = nameTokens(name, 'other');
-  const telling = tokens.filter((word) => !genericNouns.has(word));
-  return telling.length === 0 ? tokens : telling;
+  const distinctive = tokens.filter((word) => !genericNouns.has(word));
+  return distinctive.length === 0 ? tokens : distinctive;
 }
 
 export function compareThingNames(a: string, b: string): NameComparison {
@@ -258,12 +259,12 @@ export function compareThingNames(a: string, b: string): NameComparison {
   const own = thingWords(a);
   const other = thingWords(b);
   const [ownKey, otherKey] = [sortedKey(own), sortedKey(other)];
-  if (ownKey === otherKey) return { relation: 'variant', points: 4.5, reason: 'the same telling words' };
+  if (ownKey === otherKey) return { relation: 'variant', points: 4.5, reason: 'the same distinctive words' };
   if (!haveSameNumbers(allA, allB)) return otherName(-6);
   if (own.join('') === other.join(''))
-    return { relation: 'variant', points: 4.5, reason: 'the same words, put together otherwise' };
+    return { relation: 'variant', points: 4.5, reason: 'the same words, with other spaces' };
   if (withoutPlural(ownKey) === withoutPlural(otherKey))
-    return { relation: 'variant', points: 4.5, reason: 'one and many of the same' };
+    return { relation: 'variant', points: 4.5, reason: 'singular and plural of the same' };
   if (ownKey.length >= 8 && isTypingError(ownKey, otherKey)) return almost(ownKey, otherKey);
   return otherName(-5);
 }

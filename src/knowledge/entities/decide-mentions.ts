@@ -313,7 +313,7 @@ function additionFor(
           {
             alias: betterName.canonicalName,
             normalizedAlias: betterName.normalizedName,
-            keys: nameKeys(betterName.canonicalName, group.type).kept,
+            keys: nameKeys(betterName.canonicalName, group.type).stored,
           },
         ];
   return { entityId: entity.entityId, names: [...names, ...own], clues: group.clues, betterName };

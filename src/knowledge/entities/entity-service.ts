@@ -92,10 +92,10 @@ export class EntityService {
     const { type } = await this.#live(space, entityId);
     const canonicalName = visibleName(name);
     const normalizedName = normalizeName(name, type);
-    const { kept } = nameKeys(canonicalName, type);
+    const { stored } = nameKeys(canonicalName, type);
     const draft = {
       entity: { entityId: ids.uuid(), type, canonicalName, normalizedName },
-      names: [{ alias: canonicalName, normalizedAlias: normalizedName, keys: kept }],
+      names: [{ alias: canonicalName, normalizedAlias: normalizedName, keys: stored }],
       clues: cleanClues({}, canonicalName),
       embedding: null,
       reviewReason: null,

@@ -14,14 +14,14 @@ export const unnamedEntityName = '(no visible name)';
 const maxNameLength = 300;
 
 /** The name as it is displayed and stored: one line, valid for Postgres, nothing invisible, at most 300 characters. */
-export const visibleName = (name: string): string => truncate(seenOf(name), maxNameLength);
+export const visibleName = (name: string): string => truncate(cleanName(name), maxNameLength);
 
 /** Text beyond this length is not part of a name. */
 const maxTextLength = 20_000;
 
-function seenOf(name: string): string {
+function cleanName(name: string): string {
   if (/^[\w.@-]+( [\w.@-]+)*$/.test(name) && name.length <= maxNameLength) return name;
-  const seen = name
+  const clean = name
     .slice(0, maxTextLength)
     .toWellFormed()
     .replaceAll(/[\p{Zl}\p{Zp}\p{Zs}\t\n\r]+/gu, ' ')
@@ -29,7 +29,7 @@ function seenOf(name: string): string {
     .replaceAll('\ufffd', '')
     .replaceAll(/ +/g, ' ')
     .trim();
-  return seen === '' ? unnamedEntityName : seen;
+  return clean === '' ? unnamedEntityName : clean;
 }
 
 export const isUnnamed = (name: string): boolean => visibleName(name) === unnamedEntityName;
@@ -63,30 +63,30 @@ export function plainWords(text: string): string {
  * company's legal form is unified. A name without letters or digits is its own word.
  */
 export function nameTokens(name: string, type: EntityType): readonly string[] {
-  const seen = seenOf(name);
-  if (seen === unnamedEntityName) return [];
+  const clean = cleanName(name);
+  if (clean === unnamedEntityName) return [];
   const tokens =
     type === 'person'
-      ? personTokens(seen)
-      : plainWords(seen)
+      ? personTokens(clean)
+      : plainWords(clean)
           .split(' ')
           .map((word) => (type === 'org' ? (companyForms.get(word) ?? word) : word));
   const words = tokens.filter(Boolean);
   if (words.length > 0) return words;
-  const signs = seen.toLowerCase().replaceAll(' ', '');
-  return signs === '' ? [] : [signs];
+  const symbols = clean.toLowerCase().replaceAll(' ', '');
+  return symbols === '' ? [] : [symbols];
 }
 
-function personTokens(seen: string): readonly string[] {
-  const withoutPossession = seen.replace(/['’]s$/iu, '');
-  const local = handleOf(withoutPossession);
+function personTokens(clean: string): readonly string[] {
+  const withoutPossessive = clean.replace(/['’]s$/iu, '');
+  const local = handleOf(withoutPossessive);
   if (local !== null)
     return plainWords(local.replaceAll(/[._\-+]+/g, ' ').replaceAll(/\d+/g, ' ')).split(' ');
-  const [last = '', first = '', ...more] = withoutPossession.split(',');
+  const [last = '', first = '', ...more] = withoutPossessive.split(',');
   const isSuffix = (word: string) => generations.has(word) || degrees.has(word);
   const firstWords = plainWords(first).split(' ').filter(Boolean);
   const isTurned = firstWords.length > 0 && !firstWords.every(isSuffix);
-  const words = plainWords(isTurned ? [first, last, ...more].join(' ') : withoutPossession)
+  const words = plainWords(isTurned ? [first, last, ...more].join(' ') : withoutPossessive)
     .split(' ')
     .filter((word) => !degrees.has(word));
   const start = words.findIndex((word) => !titles.has(word));

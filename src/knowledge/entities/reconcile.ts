@@ -107,7 +107,7 @@ export class EntityRepairs {
     const query = {
       normalizedNames: profile.names.map((name) => normalizeName(name, type)),
       keys: [
-        ...profile.names.flatMap((name) => nameKeys(name, type).wanted),
+        ...profile.names.flatMap((name) => nameKeys(name, type).lookup),
         ...clueKeys(profile.emails, profile.notes),
       ],
       emails: profile.emails,

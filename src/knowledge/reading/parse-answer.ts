@@ -201,10 +201,10 @@ class AnswerReader {
     const given = listField(fields, 'actors actor participants people who');
     for (const one of this.#first(given, mostActors, 'actors-too-many')) {
       const actor = fieldsOf(one);
-      const said = typeof one === 'string' ? one.trim() : null;
+      const text = typeof one === 'string' ? one.trim() : null;
       const name = actor
         ? textField(actor, longestName, 'name canonical_name actor ref entity person')
-        : said;
+        : text;
       const ref = this.#refOf(name);
       if (ref === null) this.#drop('actor-not-mentioned');
       else if (!found.has(ref))

@@ -1,4 +1,4 @@
-// Readers: what reads a chunk, and what it is given.
+// Readers of chunks, and their input.
 import type { DocumentModel } from '../documents/document.ts';
 import type { Reading } from './types.ts';
 

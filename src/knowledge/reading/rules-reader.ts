@@ -40,9 +40,10 @@ export function createRulesReader(): Reader {
 export function readByRules({ chunk, document }: ReadingTask): Reading {
   const { title, annotations } = document;
   const stored = document.prose.slice(chunk.startChar, chunk.startChar + chunk.text.length);
-  const { text, place } = visibleText(stored);
+  const visible = visibleText(stored);
+  const { text } = visible;
   const storedSpan = (from: number, to: number) => {
-    const [start, end] = place(from, to);
+    const [start, end] = visible.place(from, to);
     const span = { startChar: chunk.startChar + start, endChar: chunk.startChar + end };
     return { words: stored.slice(start, end), ...span };
   };

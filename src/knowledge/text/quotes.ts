@@ -92,12 +92,12 @@ export class QuoteFinder {
   #findFolded(quote: string): Place | null {
     this.#folded ??= fold(this.#text);
     const { text, places } = this.#folded;
-    const wanted = fold(quote).text.trim();
-    if (wanted === '') return null;
-    const at = text.indexOf(wanted);
-    if (at < 0 || text.indexOf(wanted, at + 1) >= 0) return null;
+    const phrase = fold(quote).text.trim();
+    if (phrase === '') return null;
+    const at = text.indexOf(phrase);
+    if (at < 0 || text.indexOf(phrase, at + 1) >= 0) return null;
     const start = places[at] ?? 0;
-    const last = places[at + wanted.length - 1] ?? start;
+    const last = places[at + phrase.length - 1] ?? start;
     return { start, end: last + 1 };
   }
 }
@@ -137,8 +137,8 @@ export class TextOccurrences {
    * Searches the title, the chunk and the whole text for whole words: "Acme" does not occur in "Acmeville", nor
    * "ann@x.org" in "jo.ann@x.org". False once the search budget of the answer is used up.
    */
-  has(wanted: string): boolean {
-    const words = foldText(wanted);
+  has(phrase: string): boolean {
+    const words = foldText(phrase);
     const known = this.#known.get(words);
     if (known !== undefined || words === '') return known ?? false;
     const occurs = occursIn(this.#near, words) || this.#occursAnywhere(words);

@@ -122,7 +122,7 @@ function mentionsIn({ mentions }: EventScene, { start, end }: Place): readonly R
 
 const firstPerson = /^\W*(?:I|My|We)\b|\b(?:I['’](?:m|ve|ll)|I (?:am|have|will|just|got|recommend))\b/;
 const thirdPerson = /^(?:He|She)\b/;
-const asks = /\bplease\b/i;
+const request = /\bplease\b/i;
 
 /** `before`: the actor of the previous sentence, for one that begins with "He" or "She". */
 function peopleOf(scene: EventScene, sentence: Sentence, body: string, before: RefMention | null): People {
@@ -132,7 +132,7 @@ function peopleOf(scene: EventScene, sentence: Sentence, body: string, before: R
   const voice = speaker ?? (isOwn ? scene.author : null);
   const actorOf = (): RefMention | null => {
     // A request is a task of the person addressed, not of the speaker.
-    if (asks.test(body)) return named[0] ?? null;
+    if (request.test(body)) return named[0] ?? null;
     if (!voice && thirdPerson.test(body)) return before ?? named[0] ?? null;
     const opening = named.find(({ start }) => scene.text.slice(sentence.start, start).trim() === '');
     if (voice && (isOwn || !opening || sentence.isItem)) return voice;

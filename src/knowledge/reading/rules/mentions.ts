@@ -96,8 +96,8 @@ class MentionFinder {
   }
 
   find(): readonly FoundMention[] {
-    const taken = new Taken();
-    const found = [...this.#all()].filter(({ start, end }) => taken.take(start, end));
+    const occupied = new OccupiedSpans();
+    const found = [...this.#all()].filter(({ start, end }) => occupied.claim(start, end));
     found.sort((a, b) => a.start - b.start);
     return withEmployers(this.#text, ofOneType(found));
   }
@@ -272,10 +272,10 @@ const isMixed = (word: string): boolean => /\p{Ll}\p{Lu}/u.test(word);
 const isShort = (word: string): boolean => /^\p{Lu}{1,3}$/u.test(word);
 
 /** Occupied spans, indexed by cells of the text, so that a lookup does not depend on their number. */
-class Taken {
+class OccupiedSpans {
   readonly #cells = new Map<number, [number, number][]>();
 
-  take(start: number, end: number): boolean {
+  claim(start: number, end: number): boolean {
     for (const cell of cellsOf(start, end))
       if (this.#cells.get(cell)?.some(([from, to]) => start < to && from < end)) return false;
     for (const cell of cellsOf(start, end)) {

@@ -97,8 +97,10 @@ export class ProjectPhrases {
 
   /** Display names by key. */
   chosen(title: string): ReadonlyMap<string, string> {
-    const heads = title.toLowerCase();
-    const believed = [...this.#seen].filter(([key, { count, need }]) => count >= need || heads.includes(key));
-    return new Map(believed.map(([key, { name }]) => [key, name]));
+    const lowerTitle = title.toLowerCase();
+    const accepted = [...this.#seen].filter(
+      ([key, { count, need }]) => count >= need || lowerTitle.includes(key),
+    );
+    return new Map(accepted.map(([key, { name }]) => [key, name]));
   }
 }
