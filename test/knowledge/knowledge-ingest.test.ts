@@ -416,7 +416,9 @@ describe('ingest', () => {
     await run(revisionId);
     await run(revisionId);
     const view = await artifacts.get(space, artifactUid);
-    expect(view.warnings).toEqual(['Omitted because they have no visible name: 1 of its structured mentions.']);
+    expect(view.warnings).toEqual([
+      'Omitted because they have no visible name: 1 of its structured mentions.',
+    ]);
     expect(view.metadata['mentions']).toEqual([mentions[0]]);
   });
 
