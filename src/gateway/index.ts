@@ -7,7 +7,7 @@ export { catalog, modelIdentity } from './models/catalog.ts';
 export { keyRejectedKind } from './models/health-check.ts';
 export { modelProblems } from './models/model-definition.ts';
 export type { ModelInput } from './models/model-definition.ts';
-export type { Models } from './models/model-service.ts';
+export type { Models, ModelView } from './models/model-service.ts';
 export { openGateway } from './open-gateway.ts';
 export type { Gateway, GatewayDeps } from './open-gateway.ts';
 export type { KeyService } from './state/gateway-keys.ts';

@@ -1,6 +1,6 @@
 // Opens the gateway: all wiring of its parts over stores, network and environment.
 import type { Clock, Emitter, HttpTransport, IdSource, Random, Redactor } from '../core/index.ts';
-import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
+import type { LedgerRecorder } from '../ledger/index.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import { GatewayClient } from './client.ts';
 import { parseRequest } from './dialects/parse-request.ts';
@@ -18,20 +18,11 @@ import { ProviderQuotas } from './quotas/provider-quotas.ts';
 import { Router } from './routing/router.ts';
 import { routingPolicy } from './routing/routing-run.ts';
 import { FailureBackoff } from './state/availability.ts';
-import type { KeyService } from './state/gateway-keys.ts';
 import { checkTokenCap, createKeyService } from './state/gateway-keys.ts';
 import { GatewayState } from './state/gateway-state.ts';
-import type { GatewayRetentionRule } from './state/usage.ts';
 import { retentionRules } from './state/usage.ts';
 import type { GatewayStores } from './stores.ts';
-import type {
-  CompletionOptions,
-  CompletionRequest,
-  CompletionResult,
-  GatewayLoad,
-  Model,
-  Operation,
-} from './types.ts';
+import type { CompletionOptions, CompletionRequest, Model } from './types.ts';
 
 export interface GatewayDeps {
   readonly clock: Clock;
@@ -57,34 +48,7 @@ const connectionsPerProvider = 4_096;
 /** Long enough that a busy gateway does not reconnect for every burst. */
 const keepAliveMs = 30_000;
 
-export interface Gateway {
-  readonly defaults: {
-    readonly maxBodyBytes: number;
-    readonly deadlineMs: number;
-    readonly waitMs: number;
-  };
-  /** Fails with INPUT_INVALID, naming the field. */
-  parseRequest(operation: Operation, body: Uint8Array): CompletionRequest;
-  /** Fails with a GatewayError, INPUT_INVALID, CANCELED or DEADLINE_EXCEEDED. */
-  complete(request: CompletionRequest, options: CompletionOptions): Promise<CompletionResult>;
-  /** For callers in this process. */
-  readonly client: Pick<GatewayClient, keyof GatewayClient>;
-  /** Of this process, now. */
-  load(): GatewayLoad;
-  readonly models: Models;
-  readonly keys: KeyService;
-  /** The id of a valid gateway key; null for anything else. */
-  keyOf(credential: string): string | null;
-  /** Why a known gateway key is rejected. */
-  keyRefusal(credential: string): 'expired' | 'revoked' | null;
-  readonly repairs: readonly RegisteredRepair[];
-  retentionRules(days: {
-    readonly attemptsDays: number;
-    readonly usageDays: number;
-  }): readonly GatewayRetentionRule[];
-  /** Writes what waits. Nothing may be called afterwards. */
-  close(): Promise<void>;
-}
+export type Gateway = Awaited<ReturnType<typeof open>>;
 
 /** Ready when it resolves. Fails with STATE_UNAVAILABLE. */
 export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
@@ -97,7 +61,7 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
   }
 }
 
-async function open(deps: GatewayDeps, closing: AsyncDisposableStack): Promise<Gateway> {
+async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
   const { clock, ids, events, redactor, options, ledger } = deps;
   const stores = 'database' in deps.stores ? openGatewayStores(deps.stores, clock) : deps.stores;
   const transport = deps.transport ?? ownTransport(closing);
@@ -132,7 +96,7 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack): Promise<G
   };
   addSecrets();
   await quotas.seed(state.models.list(), keys, stores.attempts);
-  const complete: Gateway['complete'] = (request, given) => router.complete(request, given);
+  const complete = (request: CompletionRequest, given: CompletionOptions) => router.complete(request, given);
   const probeDeps = { complete, keys, ids, deadlineMs: options.responseTimeoutSeconds * 1_000 };
   const models = new ModelService({
     clock,
@@ -160,21 +124,34 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack): Promise<G
     deadlineMs: options.requestTimeoutSeconds * 1_000,
     waitMs: options.waitForModelSeconds * 1_000,
   };
+  const client: Pick<GatewayClient, keyof GatewayClient> = new GatewayClient({
+    clock,
+    complete,
+    models: state.models,
+    defaults,
+  });
   return {
     defaults,
+    /** Fails with INPUT_INVALID, naming the field. */
     parseRequest,
+    /** Fails with a GatewayError, INPUT_INVALID, CANCELED or DEADLINE_EXCEEDED. */
     complete,
-    client: new GatewayClient({ clock, complete, models: state.models, defaults }),
+    /** For callers in this process. */
+    client,
+    /** Of this process, now. */
     load: () => router.load(),
-    models,
+    models: models as Models,
     keys: createKeyService(state.keys, state.usage),
-    keyOf: (credential) => state.keys.verify(credential)?.id ?? null,
-    keyRefusal: (credential) => {
+    /** The id of a valid gateway key; null for anything else. */
+    keyOf: (credential: string) => state.keys.verify(credential)?.id ?? null,
+    /** Why a known gateway key is rejected. */
+    keyRefusal: (credential: string) => {
       const why = state.keys.whyRefused(credential);
       return why === 'expired' || why === 'revoked' ? why : null;
     },
-    repairs: [rejectedKeyRepair(models)],
-    retentionRules: (days) => retentionRules(stores, days),
+    repairs: [rejectedKeyRepair(models)] as const,
+    retentionRules: (days: Parameters<typeof retentionRules>[1]) => retentionRules(stores, days),
+    /** Writes what waits. Nothing may be called afterwards. */
     close: () => closing.disposeAsync(),
   };
 }

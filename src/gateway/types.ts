@@ -168,17 +168,11 @@ export interface Usage {
 
 /* ---- a request through the gateway ---- */
 
-export interface TokenEstimate {
-  /** Prompt and completion together, from characters; a default completion length when the caller sets none. */
-  readonly estimatedTokens: number;
-  readonly estimatedPromptTokens: number;
-}
-
 /** Byte offsets [start, end). */
 export type Span = readonly [start: number, end: number];
 
 /** A parsed request. The body is forwarded as the bytes that came, except for the model's name. */
-export interface CompletionRequest extends TokenEstimate {
+export interface CompletionRequest {
   readonly operation: Operation;
   readonly body: Uint8Array;
   /** The top-level `model` values in `body`, quotes included. */
@@ -186,6 +180,9 @@ export interface CompletionRequest extends TokenEstimate {
   /** As sent: `auto`, a name, or names separated by commas. */
   readonly model: string;
   readonly isStream: boolean;
+  /** Prompt and completion together, from characters; a default completion length when the caller sets none. */
+  readonly estimatedTokens: number;
+  readonly estimatedPromptTokens: number;
   /** Chat: the number of choices requested (`n`). */
   readonly choiceCount: number;
   readonly requires: {
@@ -198,6 +195,8 @@ export interface CompletionRequest extends TokenEstimate {
   /** Embeddings: the vector length requested; null: the model's default. */
   readonly dimensions: number | null;
 }
+
+export type TokenEstimate = Pick<CompletionRequest, 'estimatedTokens' | 'estimatedPromptTokens'>;
 
 export interface CompletionOptions {
   readonly requestId: string;
@@ -223,12 +222,6 @@ export interface CompletionResult {
   /** Of the successful call alone; for a stream, up to its first content. */
   readonly durationMs: number;
   readonly response: ProviderResponse | ProviderStream;
-}
-
-/** Requests without a response yet, and those of them that wait for a model. */
-export interface GatewayLoad {
-  readonly inFlight: number;
-  readonly waiting: number;
 }
 
 /* ---- one call to one provider ---- */
@@ -311,62 +304,12 @@ export interface ProviderCall {
 
 /* ---- what operators see and send ---- */
 
-/** A model with the founding document's fields and its current state. Rates and scores are 0 to 1. */
-export interface ModelView extends Model {
-  readonly apiEndpoint: string;
-  /** Its key is set, or it needs none. */
-  readonly isConfigured: boolean;
-  readonly keyCount: number;
-  /** The variable in which its keys were found; null when it has none or needs none. */
-  readonly keySource: string | null;
-  /** The variables to set before it can be called; null when it is configured. */
-  readonly needs: string | null;
-  /** When the first of its keys is available again; null: now. */
-  readonly availableAt: Date | null;
-  /** Of its keys; an exhausted quota by local counting is among them with cause `quota`. */
-  readonly cooldowns: readonly Cooldown[];
-  readonly successCount: number;
-  readonly failureCount: number;
-  readonly requestCount: number;
-  readonly successRate: number;
-  /** Seconds, of successful attempts. */
-  readonly averageResponseTime: number;
-  readonly reliabilityScore: number;
-  /** The recent ones are null unless requested. */
-  readonly recentSuccessRate: number | null;
-  readonly recentRequestCount: number | null;
-  readonly recentReliabilityScore: number | null;
-  readonly effectiveReliabilityScore: number;
-  readonly decisionReason: string;
-}
-
 export interface ModelFilter {
   readonly activeOnly: boolean;
   readonly availableOnly: boolean;
   readonly configuredOnly: boolean;
   readonly includeRecent: boolean;
   readonly windowDays: number;
-}
-
-export interface ModelExplanation {
-  readonly model: ModelView;
-  readonly score: Score;
-  /** The formulas with this model's numbers, one sentence each. */
-  readonly steps: readonly string[];
-  /** In the routing order, from 1; null: it would not be called now, see `positionReason`. */
-  readonly position: number | null;
-  readonly positionReason: string;
-  /** Epoch milliseconds until which it is tried last, after several failures in a row; null: no backoff. */
-  readonly backoffUntil: number | null;
-  readonly recentAttempts: readonly Attempt[];
-}
-
-export interface ModelHistory {
-  readonly since: Date;
-  readonly until: Date;
-  readonly intervalMs: number;
-  /** Those with attempts, oldest first. */
-  readonly intervals: readonly HistoryInterval[];
 }
 
 export interface ProbeResult {

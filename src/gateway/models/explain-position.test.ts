@@ -3,10 +3,10 @@ import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
 import type { ScriptedModel } from '../../../test/support/gateway/routing-world.ts';
 import { MapCooldowns, modelOf, scriptedKeys } from '../../../test/support/gateway/routing-world.ts';
-import type { ModelView } from '../types.ts';
 import type { Score } from '../types.ts';
 import type { RoutingSnapshot } from '../routing/select-candidates.ts';
 import { FailureBackoff } from '../state/availability.ts';
+import type { ModelView } from './model-service.ts';
 import { explainPosition } from './model-service.ts';
 
 function world(scripted: readonly ScriptedModel[]) {

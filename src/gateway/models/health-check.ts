@@ -1,14 +1,15 @@
 // Probes: minimal requests that find out whether models work, on schedule or on demand, and rejected keys in the ledger.
 import type { Clock, IdSource } from '../../core/index.ts';
 import { HeadworksError, kindOf } from '../../core/index.ts';
+import { every } from '../../core/clock.ts';
 import type { Degradation, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
 import { parseRequest } from '../dialects/parse-request.ts';
 import type { KeyRejection } from '../errors.ts';
 import { GatewayError, isKeyRejection } from '../errors.ts';
 import type { ProbeSchedule } from '../stores.ts';
 import type { CompletionOptions, CompletionRequest, CompletionResult, Model } from '../types.ts';
-import type { ModelView, ProbeResult } from '../types.ts';
-import type { Models } from './model-service.ts';
+import type { ProbeResult } from '../types.ts';
+import type { Models, ModelView } from './model-service.ts';
 import type { KeyLookup } from './provider-keys.ts';
 import { describeMissing } from './provider-keys.ts';
 
@@ -133,19 +134,11 @@ export function startHealthChecks(deps: HealthChecksDeps): () => Promise<void> {
       if (!stopping.signal.aborted) deps.onFailure(kindOf(error));
     }
   };
-  const pauseMs = Math.min(checkEveryMs, intervalMs / 4);
-  let checking: Promise<void> = Promise.resolve();
-  let cancel: () => void = () => undefined;
-  const arm = (afterMs: number): void => {
-    if (stopping.signal.aborted) return;
-    cancel = clock.after(afterMs, () => {
-      checking = check().finally(() => arm(pauseMs));
-    });
-  };
-  arm(0);
+  let checking = check();
+  const stop = every(clock, Math.min(checkEveryMs, intervalMs / 4), () => (checking = checking.then(check)));
   return async () => {
     stopping.abort();
-    cancel();
+    stop();
     await checking;
   };
 }

@@ -11,16 +11,7 @@ import type { GatewayState } from '../state/gateway-state.ts';
 import type { ScoreLookup } from '../state/scores.ts';
 import { successRate } from '../state/scores.ts';
 import { withStoreTimeout } from '../state/store-access.ts';
-import type {
-  Cooldown,
-  Model,
-  ModelExplanation,
-  ModelFilter,
-  ModelHistory,
-  ModelView,
-  ProbeResult,
-  Score,
-} from '../types.ts';
+import type { Cooldown, Model, ModelFilter, ProbeResult, Score } from '../types.ts';
 import { allKeys } from '../types.ts';
 import { modelIdentity } from './catalog.ts';
 import type { ModelInput } from './model-definition.ts';
@@ -168,7 +159,8 @@ export class ModelService {
     return this.#view(model);
   }
 
-  async explain(id: number): Promise<ModelExplanation> {
+  /** Its score and its position in the routing order, with the reasons. */
+  async explain(id: number) {
     const model = this.#existing(id);
     const { state, backoff, keys } = this.#deps;
     const explained = await state.scores.explain(id);
@@ -180,11 +172,12 @@ export class ModelService {
       model: view,
       ...explained,
       ...explainPosition(model, view, snapshot),
+      /** Epoch milliseconds until which it is tried last, after several failures in a row; null: no backoff. */
       backoffUntil: backoff.until(id),
     };
   }
 
-  history(id: number, hours: number): Promise<ModelHistory> {
+  history(id: number, hours: number) {
     return this.#deps.state.scores.history(this.#existing(id).id, hours);
   }
 
@@ -276,10 +269,19 @@ type CooldownLookup = Pick<Cooldowns, 'of' | 'ofModel'>;
 
 /* ---- views ---- */
 
-export type KeyState = Pick<
-  ModelView,
-  'isConfigured' | 'keyCount' | 'keySource' | 'needs' | 'cooldowns' | 'availableAt'
->;
+export interface KeyState {
+  /** Its key is set, or it needs none. */
+  readonly isConfigured: boolean;
+  readonly keyCount: number;
+  /** The variable in which its keys were found; null when it has none or needs none. */
+  readonly keySource: string | null;
+  /** The variables to set before it can be called; null when it is configured. */
+  readonly needs: string | null;
+  /** When the first of its keys is available again; null: now. */
+  readonly availableAt: Date | null;
+  /** Of its keys; an exhausted quota by local counting is among them with cause `quota`. */
+  readonly cooldowns: readonly Cooldown[];
+}
 
 /** When the first of the keys is available again, epoch milliseconds; null: now. Without keys, by `allKeys` alone. */
 export function availableAt(
@@ -296,8 +298,12 @@ export function availableAt(
   return first;
 }
 
-export function modelView(model: Model, score: Score, keyState: KeyState, includeRecent: boolean): ModelView {
+export type ModelView = ReturnType<typeof modelView>;
+
+/** A model with the founding document's fields and its current state. Rates and scores are 0 to 1. */
+export function modelView(model: Model, score: Score, keyState: KeyState, includeRecent: boolean) {
   const { longTerm, recent } = score;
+  const hasRecent = includeRecent && recent.requests > 0;
   return {
     ...model,
     ...keyState,
@@ -306,12 +312,12 @@ export function modelView(model: Model, score: Score, keyState: KeyState, includ
     failureCount: longTerm.requests - longTerm.successes,
     requestCount: longTerm.requests,
     successRate: rounded(successRate(longTerm)),
+    /** Seconds, of successful attempts. */
     averageResponseTime: rounded(longTerm.averageSeconds),
     reliabilityScore: rounded(score.reliabilityScore),
-    recentSuccessRate: includeRecent && recent.requests > 0 ? rounded(successRate(recent)) : null,
+    recentSuccessRate: hasRecent ? rounded(successRate(recent)) : null,
     recentRequestCount: includeRecent ? recent.requests : null,
-    recentReliabilityScore:
-      includeRecent && score.recentReliabilityScore !== null ? rounded(score.recentReliabilityScore) : null,
+    recentReliabilityScore: hasRecent ? rounded(score.recentReliabilityScore ?? 0) : null,
     effectiveReliabilityScore: rounded(score.effectiveScore),
     decisionReason: score.decisionReason,
   };
@@ -321,12 +327,15 @@ const rounded = (value: number): number => Math.round(value * 10_000) / 10_000;
 
 /* ---- the position in the routing order ---- */
 
-/** For a plain request with `auto`; an embedding model is compared with other providers of the same model. */
+/**
+ * From 1, for a plain request with `auto`; null: it would not be called now. An embedding model is compared with other
+ * providers of the same model.
+ */
 export function explainPosition(
   model: Model,
   view: ModelView,
   snapshot: RoutingSnapshot,
-): Pick<ModelExplanation, 'position' | 'positionReason'> {
+): { readonly position: number | null; readonly positionReason: string } {
   const none = (positionReason: string) => ({ position: null, positionReason });
   if (!view.isActive) return none('it is disabled.');
   if (!view.isConfigured) return none(`it has no key: set ${view.needs ?? 'its variable'}.`);

@@ -22,7 +22,6 @@ import type {
   CompletionOptions,
   CompletionRequest,
   CompletionResult,
-  GatewayLoad,
   ProviderFailure,
   ProviderKey,
 } from '../types.ts';
@@ -62,7 +61,8 @@ export class Router {
     this.#deps = deps;
   }
 
-  load(): GatewayLoad {
+  /** Requests without a response yet, and those of them that wait for a model. */
+  load(): { readonly inFlight: number; readonly waiting: number } {
     return { inFlight: this.#inFlight, waiting: this.#waiting };
   }
 

@@ -4,7 +4,7 @@
 // old attempts are read once an hour and only the recent ones every time.
 import type { Reload } from '../../resilience/index.ts';
 import type { AttemptStore } from '../stores.ts';
-import type { Attempt, ModelHistory, ModelStats, OutcomeStats, Score } from '../types.ts';
+import type { Attempt, ModelStats, OutcomeStats, Score } from '../types.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import { isReliabilityOutcome } from './attempt-log.ts';
 import type { StateDeps } from './store-access.ts';
@@ -21,14 +21,6 @@ export interface ScoresDeps extends StateDeps {
   readonly attempts: Pick<AttemptLog, 'withWritesPaused' | 'waiting' | 'onRecord' | 'flush'>;
   /** Days that count as recent. */
   readonly windowDays: number;
-}
-
-export interface ScoreExplanation {
-  readonly score: Score;
-  /** The formulas with this model's numbers, one sentence each. */
-  readonly steps: readonly string[];
-  /** Newest first. */
-  readonly recentAttempts: readonly Attempt[];
 }
 
 export type ScoreLookup = Pick<Scores, 'of'>;
@@ -79,8 +71,8 @@ export class Scores {
     return { of: (modelId) => scoreOf(this.of(modelId).longTerm, recentOf(modelId), windowDays) };
   }
 
-  /** Fails with STATE_UNAVAILABLE. */
-  async explain(modelId: number, limit = 20): Promise<ScoreExplanation> {
+  /** The formulas with the model's numbers, and its last attempts, newest first. Fails with STATE_UNAVAILABLE. */
+  async explain(modelId: number, limit = 20) {
     const { clock, attempts, store } = this.#deps;
     const reading = attempts.flush().then(() => store.list({ modelId, limit }));
     const recentAttempts = await withStoreTimeout(clock, reading);
@@ -88,8 +80,8 @@ export class Scores {
     return { score, steps: explainScore(score), recentAttempts };
   }
 
-  /** The stats of the last `hours` in about a hundred intervals. Fails with STATE_UNAVAILABLE. */
-  async history(modelId: number, hours: number): Promise<ModelHistory> {
+  /** The stats of the last `hours` in about a hundred intervals, without empty ones. Fails with STATE_UNAVAILABLE. */
+  async history(modelId: number, hours: number) {
     const { clock, attempts, store } = this.#deps;
     const intervalMs = Math.ceil((hours * hourMs) / historyIntervals / minuteMs) * minuteMs;
     const until = new Date(clock.now());
