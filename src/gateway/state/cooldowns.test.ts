@@ -209,4 +209,57 @@ describe('Cooldowns', () => {
     expect((await memory.cooldowns.active(moment(0))).cooldowns).toMatchObject([{ keyId: 'good' }]);
     expect(one.of(1, 'bad')).toBeDefined();
   });
+
+  it('that a faster clock elsewhere dated into the future is cleared', async () => {
+    const { one, memory, goAway } = await setUp();
+    await memory.cooldowns.extend(exampleCooldown({ setAt: moment(5_000), until: moment(60_000) }));
+    await one.reload.refresh();
+    expect(one.of(1, 'k1')).toBeDefined();
+    goAway();
+    await expect(one.clear(1)).rejects.toThrow('In effect in this process');
+    expect(one.of(1, 'k1')).toBeUndefined();
+  });
+
+  it('is extended and cleared in the store, too, while an extension is being written', async () => {
+    const { parts, memory, clock } = stateWorld();
+    const store: CooldownStore = {
+      extend: async (cooldown) => {
+        await clock.sleep(100);
+        await memory.cooldowns.extend(cooldown);
+      },
+      clear: (modelId, at) => memory.cooldowns.clear(modelId, at),
+      active: (now) => memory.cooldowns.active(now),
+    };
+    const one = new Cooldowns({ ...parts, store, models: { byId: () => undefined } });
+    one.extend(exampleCooldown());
+    await clock.advance(50);
+    one.extend(exampleCooldown({ until: moment(3_600_000) }));
+    await clock.advance(1_000);
+    expect((await memory.cooldowns.active(clock.now())).cooldowns).toMatchObject([
+      { until: moment(3_600_000) },
+    ]);
+    one.extend(exampleCooldown({ keyId: 'k3', setAt: clock.now() }));
+    await clock.advance(50);
+    const clearing = one.clear(1);
+    one.extend(exampleCooldown({ keyId: 'k2', setAt: clock.now() }));
+    await clock.run(clearing);
+    await clock.advance(1_000);
+    expect((await memory.cooldowns.active(clock.now())).cooldowns).toMatchObject([{ keyId: 'k2' }]);
+  });
+
+  it('fails for the operator when the store rejects it for good', async () => {
+    const { parts, memory, clock } = stateWorld();
+    const store: CooldownStore = {
+      extend: () => Promise.reject(Object.assign(new Error('nul'), { code: '22021' })),
+      clear: (modelId, at) => memory.cooldowns.clear(modelId, at),
+      active: (now) => memory.cooldowns.active(now),
+    };
+    const one = new Cooldowns({ ...parts, store, models: { byId: () => undefined } });
+    await expect(clock.run(one.extendDurably(exampleCooldown()))).rejects.toMatchObject({
+      code: 'STATE_UNAVAILABLE',
+      message: expect.stringContaining('22021') as string,
+    });
+    await clock.run(one.clear(1));
+    expect(clock.pending).toBe(0);
+  });
 });

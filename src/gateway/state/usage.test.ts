@@ -107,4 +107,29 @@ describe('UsageTracker', () => {
     await first.close();
     expect((await open()).usage.usedToday(caller)).toBe(10);
   });
+
+  it('ignores rows of yesterday that were read across midnight', async () => {
+    const { open, clock, stores, memory } = stateWorld();
+    let delayMs = 0;
+    const slow: UsageStore = {
+      add: (rows) => memory.usage.add(rows),
+      list: async (filter) => {
+        const rows = await memory.usage.list(filter);
+        await clock.sleep(delayMs);
+        return rows;
+      },
+      purge: (beforeDay, limit) => memory.usage.purge(beforeDay, limit),
+    };
+    await memory.usage.add([
+      { day: '2026-03-01', caller, modelId: 1, requests: 1, promptTokens: 10, completionTokens: 0 },
+    ]);
+    const { usage } = await clock.run(open({ stores: { ...stores, usage: slow } }));
+    expect(usage.usedToday(caller)).toBe(10);
+    await clock.advance(12 * 3_600_000 - 1_000);
+    delayMs = 2_000;
+    const read = usage.reload.refresh();
+    await clock.advance(2_000);
+    await read;
+    expect(usage.usedToday(caller)).toBe(0);
+  });
 });

@@ -40,6 +40,16 @@ export function describeModelStoreContract(name: string, make: () => Promise<Mod
       expect(await store.list()).toEqual([{ ...one, ...changed, isActive: false, origin: 'config' }, two]);
     });
 
+    it('get ids in the order of their names', async () => {
+      const store = await make();
+      await store.sync(
+        ['b/two', 'a/one', 'c/three'].map((name) => exampleModel(name)),
+        'built-in',
+      );
+      const models = await store.list();
+      expect(models.map(({ name }) => name)).toEqual(['a/one', 'b/two', 'c/three']);
+    });
+
     it('consume no id when nothing is new', async () => {
       const store = await make();
       for (let start = 0; start < 3; start += 1) await store.sync([exampleModel('a/one')], 'built-in');
