@@ -3,7 +3,9 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CoreError, messageOf } from '../core/index.ts';
 
-export const host = '127.0.0.1';
+const host = '127.0.0.1';
+/** Tests open a thousand connections at once; with the default of 511 some would be reset. */
+const backlog = 4_096;
 
 /** Its address once it listens. Fails with PORT_UNAVAILABLE. */
 export async function listenOnLoopback(server: Server, port: number): Promise<string> {
@@ -11,7 +13,7 @@ export async function listenOnLoopback(server: Server, port: number): Promise<st
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(unavailable(error, port)));
-    server.listen(port, host, resolve);
+    server.listen({ port, host, backlog }, resolve);
   });
   return `http://${host}:${(server.address() as AddressInfo).port}`;
 }

@@ -1,6 +1,7 @@
 // A gateway with in-memory stores, behind a real HTTP server, in front of simulated providers.
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { Agent, fetch } from 'undici';
 import { onTestFinished } from 'vitest';
 import { EventBus, Redactor, systemClock, systemIds, systemRandom } from '../../../src/core/index.ts';
 import type { EmittedEvent } from '../../../src/core/index.ts';
@@ -93,11 +94,15 @@ export async function gatewayWorld(world: GatewayWorldOptions): Promise<GatewayW
     access: { gatewayKeys: gateway, organizationKeys: { authenticate: () => null } },
   });
   const server = await buildServer(dependencies);
-  await server.listen({ host: '127.0.0.1', port: 0 });
+  await server.listen({ host: '127.0.0.1', port: 0, backlog: 4_096 });
   onTestFinished(() => server.close());
   const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
+  // A thousand connections at once take their time on a busy machine.
+  const dispatcher = new Agent({ connect: { timeout: 120_000 }, headersTimeout: 0, bodyTimeout: 0 });
+  onTestFinished(() => dispatcher.destroy());
   const call: GatewayWorld['call'] = (method, path, body, headers = {}) =>
     fetch(url + path, {
+      dispatcher,
       method,
       headers: {
         authorization: `Bearer ${adminToken}`,
@@ -105,7 +110,7 @@ export async function gatewayWorld(world: GatewayWorldOptions): Promise<GatewayW
         ...headers,
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    });
+    }) as unknown as Promise<Response>;
   return {
     url,
     server,
