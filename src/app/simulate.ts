@@ -21,7 +21,7 @@ export async function simulateLooker(options: LookerSimulatorOptions): Promise<L
   return startLookerSimulator(options);
 }
 
-export type { ModelsSimulator, ModelsSimulatorStats } from '../simulators/models/index.ts';
+export type { ModelsSimulator } from '../simulators/models/index.ts';
 
 export interface SimulatedModels {
   readonly simulator: ModelsSimulator;

@@ -1,15 +1,13 @@
 // Gateway: one OpenAI-compatible endpoint over many AI models, with fallback, cooldowns, quotas and scores.
 export { completionText } from './client.ts';
-export type { ChatMessage, EmbeddingRequest, GatewayClient, TextRequest } from './client.ts';
+export type { GatewayClient, TextRequest } from './client.ts';
 export * from './errors.ts';
 export * from './events.ts';
-export { catalog, modelIdentity } from './models/catalog.ts';
 export { keyRejectedKind } from './models/health-check.ts';
 export { modelProblems } from './models/model-definition.ts';
 export type { ModelInput } from './models/model-definition.ts';
-export type { Models, ModelView } from './models/model-service.ts';
+export type { ModelView } from './models/model-service.ts';
 export { openGateway } from './open-gateway.ts';
-export type { Gateway, GatewayDeps } from './open-gateway.ts';
-export type { KeyService } from './state/gateway-keys.ts';
+export type { Gateway } from './open-gateway.ts';
 export type * from './stores.ts';
 export * from './types.ts';

@@ -64,7 +64,15 @@ export class RoutingRun {
   ) {
     this.request = request;
     this.options = options;
-    this.candidates = candidates.map((candidate) => ({ candidate, status: 'pending', tries: 0 }));
+    this.candidates = candidates.map((candidate) => ({
+      candidate,
+      status: 'pending',
+      tries: 0,
+      lastFailure: undefined,
+      countedFailure: undefined,
+      quotaBlockedUntil: undefined,
+      retryAt: undefined,
+    }));
     this.waitLeftMs = options.waitMs;
     this.#clock = clock;
     this.#endsAt = clock.monotonic() + options.deadlineMs;

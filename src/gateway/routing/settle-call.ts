@@ -112,7 +112,8 @@ function recordAttempt(
   { outcome, status, durationMs, tokens }: CallResult,
   isModelStale: boolean,
 ): void {
-  const cost = { promptTokens: tokens?.prompt ?? 0, completionTokens: tokens?.completion ?? 0 };
+  const promptTokens = tokens?.prompt ?? 0;
+  const completionTokens = tokens?.completion ?? 0;
   const isCounted = isReliabilityOutcome({ outcome, isStale: isModelStale });
   const attempt = deps.attempts.record({
     requestId,
@@ -121,7 +122,8 @@ function recordAttempt(
     outcome,
     status,
     durationMs,
-    ...cost,
+    promptTokens,
+    completionTokens,
     caller,
     ...(isCounted && state.countedFailure && { supersedes: state.countedFailure }),
     ...(isModelStale && { isStale: true }),
@@ -133,7 +135,8 @@ function recordAttempt(
     outcome,
     status,
     durationMs,
-    ...cost,
+    promptTokens,
+    completionTokens,
     isStale: isModelStale,
   });
 }

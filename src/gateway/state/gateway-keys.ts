@@ -95,8 +95,6 @@ export class GatewayKeys {
   }
 }
 
-export type KeyService = ReturnType<typeof createKeyService>;
-
 /** What operators do with gateway keys. */
 export const createKeyService = (keys: GatewayKeys, usage: UsageTracker) => ({
   create: (input: NewGatewayKey) => keys.create(input),

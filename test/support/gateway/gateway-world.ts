@@ -110,7 +110,7 @@ export async function gatewayWorld(world: GatewayWorldOptions): Promise<GatewayW
         ...headers,
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    }) as unknown as Promise<Response>;
+    });
   return {
     url,
     server,
