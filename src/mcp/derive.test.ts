@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { ApiTransport } from '../api/client.ts';
 import { after, id, next, pageSize, spaceFields } from '../api/fields.ts';
 import { operation } from '../api/operation.ts';
 import { toolFor } from './derive.ts';
@@ -36,7 +37,7 @@ function context(response: unknown, calls: unknown[] = []) {
         calls.push(call);
         return response;
       },
-    },
+    } as ApiTransport,
     caller: 'admin' as const,
     signal: AbortSignal.timeout(1_000),
   };
@@ -63,7 +64,7 @@ describe('toolFor', () => {
 
   it('calls the operation with its query and the space', async () => {
     const calls: unknown[] = [];
-    await tool.answer({ color: 'red', space: 'bi' }, context({ things: [], next: null }, calls));
+    await tool.run({ color: 'red', space: 'bi' }, context({ things: [], next: null }, calls));
     expect(calls).toMatchObject([
       ['GET', '/api/v1/knowledge/things', { query: { color: 'red', limit: 20, space: 'bi' } }],
     ]);
@@ -71,14 +72,14 @@ describe('toolFor', () => {
 
   it('cuts long texts', async () => {
     const things = [{ id: ids[0], text: 'x'.repeat(1_000) }];
-    const answer = await tool.answer({}, context({ things, next: null }));
+    const answer = await tool.run({}, context({ things, next: null }));
     expect((answer['things'] as { text: string }[])[0]?.text).toContain('more characters]');
     expect(answer['note']).toBeNull();
   });
 
   it('ends a list that does not fit early and says how to continue', async () => {
     const things = ids.map((each) => ({ id: each, text: 'x'.repeat(400) }));
-    const answer = await tool.answer({}, context({ things, next: null }));
+    const answer = await tool.run({}, context({ things, next: null }));
     const shown = answer['things'] as { id: string }[];
     expect(shown.length).toBeLessThan(things.length);
     expect(answer['next']).toBe(shown.at(-1)?.id);

@@ -1,7 +1,7 @@
-// MCP: what models may ask of Headworks, over standard input and output or HTTP.
-export type { McpHttpResponse, McpHttpRequest } from './answer-http.ts';
-export { answerHttp } from './answer-http.ts';
-export { withoutHeader } from './error-text.ts';
-export type { ApiCallOptions, CallerKind, HeadworksApi, McpDeps } from './ports.ts';
-export type { StdioStreams } from './serve-stdio.ts';
-export { serveStdio } from './serve-stdio.ts';
+// MCP: tools and resources for models, over standard input and output or HTTP.
+export type { CallerKind } from './derive.ts';
+export { withoutHeader } from './errors.ts';
+export type { McpDeps, McpHttpRequest, McpHttpResponse } from './server.ts';
+export { answerHttp } from './server.ts';
+export type { StdioStreams } from './stdio.ts';
+export { serveStdio } from './stdio.ts';

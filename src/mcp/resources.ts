@@ -1,23 +1,24 @@
 // Artifacts and entities as resources: `headworks://artifacts/ID` and `headworks://entities/ID`.
 import { z } from 'zod';
+import { callApi } from '../api/client.ts';
+import { id } from '../api/fields.ts';
 import { CoreError } from '../core/index.ts';
-import { windowOf } from './bounds.ts';
-import type { Place, ResourceKind } from './fields.ts';
-import { id, knowledgePath, maybe, resourceUri, text, wordsAreData } from './fields.ts';
-import type { CallerKind, McpDeps } from './ports.ts';
-import { inPlace } from './spaces-hint.ts';
-import { entityFields, shortEntity, tailNote } from './tools/entity.ts';
+import { bounded, windowOf } from './bounds.ts';
+import type { CallerContext, CallerKind } from './derive.ts';
+import { textIsData } from './derive.ts';
+import type { Place } from './space-hint.ts';
+import { withSpaceHint } from './space-hint.ts';
 
-/** What a client attaches to a conversation should not fill it. */
-const longestText = 100_000;
+/** A resource that a client attaches should not fill the model's context. */
+const maxTextLength = 100_000;
 const pageSize = 50;
 
-export interface ListedResource {
-  readonly uri: string;
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly mimeType: string;
+type ResourceKind = 'artifacts' | 'entities';
+
+/** `headworks://artifacts/ID?space=bi`. */
+export function resourceUri(kind: ResourceKind, itemId: string, { space, organization }: Place): string {
+  const query = new URLSearchParams({ ...(space && { space }), ...(organization && { organization }) });
+  return `headworks://${kind}/${itemId}${query.size === 0 ? '' : `?${query.toString()}`}`;
 }
 
 export function resourceTemplates(caller: CallerKind) {
@@ -27,123 +28,110 @@ export function resourceTemplates(caller: CallerKind) {
       uriTemplate: `headworks://artifacts/{artifact_id}${query}`,
       name: 'artifact',
       title: 'A document',
-      description: `The text of a document. ${wordsAreData}`,
+      description: `The text of a document. ${textIsData}`,
       mimeType: 'text/plain',
     },
     {
       uriTemplate: `headworks://entities/{entity_id}${query}`,
       name: 'entity',
       title: 'A person, project or thing',
-      description: `Who it is, by what names, and how often it is mentioned. ${wordsAreData}`,
+      description: `Its names, role and number of mentions. ${textIsData}`,
       mimeType: 'application/json',
     },
   ];
 }
 
-const spaces = z.object({ spaces: z.array(z.object({ name: text, organization_id: maybe })) });
-const artifacts = z.object({
-  artifacts: z.array(z.object({ id: text, title: text, type: text, source_id: text, ingested_at: text })),
-  next: maybe,
-});
-
 /**
  * Documents of the caller's own spaces, newest first, one space after the other; a page is of one space. For the admin
- * these are the house's own: those of organizations are reached by the template. Entities are too many to list.
+ * these are the spaces of the server: those of organizations are available by the template. Entities are too many to list.
  */
-export async function listResources(
-  { api, caller }: Pick<McpDeps, 'api' | 'caller'>,
-  cursor: string | undefined,
-  signal: AbortSignal,
-): Promise<{ readonly resources: ListedResource[]; readonly nextCursor?: string }> {
-  const known = spaces.parse(await api.call('GET', `${knowledgePath}/spaces`, { signal })).spaces;
-  const own = known.filter(({ organization_id: owner }) => caller !== 'admin' || owner === null);
+export async function listResources(context: CallerContext, cursor: string | undefined) {
+  const { api, caller, signal } = context;
+  const { spaces } = await callApi(api, 'GET /api/v1/knowledge/spaces', { signal });
+  const own = spaces.filter(({ organization_id: owner }) => caller !== 'admin' || owner === null);
   const names = own.map(({ name }) => name).sort();
   const { space = names[0], after } = cursor === undefined ? {} : positionIn(cursor);
   if (space === undefined) return { resources: [] };
   const query = { space, after, limit: pageSize };
-  const call = api.call('GET', `${knowledgePath}/artifacts`, { query, signal });
-  const page = artifacts.parse(await inPlace(call, { space }, { api, caller, signal }));
+  const call = callApi(api, 'GET /api/v1/knowledge/artifacts', { query, signal });
+  const { artifacts, next } = await withSpaceHint(call, { space }, context);
   const following = names.find((name) => name > space);
-  const nextCursor =
-    page.next !== null
-      ? cursorOf({ space, after: page.next })
-      : following === undefined
-        ? null
-        : cursorOf({ space: following });
+  const position = next === null ? following && { space: following } : { space, after: next };
   return {
-    resources: page.artifacts.map((each) => ({
+    resources: artifacts.map((each) => ({
       uri: resourceUri('artifacts', each.id, { space }),
       name: each.source_id,
       title: each.title,
-      description: `${each.type} in the space ${space}, taken in at ${each.ingested_at}`,
+      description: `${each.type} in the space ${space}, ingested at ${each.ingested_at}`,
       mimeType: 'text/plain',
     })),
-    ...(nextCursor === null ? {} : { nextCursor }),
+    ...(position && { nextCursor: Buffer.from(JSON.stringify(position)).toString('base64url') }),
   };
 }
 
-const position = z.object({ space: text, after: id.optional() });
-
-const cursorOf = (at: z.infer<typeof position>): string =>
-  Buffer.from(JSON.stringify(at)).toString('base64url');
+const position = z.object({ space: z.string(), after: id.optional() });
 
 function positionIn(cursor: string): z.infer<typeof position> {
   try {
     return position.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
   } catch (error) {
-    throw new CoreError('INPUT_INVALID', 'This cursor is not one of ours. Begin again without one.', {
-      cause: error,
-    });
+    throw new CoreError('INPUT_INVALID', 'The cursor is invalid. Begin again without one.', { cause: error });
   }
 }
 
-const readArtifact = z.object({ title: text, text });
-const readEntity = z.object(entityFields);
-
-/** Fails with INPUT_INVALID, NOT_FOUND, or whatever the API says. */
+/** Fails with INPUT_INVALID, NOT_FOUND, or an error of the API. */
 export async function readResource(
-  { api, caller }: Pick<McpDeps, 'api' | 'caller'>,
+  context: CallerContext,
   uri: string,
-  signal: AbortSignal,
 ): Promise<{ readonly uri: string; readonly mimeType: string; readonly text: string }> {
-  const { kind, id: wanted, place } = parsed(uri);
-  if (caller === 'organization' && place.organization !== undefined)
+  const { api, caller, signal } = context;
+  const { kind, params, query } = parseUri(uri);
+  if (caller === 'organization' && query.organization !== undefined)
     throw new CoreError(
       'INPUT_INVALID',
-      'Leave "organization" out: this key sees its own organization only.',
+      'Leave "organization" out: this key can access its own organization only.',
     );
-  const call = api.call('GET', `${knowledgePath}/${kind}/${wanted}`, { query: { ...place }, signal });
-  const whenNotFound = 'Ids come from search and list_events.';
-  const answer = await inPlace(call, place, { api, caller, signal }, { whenNotFound });
+  const advice = { whenNotFound: 'Ids come from search and list_events.' };
   if (kind === 'entities') {
-    const entity = readEntity.parse(answer);
-    const told = { ...shortEntity(entity), note: tailNote(entity) };
-    return { uri, mimeType: 'application/json', text: JSON.stringify(told) };
+    const call = callApi(api, 'GET /api/v1/knowledge/entities/:id', { params, query, signal });
+    const {
+      mentions: _mentions,
+      pairs: _pairs,
+      merges: _merges,
+      ...entity
+    } = await withSpaceHint(call, query, context, advice);
+    const { value, leftOut } = bounded(entity);
+    return { uri, mimeType: 'application/json', text: JSON.stringify({ ...value, note: leftOut }) };
   }
-  const { text: whole } = readArtifact.parse(answer);
-  const { text: part, next } = windowOf(whole, 0, longestText);
+  const call = callApi(api, 'GET /api/v1/knowledge/artifacts/:id', { params, query, signal });
+  const { text } = await withSpaceHint(call, query, context, advice);
+  const { text: part, next } = windowOf(text, 0, maxTextLength);
   const rest =
-    next === null ? '' : `\n\n[${whole.length - next} characters follow: get_artifact with offset ${next}]`;
+    next === null ? '' : `\n\n[${text.length - next} characters follow: get_artifact with offset ${next}]`;
   return { uri, mimeType: 'text/plain', text: part + rest };
 }
 
-function parsed(uri: string): { readonly kind: ResourceKind; readonly id: string; readonly place: Place } {
+function parseUri(uri: string): {
+  readonly kind: ResourceKind;
+  readonly params: { readonly id: string };
+  readonly query: Place;
+} {
   const url = URL.parse(uri);
-  const wanted = id.safeParse(url?.pathname.slice(1));
-  const { space, organization, ...strange } = Object.fromEntries(url?.searchParams ?? []);
-  const strangers = Object.keys(strange).map((name) => JSON.stringify(name.slice(0, 100)));
+  const itemId = id.safeParse(url?.pathname.slice(1));
+  const { space, organization, ...others } = Object.fromEntries(url?.searchParams ?? []);
+  const unknown = Object.keys(others).map((name) => JSON.stringify(name.slice(0, 100)));
   const kind = url?.protocol === 'headworks:' ? url.hostname : '';
-  if ((kind === 'artifacts' || kind === 'entities') && wanted.success) {
-    if (strangers.length === 0) return { kind, id: wanted.data, place: { space, organization } };
+  if ((kind !== 'artifacts' && kind !== 'entities') || !itemId.success)
     throw new CoreError(
       'INPUT_INVALID',
-      `Not known in the address of a resource: ${strangers.join(', ')}. Leave it out; only ?space=NAME can be there, for ` +
-        'another space than the default one, and for the admin organization=NAME.',
+      'There is no such kind of resource. Addresses look like headworks://artifacts/ID and headworks://entities/ID, with ' +
+        '?space=NAME for another space than the default one; ids come from search.',
     );
-  }
-  throw new CoreError(
-    'INPUT_INVALID',
-    'There is no such kind of resource. Addresses look like headworks://artifacts/ID and headworks://entities/ID, with ' +
-      '?space=NAME for another space than the default one; the ids come from search.',
-  );
+  if (unknown.length > 0)
+    throw new CoreError(
+      'INPUT_INVALID',
+      `Unknown in the address of a resource: ${unknown.join(', ')}. Leave it out; only space=NAME, and for the admin ` +
+        'organization=NAME, are allowed.',
+    );
+  return { kind, params: { id: itemId.data }, query: { space, organization } };
 }

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HeadworksError } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
-import type { HeadworksApi } from '../../src/mcp/index.ts';
+import type { ApiTransport } from '../../src/api/client.ts';
 import { answerHttp } from '../../src/mcp/index.ts';
 import type { TestDeps } from '../support/http-dependencies.ts';
 import { adminToken, asAdmin, organizationKey, createTestDeps } from '../support/http-dependencies.ts';
@@ -16,7 +16,7 @@ describe('POST /mcp', () => {
   let house: TestDeps;
   let server: FastifyInstance;
   /** What the API does next. */
-  let api: HeadworksApi['call'];
+  let api: (...args: Parameters<ApiTransport['call']>) => Promise<unknown>;
   const credentials: string[] = [];
   beforeAll(async () => {
     house = createTestDeps();
@@ -25,7 +25,8 @@ describe('POST /mcp', () => {
       ...house.dependencies,
       mcp: ({ caller, credential, ...request }) => {
         credentials.push(credential);
-        return answerHttp({ api: { call: (...args) => api(...args) }, caller, version: '1', log }, request);
+        const transport = { call: (...args) => api(...args) } as ApiTransport;
+        return answerHttp({ api: transport, caller, version: '1', log }, request);
       },
     });
   });
@@ -135,7 +136,7 @@ describe('POST /mcp', () => {
     api = async () => ({ primary_results: 'inner secret' });
     const broken = await ask();
     expect(broken.isError).toBe(true);
-    expect(broken.content[0].text).toMatch(/^Something went wrong inside Headworks/);
+    expect(broken.content[0].text).toMatch(/^An unexpected error occurred inside Headworks/);
     expect(JSON.stringify(broken)).not.toContain('inner secret');
     expect(house.logged.length).toBe(logged + 1);
   });

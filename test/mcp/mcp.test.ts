@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../src/app/client/connect.ts';
 import { serveMcp } from '../../src/app/mcp.ts';
 import { resolveConfig } from '../../src/config/index.ts';
-import { allTools, toolsFor } from '../../src/mcp/tools/index.ts';
+import { allTools, toolsFor } from '../../src/mcp/server.ts';
 import type { McpHouse, McpTenant } from '../support/mcp-house.ts';
 import { mcpTransports, startMcpHouse } from '../support/mcp-house.ts';
 import { callAsAdmin } from '../support/test-server.ts';
@@ -121,7 +121,9 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
       note: expect.stringContaining('offset 11') as string,
     });
     const { events } = await use(organization, 'list_events', { artifact_id: uid });
-    expect(events).toMatchObject([{ category: 'Decision', quotes: [expect.stringContaining('Frankfurt')] }]);
+    expect(events).toMatchObject([
+      { category: 'Decision', evidence: [{ quote: expect.stringContaining('Frankfurt') as string }] },
+    ]);
     expect(await use(organization, 'get_entity', { name: 'alice chen' })).toMatchObject({
       entity: { canonical_name: 'Alice Chen', type: 'person' },
       candidates: [],
@@ -191,7 +193,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
   });
 
   it('tells a model that finds nothing where else to look', async () => {
-    const advice = 'found with organization only';
+    const advice = 'found only with "organization"';
     const things = { job_status: 'artifact_id', get_artifact: 'artifact_id', get_entity: 'entity_id' };
     for (const [tool, field] of Object.entries(things)) {
       const thing = { [field]: unknownId };
@@ -202,7 +204,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
       expect(nowhere).toMatch(/^There is no space "nowhere" here\. Spaces here: [\w, -]+\. \(NOT_FOUND\)$/);
     }
     expect(await refusal(organization, 'ingest', { text: 'x', space: 'nowhere' })).toMatch(
-      /Spaces here: .*\. Without space the document goes into "default", which is made .* ask the user\./,
+      /Spaces here: .*\. Without space the document goes into "default", which is created .* ask the user\./,
     );
   });
 
@@ -355,7 +357,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     const [winner, loser] = [await idOf('Dan Fox'), await idOf('Bob Smith')];
     expect(await use(admin, 'review_queue', place)).toMatchObject({
       pairs: [],
-      note: 'Nothing is in doubt here.',
+      note: null,
     });
     const merged = { winner_id: winner, loser_id: loser, reason: 'A test says so.', ...place };
     expect(await use(admin, 'merge_entities', merged)).toMatchObject({

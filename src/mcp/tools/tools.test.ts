@@ -1,11 +1,16 @@
-// What tools make of the API's answers, where a whole server seldom gives such.
+// How tools shape responses that a real server seldom gives.
 import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../core/index.ts';
-import type { ApiCallOptions } from '../ports.ts';
+import type { ApiTransport } from '../../api/client.ts';
 import { readResource } from '../resources.ts';
-import { allTools } from './index.ts';
+import { allTools } from '../server.ts';
+
+type CallOptions = NonNullable<Parameters<ApiTransport['call']>[2]>;
 
 const entityId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
+const otherId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5c';
+const at = '2026-03-01T12:00:00.000Z';
+const idAt = (index: number): string => `0195a1b2-c3d4-7e5f-8a9b-${String(index).padStart(12, '0')}`;
 
 const entity = (name: string, change: object = {}) => ({
   id: entityId,
@@ -19,8 +24,12 @@ const entity = (name: string, change: object = {}) => ({
   needs_review: false,
   mention_count: 1,
   event_count: 0,
-  // What the API says besides is not passed on.
+  // Further fields of the API are not passed on.
   embedding_model: 'inner',
+  first_artifact_id: null,
+  review_reason: null,
+  created_at: at,
+  updated_at: at,
   ...change,
 });
 
@@ -29,23 +38,24 @@ async function run(
   name: string,
   given: object,
   answers: Readonly<Record<string, unknown>>,
-  calls: (ApiCallOptions & { readonly path: string })[] = [],
+  calls: (CallOptions & { readonly path: string })[] = [],
 ) {
   const tool = allTools.find((each) => each.name === name);
-  const call = async (_method: string, path: string, options: ApiCallOptions = {}) => {
+  const call = async (_method: string, path: string, options: CallOptions = {}) => {
     calls.push({ path, ...options });
     const answer = answers[path.replace('/api/v1/', '').replace('knowledge/', '')];
-    if (answer === undefined || answer instanceof Error) throw answer ?? new Error(`nobody answers ${path}`);
+    if (answer === undefined || answer instanceof Error) throw answer ?? new Error(`no answer for ${path}`);
     return answer;
   };
-  return tool?.answer(given, { api: { call }, caller: 'admin', signal: new AbortController().signal });
+  const api = { call } as ApiTransport;
+  return tool?.run(given, { api, caller: 'admin', signal: new AbortController().signal });
 }
 
 describe('get_entity', () => {
   const detail = { ...entity('Ann Lee'), mentions: [] };
 
-  it('takes the one that is called exactly so', async () => {
-    const entities = [entity('Joann Lee', { id: 'other' }), entity('A. Lee', { aliases: ['Ann lee'] })];
+  it('selects the entity with exactly this name', async () => {
+    const entities = [entity('Joann Lee', { id: otherId }), entity('A. Lee', { aliases: ['Ann lee'] })];
     const answers = { entities: { entities, next: null }, [`entities/${entityId}`]: detail };
     expect(await run('get_entity', { name: 'ann Lee' }, answers)).toMatchObject({
       entity: { canonical_name: 'Ann Lee' },
@@ -53,12 +63,12 @@ describe('get_entity', () => {
     });
   });
 
-  it('shows whom a name could mean, and asks for more of it', async () => {
+  it('lists candidates for an ambiguous name, and asks for more of it', async () => {
     const entities = [entity('Ann Lee'), entity('Ann Ray')];
     expect(await run('get_entity', { name: 'ann' }, { entities: { entities, next: 'more' } })).toMatchObject({
       entity: null,
       candidates: [{ canonical_name: 'Ann Lee' }, { canonical_name: 'Ann Ray' }],
-      note: 'More than 2 entities could be meant; call again with the id of one as entity_id, or with more of the name.',
+      note: 'More than 2 entities may be meant; call again with the id of one as entity_id, or with more of the name.',
     });
     expect(
       await run('get_entity', { name: 'zoe' }, { entities: { entities: [], next: null } }),
@@ -68,9 +78,9 @@ describe('get_entity', () => {
     });
   });
 
-  it('gives mentions in parts', async () => {
+  it('returns mentions in pages', async () => {
     const mention = (index: number) => ({
-      artifact_id: `${index}`,
+      artifact_id: idAt(index),
       title: 'T',
       surface_form: 'Ann',
       start_char: null,
@@ -80,7 +90,7 @@ describe('get_entity', () => {
     const answers = { [`entities/${entityId}`]: found };
     const answer = await run('get_entity', { entity_id: entityId, limit: 2, offset: 1 }, answers);
     expect(answer).toMatchObject({
-      mentions: [{ artifact_id: '1' }, { artifact_id: '2' }],
+      mentions: [{ artifact_id: idAt(1) }, { artifact_id: idAt(2) }],
       note: '1 mentions follow; call again with offset 3.',
     });
     expect(JSON.stringify(answer)).not.toContain('inner');
@@ -92,8 +102,8 @@ describe('get_entity', () => {
     expect(await noteAt(4)).toBe('Mentions end before this offset; begin before 4.');
     // The API shows the newest of many.
     const others =
-      '896 older mentions cannot be had here; search with this entity_id among entity_ids, or list_events with it, finds ' +
-      'others.';
+      '896 older mentions are not available here; search with this entity_id among entity_ids, or list_events with it, ' +
+      'finds others.';
     expect(await noteAt(0, 900)).toBe(
       `2 more of the newest 4 mentions follow; call again with offset 2. ${others}`,
     );
@@ -101,25 +111,26 @@ describe('get_entity', () => {
     expect(await noteAt(4, 900)).toBe(`Mentions end before this offset; begin before 4. ${others}`);
   });
 
-  it('says how many names and clues were left out', async () => {
+  it('says how many aliases and clues were left out', async () => {
     const texts = (length: number) => Array.from({ length }, (_, index) => `${index}`);
-    const known = { aliases: texts(23), context_clues: texts(11) };
+    const known = { aliases: texts(23), context_clues: texts(21) };
     const left = 'Left out: 3 further aliases, 1 further context_clues.';
     const answers = { [`entities/${entityId}`]: { ...detail, ...known, mention_count: 0 } };
     expect(await run('get_entity', { entity_id: entityId }, answers)).toMatchObject({
-      entity: { aliases: { length: 20 }, context_clues: { length: 10 } },
+      entity: { aliases: { length: 20 }, context_clues: { length: 20 } },
       note: left,
     });
     const call = async () => answers[`entities/${entityId}`];
     const { signal } = new AbortController();
     const uri = `headworks://entities/${entityId}`;
-    const resource = await readResource({ api: { call }, caller: 'admin' }, uri, signal);
+    const api = { call } as ApiTransport;
+    const resource = await readResource({ api, caller: 'admin', signal }, uri);
     expect(JSON.parse(resource.text)).toMatchObject({ aliases: { length: 20 }, note: left });
     const entities = [entity('Ann Lee', known), entity('Ann Ray')];
     const unclear = await run('get_entity', { name: 'ann' }, { entities: { entities, next: null } });
     expect(unclear).toMatchObject({
       candidates: [{ aliases: { length: 20 } }, {}],
-      note: expect.stringMatching(/^2 entities could be meant; .* Left out: 3 further aliases, 1 /) as string,
+      note: expect.stringMatching(/^2 entities may be meant; .* Left out: 3 further aliases, 1 /) as string,
     });
   });
 });
@@ -129,22 +140,22 @@ describe('search', () => {
     const found = (entities: number, events: number) => ({
       primary_results: [],
       related_context: Array.from({ length: events }, (_, index) => ({
-        id: `${index}`,
+        id: idAt(index),
         category: 'Decision',
         summary: 's',
         event_time: null,
-        artifact_id: 'a',
-        reason: 'r'.repeat(1_000),
+        artifact_id: otherId,
+        reason: 'r'.repeat(500),
         evidence: [],
       })),
       entities: Array.from({ length: entities }, () => ({
-        id: 'e',
+        id: entityId,
         name: 'n',
         type: 'org',
         mentions: 1,
       })),
     });
-    const answer = await run('search', { query: 'x' }, { search: found(31, 50) });
+    const answer = await run('search', { query: 'x' }, { search: found(31, 100) });
     expect(answer).toMatchObject({
       entities: { length: 30 },
       note: expect.stringMatching(
@@ -158,17 +169,21 @@ describe('search', () => {
 });
 
 describe('list_events', () => {
-  it('leaves to the next page what does not fit', async () => {
+  it('leaves events that do not fit to the next page', async () => {
     const events = Array.from({ length: 100 }, (_, index) => ({
-      id: `event-${index}`,
+      id: idAt(index),
+      revision_id: otherId,
+      subject: null,
+      method: 'model',
+      superseded_at: null,
       category: 'Decision',
       event_time: null,
       narrative: 'n'.repeat(5_000),
-      artifact_id: 'a',
+      artifact_id: otherId,
       confidence: 1,
       actors: [],
       subjects: [],
-      evidence: [{ quote: 'q'.repeat(5_000) }],
+      evidence: [{ quote: 'q'.repeat(5_000), start_char: 0, end_char: 5_000 }],
     }));
     const answer = (await run('list_events', { limit: 100 }, { events: { events, next: null } })) as {
       events: readonly { id: string; narrative: string }[];
@@ -183,29 +198,40 @@ describe('list_events', () => {
 });
 
 describe('review_queue', () => {
-  const pair = (evidence: object) => ({
-    id: 'p',
+  const pair = (index: number) => ({
+    id: idAt(index),
+    entity_a: entityId,
+    entity_b: otherId,
     confidence: 0.8,
     reason: 'near-name',
-    evidence,
+    evidence: { reasons: ['same mail'] },
+    state: 'open',
+    decided_by: null,
+    decided_at: null,
+    created_at: at,
+    as_of: at,
     a: entity('Ann Lee'),
-    b: entity('A. Lee', { aliases: Array.from({ length: 50 }, (_, index) => `Alias ${index}`) }),
+    b: entity('A. Lee', { aliases: Array.from({ length: 50 }, (_, alias) => `Alias ${alias}`) }),
   });
 
-  it('tells what speaks for it, and that more wait', async () => {
-    const calls: (ApiCallOptions & { readonly path: string })[] = [];
-    const pairs = [pair({ reasons: ['same mail'] }), pair({ reasons: 7 }), pair({})];
-    const answer = await run('review_queue', { limit: 2, organization: 'acme' }, { pairs: { pairs } }, calls);
-    expect(calls[0]?.query).toMatchObject({ limit: 3, organization: 'acme' });
+  it('returns pairs with their evidence, and says that there may be more', async () => {
+    const calls: (CallOptions & { readonly path: string })[] = [];
+    const pairs = [pair(1), pair(2)];
+    const given = { limit: 2, organization: 'acme' };
+    const answer = await run('review_queue', given, { pairs: { pairs } }, calls);
+    expect(calls[0]?.query).toMatchObject({ limit: 2, organization: 'acme' });
     expect(answer).toMatchObject({
-      pairs: [{ reasons: ['same mail'] }, { reasons: ['near-name'], b: { aliases: { length: 20 } } }],
-      note: expect.stringMatching(/^More pairs wait; .* Left out: 60 further aliases, 0 /) as string,
+      pairs: [{ evidence: { reasons: ['same mail'] } }, { b: { aliases: { length: 20 } } }],
+      note: 'There may be more pairs. Left out: 60 further aliases.',
     });
+    expect((await run('review_queue', { limit: 3 }, { pairs: { pairs } }))?.['note']).not.toContain(
+      'more pairs',
+    );
   });
 });
 
 describe('job_status', () => {
-  it('shows the admin the job that still reads', async () => {
+  it('shows the admin the running job', async () => {
     const counts = { done: 0, failed: 0, skipped: 0, pending: 1 };
     const steps = { index: counts, read: counts, embed: counts, graph: counts };
     const missing = [{ step: 'read', status: 'pending', cause: null, message: null, positions: [0, 1] }];
@@ -215,7 +241,7 @@ describe('job_status', () => {
       name: 'knowledge.ingest',
       state: 'running',
       attempts: 1,
-      created_at: 'now',
+      created_at: at,
       finished_at: null,
       progress: null,
       reason: null,
@@ -228,7 +254,7 @@ describe('job_status', () => {
       is_finished: false,
       missing: [{ step: 'read', chunks: 2 }],
       job: { state: 'running' },
-      note: expect.stringContaining('Ask again') as string,
+      note: expect.stringContaining('Call again') as string,
     });
     expect(
       await run('job_status', { job_id: entityId }, { [`jobs/${entityId}`]: { ...job, state: 'failed' } }),
@@ -256,7 +282,7 @@ describe('status', () => {
     },
   };
 
-  it('begins with what is not well', async () => {
+  it('lists problems first', async () => {
     expect(await run('status', {}, answers)).toMatchObject({
       status: 'warning',
       checks: [{ name: 'disk' }, { name: 'clock' }],
@@ -265,14 +291,14 @@ describe('status', () => {
     });
   });
 
-  it('tells the rest when a part cannot be asked, and fails only when none can', async () => {
-    const away = new CoreError('STATE_UNAVAILABLE', 'The state store is away.');
+  it('returns the other parts when one fails, and fails only when all do', async () => {
+    const away = new CoreError('STATE_UNAVAILABLE', 'The state store is unavailable.');
     expect(await run('status', {}, { ...answers, 'ledger/kinds': away })).toMatchObject({
       status: 'warning',
       open_degradations: [],
-      note: '/api/v1/ledger/kinds: The state store is away. (STATE_UNAVAILABLE)',
+      note: 'GET /api/v1/ledger/kinds: The state store is unavailable. (STATE_UNAVAILABLE)',
     });
     const none = { doctor: away, alerts: away, 'jobs/counts': away, 'ledger/kinds': away };
-    await expect(run('status', {}, none)).rejects.toThrow('The state store is away.');
+    await expect(run('status', {}, none)).rejects.toThrow('The state store is unavailable.');
   });
 });

@@ -1,21 +1,28 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import type { HeadworksApi } from './ports.ts';
-import { serveStdio } from './serve-stdio.ts';
+import type { ApiTransport } from '../api/client.ts';
+import { serveStdio } from './stdio.ts';
 
-const call = (id: number) => ({
+const toolCall = (id: number) => ({
   jsonrpc: '2.0',
   id,
   method: 'tools/call',
   params: { name: 'get_artifact', arguments: { artifact_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b' } },
 });
 
-function conversation(api: HeadworksApi['call']) {
+type Call = (...args: Parameters<ApiTransport['call']>) => Promise<unknown>;
+
+function session(call: Call) {
   const [stdin, stdout, over] = [new PassThrough(), new PassThrough(), new AbortController()];
   const logged: string[] = [];
   const ended = serveStdio(
-    { api: { call: api }, caller: 'admin', version: '1', log: { error: (message) => logged.push(message) } },
+    {
+      api: { call } as ApiTransport,
+      caller: 'admin',
+      version: '1',
+      log: { error: (message) => logged.push(message) },
+    },
     { stdin, stdout, signal: over.signal, maxMessageBytes: 10_000 },
   );
   const say = (message: object) => stdin.write(`${JSON.stringify(message)}\n`);
@@ -29,15 +36,15 @@ function conversation(api: HeadworksApi['call']) {
   return { stdin, over, logged, ended, say, heard };
 }
 
-describe('a conversation on standard input and output', () => {
-  it('answers everything that was asked before the input ended', async () => {
+describe('MCP on standard input and output', () => {
+  it('responds to every request before the input ended', async () => {
     const answers = Promise.withResolvers<unknown>();
     const asked = Promise.withResolvers<void>();
-    const { stdin, say, ended, heard } = conversation(() => {
+    const { stdin, say, ended, heard } = session(() => {
       asked.resolve();
       return answers.promise;
     });
-    say(call(1));
+    say(toolCall(1));
     say({ jsonrpc: '2.0', id: 2, method: 'ping' });
     stdin.end();
     await asked.promise;
@@ -46,13 +53,13 @@ describe('a conversation on standard input and output', () => {
     expect(new Set((await heard()).map(({ id }) => id))).toEqual(new Set([1, 2]));
   });
 
-  it('does not wait for what was cancelled, and stops it', async () => {
+  it('does not wait for a cancelled request, and aborts it', async () => {
     const asked = Promise.withResolvers<AbortSignal | undefined>();
-    const { stdin, say, ended, heard } = conversation((_method, _path, options) => {
+    const { stdin, say, ended, heard } = session((_method, _path, options) => {
       asked.resolve(options?.signal);
       return new Promise(() => undefined);
     });
-    say(call(1));
+    say(toolCall(1));
     const signal = await asked.promise;
     say({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } });
     stdin.end();
@@ -61,27 +68,27 @@ describe('a conversation on standard input and output', () => {
     expect(await heard()).toEqual([]);
   });
 
-  it('ends when it is told to, whatever is under way', async () => {
-    const { over, say, ended } = conversation(() => new Promise(() => undefined));
-    say(call(1));
+  it('ends when the signal aborts, whatever is running', async () => {
+    const { over, say, ended } = session(() => new Promise(() => undefined));
+    say(toolCall(1));
     over.abort();
     await ended;
   });
 
-  it('says what it could not read, and goes on', async () => {
-    const { stdin, say, ended, heard, logged } = conversation(async () => ({}));
+  it('logs a message that it cannot parse, and continues', async () => {
+    const { stdin, say, ended, heard, logged } = session(async () => ({}));
     stdin.write('nonsense\n');
     say({ jsonrpc: '2.0', id: 2, method: 'ping' });
     stdin.end();
     await ended;
     expect(await heard()).toMatchObject([{ id: 2 }]);
-    expect(logged).toEqual(['a message could not be read or answered']);
+    expect(logged).toEqual(['an MCP message could not be handled']);
   });
 
   it('ends when a message is longer than any document', async () => {
-    const { stdin, ended, logged } = conversation(async () => ({}));
+    const { stdin, ended, logged } = session(async () => ({}));
     stdin.write('x'.repeat(20_000));
     await ended;
-    expect(logged).toEqual(['a message could not be read or answered']);
+    expect(logged).toEqual(['an MCP message could not be handled']);
   });
 });

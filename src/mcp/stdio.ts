@@ -1,29 +1,29 @@
-// MCP over standard input and output: one conversation, until the other side ends it.
-/* oxlint-disable unicorn/prefer-add-event-listener -- what the SDK calls back are properties, not events */
+// MCP over standard input and output: one session, until the client closes it.
+/* oxlint-disable unicorn/prefer-add-event-listener -- callbacks of the SDK are properties, not events */
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { Readable, Writable } from 'node:stream';
 import { onAbort } from '../core/index.ts';
-import { createMcpServer } from './create-mcp-server.ts';
-import type { McpDeps } from './ports.ts';
+import type { McpDeps } from './server.ts';
+import { createMcpServer } from './server.ts';
 
 export interface StdioStreams {
   readonly stdin: Readable;
   readonly stdout: Writable;
-  /** A longer message ends the conversation. */
+  /** A longer message ends the session. */
   readonly maxMessageBytes: number;
   /** Ends it at once. */
   readonly signal: AbortSignal;
 }
 
-/** Resolves when the input has ended and everything asked before has its answer, or when the signal aborts. */
-export async function serveStdio(parts: McpDeps, streams: StdioStreams): Promise<void> {
+/** Resolves when the input has ended and every request before has its response, or when the signal aborts. */
+export async function serveStdio(deps: McpDeps, streams: StdioStreams): Promise<void> {
   const { stdin, stdout, maxMessageBytes, signal } = streams;
-  const mcp = createMcpServer(parts);
+  const mcp = createMcpServer(deps);
   const transport = new CountedTransport(stdin, stdout, { maxBufferSize: maxMessageBytes });
   const ended = Promise.withResolvers<void>();
   mcp.server.onclose = ended.resolve;
-  mcp.server.onerror = (error) => parts.log.error('a message could not be read or answered', { error });
+  mcp.server.onerror = (error) => deps.log.error('an MCP message could not be handled', { error });
   const forget = onAbort(signal, () => ended.resolve());
   for (const event of ['end', 'close'] as const)
     stdin.once(event, () => void transport.idle().then(ended.resolve));
@@ -36,17 +36,17 @@ export async function serveStdio(parts: McpDeps, streams: StdioStreams): Promise
   }
 }
 
-/** Knows which requests have no answer yet. */
+/** Counts requests without a response. */
 class CountedTransport extends StdioServerTransport {
-  readonly #unanswered = new Set<unknown>();
+  readonly #pending = new Set<unknown>();
   #waiting: (() => void)[] = [];
 
   override async start(): Promise<void> {
     const pass = this.onmessage;
     this.onmessage = (message) => {
-      if ('method' in message && 'id' in message) this.#unanswered.add(message.id);
+      if ('method' in message && 'id' in message) this.#pending.add(message.id);
       pass?.(message);
-      // Nobody answers what was cancelled.
+      // A cancelled request gets no response.
       if ('method' in message && message.method === 'notifications/cancelled')
         this.#settle(message.params?.['requestId']);
     };
@@ -66,8 +66,8 @@ class CountedTransport extends StdioServerTransport {
   }
 
   #settle(id: unknown): void {
-    this.#unanswered.delete(id);
-    if (this.#unanswered.size > 0) return;
+    this.#pending.delete(id);
+    if (this.#pending.size > 0) return;
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 }

@@ -1,0 +1,170 @@
+// The MCP server of one caller, and MCP over HTTP.
+import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolRequestSchema,
+  ErrorCode,
+  ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
+  ListToolsRequestSchema,
+  McpError,
+  ReadResourceRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
+import type { Log } from '../core/index.ts';
+import { abortable, HeadworksError, kindOf } from '../core/index.ts';
+import type { CallerContext, CallerKind, Tool } from './derive.ts';
+import { textIsData } from './derive.ts';
+import { errorText, unexpectedError } from './errors.ts';
+import { listResources, readResource, resourceTemplates } from './resources.ts';
+import { knowledgeTools } from './tools/knowledge.ts';
+import { operationsTools } from './tools/operations.ts';
+
+export interface McpDeps extends Pick<CallerContext, 'api' | 'caller'> {
+  readonly version: string;
+  /** Receives unexpected errors; the caller learns only that there was one. */
+  readonly log: Pick<Log, 'error'>;
+}
+
+/** In the order in which they are listed. */
+export const allTools: readonly Tool[] = [...knowledgeTools, ...operationsTools];
+
+/** The tools that this caller can use. */
+export const toolsFor = (caller: CallerKind): readonly Tool[] =>
+  allTools.filter(({ access }) => access === 'tenant' || caller === 'admin');
+
+const callerTexts: Readonly<Record<CallerKind, string>> = {
+  admin:
+    'You are connected with the admin token: you can access the spaces of the server, those of every organization (name ' +
+    'it with "organization"), and the health of the server.',
+  organization: 'You are connected with the key of an organization and can access its own spaces only.',
+};
+
+const instructions = (caller: CallerKind): string =>
+  'Headworks stores knowledge from documents: passages, events, and entities with their names, each with its evidence. ' +
+  `Begin with search; cite documents by title and uri. ${callerTexts[caller]} ${textIsData}`;
+
+/** Shared: over HTTP there is a server per request, and creating this would be most of its time (1 ms). */
+const jsonSchemaValidator = new AjvJsonSchemaValidator();
+
+/**
+ * With handlers of our own instead of the SDK's for tools and resources: they list in pages, and fail with messages that a
+ * model can act on.
+ */
+export function createMcpServer(deps: McpDeps): McpServer {
+  const mcp = new McpServer(
+    { name: 'headworks', title: 'Headworks', version: deps.version },
+    { instructions: instructions(deps.caller), jsonSchemaValidator },
+  );
+  mcp.server.registerCapabilities({ tools: {}, resources: {} });
+  handleTools(mcp.server, deps);
+  handleResources(mcp.server, deps);
+  return mcp;
+}
+
+function handleTools(server: Server, deps: McpDeps): void {
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: toolsFor(deps.caller).map((tool) => tool.listing(deps.caller)),
+  }));
+  server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) =>
+    callTool(deps, params.name, params.arguments, signal),
+  );
+}
+
+/** Every failure is a result of the tool: errors of the protocol do not reach the model. */
+async function callTool(
+  { api, caller, log }: McpDeps,
+  name: string,
+  given: unknown,
+  signal: AbortSignal,
+): Promise<CallToolResult> {
+  const tool = toolsFor(caller).find((each) => each.name === name);
+  if (!tool) return failed(unknownToolText(name, caller));
+  try {
+    const result = await tool.run(given, { api, caller, signal });
+    return { structuredContent: result, content: [{ type: 'text', text: JSON.stringify(result) }] };
+  } catch (error) {
+    const text = errorText(error);
+    if (text === null && !signal.aborted) log.error('unhandled error of an MCP tool', { tool: name, error });
+    return failed(text ?? unexpectedError);
+  }
+}
+
+const failed = (text: string): CallToolResult => ({ isError: true, content: [{ type: 'text', text }] });
+
+function unknownToolText(name: string, caller: CallerKind): string {
+  const names = toolsFor(caller).map((tool) => tool.name);
+  const reason = allTools.some((tool) => tool.name === name)
+    ? `The tool "${name}" needs the admin token; this connection has the key of an organization.`
+    : `There is no tool "${name.slice(0, 100)}".`;
+  return `${reason} There are: ${names.join(', ')}.`;
+}
+
+function handleResources(server: Server, deps: McpDeps): void {
+  const orProtocolError = async <Result>(work: Promise<Result>): Promise<Result> => {
+    try {
+      return await work;
+    } catch (error) {
+      throw protocolError(error, deps);
+    }
+  };
+  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
+    resourceTemplates: resourceTemplates(deps.caller),
+  }));
+  server.setRequestHandler(ListResourcesRequestSchema, ({ params }, { signal }) =>
+    orProtocolError(listResources({ ...deps, signal }, params?.cursor)),
+  );
+  server.setRequestHandler(ReadResourceRequestSchema, async ({ params }, { signal }) => ({
+    contents: [await orProtocolError(readResource({ ...deps, signal }, params.uri))],
+  }));
+}
+
+/** The protocol's own code for an unknown resource. */
+const resourceNotFound = -32_002;
+
+function protocolError(error: unknown, { log }: McpDeps): McpError {
+  const text = errorText(error);
+  if (text === null) log.error('unhandled error of an MCP resource', { cause: kindOf(error), error });
+  const code = error instanceof HeadworksError ? error.code : '';
+  if (code === 'NOT_FOUND') return new McpError(resourceNotFound, text ?? '');
+  return new McpError(
+    code === 'INPUT_INVALID' ? ErrorCode.InvalidParams : ErrorCode.InternalError,
+    text ?? unexpectedError,
+  );
+}
+
+export interface McpHttpRequest {
+  /** Those that the protocol reads: accept, content-type, mcp-protocol-version. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Parsed JSON. */
+  readonly body: unknown;
+  readonly signal: AbortSignal;
+}
+
+export interface McpHttpResponse {
+  readonly status: number;
+  /** JSON; empty for messages without a response. */
+  readonly body: string;
+}
+
+/**
+ * The response to one message or batch. Stateless: any server may handle the next message. Fails when the signal aborts.
+ */
+export async function answerHttp(
+  deps: McpDeps,
+  { headers, body, signal }: McpHttpRequest,
+): Promise<McpHttpResponse> {
+  const mcp = createMcpServer(deps);
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+  await mcp.connect(transport);
+  try {
+    // The URL is ignored: host and origin were checked before.
+    const request = new Request('http://headworks.invalid/mcp', { method: 'POST', headers });
+    const response = await abortable(transport.handleRequest(request, { parsedBody: body ?? null }), signal);
+    return { status: response.status, body: await response.text() };
+  } finally {
+    await mcp.close();
+  }
+}
