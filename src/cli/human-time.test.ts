@@ -13,7 +13,7 @@ describe('humanDuration', () => {
     [60_000, '1 min'],
     [3_600_000 + 59_000, '1 h'],
     [2 * 86_400_000 + 4 * 3_600_000 + 5000, '2 d 4 h'],
-  ])('says %d ms as %s', (ms, text) => expect(humanDuration(ms)).toBe(text));
+  ])('formats %d ms as %s', (ms, text) => expect(humanDuration(ms)).toBe(text));
 });
 
 describe('humanMoment', () => {
@@ -24,5 +24,5 @@ describe('humanMoment', () => {
     ['2026-02-01T12:00:00Z', '28 d ago'],
     [null, '–'],
     ['nonsense', '–'],
-  ])('says %s as %s', (iso, text) => expect(humanMoment(iso, now)).toBe(text));
+  ])('formats %s as %s', (iso, text) => expect(humanMoment(iso, now)).toBe(text));
 });

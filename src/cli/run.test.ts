@@ -51,14 +51,14 @@ describe('the program', () => {
     for (const meaning of Object.values(exitCodeMeanings)) expect(world.out).toContain(meaning);
   });
 
-  it('tells its version', async () => {
+  it('prints its version', async () => {
     const world = new CliWorld();
     expect(await world.run('--version')).toBe(0);
     expect(world.out).toBe('1.2.3\n');
   });
 });
 
-describe('a command line that makes no sense', () => {
+describe('an invalid command line', () => {
   it.each([
     [['ledgr'], `headworks: unknown command 'ledgr' (Did you mean ledger?) See headworks --help.\n`],
     [['ledger', 'lst'], 'headworks: unknown command "ledger lst"; did you mean "ledger list"?\n'],
@@ -78,7 +78,7 @@ describe('a command line that makes no sense', () => {
     [['ledger', 'get'], /missing required argument 'id'\. See headworks ledger get --help\.\n/],
     [['repair', '--kind', 'a', '--id', 'b'], /'--id <id>' cannot be used with option '--kind <kind>'/],
     [['doctor', 'extra'], /too many arguments/],
-  ] as const)('%j ends with 2 and says what was meant', async (args, message) => {
+  ] as const)('%j ends with 2 and a suggestion', async (args, message) => {
     const world = new CliWorld();
     expect(await world.run(...args)).toBe(2);
     expect(world.err).toMatch(message);
@@ -104,7 +104,7 @@ describe('a command line that makes no sense', () => {
   });
 });
 
-describe('what goes wrong', () => {
+describe('an error', () => {
   const failing = (error: Error, env: Record<string, string> = {}) =>
     new CliWorld({ connectFails: error, env });
 
@@ -121,10 +121,10 @@ describe('what goes wrong', () => {
   });
 
   it('is {"error":{code,message}} with --json', async () => {
-    const world = failing(new CoreError('SERVER_UNREACHABLE', 'Nobody is there.'));
+    const world = failing(new CoreError('SERVER_UNREACHABLE', 'There is no server.'));
     expect(await world.run('ledger', '--json')).toBe(3);
     expect(JSON.parse(world.err)).toEqual({
-      error: { code: 'SERVER_UNREACHABLE', message: 'Nobody is there.' },
+      error: { code: 'SERVER_UNREACHABLE', message: 'There is no server.' },
     });
     expect(world.out).toBe('');
   });
@@ -139,13 +139,13 @@ describe('what goes wrong', () => {
     expect(debug.err).toMatch(/CoreError: Broken\.\n\s+at .*caused by Error: deeper\n\s+at /s);
   });
 
-  it('that nobody foresaw asks for a report', async () => {
+  it('that is unexpected asks for a report', async () => {
     const world = failing(new TypeError('x is not a function'));
     expect(await world.run('jobs')).toBe(1);
     expect(world.err).toContain('Something went wrong that should not: x is not a function.');
   });
 
-  it('after Ctrl-C is nothing to talk about: 130', async () => {
+  it('after Ctrl-C is not printed: 130', async () => {
     const world = new CliWorld({
       answer: () => {
         world.interrupt();
@@ -157,7 +157,7 @@ describe('what goes wrong', () => {
     expect(world.openClients).toBe(0);
   });
 
-  it('in the configuration is told whole, one problem per line, before anything is touched', async () => {
+  it('in the configuration lists every problem, one per line, before anything else happens', async () => {
     const world = new CliWorld({ env: { HEADWORKS_PORT: 'x', HEADWORKS_LOG_LEVEL: 'y' } });
     expect(await world.run('jobs')).toBe(2);
     expect(world.err).toMatch(
@@ -166,7 +166,7 @@ describe('what goes wrong', () => {
     expect(world.configs).toEqual([]);
   });
 
-  it('is only a warning for a variable nobody reads', async () => {
+  it('is only a warning for an unknown variable', async () => {
     const world = new CliWorld({ env: { HEADWORKS_PROT: '1' } });
     expect(await world.run('config', '--json')).toBe(0);
     expect(JSON.parse(world.err)).toMatchObject({

@@ -37,7 +37,7 @@ describe('layOutTable', () => {
     );
   });
 
-  it('does not count colours as width', () => {
+  it('does not count colors as width', () => {
     const styled = layOutTable(['A', 'B'], [['x', 'y']], { maxWidth: 10, styleCell: (text) => `<${text}>` });
     expect(styled).toEqual(['A  B', '<x>  <y>']);
   });

@@ -25,63 +25,63 @@ function session(call: Call) {
     },
     { stdin, stdout, signal: over.signal, maxMessageBytes: 10_000 },
   );
-  const say = (message: object) => stdin.write(`${JSON.stringify(message)}\n`);
-  const heard = async () => {
+  const send = (message: object) => stdin.write(`${JSON.stringify(message)}\n`);
+  const received = async () => {
     stdout.end();
     return (await text(stdout))
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line) as { id: number });
   };
-  return { stdin, over, logged, ended, say, heard };
+  return { stdin, over, logged, ended, send, received };
 }
 
 describe('MCP on standard input and output', () => {
   it('responds to every request before the input ended', async () => {
     const answers = Promise.withResolvers<unknown>();
     const asked = Promise.withResolvers<void>();
-    const { stdin, say, ended, heard } = session(() => {
+    const { stdin, send, ended, received } = session(() => {
       asked.resolve();
       return answers.promise;
     });
-    say(toolCall(1));
-    say({ jsonrpc: '2.0', id: 2, method: 'ping' });
+    send(toolCall(1));
+    send({ jsonrpc: '2.0', id: 2, method: 'ping' });
     stdin.end();
     await asked.promise;
     answers.resolve({});
     await ended;
-    expect(new Set((await heard()).map(({ id }) => id))).toEqual(new Set([1, 2]));
+    expect(new Set((await received()).map(({ id }) => id))).toEqual(new Set([1, 2]));
   });
 
-  it('does not wait for a cancelled request, and aborts it', async () => {
+  it('does not wait for a canceled request, and aborts it', async () => {
     const asked = Promise.withResolvers<AbortSignal | undefined>();
-    const { stdin, say, ended, heard } = session((_method, _path, options) => {
+    const { stdin, send, ended, received } = session((_method, _path, options) => {
       asked.resolve(options?.signal);
       return new Promise(() => undefined);
     });
-    say(toolCall(1));
+    send(toolCall(1));
     const signal = await asked.promise;
-    say({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } });
+    send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } });
     stdin.end();
     await ended;
     expect(signal?.aborted).toBe(true);
-    expect(await heard()).toEqual([]);
+    expect(await received()).toEqual([]);
   });
 
   it('ends when the signal aborts, whatever is running', async () => {
-    const { over, say, ended } = session(() => new Promise(() => undefined));
-    say(toolCall(1));
+    const { over, send, ended } = session(() => new Promise(() => undefined));
+    send(toolCall(1));
     over.abort();
     await ended;
   });
 
   it('logs a message that it cannot parse, and continues', async () => {
-    const { stdin, say, ended, heard, logged } = session(async () => ({}));
+    const { stdin, send, ended, received, logged } = session(async () => ({}));
     stdin.write('nonsense\n');
-    say({ jsonrpc: '2.0', id: 2, method: 'ping' });
+    send({ jsonrpc: '2.0', id: 2, method: 'ping' });
     stdin.end();
     await ended;
-    expect(await heard()).toMatchObject([{ id: 2 }]);
+    expect(await received()).toMatchObject([{ id: 2 }]);
     expect(logged).toEqual(['an MCP message could not be handled']);
   });
 

@@ -46,7 +46,7 @@ class CountedTransport extends StdioServerTransport {
     this.onmessage = (message) => {
       if ('method' in message && 'id' in message) this.#pending.add(message.id);
       pass?.(message);
-      // A cancelled request gets no response.
+      // A canceled request gets no response.
       if ('method' in message && message.method === 'notifications/cancelled')
         this.#settle(message.params?.['requestId']);
     };

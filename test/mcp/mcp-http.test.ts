@@ -10,19 +10,19 @@ import { answerHttp } from '../../src/mcp/index.ts';
 import type { TestDeps } from '../support/http-dependencies.ts';
 import { adminToken, asAdmin, organizationKey, createTestDeps } from '../support/http-dependencies.ts';
 
-const spoken = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+const protocolHeaders = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
 
 describe('POST /mcp', () => {
-  let house: TestDeps;
+  let deps: TestDeps;
   let server: FastifyInstance;
   /** What the API does next. */
   let api: (...args: Parameters<ApiTransport['call']>) => Promise<unknown>;
   const credentials: string[] = [];
   beforeAll(async () => {
-    house = createTestDeps();
-    const { log } = house.dependencies;
+    deps = createTestDeps();
+    const { log } = deps.dependencies;
     server = await buildServer({
-      ...house.dependencies,
+      ...deps.dependencies,
       mcp: ({ caller, credential, ...request }) => {
         credentials.push(credential);
         const transport = { call: (...args) => api(...args) } as ApiTransport;
@@ -36,7 +36,7 @@ describe('POST /mcp', () => {
     server.inject({
       method: 'POST',
       url: '/mcp',
-      headers: { ...spoken, ...headers },
+      headers: { ...protocolHeaders, ...headers },
       payload: JSON.stringify(payload),
     });
   const message = (method: string, params: object = {}) => ({ jsonrpc: '2.0', id: 1, method, params });
@@ -59,7 +59,7 @@ describe('POST /mcp', () => {
     ['2024-11-05', '2024-11-05'],
     ['2025-06-18', '2025-06-18'],
     ['1999-01-01', '2025-11-25'],
-  ])('agrees on a version with a client that speaks %s', async (asked, agreed) => {
+  ])('agrees on a version with a client of %s', async (asked, agreed) => {
     expect((await post(initialize(asked))).json()).toMatchObject({ result: { protocolVersion: agreed } });
   });
 
@@ -73,7 +73,7 @@ describe('POST /mcp', () => {
   it.each([
     ['no JSON-RPC', {}, { hello: 1 }, 400],
     ['an unknown version', { 'mcp-protocol-version': '1999-01-01' }, message('ping'), 400],
-    ['no wish for our answers', { accept: 'text/html' }, message('ping'), 406],
+    ['no JSON accepted', { accept: 'text/html' }, message('ping'), 406],
     ['another type', { 'content-type': 'text/plain' }, message('ping'), 415],
     ['a page of another origin', { origin: 'https://evil.example' }, message('ping'), 403],
     ['a name that is not ours', { host: 'evil.example' }, message('ping'), 421],
@@ -90,15 +90,19 @@ describe('POST /mcp', () => {
     const broken = await server.inject({
       method: 'POST',
       url: '/mcp',
-      headers: { ...spoken, ...asAdmin },
+      headers: { ...protocolHeaders, ...asAdmin },
       payload: '{',
     });
     expect(broken.json()).toMatchObject({ error: { code: 'INPUT_INVALID' } });
-    const { maxDocumentBytes } = house.dependencies.knowledge.artifacts;
+    const { maxDocumentBytes } = deps.dependencies.knowledge.artifacts;
     const large = await post({ filler: 'x'.repeat(maxDocumentBytes * 1.4 + 1_100_000) });
     expect(large.statusCode).toBe(413);
     for (const method of ['GET', 'DELETE'] as const) {
-      const answer = await server.inject({ method, url: '/mcp', headers: { ...spoken, ...asAdmin } });
+      const answer = await server.inject({
+        method,
+        url: '/mcp',
+        headers: { ...protocolHeaders, ...asAdmin },
+      });
       expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'POST']);
     }
   });
@@ -116,7 +120,7 @@ describe('POST /mcp', () => {
 
   it('leaves no audit row of its own', async () => {
     await post(message('ping'));
-    expect(house.auditRows.filter(({ action }) => action === 'mcp')).toEqual([]);
+    expect(deps.auditRows.filter(({ action }) => action === 'mcp')).toEqual([]);
   });
 
   const ask = async () =>
@@ -124,24 +128,26 @@ describe('POST /mcp', () => {
       result: { isError: boolean; content: [{ text: string }] };
     }>().result;
 
-  it('tells when to try again, and never what is inside', async () => {
+  it('says when to try again, and never exposes internals', async () => {
     api = async () => {
-      throw new HeadworksError('STATE_UNAVAILABLE', 'The state store is away.', { retryAfterMs: 1_500 });
+      throw new HeadworksError('STATE_UNAVAILABLE', 'The state store is unavailable.', {
+        retryAfterMs: 1_500,
+      });
     };
     expect(await ask()).toMatchObject({
       isError: true,
-      content: [{ text: 'The state store is away. Try again in 2 s. (STATE_UNAVAILABLE)' }],
+      content: [{ text: 'The state store is unavailable. Try again in 2 s. (STATE_UNAVAILABLE)' }],
     });
-    const logged = house.logged.length;
+    const logged = deps.logged.length;
     api = async () => ({ primary_results: 'inner secret' });
     const broken = await ask();
     expect(broken.isError).toBe(true);
     expect(broken.content[0].text).toMatch(/^An unexpected error occurred inside Headworks/);
     expect(JSON.stringify(broken)).not.toContain('inner secret');
-    expect(house.logged.length).toBe(logged + 1);
+    expect(deps.logged.length).toBe(logged + 1);
   });
 
-  it('stops working when the caller leaves', async () => {
+  it('aborts the call when the client disconnects', async () => {
     await server.listen({ host: '127.0.0.1', port: 0 });
     const { port } = server.server.address() as AddressInfo;
     const asked = Promise.withResolvers<AbortSignal | undefined>();
@@ -152,7 +158,7 @@ describe('POST /mcp', () => {
     const leaving = new AbortController();
     const call = fetch(`http://127.0.0.1:${port}/mcp`, {
       method: 'POST',
-      headers: { ...spoken, ...asAdmin },
+      headers: { ...protocolHeaders, ...asAdmin },
       body: JSON.stringify(message('tools/call', { name: 'search', arguments: { query: 'x' } })),
       signal: leaving.signal,
     });

@@ -1,4 +1,4 @@
-// MCP as models use it: the official SDK's client on both transports, against a whole server.
+// MCP with the official SDK's client on both transports, against a running server.
 import { readFile } from 'node:fs/promises';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -10,28 +10,28 @@ import { connect } from '../../src/app/client/connect.ts';
 import { serveMcp } from '../../src/app/mcp.ts';
 import { resolveConfig } from '../../src/config/index.ts';
 import { allTools, toolsFor } from '../../src/mcp/server.ts';
-import type { McpHouse, McpTenant } from '../support/mcp-house.ts';
-import { mcpTransports, startMcpHouse } from '../support/mcp-house.ts';
+import type { McpWorld, McpTenant } from '../support/mcp-world.ts';
+import { mcpTransports, startMcpWorld } from '../support/mcp-world.ts';
 import { callAsAdmin } from '../support/test-server.ts';
 
 const unknownId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
-const patient = { timeout: 20_000, interval: 200 };
+const waitOptions = { timeout: 20_000, interval: 200 };
 
-let house: McpHouse;
+let world: McpWorld;
 let acme: McpTenant;
 let globex: McpTenant;
 beforeAll(async () => {
-  house = await startMcpHouse();
-  [acme, globex] = [await house.tenant('acme'), await house.tenant('globex')];
+  world = await startMcpWorld();
+  [acme, globex] = [await world.tenant('acme'), await world.tenant('globex')];
 }, 120_000);
-afterAll(() => house.close(), 60_000);
+afterAll(() => world.close(), 60_000);
 
 type Answer = Record<string, never> & {
   readonly id: string;
   readonly results: readonly { artifact_id: string; text: string; start_char: number; uri: string }[];
 };
 
-/** The structured answer; the client has checked it against the tool's schema. */
+/** The structured result; the client has checked it against the tool's schema. */
 async function use(client: Client, name: string, args: Record<string, unknown> = {}): Promise<Answer> {
   const result = (await client.callTool({ name, arguments: args })) as CallToolResult;
   expect(result.isError, JSON.stringify(result.content)).toBeFalsy();
@@ -39,7 +39,7 @@ async function use(client: Client, name: string, args: Record<string, unknown> =
   return result.structuredContent as Answer;
 }
 
-/** The sentence that it fails with. */
+/** The message that it fails with. */
 async function refusal(client: Client, name: string, args: Record<string, unknown> = {}): Promise<string> {
   const result = (await client.callTool({ name, arguments: args })) as CallToolResult;
   expect(result.isError).toBe(true);
@@ -51,7 +51,7 @@ function textOf({ content: [first] }: CallToolResult): string {
   return first?.type === 'text' ? first.text : '';
 }
 
-/** Takes a document in and waits until it was read. */
+/** Ingests a document and waits until it was read. */
 async function taken(client: Client, args: Record<string, unknown>): Promise<string> {
   const { id: uid } = await use(client, 'ingest', args);
   const { space, organization } = args;
@@ -63,7 +63,7 @@ async function taken(client: Client, args: Record<string, unknown>): Promise<str
         artifact: { state: 'complete' },
         missing: [],
       }),
-    patient,
+    waitOptions,
   );
   return uid;
 }
@@ -72,13 +72,13 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
   let organization: Client;
   let admin: Client;
   beforeAll(async () => {
-    organization = await house.client(transport, acme.key);
-    admin = await house.client(transport, null);
-    // The client checks answers against the schemas of the tools that it has listed.
+    organization = await world.client(transport, acme.key);
+    admin = await world.client(transport, null);
+    // The client validates results with the schemas of the tools that it has listed.
     await Promise.all([organization.listTools(), admin.listTools()]);
   });
 
-  it('tells each caller what is for it, with schemas', async () => {
+  it('lists the tools of each caller, with schemas', async () => {
     const names = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name).sort();
     const ofTenants = ['get_artifact', 'get_entity', 'ingest', 'job_status', 'list_events', 'search'];
     expect(await names(organization)).toEqual(ofTenants);
@@ -99,7 +99,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     expect(organization.getServerVersion()).toMatchObject({ name: 'headworks' });
   });
 
-  it('takes a document in, and answers from it with evidence', async () => {
+  it('ingests a document, and finds it with evidence', async () => {
     const said = `Alice Chen decided to move the turbine ${transport} to Frankfurt on 2026-03-02.`;
     const document = { text: said, title: `Turbine ${transport}`, source_id: `t-${transport}` };
     const uid = await taken(organization, document);
@@ -130,9 +130,9 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     });
   });
 
-  it('takes files in base64, of another space', async () => {
+  it('ingests files in base64 into another space', async () => {
     const space = `files-${transport.toLowerCase()}`;
-    await callAsAdmin(house.server, 'POST', '/api/v1/knowledge/spaces', {
+    await callAsAdmin(world.server, 'POST', '/api/v1/knowledge/spaces', {
       name: space,
       organization: acme.id,
     });
@@ -147,9 +147,9 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     );
   });
 
-  it('tells a model that named a space or an organization wrongly which there are', async () => {
+  it('lists the existing names when a space or an organization is unknown', async () => {
     const name = `sales-${transport.toLowerCase()}`;
-    await callAsAdmin(house.server, 'POST', '/api/v1/knowledge/spaces', { name, organization: globex.id });
+    await callAsAdmin(world.server, 'POST', '/api/v1/knowledge/spaces', { name, organization: globex.id });
     await use(admin, 'search', { query: 'x' });
     const uri = `headworks://artifacts/${unknownId}?space=${name}`;
     const read = (client: Client, address: string) =>
@@ -167,17 +167,17 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     expect(await refusal(admin, 'search', { query: 'x', space: name, organization: 'acme' })).toMatch(
       /Spaces here: default.*"sales-\w+" is a space of the organization globex; give that as organization\./,
     );
-    const own = { name: `house-${transport.toLowerCase()}` };
-    await callAsAdmin(house.server, 'POST', '/api/v1/knowledge/spaces', own);
+    const own = { name: `own-${transport.toLowerCase()}` };
+    await callAsAdmin(world.server, 'POST', '/api/v1/knowledge/spaces', own);
     expect(await refusal(admin, 'search', { query: 'x', space: own.name, organization: 'acme' })).toMatch(
-      /"house-\w+" is a space of the server itself; leave organization out\./,
+      /"own-\w+" is a space of the server itself; leave organization out\./,
     );
-    await callAsAdmin(house.server, 'DELETE', `/api/v1/knowledge/spaces/${own.name}`);
+    await callAsAdmin(world.server, 'DELETE', `/api/v1/knowledge/spaces/${own.name}`);
     for (const told of [
-      await refusal(admin, 'search', { query: 'x', organization: 'nobody' }),
-      await read(admin, `${uri}&organization=nobody`),
+      await refusal(admin, 'search', { query: 'x', organization: 'unknown' }),
+      await read(admin, `${uri}&organization=unknown`),
     ])
-      expect(told).toMatch(/There is no organization "nobody" here\. Organizations here: acme, globex/);
+      expect(told).toMatch(/There is no organization "unknown" here\. Organizations here: acme, globex/);
     const ofTenant = [
       await refusal(organization, 'search', { query: 'x', space: name }),
       await read(organization, uri),
@@ -192,7 +192,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     expect(await refusal(admin, 'get_artifact', gone)).toContain('There is no artifact');
   });
 
-  it('tells a model that finds nothing where else to look', async () => {
+  it('advises where else to look when an item is not found', async () => {
     const advice = 'found only with "organization"';
     const things = { job_status: 'artifact_id', get_artifact: 'artifact_id', get_entity: 'entity_id' };
     for (const [tool, field] of Object.entries(things)) {
@@ -208,7 +208,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     );
   });
 
-  it('gives documents and entities as resources', async () => {
+  it('offers documents and entities as resources', async () => {
     const uid = await taken(organization, {
       text: `Carol Ng will test the ${transport} valve.`,
       title: 'Valve',
@@ -249,7 +249,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     await expect(organization.listResources({ cursor: 'x' })).rejects.toThrow('Begin again without one');
   });
 
-  it('fails in sentences that name the field, the cause and what to do', async () => {
+  it('fails with messages that name the field, the cause and what to do', async () => {
     expect(await refusal(organization, 'search')).toMatch(/query: is missing.*It takes: query, limit/);
     expect(await refusal(organization, 'search', { query: 'x', limit: 99 })).toContain(
       'limit: must be at most 20',
@@ -311,15 +311,15 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     );
   });
 
-  it('tells the model when its key was revoked', async () => {
-    const soon = await house.tenant(`soon-${transport.toLowerCase()}`);
-    const client = await house.client(transport, soon.key);
+  it('says that the key was revoked', async () => {
+    const soon = await world.tenant(`soon-${transport.toLowerCase()}`);
+    const client = await world.client(transport, soon.key);
     expect(await use(client, 'search', { query: 'anything' })).toMatchObject({ results: [] });
     const path = `/api/v1/organizations/${soon.id}/keys`;
-    const { keys } = (await callAsAdmin(house.server, 'GET', path)).body as {
+    const { keys } = (await callAsAdmin(world.server, 'GET', path)).body as {
       keys: readonly { id: string }[];
     };
-    await callAsAdmin(house.server, 'DELETE', `${path}/${keys[0]?.id ?? ''}`);
+    await callAsAdmin(world.server, 'DELETE', `${path}/${keys[0]?.id ?? ''}`);
     const ask = client.callTool({ name: 'search', arguments: { query: 'anything' } });
     // Over HTTP the client itself is refused: it is its request that has the key.
     if (transport === 'HTTP') await expect(ask).rejects.toThrow('was revoked');
@@ -329,7 +329,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
       );
   });
 
-  it('knows the tools of the admin, and gives them to nobody else', async () => {
+  it('offers the tools of the admin to the admin only', async () => {
     for (const { name, access } of allTools)
       if (access === 'admin') {
         const sentence = await refusal(organization, name);
@@ -341,9 +341,9 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     expect(toolsFor('organization').map(({ access }) => access)).not.toContain('admin');
   });
 
-  it('lets the admin look after the house, and leaves the usual audit rows', async () => {
+  it('lets the admin review entities and read the ledger, and writes the usual audit rows', async () => {
     const place = { organization: 'acme', space: `review-${transport.toLowerCase()}` };
-    await callAsAdmin(house.server, 'POST', '/api/v1/knowledge/spaces', {
+    await callAsAdmin(world.server, 'POST', '/api/v1/knowledge/spaces', {
       name: place.space,
       organization: place.organization,
     });
@@ -367,7 +367,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     expect(await use(admin, 'get_entity', { entity_id: loser, ...place })).toMatchObject({
       entity: { id: winner, aliases: ['Bob Smith'] },
     });
-    const { entries } = (await callAsAdmin(house.server, 'GET', '/api/v1/audit?limit=20')).body as {
+    const { entries } = (await callAsAdmin(world.server, 'GET', '/api/v1/audit?limit=20')).body as {
       entries: readonly { action: string }[];
     };
     const actions = entries.map(({ action }) => action);
@@ -378,7 +378,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     expect(checks.map(({ name }) => name)).toContain('state store');
   });
 
-  it('reads long documents in parts, and cuts what would fill a context', async () => {
+  it('reads long documents in parts, and cuts long results', async () => {
     const line = (index: number) =>
       `Line ${index} of the marathon ${transport} 🏃 says nothing new at all.\n`;
     const whole = Array.from({ length: 3_000 }, (_, index) => line(index))
@@ -413,7 +413,7 @@ describe('tenants', () => {
   const secret = 'Zebulon Quint decided to sell the purple submarine on 2026-04-05.';
   const theirs: Record<string, string> = {};
   beforeAll(async () => {
-    const globexClient = await house.client('HTTP', globex.key);
+    const globexClient = await world.client('HTTP', globex.key);
     theirs['artifact'] = await taken(globexClient, {
       text: secret,
       title: 'Purple plan',
@@ -423,13 +423,13 @@ describe('tenants', () => {
       entity: { id: string };
     };
     theirs['entity'] = entity.id;
-    await callAsAdmin(house.server, 'POST', '/api/v1/knowledge/spaces', {
+    await callAsAdmin(world.server, 'POST', '/api/v1/knowledge/spaces', {
       name: 'hidden',
       organization: globex.id,
     });
   });
 
-  /** Everything that somebody else could try, tool by tool. */
+  /** Everything that another organization could try, tool by tool. */
   const tries = (): Readonly<Record<string, readonly Record<string, unknown>[]>> => {
     const { artifact, entity } = theirs;
     return {
@@ -457,7 +457,7 @@ describe('tenants', () => {
   };
 
   it.each(mcpTransports)('see nothing of each other over %s, whatever they try', async (transport) => {
-    const client = await house.client(transport, acme.key);
+    const client = await world.client(transport, acme.key);
     expect(Object.keys(tries()).sort()).toEqual(allTools.map(({ name }) => name).sort());
     for (const [name, attempts] of Object.entries(tries()))
       for (const args of attempts) {
@@ -487,8 +487,8 @@ describe('tenants', () => {
     await expect(client.listResources({ cursor: hidden })).rejects.toThrow('There is no space');
   });
 
-  it('still have what is theirs afterwards', async () => {
-    const client = await house.client('HTTP', globex.key);
+  it('still have their own data afterwards', async () => {
+    const client = await world.client('HTTP', globex.key);
     expect(await use(client, 'get_artifact', { artifact_id: theirs['artifact'] })).toMatchObject({
       text: secret,
     });
@@ -499,8 +499,8 @@ describe('tenants', () => {
 });
 
 describe('an organization with nothing but a key', () => {
-  it('reaches a server elsewhere with "headworks mcp"', async () => {
-    const config = resolveConfig({ flags: {}, cwd: '/', env: { HEADWORKS_URL: house.server.url } });
+  it('reaches a remote server with "headworks mcp"', async () => {
+    const config = resolveConfig({ flags: {}, cwd: '/', env: { HEADWORKS_URL: world.server.url } });
     const client = await connect(config, { purpose: 'headworks mcp', key: acme.key });
     const out = new PassThrough();
     const asked = {
@@ -524,8 +524,8 @@ describe('an organization with nothing but a key', () => {
     });
   });
 
-  it.each(['hwo_nobody', 'hwk_nobody'])('is told at once that %s is no key', async (key) => {
-    const config = resolveConfig({ flags: {}, cwd: '/', env: { HEADWORKS_URL: house.server.url } });
+  it.each(['hwo_unknown', 'hwk_unknown'])('rejects the unknown key %s at once', async (key) => {
+    const config = resolveConfig({ flags: {}, cwd: '/', env: { HEADWORKS_URL: world.server.url } });
     const client = await connect(config, { purpose: 'headworks mcp', key });
     const streams = {
       stdin: new PassThrough(),
@@ -544,12 +544,12 @@ describe('an organization with nothing but a key', () => {
 describe('docs/guide/mcp.md', async () => {
   const page = await readFile(new URL('../../docs/guide/mcp.md', import.meta.url), 'utf8');
 
-  it('names every tool, and for whom it is', () => {
+  it('names every tool and its access', () => {
     const rows = [...page.matchAll(/^\| `(\w+)` +\| (all|admin)/gm)].map(([, name, who]) => [name, who]);
     expect(rows).toEqual(allTools.map(({ name, access }) => [name, access === 'admin' ? 'admin' : 'all']));
   });
 
-  it('configures clients of HTTP so that they get in', async () => {
+  it('has working configurations for HTTP clients', async () => {
     const blocks = [...page.matchAll(/```json\n([\s\S]*?)```/g)].map(
       ([, json = '']) => JSON.parse(json) as never,
     );
@@ -564,7 +564,7 @@ describe('docs/guide/mcp.md', async () => {
         value.replace('${HEADWORKS_API_KEY}', acme.key),
       ]);
       const client = new Client({ name: 'test', version: '1' });
-      const address = new URL(new URL(url).pathname, house.server.url);
+      const address = new URL(new URL(url).pathname, world.server.url);
       const transport = new StreamableHTTPClientTransport(address, {
         requestInit: { headers: Object.fromEntries(said) },
       });

@@ -1,4 +1,4 @@
-// A world for the command line in which nothing is real but the commands: streams, server, clock and signals are ours.
+// The command line with test doubles for streams, server, clock and signals.
 import { Readable, Writable } from 'node:stream';
 import type { CallOptions, HeadworksClient, StreamedEvent } from '../../src/app/client/session.ts';
 import type { ExitCode } from '../../src/cli/exit-codes.ts';
@@ -15,18 +15,18 @@ export interface FakeCall extends CallOptions {
 }
 
 export interface CliWorldOptions {
-  /** What the server answers; what it throws is thrown by the client. */
+  /** The response of the server; what it throws is thrown by the client. */
   readonly answer?: (call: FakeCall) => unknown;
   /** `reconnect`: the stream was interrupted here. */
   readonly events?: readonly (StreamedEvent | 'reconnect')[];
-  /** What a streamed answer brings. */
+  /** The streamed response. */
   readonly streamed?: {
     readonly headers: Readonly<Record<string, string>>;
     readonly data: readonly string[];
   };
   readonly isOwnServer?: boolean;
   readonly connectFails?: Error;
-  /** Nobody answers; only the signal ends it. */
+  /** Connecting takes forever; only the signal ends it. */
   readonly connectHangs?: boolean;
   readonly startServer?: CliApp['startServer'];
   readonly isTty?: boolean;
@@ -40,7 +40,7 @@ export class CliWorld {
   readonly clock = new VirtualClock(Date.parse('2026-03-01T12:00:00Z'));
   readonly calls: FakeCall[] = [];
   readonly configs: Config[] = [];
-  /** With which key each client was asked for; undefined: as the admin. */
+  /** The key of each client; undefined: as the admin. */
   readonly keys: (string | undefined)[] = [];
   openClients = 0;
   out = '';
@@ -58,7 +58,7 @@ export class CliWorld {
     return this.clock.run(this.start(...args));
   }
 
-  /** The same on a clock that stands still. */
+  /** The same, without advancing the clock. */
   start(...args: string[]): Promise<ExitCode> {
     return runCli(args, this.io);
   }
@@ -119,7 +119,7 @@ export class CliWorld {
         this.calls.push(call);
         await answer?.(call);
         const { headers, data } = this.#options.streamed ?? { headers: {}, data: [] };
-        // oxlint-disable-next-line typescript/require-await -- the port streams; this one has it all already
+        // oxlint-disable-next-line typescript/require-await -- the interface is a stream
         const each = async function* () {
           yield* data;
         };
@@ -130,7 +130,7 @@ export class CliWorld {
         this.calls.push(call);
         return (await answer?.(call)) as AsyncIterable<Uint8Array>;
       },
-      // oxlint-disable-next-line typescript/require-await -- the port streams; this one has it all already
+      // oxlint-disable-next-line typescript/require-await -- the interface is a stream
       async *events(signal, onReconnect) {
         for (const event of events) {
           if (signal.aborted) return;

@@ -25,7 +25,7 @@ const wholeBackup = [
 /** A server whose backups are these lines. */
 function worldWith(lines: readonly string[], cwd: string): CliWorld {
   const bytes = gzipSync(`${lines.join('\n')}\n`);
-  // oxlint-disable-next-line typescript/require-await -- the port streams; this one has it all already
+  // oxlint-disable-next-line typescript/require-await -- the interface is a stream
   const streamed = async function* () {
     yield bytes.subarray(0, 20);
     yield bytes.subarray(20);
@@ -71,7 +71,7 @@ describe('headworks backup', () => {
     expect(world.out).toContain('0 rows of 1 table, 0 vaults');
   });
 
-  it('touches no file that is there, and asks nobody', async () => {
+  it('does not overwrite an existing file, and calls no server', async () => {
     const cwd = await temporaryFolder();
     await writeFile(join(cwd, 'a.backup'), 'precious');
     const world = worldWith(wholeBackup, cwd);
@@ -88,7 +88,7 @@ describe('headworks backup', () => {
       [header, '{"headworks":"failed","code":"STATE_UNAVAILABLE","message":"The store went away."}'],
       'The store went away.',
     ],
-  ])('leaves nothing behind when the backup %s', async (_, lines, says) => {
+  ])('leaves no file behind when the backup %s', async (_, lines, says) => {
     const cwd = await temporaryFolder();
     const world = worldWith(lines, cwd);
     expect(await world.start('backup', 'a.backup')).not.toBe(exitCodes.ok);
@@ -96,10 +96,10 @@ describe('headworks backup', () => {
     expect(await readdir(cwd)).toEqual([]);
   });
 
-  it('says that the server went away, and to run it again', async () => {
+  it('says that the server was lost, and to run it again', async () => {
     const cwd = await temporaryFolder();
     const bytes = gzipSync(wholeBackup.join('\n'));
-    // oxlint-disable-next-line typescript/require-await -- the port streams; this one has it all already
+    // oxlint-disable-next-line typescript/require-await -- the interface is a stream
     const broken = async function* () {
       yield bytes.subarray(0, 20);
       throw new HttpFailure('network', 'POST /api/v1/backup failed: no usable answer came (UND_ERR_SOCKET).');
@@ -117,7 +117,7 @@ describe('headworks backup', () => {
     expect(await readdir(cwd)).toEqual([]);
   });
 
-  it('replaces what a killed one left, and leaves alone what another one is writing', async () => {
+  it('replaces the file of a killed backup, and keeps that of a running one', async () => {
     const cwd = await temporaryFolder();
     const dead = 2 ** 22 + 1;
     const theirs = `a.backup.${process.ppid}.part`;
@@ -139,7 +139,7 @@ describe('headworks backup', () => {
     expect(await readdir(cwd)).toEqual([]);
   });
 
-  it('says what to do when the place cannot be written', async () => {
+  it('says what to do when the path cannot be written', async () => {
     const world = worldWith(wholeBackup, await temporaryFolder());
     expect(await world.start('backup', 'nowhere/a.backup')).toBe(exitCodes.usage);
     expect(world.err).toContain('cannot be written');

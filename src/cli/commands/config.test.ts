@@ -8,7 +8,7 @@ const secrets = {
 };
 
 describe('headworks config', () => {
-  it('shows each value with its source, and asks no server', async () => {
+  it('shows each value with its source, and calls no server', async () => {
     const world = new CliWorld({ env: { HEADWORKS_PORT: '9000' } });
     expect(await world.run('config', '--log-level', 'warn')).toBe(0);
     expect(world.out).toMatch(/^server\.port +9000 +env HEADWORKS_PORT$/m);
@@ -17,7 +17,7 @@ describe('headworks config', () => {
     expect(world.configs).toEqual([]);
   });
 
-  it('masks secrets, for people and for programs', async () => {
+  it('masks secrets, also in JSON', async () => {
     for (const args of [[], ['--json']]) {
       const world = new CliWorld({ env: secrets });
       await world.run('config', ...args);
@@ -48,7 +48,7 @@ describe('headworks config', () => {
     expect(world.out).toBe(optionReference());
   });
 
-  it('is coloured only on a terminal that wants it', async () => {
+  it('has colors only on a terminal that supports them', async () => {
     const outOf = async (options: ConstructorParameters<typeof CliWorld>[0], ...args: string[]) => {
       const world = new CliWorld(options);
       await world.run('config', ...args);

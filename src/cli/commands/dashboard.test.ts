@@ -4,7 +4,7 @@ import { CliWorld } from '../../../test/support/cli-world.ts';
 const link = { path: '/dashboard/login#a-token', expires_at: '2026-03-01T12:10:00.000Z' };
 
 describe('headworks dashboard', () => {
-  it('prints a link to the running server, and nothing else', async () => {
+  it('prints only a link to the running server', async () => {
     const world = new CliWorld({ answer: () => link });
     expect(await world.run('dashboard')).toBe(0);
     expect(world.calls).toMatchObject([{ method: 'POST', path: '/api/v1/dashboard/login-links' }]);
@@ -13,7 +13,7 @@ describe('headworks dashboard', () => {
     expect(world.openClients).toBe(0);
   });
 
-  it('says until when, in JSON', async () => {
+  it('includes the expiry in JSON', async () => {
     const world = new CliWorld({ answer: () => link });
     expect(await world.run('dashboard', '--json')).toBe(0);
     expect(JSON.parse(world.out)).toEqual({

@@ -51,7 +51,7 @@ describe('headworks doctor', () => {
     expect(world.out).not.toContain('hunter22');
   });
 
-  it('shows a wrong configuration as a failed check, and checks by what is right of it', async () => {
+  it('shows an invalid configuration as a failed check, and checks with its valid part', async () => {
     const env = { HEADWORKS_PORT: 'x', HEADWORKS_DATA_DIR: '/nonexistent/chosen' };
     const world = new CliWorld({ env });
     expect(await world.start('doctor')).toBe(1);
@@ -80,7 +80,7 @@ describe('headworks doctor', () => {
     });
   });
 
-  it('has nothing to say of this machine when the server is elsewhere', async () => {
+  it('does not check this machine when the server is remote', async () => {
     const world = new CliWorld({ connectFails: new CoreError('SERVER_UNREACHABLE', 'Gone.') });
     expect(await world.run('doctor', '--server', 'http://elsewhere.example', '--json')).toBe(1);
     expect(JSON.parse(world.out)).toMatchObject({ checks: [{ name: 'server', detail: 'Gone.' }] });

@@ -1,4 +1,4 @@
-// headworks entities, against a server that answers what the test says.
+// headworks entities, against a server double.
 import { describe, expect, it } from 'vitest';
 import type { CliWorldOptions } from '../../../test/support/cli-world.ts';
 import { CliWorld } from '../../../test/support/cli-world.ts';

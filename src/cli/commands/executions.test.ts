@@ -1,4 +1,4 @@
-// headworks executions, against a server that answers what the test says.
+// headworks executions, against a server double.
 import { describe, expect, it } from 'vitest';
 import { CliWorld } from '../../../test/support/cli-world.ts';
 import { HeadworksError } from '../../core/index.ts';
@@ -22,7 +22,7 @@ const execution = (status: string, more: object = {}) => ({
 });
 
 describe('headworks executions', () => {
-  it('lists what there is, and what holds slots', async () => {
+  it('lists executions, and those that hold slots', async () => {
     const failed = execution('error', {
       ended_at: '2026-03-01T11:58:05Z',
       error: { code: 'INTERNAL', message: 'it broke' },
@@ -53,7 +53,7 @@ describe('headworks executions', () => {
     expect(world.calls[1]).toMatchObject({ path: '/api/v1/executions', query: { deployment: 'd1' } });
   });
 
-  it('names a deployment that nobody knows, in our words', async () => {
+  it('names an unknown deployment', async () => {
     const world = new CliWorld({ answer: () => ({ deployments: [] }) });
     expect(await world.run('executions', 'list', '--deployment', 'acme-corp/nothing')).toBe(1);
     expect(world.err).toContain('There is no deployment acme-corp/nothing.');
@@ -77,14 +77,14 @@ describe('headworks executions', () => {
     ['stop', execution('completed'), 'Execution e1 had ended: completed.\n'],
     ['release', { id: 'e1', was_held: true }, 'The slot of e1 is free.\n'],
     ['release', { id: 'e1', was_held: false }, 'e1 held no slot.\n'],
-  ])('%s says what became of it', async (verb, answer, said) => {
+  ])('%s prints the outcome', async (verb, answer, said) => {
     const world = new CliWorld({ answer: () => answer });
     expect(await world.run('executions', verb, 'e1')).toBe(0);
     expect(world.calls[0]).toMatchObject({ method: 'POST', path: `/api/v1/executions/e1/${verb}` });
     expect(world.out).toBe(said);
   });
 
-  it('tells why a slot cannot be freed', async () => {
+  it('says why a slot cannot be freed', async () => {
     const world = new CliWorld({
       answer: () => {
         throw new HeadworksError('CONFLICT', 'The execution e1 is executing: it needs its slot.');

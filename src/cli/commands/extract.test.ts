@@ -75,14 +75,14 @@ const told = (name: string, payload: Record<string, unknown>) => ({
 /** The lines on the screen, without what moves the cursor. */
 const drawn = ({ err }: CliWorld): readonly string[] =>
   err
-    // oxlint-disable-next-line no-control-regex -- what terminals are told
+    // oxlint-disable-next-line no-control-regex -- control sequences of terminals
     .replaceAll(/\u001B\[[\d;?]*[A-Za-z]/g, '')
     .split(/[\r\n]+/)
     .map((line) => line.trimEnd())
     .filter((line) => line !== '');
 
 describe('the end of an extraction', () => {
-  it('is a table and a sentence that says what came of it', () => {
+  it('is a table and a summary', () => {
     const world = new CliWorld();
     printResult(sessionIn(world), result);
     expect(world.out).toMatch(/TYPE +IN VAULT +OF +READ NOW +STATUS/);
@@ -91,7 +91,7 @@ describe('the end of an extraction', () => {
     expect(world.out).not.toContain('All runs');
   });
 
-  it('of a session that was resumed says what all runs come to, and counts the 429s of this run only', () => {
+  it('of a resumed session has the totals of all runs, and counts the 429s of this run only', () => {
     const world = new CliWorld();
     const metrics = { ...result.metrics, total: 1, duration: 0.5 };
     printResult(sessionIn(world), {
@@ -138,7 +138,7 @@ describe('the end of an extraction', () => {
     });
   });
 
-  it('tells no secret that failures repeat', () => {
+  it('contains no secret of a failure', () => {
     const world = new CliWorld();
     const session = sessionIn(world, true);
     session.redactor.add('hunter2hunter2');
@@ -148,7 +148,7 @@ describe('the end of an extraction', () => {
     expect(world.out).not.toContain('hunter2');
   });
 
-  it('of a dry run tells calls and time, and what is not known', () => {
+  it('of a dry run has calls and time, and what is unknown', () => {
     const world = new CliWorld();
     printEstimate(sessionIn(world), {
       types: [
@@ -177,7 +177,7 @@ describe('a dry run', () => {
 });
 
 describe('an extraction while it runs', () => {
-  it('has a bar per type on a terminal, and a line with what concerns all', () => {
+  it('has a bar per type on a terminal, and a line with totals', () => {
     const world = new CliWorld({ isTty: true, columns: 120 });
     const screen = showProgress(sessionIn(world));
     screen.show(told('extraction:progress', progress));
@@ -190,7 +190,7 @@ describe('an extraction while it runs', () => {
     expect(world.out).toBe('');
   });
 
-  it('fits a narrow terminal: rate, time left and status are there, and nothing is cut', async () => {
+  it('fits a narrow terminal: rate, time left and status are shown uncut', async () => {
     const world = new CliWorld({ isTty: true, columns: 50 });
     const screen = showProgress(sessionIn(world));
     await world.clock.advance(2_000);
@@ -207,7 +207,7 @@ describe('an extraction while it runs', () => {
     expect(lines.slice(2).join(' ')).toContain('workers 1/2');
   });
 
-  it('draws an empty bar where nobody knows the total, until the type is there', () => {
+  it('draws an empty bar while the total is unknown, until the type is complete', () => {
     const world = new CliWorld({ isTty: true, columns: 120 });
     const screen = showProgress(sessionIn(world));
     const looks = { type: 'looks', items: 7, itemsThisRun: 7, total: null };
@@ -221,7 +221,7 @@ describe('an extraction while it runs', () => {
     expect(drawn(after)[0]).toMatch(/^looks █{24} +7 /);
   });
 
-  it('is a line per thing worth knowing elsewhere', () => {
+  it('is a line per important event without a terminal', () => {
     const world = new CliWorld();
     const screen = showProgress(sessionIn(world));
     screen.show(told('extraction:call', { type: 'users' }));
@@ -249,7 +249,7 @@ describe('an extraction while it runs', () => {
     );
   });
 
-  it.each([true, false])('says what it waits for before anything can be drawn (terminal: %s)', (isTty) => {
+  it.each([true, false])('says what it waits for before the first bar (terminal: %s)', (isTty) => {
     const world = new CliWorld({ isTty });
     const screen = showProgress(sessionIn(world));
     screen.show(told('extraction:waiting', { reason: 'source-busy', why: 'it is busy', waitMs: 8_000 }));
@@ -264,7 +264,7 @@ describe('an extraction while it runs', () => {
     screen.end();
   });
 
-  it('says nothing while nothing is under way', async () => {
+  it('prints nothing while nothing is running', async () => {
     const world = new CliWorld();
     const screen = showProgress(sessionIn(world));
     const types = progress.types.map((type) => ({ ...type, status: 'pending' }));

@@ -1,4 +1,4 @@
-// headworks models, keys and prompt, against a server that answers what the test says.
+// headworks models, keys and prompt, against a server double.
 import { describe, expect, it } from 'vitest';
 import type { CliWorldOptions } from '../../../test/support/cli-world.ts';
 import { CliWorld } from '../../../test/support/cli-world.ts';
@@ -154,7 +154,7 @@ describe('headworks models', () => {
     expect(at.out).toContain('Model groq/llama is deleted.');
   });
 
-  it('says what is missing for a model that was added, and that a quota outlasts its cooldowns', async () => {
+  it('says what an added model needs, and that a quota outlasts cleared cooldowns', async () => {
     const needy = { ...model, name: 'mine', needs: 'MINE_API_KEY' };
     const added = world({ answer: () => needy });
     await added.run('models', 'create', '--name', 'mine', '--base-url', 'http://127.0.0.1:1/v1');

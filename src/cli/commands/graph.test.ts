@@ -11,7 +11,7 @@ const job = {
 };
 
 describe('headworks graph', () => {
-  it('says how the graph is, and ends with 4 when it is unavailable', async () => {
+  it('shows the state of the graph, and ends with 4 when it is unavailable', async () => {
     const answer = { backend: 'age', state: 'unavailable', detail: 'It is not there. Install it.' };
     const world = new CliWorld({ answer: () => answer });
     expect(await world.run('graph')).toBe(4);
@@ -38,7 +38,7 @@ describe('headworks graph', () => {
     }
   });
 
-  it('says why there was nothing to do, and why it failed', async () => {
+  it('says why a rebuild was skipped, and why it failed', async () => {
     const skipped = rebuilding({ state: 'skipped', reason: 'The tables are the graph.' });
     expect(await skipped.run('graph', 'rebuild')).toBe(0);
     expect(skipped.out).toContain('The tables are the graph.');

@@ -121,7 +121,7 @@ describe('headworks ingest --vault', () => {
     expect(sourceIds()).toEqual(['dashboards/1', 'dashboards/2', 'looks/1']);
   });
 
-  it('keeps items of two sources apart whose vaults have one file name', async () => {
+  it('keeps items of two vaults with the same file name apart', async () => {
     const first = await vaultWorld();
     const folder = join(await temporaryFolder(), 'other');
     await mkdir(folder);

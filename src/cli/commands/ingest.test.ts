@@ -1,4 +1,4 @@
-// headworks ingest, artifacts, events and spaces, against a server that answers what the test says.
+// headworks ingest, artifacts, events and spaces, against a server double.
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -133,7 +133,7 @@ async function notes(): Promise<string> {
 }
 
 describe('headworks ingest', () => {
-  it('takes documents of a folder in, waits until they are read, and says what came of it', async () => {
+  it('ingests a folder, waits until the documents are read, and prints the outcome', async () => {
     const at = world(await notes());
     expect(await at.start('ingest', 'notes', '--space', 'bi', '--organization', 'acme')).toBe(0);
     const posts = at.calls.filter(({ method }) => method === 'POST');
@@ -271,7 +271,7 @@ describe('headworks ingest', () => {
     });
   });
 
-  it('refuses to do nothing, and what is not there', async () => {
+  it('rejects missing arguments and missing files', async () => {
     expect(await world('/').start('ingest')).toBe(2);
     const at = world('/');
     expect(await at.start('ingest', 'nowhere/at/all')).toBe(2);

@@ -18,7 +18,7 @@ const job = (state: string, more: object = {}) => ({
 });
 
 describe('headworks jobs list', () => {
-  it('shows what each job is at, and how many there are in all', async () => {
+  it('shows the progress of each job, and the totals by state', async () => {
     const jobs = [
       job('running', { progress: { done: 3, total: 10, message: 'going' } }),
       job('failed', { finished_at: '2026-03-01T11:59:05Z', reason: 'it broke' }),
@@ -38,7 +38,7 @@ describe('headworks jobs list', () => {
     expect(world.err).toBe('Total: 9 completed, 3 failed.\n');
   });
 
-  it('shows how far a job is that runs again, and why its last try ended until that is known', async () => {
+  it('shows the progress of a retried job, and the reason of its last attempt before there is any', async () => {
     const reason = 'The process that ran it went away.';
     const jobs = [
       job('running', { reason, progress: { done: 3, total: 10, message: 'going' } }),
@@ -61,7 +61,7 @@ describe('headworks jobs list', () => {
     expect(world.out).toBe('There are no such jobs.\n');
   });
 
-  it('asks once and answers with one document with --json', async () => {
+  it('makes one call and prints one document with --json', async () => {
     const world = new CliWorld({ answer: () => ({ jobs: [job('completed')] }) });
     await world.run('jobs', 'list', '--json');
     expect(world.calls).toHaveLength(1);
@@ -100,7 +100,7 @@ describe('headworks jobs watch', () => {
     event('job:failed', { name: 'ledger.repair', job_id: 'j1', duration_ms: 1500, reason: 'bad\u001b[2J' }),
   ];
 
-  it('shows what happens to jobs, a line each', async () => {
+  it('prints a line per event of a job', async () => {
     const world = new CliWorld({ events });
     expect(await world.run('jobs', 'watch')).toBe(0);
     expect(world.out.split('\n')).toEqual([
@@ -149,7 +149,7 @@ describe('headworks jobs watch', () => {
     ]);
   });
 
-  it('ends quietly when nobody reads any more, and with 130 at Ctrl-C', async () => {
+  it('ends quietly when the output is closed, and with 130 at Ctrl-C', async () => {
     const unread = new CliWorld({ events });
     unread.closeOutput();
     expect(await unread.run('jobs', 'watch')).toBe(0);
@@ -174,7 +174,7 @@ describe('headworks jobs watch', () => {
     expect(world.err).toContain('Job: 1 of 2 ledger.repair running on\n');
   });
 
-  it('stops following one job when nobody reads any more', async () => {
+  it('stops following a job when the output is closed', async () => {
     const world = new CliWorld({
       answer: () => {
         world.closeOutput();

@@ -195,7 +195,7 @@ async function watchAll(
 
 const endings = new Set(['job:completed', 'job:failed', 'job:skipped', 'job:canceled']);
 
-/** Events are not replayed after a reconnect: which there were is told by the states of the jobs. Oldest first. */
+/** Events are not replayed after a reconnect: the states of the jobs show which there were. Oldest first. */
 function missedEvents(
   jobs: readonly Job[],
   running: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-// headworks limits, against a server that answers what the test says.
+// headworks limits, against a server double.
 import { describe, expect, it } from 'vitest';
 import type { CliWorldOptions } from '../../../test/support/cli-world.ts';
 import { CliWorld } from '../../../test/support/cli-world.ts';
@@ -31,7 +31,7 @@ const world = (answer: CliWorldOptions['answer'], more: CliWorldOptions = {}) =>
   new CliWorld({ ...(answer ? { answer } : {}), ...more });
 
 describe('headworks limits set', () => {
-  it('says what it did, what is in use, and that the cache is cleared', async () => {
+  it('prints the change, the usage, and that the cache is cleared', async () => {
     const at = world(() => ({ ...limit, is_new: true }));
     expect(await at.run('limits', 'set', 'acme corp', '50')).toBe(0);
     expect(at.calls).toMatchObject([
@@ -81,7 +81,7 @@ describe('headworks limits set', () => {
 });
 
 describe('headworks limits get', () => {
-  it('shows limit, cache and usage in the words of the document, with a warning sign from 90%', async () => {
+  it('shows limit, cache and usage as in the document, with a warning sign from 90%', async () => {
     const at = world(() => limit);
     expect(await at.run('limits', 'get', 'acme-corp')).toBe(0);
     expect(at.out).toBe(
@@ -100,7 +100,7 @@ describe('headworks limits get', () => {
     );
   });
 
-  it('says that the default counts, and that nothing is cached', async () => {
+  it('says that the default applies, and that nothing is cached', async () => {
     const at = world(() => ({
       ...limit,
       custom_limit: null,
@@ -112,7 +112,7 @@ describe('headworks limits get', () => {
     expect(at.out).toContain('Database Limit: not set, using default 20\nCached Limit: not cached\n');
   });
 
-  it('says what is not known while Redis is unavailable, and counts in the database', async () => {
+  it('says what is unknown while Redis is unavailable, and counts in the database', async () => {
     const at = world(() => ({ ...limit, cached_limit: null, is_cache_known: false, usage: fromDatabase }));
     expect(await at.run('limits', 'get', 'acme-corp')).toBe(0);
     expect(at.out).toContain('Cached Limit: unknown: Redis is unavailable, or another server counts\n');
@@ -179,7 +179,7 @@ describe('headworks limits delete', () => {
   const answer: CliWorldOptions['answer'] = ({ method }) =>
     method === 'DELETE' ? { ...limit, custom_limit: null, limit: 20 } : limit;
 
-  it('asks, deletes, and says what counts then, in the words of the document', async () => {
+  it('asks, deletes, and prints the limit in effect, as in the document', async () => {
     const at = world(answer, { stdin: 'y\n' });
     expect(await at.run('limits', 'delete', 'acme-corp')).toBe(0);
     expect(at.err).toBe(
@@ -224,7 +224,7 @@ describe('headworks limits delete', () => {
 });
 
 describe('headworks limits clear-cache', () => {
-  it('says it in the words of the document with --all', async () => {
+  it('prints the texts of the document with --all', async () => {
     const at = world(() => ({ deleted: 138 }));
     expect(await at.run('limits', 'clear-cache', '--all')).toBe(0);
     expect(at.calls).toMatchObject([{ path: '/api/v1/limits/clear-cache', body: { all: true } }]);
@@ -239,7 +239,7 @@ describe('headworks limits clear-cache', () => {
   it.each([
     [[], undefined, 'organizations with custom limits'],
     [['--organization', 'acme-corp'], { organization: 'acme-corp' }, 'organization acme-corp'],
-  ])('says whose with %j', async (flags, body, whose) => {
+  ])('names the organizations with %j', async (flags, body, whose) => {
     const at = world(() => ({ deleted: 1 }));
     expect(await at.run('limits', 'clear-cache', ...flags)).toBe(0);
     expect(at.calls).toMatchObject([

@@ -5,7 +5,7 @@ const ping = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })}\n`;
 const tools = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })}\n`;
 
 describe('headworks mcp', () => {
-  it('answers on standard output and nothing else there, until the input ends', async () => {
+  it('writes only responses to standard output, until the input ends', async () => {
     const world = new CliWorld({ stdin: ping, answer: () => ({ kind: 'admin' }) });
     expect(await world.start('mcp')).toBe(0);
     expect(JSON.parse(world.out)).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
@@ -17,7 +17,7 @@ describe('headworks mcp', () => {
   it.each([
     [{ HEADWORKS_API_KEY: 'hwo_one' }, [], 'hwo_one'],
     [{ HEADWORKS_API_KEY: 'hwo_one', ACME_KEY: 'hwo_two' }, ['--key-env', 'ACME_KEY'], 'hwo_two'],
-  ])('speaks with the key of an organization: %j %j', async (env, args, key) => {
+  ])('uses the key of an organization: %j %j', async (env, args, key) => {
     const world = new CliWorld({ env, stdin: tools, answer: () => ({ kind: 'organization' }) });
     expect(await world.start('mcp', ...args)).toBe(0);
     expect(world.keys).toEqual([key]);
@@ -25,7 +25,7 @@ describe('headworks mcp', () => {
     expect(world.out).not.toContain('"name":"ledger"');
   });
 
-  it('does not go on as the admin when the key is missing', async () => {
+  it('does not continue as the admin when the key is missing', async () => {
     const world = new CliWorld({ stdin: ping });
     expect(await world.run('mcp', '--key-env', 'ACME_KEY')).toBe(2);
     expect(world.err).toContain('ACME_KEY, but that variable is not set');
@@ -36,7 +36,7 @@ describe('headworks mcp', () => {
     expect(empty.calls).toEqual([]);
   });
 
-  it('tells a person at a terminal how to use it', async () => {
+  it('explains its use on a terminal', async () => {
     const world = new CliWorld({ isTty: true, stdin: '', answer: () => ({ kind: 'admin' }) });
     expect(await world.start('mcp')).toBe(0);
     expect(world.err).toContain('configure a client to start it');

@@ -69,14 +69,14 @@ describe('headworks repair', () => {
     expect(world.out).toBe('Everything is repaired.\n');
   });
 
-  it('ends with 4 and lists what is still broken, and why', async () => {
+  it('ends with 4 and lists open entries with their reasons', async () => {
     const world = new CliWorld({ answer: serving({ looks: [job('completed')], open: [entry] }) });
     expect(await world.run('repair')).toBe(4);
     expect(world.out).toMatch(/e1 +k +s +no model\n/);
     expect(world.err).toContain('1 still open.');
   });
 
-  it('gives one JSON document with --json and nothing on the side', async () => {
+  it('prints only one JSON document with --json', async () => {
     const running = job('running', { progress: { done: 0, total: 9, message: 'x' } });
     const world = new CliWorld({ answer: serving({ looks: [running, job('completed')], open: [entry] }) });
     expect(await world.run('repair', '--json')).toBe(4);
@@ -84,7 +84,7 @@ describe('headworks repair', () => {
     expect(world.err).toBe('');
   });
 
-  it('looks only at the one entry it was asked for', async () => {
+  it('reads only the given entry', async () => {
     const broken = new CliWorld({
       answer: serving({ looks: [job('completed')], one: entry, open: [entry] }),
     });
@@ -96,7 +96,7 @@ describe('headworks repair', () => {
     expect(await done.run('repair', '--id', 'e1')).toBe(0);
   });
 
-  it('waits for the same repair that is under way already', async () => {
+  it('waits for the same repair when it is already running', async () => {
     const others = [
       job('running', { id: 'j7', payload: { due: true } }),
       job('running', { id: 'j8', payload: { kind: 'k' } }),
@@ -114,13 +114,13 @@ describe('headworks repair', () => {
     );
   });
 
-  it('bears with a server that is away for a moment, but not for ever', async () => {
+  it('retries a server that is unavailable for a moment, but not without a limit', async () => {
     const away = new CoreError('STATE_UNAVAILABLE', 'Away.', { isRetryable: true });
     const moment = new CliWorld({ answer: serving({ looks: [away, away, job('completed')] }) });
     expect(await moment.run('repair')).toBe(0);
-    const forEver = new CliWorld({ answer: serving({ looks: [away] }) });
-    expect(await forEver.run('repair')).toBe(3);
-    expect(forEver.clock.monotonic()).toBeGreaterThan(60_000);
+    const unlimited = new CliWorld({ answer: serving({ looks: [away] }) });
+    expect(await unlimited.run('repair')).toBe(3);
+    expect(unlimited.clock.monotonic()).toBeGreaterThan(60_000);
   });
 
   it('stops waiting at Ctrl-C, reports that the repair continues, and exits with 130', async () => {

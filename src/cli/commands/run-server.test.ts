@@ -59,7 +59,7 @@ describe('headworks serve', () => {
     expect(configured.out).not.toContain('0123456789abcdef');
   });
 
-  it('speaks one JSON object per line with --json', async () => {
+  it('prints one JSON object per line with --json', async () => {
     const world = new CliWorld();
     const exit = world.start('serve', '--json');
     await settle();
@@ -73,7 +73,7 @@ describe('headworks serve', () => {
     expect(world.err).toBe('');
   });
 
-  it('passes on flags, and what the start has to say', async () => {
+  it('passes flags on, and prints announcements of the start', async () => {
     const world = new CliWorld({
       startServer: (config, { announce }) => {
         announce?.(`Opening port ${config.server.port}.`);
@@ -86,8 +86,8 @@ describe('headworks serve', () => {
 
   it.each([
     ['on a terminal', { isTty: true }, []],
-    ['when asked for readable lines', {}, ['--log-format', 'pretty']],
-  ])('says to people %s that it stops and has stopped', async (_where, options, flags) => {
+    ['with --log-format pretty', {}, ['--log-format', 'pretty']],
+  ])('prints that it stops and has stopped %s', async (_where, options, flags) => {
     const world = new CliWorld(options);
     const exit = world.start('serve', ...flags);
     await settle();
@@ -97,9 +97,9 @@ describe('headworks serve', () => {
   });
 
   it.each([
-    ['where nobody watches', {}, []],
-    ['when asked to', { isTty: true }, ['--log-format', 'json']],
-  ])('writes nothing but JSON beside its log %s', async (_where, options, flags) => {
+    ['without a terminal', {}, []],
+    ['with --log-format json', { isTty: true }, ['--log-format', 'json']],
+  ])('writes only JSON lines beside its log %s', async (_where, options, flags) => {
     const server = fakeServer();
     const world = new CliWorld({
       ...options,

@@ -49,7 +49,7 @@ describe('headworks search', () => {
     });
   });
 
-  it('shows each result around the words that were found, and what was left out', async () => {
+  it('shows each result around its first match, and the warning', async () => {
     const world = new CliWorld({
       answer: () => ({ ...answer, warning: 'Not all is embedded yet.' }),
     });
@@ -66,13 +66,13 @@ describe('headworks search', () => {
     ['Launch › Dates', '1. Launch › Dates  email'],
     ['Launches', '1. Launch › Launches  email'],
     [null, '1. Launch  email'],
-  ])('says the title once when the headings are %j', async (heading, line) => {
+  ])('prints the title once when the headings are %j', async (heading, line) => {
     const world = new CliWorld({ answer: () => ({ ...answer, primary_results: [{ ...hit, heading }] }) });
     await world.run('search', 'launch');
     expect(world.out).toContain(line);
   });
 
-  it('shows what is related, and who is mentioned', async () => {
+  it('shows related events and mentioned entities', async () => {
     const related = {
       type: 'event',
       id: 'e',

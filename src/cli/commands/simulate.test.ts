@@ -12,7 +12,7 @@ async function said(world: CliWorld, pattern: RegExp): Promise<string> {
 }
 
 describe('headworks simulate looker', () => {
-  it('says where it is and how to log in, and ends with 130 after Ctrl-C', async () => {
+  it('prints its address and credentials, and ends with 130 after Ctrl-C', async () => {
     const world = new CliWorld();
     const exit = world.start('simulate', 'looker', '--port', '0', '--items', 'users=3,groups=2');
     const url = await said(world, /LOOKER_BASE_URL +(http:\/\/127\.0\.0\.1:\d+)\n/);
@@ -32,7 +32,7 @@ describe('headworks simulate looker', () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
-  it('speaks JSON lines, and ends with 0 after SIGTERM', async () => {
+  it('prints JSON lines, and ends with 0 after SIGTERM', async () => {
     const world = new CliWorld();
     const exit = world.start('simulate', 'looker', '--port', '0', '--json');
     await said(world, /"state":"(ready)"/);
@@ -99,7 +99,7 @@ describe('headworks simulate looker', () => {
     [['--fail', 'looks:offset=x'], /--fail .*"looks:offset=x" must be type:offset=N or type:id=ID/],
     [['--port', '70000'], /--port .*'70000' is invalid. It must be a whole number from 0 to 65535/],
     [['--retry-after', 'soon'], /--retry-after .*'soon' is invalid. Allowed choices are seconds, date, /],
-  ])('refuses %j with what is allowed', async (flags, expected) => {
+  ])('rejects %j with the allowed values', async (flags, expected) => {
     const world = new CliWorld();
     expect(await world.start('simulate', 'looker', ...flags)).toBe(2);
     expect(world.err).toMatch(expected);

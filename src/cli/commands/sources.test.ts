@@ -37,13 +37,13 @@ function world(options: CliWorldOptions = {}): CliWorld {
 }
 
 describe('headworks sources', () => {
-  it('lists sources with when they come next', async () => {
+  it('lists sources with their next run', async () => {
     const at = world();
     expect(await at.run('sources')).toBe(0);
     expect(at.out).toMatch(/acme\s+looker\s+0 4 \* \* \*\s+in 4/);
   });
 
-  it('starts a run by name, and says when there is no server to do it', async () => {
+  it('starts a run by name, and says when no server runs', async () => {
     const attached = world();
     expect(await attached.run('sources', 'run', 'acme')).toBe(0);
     expect(attached.calls.at(-1)).toMatchObject({
@@ -68,7 +68,7 @@ describe('headworks sources', () => {
     expect(at.calls.at(-1)).toMatchObject({ method: 'DELETE' });
   });
 
-  it('registers what a YAML file says, and refuses what is none', async () => {
+  it('registers a source from a YAML file, and rejects invalid YAML', async () => {
     const cwd = await mkdtemp(join(tmpdir(), 'headworks-test-'));
     onTestFinished(() => rm(cwd, { recursive: true }));
     await writeFile(join(cwd, 'acme.yaml'), 'name: acme\nkind: looker\n');
@@ -80,7 +80,7 @@ describe('headworks sources', () => {
     expect(at.err).toContain('cannot be read as YAML');
   });
 
-  it('lists runs with what they brought', async () => {
+  it('lists runs with their items', async () => {
     const at = world();
     expect(await at.run('sources', 'runs', 'acme')).toBe(0);
     expect(at.calls.at(-1)).toMatchObject({ query: { source: 'acme', limit: 20 } });

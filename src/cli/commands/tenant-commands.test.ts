@@ -1,4 +1,4 @@
-// headworks organizations and deployments, against a server that answers what the test says.
+// headworks organizations and deployments, against a server double.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -177,7 +177,7 @@ describe('headworks deployments', () => {
     ['a file that is no YAML', [...adding, '--options', 'bad.yaml']],
     ['a file that is not there', [...adding, '--options', 'none.yaml']],
     ['nothing to change', ['deployments', 'update', 'acme/Invoices']],
-  ])('says what is wrong with %s, before any call', async (_what, words) => {
+  ])('rejects %s before any call', async (_what, words) => {
     const at = world({ cwd: await folder() });
     expect(await at.start(...words)).toBe(2);
     expect(at.err).toMatch(/^headworks: ./);

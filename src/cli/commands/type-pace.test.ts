@@ -28,7 +28,7 @@ it('keeps the pace of a type that has ended, and has nothing left to wait for', 
   expect(paces.of(looks(100, 'completed'), 100_000)).toEqual({ itemsPerSecond: 10, leftMs: null });
 });
 
-it('does not count what earlier runs brought, nor tell an end that nobody knows', () => {
+it('does not count items of earlier runs, and estimates no end without a total', () => {
   const paces = new TypePaces(1_000);
   const resumed = looks(70, 'running', { itemsThisRun: 10, total: null });
   expect(paces.of(resumed, 2_000)).toEqual({ itemsPerSecond: 10, leftMs: null });

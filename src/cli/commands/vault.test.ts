@@ -73,7 +73,7 @@ describe('headworks vault', () => {
     expect((await run('list')).err).toBe(`From ${source}.\n`);
   });
 
-  it('shows an item, its versions, and what it was', async () => {
+  it('shows an item, its versions, and an old version', async () => {
     await makeVault();
     const shown = await run('get', 'dashboards', '0');
     expect(shown.out).toMatch(/name +b\n/);
@@ -93,7 +93,7 @@ describe('headworks vault', () => {
     });
   });
 
-  it('cannot be made to move the cursor by what a source wrote', async () => {
+  it('prints no control characters of a source', async () => {
     const world = await vaultWorld(join(folder, 'vaults', 'x.db'));
     const nasty = '\u001b[2J\u009b';
     extract(world, [
@@ -189,7 +189,7 @@ describe('headworks vault', () => {
     });
   });
 
-  it('prunes old versions, and says what went and what can no longer be said', async () => {
+  it('prunes old versions, and says which were deleted and are no longer comparable', async () => {
     await makeVault();
     const prune = async (...args: string[]) => {
       const world = new CliWorld({ cwd: folder });

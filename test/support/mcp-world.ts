@@ -1,4 +1,4 @@
-// A whole server that two organizations use through MCP, and the SDK's own client on either transport.
+// A running server with organizations, and the SDK's own client on either transport.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,12 +23,12 @@ export interface McpTenant {
   readonly key: string;
 }
 
-export interface McpHouse {
+export interface McpWorld {
   readonly server: RunningServer;
   tenant(name: string): Promise<McpTenant>;
-  /** What the command line said on standard error. */
+  /** What the command line wrote to standard error. */
   readonly complaints: string[];
-  /** A client that speaks with this key; null: as the admin. Closed with the house. */
+  /** A client with this key; null: as the admin. Closed with the world. */
   client(transport: McpTransport, key: string | null): Promise<Client>;
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export interface McpHouse {
 export const mcpTransports = ['HTTP', 'stdio'] as const;
 export type McpTransport = (typeof mcpTransports)[number];
 
-export async function startMcpHouse(): Promise<McpHouse> {
+export async function startMcpWorld(): Promise<McpWorld> {
   const folder = await mkdtemp(join(tmpdir(), 'headworks-test-'));
   const env = {
     DATABASE_URL: databaseUrl(),
@@ -104,7 +104,7 @@ export function overHttp(url: string, key: string): Transport {
   return new StreamableHTTPClientTransport(new URL('/mcp', url), { requestInit: { headers } });
 }
 
-/** What the SDK's own client does with a child process, on two streams. */
+/** As the SDK's own client does with a child process, on two streams. */
 class StreamPair implements Transport {
   onmessage?: NonNullable<Transport['onmessage']>;
   onclose?: () => void;
