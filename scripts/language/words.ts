@@ -102,7 +102,6 @@ export const exceptions: readonly Exception[] = [
   { files: 'LICENSE', reason: 'the text of the license' },
   { files: '**/package-lock.json', reason: 'names of packages' },
   {
-<<<<<<< HEAD
     files:
       'src/knowledge/{text/lexicon,entities/name-data,reading/parse-answer,documents/headers,documents/json}.ts',
     words: [
@@ -124,11 +123,11 @@ export const exceptions: readonly Exception[] = [
     files: 'src/knowledge/{reading/rules/names,entities/string-distance.test,reading/rules/names.test}.ts',
     words: ['house', 'sitting', 'spoke', 'desk'],
     reason: 'words of documents that the rules recognize, and sample texts',
-=======
+  },
+  {
     files: 'src/mcp/stdio{,.test}.ts',
     words: ['cancelled'],
     reason: "a notification's name in the MCP protocol",
->>>>>>> bf1be1c (test(cli,mcp): plain names of tests and test support)
   },
   { files: 'scripts/services/server-user.ts', words: ['nobody'], reason: 'the name of a system user' },
 ];

@@ -58,19 +58,35 @@ export class Output {
     for (const line of lines) this.line(line);
   }
 
-  /** One row per item, one column per title; the sentence when there are no items. */
-  list<Item>(
+  /** One row per item; the sentence when there are no items. */
+  list<Item extends object>(
     items: readonly Item[],
     whenEmpty: string,
-    columns: Readonly<Record<string, (item: Item) => string | number | null>>,
-    styleCell?: (text: string, column: string, item: Item) => string,
+    columns: readonly Column<Item>[],
   ): void {
     if (items.length === 0) return this.line(whenEmpty);
-    const titles = Object.keys(columns);
+    const titles = columns.map((column) => (typeof column === 'string' ? column : column[0]));
     this.table(
-      titles,
-      items.map((item) => Object.values(columns).map((cell) => String(cell(item) ?? '–'))),
-      (text, column, row) => styleCell?.(text, titles[column] ?? '', items[row] as Item) ?? text,
+      titles.map((title) => label(title).toUpperCase()),
+      items.map((item) =>
+        columns.map((column) => {
+          const value = typeof column === 'string' ? item[column] : column[1](item);
+          return isInstant(value) ? this.ago(value) : valueText(value);
+        }),
+      ),
+      (text, column) => {
+        if (titles[column] === 'id') return this.style('dim', text);
+        return text === 'failed' || text === 'error' ? this.style('red', text) : text;
+      },
+    );
+  }
+
+  /** Every field of the object below each other, under its name; `others` are added or replace fields. */
+  fields(object: object, others: Readonly<Record<string, unknown>> = {}): void {
+    this.facts(
+      Object.entries({ ...object, ...others })
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value]) => [label(name), isInstant(value) ? this.moment(value) : valueText(value)]),
     );
   }
 
@@ -95,6 +111,22 @@ export class Output {
     for (const [name, value] of facts)
       this.line(`  ${this.style('dim', name.padEnd(width))}  ${printable(String(value ?? '–'))}`);
   }
+}
+
+/** A field of the item, or a title with the text of the cell. */
+export type Column<Item> = (keyof Item & string) | readonly [title: string, cell: (item: Item) => unknown];
+
+/** `created_at` → `created` */
+const label = (name: string): string => name.replace(/_at$/, '').replaceAll('_', ' ');
+
+const isInstant = (value: unknown): value is string =>
+  typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value);
+
+/** A dash for nothing. */
+function valueText(value: unknown): string {
+  if (value === null || value === undefined) return '–';
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(', ') || '–';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 /**

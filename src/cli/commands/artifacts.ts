@@ -23,14 +23,14 @@ export function register(group: Command, context: CliContext): void {
     flags: { limit: { default: 50 } },
     examples: ['headworks artifacts list --type email --json'],
     print: ({ out }, { artifacts, next }) => {
-      out.list(artifacts, 'There are no documents here. Add some with "headworks ingest PATH".', {
-        ID: ({ id }) => id,
-        TYPE: ({ type }) => type,
-        TITLE: ({ title }) => title,
-        CHUNKS: ({ chunk_count }) => chunk_count,
-        SOURCE: ({ source_system }) => source_system,
-        INGESTED: ({ ingested_at }) => out.ago(ingested_at),
-      });
+      out.list(artifacts, 'There are no documents here. Add some with "headworks ingest PATH".', [
+        'id',
+        'type',
+        'title',
+        'chunk_count',
+        'source_system',
+        'ingested_at',
+      ]);
       out.nextPage(next);
     },
   });
@@ -47,13 +47,13 @@ export function register(group: Command, context: CliContext): void {
     name: 'revisions',
     examples: [`headworks artifacts revisions ${exampleId}`],
     print: ({ out }, { revisions }) =>
-      out.list(revisions, 'There are no revisions.', {
-        REVISION: ({ revision_id }) => revision_id,
-        TITLE: ({ title }) => title,
-        CHUNKS: ({ chunk_count }) => chunk_count,
-        INGESTED: ({ ingested_at }) => out.ago(ingested_at),
-        '': ({ is_latest }) => (is_latest ? 'latest' : ''),
-      }),
+      out.list(revisions, 'There are no revisions.', [
+        'revision_id',
+        'title',
+        'chunk_count',
+        'ingested_at',
+        ['', ({ is_latest }) => (is_latest ? 'latest' : '')],
+      ]),
   });
 
   commandFor(group, context, artifactsApi.delete, {

@@ -16,16 +16,11 @@ export function register(command: Command, context: CliContext): void {
     const rows = describeConfig(config);
     const { file, warnings } = config.resolution;
     if (out.isJson) return out.json({ file, options: rows, warnings });
-    out.list(
-      rows,
-      '',
-      {
-        OPTION: ({ path }) => path,
-        VALUE: ({ value }) => valueText(value),
-        SOURCE: ({ source }) => source,
-      },
-      (text, column, { source }) =>
-        out.style(source === 'default' ? 'dim' : column === 'SOURCE' ? 'cyan' : 'bold', text),
+    out.table(
+      ['OPTION', 'VALUE', 'SOURCE'],
+      rows.map(({ path, value, source }) => [path, valueText(value), source]),
+      (text, column, row) =>
+        out.style(rows[row]?.source === 'default' ? 'dim' : column === 2 ? 'cyan' : 'bold', text),
     );
     out.note(file === null ? 'No headworks.yaml was read.' : `Read ${file}.`);
   });

@@ -33,13 +33,13 @@ export function register(group: Command, context: CliContext): void {
     isDefault: true,
     examples: ['headworks deployments list --organization acme-corp', 'headworks deployments list --json'],
     print: ({ out }, { deployments }) =>
-      out.list(deployments, 'There are no deployments. Publish one with "headworks deployments create".', {
-        ID: ({ id }) => id,
-        DEPLOYMENT: nameOf,
-        WORKFLOW: ({ workflow }) => workflow,
-        STATE: stateOf,
-        PATH: ({ path }) => path,
-      }),
+      out.list(deployments, 'There are no deployments. Publish one with "headworks deployments create".', [
+        'id',
+        ['deployment', nameOf],
+        'workflow',
+        ['state', stateOf],
+        'path',
+      ]),
   });
 
   commandFor(group, context, deploymentsApi.create, {
@@ -114,7 +114,7 @@ export function register(group: Command, context: CliContext): void {
       resolve: resolveDeployment,
       print: ({ out }, deployment) => {
         out.line(`Deployment ${nameOf(deployment)} is ${stateOf(deployment)}.`);
-        if (isActive) printWarnings(out, deployment);
+        if (isActive) printWarnings(out, deployment.warnings);
       },
     });
 
@@ -170,23 +170,11 @@ export async function deploymentNamed(client: HeadworksClient, wanted: string): 
   );
 }
 
-function printDeployment(out: Output, deployment: DeploymentWithSecret): void {
-  out.facts([
-    ['id', deployment.id],
-    ['deployment', nameOf(deployment)],
-    ['state', stateOf(deployment)],
-    ['path', deployment.path],
-    ['workflow', deployment.workflow],
-    ['options', JSON.stringify(deployment.options)],
-    ['wait', `${deployment.wait_seconds} s`],
-    ['webhook', deployment.webhook_url],
-    ['webhook secret', deployment.webhook_secret],
-    ['created', out.ago(deployment.created_at)],
-    ['modified', out.ago(deployment.modified_at)],
-  ]);
-  printWarnings(out, deployment);
+function printDeployment(out: Output, { warnings, ...deployment }: DeploymentWithSecret): void {
+  out.fields(deployment);
+  printWarnings(out, warnings);
 }
 
-function printWarnings(out: Output, { warnings }: DeploymentWithSecret): void {
+function printWarnings(out: Output, warnings: readonly string[]): void {
   for (const warning of warnings) out.note(`⚠ ${warning}`);
 }

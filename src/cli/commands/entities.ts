@@ -11,7 +11,7 @@ import { commandFor } from '../derive.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
-import { counted } from '../output.ts';
+import { counted, printable } from '../output.ts';
 import { UsageError } from '../report-error.ts';
 import type { CliSession } from '../session.ts';
 import type { SpaceOptions } from './knowledge-space.ts';
@@ -32,20 +32,15 @@ export function register(group: Command, context: CliContext): void {
     flags: { needs_review: { description: 'only entities that need a review' }, limit: { default: 50 } },
     examples: ['headworks entities list --type person --json', 'headworks entities list --needs-review'],
     print: ({ out }, { entities, next }) => {
-      out.list(
-        entities,
-        'There are no such entities.',
-        {
-          ID: ({ id }) => id,
-          TYPE: ({ type }) => type,
-          NAME: entityName,
-          ALIASES: ({ aliases }) => aliases.slice(0, 3).join(', ') || null,
-          MENTIONS: ({ mention_count }) => mention_count,
-          EVENTS: ({ event_count }) => event_count,
-          REVIEW: ({ review_reason }) => review_reason ?? '',
-        },
-        (text, column) => (column === 'ID' ? out.style('dim', text) : text),
-      );
+      out.list(entities, 'There are no such entities.', [
+        'id',
+        'type',
+        ['name', entityName],
+        ['aliases', ({ aliases }) => aliases.slice(0, 3).join(', ') || null],
+        'mention_count',
+        'event_count',
+        ['review', ({ review_reason }) => review_reason ?? ''],
+      ]);
       out.nextPage(next);
     },
   });
@@ -64,11 +59,11 @@ export function register(group: Command, context: CliContext): void {
       const labels = new Map(nodes.map(({ id, label }) => [id, label]));
       const [center] = nodes;
       out.line(`${center?.label ?? ''} (${center?.type ?? ''})`);
-      out.list(edges, 'It has no events yet.', {
-        FROM: ({ from }) => labels.get(from) ?? from,
-        EDGE: ({ kind, role }) => (role === null ? kind : `${kind} (${role})`),
-        TO: ({ to }) => labels.get(to) ?? to,
-      });
+      out.list(edges, 'It has no events yet.', [
+        ['from', ({ from }) => labels.get(from) ?? from],
+        ['edge', ({ kind, role }) => (role === null ? kind : `${kind} (${role})`)],
+        ['to', ({ to }) => labels.get(to) ?? to],
+      ]);
     },
   });
 
@@ -106,10 +101,7 @@ export function register(group: Command, context: CliContext): void {
       if (moved > 0) out.line(`${counted(moved, 'later mention')} under its name moved back with it.`);
       if (unclear.length === 0) return;
       out.line(`${counted(unclear.length, 'later mention')} may be of either, and stayed with ${winner_id}:`);
-      out.list(unclear, '', {
-        MENTION: ({ mention_id }) => mention_id,
-        NAME: ({ surface_form }) => surface_form,
-      });
+      out.list(unclear, '', ['mention_id', 'surface_form']);
       const words = `entities split ${winner_id} MENTION --name NAME${spaceWords(query)}`;
       out.note(`Split them off with: ${session.commandLine(words)}`);
     },
@@ -139,37 +131,28 @@ function entityName({ canonical_name, organization, email }: Entity): string {
 
 const percent = (confidence: number): string => `${Math.round(confidence * 100)} %`;
 
-function printEntity(out: Output, entity: EntityDetail): void {
-  out.facts([
-    ['id', entity.id],
-    ['name', entity.canonical_name],
-    ['type', entity.type],
-    ['aliases', entity.aliases.join(', ') || null],
-    ['role', entity.role],
-    ['organization', entity.organization],
-    ['email', entity.email],
-    ['context', entity.context_clues.join('; ') || null],
-    ['review', entity.review_reason ?? 'no'],
-    ['mentions', `${entity.mention_count}, in ${counted(entity.event_count, 'event')}`],
-    ...entity.merges.map((merge): [string, string] => [
-      merge.undone_at === null ? 'merge' : 'merge, undone',
-      `${merge.id}: ${merge.loser_id} into ${merge.winner_id}, ${out.ago(merge.merged_at)}, ` +
-        `by ${merge.decided_by}: ${merge.reason}`,
-    ]),
-    ...entity.pairs.map((pair): [string, string] => [
-      `pair, ${pair.state}`,
-      `${pair.id}: with ${pair.entity_a === entity.id ? pair.entity_b : pair.entity_a}: ${pair.reason}`,
-    ]),
-  ]);
-  if (entity.mentions.length === 0) return;
+function printEntity(out: Output, { mentions, merges, pairs, ...entity }: EntityDetail): void {
+  out.fields(entity);
+  for (const { id, loser_id, winner_id, merged_at, undone_at, decided_by, reason } of merges)
+    out.line(
+      printable(
+        `  merge ${id}: ${loser_id} into ${winner_id}, ${out.ago(merged_at)}, by ${decided_by}: ${reason}` +
+          (undone_at === null ? '' : ` (undone ${out.ago(undone_at)})`),
+      ),
+    );
+  for (const { id, state, entity_a, entity_b, reason } of pairs) {
+    const other = entity_a === entity.id ? entity_b : entity_a;
+    out.line(printable(`  pair ${id} (${state}) with ${other}: ${reason}`));
+  }
+  if (mentions.length === 0) return;
   out.line();
-  out.list(entity.mentions, '', {
-    MENTION: ({ id }) => id,
-    NAME: ({ surface_form }) => surface_form,
-    RELATION: ({ relation }) => relation,
-    DOCUMENT: ({ title }) => title,
-    'EXTRACTED BY': ({ method, confidence }) => `${method}, ${percent(confidence)}`,
-  });
+  out.list(mentions, '', [
+    'id',
+    'surface_form',
+    'relation',
+    'title',
+    ['extracted by', ({ method, confidence }) => `${method}, ${percent(confidence)}`],
+  ]);
 }
 
 type Verdict = 'same' | 'different' | 'later';
@@ -261,13 +244,13 @@ const reasonsOf = ({ evidence, reason }: OpenPair): string => {
 
 function printPairs(session: CliSession, options: ReviewOptions, pairs: readonly OpenPair[]): void {
   const { out } = session;
-  out.list(pairs, '', {
-    PAIR: ({ id }) => id,
-    A: ({ a }) => entityName(a),
-    B: ({ b }) => entityName(b),
-    CONFIDENCE: ({ confidence }) => percent(confidence),
-    REASONS: reasonsOf,
-  });
+  out.list(pairs, '', [
+    'id',
+    ['a', ({ a }) => entityName(a)],
+    ['b', ({ b }) => entityName(b)],
+    ['confidence', ({ confidence }) => percent(confidence)],
+    ['reasons', reasonsOf],
+  ]);
   const words = `entities review --pair PAIR --verdict same${spaceWords(options)}`;
   out.note(`Decide one (same, different or later) with: ${session.commandLine(words)}`);
 }

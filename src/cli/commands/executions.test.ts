@@ -65,7 +65,9 @@ describe('headworks executions', () => {
     const world = new CliWorld({ answer: () => done });
     await world.run('executions', 'get', 'e1');
     expect(world.out).toMatch(/status +completed/);
-    expect(world.out).toMatch(/organization +acme-corp \(org_a\)\n +deployment +invoices \(d1\)/);
+    expect(world.out).toMatch(
+      /organization name +acme-corp\n +deployment id +d1\n +deployment name +invoices\n/,
+    );
     expect(world.out).toContain('{"sum":3}');
     const json = new CliWorld({ answer: () => done });
     await json.run('executions', 'get', 'e1', '--json');

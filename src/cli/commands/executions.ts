@@ -31,22 +31,14 @@ export function register(group: Command, context: CliContext): void {
       return { query: { ...query, deployment: (await deploymentNamed(client, query.deployment)).id } };
     },
     print: ({ out, io }, { executions, next }) => {
-      out.list(
-        executions,
-        'There are no such executions.',
-        {
-          ID: ({ id }) => id,
-          DEPLOYMENT: (each) => `${each.organization_name}/${each.deployment_name}`,
-          STATUS: ({ status }) => status,
-          ACCEPTED: ({ accepted_at }) => out.ago(accepted_at),
-          DURATION: (each) => durationText(each, io.clock.now()),
-          NOTE: ({ error, warnings }) => error?.message ?? warnings.join(' '),
-        },
-        (text, column, { status }) => {
-          if (column === 'ID') return out.style('dim', text);
-          return column === 'STATUS' && status === 'error' ? out.style('red', text) : text;
-        },
-      );
+      out.list(executions, 'There are no such executions.', [
+        'id',
+        ['deployment', (each) => `${each.organization_name}/${each.deployment_name}`],
+        'status',
+        'accepted_at',
+        ['duration', (each) => durationText(each, io.clock.now())],
+        ['note', ({ error, warnings }) => error?.message ?? warnings.join(' ')],
+      ]);
       out.nextPage(next);
     },
   });
@@ -55,21 +47,7 @@ export function register(group: Command, context: CliContext): void {
     name: 'get',
     examples: [`headworks executions get ${exampleId}`],
     print: ({ out, io }, execution) =>
-      out.facts([
-        ['id', execution.id],
-        ['organization', `${execution.organization_name} (${execution.organization_id})`],
-        ['deployment', `${execution.deployment_name} (${execution.deployment_id})`],
-        ['status', execution.status],
-        ['accepted', out.moment(execution.accepted_at)],
-        ['started', out.moment(execution.started_at)],
-        ['ended', out.moment(execution.ended_at)],
-        ['duration', durationText(execution, io.clock.now())],
-        ['job', execution.job_id],
-        ['idempotency key', execution.idempotency_key],
-        ['error', execution.error === null ? null : `${execution.error.code}: ${execution.error.message}`],
-        ['warnings', execution.warnings.join(' ') || null],
-        ['result', JSON.stringify(execution.result ?? null)],
-      ]),
+      out.fields(execution, { duration: durationText(execution, io.clock.now()) }),
   });
 
   commandFor(group, context, executionsApi.stop, {

@@ -7,7 +7,7 @@ import { snakeCaseKeys } from '../../core/index.ts';
 import type { ProgressFigures, TypeFigures } from '../../extraction/events.ts';
 import { counted, humanDuration, printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
-import { updatedText } from './vault.ts';
+import { migratedText } from './vault.ts';
 
 const longestBar = 24;
 const shortestBar = 5;
@@ -167,7 +167,7 @@ function lineOf(name: string, payload: Readonly<Record<string, unknown>>): strin
     case 'extraction:types-redefined':
       return `The definition of ${(payload['types'] as string[]).join(', ')} has changed since the last extraction: extracting everything again`;
     case 'extraction:vault-migrated':
-      return updatedText(vault ?? '');
+      return migratedText(vault ?? '');
     case 'extraction:versions-pruned':
       return `${payload['versions'] as number} old versions were pruned`;
     case 'extraction:prune-failed':

@@ -29,15 +29,15 @@ export function register(group: Command, context: CliContext): void {
     examples: ['headworks folders list', 'headworks folders list --space bi --json'],
     prepare: ({ query }) => (Object.keys(query).length === 0 ? { query: { all: 'true' } } : {}),
     print: ({ out }, { folders }) => {
-      out.list(folders, 'There are no folders. Add one with "headworks folders create PATH".', {
-        ID: ({ id }) => id,
-        PATH: ({ path }) => path,
-        SPACE: ({ space, organization_id: owner }) => (owner === null ? space : `${space} of ${owner}`),
-        SCHEDULE: ({ cron }) => cron ?? 'watched',
-        'LAST SCAN': ({ last_run_at }) => out.ago(last_run_at),
-        FAILED: ({ last_result }) => last_result?.failed ?? 0,
-        MISSING: (each) => (each.delete_missing ? 'deleted' : (each.last_result?.missing_count ?? 0)),
-      });
+      out.list(folders, 'There are no folders. Add one with "headworks folders create PATH".', [
+        'id',
+        'path',
+        ['space', ({ space, organization_id: owner }) => (owner === null ? space : `${space} of ${owner}`)],
+        ['schedule', ({ cron }) => cron ?? 'watched'],
+        'last_run_at',
+        ['failed', ({ last_result }) => last_result?.failed ?? 0],
+        ['missing', (each) => (each.delete_missing ? 'deleted' : (each.last_result?.missing_count ?? 0))],
+      ]);
       for (const { last_result } of folders) if (last_result) printProblems(out, last_result);
     },
   });

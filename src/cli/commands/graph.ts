@@ -17,12 +17,7 @@ export function register(group: Command, context: CliContext): void {
     isDefault: true,
     description: 'get the state of the graph (GRAPH_BACKEND); exits with 4 if it is unavailable',
     examples: ['headworks graph status --json'],
-    print: ({ out }, { backend, state, detail }) =>
-      out.facts([
-        ['backend', backend],
-        ['state', state],
-        ...(detail === null ? [] : ([['reason', detail]] as const)),
-      ]),
+    print: ({ out }, status) => out.fields(status),
     exitCode: ({ state }) => (state === 'unavailable' ? exitCodes.incomplete : exitCodes.ok),
   });
 

@@ -26,23 +26,15 @@ export function register(group: Command, context: CliContext): void {
     examples: ['headworks jobs list --state failed', 'headworks jobs list --name ledger.repair --json'],
     print: async ({ out, io }, { jobs }, { client }) => {
       const now = io.clock.now();
-      out.list(
-        jobs,
-        'There are no such jobs.',
-        {
-          ID: ({ id }) => id,
-          NAME: ({ name }) => name,
-          STATE: ({ state }) => state,
-          ATTEMPTS: ({ attempts }) => attempts,
-          CREATED: ({ created_at }) => out.ago(created_at),
-          DURATION: (job) => durationText(job, now),
-          NOTE: (job) => note(out, job, now),
-        },
-        (text, column, { state }) => {
-          if (column === 'ID') return out.style('dim', text);
-          return column === 'STATE' && state === 'failed' ? out.style('red', text) : text;
-        },
-      );
+      out.list(jobs, 'There are no such jobs.', [
+        'id',
+        'name',
+        'state',
+        'attempts',
+        'created_at',
+        ['duration', (job) => durationText(job, now)],
+        ['note', (job) => note(out, job, now)],
+      ]);
       const { counts } = await callApi(client, 'GET /api/v1/jobs/counts');
       const totals = Object.entries(Object.groupBy(counts, ({ state }) => state))
         .map(([state, rows]) => `${rows.reduce((sum, { count }) => sum + count, 0)} ${state}`)
@@ -54,22 +46,7 @@ export function register(group: Command, context: CliContext): void {
   commandFor(group, context, jobsApi.get, {
     name: 'get',
     examples: [`headworks jobs get ${exampleId}`],
-    print: ({ out, io }, job) =>
-      out.facts([
-        ['id', job.id],
-        ['name', job.name],
-        ['state', job.state],
-        ['attempts', job.attempts],
-        ['created', out.moment(job.created_at)],
-        ['not before', out.moment(job.start_after)],
-        ['started', out.moment(job.started_at)],
-        ['finished', out.moment(job.finished_at)],
-        ['duration', durationText(job, io.clock.now())],
-        ['progress', job.progress === null ? null : JSON.stringify(job.progress)],
-        ['reason', job.reason],
-        ['payload', JSON.stringify(job.payload)],
-        ['result', JSON.stringify(job.result ?? null)],
-      ]),
+    print: ({ out, io }, job) => out.fields(job, { duration: durationText(job, io.clock.now()) }),
   });
 
   commandFor(group, context, jobsApi.retry, {

@@ -8,7 +8,7 @@ import type { CliContext } from '../command.ts';
 import { examples, wholeNumber } from '../command.ts';
 import type { OwnOptions } from '../derive.ts';
 import { commandFor } from '../derive.ts';
-import type { Output } from '../output.ts';
+import type { Column, Output } from '../output.ts';
 import type { CliSession } from '../session.ts';
 
 const dayMs = 86_400_000;
@@ -21,11 +21,13 @@ export function register(group: Command, context: CliContext): void {
     isDefault: true,
     examples: ['headworks keys list --json'],
     print: ({ out, io }, { keys }) =>
-      out.list(keys, 'There are no keys. Create one with "headworks keys create --name NAME".', {
+      out.list(keys, 'There are no keys. Create one with "headworks keys create --name NAME".', [
         ...keyColumns(out, io.clock.now()),
-        'TOKENS TODAY': ({ tokens_today: used, daily_token_cap: cap }) =>
-          cap === null ? used : `${used} of ${cap}`,
-      }),
+        [
+          'tokens today',
+          ({ tokens_today: used, daily_token_cap: cap }) => (cap === null ? used : `${used} of ${cap}`),
+        ],
+      ]),
   });
 
   commandFor(group, context, keysApi.create, {
@@ -71,14 +73,14 @@ export function register(group: Command, context: CliContext): void {
       return { query: { ...query, from_day: new Date(first).toISOString().slice(0, 10) } };
     },
     print: ({ out }, { usage }) =>
-      out.list(usage, 'No usage in this period.', {
-        DAY: ({ day }) => day,
-        CALLER: ({ caller }) => caller,
-        MODEL: ({ model }) => model,
-        REQUESTS: ({ requests }) => requests,
-        'PROMPT TOKENS': ({ prompt_tokens }) => prompt_tokens,
-        'COMPLETION TOKENS': ({ completion_tokens }) => completion_tokens,
-      }),
+      out.list(usage, 'No usage in this period.', [
+        'day',
+        'caller',
+        'model',
+        'requests',
+        'prompt_tokens',
+        'completion_tokens',
+      ]),
   });
 }
 
@@ -92,13 +94,13 @@ interface ListedKey {
 }
 
 /** Of gateway keys and of keys of organizations. */
-export const keyColumns = (out: Output, now: number) => ({
-  ID: ({ id }: ListedKey) => id,
-  NAME: ({ name }: ListedKey) => name,
-  KEY: ({ prefix }: ListedKey) => `${prefix}…`,
-  STATE: (key: ListedKey) => keyState(out, key, now),
-  CREATED: ({ created_at }: ListedKey) => out.ago(created_at),
-});
+export const keyColumns = (out: Output, now: number): readonly Column<ListedKey>[] => [
+  'id',
+  'name',
+  ['key', ({ prefix }) => `${prefix}…`],
+  ['state', (key) => keyState(out, key, now)],
+  'created_at',
+];
 
 export function keyState(out: Output, { revoked_at, expires_at }: ListedKey, now: number): string {
   if (revoked_at !== null) return 'revoked';

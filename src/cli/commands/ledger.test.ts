@@ -79,7 +79,7 @@ describe('headworks ledger', () => {
     expect(world.out).toContain('repair 1 min ago');
     await world.run('ledger', 'get', entry.id);
     expect(world.out).toMatch(/message +No model was up\.\n/);
-    expect(world.out).toMatch(/repaired +2026-03-01T11:59:00Z \(1 min ago\), repair\n/);
+    expect(world.out).toMatch(/repaired +2026-03-01T11:59:00Z \(1 min ago\)\n +repaired how +repair\n/);
   });
 
   it('reports the error of the server', async () => {

@@ -18,20 +18,15 @@ export function register(group: Command, context: CliContext): void {
     print: (session, { entries, next }, { query }) => {
       const { out } = session;
       const isOpenOnly = query.state === 'open';
-      out.list(
-        entries,
-        isOpenOnly ? 'There are no open entries.' : 'There are no such entries.',
-        {
-          ID: ({ id }) => id,
-          KIND: ({ kind }) => kind,
-          SUBJECT: ({ subject }) => subject,
-          CAUSE: ({ cause }) => cause,
-          COUNT: ({ count }) => count,
-          'LAST SEEN': ({ last_seen_at }) => out.ago(last_seen_at),
-          REPAIR: (entry) => repairText(out, entry),
-        },
-        (text, column) => (column === 'ID' ? out.style('dim', text) : text),
-      );
+      out.list(entries, isOpenOnly ? 'There are no open entries.' : 'There are no such entries.', [
+        'id',
+        'kind',
+        'subject',
+        'cause',
+        'count',
+        'last_seen_at',
+        ['repair', (entry) => repairText(out, entry)],
+      ]);
       out.nextPage(next);
       if (isOpenOnly && entries.length > 0) out.note(`Repair them with: ${session.commandLine('repair')}`);
     },
@@ -41,36 +36,18 @@ export function register(group: Command, context: CliContext): void {
     name: 'kinds',
     examples: ['headworks ledger kinds'],
     print: ({ out }, { kinds }) =>
-      out.list(kinds, 'There are no entries.', {
-        KIND: ({ kind }) => kind,
-        OPEN: ({ open }) => open,
-        REPAIRED: ({ repaired }) => repaired,
-        REPAIR: ({ repair }) => repair ?? 'by hand: headworks ledger resolve',
-      }),
+      out.list(kinds, 'There are no entries.', [
+        'kind',
+        'open',
+        'repaired',
+        ['repair', ({ repair }) => repair ?? 'by hand: headworks ledger resolve'],
+      ]),
   });
 
   commandFor(group, context, ledgerApi.get, {
     name: 'get',
     examples: [`headworks ledger get ${exampleId}`],
-    print: ({ out }, entry) =>
-      out.facts([
-        ['id', entry.id],
-        ['kind', entry.kind],
-        ['subject', entry.subject],
-        ['message', entry.message],
-        ['cause', entry.cause],
-        ['count', entry.count],
-        ['first seen', out.moment(entry.first_seen_at)],
-        ['last seen', out.moment(entry.last_seen_at)],
-        [
-          'repaired',
-          entry.repaired_at === null ? 'no' : `${out.moment(entry.repaired_at)}, ${entry.repaired_how ?? ''}`,
-        ],
-        ['repair attempts', entry.repair_attempts],
-        ['next repair', out.moment(entry.next_repair_at)],
-        ['last error', entry.last_repair_error],
-        ['details', JSON.stringify(entry.details)],
-      ]),
+    print: ({ out }, entry) => out.fields(entry),
   });
 
   commandFor(group, context, ledgerApi.resolve, {

@@ -110,14 +110,14 @@ export function register(group: Command, context: CliContext): void {
       for (const step of steps) out.line(`  ${step}`);
       if (attempts.length === 0) return;
       out.line();
-      out.list(attempts, '', {
-        WHEN: ({ at }) => out.ago(at),
-        OUTCOME: ({ outcome }) => outcome,
-        STATUS: ({ status }) => status,
-        MS: ({ duration_ms }) => Math.round(duration_ms),
-        TOKENS: ({ prompt_tokens, completion_tokens }) => `${prompt_tokens} + ${completion_tokens}`,
-        CALLER: ({ caller }) => caller,
-      });
+      out.list(attempts, '', [
+        'at',
+        'outcome',
+        'status',
+        ['ms', ({ duration_ms }) => Math.round(duration_ms)],
+        ['tokens', ({ prompt_tokens, completion_tokens }) => `${prompt_tokens} + ${completion_tokens}`],
+        'caller',
+      ]);
     },
   });
 }
@@ -187,12 +187,12 @@ function registerProbe(group: Command, context: CliContext): void {
     });
     if (out.isJson) out.json({ probes });
     else
-      out.list(probes, 'There is nothing to probe: no model has a key.', {
-        MODEL: ({ model }) => model,
-        OUTCOME: ({ outcome }) => outcome,
-        MS: ({ duration_ms }) => duration_ms && Math.round(duration_ms),
-        WHY: ({ reason }) => reason ?? '',
-      });
+      out.list(probes, 'There is nothing to probe: no model has a key.', [
+        'model',
+        'outcome',
+        ['ms', ({ duration_ms }) => duration_ms && Math.round(duration_ms)],
+        ['why', ({ reason }) => reason ?? ''],
+      ]);
     const hasFailure = probes.some(({ outcome }) => outcome !== 'success' && outcome !== 'skipped');
     return hasFailure ? exitCodes.incomplete : exitCodes.ok;
   });
@@ -230,16 +230,16 @@ function printModels(session: CliSession, models: readonly Model[], isAll: boole
     models,
     'No model has a key. Set one of the variables in "headworks models list --all" where the server runs,\n' +
       'for example GROQ_API_KEY, or add a model with "headworks models create".',
-    {
-      ID: ({ id }) => id,
-      MODEL: ({ name }) => name,
-      SCORE: ({ effective_reliability_score: score }) => score.toFixed(3),
-      SUCCESS: (model) => (model.request_count === 0 ? null : `${Math.round(model.success_rate * 100)}%`),
-      SECONDS: (model) => (model.success_count === 0 ? null : model.average_response_time.toFixed(2)),
-      REQUESTS: ({ request_count }) => request_count,
-      KEY: ({ key_source }) => key_source,
-      STATE: (model) => stateOf(out, model),
-    },
+    [
+      'id',
+      ['model', ({ name }) => name],
+      ['score', ({ effective_reliability_score: score }) => score.toFixed(3)],
+      ['success', (model) => (model.request_count === 0 ? null : `${Math.round(model.success_rate * 100)}%`)],
+      ['seconds', (model) => (model.success_count === 0 ? null : model.average_response_time.toFixed(2))],
+      ['requests', ({ request_count }) => request_count],
+      ['key', ({ key_source }) => key_source],
+      ['state', (model) => stateOf(out, model)],
+    ],
   );
   if (!isAll && models.length > 0)
     out.note(`Models without a key are left out: ${session.commandLine('models list --all')}`);
@@ -260,27 +260,17 @@ function keyText({ env_var, key_source, key_count, is_configured, needs }: Model
 }
 
 function printModel(out: Output, model: Model): void {
-  const { capabilities, quotas } = model;
-  const abilities = Object.entries(capabilities).filter(([, value]) => value === true);
+  const { capabilities, quotas, cooldowns } = model;
   const limits = Object.entries(quotas).map(([name, value]) => `${value} ${name.replaceAll('_', ' ')}`);
-  out.facts([
-    ['id', model.id],
-    ['name', model.name],
-    ['provider', model.provider],
-    ['endpoint', model.api_endpoint],
-    ['upstream model', model.upstream_model],
-    ['key', keyText(model)],
-    ['state', stateOf(out, model)],
-    ['capabilities', abilities.map(([name]) => name).join(', ') || 'plain chat'],
-    ['context', capabilities.context_tokens === null ? 'unknown' : `${capabilities.context_tokens} tokens`],
-    ['quotas', limits.join(', ') || 'none known'],
-    ['requests', `${model.request_count}, ${model.success_count} succeeded, ${model.failure_count} failed`],
-    ['seconds', model.average_response_time.toFixed(3)],
-    ['score', `${model.effective_reliability_score.toFixed(4)}: ${model.decision_reason}`],
-    ['origin', model.origin],
-    ...model.cooldowns.map(({ key_id, until, cause, source, reason }): [string, string] => [
-      'cooldown',
-      `key ${key_id} until ${out.moment(until)}, ${cause}, from ${source}${reason === null ? '' : `: ${reason}`}`,
-    ]),
-  ]);
+  out.fields(model, {
+    key: keyText(model),
+    state: stateOf(out, model),
+    capabilities: Object.entries(capabilities).flatMap(([name, value]) => (value === true ? [name] : [])),
+    context_tokens: capabilities.context_tokens,
+    quotas: limits,
+    cooldowns: cooldowns.map(
+      ({ key_id, until, cause, source, reason }) =>
+        `key ${key_id} until ${out.moment(until)}, ${cause}, from ${source}${reason === null ? '' : `: ${reason}`}`,
+    ),
+  });
 }

@@ -24,11 +24,7 @@ export function register(group: Command, context: CliContext): void {
       out.list(
         organizations,
         'There are no organizations. Create one with "headworks organizations create NAME".',
-        {
-          ID: ({ id }) => id,
-          NAME: ({ name }) => name,
-          CREATED: ({ created_at }) => out.ago(created_at),
-        },
+        ['id', 'name', 'created_at'],
       ),
   });
 
@@ -55,19 +51,12 @@ export function register(group: Command, context: CliContext): void {
         ...(await callApi(client, 'GET /api/v1/deployments', { query: of })),
       };
     },
-    print: ({ out, io }, { id, name, created_at, keys, deployments }) => {
+    print: ({ out, io }, { keys, deployments, ...organization }) => {
       const now = io.clock.now();
-      out.facts([
-        ['id', id],
-        ['name', name],
-        ['created', out.ago(created_at)],
-        ['keys', keys.map((key) => `${key.name} (${keyState(out, key, now)})`).join(', ') || null],
-        [
-          'deployments',
-          deployments.map((each) => (each.is_active ? each.name : `${each.name} (disabled)`)).join(', ') ||
-            null,
-        ],
-      ]);
+      out.fields(organization, {
+        keys: keys.map((key) => `${key.name} (${keyState(out, key, now)})`),
+        deployments: deployments.map((each) => (each.is_active ? each.name : `${each.name} (disabled)`)),
+      });
     },
   });
 

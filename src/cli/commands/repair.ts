@@ -84,12 +84,12 @@ function printOutcome({ out }: CliSession, { entries, next }: LedgerPage): void 
     out.line(out.style('green', 'Everything is repaired.'));
     return;
   }
-  out.list(entries, '', {
-    'STILL OPEN': ({ id }) => id,
-    KIND: ({ kind }) => kind,
-    SUBJECT: ({ subject }) => subject,
-    REASON: ({ last_repair_error: error, message }) => error ?? message,
-  });
+  out.list(entries, '', [
+    'id',
+    'kind',
+    'subject',
+    ['reason', ({ last_repair_error: error, message }) => error ?? message],
+  ]);
   const count = next === null ? String(entries.length) : `More than ${entries.length - 1}`;
   out.note(`${count} still open. Background repair retries them; see headworks ledger get ID.`);
 }

@@ -20,14 +20,16 @@ export function register(group: Command, context: CliContext): void {
     isDefault: true,
     examples: ['headworks sources list --json'],
     print: ({ out }, { sources }) =>
-      out.list(sources, 'There are no sources. Register one with "headworks sources create FILE".', {
-        NAME: ({ name }) => name,
-        KIND: ({ kind }) => kind,
-        SCHEDULE: ({ schedule, active }) =>
-          schedule === null || active ? schedule : `${schedule} (disabled)`,
-        'NEXT RUN': ({ next_run_at }) => out.ago(next_run_at),
-        VAULT: ({ vault }) => vault ?? '',
-      }),
+      out.list(sources, 'There are no sources. Register one with "headworks sources create FILE".', [
+        'name',
+        'kind',
+        [
+          'schedule',
+          ({ schedule, active }) => (schedule === null || active ? schedule : `${schedule} (disabled)`),
+        ],
+        'next_run_at',
+        ['vault', ({ vault }) => vault ?? ''],
+      ]),
   });
 
   const create = group
@@ -72,16 +74,16 @@ export function register(group: Command, context: CliContext): void {
     flags: { limit: { default: 20 } },
     examples: ['headworks sources runs', 'headworks sources runs acme --json'],
     print: ({ out }, { runs, next }) => {
-      out.list(runs, 'There are no such runs.', {
-        ID: ({ id }) => id,
-        SOURCE: ({ source }) => source,
-        ORIGIN: ({ origin }) => origin,
-        STATE: ({ state }) => state,
-        STARTED: ({ started_at }) => out.ago(started_at),
-        ITEMS: ({ types }: ExtractionRun) => types.reduce((sum, { items }) => sum + items, 0),
-        CALLS: ({ calls }) => calls,
-        NOTE: ({ message }) => message ?? '',
-      });
+      out.list(runs, 'There are no such runs.', [
+        'id',
+        'source',
+        'origin',
+        'state',
+        'started_at',
+        ['items', ({ types }: ExtractionRun) => types.reduce((sum, { items }) => sum + items, 0)],
+        'calls',
+        ['note', ({ message }) => message ?? ''],
+      ]);
       out.nextPage(next);
     },
   });

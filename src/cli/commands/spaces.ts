@@ -15,12 +15,12 @@ export function register(group: Command, context: CliContext): void {
     flags: { organization: { description: 'id or name of the organization' } },
     examples: ['headworks spaces list --json', 'headworks spaces list --organization acme-corp'],
     print: ({ out }, { spaces }) =>
-      out.list(spaces, 'There are no spaces. The first "headworks ingest" creates one.', {
-        NAME: ({ name }) => name,
-        ORGANIZATION: ({ organization_id }) => organization_id ?? '(server)',
-        LANGUAGE: ({ language }) => language,
-        CREATED: ({ created_at }) => out.ago(created_at),
-      }),
+      out.list(spaces, 'There are no spaces. The first "headworks ingest" creates one.', [
+        'name',
+        ['organization', ({ organization_id }) => organization_id ?? '(server)'],
+        'language',
+        'created_at',
+      ]),
   });
 
   commandFor(group, context, spacesApi.create, {

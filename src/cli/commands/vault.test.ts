@@ -175,7 +175,7 @@ describe('headworks vault', () => {
     await makeVault();
     const first = await run('export', 'out');
     expect(first).toMatchObject({ exitCode: 0, err: '' });
-    expect(first.out).toBe(`${join(folder, 'out')}: 2 files written, 0 unchanged, 0 removed.\n`);
+    expect(first.out).toBe(`${join(folder, 'out')}: 2 files written, 0 unchanged, 0 deleted.\n`);
     expect(JSON.parse(await readFile(join(folder, 'out', 'dashboards', '0.json'), 'utf8'))).toEqual({
       id: '0',
       value: 'b',
@@ -213,7 +213,7 @@ describe('headworks vault', () => {
     expect(await prune('--older-than', '1')).toEqual({
       exitCode: 0,
       out: `${path}: 1 old version (22 B) deleted.\n`,
-      err: 'The file keeps its size and uses the room again; --compact makes it smaller.\n',
+      err: 'The file keeps its size and reuses the space; --compact shrinks it.\n',
     });
     expect((await run('diff')).out).toBe(
       '~ dashboards 0  b\n    (that version was pruned)\n- dashboards 2  a\n' +
