@@ -258,5 +258,4 @@ export const entitiesApi = {
 export type Entities = OutputOf<typeof entitiesApi.list>;
 export type EntityDetail = z.infer<typeof EntityDetail>;
 export type RelatedEntities = OutputOf<typeof entitiesApi.listRelated>;
-export type UndoneMerge = OutputOf<typeof entitiesApi.undoMerge>;
 export type EntityReview = OutputOf<typeof entitiesApi.listPairs>;

@@ -81,4 +81,3 @@ export const executionsApi = {
 } as const;
 
 export type Executions = OutputOf<typeof executionsApi.list>;
-export type ReleasedSlot = OutputOf<typeof executionsApi.release>;

@@ -1,7 +1,6 @@
 // Gateway keys and their usage.
 import { z } from 'zod';
 import { count, id, idParams, instant } from './fields.ts';
-import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
 export const GatewayKey = z
@@ -86,7 +85,3 @@ export const keysApi = {
       .meta({ id: 'Usage' }),
   }),
 } as const;
-
-export type GatewayKeys = OutputOf<typeof keysApi.list>;
-export type NewGatewayKey = OutputOf<typeof keysApi.create>;
-export type Usage = OutputOf<typeof keysApi.listUsage>;

@@ -257,5 +257,3 @@ export const graphApi = {
 
 export type KnowledgeEvents = OutputOf<typeof eventsApi.list>;
 export type SearchResponse = OutputOf<typeof searchApi.search>;
-export type GraphStatus = OutputOf<typeof graphApi.get>;
-export type GraphRebuildRequested = OutputOf<typeof graphApi.rebuild>;

@@ -131,6 +131,4 @@ export const alertsApi = {
 } as const;
 
 export type Limits = OutputOf<typeof limitsApi.list>;
-export type LimitChanged = OutputOf<typeof limitsApi.set>;
-export type LimitCacheCleared = OutputOf<typeof limitsApi.clearCache>;
 export type Alerts = OutputOf<typeof alertsApi.list>;

@@ -183,5 +183,4 @@ export const dashboardApi = {
 
 export type OrganizationsOverview = OutputOf<typeof overviewApi.getOrganizations>;
 export type Flow = OutputOf<typeof overviewApi.getFlow>;
-export type LoginLink = OutputOf<typeof dashboardApi.createLoginLink>;
 export type DashboardSession = z.infer<typeof Session>;

@@ -158,5 +158,4 @@ export const foldersApi = {
 } as const;
 
 export type Spaces = OutputOf<typeof spacesApi.list>;
-export type Folders = OutputOf<typeof foldersApi.list>;
 export type CreatedFolder = z.infer<typeof CreatedFolder>;

@@ -70,8 +70,9 @@ export class Output {
       titles.map((title) => label(title).toUpperCase()),
       items.map((item) =>
         columns.map((column) => {
-          const value = typeof column === 'string' ? item[column] : column[1](item);
-          return isInstant(value) ? this.ago(value) : valueText(value);
+          if (typeof column !== 'string') return valueText(column[1](item));
+          const at = instantOf(column, item[column]);
+          return at === null ? valueText(item[column]) : this.ago(at);
         }),
       ),
       (text, column) => {
@@ -86,7 +87,10 @@ export class Output {
     this.facts(
       Object.entries({ ...object, ...others })
         .filter(([, value]) => value !== undefined)
-        .map(([name, value]) => [label(name), isInstant(value) ? this.moment(value) : valueText(value)]),
+        .map(([name, value]) => {
+          const at = instantOf(name, value);
+          return [label(name), at === null ? valueText(value) : this.moment(at)];
+        }),
     );
   }
 
@@ -116,17 +120,30 @@ export class Output {
 /** A field of the item, or a title with the text of the cell. */
 export type Column<Item> = (keyof Item & string) | readonly [title: string, cell: (item: Item) => unknown];
 
-/** `created_at` → `created` */
-const label = (name: string): string => name.replace(/_at$/, '').replaceAll('_', ' ');
+/** `created_at`, `createdAt` → `created` */
+const label = (name: string): string =>
+  name
+    .replace(/(?:_at|At)$/, '')
+    .replaceAll(/_|(?=[A-Z])/g, ' ')
+    .toLowerCase();
 
-const isInstant = (value: unknown): value is string =>
-  typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value);
+/** A moment in ISO 8601, from a text or from milliseconds in a field `…At`; null for any other value. */
+function instantOf(name: string, value: unknown): string | null {
+  if (typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) return value;
+  return typeof value === 'number' && name.endsWith('At') ? isoMoment(value) : null;
+}
+
+/** Null for an invalid moment. */
+export function isoMoment(at: number): string | null {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? null : date.toISOString();
+}
 
 /** A dash for nothing. */
 function valueText(value: unknown): string {
   if (value === null || value === undefined) return '–';
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(', ') || '–';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /**

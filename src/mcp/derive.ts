@@ -22,7 +22,10 @@ export interface CallerContext {
 export interface ToolContext extends CallerContext {
   /** Goes with every query or body about knowledge. */
   readonly place: Place;
-  call<Route extends ApiRoute>(route: Route, ...input: ApiArguments<Route>): Promise<ApiResponse<Route>>;
+  readonly call: <Route extends ApiRoute>(
+    route: Route,
+    ...input: ApiArguments<Route>
+  ) => Promise<ApiResponse<Route>>;
 }
 
 interface ToolTexts extends NotFoundAdvice {

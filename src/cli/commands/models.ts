@@ -191,7 +191,7 @@ function registerProbe(group: Command, context: CliContext): void {
         'model',
         'outcome',
         ['ms', ({ duration_ms }) => duration_ms && Math.round(duration_ms)],
-        ['why', ({ reason }) => reason ?? ''],
+        ['reason', ({ reason }) => reason ?? ''],
       ]);
     const hasFailure = probes.some(({ outcome }) => outcome !== 'success' && outcome !== 'skipped');
     return hasFailure ? exitCodes.incomplete : exitCodes.ok;

@@ -9,7 +9,7 @@ import { action, examples, wholeNumber } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
-import { counted, printable, sizeText } from '../output.ts';
+import { counted, isoMoment, printable, sizeText } from '../output.ts';
 import type { CliSession } from '../session.ts';
 
 export function register(group: Command, context: CliContext): void {
@@ -42,6 +42,7 @@ const choiceOf = (session: CliSession, { vault }: VaultOptions): vaultTools.Vaul
 type Tools = typeof vaultTools;
 
 /** Runs `work` with the vault opened for reading, and with the functions of extraction/vault. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- as with `action`, the caller knows its options
 function reading<Options extends VaultOptions>(
   context: CliContext,
   command: Command,
@@ -65,27 +66,14 @@ function reading<Options extends VaultOptions>(
 export const migratedText = (path: string): string =>
   `${path} was migrated from an older version. Older versions of Headworks can no longer read it.`;
 
-type Recorded = Readonly<Record<string, unknown>>;
-
-/** A record as it is printed: snake_case names, moments in ISO 8601. Nested records stay as they are. */
-const recordOf = (record: object): Recorded =>
+/** A record for --json: snake_case names, moments in ISO 8601. Nested records stay as they are. */
+const recordOf = (record: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(record).map(([name, value]: [string, unknown]) => [
       toSnakeCase(name),
       /At$|^at$/.test(name) && typeof value === 'number' ? isoMoment(value) : value,
     ]),
   );
-
-/** Null for an invalid moment from a source. */
-function isoMoment(at: number): string | null {
-  const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? null : date.toISOString();
-}
-
-const sizeColumn = (name: string): readonly [string, (record: Recorded) => string] => [
-  'size',
-  (record) => sizeText(Number(record[name])),
-];
 
 interface ListOptions extends VaultOptions {
   readonly limit: number;
@@ -116,16 +104,16 @@ function registerList(group: Command, context: CliContext): void {
 
 function printTypes(out: Output, reader: VaultReader): void {
   const source = reader.source();
-  const types = reader.types().map(recordOf);
-  if (out.isJson) return out.json({ source, types });
+  const types = reader.types();
+  if (out.isJson) return out.json({ source, types: types.map(recordOf) });
   out.list(types, 'The vault is empty.', [
     'type',
     ['items', ({ live }) => live],
     'deleted',
-    sizeColumn('bytes'),
+    ['size', ({ bytes }) => sizeText(bytes)],
     'session',
-    ['status', ({ status, scope }) => (scope === null ? status : `${String(status)} (${String(scope)})`)],
-    'completed_at',
+    ['status', ({ status, scope }) => (scope === null ? status : `${status} (${scope})`)],
+    'completedAt',
     ['reason', ({ reason }) => reason ?? ''],
   ]);
   if (types.length > 0) out.note(`From ${source ?? 'no source yet'}.`);
@@ -137,26 +125,30 @@ function printItems(out: Output, reader: VaultReader, type: string, options: Lis
   const items = found.slice(0, limit);
   const next = found.length > limit ? (items.at(-1)?.id ?? null) : null;
   if (out.isJson) return out.json({ items: items.map(recordOf), next });
-  const columns = ['id', 'name', 'owner', 'folder', sizeColumn('size'), 'updated_at', 'deleted_at'];
-  out.list(items.map(recordOf), 'There are no such items.', columns);
+  out.list(items, 'There are no such items.', [
+    'id',
+    'name',
+    'owner',
+    'folder',
+    ['size', ({ size }) => sizeText(size)],
+    'updatedAt',
+    'deletedAt',
+  ]);
   out.nextPage(next);
 }
 
 function printSessions(out: Output, reader: VaultReader, limit: number): void {
-  const sessions = reader.sessions(limit).map(recordOf);
-  if (out.isJson) return out.json({ sessions });
+  const sessions = reader.sessions(limit);
+  if (out.isJson) return out.json({ sessions: sessions.map(recordOf) });
   out.list(sessions, 'Nothing was extracted yet.', [
     ['session', ({ number }) => number],
-    'started_at',
+    'startedAt',
     'status',
-    ['items', ({ total_items: items }) => items],
-    ['calls', ({ total_calls: calls }) => calls],
+    'totalItems',
+    'totalCalls',
     'errors',
-    ['workers', ({ worker_count: workers }) => workers ?? 'sequential'],
-    [
-      'items/s',
-      ({ throughput_items_per_second: rate }) => (typeof rate === 'number' ? rate.toFixed(1) : null),
-    ],
+    ['workers', ({ workerCount }) => workerCount ?? 'sequential'],
+    ['items/s', ({ throughputItemsPerSecond: rate }) => rate?.toFixed(1)],
     'id',
   ]);
 }
@@ -187,7 +179,7 @@ function registerGet(group: Command, context: CliContext): void {
     const data = text === null ? null : parseJson(text);
     const version = options.at === undefined ? {} : { version: options.at };
     if (out.isJson) return out.line(canonicalJson({ ...recordOf(item), ...version, data }));
-    out.fields(recordOf(item));
+    out.fields(item);
     out.line();
     if (text === null) return out.line('The item was deleted in this version.');
     for (const line of canonicalJson(data, 2).split('\n')) out.line(printable(line));
@@ -195,13 +187,13 @@ function registerGet(group: Command, context: CliContext): void {
 }
 
 function printVersions(out: Output, reader: VaultReader, type: string, id: string): void {
-  const versions = reader.versions(type, id).map(recordOf);
-  if (out.isJson) return out.json({ type, id, versions });
+  const versions = reader.versions(type, id);
+  if (out.isJson) return out.json({ type, id, versions: versions.map(recordOf) });
   out.list(versions, 'There are no versions.', [
     ['version', ({ number }) => number],
-    'first_seen_at',
+    'firstSeenAt',
     'session',
-    ['size', ({ size }) => (size === null ? 'deleted' : `${String(size)} bytes`)],
+    ['size', ({ size }) => (size === null ? 'deleted' : `${size} bytes`)],
     'hash',
   ]);
 }
