@@ -6,11 +6,13 @@ import type { Clock } from '../core/index.ts';
 
 export type RunningServer = Pick<AppServer, 'url' | 'newAdminToken' | 'stopped' | 'stop'>;
 
+/** One implementation: app/index.ts; tests have doubles of it. */
 export interface CliApp {
   readonly connect: typeof connect;
   startServer(config: Config, options: StartServerOptions): Promise<RunningServer>;
 }
 
+/** One implementation: main.ts; tests have doubles of it. */
 export interface CliIo {
   readonly stdout: Writable;
   readonly stderr: NodeJS.WritableStream;

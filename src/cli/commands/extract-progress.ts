@@ -57,7 +57,7 @@ export interface Pace {
 }
 
 interface Span {
-  /** What was there before this run read any. */
+  /** Items of earlier runs. */
   readonly items: number;
   readonly from: number;
   to: number | null;
@@ -74,7 +74,7 @@ export class TypePaces {
 
   of({ type, items, itemsThisRun, total, status }: TypeFigures, now: number): Pace {
     const known = this.#spans.get(type);
-    // As long as nothing of a type came, its beginning moves along.
+    // The time of a type starts with its first item.
     const from = status === 'pending' ? now : (known?.from ?? this.#startedAt);
     const hasEnded = status === 'completed' || status === 'incomplete';
     const span: Span = {
@@ -91,7 +91,7 @@ export class TypePaces {
   }
 }
 
-/** Of a terminal that does not say. */
+/** When the terminal does not report its width. */
 const usualColumns = 80;
 
 export interface ExtractionProgress {
@@ -187,7 +187,7 @@ function waitText({ why, waitMs }: { readonly why: string; readonly waitMs: numb
   return `Waiting${waitMs === null ? '' : ` ${humanDuration(waitMs)}`}: ${why}`;
 }
 
-/** One bar per type, and below what concerns all. */
+/** One bar per type, and totals below. */
 class BarProgress implements ExtractionProgress {
   readonly #bars: MultiBar;
   readonly #byType = new Map<string, SingleBar>();
@@ -279,24 +279,18 @@ function footerParts({
 export function printEstimate({ out }: CliSession, estimate: Estimate): void {
   const { types, calls, callsThisRun, isAtLeast, minutes, probes } = estimate;
   if (out.isJson) {
-    const byType = types.map((one) => ({
-      type: one.type,
-      items: one.items,
-      calls: one.calls,
-      is_at_least: one.isAtLeast,
-    }));
-    const facts = { calls, is_at_least: isAtLeast, calls_this_run: callsThisRun, minutes, probes };
-    return out.json({ dry_run: true, ...facts, types: byType });
+    const counts = types.map(({ type, items, calls: needed, isAtLeast: isOpen }) =>
+      snakeCaseKeys({ type, items, calls: needed, isAtLeast: isOpen }),
+    );
+    const totals = snakeCaseKeys({ calls, isAtLeast, callsThisRun, minutes, probes });
+    return out.json({ dry_run: true, ...(totals as object), types: counts });
   }
   const atLeast = (count: number, isOpen: boolean) => `${isOpen ? 'at least ' : ''}${count}`;
-  out.table(
-    ['TYPE', 'ITEMS', 'CALLS'],
-    types.map((one) => [
-      one.type,
-      one.items === null ? 'not known before' : String(one.items),
-      atLeast(one.calls, one.isAtLeast),
-    ]),
-  );
+  out.list(types, '', [
+    'type',
+    ['items', ({ items }) => items ?? 'unknown'],
+    ['calls', (one) => atLeast(one.calls, one.isAtLeast)],
+  ]);
   out.line();
   const time = `about ${humanDuration(minutes * 60_000)} at this rate limit`;
   const all = `It would take ${isAtLeast ? 'at least ' : ''}${counted(calls, 'call')}`;
@@ -305,16 +299,16 @@ export function printEstimate({ out }: CliSession, estimate: Estimate): void {
       ? `${all}; --max-calls ends the first run after ${callsThisRun}, ${time}.`
       : `${all}, ${time}.`,
   );
-  out.note(`${counted(probes, 'call was', 'calls were')} made to find out; nothing was written.`);
+  out.note(`${counted(probes, 'call was', 'calls were')} made for the estimate; nothing was written.`);
 }
 
 export function printResult(session: CliSession, result: ExtractionSummary): void {
   const { out } = session;
-  if (out.isJson) return out.jsonLine(session.redactor.value(resultAnswer(result)));
+  if (out.isJson) return out.jsonLine(session.redactor.value(resultJson(result)));
   const { types, wasComplete, endedBy } = result;
   if (wasComplete) {
     out.line(`Already up to date; no API calls made. ${result.vault}`);
-    out.note('A new look at the source: headworks extract … --fresh');
+    out.note('To extract everything again: headworks extract … --fresh');
     return;
   }
   out.table(
@@ -343,7 +337,7 @@ function endText(result: ExtractionSummary): string {
 }
 
 function remedyText({ canRetry, hasBrokenLists }: ExtractionSummary): string {
-  if (canRetry) return 'Ask for it again with --retry-failed';
+  if (canRetry) return 'Request it again with --retry-failed';
   return hasBrokenLists
     ? 'A list could not be read to its end: check its pagination, then extract it again with --fresh'
     : 'All pages were fetched, but the source reports a larger total: extract it again with --fresh';
@@ -366,7 +360,7 @@ function worked(items: number, calls: number, ms: number, itemsPerSecond: number
 }
 
 /** Under document 001's names: `throughput_items_per_second` is the session's, of all its runs. */
-function resultAnswer(result: ExtractionSummary): object {
+function resultJson(result: ExtractionSummary): object {
   const { items, calls, errors, activeMs, throughputItemsPerSecond } = result.totals;
   return {
     event: 'extraction:result',

@@ -111,7 +111,7 @@ describe('the end of an extraction', () => {
     [{ status: 'interrupted', endedBy: 'interrupted' }, 'Run the same command to resume.'],
     [{ status: 'interrupted', endedBy: 'max-calls' }, 'Stopped after 4 calls, the maximum'],
     [{ status: 'interrupted', endedBy: 'max-calls', calls: 1 }, 'Stopped after 1 call, the maximum'],
-    [{ status: 'incomplete', canRetry: true }, 'Ask for it again with --retry-failed'],
+    [{ status: 'incomplete', canRetry: true }, 'Request it again with --retry-failed'],
     [{ status: 'incomplete' }, 'the source reports a larger total: extract it again with --fresh'],
     [{ status: 'incomplete', hasBrokenLists: true }, 'check its pagination, then extract it again'],
     [{ status: 'interrupted', endedBy: 'max-calls', types: [running] }, '11        paused'],
@@ -161,9 +161,9 @@ describe('the end of an extraction', () => {
       minutes: 1.5,
       probes: 1,
     });
-    expect(world.out).toContain('explores  not known before  at least 0');
+    expect(world.out).toContain('explores  unknown  at least 0');
     expect(world.out).toContain('It would take at least 4 calls, about 1 min 30 s at this rate limit.');
-    expect(world.err).toContain('1 call was made to find out; nothing was written.');
+    expect(world.err).toContain('1 call was made for the estimate; nothing was written.');
   });
 });
 
