@@ -11,27 +11,17 @@ import type {
 } from '../../core/index.ts';
 import { CoreError, HeadworksError, kindOf, messageOf } from '../../core/index.ts';
 import type { JobEventSpecs } from './events.ts';
+import type { Settlement } from './statements.ts';
 
 /** How long a handler may run after its signal aborted before its slot is freed. */
 export const defaultAbortGraceMs = 2_000;
 
-/** Attempts that a crashed process may cost beyond the definition's retries. */
-export const crashAllowance = 3;
-
-export const canceledReason = 'It was canceled.';
-
 /** Why an attempt was stopped: by a person, by the end of the process, or because another process has the job now. */
 export type StopCause = 'canceled' | 'drained' | 'lost';
 
-export type AttemptEnd =
-  | { readonly kind: 'completed'; readonly result: unknown }
-  | { readonly kind: 'skipped'; readonly reason: string }
-  /** `isFinal`: another attempt would end the same way. */
-  | { readonly kind: 'failed'; readonly reason: string; readonly isFinal: boolean }
-  | { readonly kind: 'stopped'; readonly cause: StopCause };
-
 export interface AttemptDeps {
   readonly clock: Clock;
+  readonly random: Random;
   readonly events: Emitter<JobEventSpecs>;
   /** Removes secrets from everything that is stored or shown. */
   readonly redact: (text: string) => string;
@@ -41,7 +31,10 @@ export interface AttemptDeps {
 export interface ClaimedJob {
   readonly id: string;
   readonly payload: unknown;
+  /** 1 for the first. */
   readonly attempt: number;
+  /** Whether the definition allows no attempt after this one. */
+  readonly isLast: boolean;
 }
 
 const maxReasonLength = 500;
@@ -49,15 +42,15 @@ const progressEventIntervalMs = 250;
 
 type Interruption = StopCause | 'timeout';
 
-/** `ended` never rejects. */
 export class JobAttempt {
   readonly job: ClaimedJob;
-  readonly ended: Promise<AttemptEnd>;
+  /** Never rejects. Null: canceled, or another process has the job, so there is nothing to write. */
+  readonly ended: Promise<Settlement | null>;
   readonly #definition: JobDefinition<unknown>;
   readonly #deps: AttemptDeps;
   readonly #startedAt: number;
   readonly #controller = new AbortController();
-  readonly #abandoned = Promise.withResolvers<void>();
+  readonly #abandoned = Promise.withResolvers<null>();
   readonly #timers = new Set<() => void>();
   #interruption: Interruption | undefined;
   #hasEnded = false;
@@ -94,24 +87,36 @@ export class JobAttempt {
     this.#interrupt(cause);
   }
 
-  async #run(handler: JobHandler<unknown>): Promise<AttemptEnd> {
+  /** Emits the event of the settlement; call it once the store has it. */
+  emitEnd({ kind, delayMs, output }: Settlement): void {
+    const { events } = this.#deps;
+    const ended = { ...this.#names(), durationMs: this.durationMs };
+    const reason = output.reason ?? output.skipped ?? '';
+    if (kind === 'completed') events.emit('job:completed', { ...ended, state: kind });
+    if (kind === 'skipped') events.emit('job:skipped', { ...ended, state: kind, reason });
+    if (kind === 'failed') events.emit('job:failed', { ...ended, state: kind, reason });
+    if (kind === 'retried') events.emit('job:retried', { ...ended, state: kind, reason, retryInMs: delayMs });
+  }
+
+  async #run(handler: JobHandler<unknown>): Promise<Settlement | null> {
     let payload: unknown;
     try {
       payload = this.#definition.parse(this.job.payload);
     } catch (error) {
       this.#hasEnded = true;
-      const reason = `Its payload is not what the job expects: ${this.#reason(error)}`;
-      return { kind: 'failed', isFinal: true, reason };
+      return this.#failed(`Its payload is not what the job expects: ${this.#reason(error)}`, true);
     }
     this.#after(this.#definition.timeoutMs, () => this.#interrupt('timeout'));
     const end = await Promise.race([this.#call(handler, payload), this.#abandoned.promise]);
     this.#hasEnded = true;
     if (this.#isProgressEventDue) this.#emitProgress();
     for (const cancel of this.#timers) cancel();
-    return this.#judge(end ?? undefined);
+    const settlement = this.#applyInterruption(end);
+    if (!settlement || !this.#progress) return settlement;
+    return { ...settlement, output: { ...settlement.output, progress: this.#progress } };
   }
 
-  async #call(handler: JobHandler<unknown>, payload: unknown): Promise<AttemptEnd> {
+  async #call(handler: JobHandler<unknown>, payload: unknown): Promise<Settlement> {
     const context: JobContext = {
       id: this.job.id,
       attempt: this.job.attempt,
@@ -119,25 +124,42 @@ export class JobAttempt {
       progress: (progress) => this.#report(progress),
     };
     try {
-      return endOf(await handler(payload, context));
+      return this.#finished(await handler(payload, context));
     } catch (error) {
-      const isFinal = error instanceof HeadworksError && !error.isRetryable;
-      return { kind: 'failed', isFinal, reason: this.#reason(error) };
+      return this.#failed(this.#reason(error), error instanceof HeadworksError && !error.isRetryable);
     }
   }
 
-  /** Applies an interruption to the end. Work that finished while the process drained is kept, not repeated. */
-  #judge(end: AttemptEnd | undefined): AttemptEnd {
-    const interruption = this.#interruption;
-    const hasFinished = end !== undefined && end.kind !== 'failed';
-    if (interruption === 'timeout') {
-      const reason = `It took longer than ${this.#definition.timeoutMs} ms and was stopped.`;
-      return { kind: 'failed', isFinal: false, reason };
+  #finished(outcome: JobOutcome): Settlement {
+    if (outcome && 'skipped' in outcome)
+      return { kind: 'skipped', delayMs: 0, output: { skipped: this.#text(outcome.skipped) } };
+    // Through JSON here, so that a result that cannot be stored fails the attempt and every store returns the same.
+    const result: unknown = JSON.parse(JSON.stringify(outcome?.result ?? null));
+    return { kind: 'completed', delayMs: 0, output: { result } };
+  }
+
+  /** `isFinal`: another attempt would end the same way. */
+  #failed(reason: string, isFinal: boolean): Settlement {
+    const output = { reason };
+    if (isFinal || this.job.isLast) return { kind: 'failed', delayMs: 0, output };
+    const delayMs = retryDelay(this.#definition, this.job.attempt, this.#deps.random);
+    return { kind: 'retried', delayMs, output };
+  }
+
+  /** Work that finished while the process drained is kept, not repeated. */
+  #applyInterruption(end: Settlement | null): Settlement | null {
+    const isFinished = end?.kind === 'completed' || end?.kind === 'skipped';
+    switch (this.#interruption) {
+      case 'timeout':
+        return this.#failed(`It took longer than ${this.#definition.timeoutMs} ms and was stopped.`, false);
+      case 'drained':
+        return isFinished ? end : { kind: 'released', delayMs: 0, output: {} };
+      case 'canceled':
+      case 'lost':
+        return null;
+      case undefined:
+        return end;
     }
-    if (interruption && !(interruption === 'drained' && hasFinished))
-      return { kind: 'stopped', cause: interruption };
-    if (end?.kind === 'skipped') return { ...end, reason: this.#text(end.reason) };
-    return end ?? { kind: 'failed', isFinal: false, reason: 'It ended without an outcome.' };
   }
 
   #interrupt(cause: Interruption): void {
@@ -146,7 +168,7 @@ export class JobAttempt {
     const code = cause === 'timeout' ? 'DEADLINE_EXCEEDED' : 'CANCELED';
     const text = `The job ${this.#definition.name} was stopped: ${cause}.`;
     this.#controller.abort(new CoreError(code, text, { details: { cause } }));
-    this.#after(this.#deps.abortGraceMs, () => this.#abandoned.resolve());
+    this.#after(this.#deps.abortGraceMs, () => this.#abandoned.resolve(null));
   }
 
   #report(progress: JobProgress): void {
@@ -196,68 +218,6 @@ export class JobAttempt {
       .split(/\n\s+at /);
     const isLong = withoutStack.length > maxReasonLength;
     return (isLong ? `${withoutStack.slice(0, maxReasonLength - 1)}…` : withoutStack).toWellFormed();
-  }
-}
-
-function endOf(outcome: JobOutcome): AttemptEnd {
-  if (outcome === undefined) return { kind: 'completed', result: null };
-  if ('skipped' in outcome) return { kind: 'skipped', reason: outcome.skipped };
-  // Through JSON here, so that a result that cannot be stored fails the attempt and every store returns the same.
-  return { kind: 'completed', result: JSON.parse(JSON.stringify(outcome.result ?? null)) };
-}
-
-/**
- * What happens to a job after an attempt:
- *
- *   running ─┬─ completed
- *            ├─ skipped
- *            ├─ retried    (queued again after a delay)
- *            ├─ failed     (no attempt left, or another would end the same way)
- *            ├─ released   (queued again as if this attempt had not begun: the process drained)
- *            └─ untouched  (canceled, or another process has the job: this one writes nothing)
- */
-export type Settlement =
-  | { readonly kind: 'completed'; readonly result: unknown }
-  | { readonly kind: 'skipped'; readonly reason: string }
-  | { readonly kind: 'retried'; readonly reason: string; readonly retryInMs: number }
-  | { readonly kind: 'failed'; readonly reason: string }
-  | { readonly kind: 'released' }
-  | { readonly kind: 'untouched' };
-
-export function settle(
-  end: AttemptEnd,
-  definition: JobDefinition<unknown>,
-  attempt: { readonly number: number; readonly isLast: boolean },
-  random: Random,
-): Settlement {
-  if (end.kind === 'stopped') return end.cause === 'drained' ? { kind: 'released' } : { kind: 'untouched' };
-  if (end.kind !== 'failed') return end;
-  if (end.isFinal || attempt.isLast) return { kind: 'failed', reason: end.reason };
-  return { kind: 'retried', reason: end.reason, retryInMs: retryDelay(definition, attempt.number, random) };
-}
-
-/** Emits the event of a settlement, once the store has it. */
-export function emitSettlement(
-  events: Emitter<JobEventSpecs>,
-  name: string,
-  attempt: JobAttempt,
-  settlement: Settlement,
-): void {
-  const ended = { name, jobId: attempt.job.id, attempt: attempt.job.attempt, durationMs: attempt.durationMs };
-  switch (settlement.kind) {
-    case 'completed':
-      return events.emit('job:completed', { ...ended, state: 'completed' });
-    case 'skipped':
-      return events.emit('job:skipped', { ...ended, state: 'skipped', reason: settlement.reason });
-    case 'failed':
-      return events.emit('job:failed', { ...ended, state: 'failed', reason: settlement.reason });
-    case 'retried': {
-      const { reason, retryInMs } = settlement;
-      return events.emit('job:retried', { ...ended, state: 'retried', reason, retryInMs });
-    }
-    case 'released':
-    case 'untouched':
-      return undefined;
   }
 }
 

@@ -6,8 +6,9 @@ import { CoreError, messageOf, type Clock, type JobDefinition } from '../../core
 import { hasSchema, withRights } from '../postgres/missing-rights.ts';
 import type { Database, Queryable } from '../postgres/ports.ts';
 import { rawSql } from '../postgres/sql.ts';
-import { crashAllowance, undefinedJobError } from './attempt.ts';
+import { undefinedJobError } from './attempt.ts';
 import type { StoreHealth } from './events.ts';
+import { crashAllowance } from './statements.ts';
 
 /** pg-boss wraps what must be atomic in BEGIN … COMMIT, and never reads rows from such a script. */
 const script = /^\s*begin;/i;

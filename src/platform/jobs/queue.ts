@@ -21,11 +21,11 @@ import { CoreError, isUuid, parseCron } from '../../core/index.ts';
 import { jobsSchemaOf } from '../postgres/missing-rights.ts';
 import type { Database, Transaction } from '../postgres/ports.ts';
 import { hasSqlState } from '../postgres/sql.ts';
-import { canceledReason, defaultAbortGraceMs, duplicateHandlerError, duplicateKeyError } from './attempt.ts';
+import { defaultAbortGraceMs, duplicateHandlerError, duplicateKeyError } from './attempt.ts';
 import { bossDatabase, BossMaintenance, JobKinds, startBoss } from './boss.ts';
 import { StoreHealth, type JobEventSpecs } from './events.ts';
 import { JobMaintenance, type MaintenanceTiming } from './maintenance.ts';
-import { JobStatements, toJobView, type CountRow, type JobRow } from './statements.ts';
+import { canceledReason, JobStatements, toJobView, type CountRow, type JobRow } from './statements.ts';
 import { CompletionWriter, JobWorker, type ClaimedRow } from './worker.ts';
 
 export interface JobQueueOptions {
@@ -166,8 +166,7 @@ class PgBossJobQueue implements JobQueue {
       claim: (name, count) => this.#claim(name, count),
       completions: this.#completions,
       health: this.#health,
-      random,
-      attempts: { clock, events, redact, abortGraceMs },
+      attempts: { clock, random, events, redact, abortGraceMs },
     });
     this.#workers.set(known.name, worker);
     this.#maintenance.pollSoon();

@@ -3,9 +3,13 @@
 import type { JobFilter, JobProgress, JobState, JobView } from '../../core/index.ts';
 import type { Sql } from '../postgres/sql.ts';
 import { identifier, json, sql } from '../postgres/sql.ts';
-import { canceledReason, crashAllowance } from './attempt.ts';
 
 export const defaultListLimit = 100;
+
+/** Attempts that a crashed process may cost beyond the definition's retries. */
+export const crashAllowance = 3;
+
+export const canceledReason = 'It was canceled.';
 
 /** Stored as the reason of a job whose process died. */
 export const lostReason = 'The process that ran it stopped without finishing.';
@@ -17,11 +21,23 @@ export interface Claim {
   readonly retryCount: number;
 }
 
-export interface SettleRecord extends Claim {
+/**
+ * What happens to a job after an attempt:
+ *
+ *   running ─┬─ completed
+ *            ├─ skipped
+ *            ├─ retried    (queued again after a delay)
+ *            ├─ failed     (no attempt left, or another would end the same way)
+ *            └─ released   (queued again as if this attempt had not begun: the process drained)
+ */
+export interface Settlement {
   readonly kind: 'completed' | 'skipped' | 'retried' | 'failed' | 'released';
+  /** Until it may run again. */
   readonly delayMs: number;
   readonly output: JobOutput;
 }
+
+export interface SettleRecord extends Claim, Settlement {}
 
 export interface HeartbeatRecord extends Claim {
   /** Absent when unchanged. */

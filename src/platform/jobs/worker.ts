@@ -1,12 +1,13 @@
 // Runs jobs in this process: a worker per kind claims jobs for its free slots; the completion writer stores how they ended.
-import type { Clock, JobDefinition, JobHandler, Random } from '../../core/index.ts';
+import type { Clock, JobDefinition, JobHandler } from '../../core/index.ts';
 import { messageOf } from '../../core/index.ts';
 import type { Database } from '../postgres/ports.ts';
 import { SqlError } from '../postgres/sql.ts';
-import type { AttemptDeps, Settlement, StopCause } from './attempt.ts';
-import { crashAllowance, emitSettlement, JobAttempt, settle } from './attempt.ts';
+import type { AttemptDeps, StopCause } from './attempt.ts';
+import { JobAttempt } from './attempt.ts';
 import type { StoreHealth } from './events.ts';
-import type { Claim, JobOutput, JobStatements, SettleRecord } from './statements.ts';
+import type { Claim, JobStatements, SettleRecord } from './statements.ts';
+import { crashAllowance } from './statements.ts';
 
 export interface ClaimedRow extends Claim {
   readonly payload: unknown;
@@ -17,7 +18,6 @@ export interface JobWorkerDeps {
   readonly claim: (name: string, count: number) => Promise<readonly ClaimedRow[]>;
   readonly completions: CompletionWriter;
   readonly health: StoreHealth;
-  readonly random: Random;
   readonly attempts: AttemptDeps;
 }
 
@@ -90,67 +90,33 @@ export class JobWorker {
   }
 
   #start(row: ClaimedRow): void {
-    const claim: Claim = { name: row.name, id: row.id, retryCount: row.retryCount };
-    const ended = this.#isDraining ? this.#write(claim, { kind: 'released' }, null) : this.#run(claim, row);
-    const ending = ended.then(() => this.#claimMore()).finally(() => this.#ending.delete(ending));
+    const ended = this.#isDraining ? this.#release(row) : this.#run(row);
+    const ending = ended
+      .then(() => {
+        if (this.#mayHaveMore) this.#claim();
+      })
+      .finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
   }
 
-  #claimMore(): void {
-    if (this.#mayHaveMore) this.#claim();
+  async #release({ name, id, retryCount }: ClaimedRow): Promise<void> {
+    await this.#deps.completions.write({ name, id, retryCount, kind: 'released', delayMs: 0, output: {} });
   }
 
-  async #run(claim: Claim, row: ClaimedRow): Promise<void> {
-    const number = row.retryCount + 1;
-    const attempt = new JobAttempt(
-      this.#definition,
-      this.#handler,
-      { id: row.id, payload: row.payload, attempt: number },
-      this.#deps.attempts,
-    );
+  async #run({ name, id, retryCount, retryLimit, payload }: ClaimedRow): Promise<void> {
+    const claim: Claim = { name, id, retryCount };
+    const isLast = retryCount >= retryLimit - crashAllowance;
+    const job = { id, payload, attempt: retryCount + 1, isLast };
+    const attempt = new JobAttempt(this.#definition, this.#handler, job, this.#deps.attempts);
     // This process was suspended for so long that its job was reaped, and has now claimed it again.
-    this.running.get(row.id)?.attempt.stop('lost');
-    this.running.set(row.id, { claim, attempt });
-    const end = await attempt.ended;
-    const isLast = row.retryCount >= row.retryLimit - crashAllowance;
-    const settlement = settle(end, this.#definition, { number, isLast }, this.#deps.random);
-    const written = await this.#write(claim, settlement, attempt);
-    if (this.running.get(row.id)?.attempt === attempt) this.running.delete(row.id);
-    if (written) emitSettlement(this.#deps.attempts.events, row.name, attempt, written);
-    if (written?.kind === 'retried') this.wakeAfter(written.retryInMs);
-  }
-
-  /** What the store has now; `undefined` when there was nothing for this process to write. */
-  async #write(
-    claim: Claim,
-    settlement: Settlement,
-    attempt: JobAttempt | null,
-  ): Promise<Settlement | undefined> {
-    if (settlement.kind === 'untouched') return undefined;
-    const record: SettleRecord = {
-      ...claim,
-      kind: settlement.kind,
-      delayMs: settlement.kind === 'retried' ? settlement.retryInMs : 0,
-      output: { ...outputOf(settlement), progress: attempt?.progress ?? undefined },
-    };
-    const written = await this.#deps.completions.write(record);
-    if (!written) return undefined;
-    if (written === record) return settlement;
-    return { kind: 'failed', reason: written.output.reason ?? '' };
-  }
-}
-
-function outputOf(settlement: Settlement): JobOutput {
-  switch (settlement.kind) {
-    case 'completed':
-      return { result: settlement.result };
-    case 'skipped':
-      return { skipped: settlement.reason };
-    case 'retried':
-    case 'failed':
-      return { reason: settlement.reason };
-    default:
-      return {};
+    this.running.get(id)?.attempt.stop('lost');
+    this.running.set(id, { claim, attempt });
+    const settlement = await attempt.ended;
+    const written = settlement && (await this.#deps.completions.write({ ...claim, ...settlement }));
+    if (this.running.get(id)?.attempt === attempt) this.running.delete(id);
+    if (!written) return;
+    attempt.emitEnd(written);
+    if (written.kind === 'retried') this.wakeAfter(written.delayMs);
   }
 }
 
@@ -241,7 +207,7 @@ export class CompletionWriter {
   async #writeUnstorable({ record, resolve }: PendingWrite, error: unknown): Promise<void> {
     const output = { reason: `Its result cannot be stored: ${messageOf(error)}.` };
     try {
-      await this.#writeAll([{ record: { ...record, kind: 'failed', output }, resolve }]);
+      await this.#writeAll([{ record: { ...record, kind: 'failed', delayMs: 0, output }, resolve }]);
     } catch (again) {
       if (!isAboutTheRecord(again)) throw again;
       // Left without a heartbeat, so that maintenance reaps it.

@@ -13,17 +13,16 @@ import type {
   Random,
 } from '../../../src/core/index.ts';
 import { parseCron } from '../../../src/core/index.ts';
-import type { AttemptDeps, Settlement } from '../../../src/platform/jobs/attempt.ts';
+import type { AttemptDeps } from '../../../src/platform/jobs/attempt.ts';
 import {
-  canceledReason,
   defaultAbortGraceMs,
   duplicateHandlerError,
   duplicateKeyError,
-  emitSettlement,
   JobAttempt,
-  settle,
   undefinedJobError,
 } from '../../../src/platform/jobs/attempt.ts';
+import type { Settlement } from '../../../src/platform/jobs/statements.ts';
+import { canceledReason } from '../../../src/platform/jobs/statements.ts';
 
 const defaultListLimit = 100;
 
@@ -52,6 +51,7 @@ class MemoryJobQueue implements JobQueue {
     this.#options = options;
     this.#attempts = {
       clock: options.clock,
+      random: options.random,
       events: options.events,
       redact: options.redact ?? ((text) => text),
       abortGraceMs: options.abortGraceMs ?? defaultAbortGraceMs,
@@ -241,36 +241,39 @@ class MemoryJobQueue implements JobQueue {
     const attempt = new JobAttempt(
       kind.definition,
       handler,
-      { id: job.id, payload: structuredClone(job.payload), attempt: job.attempts },
+      {
+        id: job.id,
+        payload: structuredClone(job.payload),
+        attempt: job.attempts,
+        isLast: job.attempts >= job.attemptsAllowed,
+      },
       this.#attempts,
     );
     job.progress = () => attempt.progress;
     kind.running.set(job.id, attempt);
-    const end = await attempt.ended;
-    const number = { number: job.attempts, isLast: job.attempts >= job.attemptsAllowed };
-    const settlement = settle(end, kind.definition, number, this.#options.random);
+    const settlement = await attempt.ended;
     kind.running.delete(job.id);
-    this.#apply(kind, job, settlement);
-    emitSettlement(this.#options.events, job.name, attempt, settlement);
+    if (settlement) {
+      this.#apply(kind, job, settlement);
+      attempt.emitEnd(settlement);
+    }
     this.#pump(kind);
   }
 
-  #apply(kind: MemoryJobKind, job: MemoryJob, settlement: Settlement): void {
-    switch (settlement.kind) {
+  #apply(kind: MemoryJobKind, job: MemoryJob, { kind: end, delayMs, output }: Settlement): void {
+    switch (end) {
       case 'completed':
-        job.result = settlement.result;
-        return this.#end(kind, job, 'completed', null);
+        job.result = output.result;
+        return this.#end(kind, job, end, null);
       case 'skipped':
       case 'failed':
-        return this.#end(kind, job, settlement.kind, settlement.reason);
+        return this.#end(kind, job, end, output.skipped ?? output.reason ?? null);
       case 'retried':
-        job.reason = settlement.reason;
-        return this.#makeQueued(kind, job, settlement.retryInMs);
+        job.reason = output.reason ?? null;
+        return this.#makeQueued(kind, job, delayMs);
       case 'released':
         job.attempts -= 1;
         return this.#makeQueued(kind, job, 0);
-      case 'untouched':
-        return undefined;
     }
   }
 
