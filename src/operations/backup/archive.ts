@@ -138,29 +138,13 @@ export function damaged(what: string, cause?: unknown): CoreError {
   );
 }
 
-/** Receives what is read. The content of a table or file is verified only when its end is called. */
-export interface ArchiveHandler {
-  header(header: ArchiveHeader): Promise<void>;
-  table(table: TableStart): Promise<void>;
-  row(line: string): Promise<void>;
-  tableEnd(table: TableStart, end: TableEnd): Promise<void>;
-  sequence(line: SequenceLine): Promise<void>;
-  file(file: FileStart): Promise<void>;
-  piece(bytes: Uint8Array): Promise<void>;
-  fileEnd(file: FileStart, bytes: number): Promise<void>;
-}
+/** One line of an archive, verified as far as it can be: a table or file is only when its end is returned. */
+export type ArchiveItem =
+  | Exclude<ControlLine, ArchiveFailed>
+  | { readonly headworks: 'row' }
+  | { readonly headworks: 'piece'; readonly bytes: Uint8Array };
 
-/** Ignores everything. */
-export class NoopArchiveHandler implements ArchiveHandler {
-  async header(_header: ArchiveHeader): Promise<void> {}
-  async table(_table: TableStart): Promise<void> {}
-  async row(_line: string): Promise<void> {}
-  async tableEnd(_table: TableStart, _end: TableEnd): Promise<void> {}
-  async sequence(_line: SequenceLine): Promise<void> {}
-  async file(_file: FileStart): Promise<void> {}
-  async piece(_bytes: Uint8Array): Promise<void> {}
-  async fileEnd(_file: FileStart, _bytes: number): Promise<void> {}
-}
+const row: ArchiveItem = { headworks: 'row' };
 
 type Position =
   | { readonly at: 'begin' | 'between' | 'end' }
@@ -169,64 +153,53 @@ type Position =
 
 /** begin → header → between ⇄ table, file → end. */
 export class ArchiveReader {
-  readonly #handler: ArchiveHandler;
   #position: Position = { at: 'begin' };
   #tables = 0;
   #rows = 0;
   #files = 0;
 
-  constructor(handler: ArchiveHandler) {
-    this.#handler = handler;
-  }
-
-  /** Fails with INPUT_INVALID when the backup is damaged, and as the handler does. */
-  async take(line: string): Promise<void> {
+  /** Fails with INPUT_INVALID when the backup is damaged. */
+  read(line: string): ArchiveItem {
     const control = readControl(line);
     if (control) return this.#control(control);
     if (this.#position.at === 'table') {
       this.#position.sum.add(line);
-      return this.#handler.row(line);
+      return row;
     }
     if (this.#position.at !== 'file') throw damaged('a line is outside of any table or file');
     const bytes = pieceOf(line);
     this.#position.hash.update(bytes);
     this.#position.bytes += bytes.length;
-    return this.#handler.piece(bytes);
+    return { headworks: 'piece', bytes };
   }
 
   /** Call it after the last line. */
-  finish(): ArchiveEnd {
+  finish(): Omit<ArchiveEnd, 'headworks'> {
     if (this.#position.at !== 'end') throw damaged('it has no end');
-    return { headworks: 'end', tables: this.#tables, rows: this.#rows, files: this.#files };
+    return { tables: this.#tables, rows: this.#rows, files: this.#files };
   }
 
-  async #control(line: ControlLine): Promise<void> {
+  #control(line: ControlLine): ArchiveItem {
     if (line.headworks === 'failed')
       throw new HeadworksError(
         line.code,
         `Writing the backup failed: ${line.message} Create another one when that is fixed.`,
       );
-    if (this.#position.at === 'table') return this.#endTable(this.#position, line);
-    if (this.#position.at === 'file') return this.#endFile(this.#position, line);
-    if (this.#position.at === 'begin') return this.#begin(line);
-    if (this.#position.at === 'end') throw damaged('it continues after its end');
-    switch (line.headworks) {
+    switch (this.#position.at) {
+      case 'begin':
+        return this.#begin(line);
       case 'table':
-        this.#position = { at: 'table', table: line, sum: new RowSum() };
-        return this.#handler.table(line);
-      case 'sequence':
-        return this.#handler.sequence(line);
+        return this.#endTable(this.#position, line);
       case 'file':
-        this.#position = { at: 'file', file: line, hash: createHash('sha256'), bytes: 0 };
-        return this.#handler.file(line);
+        return this.#endFile(this.#position, line);
+      case 'between':
+        return this.#continue(line);
       case 'end':
-        return this.#end(line);
-      default:
-        throw damaged(`"${line.headworks}" is at the wrong position`);
+        throw damaged('it continues after its end');
     }
   }
 
-  async #begin(line: ControlLine): Promise<void> {
+  #begin(line: ControlLine): ArchiveItem {
     if (line.headworks !== 'backup') throw damaged('it has no header');
     if (line.format > archiveFormat)
       throw new CoreError(
@@ -234,35 +207,46 @@ export class ArchiveReader {
         `The backup was written by a newer Headworks (${line.version}). Upgrade Headworks to restore it.`,
       );
     this.#position = { at: 'between' };
-    await this.#handler.header(line);
+    return line;
   }
 
-  async #endTable({ table, sum }: Position & { readonly at: 'table' }, line: ControlLine): Promise<void> {
+  #continue(line: ControlLine): ArchiveItem {
+    switch (line.headworks) {
+      case 'table':
+        this.#position = { at: 'table', table: line, sum: new RowSum() };
+        return line;
+      case 'sequence':
+        return line;
+      case 'file':
+        this.#position = { at: 'file', file: line, hash: createHash('sha256'), bytes: 0 };
+        return line;
+      case 'end':
+        if (line.tables !== this.#tables || line.rows !== this.#rows || line.files !== this.#files)
+          throw damaged('tables or files are missing');
+        this.#position = { at: 'end' };
+        return line;
+      default:
+        throw damaged(`"${line.headworks}" is at the wrong position`);
+    }
+  }
+
+  #endTable({ table, sum }: Position & { readonly at: 'table' }, line: ControlLine): ArchiveItem {
     if (line.headworks !== 'table-end') throw damaged(`the table ${table.name} has no end`);
     if (line.rows !== sum.rows || line.rows !== table.rows || line.sum !== sum.sum)
       throw damaged(`the rows of the table ${table.name} do not match their checksum`);
     this.#tables += 1;
     this.#rows += sum.rows;
     this.#position = { at: 'between' };
-    await this.#handler.tableEnd(table, line);
+    return line;
   }
 
-  async #endFile(
-    { file, hash, bytes }: Position & { readonly at: 'file' },
-    line: ControlLine,
-  ): Promise<void> {
+  #endFile({ file, hash, bytes }: Position & { readonly at: 'file' }, line: ControlLine): ArchiveItem {
     if (line.headworks !== 'file-end') throw damaged(`the file ${file.name} has no end`);
     if (line.bytes !== bytes || line.sha256 !== hash.digest('hex'))
       throw damaged(`the file ${file.name} does not match its checksum`);
     this.#files += 1;
     this.#position = { at: 'between' };
-    await this.#handler.fileEnd(file, bytes);
-  }
-
-  #end(line: ArchiveEnd): void {
-    if (line.tables !== this.#tables || line.rows !== this.#rows || line.files !== this.#files)
-      throw damaged('tables or files are missing');
-    this.#position = { at: 'end' };
+    return line;
   }
 }
 
@@ -276,10 +260,10 @@ function pieceOf(line: string): Buffer {
 
 /** Fails with INPUT_INVALID when the file is not a complete backup. */
 export async function checkArchive(path: string, signal: AbortSignal): Promise<void> {
-  const reader = new ArchiveReader(new NoopArchiveHandler());
+  const reader = new ArchiveReader();
   for await (const line of linesOf(createReadStream(path))) {
     signal.throwIfAborted();
-    await reader.take(line);
+    reader.read(line);
   }
   reader.finish();
 }

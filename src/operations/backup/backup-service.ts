@@ -1,4 +1,5 @@
 // Streams a backup of a running server: a consistent snapshot of all rows, the vaults, and the webhook secret.
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
@@ -111,12 +112,10 @@ export class BackupService {
   }
 }
 
-interface ChunkedSink {
-  readonly write: LineSink;
-  flush(): Promise<void>;
-}
-
-function chunkedSink(lines: PassThrough, signal: AbortSignal): ChunkedSink {
+function chunkedSink(
+  lines: PassThrough,
+  signal: AbortSignal,
+): { readonly write: LineSink; flush(): Promise<void> } {
   let chunk: string[] = [];
   let characters = 0;
   const flush = async (): Promise<void> => {
@@ -124,8 +123,7 @@ function chunkedSink(lines: PassThrough, signal: AbortSignal): ChunkedSink {
     const text = chunk.join('');
     chunk = [];
     characters = 0;
-    if (text === '' || lines.write(text)) return;
-    await drained(lines, signal);
+    if (text !== '' && !lines.write(text)) await once(lines, 'drain', { signal });
   };
   const write = async (line: string): Promise<void> => {
     chunk.push(line, '\n');
@@ -133,15 +131,4 @@ function chunkedSink(lines: PassThrough, signal: AbortSignal): ChunkedSink {
     if (characters >= chunkCharacters) await flush();
   };
   return { write, flush };
-}
-
-function drained(lines: PassThrough, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(new CoreError('CANCELED', 'The reader of the backup went away.'));
-    lines.once('drain', () => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    });
-    signal.addEventListener('abort', stop, { once: true });
-  });
 }

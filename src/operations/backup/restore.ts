@@ -8,7 +8,7 @@ import { webhookSecretPath } from '../../platform/data-folder/files.ts';
 import { openDataFolder } from '../../platform/data-folder/index.ts';
 import type { Database, Migration } from '../../platform/postgres/index.ts';
 import { checkHistory, identifier, loadMigrations, readHistory } from '../../platform/postgres/index.ts';
-import type { ArchiveEnd, ArchiveHandler, ArchiveHeader } from './archive.ts';
+import type { ArchiveEnd, ArchiveHeader } from './archive.ts';
 import { ArchiveReader, checkArchive, controlLine, linesOf } from './archive.ts';
 import { explainFullDisk, removeStaleScratch } from './disk-space.ts';
 import { dumpStore, inSnapshot } from './dump.ts';
@@ -119,71 +119,41 @@ export function loadInto(
     async (transaction) => {
       const migrations = given ?? (await loadMigrations());
       const loader = new StoreLoader({ transaction, database, migrations });
-      const handler = new LoadHandler(loader, files, onProgress);
-      const reader = new ArchiveReader(handler);
-      await feed((line) => reader.take(line));
-      const { headworks: _, ...end } = reader.finish();
+      const reader = new ArchiveReader();
+      const progress = new ProgressReporter(onProgress);
+      let header: ArchiveHeader | undefined;
+      await feed(async (line) => {
+        const item = reader.read(line);
+        progress.take(item);
+        switch (item.headworks) {
+          case 'backup':
+            header = item;
+            return loader.prepare(item);
+          case 'table':
+            return loader.table(item);
+          case 'row':
+            return loader.row(line);
+          case 'table-end':
+            return loader.tableEnd(item);
+          case 'sequence':
+            return loader.sequence(item);
+          case 'file':
+            return files?.file(item);
+          case 'piece':
+            return files?.piece(item.bytes);
+          case 'file-end':
+            return files?.fileEnd();
+          case 'end':
+            return undefined;
+        }
+      });
+      const end = reader.finish();
+      if (!header) throw new CoreError('INTERNAL', 'The backup has no header.');
       await loader.finish();
-      return { header: handler.requireHeader(), end };
+      return { header, end };
     },
     { leaseMs: maxLoadMs, signal },
   );
-}
-
-/** Passes rows and files to their loaders, and reports the progress. */
-class LoadHandler implements ArchiveHandler {
-  readonly #loader: StoreLoader;
-  readonly #files: FileLoader | null;
-  readonly #progress: ProgressReporter;
-  #header: ArchiveHeader | undefined;
-
-  constructor(loader: StoreLoader, files: FileLoader | null, onProgress: (progress: BackupProgress) => void) {
-    this.#loader = loader;
-    this.#files = files;
-    this.#progress = new ProgressReporter(onProgress);
-  }
-
-  requireHeader(): ArchiveHeader {
-    if (!this.#header) throw new CoreError('INTERNAL', 'The backup has no header.');
-    return this.#header;
-  }
-
-  async header(header: ArchiveHeader): Promise<void> {
-    this.#header = header;
-    this.#progress.total = header.rows;
-    await this.#loader.prepare(header);
-  }
-
-  async table(table: Parameters<ArchiveHandler['table']>[0]): Promise<void> {
-    this.#progress.at(table.name);
-    this.#loader.table(table);
-  }
-
-  async row(line: string): Promise<void> {
-    this.#progress.one();
-    await this.#loader.row(line);
-  }
-
-  async tableEnd(...[, end]: Parameters<ArchiveHandler['tableEnd']>): Promise<void> {
-    await this.#loader.tableEnd(end);
-  }
-
-  async sequence(line: Parameters<ArchiveHandler['sequence']>[0]): Promise<void> {
-    await this.#loader.sequence(line);
-  }
-
-  async file(file: Parameters<ArchiveHandler['file']>[0]): Promise<void> {
-    this.#progress.at(file.name);
-    await this.#files?.file(file);
-  }
-
-  async piece(bytes: Uint8Array): Promise<void> {
-    await this.#files?.piece(bytes);
-  }
-
-  async fileEnd(): Promise<void> {
-    await this.#files?.fileEnd();
-  }
 }
 
 /** What an archive does not restore. */

@@ -6,8 +6,8 @@ import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CoreError, HttpFailure, systemClock } from '../../core/index.ts';
 import { makeFolder } from '../../platform/data-folder/files.ts';
-import type { ArchiveEnd, ArchiveHeader, FileStart, TableStart } from './archive.ts';
-import { ArchiveReader, NoopArchiveHandler, linesOf } from './archive.ts';
+import type { ArchiveEnd, ArchiveItem, FileStart } from './archive.ts';
+import { ArchiveReader, linesOf } from './archive.ts';
 
 export interface SavedBackup extends Omit<ArchiveEnd, 'headworks'> {
   readonly file: string;
@@ -41,12 +41,17 @@ export async function saveBackup(
   await removeStaleDrafts(path);
   // With the process id: a killed process does not block the next one from the same file.
   const draft = `${path}.${process.pid}.part`;
-  const summary = new BackupSummary(onProgress);
-  const reader = new ArchiveReader(summary);
+  const reader = new ArchiveReader();
+  const progress = new ProgressReporter(onProgress);
+  const files: FileStart[] = [];
   const copy = new PassThrough();
   try {
     const checking = (async () => {
-      for await (const line of linesOf(copy)) await reader.take(line);
+      for await (const line of linesOf(copy)) {
+        const item = reader.read(line);
+        progress.take(item);
+        if (item.headworks === 'file') files.push(item);
+      }
     })();
     checking.catch(() => undefined);
     const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
@@ -62,16 +67,11 @@ export async function saveBackup(
       file,
     );
     await checking;
-    const { headworks: _, ...end } = reader.finish();
+    const end = reader.finish();
     const { size } = await stat(draft);
     await rename(draft, path);
-    return {
-      file: path,
-      bytes: size,
-      ...end,
-      vaults: summary.vaults,
-      hasWebhookSecret: summary.hasWebhookSecret,
-    };
+    const vaults = files.filter(({ kind }) => kind === 'vault').map(({ name }) => name);
+    return { file: path, bytes: size, ...end, vaults, hasWebhookSecret: files.length > vaults.length };
   } catch (error) {
     copy.destroy();
     await rm(draft, { force: true });
@@ -143,36 +143,6 @@ function explained(error: unknown, path: string): unknown {
   }
 }
 
-/** Reports the progress and collects what the backup contains. */
-class BackupSummary extends NoopArchiveHandler {
-  readonly vaults: string[] = [];
-  hasWebhookSecret = false;
-  readonly #progress: ProgressReporter;
-
-  constructor(onProgress: (progress: BackupProgress) => void) {
-    super();
-    this.#progress = new ProgressReporter(onProgress);
-  }
-
-  override async header({ rows }: ArchiveHeader): Promise<void> {
-    this.#progress.total = rows;
-  }
-
-  override async table({ name }: TableStart): Promise<void> {
-    this.#progress.at(name);
-  }
-
-  override async row(): Promise<void> {
-    this.#progress.one();
-  }
-
-  override async file({ kind, name }: FileStart): Promise<void> {
-    this.#progress.at(name);
-    if (kind === 'vault') this.vaults.push(name);
-    else this.hasWebhookSecret = true;
-  }
-}
-
 export interface BackupProgress {
   /** Rows. */
   readonly done: number;
@@ -185,8 +155,8 @@ export interface BackupProgress {
 const reportEveryMs = 1_000;
 
 export class ProgressReporter {
-  total = 0;
   readonly #report: (progress: BackupProgress) => void;
+  #total = 0;
   #done = 0;
   #at = '';
   #nextAt = Number.NEGATIVE_INFINITY;
@@ -195,20 +165,15 @@ export class ProgressReporter {
     this.#report = report;
   }
 
-  at(name: string): void {
-    this.#at = name;
-    this.#reportIfDue();
-  }
-
-  one(): void {
-    this.#done += 1;
-    this.#reportIfDue();
-  }
-
-  #reportIfDue(): void {
+  /** Call it with every item of the archive. */
+  take(item: ArchiveItem): void {
+    if (item.headworks === 'backup') this.#total = item.rows;
+    else if (item.headworks === 'row') this.#done += 1;
+    else if (item.headworks === 'table' || item.headworks === 'file') this.#at = item.name;
+    else return;
     const now = systemClock.monotonic();
     if (now < this.#nextAt) return;
     this.#nextAt = now + reportEveryMs;
-    this.#report({ done: this.#done, total: this.total, at: this.#at });
+    this.#report({ done: this.#done, total: this.#total, at: this.#at });
   }
 }
