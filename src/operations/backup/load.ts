@@ -8,7 +8,7 @@ import { CoreError, systemClock } from '../../core/index.ts';
 import { makeFolder, vaultsFolder, webhookSecretPath } from '../../platform/data-folder/files.ts';
 import type { Database, Migration, Transaction } from '../../platform/postgres/index.ts';
 import { Sql, identifier, isFrom010, joinSql, migrateWithin, sql } from '../../platform/postgres/index.ts';
-import { hasSchema, jobsSchemaOf } from '../../platform/postgres/missing-rights.ts';
+import { ensureSchema, jobsSchemaOf } from '../../platform/postgres/missing-rights.ts';
 import type { ArchiveHeader, FileStart, SequenceLine, TableEnd, TableStart } from './archive.ts';
 import { damaged } from './archive.ts';
 import { createScratch } from './disk-space.ts';
@@ -150,8 +150,7 @@ export class StoreLoader {
   async #createJobTables(backupVersion: number): Promise<void> {
     const { transaction, database } = this.#deps;
     const schema = jobsSchemaOf(database.schema);
-    if (!(await hasSchema(transaction, schema)))
-      await transaction.query(sql`create schema ${identifier(schema)}`);
+    await ensureSchema(transaction, schema);
     const backend = database.capabilities.kind === 'server' ? 'postgres' : 'pglite';
     const plan = getConstructionPlans(schema, { createSchema: false, backend });
     await transaction.script(plan.replace(/^\s*begin;/i, '').replace(/commit;?\s*$/i, ''));

@@ -3,7 +3,7 @@
 // first-time statements on the embedded store).
 import { PgBoss, type ConstructorOptions, type Db } from 'pg-boss';
 import { CoreError, messageOf, type Clock, type JobDefinition } from '../../core/index.ts';
-import { hasSchema, withRights } from '../postgres/missing-rights.ts';
+import { ensureSchema, withRights } from '../postgres/missing-rights.ts';
 import type { Database, Queryable } from '../postgres/ports.ts';
 import { rawSql } from '../postgres/sql.ts';
 import { undefinedJobError } from './attempt.ts';
@@ -66,21 +66,20 @@ export async function startBoss(database: Database, schema: string, health: Stor
   } catch (error) {
     if (error instanceof CoreError) throw error;
     // Missing or outdated. Another cause shows in the installer or the second start.
-    // pg-boss would need the right to create schemas even where an administrator has created this one.
-    const createSchema = !(await hasSchema(database, schema));
-    const installer = newBoss(database, schema, health, { migrate: true, createSchema });
-    return await installAndStart(database, boss, installer, schema);
+    return await installAndStart(database, boss, schema, health);
   }
 }
 
 async function installAndStart(
   database: Database,
   boss: PgBoss,
-  installer: PgBoss,
   schema: string,
+  health: StoreHealth,
 ): Promise<PgBoss> {
+  const installer = newBoss(database, schema, health, { migrate: true, createSchema: false });
   try {
     return await withRights(database, async () => {
+      await database.transaction((transaction) => ensureSchema(transaction, schema));
       await installer.start();
       await installer.stop({ graceful: false });
       return await boss.start();
@@ -89,7 +88,7 @@ async function installAndStart(
     if (error instanceof CoreError) throw error;
     throw new CoreError(
       'STATE_UNUSABLE',
-      `The job tables (schema ${schema}) cannot be created or used: ${messageOf(error)}. Check that no newer Headworks has used this store and that nobody changed these tables.`,
+      `The job tables (schema ${schema}) cannot be created or used: ${messageOf(error)}. Check that no newer Headworks has used this store and that these tables were not changed.`,
       { cause: error },
     );
   }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import type { Clock } from '../../core/clock.ts';
 import { CoreError } from '../../core/errors.ts';
-import { hasSchema, withRights } from './missing-rights.ts';
+import { ensureSchema, withRights } from './missing-rights.ts';
 import type { Database, Queryable, Transaction } from './ports.ts';
 import { hasSqlState, identifier, sql, type Sql, SqlError } from './sql.ts';
 
@@ -131,9 +131,7 @@ async function lockHistory(
   await transaction.script('set local statement_timeout = 0');
   const key = `headworks.migrate.${schema}`;
   await transaction.query(sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`);
-  // IF NOT EXISTS needs the right to create even where an administrator has created the schema.
-  if (!(await hasSchema(transaction, schema)))
-    await transaction.query(sql`create schema ${identifier(schema)}`);
+  await ensureSchema(transaction, schema);
   await transaction.query(sql`
     create table if not exists ${table(schema)} (
       number int primary key,

@@ -1,7 +1,7 @@
 // Missing privileges of the database role, and the statements with which an administrator grants them.
 import { CoreError } from '../../core/errors.ts';
-import type { Database, Queryable } from './ports.ts';
-import { hasSqlState, sql } from './sql.ts';
+import type { Database, Queryable, Transaction } from './ports.ts';
+import { hasSqlState, identifier, sql } from './sql.ts';
 
 /** The schema of the job tables: pg-boss needs its own. */
 export const jobsSchemaOf = (schema: string): string => `${schema}_jobs`;
@@ -17,11 +17,16 @@ export async function withRights<T>(database: Database, work: () => Promise<T>):
   }
 }
 
-export async function hasSchema(database: Queryable, schema: string): Promise<boolean> {
-  const { rows } = await database.query<{ exists: boolean }>(
-    sql`select exists(select 1 from pg_namespace where nspname = ${schema})`,
+/**
+ * Creates the schema unless it exists. Not with IF NOT EXISTS: that needs the right to create even where an
+ * administrator has created the schema, and fails when two sessions run it at once.
+ */
+export async function ensureSchema(transaction: Transaction, schema: string): Promise<void> {
+  await transaction.query(
+    sql`select pg_advisory_xact_lock(hashtextextended(${`headworks.schema.${schema}`}, 0))`,
   );
-  return rows[0]?.exists === true;
+  const { rows } = await transaction.query(sql`select from pg_namespace where nspname = ${schema}`);
+  if (rows.length === 0) await transaction.query(sql`create schema ${identifier(schema)}`);
 }
 
 async function missingRights(database: Database, cause: Error): Promise<CoreError> {
