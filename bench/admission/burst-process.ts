@@ -1,5 +1,5 @@
 // One of the processes of a burst: requests many slots at once on a message, and reports how many it got.
-import { connectRedis } from '../../src/platform/redis/index.ts';
+import { connectRedis } from '../../src/platform/redis/connection.ts';
 import { RedisSlotStore } from '../../src/tenancy/admission/redis/redis-slot-store.ts';
 import type { Burst } from './bursts.ts';
 

@@ -3,7 +3,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { RedisSlotStore } from '../../src/tenancy/admission/redis/redis-slot-store.ts';
-import { connectRedis } from '../../src/platform/redis/index.ts';
+import { connectRedis } from '../../src/platform/redis/connection.ts';
 import type { Figure } from '../figure.ts';
 
 export interface Burst {

@@ -2,8 +2,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { RedisSlotStore } from '../../src/tenancy/admission/redis/redis-slot-store.ts';
-import { connectRedis } from '../../src/platform/redis/index.ts';
-import type { RedisScript } from '../../src/platform/redis/index.ts';
+import { connectRedis } from '../../src/platform/redis/connection.ts';
+import type { RedisScript } from '../../src/platform/redis/script.ts';
 import { FoundingLimiter } from './founding-limiter.ts';
 
 export type Contender = 'ours' | 'bare' | 'least' | 'peer' | 'founding' | 'foundingCrowd';

@@ -65,12 +65,12 @@ export async function openTemporaryDatabase(
 ): Promise<Database> {
   const schema = `evaluation_${randomBytes(6).toString('hex')}`;
   if (state.databaseUrl === null) {
-    const { openEmbeddedDatabase } = await import('../../src/platform/postgres/embedded/index.ts');
+    const { openEmbeddedDatabase } = await import('../../src/platform/postgres/embedded/embedded-store.ts');
     const database = await openEmbeddedDatabase({ memory: true, schema, clock: systemClock });
     closing.defer(() => database.close());
     return database;
   }
-  const { openServerDatabase } = await import('../../src/platform/postgres/server/index.ts');
+  const { openServerDatabase } = await import('../../src/platform/postgres/server/server-store.ts');
   const database = await openServerDatabase({ url: state.databaseUrl, schema, clock: systemClock });
   closing.defer(async () => {
     await database.query(sql`drop schema if exists ${identifier(schema)} cascade`);

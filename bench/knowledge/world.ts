@@ -11,7 +11,7 @@ import { Spaces } from '../../src/knowledge/spaces/spaces.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { Database } from '../../src/platform/postgres/index.ts';
 import { loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 import type { MadeDocument } from './corpus.ts';
 import { MadeCorpus } from './corpus.ts';
 

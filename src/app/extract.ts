@@ -15,7 +15,7 @@ import type {
 } from '../extraction/index.ts';
 import * as extraction from '../extraction/index.ts';
 import { vaultName } from '../extraction/vault/index.ts';
-import { createUndiciTransport } from '../platform/http-client/index.ts';
+import { createUndiciTransport } from '../platform/http-client/undici-transport.ts';
 import { readServerFile } from './client/server-file.ts';
 import { ServerSession } from './client/session.ts';
 import { readAdminToken } from './secrets.ts';

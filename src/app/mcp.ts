@@ -4,7 +4,7 @@ import type { HttpTransport } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
 import type { ServerDeps } from '../http/index.ts';
 import type { CallerKind, StdioStreams } from '../mcp/index.ts';
-import { createUndiciTransport } from '../platform/http-client/index.ts';
+import { createUndiciTransport } from '../platform/http-client/undici-transport.ts';
 import type { HeadworksClient } from './client/session.ts';
 import { ServerSession } from './client/session.ts';
 import type { Telemetry } from './telemetry.ts';

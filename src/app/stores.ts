@@ -4,7 +4,7 @@ import { systemClock } from '../core/index.ts';
 import type { Config } from '../config/index.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import { loadMigrations, migrate } from '../platform/postgres/index.ts';
-import type { RedisConnection } from '../platform/redis/index.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export interface Stores {
@@ -34,14 +34,14 @@ export async function openStores(
 async function openState({ state, data, knowledge }: Config, { log }: Telemetry): Promise<Database> {
   const common = { schema: state.schema, clock: systemClock, log };
   if (state.databaseUrl === null) {
-    const { openEmbeddedDatabase } = await import('../platform/postgres/embedded/index.ts');
+    const { openEmbeddedDatabase } = await import('../platform/postgres/embedded/embedded-store.ts');
     return openEmbeddedDatabase({
       ...common,
       folder: join(data.folder, 'state'),
       withAge: knowledge.graphBackend === 'age',
     });
   }
-  const { openServerDatabase } = await import('../platform/postgres/server/index.ts');
+  const { openServerDatabase } = await import('../platform/postgres/server/server-store.ts');
   return openServerDatabase({
     ...common,
     url: state.databaseUrl,
@@ -53,7 +53,7 @@ async function openState({ state, data, knowledge }: Config, { log }: Telemetry)
 /** A Redis that is away when we start is no reason not to start; one that refuses us is. */
 async function openRedis({ redis }: Config): Promise<RedisConnection | null> {
   if (redis.url === null) return null;
-  const { connectRedis } = await import('../platform/redis/index.ts');
+  const { connectRedis } = await import('../platform/redis/connection.ts');
   return connectRedis({
     url: redis.url,
     keyPrefix: redis.keyPrefix,

@@ -1,7 +1,7 @@
 // Connects workflows to the gateway and to knowledge.
 import type { GatewayClient, TextRequest } from '../gateway/index.ts';
 import type { ServerDeps } from '../http/index.ts';
-import { contradictionOf } from '../platform/documents/index.ts';
+import { contradictionOf } from '../platform/documents/media-types.ts';
 import type { DocumentIntake } from '../tenancy/index.ts';
 import { spaceCheckOf } from './knowledge-search.ts';
 

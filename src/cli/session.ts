@@ -46,7 +46,7 @@ export class CliSession {
     const isFirst = this.#config === null;
     const config = resolveConfig({
       ...this.#input(),
-      ...(overrides ? { insist: { command: this.#command, values: overrides } } : {}),
+      ...(overrides ? { overrides: { command: this.#command, values: overrides } } : {}),
     });
     this.#config = config;
     for (const secret of secretsOf(config)) this.redactor.add(secret);
@@ -56,7 +56,7 @@ export class CliSession {
 
   /** The valid part of the configuration, and defaults for the rest. */
   validConfig(): Config {
-    const config = resolveConfig({ ...this.#input(), forgives: true });
+    const config = resolveConfig({ ...this.#input(), isLenient: true });
     for (const secret of secretsOf(config)) this.redactor.add(secret);
     return config;
   }

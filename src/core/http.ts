@@ -1,4 +1,4 @@
-// The port through which we talk to other people's servers. Adapters: undici, and in memory for simulated worlds.
+// The interface of outgoing HTTP calls. Implemented on undici, and in memory for tests and simulations.
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD';
@@ -6,48 +6,47 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   readonly signal?: AbortSignal;
-  /** Longest wait for the connection. */
   readonly connectTimeoutMs?: number;
-  /** Longest wait for the answer's first byte. */
+  /** From the connection to the first byte of the response. */
   readonly headersTimeoutMs?: number;
-  /** Longest silence between two pieces of the answer. */
+  /** Between two chunks of the response. */
   readonly bodyTimeoutMs?: number;
-  /** Longest wait for the whole answer, its body included, however it drips. Default: none. */
-  readonly answerTimeoutMs?: number;
+  /** For the whole response, its body included. Default: none. */
+  readonly responseTimeoutMs?: number;
   /** Called once, when there is a connection and the request is being written to it. */
   readonly onSent?: () => void;
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number;
   /** Names in lower case; repeated headers joined with ", ". */
   readonly headers: Readonly<Record<string, string>>;
-  /** The body, once. Leaving the loop early gives the connection back. */
+  /** The body, once. Leaving the loop early releases the connection. */
   readonly body: AsyncIterable<Uint8Array>;
   /**
-   * The whole body; more than `maxBytes` fails as "too-large", and what is not all there `withinMs` (default: for
-   * ever) as "timeout". Both drop the connection.
+   * The whole body. Fails as "too-large" when it has more than `maxBytes`, and as "timeout" when it is not complete within
+   * `timeoutMs` (default: no limit). Both drop the connection.
    */
-  bytes(maxBytes: number, withinMs?: number): Promise<Uint8Array>;
-  /** Drops the answer unread. */
+  bytes(maxBytes: number, timeoutMs?: number): Promise<Uint8Array>;
+  /** Drops the response unread. */
   discard(): Promise<void>;
 }
 
-/** Fails with an HttpFailure; an answer with any status is an answer, not a failure. */
+/** Fails with an HttpFailure when there is no usable response; a response of any status is not a failure. */
 export interface HttpTransport {
-  request(request: HttpRequest): Promise<HttpAnswer>;
+  request(request: HttpRequest): Promise<HttpResponse>;
   close(): Promise<void>;
 }
 
 /** The waits of a request, each with a timeout of its name. */
-export type HttpWait = 'connect' | 'headers' | 'body' | 'answer';
+export type HttpWait = 'connect' | 'headers' | 'body' | 'response';
 
 export type HttpFailureKind = 'timeout' | 'network' | 'too-large' | 'aborted';
 
-/** No usable answer came. `kind` says why; the classes of resilience/http-failure.ts build on it. */
+/** There was no usable response. The classes of resilience/http-failure.ts build on it. */
 export class HttpFailure extends Error {
   readonly kind: HttpFailureKind;
-  /** Of a timeout of ours: which wait took too long. */
+  /** For a timeout of ours: the wait that took too long. */
   readonly wait: HttpWait | undefined;
   override readonly name = 'HttpFailure';
 

@@ -15,7 +15,7 @@ import {
   systemRandom,
 } from '../core/index.ts';
 import { makeFolder, vaultsFolder } from '../platform/data-folder/files.ts';
-import { createUndiciTransport } from '../platform/http-client/index.ts';
+import { createUndiciTransport } from '../platform/http-client/undici-transport.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import { threadModule } from '../platform/threads/thread-module.ts';
 import type { AdaptiveRateLimiter, RateLimiterSnapshot } from '../resilience/index.ts';

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock } from '../core/index.ts';
 import { makeFolder, createPrivateFile } from '../platform/data-folder/files.ts';
-import { openSqlite } from '../platform/sqlite/index.ts';
+import { openSqlite } from '../platform/sqlite/open-sqlite.ts';
 import type { BusyRetryOptions } from '../platform/sqlite/retry-busy.ts';
 import { retryWhileBusy } from '../platform/sqlite/retry-busy.ts';
 import type {
@@ -98,7 +98,7 @@ async function openSharedWindow(options: SourceLimiterOptions): Promise<RateWind
   const { url, keyPrefix, commandTimeoutMs } = redisOptions;
   if (url === null) return null;
   const [{ connectRedis }, { RedisRateWindow }] = await Promise.all([
-    import('../platform/redis/index.ts'),
+    import('../platform/redis/connection.ts'),
     import('../resilience/rate-limiter/redis-window.ts'),
   ]);
   const redis = await connectRedis({ url, keyPrefix, commandTimeoutMs, whenUnreachable: 'stay-down' });

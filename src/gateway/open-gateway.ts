@@ -1,7 +1,7 @@
 // Opens the gateway: all wiring of its parts over stores, network and environment.
 import type { Clock, Emitter, HttpTransport, IdSource, Random, Redactor } from '../core/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';
-import { createUndiciTransport } from '../platform/http-client/index.ts';
+import { createUndiciTransport } from '../platform/http-client/undici-transport.ts';
 import { GatewayClient } from './client.ts';
 import { parseRequest } from './dialects/parse-request.ts';
 import type { GatewayEvents } from './events.ts';

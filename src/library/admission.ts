@@ -1,7 +1,7 @@
 // headworks/admission: slots for concurrent work, limited per organization and in all, in this process or over Redis.
 import { optionValues } from '../core/options.ts';
 import { systemClock, systemIds } from '../core/index.ts';
-import type { RedisConnection } from '../platform/redis/index.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
 import { admissionOptions } from '../tenancy/options.ts';
 import { MemorySlotStore } from '../tenancy/admission/memory-slot-store.ts';
 import { openAdmission } from '../tenancy/admission/open-admission.ts';

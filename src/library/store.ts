@@ -2,7 +2,7 @@
 import { join, resolve } from 'node:path';
 import { version } from '../config/version.ts';
 import { silentLog, systemClock } from '../core/index.ts';
-import { openDataFolder } from '../platform/data-folder/index.ts';
+import { openDataFolder } from '../platform/data-folder/data-folder.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import { loadMigrations, migrate } from '../platform/postgres/index.ts';
 

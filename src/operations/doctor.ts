@@ -10,7 +10,7 @@ import type { LedgerEntry, LedgerStore, RepairRegistry } from '../ledger/index.t
 import type { Database } from '../platform/postgres/index.ts';
 import { loadMigrations } from '../platform/postgres/index.ts';
 import { checkNotifyRoundTrip } from '../platform/postgres/change-feed.ts';
-import type { RedisConnection } from '../platform/redis/index.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
 import type { Check, DoctorReport, Finding } from './checks/check.ts';
 import { notConfigured, ok, problem, runChecks } from './checks/check.ts';
 import type { AlertStatus, EmbeddingStatus } from './checks/domains.ts';
@@ -135,7 +135,7 @@ async function connectFinding(
 async function connectDatabase({ state, data }: Config): Promise<Finding> {
   if (state.databaseUrl === null)
     return ok(`Embedded, in ${join(data.folder, 'state')}; not opened by this check.`);
-  const { openServerDatabase } = await import('../platform/postgres/server/index.ts');
+  const { openServerDatabase } = await import('../platform/postgres/server/server-store.ts');
   const database = await openServerDatabase({
     url: state.databaseUrl,
     schema: state.schema,
@@ -153,7 +153,7 @@ async function connectDatabase({ state, data }: Config): Promise<Finding> {
 
 async function connectToRedis({ redis }: Config): Promise<Finding> {
   if (redis.url === null) return notConfigured('Limits are counted in one process.', stores.redisRemedy);
-  const { connectRedis } = await import('../platform/redis/index.ts');
+  const { connectRedis } = await import('../platform/redis/connection.ts');
   const connection = await connectRedis({
     url: redis.url,
     connectTimeoutMs,

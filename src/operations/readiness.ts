@@ -1,7 +1,7 @@
 // The report of `/readyz`: each dependency with its state, and which optional capabilities are available.
 import { abortable, messageOf, systemClock } from '../core/index.ts';
 import type { Capability, Database } from '../platform/postgres/index.ts';
-import type { RedisConnection } from '../platform/redis/index.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
 
 export interface DependencyReport {
   readonly name: string;

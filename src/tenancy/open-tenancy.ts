@@ -3,10 +3,11 @@ import type { Clock, Emitter, IdSource, JobQueue, Log, Random, Redactor } from '
 import { every, CoreError, kindOf } from '../core/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';
 import { requestRepairs } from '../ledger/index.ts';
-import { createWebhookTransport, isPrivateHost } from '../platform/http-client/index.ts';
+import { createWebhookTransport } from '../platform/http-client/webhook-transport.ts';
+import { isPrivateHost } from '../platform/http-client/addresses.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import { ChangeFeed } from '../platform/postgres/change-feed.ts';
-import type { RedisConnection } from '../platform/redis/index.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
 import type { Metrics } from '../platform/telemetry/metrics.ts';
 import type { AdmissionEvents } from './admission/events.ts';
 import { MemorySlotStore } from './admission/memory-slot-store.ts';
@@ -249,7 +250,7 @@ export async function openServerAdmission(deps: ServerAdmissionDeps) {
 /** Loaded only when it is used. */
 async function openProbe({ url, keyPrefix }: TenancyDeps['options']['redis']) {
   if (url === null) return undefined;
-  const { RedisProbe } = await import('../platform/redis/index.ts');
+  const { RedisProbe } = await import('../platform/redis/probe.ts');
   return new RedisProbe({ url, keyPrefix });
 }
 

@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { PgBoss } from 'pg-boss';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { connect, startServer, version } from '../../src/app/index.ts';
-import { openDataFolder } from '../../src/platform/data-folder/index.ts';
+import { openDataFolder } from '../../src/platform/data-folder/data-folder.ts';
 import { databaseUrl, redisUrl } from '../support/services.ts';
 import { callAsAdmin, startTestServer, testConfig } from '../support/test-server.ts';
 

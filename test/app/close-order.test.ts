@@ -5,7 +5,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { startServer } from '../../src/app/start.ts';
 import { version } from '../../src/config/version.ts';
 import { BatchingLedgerRecorder } from '../../src/ledger/index.ts';
-import { openDataFolder } from '../../src/platform/data-folder/index.ts';
+import { openDataFolder } from '../../src/platform/data-folder/data-folder.ts';
 import { SessionDatabase } from '../../src/platform/postgres/session-database.ts';
 import { testConfig } from '../support/test-server.ts';
 

@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 import { identifier, sql } from '../../src/platform/postgres/sql.ts';
 import { folderWithStore } from '../support/embedded-database.ts';
 import type { HeadworksProcess } from '../support/headworks-process.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../src/extraction/index.ts';
 import { createLooker } from './looker-source-world.ts';
 import { openVault } from '../../src/extraction/vault/index.ts';
-import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/undici-transport.ts';
 import { createRateLimiter } from '../support/resilience/memory-rate-limiter.ts';
 import type { LookerSimulatorOptions } from '../../src/simulators/looker/index.ts';
 import {

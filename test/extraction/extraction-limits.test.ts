@@ -8,8 +8,8 @@ import type { CommandExtractOptions as ExtractOptions } from '../../src/app/extr
 import { estimateExtraction, extract } from '../../src/app/extract.ts';
 import { resolveConfig } from '../../src/config/index.ts';
 import { systemClock } from '../../src/core/index.ts';
-import { connectRedis } from '../../src/platform/redis/index.ts';
-import { openSqlite } from '../../src/platform/sqlite/index.ts';
+import { connectRedis } from '../../src/platform/redis/connection.ts';
+import { openSqlite } from '../../src/platform/sqlite/open-sqlite.ts';
 import { BusyRetryWindow } from '../../src/extraction/rate-limiter.ts';
 import { AdaptiveRateLimiter, MemoryRateWindow } from '../../src/resilience/index.ts';
 import { SqliteGrantJournal } from '../../src/resilience/rate-limiter/sqlite-journal.ts';

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/core/index.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { lookerDescription } from '../../src/extraction/sources/looker/description.ts';
 import type { InMemoryResponse } from '../support/http-client/in-memory-transport.ts';
-import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/undici-transport.ts';
 import { createInMemoryTransport } from '../support/http-client/in-memory-transport.ts';
 import { offsetPage } from '../support/extraction/pages.ts';
 import { createLooker, createLookerApi, lookerCredentials, lookerSourceOn } from './looker-source-world.ts';

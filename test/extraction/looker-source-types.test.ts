@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { lookerContentTypes } from '../../src/extraction/sources/looker/description.ts';
 import type { PageRequest, Source, ContentType } from '../../src/extraction/types.ts';
-import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/undici-transport.ts';
 import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
 import { countedPermits } from '../support/counted-permits.ts';
 import { childList, offsetPage, pageOfList } from '../support/extraction/pages.ts';

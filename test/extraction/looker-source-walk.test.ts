@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
-import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/undici-transport.ts';
 import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
 import { walkSource } from '../support/walk-source.ts';
 import { createLooker } from './looker-source-world.ts';

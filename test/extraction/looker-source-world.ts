@@ -6,7 +6,7 @@ import { createHttpSource } from '../../src/extraction/sources/http-source.ts';
 import type { LookerOptions } from '../../src/extraction/sources/looker/description.ts';
 import { lookerDescription } from '../../src/extraction/sources/looker/description.ts';
 import type { SourceWorld } from '../support/extraction/source.contract.ts';
-import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/undici-transport.ts';
 import { createInMemoryTransport } from '../support/http-client/in-memory-transport.ts';
 import type { InMemoryResponse, InMemoryRequest } from '../support/http-client/in-memory-transport.ts';
 import { countedPermits } from '../support/counted-permits.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { helpDeskCredentials, startHelpDesk } from '../../examples/rest-source/server.ts';
 import { systemClock } from '../../src/core/index.ts';
 import { createHttpSource, loadDescription } from '../../src/extraction/index.ts';
-import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/undici-transport.ts';
 import { byText, walkSource } from '../support/walk-source.ts';
 
 async function example(password = helpDeskCredentials.password) {

@@ -5,7 +5,7 @@ import type { HttpSourceOptions } from '../../src/extraction/sources/http-source
 import { createHttpSource } from '../../src/extraction/sources/http-source.ts';
 import type { SourceWorld } from '../support/extraction/source.contract.ts';
 import type { InMemoryHandler } from '../support/http-client/in-memory-transport.ts';
-import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/undici-transport.ts';
 import { createInMemoryTransport } from '../support/http-client/in-memory-transport.ts';
 import { countedPermits } from '../support/counted-permits.ts';
 import { createMisbehavingApi, serveHandler } from '../support/misbehaving-api.ts';

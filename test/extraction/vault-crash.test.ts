@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { openVaultReader, verifyVault } from '../../src/extraction/vault/index.ts';
-import { openSqlite } from '../../src/platform/sqlite/index.ts';
+import { openSqlite } from '../../src/platform/sqlite/open-sqlite.ts';
 import { temporaryFolder } from '../support/services.ts';
 import { dump, specOf, vaultWorld, type VaultWorld, endWith } from '../support/vault-world.ts';
 

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { mergeLogWhenLong, createWriteLock } from '../../src/extraction/vault/file.ts';
-import { openSqlite } from '../../src/platform/sqlite/index.ts';
+import { openSqlite } from '../../src/platform/sqlite/open-sqlite.ts';
 import { temporaryFolder } from '../support/services.ts';
 
 const megabyte = 1024 * 1024;

@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { PostgresProbeSchedule } from '../../src/gateway/postgres/usage-stores.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 import { migratedDatabase, migratedDatabases } from '../support/migrated-databases.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
 

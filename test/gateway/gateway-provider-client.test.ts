@@ -15,7 +15,7 @@ import type {
   InMemoryHandler,
   InMemoryRequest,
 } from '../support/http-client/in-memory-transport.ts';
-import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/undici-transport.ts';
 import { createInMemoryTransport } from '../support/http-client/in-memory-transport.ts';
 
 const timeouts: AttemptTimeouts = { connectMs: 1_000, firstTokenMs: 20_000, idleMs: 5_000 };

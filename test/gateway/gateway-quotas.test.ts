@@ -9,8 +9,8 @@ import { MemoryQuotaCounter } from '../../src/gateway/quotas/quota-counter.ts';
 import { describeQuotaCounterContract } from '../support/gateway/quota-counter.contract.ts';
 import { quotaWindowsOf } from '../../src/gateway/quotas/quota-counter.ts';
 import { RedisQuotaCounter } from '../../src/gateway/quotas/redis-quota-counter.ts';
-import type { RedisConnection } from '../../src/platform/redis/index.ts';
-import { connectRedis } from '../../src/platform/redis/index.ts';
+import type { RedisConnection } from '../../src/platform/redis/connection.ts';
+import { connectRedis } from '../../src/platform/redis/connection.ts';
 import { modelOf } from '../support/gateway/routing-world.ts';
 import { redisUrl, uniqueName } from '../support/services.ts';
 

@@ -8,7 +8,7 @@ import { gatewayEvents } from '../../src/gateway/events.ts';
 import { openGatewayStores } from '../../src/gateway/postgres/usage-stores.ts';
 import { exampleAttempt, exampleCooldown, exampleModel, modelNamed } from '../support/gateway/examples.ts';
 import { GatewayState } from '../../src/gateway/state/gateway-state.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 import type { MigratedDatabase } from '../support/migrated-databases.ts';
 import { migratedDatabase } from '../support/migrated-databases.ts';
 import { startPrivatePostgres } from '../support/private-servers.ts';

@@ -5,7 +5,7 @@ import { gatewayEvents } from '../../src/gateway/events.ts';
 import { openGatewayStores } from '../../src/gateway/postgres/usage-stores.ts';
 import { exampleAttempt, exampleModel } from '../support/gateway/examples.ts';
 import { GatewayState } from '../../src/gateway/state/gateway-state.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 
 const [url = '', schema = ''] = process.argv.slice(2);
 const database = await openServerDatabase({ url, schema, clock: systemClock, poolSize: 2 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, systemIds } from '../../src/core/index.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { DashboardLogins } from '../../src/operations/dashboard.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import type { MigratedDatabase } from '../support/migrated-databases.ts';
 import { migratedDatabase, migratedDatabases } from '../support/migrated-databases.ts';

@@ -1,11 +1,11 @@
 import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { HttpAnswer } from '../../src/core/index.ts';
+import type { HttpResponse } from '../../src/core/index.ts';
 import { HttpFailure } from '../../src/core/index.ts';
 import { buildServer, drain } from '../../src/http/index.ts';
 import { StreamedEvent } from '../../src/api/server.ts';
-import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/undici-transport.ts';
 import { adminToken, asAdmin, createTestDeps } from '../support/http-dependencies.ts';
 
 interface Read {
@@ -20,7 +20,7 @@ class Reader {
   readonly comments: string[] = [];
   readonly ended: Promise<unknown>;
 
-  constructor(answer: HttpAnswer) {
+  constructor(answer: HttpResponse) {
     this.ended = this.#read(answer);
     // Most tests end before their streams do.
     this.ended.catch(() => undefined);
@@ -30,7 +30,7 @@ class Reader {
     return this.events.map(({ name }) => name);
   }
 
-  async #read(answer: HttpAnswer): Promise<void> {
+  async #read(answer: HttpResponse): Promise<void> {
     let rest = '';
     for await (const piece of answer.body) {
       const blocks = (rest + Buffer.from(piece).toString()).split('\n\n');

@@ -5,7 +5,7 @@ import { BatchingLedgerRecorder, ledgerEvents } from '../../src/ledger/index.ts'
 import { PostgresLedgerStore } from '../../src/ledger/store.ts';
 import { migratedDatabase } from '../support/migrated-databases.ts';
 import { startPrivatePostgres } from '../support/private-servers.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 
 it('loses no row when the store is killed while rows come in, and catches up by itself', async () => {
   const server = await startPrivatePostgres();

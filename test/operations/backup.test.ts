@@ -10,7 +10,7 @@ import type { Config } from '../../src/config/index.ts';
 import { createScratch } from '../../src/operations/backup/disk-space.ts';
 import { openServerTarget } from '../../src/operations/backup/open-target.ts';
 import { defineMigration, sql } from '../../src/platform/postgres/index.ts';
-import { openSqlite } from '../../src/platform/sqlite/index.ts';
+import { openSqlite } from '../../src/platform/sqlite/open-sqlite.ts';
 import {
   backUp,
   contentsOf,

@@ -4,7 +4,7 @@ import { EventBus, Redactor, systemClock, systemIds } from '../../src/core/index
 import { PostgresLedgerStore } from '../../src/ledger/store.ts';
 import { AuditTrail } from '../../src/operations/audit.ts';
 import { coreRetentionRules, retentionEvents, runRetention } from '../../src/operations/retention.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import { migratedDatabase } from '../support/migrated-databases.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';

@@ -1,5 +1,5 @@
 // A process that holds a data folder until it is killed, or says why it cannot.
-import { openDataFolder } from '../../src/platform/data-folder/index.ts';
+import { openDataFolder } from '../../src/platform/data-folder/data-folder.ts';
 
 try {
   await openDataFolder(process.argv[2] ?? '', { version: '1.0.0', command: 'headworks serve' });

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openDataFolder, readHolder } from '../../src/platform/data-folder/index.ts';
+import { openDataFolder, readHolder } from '../../src/platform/data-folder/data-folder.ts';
 import { temporaryFolder } from '../support/services.ts';
 
 const options = { version: '1.0.0', command: 'headworks test' };

@@ -1,7 +1,7 @@
 // Documents of all kinds, good, damaged and malicious, through the real parsers in their threads.
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
-import { Documents } from '../../src/platform/documents/index.ts';
+import { Documents } from '../../src/platform/documents/documents.ts';
 import { docxOf, paragraph, pdfOf, pdfOfStreams, table } from '../support/sample-documents.ts';
 
 const docx = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';

@@ -2,7 +2,7 @@ import { createServer as createPlainServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { describeHttpTransportContract } from '../support/http-client/http-transport.contract.ts';
-import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/undici-transport.ts';
 import { startBadlyBehavedServer } from '../support/badly-behaved-server.ts';
 
 describeHttpTransportContract('undici', async () => ({

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 import { startPrivatePostgres } from '../support/private-servers.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
 import { dropJobSchema, openJobQueue, sleepyJob, until } from './jobs-support.ts';

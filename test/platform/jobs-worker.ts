@@ -1,7 +1,7 @@
 // A worker process for the job tests: takes jobs of one kind, says on its output when each starts and ends.
 // node jobs-worker.ts <database url> <schema> <milliseconds a job takes>
 import { systemClock } from '../../src/core/index.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 import { openJobQueue, sleepyJob } from './jobs-support.ts';
 
 const [url = '', schema = '', takesMs = '0'] = process.argv.slice(2);

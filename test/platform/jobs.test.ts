@@ -4,7 +4,7 @@ import { systemClock, type JobDefinition } from '../../src/core/index.ts';
 import { describeJobQueueContract } from '../support/jobs/job-queue.contract.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 import { embeddedDatabase } from '../support/embedded-database.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
 import { dropJobSchema, mortal, openJobQueue, sleepyJob, until, type RecordedQueue } from './jobs-support.ts';

@@ -1,7 +1,7 @@
 // Schemas of strangers: what is wrong with them, what they say of values, and what they cannot do to the server.
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
-import { SchemaChecks } from '../../src/platform/json-schema/index.ts';
+import { SchemaChecks } from '../../src/platform/json-schema/schema-checks.ts';
 
 const schemas = new SchemaChecks({ clock: systemClock, timeoutMs: 10_000 });
 afterAll(() => schemas.close());

@@ -10,7 +10,7 @@ import type { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../src/core/system.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
-import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
+import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/embedded-store.ts';
 import { sql, type Database } from '../../src/platform/postgres/index.ts';
 import { copyEmbeddedStore } from '../support/embedded-template.ts';
 import { temporaryFolder } from '../support/services.ts';

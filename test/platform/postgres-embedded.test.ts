@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { describeDatabaseContract } from '../support/postgres/database.contract.ts';
-import { openEmbeddedDatabase, type EmbeddedLocation } from '../../src/platform/postgres/embedded/index.ts';
+import {
+  openEmbeddedDatabase,
+  type EmbeddedLocation,
+} from '../../src/platform/postgres/embedded/embedded-store.ts';
 import { copyEmbeddedStore } from '../support/embedded-template.ts';
 
 async function open(location: EmbeddedLocation, cleanUp: () => Promise<void>) {

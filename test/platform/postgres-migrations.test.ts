@@ -13,7 +13,7 @@ import {
   sql,
   type Database,
 } from '../../src/platform/postgres/index.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 import { embeddedDatabase } from '../support/embedded-database.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
 

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { systemClock } from '../../src/core/system.ts';
 import { defineMigration, migrate } from '../../src/platform/postgres/index.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 
 const [, , url = '', schema = ''] = process.argv;
 const database = await openServerDatabase({ url, schema, clock: systemClock, poolSize: 1 });

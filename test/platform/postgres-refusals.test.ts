@@ -10,7 +10,7 @@ import {
   sql,
   type Database,
 } from '../../src/platform/postgres/index.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 import { openJobQueue } from './jobs-support.ts';
 import { startPrivatePostgres } from '../support/private-servers.ts';
 import { databaseUrl, redisUrl, uniqueName } from '../support/services.ts';

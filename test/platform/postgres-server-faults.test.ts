@@ -4,7 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../src/core/system.ts';
 import { rawSql, sql, type Database } from '../../src/platform/postgres/index.ts';
-import { openServerDatabase, type ServerDatabaseOptions } from '../../src/platform/postgres/server/index.ts';
+import {
+  openServerDatabase,
+  type ServerDatabaseOptions,
+} from '../../src/platform/postgres/server/server-store.ts';
 import { startPrivatePostgres } from '../support/private-servers.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
 

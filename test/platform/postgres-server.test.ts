@@ -2,7 +2,7 @@
 import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { describeDatabaseContract } from '../support/postgres/database.contract.ts';
 import { identifier, sql } from '../../src/platform/postgres/index.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
 
 describeDatabaseContract('Postgres server', async () => {

@@ -1,6 +1,6 @@
 // A thread that opens (and migrates) the file together with others, then reads and writes one row many times.
 import { workerData } from 'node:worker_threads';
-import { immediate, openSqlite } from '../../src/platform/sqlite/index.ts';
+import { immediate, openSqlite } from '../../src/platform/sqlite/open-sqlite.ts';
 
 const { path, times } = workerData as { path: string; times: number };
 const sql = 'CREATE TABLE counter (n INTEGER NOT NULL) STRICT; INSERT INTO counter VALUES (0)';

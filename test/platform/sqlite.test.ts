@@ -3,8 +3,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { OpenSqliteOptions } from '../../src/platform/sqlite/index.ts';
-import { immediate, openSqlite, sqliteError } from '../../src/platform/sqlite/index.ts';
+import type { OpenSqliteOptions } from '../../src/platform/sqlite/open-sqlite.ts';
+import { immediate, openSqlite, sqliteError } from '../../src/platform/sqlite/open-sqlite.ts';
 import { temporaryFolder } from '../support/services.ts';
 
 const file = async () => join(await temporaryFolder(), 'test.sqlite');

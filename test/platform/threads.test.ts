@@ -2,8 +2,8 @@
 import { availableParallelism } from 'node:os';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
-import { ThreadPool } from '../../src/platform/threads/index.ts';
-import type { ThreadPoolOptions } from '../../src/platform/threads/index.ts';
+import { ThreadPool } from '../../src/platform/threads/thread-pool.ts';
+import type { ThreadPoolOptions } from '../../src/platform/threads/thread-pool.ts';
 import type { OddFunctions } from '../support/odd-thread.ts';
 
 function pool(options: Partial<ThreadPoolOptions> = {}): ThreadPool<OddFunctions> {

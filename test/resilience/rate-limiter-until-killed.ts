@@ -1,6 +1,6 @@
 // A process that takes permits and tells its parent of each, until it is killed.
 import { systemClock } from '../../src/core/system.ts';
-import { openSqlite } from '../../src/platform/sqlite/index.ts';
+import { openSqlite } from '../../src/platform/sqlite/open-sqlite.ts';
 import { createRateLimiter } from '../support/resilience/memory-rate-limiter.ts';
 import { SqliteGrantJournal } from '../../src/resilience/rate-limiter/sqlite-journal.ts';
 

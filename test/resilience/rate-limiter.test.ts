@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { Clock } from '../../src/core/clock.ts';
 import { systemClock } from '../../src/core/system.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
-import { connectRedis } from '../../src/platform/redis/index.ts';
-import type { RedisConnection } from '../../src/platform/redis/index.ts';
-import { openSqlite } from '../../src/platform/sqlite/index.ts';
+import { connectRedis } from '../../src/platform/redis/connection.ts';
+import type { RedisConnection } from '../../src/platform/redis/connection.ts';
+import { openSqlite } from '../../src/platform/sqlite/open-sqlite.ts';
 import { AdaptiveRateLimiter } from '../../src/resilience/rate-limiter/limiter.ts';
 import { MemoryRateWindow } from '../../src/resilience/rate-limiter/memory-window.ts';
 import { emptyRequest as nothing } from '../../src/resilience/rate-limiter/policy.ts';

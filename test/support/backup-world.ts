@@ -17,10 +17,10 @@ import type { SavedBackup } from '../../src/operations/backup/save-backup.ts';
 import { saveBackup } from '../../src/operations/backup/save-backup.ts';
 import { storeTables, tableOf } from '../../src/operations/backup/store-tables.ts';
 import { createJobQueue } from '../../src/platform/jobs/queue.ts';
-import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
+import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/embedded-store.ts';
 import type { Database, Migration } from '../../src/platform/postgres/index.ts';
 import { identifier, loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 import { folderWithStore } from './embedded-database.ts';
 import { databaseUrl, temporaryFolder, uniqueName } from './services.ts';
 

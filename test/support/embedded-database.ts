@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock, type Clock } from '../../src/core/index.ts';
-import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
+import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/embedded-store.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 import { copyEmbeddedStore } from './embedded-template.ts';
 import { temporaryFolder } from './services.ts';

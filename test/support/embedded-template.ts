@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
 import type { TestProject } from 'vitest/node';
 import { systemClock } from '../../src/core/system.ts';
-import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
+import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/embedded-store.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

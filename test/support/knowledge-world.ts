@@ -19,7 +19,7 @@ import { Spaces } from '../../src/knowledge/spaces/spaces.ts';
 import type { Degradation } from '../../src/ledger/index.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
 import { createMemoryJobQueue } from './jobs/memory-job-queue.ts';
-import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
+import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/embedded-store.ts';
 import type { Database } from '../../src/platform/postgres/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { VirtualClock } from './core/virtual-clock.ts';

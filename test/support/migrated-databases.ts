@@ -2,7 +2,7 @@
 import { systemClock } from '../../src/core/index.ts';
 import { loadMigrations, migrate } from '../../src/platform/postgres/migrate.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 import { identifier, sql } from '../../src/platform/postgres/sql.ts';
 import { embeddedDatabase } from './embedded-database.ts';
 import { databaseUrl, uniqueName } from './services.ts';

@@ -1,5 +1,5 @@
 // A thread whose functions do what untrusted work does: end, throw, spin, eat memory, die.
-import { serveThread } from '../../src/platform/threads/index.ts';
+import { serveThread } from '../../src/platform/threads/serve-thread.ts';
 
 let calls = 0;
 

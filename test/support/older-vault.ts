@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import type { ContentType } from '../../src/extraction/types.ts';
 import { vaultMigrations } from '../../src/extraction/vault/file.ts';
 import { canonicalJson, contentHash } from '../../src/extraction/vault/index.ts';
-import { openSqlite } from '../../src/platform/sqlite/index.ts';
+import { openSqlite } from '../../src/platform/sqlite/open-sqlite.ts';
 import { offsetRequest, source as usualSource, specOf } from './vault-world.ts';
 
 /** Until the test has ended, vaults have one migration more. */

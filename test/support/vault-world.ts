@@ -14,7 +14,7 @@ import type {
 } from '../../src/extraction/types.ts';
 import type { Vault } from '../../src/extraction/vault/index.ts';
 import { contentHash, PageWriter, openVault } from '../../src/extraction/vault/index.ts';
-import { openSqlite } from '../../src/platform/sqlite/index.ts';
+import { openSqlite } from '../../src/platform/sqlite/open-sqlite.ts';
 import { offsetPage } from './extraction/pages.ts';
 import { temporaryFolder } from './services.ts';
 

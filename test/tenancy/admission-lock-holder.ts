@@ -1,6 +1,6 @@
 // Takes a lock and says so; holds it until it is killed.
 import { systemClock } from '../../src/core/index.ts';
-import { takeSessionLock } from '../../src/platform/postgres/server/index.ts';
+import { takeSessionLock } from '../../src/platform/postgres/server/session-lock.ts';
 
 const [url = '', name = ''] = process.argv.slice(2);
 const lock = await takeSessionLock({ url, name, mode: 'exclusive', clock: systemClock });

@@ -13,7 +13,7 @@ import type { Config } from '../../src/config/index.ts';
 import { kindOf, systemClock, systemIds } from '../../src/core/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { checkNotifyRoundTrip } from '../../src/platform/postgres/change-feed.ts';
-import { takeSessionLock } from '../../src/platform/postgres/server/index.ts';
+import { takeSessionLock } from '../../src/platform/postgres/server/session-lock.ts';
 import { alertRules, openServerAdmission } from '../../src/tenancy/index.ts';
 import { databaseUrl, redisUrl, uniqueName } from '../support/services.ts';
 import { FakeExecutions } from '../support/tenancy/admission-world.ts';

@@ -1,7 +1,7 @@
 // A process that requests many slots concurrently over several connections on demand, and reports who was admitted.
 import type { SlotStore } from '../../src/tenancy/index.ts';
 import { RedisSlotStore } from '../../src/tenancy/admission/redis/redis-slot-store.ts';
-import { connectRedis } from '../../src/platform/redis/index.ts';
+import { connectRedis } from '../../src/platform/redis/connection.ts';
 
 interface Burst {
   readonly keyPrefix: string;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { RedisSlotStore } from '../../src/tenancy/admission/redis/redis-slot-store.ts';
 import { slotStoreSettings } from '../support/tenancy/slot-store-world.contract.ts';
 import type { SlotStoreWorld } from '../support/tenancy/slot-store-world.contract.ts';
-import type { RedisConnection } from '../../src/platform/redis/index.ts';
+import type { RedisConnection } from '../../src/platform/redis/connection.ts';
 
 /** Redis's clock cannot be moved: every score and every time to live is, the other way. */
 const makeOlder = `

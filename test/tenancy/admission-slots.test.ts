@@ -9,8 +9,8 @@ import { RedisSlotStore } from '../../src/tenancy/admission/redis/redis-slot-sto
 import { acquireWith, slotStoreSettings } from '../support/tenancy/slot-store-world.contract.ts';
 import { describeSlotStoreContract } from '../support/tenancy/slot-store.contract.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
-import type { RedisConnection } from '../../src/platform/redis/index.ts';
-import { connectRedis } from '../../src/platform/redis/index.ts';
+import type { RedisConnection } from '../../src/platform/redis/connection.ts';
+import { connectRedis } from '../../src/platform/redis/connection.ts';
 import { startPrivateRedis } from '../support/private-servers.ts';
 import { redisUrl, uniqueName } from '../support/services.ts';
 import { slotWorld } from './admission-slots-support.ts';

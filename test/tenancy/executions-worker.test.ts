@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { startServer } from '../../src/app/start.ts';
-import { connectRedis } from '../../src/platform/redis/index.ts';
+import { connectRedis } from '../../src/platform/redis/connection.ts';
 import { startHeadworks } from '../support/headworks-process.ts';
 import { redisUrl, temporaryFolder } from '../support/services.ts';
 import {

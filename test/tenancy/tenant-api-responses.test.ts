@@ -1,6 +1,6 @@
 // Responses and webhooks for organizations: complete, without internals.
 import { describe, expect, it, vi } from 'vitest';
-import type { HttpAnswer, HttpRequest } from '../../src/core/index.ts';
+import type { HttpResponse, HttpRequest } from '../../src/core/index.ts';
 import { CoreError, onAbort } from '../../src/core/index.ts';
 import { GatewayError } from '../../src/gateway/index.ts';
 import { drain } from '../../src/http/index.ts';
@@ -30,7 +30,7 @@ describe('a failure of the gateway', () => {
       transport: {
         request: async (request) => {
           sent.push(request);
-          return { status: 204, headers: {}, discard: async () => undefined } as unknown as HttpAnswer;
+          return { status: 204, headers: {}, discard: async () => undefined } as unknown as HttpResponse;
         },
         close: async () => undefined,
       },

@@ -7,7 +7,7 @@ import { openTenants } from '../../src/tenancy/index.ts';
 import { postgresTenantStores } from '../../src/tenancy/postgres/postgres-tenant-store.ts';
 import { describeTenantStoresContract } from '../support/tenancy/tenant-stores.contract.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import type { MigratedDatabase } from '../support/migrated-databases.ts';
 import { migratedDatabase, migratedDatabases } from '../support/migrated-databases.ts';

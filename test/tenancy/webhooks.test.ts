@@ -1,7 +1,7 @@
 // Webhooks: sent with the end of an execution, signed, retried, and recorded when given up.
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { HttpAnswer, HttpRequest, HttpTransport } from '../../src/core/index.ts';
+import type { HttpResponse, HttpRequest, HttpTransport } from '../../src/core/index.ts';
 import { HttpFailure } from '../../src/core/index.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
@@ -19,7 +19,7 @@ function receiver(statuses: readonly number[]) {
       received.push(request);
       const status = statuses[Math.min(received.length, statuses.length) - 1] ?? 200;
       if (status === 0) throw new HttpFailure('network', 'POST receiver.example: connection refused.');
-      return { status, headers: {}, discard: async () => undefined } as unknown as HttpAnswer;
+      return { status, headers: {}, discard: async () => undefined } as unknown as HttpResponse;
     },
     close: async () => undefined,
   };

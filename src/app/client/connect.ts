@@ -9,7 +9,7 @@ import {
   messageOf,
   systemClock,
 } from '../../core/index.ts';
-import { createUndiciTransport } from '../../platform/http-client/index.ts';
+import { createUndiciTransport } from '../../platform/http-client/undici-transport.ts';
 import { readAdminToken } from '../secrets.ts';
 import type { RunningServer } from '../start.ts';
 import type { ServerFile } from './server-file.ts';

@@ -2,10 +2,10 @@
 import type { Config } from '../../config/index.ts';
 import { version } from '../../config/version.ts';
 import { CoreError, HeadworksError, HttpFailure, systemClock } from '../../core/index.ts';
-import type { DataFolder } from '../../platform/data-folder/index.ts';
-import { openDataFolder } from '../../platform/data-folder/index.ts';
+import type { DataFolder } from '../../platform/data-folder/data-folder.ts';
+import { openDataFolder } from '../../platform/data-folder/data-folder.ts';
 import { stateFolder } from '../../platform/data-folder/files.ts';
-import { createUndiciTransport } from '../../platform/http-client/index.ts';
+import { createUndiciTransport } from '../../platform/http-client/undici-transport.ts';
 import { hasEmbeddedStore } from '../../platform/postgres/embedded/embedded-store.ts';
 import { readAdminToken } from '../secrets.ts';
 import type { ServerRole } from './server-file.ts';

@@ -1,5 +1,5 @@
 // HTTP calls to one Headworks server: JSON calls, streams, downloads, and attaching to it.
-import type { HttpAnswer, HttpRequest, HttpTransport } from '../../core/index.ts';
+import type { HttpResponse, HttpRequest, HttpTransport } from '../../core/index.ts';
 import { CoreError, HeadworksError } from '../../core/index.ts';
 
 /** Far above any response of our API; bounds what a foreign server on the port could make this process read. */
@@ -102,7 +102,7 @@ export class ServerSession {
     return (await this.#post(path, body, signal, 'application/gzip, application/json')).body;
   }
 
-  #post(path: string, body: unknown, signal: AbortSignal, accept: string): Promise<HttpAnswer> {
+  #post(path: string, body: unknown, signal: AbortSignal, accept: string): Promise<HttpResponse> {
     return this.#open(path, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept },
@@ -116,7 +116,7 @@ export class ServerSession {
   async #open(
     path: string,
     request: Partial<HttpRequest> & { readonly signal: AbortSignal },
-  ): Promise<HttpAnswer> {
+  ): Promise<HttpResponse> {
     const answer = await this.#transport.request({
       method: 'GET',
       connectTimeoutMs,
@@ -169,7 +169,7 @@ interface ErrorBody {
 }
 
 /** Rebuilds the error that the server sent. */
-function errorFrom(answer: HttpAnswer, text: string, url: string): Error {
+function errorFrom(answer: HttpResponse, text: string, url: string): Error {
   const error = (parseJson(text, url) as ErrorBody | null)?.error;
   const code = error?.headworks_code ?? error?.code;
   if (typeof code !== 'string' || typeof error?.message !== 'string')
@@ -184,7 +184,7 @@ function errorFrom(answer: HttpAnswer, text: string, url: string): Error {
   });
 }
 
-async function drain(answer: HttpAnswer): Promise<void> {
+async function drain(answer: HttpResponse): Promise<void> {
   for await (const _ of answer.body);
 }
 

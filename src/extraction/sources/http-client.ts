@@ -1,5 +1,5 @@
 // One call of a source's API: with a permit of the rate limiter, limited in time and size, every failure classified.
-import type { Clock, HttpAnswer, HttpTransport } from '../../core/index.ts';
+import type { Clock, HttpResponse, HttpTransport } from '../../core/index.ts';
 import { HttpFailure, messageOf, withTimeout } from '../../core/index.ts';
 import type { FailureKind, HttpFailureClass, Permit } from '../../resilience/index.ts';
 import { classifyHttpFailure } from '../../resilience/index.ts';
@@ -143,7 +143,7 @@ function explain(error: HttpFailure): string {
   return messageOf(error) + (error.kind === 'too-large' ? remedy : '');
 }
 
-async function firstBytes(answer: HttpAnswer): Promise<Uint8Array> {
+async function firstBytes(answer: HttpResponse): Promise<Uint8Array> {
   const read: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of answer.body) {

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../core/index.ts';
-import { immediate } from '../../platform/sqlite/index.ts';
+import { immediate } from '../../platform/sqlite/open-sqlite.ts';
 import type { CommittedPage, ListRef, PageRequest, PageResult, ParsedPage, RawPage } from '../types.ts';
 import {
   blockUntilVaultUnlocked,

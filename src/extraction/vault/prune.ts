@@ -2,7 +2,7 @@
 // some time since the cutoff. Only the beginning of a history is deleted, never a version in the middle.
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../core/index.ts';
-import { immediate } from '../../platform/sqlite/index.ts';
+import { immediate } from '../../platform/sqlite/open-sqlite.ts';
 import { lockVault, onFile, openVaultFile, requireVault } from './file.ts';
 
 export interface PruneRule {

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock, IdSource } from '../../core/index.ts';
-import { immediate } from '../../platform/sqlite/index.ts';
+import { immediate } from '../../platform/sqlite/open-sqlite.ts';
 import type {
   OpenSession,
   PageRequest,

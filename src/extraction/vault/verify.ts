@@ -1,6 +1,6 @@
 // Verifies a vault: every row against the others, and every type against the source's own count.
 import type { DatabaseSync } from 'node:sqlite';
-import { SqliteError } from '../../platform/sqlite/index.ts';
+import { SqliteError } from '../../platform/sqlite/open-sqlite.ts';
 import { FieldReader } from '../parsing/json-reader.ts';
 import { listKey } from '../pipeline/paginator.ts';
 import { readItem } from '../parsing/parse-page.ts';

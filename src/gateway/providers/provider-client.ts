@@ -1,7 +1,7 @@
 // One call to one provider: forwards the caller's bytes, and returns a response only once it has proven to be one.
 import type {
   Clock,
-  HttpAnswer,
+  HttpResponse,
   HttpRequest,
   HttpTransport,
   HttpWait,
@@ -84,7 +84,7 @@ async function callStreamed(deps: ProviderClientDeps, call: ProviderCall): Promi
     isCommitted = outcome.kind === 'stream';
     return outcome;
   } catch (error) {
-    const timeout = isTimedOut && new HttpFailure('timeout', 'No content in time.', error, 'answer');
+    const timeout = isTimedOut && new HttpFailure('timeout', 'No content in time.', error, 'response');
     return thrownFailure(deps, timeout || error);
   } finally {
     cancelTimer();
@@ -95,7 +95,7 @@ async function callStreamed(deps: ProviderClientDeps, call: ProviderCall): Promi
 async function streamedOutcome(
   deps: ProviderClientDeps,
   { request, timeouts, model, signal }: ProviderCall,
-  answer: HttpAnswer,
+  answer: HttpResponse,
   link: LinkedSignal,
 ): Promise<ProviderOutcome> {
   if (!isSuccess(answer)) return errorResponse(deps, answer, signal);
@@ -139,7 +139,7 @@ function httpRequest(
   { model, baseUrl, key, request, timeouts }: ProviderCall,
   signal: AbortSignal,
   bodyTimeoutMs: number,
-  answerTimeoutMs = Number.POSITIVE_INFINITY,
+  responseTimeoutMs = Number.POSITIVE_INFINITY,
 ): HttpRequest {
   const headers: Record<string, string> = { ...model.headers, 'content-type': 'application/json' };
   headers['accept'] = request.isStream ? 'text/event-stream, application/json' : 'application/json';
@@ -155,7 +155,7 @@ function httpRequest(
     connectTimeoutMs: timeouts.connectMs,
     headersTimeoutMs: timeouts.firstTokenMs,
     bodyTimeoutMs,
-    answerTimeoutMs,
+    responseTimeoutMs,
   };
 }
 
@@ -187,7 +187,7 @@ async function readHead(
 function checkedResponse(
   deps: ProviderClientDeps,
   request: CompletionRequest,
-  answer: HttpAnswer,
+  answer: HttpResponse,
   body: Uint8Array,
 ): ProviderOutcome {
   const check = checkBody(dialectOf(request.operation), request, body);
@@ -206,7 +206,7 @@ function checkedResponse(
 /** The status decides; a body that does not arrive soon, or never ends, is ignored. */
 async function errorResponse(
   deps: ProviderClientDeps,
-  answer: HttpAnswer,
+  answer: HttpResponse,
   callerSignal: AbortSignal,
 ): Promise<ProviderFailure> {
   const body = await answer.bytes(maxErrorBodyBytes, errorBodyMs).catch((error: unknown) => {
@@ -226,11 +226,11 @@ function thrownFailure(deps: ProviderClientDeps, error: unknown): ProviderFailur
 const timeoutOfWait: Readonly<Record<HttpWait, keyof AttemptTimeouts>> = {
   connect: 'connectMs',
   headers: 'firstTokenMs',
-  answer: 'firstTokenMs',
+  response: 'firstTokenMs',
   body: 'idleMs',
 };
 
-function classifiedFailure(deps: ProviderClientDeps, answer: HttpAnswer, body: string): ProviderFailure {
+function classifiedFailure(deps: ProviderClientDeps, answer: HttpResponse, body: string): ProviderFailure {
   const { status, headers } = answer;
   return failureOf(deps, classifyResponse({ status, headers, body }, deps.clock.now()));
 }
@@ -280,10 +280,10 @@ function mayBeExhausted(headers: Readonly<Record<string, string>>): boolean {
   return false;
 }
 
-function isSuccess({ status }: HttpAnswer): boolean {
+function isSuccess({ status }: HttpResponse): boolean {
   return status >= 200 && status < 300;
 }
 
-function contentType({ headers }: HttpAnswer): string {
+function contentType({ headers }: HttpResponse): string {
   return headers['content-type'] ?? '';
 }

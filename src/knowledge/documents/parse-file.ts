@@ -1,6 +1,7 @@
 // Parses files into text, in threads that start on first use.
 import type { Clock } from '../../core/index.ts';
-import { Documents, UnreadableDocument } from '../../platform/documents/index.ts';
+import { Documents } from '../../platform/documents/documents.ts';
+import { UnreadableDocument } from '../../platform/documents/media-types.ts';
 import { KnowledgeError } from '../errors.ts';
 import type { DocumentReader } from './parse-input.ts';
 

@@ -1,7 +1,7 @@
 // Chooses the embedder by the options: a model of the gateway, the local model in a thread, or none.
 import type { Clock, IdSource } from '../../core/index.ts';
 import { abortable, CoreError } from '../../core/index.ts';
-import { ThreadPool } from '../../platform/threads/index.ts';
+import { ThreadPool } from '../../platform/threads/thread-pool.ts';
 import { threadModule } from '../../platform/threads/thread-module.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { Blend, Embedder, Embedders, EmbedderState } from './embedder.ts';

@@ -1,6 +1,6 @@
 // Worker thread of the local embedder: Universal Sentence Encoder lite (512 dimensions), loaded with the first text.
 import type { EmbeddingsModel } from '@energetic-ai/embeddings';
-import { serveThread } from '../../platform/threads/index.ts';
+import { serveThread } from '../../platform/threads/serve-thread.ts';
 
 /** Weights come from the package, never from the network. Fails when the packages are not installed. */
 async function loadOfflineModel(): Promise<EmbeddingsModel> {

@@ -9,7 +9,7 @@ import { systemClock } from '../../core/index.ts';
 import type { Database, Transaction } from '../../platform/postgres/index.ts';
 import { identifier, joinSql, rawSql, readHistory, sql } from '../../platform/postgres/index.ts';
 import { vaultsFolder } from '../../platform/data-folder/files.ts';
-import { openSqlite, sqliteError } from '../../platform/sqlite/index.ts';
+import { openSqlite, sqliteError } from '../../platform/sqlite/open-sqlite.ts';
 import type { FileKind, LineSink, SequenceLine } from './archive.ts';
 import { RowSum, archiveFormat, controlLine } from './archive.ts';
 import type { StoreTable } from './store-tables.ts';
@@ -145,7 +145,7 @@ export async function withSnapshot<T>(
     },
     { leaseMs: maxSnapshotMs, signal },
   );
-  const { openEmbeddedDatabase } = await import('../../platform/postgres/embedded/index.ts');
+  const { openEmbeddedDatabase } = await import('../../platform/postgres/embedded/embedded-store.ts');
   const copy = await openEmbeddedDatabase({
     folder,
     schema: database.schema,

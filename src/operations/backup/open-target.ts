@@ -20,7 +20,8 @@ export async function openServerTarget(
   schema: string,
   closing: AsyncDisposableStack,
 ): Promise<Database> {
-  const { openServerDatabase, takeSessionLock } = await import('../../platform/postgres/server/index.ts');
+  const { openServerDatabase } = await import('../../platform/postgres/server/server-store.ts');
+  const { takeSessionLock } = await import('../../platform/postgres/server/session-lock.ts');
   for (const [name, holder] of [
     [serverLockName(schema), 'server'],
     [workerLockName(schema), 'worker'],
@@ -46,7 +47,7 @@ export async function openServerTarget(
 
 /** Opens the embedded store. Call it only while holding the data folder. */
 export async function openEmbeddedTarget(config: Config, closing: AsyncDisposableStack): Promise<Database> {
-  const { openEmbeddedDatabase } = await import('../../platform/postgres/embedded/index.ts');
+  const { openEmbeddedDatabase } = await import('../../platform/postgres/embedded/embedded-store.ts');
   const database = await openEmbeddedDatabase({
     folder: stateFolder(config.data.folder),
     schema: config.state.schema,
@@ -71,7 +72,7 @@ export async function requireEmpty(database: Database, where: string): Promise<v
 /** Held by a worker until `closing` is disposed. Fails with CONFLICT during a restore. */
 export async function holdWorkerLock({ state }: Config, closing: AsyncDisposableStack): Promise<void> {
   if (state.databaseUrl === null) return;
-  const { takeSessionLock } = await import('../../platform/postgres/server/index.ts');
+  const { takeSessionLock } = await import('../../platform/postgres/server/session-lock.ts');
   const lock = await takeSessionLock({
     url: state.databaseUrl,
     name: workerLockName(state.schema),

@@ -5,7 +5,7 @@ import type { Config } from '../../config/index.ts';
 import { version } from '../../config/version.ts';
 import { CoreError, systemClock } from '../../core/index.ts';
 import { webhookSecretPath } from '../../platform/data-folder/files.ts';
-import { openDataFolder } from '../../platform/data-folder/index.ts';
+import { openDataFolder } from '../../platform/data-folder/data-folder.ts';
 import type { Database, Migration } from '../../platform/postgres/index.ts';
 import { checkHistory, identifier, loadMigrations, readHistory } from '../../platform/postgres/index.ts';
 import type { ArchiveEnd, ArchiveHeader } from './archive.ts';

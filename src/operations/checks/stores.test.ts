@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Database, Migration } from '../../platform/postgres/index.ts';
-import type { RedisConnection } from '../../platform/redis/index.ts';
+import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { DependencyReport } from '../readiness.ts';
 import {
   capability,

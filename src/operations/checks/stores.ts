@@ -3,7 +3,7 @@ import { formatBytes } from '../../core/index.ts';
 import type { Capability, Database, Migration } from '../../platform/postgres/index.ts';
 import { readHistory, sql } from '../../platform/postgres/index.ts';
 import { poolerRemedy } from '../../platform/postgres/change-feed.ts';
-import type { RedisConnection } from '../../platform/redis/index.ts';
+import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { ReadinessReport } from '../readiness.ts';
 import type { Finding } from './check.ts';
 import { notConfigured, ok, problem, warning } from './check.ts';

@@ -2,7 +2,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test/support/services.ts';
-import { openDataFolder } from '../../platform/data-folder/index.ts';
+import { openDataFolder } from '../../platform/data-folder/data-folder.ts';
 import { deleteDemoFolder, openDemoState, writeDemoState } from './folder.ts';
 
 const state = { ports: { looker: 1, models: 2 }, done: ['models'], keys: { acme: 'hwo_1' } };

@@ -3,7 +3,7 @@ import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { version } from '../../config/version.ts';
 import { CoreError } from '../../core/index.ts';
-import { openDataFolder } from '../../platform/data-folder/index.ts';
+import { openDataFolder } from '../../platform/data-folder/data-folder.ts';
 import { makeFolder, writeFileAtomic } from '../../platform/data-folder/files.ts';
 
 /** What the next start needs and the server does not store. */

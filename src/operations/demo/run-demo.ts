@@ -1,6 +1,6 @@
 // Runs the steps of the demo that are not yet completed, in order.
 import type { Clock } from '../../core/index.ts';
-import { createUndiciTransport } from '../../platform/http-client/index.ts';
+import { createUndiciTransport } from '../../platform/http-client/undici-transport.ts';
 import { changesStep, extractionStep, modelsStep } from './extraction-steps.ts';
 import type { DemoState } from './folder.ts';
 import { writeDemoState } from './folder.ts';

@@ -5,9 +5,16 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../core/clock.ts';
 import { CoreError } from '../../core/errors.ts';
 import { systemClock } from '../../core/system.ts';
-import { folderBusy, folderNewer, folderUnusable, formatDamaged } from './errors.ts';
-import type { Holder } from './errors.ts';
-import { makeFolder, createPrivateFile, writeFileAtomic } from './files.ts';
+import type { Holder } from './files.ts';
+import {
+  createPrivateFile,
+  folderBusy,
+  folderNewer,
+  folderUnusable,
+  formatDamaged,
+  makeFolder,
+  writeFileAtomic,
+} from './files.ts';
 
 /** Raised when older versions can no longer read the folder. */
 const currentFormat = 1;

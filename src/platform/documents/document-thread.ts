@@ -2,7 +2,7 @@
 import type { Address } from 'postal-mime';
 import { serveThread } from '../threads/serve-thread.ts';
 import { zipProblem } from './check-zip.ts';
-import type { Parsed } from './types.ts';
+import type { Parsed } from './media-types.ts';
 
 const heading = (level: number) => ({ selector: `h${level}`, options: { uppercase: false } });
 

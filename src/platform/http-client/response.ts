@@ -1,47 +1,46 @@
 // The response that every transport returns.
-import type { Clock, HttpAnswer } from '../../core/index.ts';
+import type { Clock, HttpResponse } from '../../core/index.ts';
 import { HttpFailure } from '../../core/index.ts';
 
-/** Where an answer's bytes come from. One pull at a time. */
+/** Where the bytes of a response come from. One pull at a time. */
 export interface BodySource {
-  /** The next piece, or `null` at the end; rejects with an HttpFailure. */
+  /** The next chunk, or `null` at the end; rejects with an HttpFailure. */
   pull(): Promise<Uint8Array | null>;
-  /** All that is left, if the end has arrived already, as it has for most small answers: nothing to wait for. */
-  whole?(): readonly Uint8Array[] | undefined;
-  /** Lets go of the connection. Whoever still pulls gets this failure. */
+  /** All remaining chunks if the end has arrived already, as it has for most small responses. */
+  rest?(): readonly Uint8Array[] | undefined;
+  /** Releases the connection. A pending pull rejects with this failure. */
   abandon(failure: HttpFailure): void;
 }
 
-export interface AnswerParts {
+export interface HttpResponseDeps {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly source: BodySource;
   readonly clock: Clock;
   readonly bodyTimeoutMs: number;
-  /** The request, as error messages name it. */
+  /** The request, for error messages. */
   readonly label: string;
 }
 
-/** Unread rests up to this size are read to the end on discard: cheaper than a new connection (with TLS: much). */
-const worthReadingBytes = 64 * 1024;
-const worthWaitingMs = 500;
+/** An unread body up to this size is read to its end on discard, which is cheaper than a new connection. */
+const maxDrainBytes = 64 * 1024;
+const maxDrainMs = 500;
 
-/** Builds the answer of the core port over a source of bytes. */
-export function createHttpResponse(parts: AnswerParts): HttpAnswer {
-  return new SourcedAnswer(parts);
+export function createHttpResponse(deps: HttpResponseDeps): HttpResponse {
+  return new SourcedResponse(deps);
 }
 
-/** A class, not closures: every call makes one. */
-class SourcedAnswer implements HttpAnswer, AsyncIterable<Uint8Array> {
+/** A class, not closures: every request creates one. */
+class SourcedResponse implements HttpResponse, AsyncIterable<Uint8Array> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly #parts: AnswerParts;
-  #isTaken = false;
+  readonly #deps: HttpResponseDeps;
+  #isRead = false;
 
-  constructor(parts: AnswerParts) {
-    this.status = parts.status;
-    this.headers = parts.headers;
-    this.#parts = parts;
+  constructor(deps: HttpResponseDeps) {
+    this.status = deps.status;
+    this.headers = deps.headers;
+    this.#deps = deps;
   }
 
   get body(): AsyncIterable<Uint8Array> {
@@ -49,98 +48,106 @@ class SourcedAnswer implements HttpAnswer, AsyncIterable<Uint8Array> {
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, void> {
-    this.#take();
-    return pieces(this.#parts, this.#parts.bodyTimeoutMs);
+    this.#markRead();
+    return chunksOf(this.#deps);
   }
 
-  bytes(maxBytes: number, withinMs = Number.POSITIVE_INFINITY): Promise<Uint8Array> {
-    this.#take();
-    const whole = this.#parts.source.whole?.();
-    return whole
-      ? Promise.try(joined, this.#parts, whole, maxBytes)
-      : readAll(this.#parts, maxBytes, withinMs);
+  bytes(maxBytes: number, timeoutMs = Number.POSITIVE_INFINITY): Promise<Uint8Array> {
+    this.#markRead();
+    const rest = this.#deps.source.rest?.();
+    return rest ? Promise.try(joined, this.#deps, rest, maxBytes) : readAll(this.#deps, maxBytes, timeoutMs);
   }
 
   async discard(): Promise<void> {
-    if (this.#isTaken) return;
-    this.#take();
-    const { headers, source, label } = this.#parts;
-    if (Number(headers['content-length'] ?? Number.NaN) <= worthReadingBytes)
-      await readAll(this.#parts, worthReadingBytes, worthWaitingMs).catch(() => undefined);
-    else source.abandon(new HttpFailure('aborted', `The answer to ${label} was dropped unread.`));
+    if (this.#isRead) return;
+    this.#markRead();
+    const { headers, source, label } = this.#deps;
+    if (Number(headers['content-length'] ?? Number.NaN) <= maxDrainBytes)
+      await readAll(this.#deps, maxDrainBytes, maxDrainMs).catch(() => undefined);
+    else source.abandon(new HttpFailure('aborted', `The response to ${label} was discarded.`));
   }
 
-  #take(): void {
-    if (this.#isTaken)
-      throw new TypeError(`The body of the answer to ${this.#parts.label} was read or dropped already.`);
-    this.#isTaken = true;
+  #markRead(): void {
+    if (this.#isRead)
+      throw new TypeError(`The body of the response to ${this.#deps.label} was already read or discarded.`);
+    this.#isRead = true;
   }
 }
 
-/** The next piece; a silence of `silenceMs` ends the answer. */
-function nextPiece({ clock, source, label }: AnswerParts, silenceMs: number): Promise<Uint8Array | null> {
-  return within(clock, silenceMs, source.pull(), () => {
-    const failure = new HttpFailure(
-      'timeout',
-      `${label}: the answer fell silent for ${Math.ceil(silenceMs)} ms in the middle.`,
-      undefined,
-      'body',
-    );
+/** The next chunk; a pause of `timeoutMs` ends the response. */
+function nextChunk(
+  { clock, source, label }: HttpResponseDeps,
+  timeoutMs: number,
+): Promise<Uint8Array | null> {
+  return rejectAfter(clock, timeoutMs, source.pull(), () => {
+    const message = `${label}: no data for ${Math.ceil(timeoutMs)} ms in the middle of the response.`;
+    const failure = new HttpFailure('timeout', message, undefined, 'body');
     source.abandon(failure);
     return failure;
   });
 }
 
-async function* pieces(parts: AnswerParts, silenceMs: number): AsyncGenerator<Uint8Array, void, void> {
+async function* chunksOf(deps: HttpResponseDeps): AsyncGenerator<Uint8Array, void, void> {
   let isAtEnd = false;
   try {
     for (;;) {
-      const piece = await nextPiece(parts, silenceMs);
-      if (piece === null) {
+      const chunk = await nextChunk(deps, deps.bodyTimeoutMs);
+      if (chunk === null) {
         isAtEnd = true;
         return;
       }
-      yield piece;
+      yield chunk;
     }
   } finally {
-    if (!isAtEnd) parts.source.abandon(new HttpFailure('aborted', `${parts.label}: the reader left early.`));
+    if (!isAtEnd) deps.source.abandon(stoppedReading(deps));
   }
 }
 
-/** Pulls by itself rather than through `pieces`: a generator costs as much as the rest of a small answer. */
-async function readAll(parts: AnswerParts, maxBytes: number, withinMs: number): Promise<Uint8Array> {
-  const { clock, bodyTimeoutMs } = parts;
-  const endsAt = clock.monotonic() + withinMs;
-  const read: Uint8Array[] = [];
+/** Not through `chunksOf`: a generator costs as much as the rest of a small response. */
+async function readAll(deps: HttpResponseDeps, maxBytes: number, timeoutMs: number): Promise<Uint8Array> {
+  const { clock, bodyTimeoutMs } = deps;
+  const endsAt = clock.monotonic() + timeoutMs;
+  const chunks: Uint8Array[] = [];
   let size = 0;
   try {
     for (;;) {
-      const piece = await nextPiece(parts, Math.min(bodyTimeoutMs, endsAt - clock.monotonic()));
-      if (piece === null) return Buffer.concat(read, size);
-      size += piece.byteLength;
-      if (size > maxBytes) throw tooLarge(parts, maxBytes);
-      read.push(piece);
+      const chunk = await nextChunk(deps, Math.min(bodyTimeoutMs, endsAt - clock.monotonic()));
+      if (chunk === null) return Buffer.concat(chunks, size);
+      size += chunk.byteLength;
+      if (size > maxBytes) throw tooLarge(deps, maxBytes);
+      chunks.push(chunk);
     }
   } catch (error) {
-    parts.source.abandon(new HttpFailure('aborted', `${parts.label}: the reader left early.`));
+    deps.source.abandon(stoppedReading(deps));
     throw error;
   }
 }
 
-function joined(parts: AnswerParts, pieces: readonly Uint8Array[], maxBytes: number): Uint8Array {
-  const [first] = pieces;
-  const all = pieces.length === 1 && first ? first : Buffer.concat(pieces);
-  if (all.byteLength > maxBytes) throw tooLarge(parts, maxBytes);
+function joined(deps: HttpResponseDeps, chunks: readonly Uint8Array[], maxBytes: number): Uint8Array {
+  const [first] = chunks;
+  const all = chunks.length === 1 && first ? first : Buffer.concat(chunks);
+  if (all.byteLength > maxBytes) throw tooLarge(deps, maxBytes);
   return all;
 }
 
-const tooLarge = ({ label }: AnswerParts, maxBytes: number): HttpFailure =>
-  new HttpFailure('too-large', `${label}: the answer is larger than ${maxBytes} bytes.`);
+const stoppedReading = ({ label }: HttpResponseDeps): HttpFailure =>
+  new HttpFailure('aborted', `${label}: the caller stopped reading.`);
 
-/** Waits for `work` no longer than `ms`; then rejects with what `late` returns. The work itself is not stopped. */
-export function within<T>(clock: Clock, ms: number, work: Promise<T>, late: () => Error): Promise<T> {
+const tooLarge = ({ label }: HttpResponseDeps, maxBytes: number): HttpFailure =>
+  new HttpFailure('too-large', `${label}: the response is larger than ${maxBytes} bytes.`);
+
+/**
+ * Waits for `work` up to `ms`, then rejects with what `onTimeout` returns. Called for every chunk of every response: unlike
+ * `withTimeout` it creates no signal and does not wait another turn.
+ */
+export function rejectAfter<T>(
+  clock: Clock,
+  ms: number,
+  work: Promise<T>,
+  onTimeout: () => Error,
+): Promise<T> {
   return new Promise((resolve, reject) => {
-    const cancel = clock.after(ms, () => reject(late()));
+    const cancel = clock.after(ms, () => reject(onTimeout()));
     work.then(
       (value) => {
         cancel();

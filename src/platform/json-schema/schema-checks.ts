@@ -1,7 +1,8 @@
 // JSON schemas of strangers, compiled and run in threads that are ended when they take too long.
 import type { Clock } from '../../core/index.ts';
 import { threadModule } from '../threads/thread-module.ts';
-import { ThreadPool, ThreadStopped, ThreadThrew } from '../threads/index.ts';
+import { ThreadPool } from '../threads/thread-pool.ts';
+import { ThreadStopped, ThreadThrew } from '../threads/pooled-thread.ts';
 import type { SchemaFunctions } from './schema-thread.ts';
 
 /** A check did not come to an end: it took too long, too much memory, or went too deep. */

@@ -1,8 +1,8 @@
 // Documents in prompts: read, delimited as data; and work on several of them at a time.
 import { createHash } from 'node:crypto';
 import { HeadworksError, linkSignals } from '../../core/index.ts';
-import type { DocumentContent } from '../../platform/documents/index.ts';
-import { UnreadableDocument } from '../../platform/documents/index.ts';
+import type { DocumentContent } from '../../platform/documents/media-types.ts';
+import { UnreadableDocument } from '../../platform/documents/media-types.ts';
 import { DeploymentError } from '../errors.ts';
 import type { ExecutionInput, UploadedFile } from '../executions/types.ts';
 import type { ModelMessage, WorkflowDeps, WorkflowProblem } from './workflow.ts';

@@ -1,9 +1,9 @@
 // All workflows, with the threads that read documents and validate JSON schemas.
 import type { Clock } from '../../core/index.ts';
-import type { DocumentsOptions } from '../../platform/documents/index.ts';
-import { Documents } from '../../platform/documents/index.ts';
-import type { SchemaChecksOptions } from '../../platform/json-schema/index.ts';
-import { SchemaChecks } from '../../platform/json-schema/index.ts';
+import type { DocumentsOptions } from '../../platform/documents/documents.ts';
+import { Documents } from '../../platform/documents/documents.ts';
+import type { SchemaChecksOptions } from '../../platform/json-schema/schema-checks.ts';
+import { SchemaChecks } from '../../platform/json-schema/schema-checks.ts';
 import { ingestWorkflow, searchWorkflow } from './knowledge.ts';
 import { promptWorkflow } from './prompt.ts';
 import { structureWorkflow } from './structure.ts';

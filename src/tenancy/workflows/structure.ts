@@ -1,6 +1,6 @@
 // The workflow `structure`: JSON that matches the deployment's schema from each document, or from all of them together.
 import { findJson, HeadworksError } from '../../core/index.ts';
-import { SchemaCheckStopped } from '../../platform/json-schema/index.ts';
+import { SchemaCheckStopped } from '../../platform/json-schema/schema-checks.ts';
 import { DeploymentError } from '../errors.ts';
 import { toFailure } from '../executions/failure.ts';
 import type { ExecutionFailure } from '../executions/types.ts';

@@ -1,7 +1,7 @@
 // Workflows: what deployments do, and what they need for it.
 import type { IdSource } from '../../core/index.ts';
-import type { Documents } from '../../platform/documents/index.ts';
-import type { SchemaChecks } from '../../platform/json-schema/index.ts';
+import type { Documents } from '../../platform/documents/documents.ts';
+import type { SchemaChecks } from '../../platform/json-schema/schema-checks.ts';
 import type { ExecutionInput, UploadedFile } from '../executions/types.ts';
 import type { WorkflowName } from '../vocabulary.ts';
 

@@ -11,7 +11,7 @@ import { memoryGatewayStores } from './memory-stores.ts';
 import type { GatewayOptions } from '../../../src/gateway/options.ts';
 import { gatewayOptions } from '../../../src/gateway/options.ts';
 import { buildServer } from '../../../src/http/index.ts';
-import { createUndiciTransport } from '../../../src/platform/http-client/index.ts';
+import { createUndiciTransport } from '../../../src/platform/http-client/undici-transport.ts';
 import type { ModelsSimulator } from '../../../src/simulators/models/index.ts';
 import { readScenario, startModelsSimulator } from '../../../src/simulators/models/index.ts';
 import type { TestDeps } from '../http-dependencies.ts';

@@ -1,6 +1,6 @@
 // The contract of HttpTransport, run by each implementation.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { HttpAnswer, HttpRequest, HttpTransport } from '../../../src/core/index.ts';
+import type { HttpResponse, HttpRequest, HttpTransport } from '../../../src/core/index.ts';
 
 /**
  * A server with these paths: `/echo` (method, x-test header and body as JSON), `/limited` (429, `retry-after: 7`, two
@@ -16,7 +16,7 @@ export interface TransportWorld {
   stop(): Promise<void>;
 }
 
-const text = async (answer: HttpAnswer): Promise<string> =>
+const text = async (answer: HttpResponse): Promise<string> =>
   Buffer.from(await answer.bytes(1_000_000)).toString();
 
 export function describeHttpTransportContract(name: string, makeWorld: () => Promise<TransportWorld>): void {
@@ -90,11 +90,11 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
 
     it('gives up on an answer that is not all there in time, wherever it waits', async () => {
       for (const path of ['/hang', '/silent', '/drip']) {
-        const reading = get(path, { answerTimeoutMs: 60 }).then(text);
-        await expect(reading).rejects.toMatchObject({ kind: 'timeout', wait: 'answer' });
+        const reading = get(path, { responseTimeoutMs: 60 }).then(text);
+        await expect(reading).rejects.toMatchObject({ kind: 'timeout', wait: 'response' });
       }
       await serverIsIdle();
-      expect(await text(await get('/drip', { answerTimeoutMs: 5_000 }))).toBe('0123456789');
+      expect(await text(await get('/drip', { responseTimeoutMs: 5_000 }))).toBe('0123456789');
     });
 
     it.each(['/silent', '/drip'])('waits for a body (%s) as long as its reader does', async (path) => {

@@ -1,7 +1,7 @@
 // A transport in memory: a handler instead of a network.
 import type {
   Clock,
-  HttpAnswer,
+  HttpResponse,
   HttpRequest,
   HttpTransport,
   HttpWait,
@@ -9,7 +9,7 @@ import type {
 } from '../../../src/core/index.ts';
 import { abortable, HttpFailure, linkSignals, systemClock } from '../../../src/core/index.ts';
 import type { BodySource } from '../../../src/platform/http-client/response.ts';
-import { createHttpResponse, within } from '../../../src/platform/http-client/response.ts';
+import { createHttpResponse, rejectAfter } from '../../../src/platform/http-client/response.ts';
 import { requestLabel } from '../../../src/platform/http-client/undici-transport.ts';
 
 export interface InMemoryRequest {
@@ -48,7 +48,7 @@ export function createInMemoryTransport(options: InMemoryTransportOptions): Http
   const clock = options.clock ?? systemClock;
   const closing = new AbortController();
 
-  async function request(request: HttpRequest): Promise<HttpAnswer> {
+  async function request(request: HttpRequest): Promise<HttpResponse> {
     const url = new URL(request.url);
     const label = requestLabel(request.method, url);
     const link = linkFor(request, closing.signal, clock, label);
@@ -58,7 +58,7 @@ export function createInMemoryTransport(options: InMemoryTransportOptions): Http
         const what = wait === 'connect' ? 'connection' : 'answer';
         const late = () =>
           new HttpFailure('timeout', `${label}: no ${what} within ${ms} ms.`, undefined, wait);
-        return await within(clock, ms, abortable(Promise.resolve(work()), link.signal), late);
+        return await rejectAfter(clock, ms, abortable(Promise.resolve(work()), link.signal), late);
       } catch (error) {
         const failure = failureOf(error, link, label);
         link.abort(failure);
@@ -98,15 +98,15 @@ export function createInMemoryTransport(options: InMemoryTransportOptions): Http
 /** Aborts with its caller, with the transport, and when the whole answer takes too long. */
 function linkFor(request: HttpRequest, closing: AbortSignal, clock: Clock, label: string): LinkedSignal {
   const link = linkSignals(request.signal, closing);
-  const { answerTimeoutMs = Number.POSITIVE_INFINITY } = request;
-  if (answerTimeoutMs === Number.POSITIVE_INFINITY) return link;
-  const stopTimer = clock.after(answerTimeoutMs, () =>
+  const { responseTimeoutMs = Number.POSITIVE_INFINITY } = request;
+  if (responseTimeoutMs === Number.POSITIVE_INFINITY) return link;
+  const stopTimer = clock.after(responseTimeoutMs, () =>
     link.abort(
       new HttpFailure(
         'timeout',
-        `${label}: the answer was not all there within ${answerTimeoutMs} ms.`,
+        `${label}: the answer was not all there within ${responseTimeoutMs} ms.`,
         undefined,
-        'answer',
+        'response',
       ),
     ),
   );

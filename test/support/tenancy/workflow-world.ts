@@ -1,7 +1,7 @@
 // Workflows with test doubles: a scripted model, a reader of text, a checker of required fields.
 import type { HeadworksError } from '../../../src/core/index.ts';
 import { seededIds, seededRandom } from '../../../src/core/index.ts';
-import { UnreadableDocument } from '../../../src/platform/documents/index.ts';
+import { UnreadableDocument } from '../../../src/platform/documents/media-types.ts';
 import type {
   ExecutionInput,
   LanguageModel,

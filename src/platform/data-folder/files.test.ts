@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { folderBusy, folderUnusable } from './errors.ts';
+import { folderBusy, folderUnusable } from './files.ts';
 
 describe('folderUnusable', () => {
   it.each([

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeText } from './decode-text.ts';
+import { decodeText } from './documents.ts';
 
 const latin = (text: string) => Buffer.from(text, 'latin1');
 

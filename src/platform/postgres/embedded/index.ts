@@ -1,6 +1,0 @@
-// Postgres inside this process.
-export {
-  openEmbeddedDatabase,
-  type EmbeddedDatabaseOptions,
-  type EmbeddedLocation,
-} from './embedded-store.ts';
