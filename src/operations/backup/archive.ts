@@ -194,7 +194,7 @@ export class ArchiveReader {
         return this.#endFile(this.#position, line);
       case 'between':
         return this.#continue(line);
-      case 'end':
+      default:
         throw damaged('it continues after its end');
     }
   }

@@ -143,7 +143,7 @@ export function loadInto(
             return files?.piece(item.bytes);
           case 'file-end':
             return files?.fileEnd();
-          case 'end':
+          default:
             return undefined;
         }
       });

@@ -157,7 +157,7 @@ export class JobAttempt {
       case 'canceled':
       case 'lost':
         return null;
-      case undefined:
+      default:
         return end;
     }
   }
