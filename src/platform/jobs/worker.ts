@@ -91,12 +91,12 @@ export class JobWorker {
 
   #start(row: ClaimedRow): void {
     const ended = this.#isDraining ? this.#release(row) : this.#run(row);
-    const ending = ended
-      .then(() => {
-        if (this.#mayHaveMore) this.#claim();
-      })
-      .finally(() => this.#ending.delete(ending));
+    const ending = ended.then(() => this.#claimMore()).finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
+  }
+
+  #claimMore(): void {
+    if (this.#mayHaveMore) this.#claim();
   }
 
   async #release({ name, id, retryCount }: ClaimedRow): Promise<void> {

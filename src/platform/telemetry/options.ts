@@ -32,7 +32,7 @@ export const tracingOptions = defineOptions({
       default: 'http/json',
     }),
     headers: textOption({
-      describe: 'Headers for the collector, like api-key=secret,tenant=me; percent-encoded.',
+      describe: 'Headers for the collector, like x-region=eu,tenant=me; percent-encoded.',
       env: 'OTEL_EXPORTER_OTLP_HEADERS',
       default: null,
       defaultText: 'none',
