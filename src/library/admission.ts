@@ -125,7 +125,8 @@ async function openRedis(
   { keyPrefix = 'headworks:' }: AdmissionOptions,
   closing: AsyncDisposableStack,
 ) {
-  const { connectRedis, RedisProbe } = await import('../platform/redis/index.ts');
+  const { connectRedis } = await import('../platform/redis/connection.ts');
+  const { RedisProbe } = await import('../platform/redis/probe.ts');
   const connection: RedisConnection = await connectRedis({
     url,
     keyPrefix,

@@ -28,7 +28,7 @@ export async function openStore(
   const database =
     databaseUrl === undefined
       ? await openEmbedded(resolve(dataFolder), common, closing)
-      : await import('../platform/postgres/server/index.ts').then(({ openServerDatabase }) =>
+      : await import('../platform/postgres/server/server-store.ts').then(({ openServerDatabase }) =>
           openServerDatabase({ ...common, url: databaseUrl }),
         );
   closing.defer(() => database.close());
@@ -43,6 +43,6 @@ async function openEmbedded(
 ): Promise<Database> {
   const lock = await openDataFolder(folder, { version, command: 'a program that uses the library' });
   closing.defer(() => lock.release());
-  const { openEmbeddedDatabase } = await import('../platform/postgres/embedded/index.ts');
+  const { openEmbeddedDatabase } = await import('../platform/postgres/embedded/embedded-store.ts');
   return openEmbeddedDatabase({ ...common, folder: join(folder, 'state'), withAge: false });
 }
