@@ -9,7 +9,7 @@ const options = listOptions(optionSections);
 const parse = (text: string) => parseConfigText(text, 'headworks.yaml', options);
 
 describe('parseConfigText', () => {
-  it('gives each option with its line', () => {
+  it('returns each option with its line', () => {
     const { values, problems } = parse('# mine\nserver:\n  port: 9000\n\nlogging:\n  level: debug\n');
     expect(problems).toEqual([]);
     expect([...values]).toEqual([
@@ -18,7 +18,7 @@ describe('parseConfigText', () => {
     ]);
   });
 
-  it('hands on scalars as they are written, so that no digit of a secret is lost', () => {
+  it('returns scalars as written, so that no digit of a secret is lost', () => {
     const { values } = parse('server:\n  adminToken: 01234567890123456789\n  host: "no"\n  port: 1e3\n');
     expect([...values.values()].map(({ raw }) => raw)).toEqual(['01234567890123456789', 'no', '1e3']);
   });
@@ -29,7 +29,7 @@ describe('parseConfigText', () => {
     expect(values.get('server.allowedOrigins')?.raw).toEqual(['a.example', '10.0.0.1']);
   });
 
-  it('takes an alias for what it refers to, as that is written, also where it stands for a section', () => {
+  it('resolves an alias to the written text, also for a section', () => {
     const { values, problems } = parse('server: &s\n  port: &p 1e3\nlogging:\n  level: *p\n');
     expect(problems).toEqual([]);
     expect(values.get('logging.level')).toEqual({ raw: '1e3', line: 4 });
@@ -69,7 +69,7 @@ describe('parseConfigText', () => {
     ['8080: 1\n', 'there is no section "8080"'],
     [
       'server:\n  port: *p\n',
-      'headworks.yaml line 2: "*p" refers to nothing: no "&p" stands above it. A text that begins with * is written in quotes.',
+      'headworks.yaml line 2: "*p" refers to nothing: there is no "&p" above it. A text that begins with * is written in quotes.',
     ],
     ['server: *s\n', 'headworks.yaml line 1: "*s" refers to nothing'],
     ['server:\n  allowedHosts: [a.example, *h]\n', 'headworks.yaml line 2: "*h" refers to nothing'],
@@ -79,13 +79,13 @@ describe('parseConfigText', () => {
     ],
     ['server: 8420\n', '"server" is a section; write its options below it'],
     ['server: [port]\n', '"server" is a section; write its options below it'],
-    ['- server\n', 'headworks.yaml must hold sections'],
-    ['just text\n', 'headworks.yaml must hold sections'],
+    ['- server\n', 'headworks.yaml must have sections'],
+    ['just text\n', 'headworks.yaml must have sections'],
     ['server:\n\tport: 1\n', 'headworks.yaml line 2: YAML is indented with spaces; this line has a tab.'],
-    ['server:\n  port: 1\n  port: 2\n', 'headworks.yaml line 3: the same key stands twice here'],
+    ['server:\n  port: 1\n  port: 2\n', 'headworks.yaml line 3: the key is duplicate'],
     ['server:\n  port: 1\n---\nserver:\n', 'only one YAML document is read'],
     ['server:\n  host: "open\n', 'not valid YAML'],
-  ])('refuses %j', (text, problem) => {
+  ])('rejects %j', (text, problem) => {
     const { problems } = parse(text);
     expect(problems.join('\n')).toContain(problem);
   });
@@ -121,7 +121,7 @@ describe('readConfigFile', () => {
     ]);
   });
 
-  it('says who named a file that is not there, or is a folder', async () => {
+  it('reports what named a file that does not exist or is a folder', async () => {
     const cwd = await temporaryFolder();
     mkdirSync(join(cwd, 'folder'));
     const given = (path: string) =>

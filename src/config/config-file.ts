@@ -26,13 +26,13 @@ export interface ConfigFile {
   readonly warnings: readonly string[];
 }
 
-/** Which file to read and who named it; without a name, the one in the working directory if there is one. */
+/** The file to read, and what named it; by default the one in the working directory. */
 export interface FileChoice {
   readonly given: { readonly path: string; readonly by: string } | null;
   readonly cwd: string;
 }
 
-/** Reads the file. Never throws: what is wrong with it is in `problems`, one sentence each. */
+/** Never throws: problems are in `problems`, one sentence each. */
 export function readConfigFile(choice: FileChoice, options: readonly NamedOption[]): ConfigFile {
   const path = choice.given ? resolve(choice.cwd, choice.given.path) : join(choice.cwd, fileName);
   const none = {
@@ -53,7 +53,7 @@ export function readConfigFile(choice: FileChoice, options: readonly NamedOption
   }
 }
 
-/** Takes the text of a configuration file apart; strict about what it does not know. */
+/** Parses a configuration file; unknown sections and options are problems. */
 export function parseConfigText(
   text: string,
   name: string,
@@ -78,7 +78,7 @@ function danglingAliases(document: Document, name: string, lines: LineCounter): 
       if (alias.resolve(document)) return;
       const at = `${name} line ${lines.linePos(alias.range?.[0] ?? 0).line}:`;
       problems.push(
-        `${at} "*${alias.source}" refers to nothing: no "&${alias.source}" stands above it. ` +
+        `${at} "*${alias.source}" refers to nothing: there is no "&${alias.source}" above it. ` +
           'A text that begins with * is written in quotes.',
       );
     },
@@ -94,7 +94,7 @@ function collect(document: Document, name: string, lines: LineCounter, options: 
   if (!isMap(root))
     return {
       values,
-      problems: [`${name} must hold sections, like "server:", with options like "  port: 8420" below.`],
+      problems: [`${name} must have sections, like "server:", with options like "  port: 8420" below.`],
     };
   for (const section of entries(root, document, lines)) {
     const at = `${name} line ${section.line}:`;
@@ -121,7 +121,7 @@ function collect(document: Document, name: string, lines: LineCounter, options: 
   return { values, problems };
 }
 
-/** An alias stands for what it refers to. */
+/** Aliases are resolved. */
 function entries(map: { readonly items: readonly unknown[] }, document: Document, lines: LineCounter) {
   return (map.items as { key: unknown; value: unknown }[]).map(({ key, value }) => ({
     key: isScalar(key) ? String(key.value) : String(key),
@@ -130,7 +130,7 @@ function entries(map: { readonly items: readonly unknown[] }, document: Document
   }));
 }
 
-/** A key without a value counts as not there, as an empty environment variable does. */
+/** A key without a value counts as not set, as an empty environment variable does. */
 function isEmpty(node: unknown): boolean {
   return node === null || (isScalar(node) && node.value === null);
 }
@@ -141,7 +141,7 @@ function rawValue(node: unknown, document: Document): unknown {
   return (node as { toJS(document: Document): unknown }).toJS(document);
 }
 
-/** What was probably meant, or else what there is. */
+/** The most similar name, or else all names. */
 function sectionHint(typed: string, options: readonly NamedOption[]): string {
   const sections = [...new Set(options.map((option) => option.section))];
   const meant = nearest(typed, sections) ?? optionLike(typed, options);
@@ -165,7 +165,7 @@ function optionLike(typed: string, options: readonly NamedOption[]): string | un
 
 function syntaxProblem(code: string, message: string): string {
   if (code === 'TAB_AS_INDENT') return 'YAML is indented with spaces; this line has a tab.';
-  if (code === 'DUPLICATE_KEY') return 'the same key stands twice here; keep one of them.';
+  if (code === 'DUPLICATE_KEY') return 'the key is duplicate; keep one of them.';
   if (code === 'MULTIPLE_DOCS') return 'only one YAML document is read; take out the "---" between them.';
   return `not valid YAML: ${message}${/[.!?]$/.test(message) ? '' : '.'}`;
 }

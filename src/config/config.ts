@@ -24,7 +24,7 @@ export type SectionValues<Sections extends OptionSections> = {
   readonly [Name in keyof Sections]: OptionValues<Sections[Name]['fields']>;
 };
 
-/** Where a value came from; `command` is a command that insists (the demo uses no server of yours). */
+/** Where a value came from; `command`: set by the command itself (the demo uses its own stores). */
 export type OptionOrigin =
   | { readonly kind: 'command'; readonly command: string }
   | { readonly kind: 'flag'; readonly flag: string }
@@ -32,13 +32,13 @@ export type OptionOrigin =
   | { readonly kind: 'file'; readonly file: string; readonly line: number }
   | { readonly kind: 'default' };
 
-/** What resolving told besides the values. */
+/** Everything but the values. */
 export interface Resolution {
   /** The file that was read, absolute; `null` when there is none. */
   readonly file: string | null;
   /** By option path, `server.port`. */
   readonly origins: Readonly<Record<string, OptionOrigin>>;
-  /** Whole sentences about what looks wrong but does not stop us. */
+  /** Sentences about what looks wrong but is not an error. */
   readonly warnings: readonly string[];
 }
 

@@ -11,7 +11,7 @@ const rowOf = (env: Record<string, string>, path: string) =>
   describeConfig(resolve(env)).find((row) => row.path === path);
 
 describe('describeConfig', () => {
-  it('shows each value with its source, its other ways in, and what is allowed', () => {
+  it('shows each value with its source, variables, flag, and what is allowed', () => {
     expect(rowOf({ HEADWORKS_PORT: '9000' }, 'server.port')).toEqual({
       path: 'server.port',
       value: 9000,
@@ -26,7 +26,7 @@ describe('describeConfig', () => {
     });
   });
 
-  it('shows where a secret URL leads, but not the credentials', () => {
+  it('shows the address of a secret URL, but not the credentials', () => {
     const row = rowOf(
       { DATABASE_URL: 'postgres://me:hunter22@db.example:5432/app?sslkey=x' },
       'state.databaseUrl',
@@ -48,7 +48,7 @@ describe('describeConfig', () => {
     );
   });
 
-  it('lets no secret through, whatever its letters', () => {
+  it('never shows a secret, whatever its characters', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 6, maxLength: 30 }), (password) => {
         const written = encodeURIComponent(password.replaceAll(/[\ud800-\udfff]/g, 'x'));
@@ -70,7 +70,7 @@ describe('describeConfig', () => {
 });
 
 describe('secretsOf', () => {
-  it('gives tokens, whole URLs, and the passwords in them both as written and as meant', () => {
+  it('returns tokens, URLs, and the passwords in them, as written and decoded', () => {
     const secrets = secretsOf(
       resolve({
         HEADWORKS_ADMIN_TOKEN: '0123456789abcdef',
@@ -92,7 +92,7 @@ describe('secretsOf', () => {
     );
   });
 
-  it('gives nothing when there is none', () => expect(secretsOf(resolve({}))).toEqual([]));
+  it('returns nothing when there is none', () => expect(secretsOf(resolve({}))).toEqual([]));
 });
 
 describe('valueText', () => {

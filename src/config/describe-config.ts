@@ -49,18 +49,18 @@ export function describeSections<Sections extends OptionSections>(
   });
 }
 
-/** How the default reads: its words if it has some, else the value. */
+/** The default as text. */
 export function defaultText(spec: OptionSpec<unknown>): string {
   return spec.defaultText ?? valueText(spec.default);
 }
 
-/** Of a list of things, their names tell enough. */
+/** Objects with a name are shown as that. */
 function itemText(item: unknown): string {
   const name: unknown = typeof item === 'object' && item !== null && 'name' in item ? item.name : undefined;
   return typeof name === 'string' ? name : valueText(item);
 }
 
-/** A value in one line, as one would write it on a command line. */
+/** A value in one line, as on a command line. */
 export function valueText(value: unknown): string {
   if (value === null || value === undefined) return 'not set';
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(itemText).join(', ');
@@ -78,10 +78,10 @@ Each option is taken from the first of these that names it:
 3. \`headworks.yaml\` in the working directory, or the file given with \`--config\` or \`${configFileVariable}\`;
 4. its default.
 
-\`headworks config\` shows every value and where it came from, secrets masked. What is wrong is reported all at once,
+\`headworks config\` shows every value and where it came from, secrets masked. All problems are reported together,
 before anything is started; unknown sections and options in the file are errors. Keep secrets in the environment: in
-the file they work, with a warning. A relative path starts at the working directory, or at the file's folder when it
-stands in the file.
+the file they work, with a warning. A relative path starts at the working directory, or at the folder of the file if it
+is set there.
 
 \`\`\`yaml
 # headworks.yaml

@@ -24,7 +24,7 @@ function problemsOf(run: () => unknown): readonly string[] {
 }
 
 describe('resolveConfig', () => {
-  it('gives every default when nothing is said', () => {
+  it('returns every default when nothing is set', () => {
     const config = resolve();
     expect(config.server).toMatchObject({ host: '127.0.0.1', port: 8420, adminToken: null });
     expect(config.data.folder).toBe(join(nowhere, '.headworks'));
@@ -39,7 +39,7 @@ describe('resolveConfig', () => {
     expect(problem).not.toContain('x'.repeat(50));
   });
 
-  it('prefers flag to environment, environment to file, file to default, for every subset that speaks', async () => {
+  it('prefers flag to environment, environment to file, file to default, for every subset of sources', async () => {
     const cwd = await temporaryFolder();
     writeFileSync(join(cwd, 'headworks.yaml'), 'server:\n  port: 3\n');
     const empty = await temporaryFolder();
@@ -70,7 +70,7 @@ describe('resolveConfig', () => {
     );
   });
 
-  it('starts relative paths at the working directory, or at the folder of the file they stand in', async () => {
+  it('starts relative paths at the working directory, or at the folder of their file', async () => {
     const folder = await temporaryFolder();
     const file = join(folder, 'headworks.yaml');
     writeFileSync(file, 'data:\n  folder: kept\n');
@@ -79,16 +79,16 @@ describe('resolveConfig', () => {
     expect(resolve({ env: { HEADWORKS_DATA_DIR: '/srv/h' } }).data.folder).toBe('/srv/h');
   });
 
-  it('lets a command insist, whatever the other sources say', () => {
+  it('prefers the overrides of a command to every other source', () => {
     const config = resolve({
       env: { DATABASE_URL: 'not even a url' },
-      insist: { command: 'demo', values: { 'state.databaseUrl': null } },
+      overrides: { command: 'demo', values: { 'state.databaseUrl': null } },
     });
     expect(config.state.databaseUrl).toBeNull();
     expect(config.resolution.origins['state.databaseUrl']).toEqual({ kind: 'command', command: 'demo' });
   });
 
-  it('tells all problems at once, each with option, variable, source, value and what is allowed', async () => {
+  it('reports all problems together, each with option, variable, source, value and what is allowed', async () => {
     const cwd = await temporaryFolder();
     writeFileSync(join(cwd, 'headworks.yaml'), 'server:\n  host: http://x\n  prot: 1\n');
     const problems = problemsOf(() =>
@@ -110,13 +110,13 @@ describe('resolveConfig', () => {
     expect(problems.join()).not.toContain('hunter2');
   });
 
-  it('says a single problem in one line', () => {
+  it('reports a single problem in one line', () => {
     expect(() => resolve({ flags: { port: '-1' } })).toThrow(
       /^The configuration is not valid: server\.port .* from flag --port must be a whole number from 0 to 65535\.$/,
     );
   });
 
-  it('never shows a secret or a password in a URL, however wrong it is', () => {
+  it('never shows a secret or a password in a URL, even if it is invalid', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-zA-Z0-9]{5,15}$/), (secret) => {
         const problems = problemsOf(() =>
@@ -137,7 +137,7 @@ describe('resolveConfig', () => {
     );
   });
 
-  it('warns of variables nobody reads, and of secrets in the file, but goes on', async () => {
+  it('warns about unknown variables and about secrets in the file', async () => {
     const cwd = await temporaryFolder();
     writeFileSync(join(cwd, 'headworks.yaml'), 'server:\n  adminToken: 0123456789abcdef\n');
     const { resolution, server } = resolve({
@@ -148,7 +148,7 @@ describe('resolveConfig', () => {
     expect(resolution.warnings).toEqual([
       'Nothing reads the environment variable HEADWORKS_PROT; did you mean HEADWORKS_PORT?',
       'Nothing reads the environment variable HEADWORKS_XYZZY; unset it.',
-      'server.adminToken is a secret and stands in headworks.yaml line 2; set HEADWORKS_ADMIN_TOKEN instead and keep it there.',
+      'server.adminToken is a secret in headworks.yaml line 2; set HEADWORKS_ADMIN_TOKEN instead.',
     ]);
   });
 
@@ -186,7 +186,7 @@ describe('resolveSections', () => {
     ]);
   });
 
-  it('does not check them on values that are wrong already', () => {
+  it('does not check them on invalid values', () => {
     expect(problemsOf(() => run({ FROM: 'x', TO: '0' }))).toHaveLength(1);
   });
 
@@ -221,7 +221,7 @@ describe('optionSections', () => {
   });
 });
 
-it('refuses a URL whose password was not encoded, without showing a piece of it', () => {
+it('rejects a URL whose password is not encoded, without showing a part of it', () => {
   const env = {
     DATABASE_URL: 'postgres://u:p@ss/SECRETword@h/db',
     HEADWORKS_PORTT: '1',

@@ -1,4 +1,4 @@
-// Resolves every option once: flag > environment > headworks.yaml > default. All that is wrong is told at once.
+// Resolves every option once: flag > environment > headworks.yaml > default. All problems are reported together.
 import { dirname, resolve } from 'node:path';
 import { CoreError } from '../core/errors.ts';
 import { Redactor } from '../core/redaction.ts';
@@ -18,12 +18,12 @@ export interface ConfigInput {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The file given with --config. */
   readonly file?: string | undefined;
-  /** Where headworks.yaml is looked for, and relative paths start. */
+  /** The folder of headworks.yaml, and the base of relative paths. */
   readonly cwd: string;
-  /** Values by option path that a command insists on, whatever else says; not parsed again. */
-  readonly insist?: { readonly command: string; readonly values: Readonly<Record<string, unknown>> };
-  /** What is not valid has its default, instead of failing: to look at a machine whose settings are wrong. */
-  readonly forgives?: boolean;
+  /** Values by option path that a command sets, before every other source; not parsed. */
+  readonly overrides?: { readonly command: string; readonly values: Readonly<Record<string, unknown>> };
+  /** Uses the default of an option that is not valid instead of failing: to inspect a machine with wrong settings. */
+  readonly isLenient?: boolean;
 }
 
 /** The configuration of this process. Fails with CONFIG_INVALID, its message naming every problem, one per line. */
@@ -46,30 +46,24 @@ export function resolveSections<Sections extends OptionSections>(
     origins[option.path] = origin;
     const parsed =
       origin.kind === 'command' || origin.kind === 'default' ? { value: raw } : option.spec.parse(raw);
-    if ('problem' in parsed) {
-      problems.push(problemLine(option, origin, raw, parsed.problem));
-      if (input.forgives)
-        (values[option.section] ??= {})[option.field] = absolute(
-          option,
-          option.spec.default,
-          { kind: 'default' },
-          input.cwd,
-          file,
-        );
-    } else {
-      (values[option.section] ??= {})[option.field] = absolute(option, parsed.value, origin, input.cwd, file);
-    }
+    if ('problem' in parsed) problems.push(problemLine(option, origin, raw, parsed.problem));
+    if ('problem' in parsed && !input.isLenient) continue;
+    const value = 'problem' in parsed ? option.spec.default : parsed.value;
+    const isFromFile = origin.kind === 'file' && !('problem' in parsed);
+    const base = isFromFile && file.path !== null ? dirname(file.path) : input.cwd;
+    const isPath = option.spec.isPath && typeof value === 'string';
+    (values[option.section] ??= {})[option.field] = isPath ? resolve(base, value) : value;
   }
   for (const option of crossProblems(sections, values))
     problems.push(
       problemLine(option, origins[option.path] ?? { kind: 'default' }, option.value, option.problem),
     );
-  const strangers = unknownVariables(options, input.env ?? {});
-  // Alone it is a warning; beside problems it may well be the cause of one.
-  if (problems.length > 0 && !input.forgives) throw invalid([...problems, ...strangers]);
+  const unknown = unknownVariables(options, input.env ?? {});
+  // Alone it is a warning; with problems it may be the cause of one.
+  if (problems.length > 0 && !input.isLenient) throw invalid([...problems, ...unknown]);
   const warnings = [
     ...file.warnings,
-    ...strangers,
+    ...unknown,
     ...secretsInFile(options, origins),
     ...notices(options, origins),
   ];
@@ -82,15 +76,18 @@ function givenFile(input: ConfigInput): { path: string; by: string } | null {
   return path ? { path, by: `given as ${configFileVariable}` } : null;
 }
 
-/** The strongest source that says something about this option. */
+/** The first source that sets this option. */
 function candidate(
   option: NamedOption,
   input: ConfigInput,
   file: ConfigFile,
 ): { origin: OptionOrigin; raw: unknown } {
   const { path, spec } = option;
-  if (input.insist && Object.hasOwn(input.insist.values, path))
-    return { origin: { kind: 'command', command: input.insist.command }, raw: input.insist.values[path] };
+  if (input.overrides && Object.hasOwn(input.overrides.values, path))
+    return {
+      origin: { kind: 'command', command: input.overrides.command },
+      raw: input.overrides.values[path],
+    };
   const flagValue = spec.flag === undefined ? undefined : input.flags?.[spec.flag];
   if (spec.flag !== undefined && flagValue !== undefined)
     return { origin: { kind: 'flag', flag: flagName(spec) ?? spec.flag }, raw: flagValue };
@@ -101,18 +98,7 @@ function candidate(
   return { origin: { kind: 'default' }, raw: spec.default };
 }
 
-function absolute(
-  option: NamedOption,
-  value: unknown,
-  origin: OptionOrigin,
-  cwd: string,
-  file: ConfigFile,
-): unknown {
-  if (!option.spec.isPath || typeof value !== 'string') return value;
-  return resolve(origin.kind === 'file' && file.path !== null ? dirname(file.path) : cwd, value);
-}
-
-/** A value that was refused is absent here: a rule between it and others has nothing to say. */
+/** An invalid value is absent here: rules between options do not apply to it. */
 function crossProblems(
   sections: OptionSections,
   values: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
@@ -141,10 +127,10 @@ function problemLine(option: NamedOption, origin: OptionOrigin, raw: unknown, pr
   return `${option.path} (${names.join(', ')}): ${value} from ${describeOrigin(origin)} ${problem}.`;
 }
 
-/** A list of models would bury what is wrong with one of them. */
-const longestShown = 80;
+/** A long list of models would hide what is wrong with one of them. */
+const maxShownLength = 80;
 const shortened = (text: string): string =>
-  text.length > longestShown ? `${text.slice(0, longestShown)}…` : text;
+  text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text;
 
 function invalid(problems: readonly string[]): CoreError {
   const [only] = problems;
@@ -166,7 +152,7 @@ function unknownVariables(
   return Object.keys(env)
     .filter((name) => name.startsWith(ourPrefix) && !known.has(name) && env[name])
     .map((name) => {
-      // Compared without the prefix, which would make everything look alike.
+      // Compared without the prefix, which makes all names similar.
       const meant = nearest(name.slice(ourPrefix.length), tails);
       const advice = meant === undefined ? 'unset it.' : `did you mean ${ourPrefix}${meant}?`;
       return `Nothing reads the environment variable ${name}; ${advice}`;
@@ -180,14 +166,12 @@ function secretsInFile(
   return options.flatMap(({ path, spec }) => {
     const origin = origins[path];
     return spec.secret && origin?.kind === 'file'
-      ? [
-          `${path} is a secret and stands in ${describeOrigin(origin)}; set ${spec.env[0]} instead and keep it there.`,
-        ]
+      ? [`${path} is a secret in ${describeOrigin(origin)}; set ${spec.env[0]} instead.`]
       : [];
   });
 }
 
-/** Options that somebody set and that do nothing. */
+/** Options that are set and have no effect. */
 function notices(
   options: readonly NamedOption[],
   origins: Readonly<Record<string, OptionOrigin>>,

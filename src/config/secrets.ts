@@ -1,10 +1,10 @@
-// Which values of the configuration must never be seen, and how they look when shown.
+// Secret values of the configuration, and how they are masked.
 import type { Config, ConfigOf, OptionSections } from './config.ts';
 import { listOptions, optionSections } from './config.ts';
 
 const mask = '[hidden]';
 
-/** Every secret of this configuration, to be given to the Redactor; passwords inside URLs on their own as well. */
+/** Every secret of this configuration, for the Redactor; passwords in URLs also on their own. */
 export function secretsOf(config: Config): readonly string[] {
   return secretsIn(optionSections, config);
 }
@@ -32,7 +32,7 @@ export function secretsIn<Sections extends OptionSections>(
   return [...secrets];
 }
 
-/** The password of a URL, as it is written and as it is meant. */
+/** The password of a URL, as written and decoded. */
 function passwordsIn(text: string): readonly string[] {
   if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text) || !URL.canParse(text)) return [];
   const url = new URL(text);
@@ -50,7 +50,7 @@ function decoded(text: string): string {
   }
 }
 
-/** A secret as it may be shown: of a URL, where it leads but not who goes there; of anything else, nothing. */
+/** A masked secret: of a URL the address without credentials, of anything else nothing. */
 export function maskSecret(value: unknown): unknown {
   if (value === null || value === undefined) return null;
   if (typeof value !== 'string' || !URL.canParse(value)) return mask;
@@ -59,7 +59,7 @@ export function maskSecret(value: unknown): unknown {
   return `${protocol}//${username || password ? `${mask}@` : ''}${host}${pathname.includes('@') ? '' : pathname}`;
 }
 
-/** A value that is no secret itself, but may be a URL with a password in it. */
+/** Masks a URL with a password; other values are returned unchanged. */
 export function maskPassword(value: unknown): unknown {
   return typeof value === 'string' && passwordsIn(value).length > 0 ? maskSecret(value) : value;
 }

@@ -23,7 +23,7 @@ describe('onAbort', () => {
     expect(run.mock.calls).toEqual([['before']]);
   });
 
-  it('can be taken back', () => {
+  it('can be removed', () => {
     const controller = new AbortController();
     const run = vi.fn();
     onAbort(controller.signal, run)();
@@ -52,7 +52,7 @@ describe('linkSignals', () => {
     expect(linkSignals(undefined, AbortSignal.abort('old')).signal.reason).toBe('old');
   });
 
-  it('aborts by hand and leaves its parents alone', () => {
+  it('aborts on its own without aborting its parents', () => {
     const parent = new AbortController();
     const linked = linkSignals(parent.signal);
     linked.abort('mine');
@@ -60,7 +60,7 @@ describe('linkSignals', () => {
     expect(parent.signal.aborted).toBe(false);
   });
 
-  it('lets go of its parents when disposed', () => {
+  it('removes its listeners when disposed', () => {
     const parent = new AbortController();
     const linked = linkSignals(parent.signal, parent.signal);
     linked.dispose();
@@ -71,7 +71,7 @@ describe('linkSignals', () => {
 });
 
 describe('abortable', () => {
-  it('gives what the work gives, and leaves no listener', async () => {
+  it('returns the result of the work and leaves no listener', async () => {
     const { signal } = new AbortController();
     expect(await abortable(Promise.resolve(1), signal)).toBe(1);
     await expect(abortable(Promise.reject(new Error('no')), signal)).rejects.toThrow('no');

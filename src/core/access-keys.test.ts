@@ -1,6 +1,6 @@
 // Keys that we give out.
 import { describe, expect, it } from 'vitest';
-import { AccessKeyKind, KeyBook, keyRefusal } from './access-keys.ts';
+import { AccessKeyKind, KeyRegistry, keyRefusal } from './access-keys.ts';
 import { seededIds, seededRandom } from './ids.ts';
 
 const ids = seededIds(seededRandom(1), () => 0);
@@ -12,8 +12,8 @@ const life = {
   revokedAt: null as Date | null,
 };
 
-describe('a kind of key', () => {
-  it('makes keys that only it takes for its own', () => {
+describe('AccessKeyKind', () => {
+  it('creates keys that only the same kind accepts', () => {
     const { key, prefix, hash } = kind.make(ids);
     expect(key).toMatch(/^a\.b_[\w-]{43}$/);
     expect(prefix).toBe(key.slice(0, 10));
@@ -24,9 +24,9 @@ describe('a kind of key', () => {
   });
 });
 
-describe('a book of keys', () => {
-  it('does not unlearn that a key was revoked', () => {
-    const book = new KeyBook<typeof life>(kind);
+describe('KeyRegistry', () => {
+  it('keeps a revoked key revoked', () => {
+    const book = new KeyRegistry<typeof life>(kind);
     const { key, hash } = kind.make(ids);
     book.learn(hash, life);
     book.replace({ ...life, revokedAt: new Date(5) });
@@ -35,8 +35,8 @@ describe('a book of keys', () => {
     expect(book.byId('1')).toBe(book.find(key));
   });
 
-  it('forgets what is not to be kept, and lists the oldest first', () => {
-    const book = new KeyBook<typeof life>(kind);
+  it('removes other keys, and lists the oldest first', () => {
+    const book = new KeyRegistry<typeof life>(kind);
     book.learn('gone', { ...life, id: '0' });
     book.keepOnly(
       new Map([
@@ -49,7 +49,7 @@ describe('a book of keys', () => {
   });
 });
 
-it('a key is refused from the moment it expires, and in any case when it was revoked', () => {
+it('rejects a key from the moment it expires, and when it was revoked', () => {
   const expiresAt = new Date(1_000);
   expect(keyRefusal({ expiresAt, revokedAt: null }, 999)).toBeUndefined();
   expect(keyRefusal({ expiresAt, revokedAt: null }, 1_000)).toBe('expired');

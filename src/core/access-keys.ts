@@ -1,4 +1,4 @@
-// Keys that we give out: made once, shown once, known by their SHA-256 from then on.
+// Access keys that we issue: shown once, stored as SHA-256.
 import { hash } from 'node:crypto';
 import type { IdSource } from './ids.ts';
 
@@ -6,15 +6,15 @@ const secretBytes = 32;
 const shownCharacters = 6;
 
 export interface NewAccessKey {
-  /** To be shown once and kept nowhere. */
+  /** Show it once; do not store it. */
   readonly key: string;
-  /** The first characters, to tell keys apart. */
+  /** The first characters, to distinguish keys. */
   readonly prefix: string;
   /** SHA-256, hexadecimal. */
   readonly hash: string;
 }
 
-/** `start` and 43 characters of base64url: 256 bits of chance. */
+/** `start` and 43 characters of base64url: 256 random bits. */
 export class AccessKeyKind {
   readonly #start: string;
   readonly #shape: RegExp;
@@ -29,7 +29,7 @@ export class AccessKeyKind {
     return { key, prefix: key.slice(0, this.#start.length + shownCharacters), hash: hash('sha256', key) };
   }
 
-  /** Undefined for a text that cannot be such a key: it is not worth a hash. */
+  /** Undefined for a text that cannot be such a key. */
   hashOf(text: string): string | undefined {
     return this.#shape.test(text) ? hash('sha256', text) : undefined;
   }
@@ -42,20 +42,18 @@ export interface KeyLife {
   readonly revokedAt: Date | null;
 }
 
-/** Why the key is not taken at that time; undefined when it is. It is refused from the moment it expires. */
+/** Why the key is rejected at that time; undefined when it is valid. */
 export function keyRefusal({ expiresAt, revokedAt }: KeyLife, now: number): KeyRefusal | undefined {
   if (revokedAt) return 'revoked';
   return expiresAt && expiresAt.getTime() <= now ? 'expired' : undefined;
 }
 
 /**
- * Keys by their hash. Finding one takes time that depends on a hash alone, so it tells nothing about keys that are
- * nearly the same.
+ * Keys by their hash. The time of a lookup depends on the hash only, so it reveals nothing about similar keys.
  */
-export class KeyBook<Key extends KeyLife & { readonly id: string; readonly createdAt: Date }> {
+export class KeyRegistry<Key extends KeyLife & { readonly id: string; readonly createdAt: Date }> {
   readonly #kind: AccessKeyKind;
   readonly #byHash = new Map<string, Key>();
-  /** The same keys. */
   readonly #byId = new Map<string, Key>();
 
   constructor(kind: AccessKeyKind) {
@@ -71,22 +69,22 @@ export class KeyBook<Key extends KeyLife & { readonly id: string; readonly creat
     return this.#byId.get(id);
   }
 
-  /** Oldest first; expired and revoked ones too. */
+  /** Oldest first, including expired and revoked ones. */
   list(): readonly Key[] {
     return [...this.#byHash.values()].sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
   }
 
-  /** A revoked key does not come back, whatever was read a moment too early. */
+  /** A revoked key stays revoked, even if an older read says otherwise. */
   learn(keyHash: string, key: Key): void {
     if (!this.#byHash.get(keyHash)?.revokedAt) this.#keep(keyHash, key);
   }
 
-  /** In the place of the one with the same id, if that is known. */
+  /** Replaces the key with the same id, if there is one. */
   replace(key: Key): void {
     for (const [keyHash, known] of this.#byHash) if (known.id === key.id) this.#keep(keyHash, key);
   }
 
-  /** Knows these and no others afterwards. */
+  /** Removes all others. */
   keepOnly(keys: ReadonlyMap<string, Key>): void {
     for (const [keyHash, { id }] of this.#byHash) {
       if (keys.has(keyHash)) continue;

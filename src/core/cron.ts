@@ -1,4 +1,5 @@
-// Cron expressions of five fields in UTC: numbers, `*`, lists, ranges and steps. Every store accepts just these.
+// Cron expressions of five fields in UTC: numbers, `*`, lists, ranges and steps. The cron-parser that pg-boss brings is
+// not a dependency of ours and accepts more (names, six fields, L and #), which would reach the schedules of the store.
 import { CoreError } from './errors.ts';
 
 export interface Cron {
@@ -21,10 +22,10 @@ const fields: readonly Field[] = [
 ];
 
 const dayMs = 86_400_000;
-/** A 29th of February can be eight years away (around a century that is no leap year). */
+/** February 29 can be eight years away (around a century that is not a leap year). */
 const searchDays = 366 * 9;
 
-/** Fails with INPUT_INVALID, naming the field, on anything it does not understand or that never comes. */
+/** Fails with INPUT_INVALID, naming the field, if the expression is malformed or never matches. */
 export function parseCron(expression: string): Cron {
   const parts = expression.trim().split(/\s+/);
   if (parts.length !== fields.length)
@@ -35,7 +36,7 @@ export function parseCron(expression: string): Cron {
     if (!months.has(day.getUTCMonth() + 1)) return false;
     const byDate = days.has(day.getUTCDate());
     const byWeekday = weekdays.has(day.getUTCDay()) || (day.getUTCDay() === 0 && weekdays.has(7));
-    // As in every cron: with both day fields given, either is enough.
+    // As in every cron: with both day fields set, either is enough.
     return days.isAny || weekdays.isAny ? byDate && byWeekday : byDate || byWeekday;
   };
   const times = [...hours.values].flatMap((hour) => [...minutes.values].map((minute) => hour * 60 + minute));
@@ -51,11 +52,11 @@ export function parseCron(expression: string): Cron {
     }
     return undefined;
   };
-  if (find(0) === undefined) throw invalid(expression, 'no such day ever comes');
+  if (find(0) === undefined) throw invalid(expression, 'there is no such day');
   return {
     next: (afterMs) => {
       const found = find(afterMs);
-      if (found === undefined) throw invalid(expression, 'no such day ever comes');
+      if (found === undefined) throw invalid(expression, 'there is no such day');
       return found;
     },
   };
@@ -71,7 +72,7 @@ function parseField(expression: string, field: Field, text: string): Values {
   const values = new Set<number>();
   for (const item of text.split(',')) {
     const match = /^(?:\*|(\d{1,2})(?:-(\d{1,2}))?)(?:\/(\d{1,2}))?$/.exec(item);
-    if (!match) throw invalid(expression, `"${item}" is no ${field.name}`);
+    if (!match) throw invalid(expression, `"${item}" is not a ${field.name}`);
     const [, start, end, every] = match;
     const from = start === undefined ? field.from : Number(start);
     // `5/10` means from 5 on, every 10; a lone `5` means only that.

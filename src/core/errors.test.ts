@@ -24,7 +24,7 @@ describe('HeadworksError', () => {
     expect(error.stack).toContain('The demo is gone.');
   });
 
-  it('is not retryable and has no cause unless told', () => {
+  it('is not retryable and has no cause by default', () => {
     const error = new CoreError('INTERNAL', 'A bug.');
     expect(error).toMatchObject({ isRetryable: false, retryAfterMs: undefined, details: {} });
     expect('cause' in error).toBe(false);
@@ -49,7 +49,7 @@ describe('messageOf', () => {
     expect(messageOf(thrown)).toBe(message);
   });
 
-  it('does not throw, whatever was thrown', () => {
+  it('never throws', () => {
     expect(messageOf(Object.create(null))).toBe('an object without a message');
     expect(messageOf(Symbol('x'))).toBe('Symbol(x)');
   });

@@ -31,7 +31,7 @@ export class HeadworksError<Code extends string = string> extends Error {
 }
 
 /**
- * What an error means for whoever made the call. The HTTP status and the exit code of every error code derive from its
+ * What an error means for the caller. The HTTP status and the exit code of every error code derive from its
  * category; the few exceptions are listed where they are mapped.
  */
 export type ErrorCategory =
@@ -55,7 +55,7 @@ export type ErrorCategory =
   | 'temporary'
   /** A dependency of ours is down: repeat soon. */
   | 'unavailable'
-  /** A dependency rejects us until somebody changes it. */
+  /** A dependency rejects us until an administrator changes it. */
   | 'unusable'
   /** A setting is missing or wrong. */
   | 'misconfigured'

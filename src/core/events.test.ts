@@ -7,14 +7,14 @@ const specs = {
 };
 
 describe('EventBus', () => {
-  it('hands every event to every listener, in order, with its time and spec', () => {
+  it('passes every event to every listener, in order, with its time and spec', () => {
     const bus = new EventBus(specs, () => 42);
-    const heard: [number, EmittedEvent][] = [];
-    bus.listen((emitted) => heard.push([1, emitted]));
-    bus.listen((emitted) => heard.push([2, emitted]));
+    const received: [number, EmittedEvent][] = [];
+    bus.listen((emitted) => received.push([1, emitted]));
+    bus.listen((emitted) => received.push([2, emitted]));
     bus.emit('demo:done', { id: 'a', text: 'b' });
-    expect(heard.map(([who]) => who)).toEqual([1, 2]);
-    expect(heard[0]?.[1]).toEqual({
+    expect(received.map(([who]) => who)).toEqual([1, 2]);
+    expect(received[0]?.[1]).toEqual({
       name: 'demo:done',
       at: 42,
       spec: specs['demo:done'],
@@ -22,50 +22,50 @@ describe('EventBus', () => {
     });
   });
 
-  it('does not let one listener that throws harm the others or the emitter', () => {
+  it('calls the other listeners when one throws', () => {
     const errors: unknown[] = [];
     const bus = new EventBus(
       specs,
       () => 0,
       (error) => errors.push(error),
     );
-    let heard = 0;
+    let received = 0;
     bus.listen(() => {
       throw new Error('broken');
     });
-    bus.listen(() => (heard += 1));
+    bus.listen(() => (received += 1));
     bus.emit('demo:done', { id: 'a', text: 'b' });
-    expect(heard).toBe(1);
+    expect(received).toBe(1);
     expect(errors).toMatchObject([{ message: 'broken' }]);
   });
 
-  it('stops when told, also in the middle of an event', () => {
+  it('stops listening, also in the middle of an event', () => {
     const bus = new EventBus(specs, () => 0);
-    let heard = 0;
+    let received = 0;
     const stop = bus.listen(() => {
-      heard += 1;
+      received += 1;
       stop();
     });
     bus.emit('demo:done', { id: 'a', text: 'b' });
     bus.emit('demo:done', { id: 'a', text: 'b' });
-    expect(heard).toBe(1);
+    expect(received).toBe(1);
   });
 
-  it('refuses an event that nobody defined', () => {
+  it('rejects an event that is not defined', () => {
     const bus = new EventBus(specs, () => 0);
     expect(() => bus.emit('demo:other' as 'demo:done', { id: '', text: '' })).toThrow(/demo:other/);
   });
 });
 
 describe('withoutContent', () => {
-  it('leaves out the fields that hold content', () => {
+  it('leaves out the content fields', () => {
     const emitted = { name: 'demo:done', at: 0, spec: specs['demo:done'], payload: { id: 'a', text: 'b' } };
     expect(withoutContent(emitted as unknown as EmittedEvent)).toEqual({ id: 'a' });
   });
 });
 
 describe('silentEmitter', () => {
-  it('takes anything', () => {
+  it('accepts any event', () => {
     expect(() => silentEmitter.emit('whatever', {})).not.toThrow();
   });
 });

@@ -10,19 +10,19 @@ export interface EventCounter<Payload extends object> {
   /** Labels that have the same value for each event. */
   readonly fixedLabels?: Readonly<Record<string, string>>;
   /**
-   * Values of `labels` that are sure to come, in their order: a scrape shows them as 0 before the first event, without
-   * which Prometheus' `increase` misses that one.
+   * Values of `labels`, in their order, that a scrape shows as 0 before the first event. Without this, Prometheus'
+   * `increase` misses the first event.
    */
   readonly knownValues?: readonly (readonly string[])[];
   readonly by?: keyof Payload & string;
 }
 
-/** What consumers need to know of one kind of event. `Payload` holds ids, classes and numbers. */
+/** One kind of event, for all consumers. `Payload` has ids, classes and numbers. */
 export interface EventSpec<Payload extends object> {
   readonly level: LogLevel;
   /** Constant text, so that log lines of one kind group together. */
   readonly message: string;
-  /** Fields that hold content: logged at debug level only, never streamed. */
+  /** Fields with content: logged at debug level only, never streamed. */
   readonly content?: readonly (keyof Payload & string)[];
   /** A counter that grows with each event, or several. */
   readonly counter?: EventCounter<Payload> | readonly EventCounter<Payload>[];
@@ -56,7 +56,7 @@ export type EventSpecs = Readonly<Record<string, EventSpec<any>>>;
 
 export type PayloadOf<Spec> = Spec extends EventSpec<infer Payload> ? Payload : never;
 
-/** What a domain is given: it can emit its own events and nothing else. */
+/** What a domain gets: it can emit its own events only. */
 export interface Emitter<Specs extends EventSpecs> {
   emit<Name extends keyof Specs & string>(name: Name, payload: PayloadOf<Specs[Name]>): void;
 }
@@ -70,7 +70,7 @@ export interface EmittedEvent {
 
 export type EventListener = (event: EmittedEvent) => void;
 
-/** Hands every event to every listener, in order. A listener that throws harms nobody else. */
+/** Hands every event to every listener, in order. A listener that throws does not affect the others. */
 export class EventBus<Specs extends EventSpecs> implements Emitter<Specs> {
   readonly specs: Specs;
   readonly #now: () => number;
@@ -85,7 +85,7 @@ export class EventBus<Specs extends EventSpecs> implements Emitter<Specs> {
 
   emit<Name extends keyof Specs & string>(name: Name, payload: PayloadOf<Specs[Name]>): void {
     const spec = this.specs[name];
-    if (!spec) throw new TypeError(`Nobody defined the event "${name}".`);
+    if (!spec) throw new TypeError(`There is no event "${name}".`);
     const emitted: EmittedEvent = { name, at: this.#now(), spec, payload };
     for (const listener of this.#listeners) {
       try {
@@ -103,7 +103,7 @@ export class EventBus<Specs extends EventSpecs> implements Emitter<Specs> {
   }
 }
 
-/** The payload without its content fields: what may leave the process or be logged above debug. */
+/** The payload without its content fields, for streams and for logs above debug. */
 export function withoutContent(emitted: EmittedEvent): Readonly<Record<string, unknown>> {
   const { content } = emitted.spec;
   if (content === undefined || content.length === 0) return emitted.payload;
@@ -111,5 +111,5 @@ export function withoutContent(emitted: EmittedEvent): Readonly<Record<string, u
   return Object.fromEntries(Object.entries(emitted.payload).filter(([field]) => !hidden.has(field)));
 }
 
-/** For code that runs without anybody listening. */
+/** For code that runs without an event bus. */
 export const silentEmitter: Emitter<EventSpecs> = { emit: () => undefined };

@@ -41,7 +41,7 @@ describe('uuidV7', () => {
 });
 
 describe('isUuid', () => {
-  it('knows an id from anything else', () => {
+  it('distinguishes ids from other text', () => {
     expect(isUuid(uuidV7(0, new Uint8Array(10)))).toBe(true);
     for (const text of [
       '',
@@ -54,7 +54,7 @@ describe('isUuid', () => {
 });
 
 describe('seededIds', () => {
-  it('repeats itself for the same seed and never repeats an id', () => {
+  it('returns the same ids for the same seed, each once', () => {
     const make = () => seededIds(seededRandom(5), () => 1_700_000_000_000);
     const ids = make();
     const first = Array.from({ length: 1_000 }, () => ids.uuid());
@@ -63,7 +63,7 @@ describe('seededIds', () => {
     expect(Array.from({ length: 1_000 }, () => again.uuid())).toEqual(first);
   });
 
-  it('makes tokens of the length asked for', () => {
+  it('creates tokens of the given length', () => {
     const token = seededIds(seededRandom(5), () => 0).token(32);
     expect(Buffer.from(token, 'base64url')).toHaveLength(32);
     expect(token).toMatch(/^[\w-]+$/);
@@ -76,7 +76,7 @@ const take = (seed: number, count: number) => {
 };
 
 describe('seededRandom', () => {
-  it('repeats itself for the same seed and differs for another', () => {
+  it('returns the same numbers for the same seed and others for another', () => {
     expect(take(1, 20)).toEqual(take(1, 20));
     expect(take(1, 20)).not.toEqual(take(2, 20));
   });

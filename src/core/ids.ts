@@ -27,7 +27,7 @@ export interface IdSource {
 
 const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-/** Lays out a UUID version 7 from a time and the ten random bytes that begin at `from`. */
+/** A UUID version 7 from a time and the ten random bytes that begin at `from`. */
 export function uuidV7(nowMs: number, random: Uint8Array, from = 0): string {
   const byte = (index: number): number => random[from + index] ?? 0;
   const hex = (index: number): string => hexOf[byte(index)] ?? '';
@@ -38,7 +38,7 @@ export function uuidV7(nowMs: number, random: Uint8Array, from = 0): string {
   );
 }
 
-/** Many ids are made in one millisecond. */
+/** Cached: many ids are created in one millisecond. */
 let lastMs = Number.NaN;
 let lastPart = '';
 
@@ -51,7 +51,7 @@ function timePart(ms: number): string {
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Whether a text could be one of our ids: a store need not be asked about any other. */
+/** Whether a text has the form of our ids. Postgres rejects any other text in a uuid column. */
 export const isUuid = (text: string): boolean => uuidPattern.test(text);
 
 /** Predictable ids for tests and simulations. Its tokens are guessable: never use it in a server. */

@@ -11,7 +11,7 @@ const container = fc.oneof(fc.array(json), fc.dictionary(fc.string(), json)).map
 const prose = fc.stringMatching(/^[abc XYZ.,:!?\n-]*$/);
 
 describe('findJson', () => {
-  it('gives back any JSON as it is', () => {
+  it('returns any JSON unchanged', () => {
     fc.assert(
       fc.property(json, fc.constantFrom(0, 2), (value, indent) => {
         expect(findJson(` ${JSON.stringify(value, null, indent)}\n`)).toEqual({ value });
@@ -27,8 +27,8 @@ describe('findJson', () => {
         prose,
         fc.constantFrom('json', '', 'JSON '),
         (value, before, after, name) => {
-          const said = `${before}\n\`\`\`${name}\n${JSON.stringify(value, null, 2)}\n\`\`\`\n${after}`;
-          expect(findJson(said)).toEqual({ value });
+          const response = `${before}\n\`\`\`${name}\n${JSON.stringify(value, null, 2)}\n\`\`\`\n${after}`;
+          expect(findJson(response)).toEqual({ value });
         },
       ),
     );
@@ -43,7 +43,7 @@ describe('findJson', () => {
     expect(findJson('As [1] says, the answer is {"a": [1, 2]}; see {x}.')).toEqual({ value: { a: [1, 2] } });
   });
 
-  it('forgives commas before a closing bracket and names of Python, outside of strings', () => {
+  it('accepts commas before a closing bracket and names of Python, outside of strings', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.string(), { minKeys: 1 }), (texts) => {
         const value = JSON.parse(JSON.stringify(texts)) as object;
@@ -56,28 +56,28 @@ describe('findJson', () => {
     });
   });
 
-  it('does not take thoughts for the answer', () => {
+  it('ignores the reasoning before the response', () => {
     expect(findJson('<think>Maybe {"a": 1, "and": "more"}?</think>\n{"a": 2}')).toEqual({ value: { a: 2 } });
     expect(findJson('<think>{"a": 1}</think>')).toEqual({ value: { a: 1 } });
   });
 
   it.each(['', 'I cannot do that.', '{"a": ', '```json\n{"a"\n```', '{a: 1}', 'x'.repeat(400_001)])(
     'finds nothing where nothing is',
-    (said) => {
-      expect(findJson(said)).toBeUndefined();
+    (response) => {
+      expect(findJson(response)).toBeUndefined();
     },
   );
 
-  it('looks through no more than it is told to', () => {
-    const said = `{"a": "${'x'.repeat(400_000)}"}`;
-    expect(findJson(said, 500_000)).toBeDefined();
+  it('finds nothing in a text longer than the maximum', () => {
+    const response = `{"a": "${'x'.repeat(400_000)}"}`;
+    expect(findJson(response, 500_000)).toBeDefined();
     expect(findJson('{"a": 1}', 7)).toBeUndefined();
   });
 
-  it('never throws, and is never long about it', () => {
+  it('never throws and takes little time', () => {
     fc.assert(
-      fc.property(fc.stringMatching(/^[{}[\]"\\,:` \n1atN]*$/), (said) => {
-        findJson(said);
+      fc.property(fc.stringMatching(/^[{}[\]"\\,:` \n1atN]*$/), (response) => {
+        findJson(response);
       }),
       { numRuns: 500 },
     );

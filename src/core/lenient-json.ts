@@ -1,37 +1,36 @@
-// Finds the JSON in what a model said: thoughts before it, a fence or prose around it, commas too many in it.
+// Finds the JSON in the text of a model: after its reasoning, inside a code fence or prose, with superfluous commas.
 
-/** A value, or undefined when there is none. */
 export interface FoundJson {
   readonly value: unknown;
 }
 
-/** More than any model says; what a stranger's document makes it say is not searched for ever. */
-const longestAnswer = 400_000;
-/** Brackets in prose that lead nowhere. Each costs a walk through the rest. */
-const mostStarts = 10;
+/** Longer than any response of a model: a document must not make the search unbounded. */
+const maxResponseLength = 400_000;
+/** Brackets in prose that are tried. Each costs a scan of the rest. */
+const maxStarts = 10;
 
 /**
- * The whole text if it is JSON; else what is in the last code fence that holds some; else the longest object or list in
- * it. Names that Python has for null, true and false, and commas before a closing bracket are forgiven. Nothing is found in
- * what is longer than `longest` characters. Never throws.
+ * The whole text if it is JSON; else the content of the last code fence that is; else the longest object or array in the
+ * text. Accepts Python's None, True and False, and commas before a closing bracket. Undefined when there is none, or when
+ * the text is longer than `maxLength`. Never throws.
  */
-export function findJson(said: string, longest = longestAnswer): FoundJson | undefined {
-  if (said.length > longest) return undefined;
-  const text = afterThoughts(said.replace(/^\uFEFF/, ''));
+export function findJson(response: string, maxLength = maxResponseLength): FoundJson | undefined {
+  if (response.length > maxLength) return undefined;
+  const text = withoutReasoning(response.replace(/^\uFEFF/, ''));
   const fences = Array.from(text.matchAll(/```[^\n`]*\n([^]*?)```/g), ([, inside]) => inside ?? '');
   for (const candidate of [text, ...fences.toReversed()]) {
-    const found = parsed(candidate);
+    const found = parse(candidate);
     if (found) return found;
   }
   for (const candidate of bracketed(text)) {
-    const found = parsed(candidate);
+    const found = parse(candidate);
     if (found) return found;
   }
   return undefined;
 }
 
-/** Models that think aloud end that with a tag; one that only thought may have said it there. */
-function afterThoughts(text: string): string {
+/** Reasoning ends with a tag. If nothing follows it, the result may be inside. */
+function withoutReasoning(text: string): string {
   const ends = ['</think>', '</thinking>'].map((tag) => {
     const at = text.lastIndexOf(tag);
     return at < 0 ? 0 : at + tag.length;
@@ -40,13 +39,13 @@ function afterThoughts(text: string): string {
   return rest.trim() === '' ? text : rest;
 }
 
-function parsed(candidate: string): FoundJson | undefined {
+function parse(candidate: string): FoundJson | undefined {
   const text = candidate.trim();
   if (text === '') return undefined;
-  return tryParse(text) ?? tryParse(tidied(text));
+  return parseStrictly(text) ?? parseStrictly(corrected(text));
 }
 
-function tryParse(text: string): FoundJson | undefined {
+function parseStrictly(text: string): FoundJson | undefined {
   try {
     return { value: JSON.parse(text) as unknown };
   } catch {
@@ -54,35 +53,32 @@ function tryParse(text: string): FoundJson | undefined {
   }
 }
 
-const slip = /,(?=\s*[}\]])|\b(?:None|True|False)\b/g;
-const pythonNames: Readonly<Record<string, string>> = { None: 'null', True: 'true', False: 'false', ',': '' };
+const mistake = /,(?=\s*[}\]])|\b(?:None|True|False)\b/g;
+const corrections: Readonly<Record<string, string>> = { None: 'null', True: 'true', False: 'false', ',': '' };
 
-/** Strings stay as they are. */
-function tidied(text: string): string {
-  const pieces: string[] = [];
+/** Strings stay unchanged. */
+function corrected(text: string): string {
+  const parts: string[] = [];
+  const correct = (part: string) => part.replaceAll(mistake, (match) => corrections[match] ?? match);
   for (let at = 0; at < text.length;) {
     const quote = text.indexOf('"', at);
     if (quote < 0) {
-      pieces.push(withoutSlips(text.slice(at)));
+      parts.push(correct(text.slice(at)));
       break;
     }
     const end = endOfString(text, quote);
     const next = end < 0 ? text.length : end + 1;
-    pieces.push(withoutSlips(text.slice(at, quote)), text.slice(quote, next));
+    parts.push(correct(text.slice(at, quote)), text.slice(quote, next));
     at = next;
   }
-  return pieces.join('');
+  return parts.join('');
 }
 
-function withoutSlips(text: string): string {
-  return text.replaceAll(slip, (match) => pythonNames[match] ?? match);
-}
-
-/** Objects and lists that stand in prose, longest first. */
+/** Objects and arrays in prose, longest first. */
 function bracketed(text: string): readonly string[] {
   const found: string[] = [];
   let starts = 0;
-  for (let at = nextOpening(text, 0); at >= 0 && starts < mostStarts; starts++) {
+  for (let at = nextOpening(text, 0); at >= 0 && starts < maxStarts; starts++) {
     const end = closingOf(text, at);
     if (end > 0) found.push(text.slice(at, end));
     at = nextOpening(text, end > 0 ? end : at + 1);
@@ -95,7 +91,7 @@ function nextOpening(text: string, from: number): number {
   return at < 0 ? -1 : from + at;
 }
 
-/** Where what opens at `start` has closed; -1 when it never does. */
+/** The end of the object or array that starts at `start`; -1 when it is not closed. */
 function closingOf(text: string, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length; at++) {

@@ -25,7 +25,7 @@ describe('nearNames', () => {
     expect(nearNames(typed, names)).toEqual(near);
   });
 
-  it('are three at most, those that hold what was typed first', () => {
+  it('returns at most three names, those that contain the typed text first', () => {
     const many = ['xabcx', 'abdc', 'abc-1', 'abc-22', 'abc-333', 'ab-c'];
     expect(nearNames('abc', many)).toEqual(['ab-c', 'abc-1', 'abc-22']);
   });
@@ -40,13 +40,13 @@ describe('nearest', () => {
     ['allowed-host', 'allowedHosts'],
     ['admintoken', 'adminToken'],
     ['adminTokn', 'adminToken'],
-  ])('takes %s for %s', (typed, meant) => expect(nearest(typed, optionNames)).toBe(meant));
+  ])('corrects %s to %s', (typed, meant) => expect(nearest(typed, optionNames)).toBe(meant));
 
-  it.each(['x', 'zzzz', 'somethingElse', ''])('takes %j for nothing', (typed) =>
+  it.each(['x', 'zzzz', 'somethingElse', ''])('suggests nothing for %j', (typed) =>
     expect(nearest(typed, optionNames)).toBeUndefined(),
   );
 
-  it('finds every name that has two neighbouring letters swapped', () => {
+  it('finds every name with two adjacent letters swapped', () => {
     fc.assert(
       fc.property(fc.constantFrom(...optionNames), fc.nat(), (name, seed) => {
         const at = seed % (name.length - 1);

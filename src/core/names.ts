@@ -1,62 +1,51 @@
 // Suggestions for mistyped names.
 
-const nearEnough = 0.5;
-const mostNames = 3;
-/** Fewer characters than this are part of nearly every name. */
-const tellingLength = 3;
+/** Share of letter pairs in common (Sørensen–Dice). */
+const minSimilarity = 0.5;
+/** Share of letters that stay the same. */
+const minUnchanged = 2 / 3;
+const maxSuggestions = 3;
+/** A shorter text is part of nearly every name. */
+const minPartLength = 3;
 
 /**
- * Names that hold what was typed, then those that have half of their pairs of letters in common with it: names share
- * stems, not beginnings. The nearest first, three at most; empty when nothing is near.
+ * Names that contain the typed text, share half of its letter pairs (names share stems, not beginnings), or differ in
+ * less than a third of the letters. The most similar first, three at most. Case and punctuation do not count.
  */
 export function nearNames(typed: string, names: Iterable<string>): readonly string[] {
-  const plain = plainOf(typed);
-  const wanted = pairsOf(plain);
-  const near: { readonly name: string; readonly likeness: number }[] = [];
-  for (const name of new Set(names)) {
-    const other = plainOf(name);
-    const likeness = likenessOf(wanted, pairsOf(other));
-    const isPart = plain.length >= tellingLength && other.includes(plain);
-    if (isPart || likeness >= nearEnough) near.push({ name, likeness: likeness + Number(isPart) });
-  }
-  near.sort((a, b) => b.likeness - a.likeness || (a.name < b.name ? -1 : 1));
-  return near.slice(0, mostNames).map(({ name }) => name);
+  const text = normalize(typed);
+  const scored = [...new Set(names)].map((name) => ({ name, score: scoreOf(text, normalize(name)) }));
+  return scored
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1))
+    .slice(0, maxSuggestions)
+    .map(({ name }) => name);
 }
 
-/** Sørensen–Dice: 1 for the same pairs, 0 for none in common. */
-function likenessOf(some: ReadonlySet<string>, others: ReadonlySet<string>): number {
+/** The most similar name, if one is near. */
+export function nearest(typed: string, names: Iterable<string>): string | undefined {
+  return nearNames(typed, names)[0];
+}
+
+const normalize = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+
+/** 0: not near. */
+function scoreOf(text: string, name: string): number {
+  const similarity = similarityOf(pairsOf(text), pairsOf(name));
+  if (text.length >= minPartLength && name.includes(text)) return 1 + similarity;
+  const unchanged = 1 - editDistance(text, name) / Math.max(text.length, name.length, 1);
+  return Math.max(similarity >= minSimilarity ? similarity : 0, unchanged >= minUnchanged ? unchanged : 0);
+}
+
+function similarityOf(some: ReadonlySet<string>, others: ReadonlySet<string>): number {
   return (2 * some.intersection(others).size) / (some.size + others.size || 1);
 }
 
-const plainOf = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
-
-function pairsOf(plain: string): ReadonlySet<string> {
-  const pairs = new Set<string>();
-  for (let index = 0; index + 1 < plain.length; index++) pairs.add(plain.slice(index, index + 2));
-  return pairs;
+function pairsOf(text: string): ReadonlySet<string> {
+  return new Set(Array.from({ length: Math.max(text.length - 1, 0) }, (_, at) => text.slice(at, at + 2)));
 }
 
-/** The candidate that differs least. Case, dashes and underscores do not count; more than a third is not near. */
-export function nearest(typed: string, candidates: Iterable<string>): string | undefined {
-  const wanted = plain(typed);
-  let best: string | undefined;
-  let bestDistance = Number.POSITIVE_INFINITY;
-  for (const candidate of candidates) {
-    const other = plain(candidate);
-    const distance = editDistance(wanted, other);
-    if (distance < bestDistance && distance <= Math.max(wanted.length, other.length) / 3) {
-      best = candidate;
-      bestDistance = distance;
-    }
-  }
-  return best;
-}
-
-function plain(name: string): string {
-  return name.toLowerCase().replaceAll(/[-_\s]/g, '');
-}
-
-/** How many letters to add, drop, change or swap with their neighbour (optimal string alignment). */
+/** The number of letters to add, remove, replace or swap with the next one (optimal string alignment). */
 function editDistance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);

@@ -14,7 +14,7 @@ const refused = (spec: options.OptionSpec<unknown>): options.Parsed<unknown> => 
 describe('numberOption', () => {
   const spec = options.numberOption({ ...common, default: 1, min: 0, max: 100 });
 
-  it('reads every whole number in its range, as text and as a number', () => {
+  it('accepts every integer in its range, as text and as a number', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 100 }), (number) => {
         expect(accepts(spec, number)).toBe(number);
@@ -39,9 +39,9 @@ describe('numberOption', () => {
     null,
     [1],
     1.5,
-  ])('refuses %j', (raw) => expect(spec.parse(raw)).toEqual(refused(spec)));
+  ])('rejects %j', (raw) => expect(spec.parse(raw)).toEqual(refused(spec)));
 
-  it('reads fractions where they make sense', () => {
+  it('accepts fractions if integer is false', () => {
     const fraction = options.numberOption({ ...common, default: 1, min: -1, max: 1, integer: false });
     expect(accepts(fraction, '-0.25')).toBe(-0.25);
     expect(fraction.parse(Number.NaN)).toEqual(refused(fraction));
@@ -64,13 +64,13 @@ describe('booleanOption', () => {
     [false, false],
   ])('reads %j as %j', (raw, value) => expect(accepts(spec, raw)).toBe(value));
 
-  it.each(['', 'maybe', 1, 0, null])('refuses %j', (raw) => expect(spec.parse(raw)).toEqual(refused(spec)));
+  it.each(['', 'maybe', 1, 0, null])('rejects %j', (raw) => expect(spec.parse(raw)).toEqual(refused(spec)));
 });
 
 describe('choiceOption', () => {
   const spec = options.choiceOption({ ...common, default: 'sql', choices: ['sql', 'age'] });
 
-  it('takes one of its choices and nothing else', () => {
+  it('accepts its choices only', () => {
     expect(accepts(spec, 'age')).toBe('age');
     for (const raw of ['SQL', '', 'other', null, 1]) expect(spec.parse(raw)).toEqual(refused(spec));
     expect(spec.allowed).toBe('one of sql, age');
@@ -78,13 +78,13 @@ describe('choiceOption', () => {
 });
 
 describe('textOption', () => {
-  it('takes text that is not empty, without white space around it', () => {
+  it('accepts text that is not empty and trims it', () => {
     const spec = options.textOption({ ...common, default: null });
     expect(accepts(spec, ' a b\n')).toBe('a b');
     for (const raw of ['', '  ', null, {}, true, 12]) expect(spec.parse(raw)).toEqual(refused(spec));
   });
 
-  it('keeps to its pattern', () => {
+  it('rejects text that does not match its pattern', () => {
     const spec = options.textOption({
       ...common,
       default: 'a',
@@ -108,7 +108,7 @@ describe('pathOption', () => {
 describe('urlOption', () => {
   const spec = options.urlOption({ ...common, default: null, schemes: ['redis', 'rediss'] });
 
-  it('takes URLs of its schemes', () => {
+  it('accepts URLs of its schemes', () => {
     expect(accepts(spec, ' REDISS://:p%40ss@host:1/0 ')).toBe('REDISS://:p%40ss@host:1/0');
     for (const raw of ['http://host', 'redis:host', 'redis://a:b#c@host:x', '', null])
       expect(spec.parse(raw)).toEqual(refused(spec));
@@ -118,18 +118,18 @@ describe('urlOption', () => {
 describe('listOption', () => {
   const spec = options.listOption({ ...common, default: [], pattern: /^[a-z]+$/ });
 
-  it('takes a list, or text with commas', () => {
+  it('accepts an array, or text with commas', () => {
     expect(accepts(spec, 'a, b ,c')).toEqual(['a', 'b', 'c']);
     expect(accepts(spec, ['a', 'b'])).toEqual(['a', 'b']);
   });
 
-  it.each(['a,,b', 'a,B', ['a', 1], {}, 3])('refuses %j', (raw) =>
+  it.each(['a,,b', 'a,B', ['a', 1], {}, 3])('rejects %j', (raw) =>
     expect(spec.parse(raw)).toEqual(refused(spec)),
   );
 });
 
 describe('every option', () => {
-  it('tells its variables, flag, default and secrecy', () => {
+  it('has its variables, flag, default and secrecy', () => {
     expect(
       options.textOption({
         ...common,

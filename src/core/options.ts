@@ -2,7 +2,7 @@
 import { parseCron } from './cron.ts';
 import { CoreError } from './errors.ts';
 
-/** What reading one raw value gives: the value, or why not. */
+/** The value of an option, or why it is not valid. */
 export type Parsed<T> = { readonly value: T } | { readonly problem: string };
 
 export interface OptionSpec<T> {
@@ -12,17 +12,17 @@ export interface OptionSpec<T> {
   /** The command-line flag without dashes; absent where a flag would make no sense (secrets). */
   readonly flag?: string;
   readonly default: T;
-  /** How the default reads in help and docs when the value alone does not tell (`min(cores, 8)`). */
+  /** The default in help and docs where the value alone is unclear (`min(cores, 8)`). */
   readonly defaultText?: string;
   /** What is allowed, in words: `1 to 50`, `one of sql, age, off`. */
   readonly allowed: string;
   /** Never printed, logged or stored. */
   readonly secret: boolean;
-  /** Said as a warning when somebody sets it, for options that are accepted and do nothing. */
+  /** A warning when it is set, for options that are accepted and have no effect. */
   readonly notice?: string;
   /** A path: made absolute, from the file's folder when it came from a file, else from the working directory. */
   readonly isPath?: true;
-  /** Reads text (flag, environment, a scalar of the file as it is written) or a list or mapping of the file. */
+  /** Parses text (flag, environment, a scalar of the file as written) or an array or mapping of the file. */
   readonly parse: (raw: unknown) => Parsed<T>;
 }
 
@@ -74,9 +74,9 @@ function build<T>(common: Common<T>, allowed: string, parse: (raw: unknown) => P
   };
 }
 
-const no = (allowed: string): Parsed<never> => ({ problem: `must be ${allowed}` });
+const invalid = (allowed: string): Parsed<never> => ({ problem: `must be ${allowed}` });
 
-/** A number. Strings must be nothing but a decimal number: "10s", "1e3" and "" are refused. */
+/** A number. A string must be a decimal number: "10s", "1e3" and "" are rejected. */
 export function numberOption(
   common: Common<number> & { readonly min: number; readonly max: number; readonly integer?: boolean },
 ): OptionSpec<number> {
@@ -84,9 +84,9 @@ export function numberOption(
   const allowed = `${kind} from ${common.min} to ${common.max}`;
   return build(common, allowed, (raw) => {
     const value = typeof raw === 'string' && /^\s*-?\d+(\.\d+)?\s*$/.test(raw) ? Number(raw) : raw;
-    if (typeof value !== 'number' || !Number.isFinite(value)) return no(allowed);
-    if (common.integer !== false && !Number.isInteger(value)) return no(allowed);
-    return value < common.min || value > common.max ? no(allowed) : { value };
+    if (typeof value !== 'number' || !Number.isFinite(value)) return invalid(allowed);
+    if (common.integer !== false && !Number.isInteger(value)) return invalid(allowed);
+    return value < common.min || value > common.max ? invalid(allowed) : { value };
   });
 }
 
@@ -104,7 +104,7 @@ export function booleanOption(common: Common<boolean>): OptionSpec<boolean> {
   ]);
   return build(common, allowed, (raw) => {
     const value = typeof raw === 'string' ? words.get(raw.trim().toLowerCase()) : raw;
-    return typeof value === 'boolean' ? { value } : no(allowed);
+    return typeof value === 'boolean' ? { value } : invalid(allowed);
   });
 }
 
@@ -115,13 +115,12 @@ export function choiceOption<const Choice extends string>(
   return build<Choice>(common, allowed, (raw) => {
     const text = typeof raw === 'string' ? raw.trim() : raw;
     const value = common.choices.find((choice) => choice === text);
-    return value === undefined ? no(allowed) : { value };
+    return value === undefined ? invalid(allowed) : { value };
   });
 }
 
 /**
- * Text, without white space around it; `null` when not set is spelled by `default: null`. Empty text counts as not
- * allowed.
+ * Text without surrounding white space; empty text is rejected. `default: null` means not set.
  */
 export function textOption<Default extends string | null>(
   common: Common<Default> & { readonly pattern?: RegExp; readonly allowed?: string },
@@ -129,8 +128,8 @@ export function textOption<Default extends string | null>(
   const allowed = common.allowed ?? 'text that is not empty';
   return build<string | Default>(common, allowed, (raw) => {
     const value = typeof raw === 'string' ? raw.trim() : '';
-    if (value === '') return no(allowed);
-    return common.pattern && !common.pattern.test(value) ? no(allowed) : { value };
+    if (value === '') return invalid(allowed);
+    return common.pattern && !common.pattern.test(value) ? invalid(allowed) : { value };
   });
 }
 
@@ -139,7 +138,7 @@ export function pathOption(common: Common<string>): OptionSpec<string> {
   return { ...textOption({ ...common, allowed: 'a path' }), isPath: true };
 }
 
-/** A URL with one of these schemes (`https`); credentials in it must be percent-encoded to be read at all. */
+/** A URL with one of these schemes (`https`); credentials in it must be percent-encoded. */
 export function urlOption<Default extends string | null>(
   common: Common<Default> & { readonly schemes: readonly string[] },
 ): OptionSpec<string | Default> {
@@ -148,22 +147,22 @@ export function urlOption<Default extends string | null>(
   return build<string | Default>(common, allowed, (raw) => {
     const value = typeof raw === 'string' ? raw.trim() : '';
     const hasScheme = common.schemes.some((scheme) => value.toLowerCase().startsWith(`${scheme}://`));
-    // A second @ is part of a password that nobody encoded: half of it would be taken for the host, and shown.
-    const isClear = value.indexOf('@') === value.lastIndexOf('@');
-    return hasScheme && isClear && URL.canParse(value) ? { value } : no(allowed);
+    // A second @ is part of a password that is not encoded: half of it would be taken for the host, and shown.
+    const isUnambiguous = value.indexOf('@') === value.lastIndexOf('@');
+    return hasScheme && isUnambiguous && URL.canParse(value) ? { value } : invalid(allowed);
   });
 }
 
-/** When something runs: a cron expression as `parseCron` reads it. */
+/** A schedule: a cron expression as `parseCron` accepts it. */
 export function cronOption(common: Common<string>): OptionSpec<string> {
   const allowed = 'a cron expression of five fields: minute, hour, day, month, weekday (UTC)';
   return build<string>(common, allowed, (raw) => {
-    if (typeof raw !== 'string') return no(allowed);
+    if (typeof raw !== 'string') return invalid(allowed);
     try {
       parseCron(raw);
       return { value: raw.trim() };
     } catch {
-      return no(allowed);
+      return invalid(allowed);
     }
   });
 }
@@ -175,18 +174,18 @@ export function listOption(
   const allowed = common.allowed ?? 'a list of names, separated by commas';
   return build<readonly string[]>(common, allowed, (raw) => {
     const parts = typeof raw === 'string' ? raw.split(',').map((part) => part.trim()) : raw;
-    if (!Array.isArray(parts)) return no(allowed);
+    if (!Array.isArray(parts)) return invalid(allowed);
     const items: string[] = [];
     for (const part of parts as unknown[]) {
       if (typeof part !== 'string' || part === '' || (common.pattern && !common.pattern.test(part)))
-        return no(allowed);
+        return invalid(allowed);
       items.push(part);
     }
     return { value: items };
   });
 }
 
-/** As it stands on the command line: what is on unless told otherwise can only be turned off (`no-adaptive`). */
+/** The flag on the command line: an option that is on by default can only be turned off (`no-adaptive`). */
 export function flagName({ flag, default: byDefault }: OptionSpec<unknown>): string | undefined {
   return flag !== undefined && byDefault === true ? `no-${flag}` : flag;
 }

@@ -4,7 +4,7 @@ import { CoreError } from './errors.ts';
 import { plainValue } from './plain-value.ts';
 
 describe('plainValue', () => {
-  it('leaves plain data as it is', () => {
+  it('keeps plain data unchanged', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(JSON.stringify(plainValue(value))).toBe(JSON.stringify(value));
@@ -12,7 +12,7 @@ describe('plainValue', () => {
     );
   });
 
-  it('makes JSON of anything', () => {
+  it('turns any value into JSON', () => {
     fc.assert(
       fc.property(
         fc.anything({ withBigInt: true, withDate: true, withMap: true, withSet: true }),
@@ -42,7 +42,7 @@ describe('plainValue', () => {
     });
   });
 
-  it('writes what JSON does not know in its own way', () => {
+  it('represents values that JSON lacks', () => {
     expect(
       plainValue({
         date: new Date(0),
@@ -70,7 +70,7 @@ describe('plainValue', () => {
     });
   });
 
-  it('names circles and depths instead of following them, but repeats what only occurs twice', () => {
+  it('replaces circular references and deep levels by a note, but repeats an object that occurs twice', () => {
     const circle: Record<string, unknown> = {};
     circle['self'] = { again: circle };
     expect(plainValue(circle)).toEqual({ self: { again: '[circular]' } });

@@ -1,21 +1,21 @@
-// Turns anything into plain JSON-like data: what goes into logs, answers and stores must not be able to break them.
+// Turns any value into plain JSON-like data for logs, responses and stores.
 import { kindOf } from './errors.ts';
 
 export interface PlainValueRules {
-  /** Applied to every text, keys included. */
+  /** Applied to every string, keys included. */
   readonly text?: (text: string) => string;
-  /** Decides about a field before its value is looked at; `undefined` leaves it as it is. */
+  /** Replaces the value of a field; `undefined` keeps it. */
   readonly field?: (key: string, value: unknown) => unknown;
   /** Whether errors keep their stack. Default: no. */
   readonly stacks?: boolean;
 }
 
-const deepest = 50;
+const maxDepth = 50;
 
 /**
- * A copy in which errors are class, code, message and cause, dates ISO text, bytes their length, maps objects, sets
- * lists; circles and what lies deeper than 50 levels are named instead of followed. Never throws, also not when a
- * getter or `toJSON` does.
+ * A copy in which errors are objects of class, code, message and cause, dates ISO strings, bytes their length, maps
+ * objects, and sets arrays. Circular references and levels below 50 become a note. Never throws, even if a getter or
+ * `toJSON` does.
  */
 export function plainValue(value: unknown, rules: PlainValueRules = {}): unknown {
   return copy(value, rules, []);
@@ -28,7 +28,7 @@ function copy(value: unknown, rules: PlainValueRules, path: readonly object[]): 
   if (typeof value === 'boolean' || value === null) return value;
   if (typeof value !== 'object') return undefined;
   if (path.includes(value)) return '[circular]';
-  if (path.length >= deepest) return '[too deep]';
+  if (path.length >= maxDepth) return '[too deep]';
   try {
     return copyObject(value, rules, [...path, value]);
   } catch {

@@ -107,7 +107,7 @@ describe('Redactor', () => {
     }
   });
 
-  it('leaves text alone that holds no secret', () => {
+  it('keeps text without secrets unchanged', () => {
     const redactor = new Redactor();
     redactor.add('correct horse battery staple');
     redactor.add('abc');
@@ -145,13 +145,13 @@ describe('Redactor', () => {
     ["password='it is long', x", "password='[redacted]', x"],
     ['PGPASSWORD=abcd1234 psql', 'PGPASSWORD=[redacted] psql'],
     ['"token": "abcd1234"', '"token": "[redacted]"'],
-  ])('masks the shape of a secret nobody told it about: %s', (text, clean) => {
+  ])('masks what looks like a secret: %s', (text, clean) => {
     const redactor = new Redactor();
     expect(redactor.text(text)).toBe(clean);
     expect(redactor.text(clean)).toBe(clean);
   });
 
-  it('masks what stands under the name of a secret, whatever it is', () => {
+  it('masks the value of a field named like a secret', () => {
     const value = {
       apiKey: 'a',
       admin_token: 12345,
@@ -172,7 +172,7 @@ describe('Redactor', () => {
     });
   });
 
-  it('takes time in proportion to the text, whatever it says', () => {
+  it('takes time in proportion to the length of the text', () => {
     const redactor = new Redactor();
     redactor.add('pa"ss\\\\wo rd$^.*');
     redactor.add('another one, with: @/?#');
@@ -207,18 +207,18 @@ describe('content', () => {
   redactor.add('postgres');
   redactor.add('hw_admin_0123456789"quoted');
 
-  it('loses known secrets that cannot be anything else, also inside JSON', () => {
+  it('loses known secrets that cannot be ordinary words, also inside JSON', () => {
     const text = JSON.stringify({ note: 'hw_admin_0123456789"quoted' });
     expect(redactor.content(text)).toBe('{"note":"[redacted]"}');
   });
 
-  it('arrives as it is otherwise: no word, field or shape is touched', () => {
+  it('stays unchanged otherwise: words, fields and patterns are kept', () => {
     const text = '{"password":"hunter2-hunter2","text":"postgres: Bearer authentication, token=abcdefgh1"}';
     expect(redactor.content(text)).toBe(text);
   });
 });
 
-describe('shapes of secrets nobody told us of', () => {
+describe('patterns of unknown secrets', () => {
   it.each([
     ['postgres://u:p@ss/w0rd@h/db', 'postgres://u:[redacted]@h/db'],
     ['key sk-proj-0123456789abcdef', 'key [redacted]'],

@@ -2,10 +2,10 @@
 import type { PlainValueRules } from './plain-value.ts';
 import { plainValue } from './plain-value.ts';
 
-/** Shorter values would redact half the alphabet; they are refused as secrets elsewhere. */
+/** Shorter values would match too much text; config rejects them as secrets. */
 const shortestSecret = 4;
 
-/** Cannot be a word of somebody's text; a password like "postgres" can. */
+/** Cannot be an ordinary word, as a password like "postgres" can. */
 const unmistakable = /^(?=.*[^a-z]).{8,}$|^.{12,}$/isu;
 
 export class Redactor {
@@ -14,8 +14,8 @@ export class Redactor {
   #unmistakable: RegExp | undefined;
 
   /**
-   * From now on this value never passes, also not percent-encoded, backslash-escaped or in base64. Redact before
-   * cutting a text to length: half a secret is not recognised. Values under four characters are not secrets.
+   * Redacts this value from now on, also percent-encoded, backslash-escaped or in base64. Redact before truncating a
+   * text: half a secret is not recognized. Values under four characters are ignored.
    */
   add(secret: string): void {
     if (secret.length < shortestSecret || mask.includes(secret) || this.#secrets.has(secret)) return;
@@ -29,21 +29,22 @@ export class Redactor {
     return maskShapes(this.known(text));
   }
 
-  /** Takes out known secrets and nothing else: for text whose structure must stay, like a line of JSON. */
+  /** Removes known secrets only: for text whose structure must stay, like a line of JSON. */
   known(text: string): string {
     return this.#pattern ? text.replace(this.#pattern, mask) : text;
   }
 
   /**
-   * For content that must arrive as it is: takes out nothing but known secrets that cannot be anything else. What merely looks like a secret stays.
+   * For content that must stay unchanged: removes only known secrets that cannot be ordinary words. Text that only looks
+   * like a secret stays.
    */
   content(text: string): string {
     return this.#unmistakable ? text.replace(this.#unmistakable, mask) : text;
   }
 
   /**
-   * A plain copy of any value (see `plainValue`: errors become class, code and message) with every text in it, keys
-   * included, made clean; what stands under a name like `password` is masked whatever it is.
+   * A plain copy of any value (see `plainValue`) with every string in it redacted, keys included. The value of a field
+   * with a name like `password` is always masked.
    */
   value<T>(value: T, rules: Pick<PlainValueRules, 'stacks'> = {}): T {
     return plainValue(value, { ...rules, text: (text) => this.text(text), field: maskSecretField }) as T;
@@ -60,7 +61,7 @@ function maskSecretField(name: string, value: unknown): unknown {
   return canBeSecret && isSecretName(name) ? mask : undefined;
 }
 
-/** Nested JSON doubles backslashes at each level; eight of them is three levels. */
+/** Nested JSON doubles backslashes at each level; eight are three levels. */
 const escapes = String.raw`\\{0,8}`;
 
 const letterEscapes: Readonly<Record<string, string>> = {
@@ -109,7 +110,7 @@ function backslashesPattern(count: number): string {
   return String.raw`(?:\\{${count},${count * 8}}|(?:%5[Cc]|\\{1,8}u005[Cc]){${count}})`;
 }
 
-/** Letters of hexadecimal digits are written large by some and small by others. */
+/** Hexadecimal digits may be in upper or lower case. */
 const anyCase = (hex: string): string =>
   hex.replace(/[a-f]/gi, (letter) => `[${letter.toUpperCase()}${letter.toLowerCase()}]`);
 
@@ -119,7 +120,7 @@ function percentPattern(character: string): string {
   );
 }
 
-/** As JSON writes what it must not write itself (`\u0022`), and as Node's inspect does (`\x22`). */
+/** The escapes of JSON (`\u0022`) and of Node's inspect (`\x22`). */
 function unicodePattern(character: string): string {
   const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
   return units
@@ -130,12 +131,12 @@ function unicodePattern(character: string): string {
     .join('');
 }
 
-/** Shorter pieces of base64 would be found in innocent text. */
+/** Shorter base64 would match ordinary text. */
 const shortestCore = 6;
 
 /**
- * What is sure to be in the base64 of any bytes that contain the secret: the characters that no neighbour shares,
- * for each of the three ways the secret can lie in groups of three bytes.
+ * Substrings of the base64 of any bytes that contain the secret: the characters that depend on the secret only, for
+ * each of its three alignments in groups of three bytes.
  */
 function base64Cores(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
@@ -159,20 +160,20 @@ const secretName = new RegExp(`(?:${names}|${headers})$`, 'i');
 /** Whether a field of this name holds a secret: `apiKey`, `admin_token`, `Proxy-Authorization`. */
 export const isSecretName = (name: string): boolean => secretName.test(name);
 
-/** After a name: the quote that ends it, if any, and what assigns. */
+/** After a name: its closing quote, if any, and the assignment. */
 const assigns = String.raw`(?:\\{0,8}["'])?\s{0,20}[:=]\s{0,20}`;
 
 const shapes: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   // scheme://user:password@host, and scheme://long-token@host
-  // up to the last @, because passwords hold what they should not; bounded, so that long words stay cheap
+  // up to the last @, because passwords may have unencoded characters; bounded, so that long words stay cheap
   [/(:\/\/[^\s/:@"']{0,256}):[^\s"']{1,512}@/g, `$1:${mask}@`],
   [/(:\/\/)[^\s/:@"']{20,}@/g, `$1${mask}@`],
-  // Authorization: whatever, to the end of the line or the quoted text
+  // Authorization: to the end of the line or the quoted text
   [new RegExp(`(${headers}${assigns}(?:\\\\{0,8}["'])?)[^\\s"'][^\\n"']*`, 'gi'), `$1${mask}`],
   [/\b(bearer)\s+[\w.~+/=-]{8,}/gi, `$1 ${mask}`],
-  // "basic" and "token" are also words: what follows them must not look like one.
+  // "basic" and "token" are also words: the next word must not look like an ordinary one.
   [/\b([Bb]asic|[Tt]oken)\s+(?=\w[a-z.~-]*[A-Z0-9+/=_])[\w.~+/=-]{8,}/g, `$1 ${mask}`],
-  // keys of well-known services, and JSON web tokens, wherever they stand
+  // keys of well-known services, and JSON web tokens
   [
     /\b(?:sk|pk|rk)[-_][\w-]{16,}|\bgh[pousr]_\w{20,}|\bAIza[\w-]{30,}|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g,
     mask,
@@ -189,7 +190,7 @@ const shapes: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   ],
 ];
 
-/** One look decides for most texts that no shape can be in them. */
+/** Quickly rules out most texts. */
 const hint =
   /:\/\/|sk[-_]|pk[-_]|rk[-_]|gh[pousr]_|AIza|eyJ|bearer|basic|token|secret|pass|pwd|key|authorization|cookie/i;
 

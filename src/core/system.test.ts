@@ -5,13 +5,13 @@ import { systemClock, systemIds, systemRandom } from './system.ts';
 const tenYearsMs = 10 * 365 * 86_400_000;
 
 describe('systemClock', () => {
-  it('tells a time that others would agree with, and one that never runs backwards', () => {
+  it('returns the wall-clock time, and a time that never runs backwards', () => {
     expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(1_000);
     const first = systemClock.monotonic();
     expect(systemClock.monotonic()).toBeGreaterThanOrEqual(first);
   });
 
-  it('sleeps at least as long as asked', async () => {
+  it('sleeps at least the given time', async () => {
     const started = performance.now();
     await systemClock.sleep(15);
     // Timers may fire up to a millisecond early by the finer clock.
@@ -27,7 +27,7 @@ describe('systemClock', () => {
     await expect(systemClock.sleep(1, AbortSignal.abort(new Error('no')))).rejects.toThrow('no');
   });
 
-  it('does not take a wait beyond the longest timer for no wait at all', async () => {
+  it('does not fire at once for a wait beyond the longest timer of Node', async () => {
     const fired: string[] = [];
     const cancel = systemClock.after(tenYearsMs, () => fired.push('far'));
     systemClock.after(1, () => fired.push('near'));
@@ -36,7 +36,7 @@ describe('systemClock', () => {
     expect(fired).toEqual(['near']);
   });
 
-  it('cancels', async () => {
+  it('cancels a timer', async () => {
     let hasRun = false;
     systemClock.after(1, () => (hasRun = true))();
     await systemClock.sleep(10);
@@ -45,7 +45,7 @@ describe('systemClock', () => {
 });
 
 describe('systemRandom and systemIds', () => {
-  it('make numbers, ids and tokens that differ', () => {
+  it('create different numbers, ids and tokens', () => {
     const number = systemRandom.next();
     expect(number >= 0 && number < 1).toBe(true);
     expect(isUuid(systemIds.uuid())).toBe(true);

@@ -1,12 +1,12 @@
-// The real clock, chance and ids of this process. The only file in core that reaches for globals.
+// The real clock, randomness and ids of this process. The only file in core that uses globals.
 import { randomBytes, randomFillSync } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { Clock } from './clock.ts';
 import type { IdSource, Random } from './ids.ts';
 import { uuidV7 } from './ids.ts';
 
-/** Node's timers overflow past 2^31-1 ms and fire at once; longer waits are cut into pieces. */
-const longestTimerMs = 2_147_483_647;
+/** Node's timers overflow past 2^31-1 ms and fire at once; longer waits are split. */
+const maxTimerMs = 2_147_483_647;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -14,19 +14,19 @@ export const systemClock: Clock = {
   async sleep(ms, signal) {
     let left = ms;
     do {
-      await sleepOnce(Math.min(Math.max(left, 0), longestTimerMs), signal);
-      left -= longestTimerMs;
+      await sleepOnce(Math.min(Math.max(left, 0), maxTimerMs), signal);
+      left -= maxTimerMs;
     } while (left > 0);
   },
   after(ms, run) {
-    if (ms <= longestTimerMs) {
+    if (ms <= maxTimerMs) {
       const only = setTimeout(run, Math.max(ms, 0));
       only.unref();
       return () => clearTimeout(only);
     }
     let timer = arm(ms);
     function arm(left: number): NodeJS.Timeout {
-      const step = Math.min(Math.max(left, 0), longestTimerMs);
+      const step = Math.min(Math.max(left, 0), maxTimerMs);
       const next = setTimeout(() => (left > step ? (timer = arm(left - step)) : run()), step);
       next.unref();
       return next;
@@ -52,12 +52,12 @@ function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
 
 export const systemRandom: Random = { next: () => Math.random() };
 
-/** Asking the system for ten bytes at a time costs 15 µs, an id cut from a pool 0.3. Ids only: secrets are not pooled. */
+/** Ten bytes from the system take 15 µs, from a pool 0.3 µs. For ids only: secrets are not pooled. */
 const pool = new Uint8Array(8_000);
 const bytesOfId = 10;
 let poolAt = pool.length;
 
-/** Where in the pool the next ten bytes are. */
+/** The position of the next ten bytes. */
 function nextInPool(): number {
   if (poolAt >= pool.length) {
     randomFillSync(pool);

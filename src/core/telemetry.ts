@@ -6,7 +6,7 @@ export type LogFields = Readonly<Record<string, unknown>>;
 
 /** Never throws, never waits; every line is redacted before it leaves. `message` is constant text, facts are fields. */
 export interface Log {
-  /** Lines below this level are dropped. Ask before building something expensive. */
+  /** Lines below this level are dropped. Check it before building something expensive. */
   readonly level: LogLevel;
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
@@ -16,7 +16,7 @@ export interface Log {
   with(fields: LogFields): Log;
 }
 
-/** For code that runs without anybody reading. */
+/** For code that runs without a log. */
 export const silentLog: Log = {
   level: 'error',
   debug: () => undefined,
@@ -30,27 +30,27 @@ export const silentLog: Log = {
 export type SpanFacts = Readonly<Record<string, string | number | boolean>>;
 
 export interface OpenSpan {
-  /** Runs `work` inside it: what is traced there belongs to it. May be called again, after a callback lost its way. */
+  /** Runs `work` inside it: spans of `work` are its children. May be called again, for a callback that lost the context. */
   run<T>(work: () => T): T;
   end(facts: SpanFacts, hasFailed: boolean): void;
 }
 
 export interface Tracer {
-  /** A span that somebody else ends. `headers` may name the trace that it belongs to (`traceparent`). */
+  /** A span that the caller ends. `headers` may have the trace of the caller (`traceparent`). */
   begin(name: string, facts: SpanFacts, headers?: Readonly<Record<string, unknown>>): OpenSpan;
   /** A span that lasts as long as `work`. */
   within<T>(name: string, facts: SpanFacts, work: () => Promise<T>): Promise<T>;
-  /** A span of something that has just ended and took so long. */
+  /** A span of work that has just ended. */
   past(name: string, facts: SpanFacts, durationMs: number, hasFailed: boolean): void;
-  /** What a log line should name; null outside of any span. */
+  /** Fields for log lines; null outside of any span. */
   current(): { readonly trace_id: string; readonly span_id: string } | null;
-  /** For a call of another server of ours, which goes on with the same trace (`traceparent`). Empty outside of any span. */
+  /** Headers that continue the trace on another server (`traceparent`). Empty outside of any span. */
   headers(): Readonly<Record<string, string>>;
 }
 
 const noSpan: OpenSpan = { run: (work) => work(), end: () => undefined };
 
-/** For those who want no traces: costs nothing. */
+/** No traces. */
 export const noTracer: Tracer = {
   begin: () => noSpan,
   within: (_name, _facts, work) => work(),

@@ -14,10 +14,10 @@ const nouns: Readonly<Record<string, string>> = {
 const formats: Readonly<Record<string, string>> = {
   guid: 'an id, like 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
   base64: 'bytes in base64, nothing else',
-  datetime: 'a moment in UTC, like 2026-03-01T12:00:00Z',
+  datetime: 'a time in UTC, like 2026-03-01T12:00:00Z',
 };
 
-/** Words that follow the field's name. Undefined: the library's own have to do. */
+/** Follows the field's name. Undefined: the message of zod is used. */
 export const zodErrorMessage: $ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':

@@ -18,7 +18,7 @@ class MoodyStore extends MemoryLedgerStore {
   }
 
   override async record(rows: readonly SeenDegradation[]): Promise<void> {
-    // The mood may change while a write is under way: it then fails late, with newer rows already waiting.
+    // The mood may change while a write is running: it then fails late, with newer rows already waiting.
     if (this.mood === 'slow') await this.clock.sleep(300);
     if (this.mood === 'away') throw new CoreError('STATE_UNAVAILABLE', 'away', { isRetryable: true });
     if (this.mood === 'refusing' && rows.some(({ subject }) => subject === 's0')) throw new Error('refused');

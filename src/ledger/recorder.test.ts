@@ -150,7 +150,7 @@ describe('BatchingLedgerRecorder', () => {
     expect(await store.list({})).toHaveLength(6);
   });
 
-  it('keeps rows while the store is away, asks again ever more slowly, and loses nothing', async () => {
+  it('keeps rows while the store is unavailable, retries with a growing delay, and loses nothing', async () => {
     const { clock, store, recorder, named } = setUp();
     store.isAway = true;
     const started = clock.now();
@@ -175,7 +175,7 @@ describe('BatchingLedgerRecorder', () => {
     expect(recorder.pending).toBe(0);
   });
 
-  it('lets the others pass when one row cannot be stored, and keeps trying that one', async () => {
+  it('writes the others when one row cannot be stored, and keeps trying that one', async () => {
     const { clock, store, recorder } = setUp();
     store.refuses = (row) => row.subject === 's13';
     const all = Array.from({ length: 40 }, (_, index) => recorder.record(failure(`s${index}`)));
@@ -188,7 +188,7 @@ describe('BatchingLedgerRecorder', () => {
     expect(await store.list({ limit: 100 })).toHaveLength(40);
   });
 
-  it('counts by kind what is too much to keep, and says so in the ledger, in an event and to the caller', async () => {
+  it('counts rows beyond the maximum by kind, in the ledger, in an event and for the caller', async () => {
     const { clock, store, recorder, named } = setUp({ maxPending: 3 });
     store.isAway = true;
     const kept = ['a', 'b', 'c', 'a'].map((subject) => recorder.record(failure(subject)));
@@ -204,7 +204,7 @@ describe('BatchingLedgerRecorder', () => {
     expect(await store.list({ kind: overflowKind })).toMatchObject([{ subject: 'demo.kind', count: 3 }]);
   });
 
-  it('harms nobody who does not look at the promise', async () => {
+  it('reports no unhandled rejection when the promise is ignored', async () => {
     const { clock, store, recorder } = setUp({ maxPending: 1 });
     store.isAway = true;
     void recorder.record(failure('a'));
@@ -224,7 +224,7 @@ describe('BatchingLedgerRecorder', () => {
     expect(await store.list({})).toHaveLength(1);
   });
 
-  it('tells of every row that the store did not take before the end', async () => {
+  it('emits an event for every row that the store did not accept before the end', async () => {
     const { store, recorder, named, clock } = setUp();
     store.isAway = true;
     const recorded = recorder.record(failure('a'));
@@ -237,7 +237,7 @@ describe('BatchingLedgerRecorder', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('saves all but the row that is refused when it is closed', async () => {
+  it('writes all rows except the rejected one when it is closed', async () => {
     const { store, recorder, named } = setUp();
     store.refuses = (row) => row.subject === 's5';
     const all = Array.from({ length: 20 }, (_, index) => recorder.record(failure(`s${index}`)));
@@ -248,7 +248,7 @@ describe('BatchingLedgerRecorder', () => {
     expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(1);
   });
 
-  it('stores neither secrets nor what Postgres refuses, and cuts what is too long', async () => {
+  it('stores neither secrets nor what Postgres rejects, and truncates long texts', async () => {
     const { clock, store, redactor, recorder } = setUp();
     redactor.add('hunter22');
     const circle: Record<string, unknown> = { 'a\0b': 'x\0y \ud800', password: 'never seen' };

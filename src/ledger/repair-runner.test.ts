@@ -63,7 +63,7 @@ describe('RepairRunner', () => {
     expect(emitted.map(({ name }) => name)).toEqual(Array.from({ length: 5 }, () => 'ledger:repaired'));
   });
 
-  it('takes a repair that throws, also at once, for one that failed', async () => {
+  it('counts a repair that throws as failed', async () => {
     const { runner, store, add } = setUp(({ subject }) => {
       if (subject === 'now') throw new TypeError('a bug');
       return Promise.reject(new Error('still away'));
@@ -76,7 +76,7 @@ describe('RepairRunner', () => {
     );
   });
 
-  it('waits ever longer between two background repairs of a row, up to the longest wait', async () => {
+  it('increases the delay between two background repairs of a row, up to the maximum', async () => {
     const tries: number[] = [];
     const { runner, clock, add, emitted } = setUp(async () => {
       tries.push(clock.now());
@@ -97,7 +97,7 @@ describe('RepairRunner', () => {
     });
   });
 
-  it('tries at once what somebody asks for, whatever its backoff', async () => {
+  it('tries a requested row at once, whatever its backoff', async () => {
     let works = false;
     const { runner, store, add } = setUp(async () =>
       works ? { outcome: 'repaired' } : { outcome: 'still-broken', reason: 'no' },
@@ -132,7 +132,7 @@ describe('RepairRunner', () => {
     expect(emitted.at(-1)?.payload).toMatchObject({ cause: 'LEDGER_ENTRY_SEEN_AGAIN' });
   });
 
-  it('does not mind when somebody else closed the row meanwhile', async () => {
+  it('accepts that another process closed the row meanwhile', async () => {
     const { runner, store, add, clock } = setUp(async ({ id, count }) => {
       await store.markRepaired(id, 'by hand', new Date(clock.now()), count);
       return { outcome: 'repaired' };
@@ -142,26 +142,26 @@ describe('RepairRunner', () => {
     expect(await store.list({ state: 'repaired' })).toMatchObject([{ repairedHow: 'by hand' }]);
   });
 
-  it('gives up a repair that takes too long, even one that does not listen', async () => {
-    let wasTold = false;
+  it('stops waiting for a repair that takes too long, even one that ignores its signal', async () => {
+    let wasAborted = false;
     const { runner, clock, store, add } = setUp(
       (_, signal) =>
         new Promise(() => {
-          signal.addEventListener('abort', () => (wasTold = true));
+          signal.addEventListener('abort', () => (wasAborted = true));
         }),
     );
     await add('a');
     const run = runner.run();
     await clock.advance(minute);
     expect(await run).toMatchObject({ stillBroken: 1 });
-    expect(wasTold).toBe(true);
+    expect(wasAborted).toBe(true);
     expect(await store.list({})).toMatchObject([
       { lastRepairError: expect.stringContaining('60000 ms') as string },
     ]);
     expect(clock.pending).toBe(0);
   });
 
-  it('stops when it is aborted, and blames no row for it', async () => {
+  it('stops when it is aborted, without counting a failed repair', async () => {
     const controller = new AbortController();
     const started: string[] = [];
     const { runner, store, add, clock } = setUp(({ subject }) => {
@@ -195,7 +195,7 @@ describe('RepairRunner', () => {
     expect(most).toBe(3);
   });
 
-  it('reports kinds nobody can repair instead of dropping them', async () => {
+  it('reports kinds without a repair', async () => {
     const { runner, store, add } = setUp(repaired);
     await add('a');
     await store.record([seen({ kind: 'odd.kind', subject: 'x' }), seen({ kind: 'odd.kind', subject: 'y' })]);
@@ -213,7 +213,7 @@ describe('RepairRunner', () => {
     expect(await store.list({})).toMatchObject([{ kind: 'demo.kind' }]);
   });
 
-  it('says what is wrong with what was asked for', async () => {
+  it('explains why a request cannot be fulfilled', async () => {
     const { runner, store, add } = setUp(repaired);
     await add('a');
     await store.record([seen({ kind: 'odd.kind' })]);
@@ -241,7 +241,7 @@ describe('RepairRunner', () => {
 });
 
 describe('RepairRegistry', () => {
-  it('takes one repair per kind and lists them by name', () => {
+  it('accepts one repair per kind and lists them by name', () => {
     const registry = new RepairRegistry();
     registry.register({ kind: 'b.b', describe: 'B', repair: repaired });
     registry.register({ kind: 'a.a', describe: 'A', repair: repaired });
@@ -262,7 +262,7 @@ describe('the job ledger.repair', () => {
       expect(() => ledgerRepairJob.parse(bad)).toThrow();
   });
 
-  it('answers with the report, or as skipped when there was nothing to do', async () => {
+  it('returns the report, or is skipped when there was nothing to do', async () => {
     const { runner, add } = setUp(repaired);
     const handler = ledgerRepairHandler(runner);
     expect(await handler({}, context)).toEqual({ skipped: expect.any(String) as string });
@@ -277,7 +277,7 @@ describe('the job ledger.repair', () => {
 });
 
 describe('closeEntry', () => {
-  it('closes a row with what a person says, once', async () => {
+  it('closes a row with a person’s sentence, once', async () => {
     const { parts, store, add, redactor } = setUp(repaired);
     redactor.add('hunter22');
     await add('a');

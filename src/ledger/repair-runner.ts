@@ -1,4 +1,4 @@
-// Runs repairs: those that are due, or those somebody asks for. A repair that throws is a failed repair, not a crash.
+// Runs repairs: those that are due, or those that were requested. A repair that throws is a failed repair, not a crash.
 import type { Clock, Emitter, JobProgress, Random, Redactor } from '../core/index.ts';
 import { CoreError, kindOf, messageOf, withTimeout } from '../core/index.ts';
 import type { Backoff } from '../resilience/retry.ts';
@@ -48,7 +48,7 @@ export interface RepairRunnerDeps {
   >;
 }
 
-/** Everything that is open, unless narrowed down. What is asked for by kind or id does not wait for its backoff. */
+/** Every open row by default. A request by kind or id does not wait for the backoff. */
 export interface RepairRequest {
   readonly kind?: string | undefined;
   readonly id?: string | undefined;
@@ -59,10 +59,10 @@ export interface RepairRequest {
 export interface RepairReport {
   readonly tried: number;
   readonly repaired: number;
-  /** The subject is no more. */
+  /** The subject no longer exists. */
   readonly gone: number;
   readonly stillBroken: number;
-  /** Open rows that nobody knows how to repair; they were not tried. */
+  /** Open rows without a registered repair; they were not tried. */
   readonly withoutRepair: readonly { readonly kind: string; readonly open: number }[];
 }
 
@@ -86,9 +86,9 @@ export class RepairRunner {
   }
 
   /**
-   * Resolves when every row asked for was tried once. Fails with LEDGER_ENTRY_UNKNOWN, LEDGER_ENTRY_CLOSED,
-   * LEDGER_REPAIR_UNKNOWN or LEDGER_KIND_UNKNOWN when the one thing asked for cannot be tried, with the signal's
-   * reason when it aborts (rows not tried stay as they were), and with the store's error when that is away.
+   * Resolves when every requested row was tried once. Fails with LEDGER_ENTRY_UNKNOWN, LEDGER_ENTRY_CLOSED,
+   * LEDGER_REPAIR_UNKNOWN or LEDGER_KIND_UNKNOWN when the requested row or kind cannot be tried, with the signal's
+   * reason when it aborts (rows not tried are unchanged), and as the store does.
    */
   async run(request: RepairRequest = {}, context: RepairRunContext = {}): Promise<RepairReport> {
     const endings = { repaired: 0, gone: 0, stillBroken: 0 };
@@ -120,7 +120,7 @@ export class RepairRunner {
     return { tried, ...endings, withoutRepair };
   }
 
-  /** Fails as `run` would for a request that cannot be met, before anybody waits for it. */
+  /** Fails as `run` would for a request that cannot be fulfilled. */
   async check(request: RepairRequest): Promise<void> {
     const counts = await this.#deps.store.counts();
     this.#checkKind(
@@ -150,11 +150,11 @@ export class RepairRunner {
     const details = { id };
     if (!entry) throw new LedgerError('LEDGER_ENTRY_UNKNOWN', `There is no ledger row ${id}.`, { details });
     if (entry.repairedAt)
-      throw new LedgerError('LEDGER_ENTRY_CLOSED', `The ledger row ${id} is repaired already.`, { details });
+      throw new LedgerError('LEDGER_ENTRY_CLOSED', `The ledger row ${id} is already repaired.`, { details });
     if (!this.#deps.registry.get(entry.kind))
       throw new LedgerError(
         'LEDGER_REPAIR_UNKNOWN',
-        `Nobody registered a repair for ${entry.kind}: see to it by hand, then close the row ${id}.`,
+        `No repair is registered for ${entry.kind}: repair it manually, then close the row ${id}.`,
         { details: { id, kind: entry.kind } },
       );
     return entry;

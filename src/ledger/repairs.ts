@@ -27,7 +27,7 @@ export const ledgerRepairJob: JobDefinition<RepairRequest> = {
 
 /**
  * Skipped when there was nothing to repair; its result is the RepairReport. `beforeRequested` is called before a run
- * that somebody requested, not before a scheduled one.
+ * that was requested, not before a scheduled one.
  */
 export function ledgerRepairHandler(
   runner: Pick<RepairRunner, 'run'>,

@@ -57,7 +57,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   const config = resolveConfig({
     cwd: process.cwd(),
-    insist: { command: 'startServer', values: Object.fromEntries(given) },
+    overrides: { command: 'startServer', values: Object.fromEntries(given) },
   });
   const server = await start(config, { role: 'serve', env: options.env ?? {} });
   return { url: server.url, adminToken: server.adminToken, stop: () => server.stop() };

@@ -1,6 +1,6 @@
 // Gateway keys, verified from memory by their SHA-256, so that the duration of a lookup reveals nothing about other keys.
 import type { IdSource, KeyRefusal } from '../../core/index.ts';
-import { AccessKeyKind, KeyBook, keyRefusal } from '../../core/index.ts';
+import { AccessKeyKind, KeyRegistry, keyRefusal } from '../../core/index.ts';
 import type { Reload } from '../../resilience/index.ts';
 import { GatewayError } from '../errors.ts';
 import type { GatewayKeyStore } from '../stores.ts';
@@ -26,7 +26,7 @@ const kind = new AccessKeyKind('hwk_');
 export class GatewayKeys {
   readonly reload: Reload;
   readonly #deps: GatewayKeysDeps;
-  readonly #book = new KeyBook<GatewayKey>(kind);
+  readonly #book = new KeyRegistry<GatewayKey>(kind);
 
   constructor(deps: GatewayKeysDeps) {
     this.#deps = deps;

@@ -1,5 +1,5 @@
 // API keys of organizations, found in memory by their SHA-256: the time of a lookup reveals nothing about other keys.
-import { AccessKeyKind, CoreError, KeyBook, keyRefusal } from '../../core/index.ts';
+import { AccessKeyKind, CoreError, KeyRegistry, keyRefusal } from '../../core/index.ts';
 import type { Mirror } from '../../resilience/index.ts';
 import { displayName, invalidInput, quoteName } from '../names.ts';
 import type { ApiKeyStore, OrganizationKey, StoredOrganizationKey } from '../types.ts';
@@ -20,7 +20,7 @@ const kind = new AccessKeyKind('hwo_');
 export class ApiKeyService {
   readonly mirror: Mirror<StoredOrganizationKey>;
   readonly #deps: ApiKeyServiceDeps;
-  readonly #book = new KeyBook<OrganizationKey>(kind);
+  readonly #book = new KeyRegistry<OrganizationKey>(kind);
 
   constructor(deps: ApiKeyServiceDeps) {
     this.#deps = deps;
