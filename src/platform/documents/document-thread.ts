@@ -32,7 +32,7 @@ async function readDocx(bytes: Uint8Array): Promise<Parsed> {
   const text = await htmlToText(value);
   const pictures = value.split('<img').length - 1;
   if (text.trim() === '' && pictures > 0)
-    return { problem: 'it has pictures but no text. Send the pictures themselves to a model that sees.' };
+    return { problem: 'it has pictures but no text. Send the pictures themselves to a model with vision.' };
   return {
     text,
     warnings:
@@ -71,7 +71,7 @@ async function readPdf(bytes: Uint8Array): Promise<Parsed> {
   if (pages.length === 0)
     return {
       problem:
-        'it has no text; its pages seem to be scanned. Send them as images (PNG, JPEG) to a model that sees, or let an OCR program add the text.',
+        'it has no text; its pages seem to be scanned. Send them as images (PNG, JPEG) to a model with vision, or let an OCR program add the text.',
     };
   return { text: pages.join('\n\n'), warnings: blankPages.length === 0 ? [] : [withoutText(blankPages)] };
 }

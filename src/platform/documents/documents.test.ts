@@ -5,7 +5,7 @@ import { decodeText } from './documents.ts';
 const latin = (text: string) => Buffer.from(text, 'latin1');
 
 describe('decodeText', () => {
-  it('gives back what was written as UTF-8 or UTF-16', () => {
+  it('returns what was written as UTF-8 or UTF-16', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         fc.pre(!text.startsWith('\uFEFF'));

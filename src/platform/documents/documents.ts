@@ -1,4 +1,4 @@
-// Reads documents of many kinds as text or as pictures. What needs parsing is parsed in threads under limits.
+// Reads documents as text or as images. Parsers run in threads with limits.
 import { isUtf8 } from 'node:buffer';
 import type { Clock } from '../../core/index.ts';
 import { threadModule } from '../threads/thread-module.ts';
@@ -11,20 +11,20 @@ import { UnreadableDocument } from './media-types.ts';
 
 export interface DocumentsOptions {
   readonly clock: Clock;
-  /** Of one document, in time of the processor. */
+  /** CPU time for one document. */
   readonly timeoutMs?: number;
-  /** For one document while it is parsed. */
+  /** Memory for parsing one document. */
   readonly memoryMb?: number;
-  /** Longest text that a document may become. */
+  /** Maximum length of the text. */
   readonly maxCharacters?: number;
-  /** False: pictures are refused, with what can be read instead. */
+  /** False: images are rejected. Default: true. */
   readonly takesPictures?: boolean;
 }
 
-const usualTimeoutMs = 30_000;
-const usualMemoryMb = 512;
-/** Some 1.2 million tokens: beyond every model of today. */
-const usualCharacters = 5_000_000;
+const defaultTimeoutMs = 30_000;
+const defaultMemoryMb = 512;
+/** About 1.2 million tokens, more than any model accepts. */
+const defaultMaxCharacters = 5_000_000;
 
 export class Documents {
   /** The media types it reads; other text/* types are read as plain text. */
@@ -36,9 +36,9 @@ export class Documents {
   readonly #takesPictures: boolean;
 
   constructor(options: DocumentsOptions) {
-    this.#timeoutMs = options.timeoutMs ?? usualTimeoutMs;
-    this.#memoryMb = options.memoryMb ?? usualMemoryMb;
-    this.#maxCharacters = options.maxCharacters ?? usualCharacters;
+    this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
+    this.#memoryMb = options.memoryMb ?? defaultMemoryMb;
+    this.#maxCharacters = options.maxCharacters ?? defaultMaxCharacters;
     this.#takesPictures = options.takesPictures ?? true;
     this.#pool = new ThreadPool({
       entry: threadModule('./document-thread', import.meta.url),
@@ -47,7 +47,7 @@ export class Documents {
     });
   }
 
-  /** Why it cannot be what it is declared to be, or cannot be read at all, judged by its first bytes; else null. */
+  /** Why the file cannot be read, or is not of its declared type, from its first bytes; else null. */
   contradiction(file: DocumentFile): string | null {
     return contradictionOf(file, this.#takesPictures);
   }
@@ -80,11 +80,11 @@ export class Documents {
     try {
       if (format === 'text' || format === 'html') {
         const decoded = decodeText(file.bytes, { charset: charsetOf(file.mediaType), looksInside });
-        if (format === 'text' || decoded.text.length > this.#maxCharacters * htmlPerText) return decoded;
+        if (format === 'text' || decoded.text.length > this.#maxCharacters * maxHtmlPerText) return decoded;
         const parsed = await this.#pool.run('html', decoded.text, limits);
         return 'problem' in parsed ? parsed : { ...parsed, warnings: decoded.warnings };
       }
-      // A copy of its own is handed over: the file's bytes may be a part of something larger.
+      // A copy is transferred: the bytes may be part of a larger buffer.
       const bytes = new Uint8Array(file.bytes);
       return await this.#pool.run(format, bytes, { ...limits, transfer: [bytes.buffer] });
     } catch (error) {
@@ -94,30 +94,34 @@ export class Documents {
 
   #checked(name: string, { text, warnings }: Exclude<Parsed, { problem: string }>): DocumentContent {
     const clean = text.replaceAll('\0', '').trim();
-    if (clean === '') throw new UnreadableDocument(name, 'it holds no text. Send a file with content.');
+    if (clean === '') throw new UnreadableDocument(name, 'it has no text. Send a file with content.');
     if (clean.length > this.#maxCharacters)
       throw new UnreadableDocument(
         name,
-        `it holds more than ${this.#maxCharacters.toLocaleString('en')} characters. Split it.`,
+        `it has more than ${this.#maxCharacters.toLocaleString('en')} characters. Split it.`,
       );
     return { kind: 'text', text: clean, warnings };
   }
 
   #explained(name: string, error: unknown): unknown {
     if (error instanceof ThreadThrew)
-      return new UnreadableDocument(name, 'it is damaged, or not what it claims to be. Save it anew.', error);
+      return new UnreadableDocument(
+        name,
+        'it is damaged, or not of its declared type. Save it again.',
+        error,
+      );
     if (!(error instanceof ThreadStopped)) return error;
     const problem = {
       time: `reading it took longer than ${this.#timeoutMs / 1_000} s. Split it, or send it as text.`,
       memory: `reading it took more than ${this.#memoryMb} MB of memory. Split it, or send it as text.`,
-      died: 'its reader broke down over it. Save it anew, or send it as text.',
+      died: 'its parser crashed. Save it again, or send it as text.',
     }[error.reason];
     return new UnreadableDocument(name, problem, error);
   }
 }
 
-/** A page has much more markup than text; beyond this it is too long whatever comes out. */
-const htmlPerText = 10;
+/** HTML has more markup than text; beyond this factor its text is too long in any case. */
+const maxHtmlPerText = 10;
 
 function base64Of(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
@@ -128,10 +132,10 @@ export interface DecodedText {
   readonly warnings: readonly string[];
 }
 
-/** How far a page or an XML file may name its own encoding. */
-const declarationWithin = 1_024;
+/** HTML and XML may declare their encoding within so many bytes. */
+const maxDeclarationBytes = 1_024;
 
-/** `charset` as declared from outside; without one, HTML and XML may name their own (`looksInside`). Never fails. */
+/** By byte order mark, UTF-8, declared charset, or the declaration inside HTML and XML (`looksInside`). Never fails. */
 export function decodeText(
   bytes: Uint8Array,
   { charset, looksInside = false }: { readonly charset?: string | undefined; readonly looksInside?: boolean },
@@ -144,7 +148,7 @@ export function decodeText(
   if (decoder) return { text: decoder.decode(bytes), warnings: [] };
   return {
     text: new TextDecoder('windows-1252').decode(bytes),
-    warnings: ['It is not UTF-8 and names no encoding that is known: read as Windows-1252 (Latin-1).'],
+    warnings: ['It is not UTF-8 and declares no known encoding: read as Windows-1252 (Latin-1).'],
   };
 }
 
@@ -155,11 +159,11 @@ function markedEncoding(bytes: Uint8Array): string | undefined {
 }
 
 function encodingInside(bytes: Uint8Array): string | undefined {
-  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, declarationWithin));
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, maxDeclarationBytes));
   return /(?:encoding|charset)\s*=\s*["']?([\w:.-]+)/i.exec(head.toString('latin1'))?.[1];
 }
 
-/** It is not UTF-8, whatever it says. */
+/** The bytes are not UTF-8, even if that is declared. */
 function decoderFor(label: string): InstanceType<typeof TextDecoder> | undefined {
   try {
     const decoder = new TextDecoder(label);

@@ -4,12 +4,12 @@ import { extname } from 'node:path';
 
 export interface DocumentFile {
   readonly name: string;
-  /** As declared; empty or application/octet-stream when nobody said. */
+  /** As declared; empty or application/octet-stream when not declared. */
   readonly mediaType: string;
   readonly bytes: Uint8Array;
 }
 
-/** What a document says, as text, or as a picture for models that see. */
+/** The content of a document: text, or an image for models with vision. */
 export type DocumentContent =
   | { readonly kind: 'text'; readonly text: string; readonly warnings: readonly string[] }
   | { readonly kind: 'image'; readonly dataUrl: string };
@@ -17,7 +17,7 @@ export type DocumentContent =
 /** How a document is read. */
 export type DocumentFormat = 'text' | 'html' | 'pdf' | 'docx' | 'eml' | 'image';
 
-/** A document that cannot be read, whoever tries: its message names the file, why, and what to do. Not worth a retry. */
+/** A document that cannot be read: the message has the file, the reason, and what to do. Not retryable. */
 export class UnreadableDocument extends Error {
   override readonly name = 'UnreadableDocument';
 
@@ -29,12 +29,12 @@ export class UnreadableDocument extends Error {
   }
 }
 
-const longestName = 100;
+const maxNameLength = 100;
 
-/** A file's name as it can be shown: without control characters, not too long. */
+/** A file name for messages: without control characters, truncated. */
 export function shownName(name: string): string {
   const clean = name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '');
-  return clean.length > longestName ? `${clean.slice(0, longestName)}…` : clean;
+  return clean.length > maxNameLength ? `${clean.slice(0, maxNameLength)}…` : clean;
 }
 
 export type Parsed =
@@ -65,7 +65,7 @@ const known: Readonly<Record<string, KnownType>> = {
   'image/gif': { format: 'image', extensions: ['.gif'] },
 };
 
-/** What browsers and mail programs say instead. */
+/** Other names that browsers and mail programs use. */
 const aliases: Readonly<Record<string, string>> = {
   'text/x-markdown': 'text/markdown',
   'application/csv': 'text/csv',
@@ -82,7 +82,7 @@ const byExtension = new Map(
   Object.entries(known).flatMap(([type, { extensions }]) => extensions.map((ending) => [ending, type])),
 );
 
-/** All that can be read, by their first names. Other text/* types are read as plain text. */
+/** All supported types, without aliases. Other text/* types are read as plain text. */
 export const readableTypes: readonly string[] = Object.keys(known);
 
 export function formatOf(mediaType: string): DocumentFormat | undefined {
@@ -93,13 +93,13 @@ export function typeByExtension(name: string): string | undefined {
   return byExtension.get(extname(name).toLowerCase());
 }
 
-/** Nobody said what it is. */
+/** Whether no specific type is declared. */
 export function isUndeclared(mediaType: string): boolean {
   const essence = essenceOf(mediaType);
   return essence === '' || essence === 'application/octet-stream' || essence === 'binary/octet-stream';
 }
 
-/** The type's first name; what is not known stays as it is. */
+/** Resolves aliases and suffixes; an unknown type is returned unchanged. */
 export function canonicalType(mediaType: string): string {
   const essence = essenceOf(mediaType);
   const first = Object.hasOwn(aliases, essence) ? (aliases[essence] ?? essence) : essence;
@@ -129,7 +129,7 @@ const signatures: readonly (readonly [type: string, bytes: string, offset?: numb
   ['image/bmp', 'BM\0', 0],
   ['image/tiff', 'II*\0'],
   ['image/tiff', 'MM\0*'],
-  // Word, Excel and Outlook before 2007, and newer files of theirs that are protected with a password.
+  // Word, Excel and Outlook before 2007, and newer files with a password.
   ['application/x-ole-storage', '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1'],
   ['application/gzip', '\x1f\x8b'],
   ['application/x-7z-compressed', '7z\xbc\xaf\x27\x1c'],
@@ -145,40 +145,40 @@ const signatures: readonly (readonly [type: string, bytes: string, offset?: numb
   ['application/rtf', '{\\rtf'],
 ];
 
-/** PDFs may have something before their first line; readers look this far. */
+/** PDFs may have other bytes before their header; readers search this far. */
 const pdfWithin = 1_024;
-/** Binary files show it early. */
+/** Enough to recognize a binary file. */
 const textWithin = 8_192;
 
-/** What could be UTF-8 but for a few zero bytes: text for whoever was told that it is text. */
+/** UTF-8 with a few zero bytes: text if it is declared as text. */
 export const textWithZeros = 'text-with-zeros';
 
-/** A media type; `text` when it could be any text, or textWithZeros; `unknown` when it is binary and nobody knows it. */
+/** A media type; `text` or textWithZeros for any text; `unknown` for unknown binary content. */
 export function sniff(bytes: Uint8Array): string {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, textWithin));
   for (const [type, signature, offset = 0] of signatures)
     if (head.toString('latin1', offset, offset + signature.length) === signature) return type;
   if (head.subarray(0, pdfWithin).includes('%PDF-')) return 'application/pdf';
   if (head.toString('latin1', 0, 2) === 'PK' && (head[2] ?? 9) < 9) return zipKind(bytes);
-  // Programs for DOS and Windows; words may begin with these letters, too.
-  if (head.toString('latin1', 0, 2) === 'MZ' && isStrange(head[2] ?? 0x20)) return programType;
+  // Programs for DOS and Windows; text may also begin with these letters.
+  if (head.toString('latin1', 0, 2) === 'MZ' && isNotAscii(head[2] ?? 0x20)) return programType;
   const isUtf16 = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
   if (isUtf16) return 'text';
-  const strange = head.reduce((count, byte) => count + Number(isControl(byte)), 0);
-  if (strange > Math.max(mostStrange, head.length / 20)) return 'unknown';
+  const controls = head.reduce((count, byte) => count + Number(isControl(byte)), 0);
+  if (controls > Math.max(maxControls, head.length / 20)) return 'unknown';
   if (!head.includes(0)) return 'text';
-  // Every other byte is zero in UTF-16 of Latin letters; those of other letters are controls, or no UTF-8.
+  // UTF-16 of Latin letters has a zero in every other byte; of other letters it has controls, or is not UTF-8.
   const zeros = head.reduce((count, byte) => count + Number(byte === 0), 0);
   return zeros <= head.length / 10 && isUtf8(bytes) ? textWithZeros : 'unknown';
 }
 
-/** A few may stray into any text. */
-const mostStrange = 8;
+/** Control characters that any text may have. */
+const maxControls = 8;
 
-/** No text has them, whatever its encoding: controls other than blanks, line ends and Escape. */
+/** Control characters other than white space and Escape, which no text has in any encoding. */
 const isControl = (byte: number): boolean =>
   byte < 0x09 || (byte > 0x0d && byte < 0x20 && byte !== 0x1b) || byte === 0x7f;
-const isStrange = (byte: number): boolean => isControl(byte) || byte >= 0x80;
+const isNotAscii = (byte: number): boolean => isControl(byte) || byte >= 0x80;
 
 /** Word documents are zip files with a folder `word`. */
 function zipKind(bytes: Uint8Array): string {
@@ -194,7 +194,7 @@ export type DecidedType =
 /** Formats that any text could be in. */
 const textual: ReadonlySet<DocumentFormat> = new Set<DocumentFormat>(['text', 'html', 'eml']);
 
-/** Looks at no more than the beginning of the file, or of a zip file's names. Where nobody sees, pictures are no text. */
+/** Reads only the beginning of the file, or the names in a zip file. */
 export function decideType(file: DocumentFile, takesPictures = true): DecidedType {
   if (file.bytes.byteLength === 0) return { problem: 'it is empty; send a file with content.' };
   const seen = seenIn(file);
@@ -202,12 +202,12 @@ export function decideType(file: DocumentFile, takesPictures = true): DecidedTyp
   const format = formatOf(mediaType);
   if (!format) return { problem: unsupported(mediaType, takesPictures) };
   if (format === 'image' && !takesPictures)
-    return { problem: `it is a picture, and only text is read here. ${sendOneOf(takesPictures)}` };
+    return { problem: `it is an image, and only text is accepted here. ${sendOneOf(takesPictures)}` };
   const isTrue = textual.has(format) ? seen === 'text' : seen === mediaType;
   return isTrue ? { mediaType, format } : { problem: contradiction(mediaType, seen) };
 }
 
-/** Stray zero bytes are let pass only where somebody says that it is text: archives of texts hold them, too. */
+/** Zero bytes are accepted only if the file is declared as text: archives of texts have them, too. */
 function seenIn({ name, mediaType, bytes }: DocumentFile): string {
   const seen = sniff(bytes);
   if (seen !== textWithZeros) return seen;
@@ -216,20 +216,20 @@ function seenIn({ name, mediaType, bytes }: DocumentFile): string {
   return format && textual.has(format) ? 'text' : 'unknown';
 }
 
-/** Bytes are surer than endings; only texts look all alike. */
+/** The content decides; the extension only distinguishes kinds of text. */
 function guessed(name: string, seen: string): string {
   if (seen !== 'text') return seen;
   if (programs.test(name)) return programType;
   const byName = typeByExtension(name);
   const format = byName === undefined ? undefined : formatOf(byName);
-  // A .pdf that holds text is told so; no ending, or one that nobody knows, is plain text.
+  // A .pdf with text is reported as such; without a known extension it is plain text.
   return byName !== undefined && format ? byName : 'text/plain';
 }
 
-/** Whatever its first bytes look like, nobody writes notes into it. */
+/** Extensions of programs, whatever the content. */
 const programs = /\.(?:exe|dll|com|scr|msi|sys)$/i;
 
-/** Windows calls .csv files Excel sheets when Excel is installed. */
+/** Windows declares .csv files as Excel sheets when Excel is installed. */
 function declared({ name, mediaType }: DocumentFile, seen: string): string {
   const type = canonicalType(mediaType);
   const isCsv =
@@ -237,7 +237,7 @@ function declared({ name, mediaType }: DocumentFile, seen: string): string {
   return isCsv ? 'text/csv' : type;
 }
 
-/** Why it cannot be what it is declared to be, or cannot be read at all, as a sentence; else null. */
+/** Why the file cannot be read, or is not of its declared type, as a sentence; else null. */
 export function contradictionOf(file: DocumentFile, takesPictures = true): string | null {
   const decided = decideType(file, takesPictures);
   return 'problem' in decided ? new UnreadableDocument(file.name, decided.problem).message : null;
@@ -246,24 +246,24 @@ export function contradictionOf(file: DocumentFile, takesPictures = true): strin
 const sendOneOf = (takesPictures: boolean): string =>
   `Send one of: ${readableTypes.filter((type) => takesPictures || formatOf(type) !== 'image').join(', ')}.`;
 
-/** For text that was not known as such. */
-const howText =
-  'Text is known by its name or type and read as UTF-8 with hardly a zero byte (U+0000), or as UTF-16 with a byte order mark.';
+/** For text that was not recognized. */
+const textHint =
+  'Text is recognized by its name or type and must be UTF-8 with few zero bytes (U+0000), or UTF-16 with a byte order mark.';
 
 function unsupported(mediaType: string, takesPictures: boolean): string {
-  const what = mediaType === 'unknown' ? 'it is of a kind that nobody knows' : `it is ${said(mediaType)}`;
+  const what = mediaType === 'unknown' ? 'it is of an unknown type' : `it is ${said(mediaType)}`;
   const remedy =
     mediaType === 'application/x-ole-storage'
       ? 'Save it as .docx or PDF, without a password.'
       : sendOneOf(takesPictures);
-  return `${what}, which cannot be read. ${remedy}${mediaType === 'unknown' ? ` ${howText}` : ''}`;
+  return `${what}, which cannot be read. ${remedy}${mediaType === 'unknown' ? ` ${textHint}` : ''}`;
 }
 
 function contradiction(mediaType: string, seen: string): string {
-  const remedy = 'Send it with its true type.';
-  if (seen === 'text') return `it is declared as ${mediaType}, but holds plain text. ${remedy}`;
+  const remedy = 'Send it with its actual type.';
+  if (seen === 'text') return `it is declared as ${mediaType}, but has plain text. ${remedy}`;
   if (seen === 'unknown')
-    return `it is declared as ${mediaType}, but holds other bytes. ${remedy} ${howText}`;
+    return `it is declared as ${mediaType}, but has other content. ${remedy} ${textHint}`;
   return `it is declared as ${mediaType}, but its first bytes are those of ${said(seen)}. ${remedy}`;
 }
 

@@ -25,7 +25,7 @@ export interface JobMaintenanceDeps {
   readonly timing: MaintenanceTiming;
 }
 
-/** Soon enough after the start that nobody waits, late enough that one poll serves all kinds defined together. */
+/** Late enough that one poll serves all kinds that are defined together. */
 const firstPollMs = 20;
 
 export class JobMaintenance {

@@ -1,4 +1,4 @@
-// Compiles and runs JSON schemas. Runs in a thread, because neither compiling nor validating is sure to end.
+// Compiles and runs JSON schemas in a thread, because neither compiling nor validating is guaranteed to end.
 import { createHash } from 'node:crypto';
 import type { ErrorObject, Options, ValidateFunction } from 'ajv';
 import { Ajv } from 'ajv';
@@ -6,29 +6,29 @@ import formats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { serveThread } from '../threads/serve-thread.ts';
 
-/** What the thread is given: both as JSON text, which cannot be too deep to clone. */
+/** Both as JSON text, which is never too deep to clone. */
 export interface SchemaTask {
   readonly schema: string;
   readonly value: string;
 }
 
 /**
- * Keywords and formats that nobody knows are ignored, as the standard says: generators add their own. What every object
- * inherits ("toString") is no field of it.
+ * Unknown keywords and formats are ignored, as the standard says: generators add their own. Inherited properties
+ * ("toString") are not fields of an object.
  */
 const options: Options = { strict: false, allErrors: true, ownProperties: true, logger: false };
 
-const mostCached = 200;
+const maxCached = 200;
 const cache = new Map<string, ValidateFunction>();
 
-/** More than a model or a person takes in. */
-const mostViolations = 20;
-const longestViolation = 300;
+/** More would not help a model or a person. */
+const maxViolations = 20;
+const maxViolationLength = 300;
 
-/** Values of every kind: a schema that refers to itself without end shows it with one of them. */
+/** Values of every type: an endlessly recursive schema fails on one of them. */
 const samples: readonly unknown[] = [null, true, 0, '', [], {}, [{}], { '': '' }];
 
-/** What is wrong with the schema, as a sentence; null when it can be used. */
+/** The problem of the schema, as a sentence; null when it can be used. */
 export function problemOf(schema: string): string | null {
   try {
     const check = compiled(schema);
@@ -39,32 +39,32 @@ export function problemOf(schema: string): string | null {
   }
 }
 
-/** What is wrong with the value; empty when it is valid. Throws when the schema cannot be used. */
+/** The violations of the value; empty when it is valid. Throws when the schema cannot be used. */
 export function violations({ schema, value }: SchemaTask): readonly string[] {
   const check = compiled(schema);
   if (check(JSON.parse(value))) return [];
   const errors = check.errors ?? [];
-  const said = [...new Set(errors.map(sentenceOf))];
-  if (said.length <= mostViolations) return said;
-  return [...said.slice(0, mostViolations), `and ${said.length - mostViolations} more`];
+  const sentences = [...new Set(errors.map(sentenceOf))];
+  if (sentences.length <= maxViolations) return sentences;
+  return [...sentences.slice(0, maxViolations), `and ${sentences.length - maxViolations} more`];
 }
 
 function compiled(schema: string): ValidateFunction {
   const hash = createHash('sha256').update(schema).digest('base64');
   const known = cache.get(hash);
   if (known) {
-    cache.delete(hash); // last used, last dropped
+    cache.delete(hash); // moves it to the end: the least recently used is dropped first
     cache.set(hash, known);
     return known;
   }
   const check = compile(JSON.parse(schema) as object);
   cache.set(hash, check);
   const [oldest] = cache.keys();
-  if (cache.size > mostCached && oldest !== undefined) cache.delete(oldest);
+  if (cache.size > maxCached && oldest !== undefined) cache.delete(oldest);
   return check;
 }
 
-/** An instance each: schemas of different tenants may have the same `$id`. */
+/** With its own instance: schemas of different tenants may have the same `$id`. */
 function compile(schema: object): ValidateFunction {
   const draft: unknown = (schema as { $schema?: unknown }).$schema;
   const ajv = isDraft7(draft) ? new Ajv(options) : new Ajv2020(options);
@@ -80,7 +80,7 @@ const is2020 = (draft: unknown): boolean =>
   typeof draft === 'string' && /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/.test(draft);
 
 function explained(error: unknown): string {
-  if (error instanceof RangeError) return 'It refers to itself without end, or is nested too deeply';
+  if (error instanceof RangeError) return 'It is endlessly recursive, or nested too deeply';
   const message = error instanceof Error ? error.message : String(error);
   const missing = /^can't resolve reference (\S+)/.exec(message)?.[1];
   if (missing !== undefined)
@@ -102,7 +102,7 @@ function sentenceOf({ instancePath, message, params, keyword }: ErrorObject): st
 }
 
 function shortened(text: string): string {
-  return text.length > longestViolation ? `${text.slice(0, longestViolation)}…` : text;
+  return text.length > maxViolationLength ? `${text.slice(0, maxViolationLength)}…` : text;
 }
 
 const functions = { problemOf, violations } as const;

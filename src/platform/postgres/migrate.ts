@@ -122,7 +122,7 @@ async function applyOnce(
   );
 }
 
-/** The lock is held until the transaction ends. Its key contains the schema, so that other schemas do not wait. */
+/** The lock ends with the transaction. Its key contains the schema, so that other schemas do not wait. */
 async function lockHistory(
   transaction: Transaction,
   schema: string,

@@ -4,55 +4,55 @@ import { Semaphore } from './semaphore.ts';
 
 describe('Semaphore', () => {
   it('lets in as many as there are places, the others in the order they came', async () => {
-    const turns = new Semaphore(2);
+    const permits = new Semaphore(2);
     const entered: number[] = [];
-    const leave = new Map<number, () => void>();
+    const release = new Map<number, () => void>();
     const all = [1, 2, 3, 4].map(async (number) => {
-      leave.set(number, await turns.acquire());
+      release.set(number, await permits.acquire());
       entered.push(number);
     });
     await Promise.all(all.slice(0, 2));
     expect(entered).toEqual([1, 2]);
-    leave.get(2)?.();
+    release.get(2)?.();
     await all[2];
     expect(entered).toEqual([1, 2, 3]);
-    leave.get(1)?.();
+    release.get(1)?.();
     await all[3];
     expect(entered).toEqual([1, 2, 3, 4]);
   });
 
   it('gives a place back once, however often it is left', async () => {
-    const turns = new Semaphore(1);
-    const leave = await turns.acquire();
-    leave();
-    leave();
-    await turns.acquire();
+    const permits = new Semaphore(1);
+    const release = await permits.acquire();
+    release();
+    release();
+    await permits.acquire();
     let isIn = false;
-    void turns.acquire().then(() => (isIn = true));
+    void permits.acquire().then(() => (isIn = true));
     await Promise.resolve();
     expect(isIn).toBe(false);
   });
 
-  it('lets those who wait leave the line, with their reason', async () => {
-    const turns = new Semaphore(1);
-    const leave = await turns.acquire();
+  it('rejects a waiter whose signal aborts, with its reason', async () => {
+    const permits = new Semaphore(1);
+    const release = await permits.acquire();
     const controller = new AbortController();
-    const impatient = turns.acquire(controller.signal);
-    const patient = turns.acquire();
+    const aborted = permits.acquire(controller.signal);
+    const waiting = permits.acquire();
     controller.abort(new Error('enough'));
-    await expect(impatient).rejects.toThrow('enough');
-    leave();
-    await expect(patient).resolves.toBeTypeOf('function');
+    await expect(aborted).rejects.toThrow('enough');
+    release();
+    await expect(waiting).resolves.toBeTypeOf('function');
   });
 
-  it('is idle when everybody has left, after any coming, waiting, leaving and giving up', async () => {
+  it('is idle after any sequence of acquiring, waiting, releasing and aborting', async () => {
     const visit = fc.record({ staysFor: fc.nat(5), givesUpAfter: fc.option(fc.nat(5)) });
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 3 }),
         fc.array(visit, { maxLength: 30 }),
         async (size, visits) => {
-          const turns = new Semaphore(size);
+          const permits = new Semaphore(size);
           let inside = 0;
           let most = 0;
           const steps = async (count: number) => {
@@ -62,14 +62,14 @@ describe('Semaphore', () => {
             const controller = new AbortController();
             if (givesUpAfter !== null)
               void steps(givesUpAfter).then(() => controller.abort(new Error('gave up')));
-            const leave = await turns.acquire(controller.signal).catch(() => undefined);
-            if (!leave) return;
+            const release = await permits.acquire(controller.signal).catch(() => undefined);
+            if (!release) return;
             most = Math.max(most, ++inside);
             await steps(staysFor);
             inside--;
-            leave();
+            release();
           });
-          await turns.onIdle();
+          await permits.onIdle();
           expect(inside).toBe(0);
           await Promise.all(all);
           expect(most).toBeLessThanOrEqual(size);

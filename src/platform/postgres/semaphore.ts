@@ -30,7 +30,7 @@ export class Semaphore {
     };
   }
 
-  /** Resolves when every permit is free and nobody waits. */
+  /** Resolves when every permit is free. */
   async onIdle(): Promise<void> {
     if (this.#free === this.#size) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));

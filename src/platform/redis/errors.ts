@@ -19,7 +19,7 @@ const refusals: readonly (readonly [RegExp, string])[] = [
 const foreignReply =
   /unknown RESP type|protocol error|unexpected (character|token)|got .* as reply type|unsupported protocol|wrong version number/i;
 
-/** REDIS_UNUSABLE if somebody has to act, REDIS_UNAVAILABLE (retryable) for what may pass. */
+/** REDIS_UNUSABLE if an administrator has to act, REDIS_UNAVAILABLE (retryable) for what may pass. */
 export function redisError(error: unknown, address: string): CoreError {
   const message = messageOf(error);
   for (const [pattern, explanation] of refusals)

@@ -3,7 +3,7 @@ import { CoreError } from '../../core/errors.ts';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { retryWhileBusy } from './retry-busy.ts';
 
-/** Held until it is freed; counts the tries. */
+/** Locked until `freeAtMs`; counts the tries. */
 function file(clock: VirtualClock, freeAtMs: number) {
   const state = { tries: 0 };
   const work = () => {
@@ -54,7 +54,7 @@ describe('retryWhileBusy', () => {
     expect(clock.monotonic()).toBe(timeoutMs);
   });
 
-  it('stops when it is told to', async () => {
+  it('stops when its signal aborts', async () => {
     const clock = new VirtualClock();
     const stop = new AbortController();
     const { work, state } = file(clock, 3_000);

@@ -147,7 +147,7 @@ describe('createLogger, for people', () => {
     expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} WARN {2}fell back id=a text="two words" list=\[1\]\n$/);
   });
 
-  it('colours the level only when asked', () => {
+  it('colors the level only if isColored', () => {
     const { log, lines } = setUp({ format: 'pretty', isColored: true });
     log.error('x');
     expect(lines[0]).toContain('\u001b[31mERROR\u001b[0m');

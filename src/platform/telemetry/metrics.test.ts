@@ -83,7 +83,7 @@ describe('countEvents', () => {
     );
   });
 
-  it('counts one event in several counters, and quotes what labels hold', async () => {
+  it('counts one event in several counters, and escapes label values', async () => {
     const { metrics, lines } = setUp();
     const bus = new EventBus(specs, () => 0);
     countEvents(bus, metrics);
@@ -96,7 +96,7 @@ describe('countEvents', () => {
     );
   });
 
-  it('shows a counter before its first event, with the labels that are sure to come', async () => {
+  it('shows a counter before its first event, with its known label values', async () => {
     const { metrics, lines } = setUp();
     countEvents(new EventBus(specs, () => 0), metrics);
     expect(await lines()).toEqual(
@@ -108,7 +108,7 @@ describe('countEvents', () => {
     );
   });
 
-  it('is not spoiled by numbers that are none', async () => {
+  it('ignores values that are not finite or negative', async () => {
     const { metrics, lines } = setUp();
     const bus = new EventBus(specs, () => 0);
     countEvents(bus, metrics);
@@ -142,7 +142,7 @@ describe('countEvents', () => {
 });
 
 describe('gauges', () => {
-  it('are asked at each scrape and forget what is no more', async () => {
+  it('are collected at each scrape, without samples of the last one', async () => {
     const { metrics, lines } = setUp();
     let samples = [
       { labels: { kind: 'a' }, value: 1 },
@@ -185,7 +185,7 @@ describe('gauges', () => {
 });
 
 describe('Metrics', () => {
-  it('tells about the process, twice in one process if need be', async () => {
+  it('includes the metrics of the process, for two instances as well', async () => {
     for (let time = 0; time < 2; time += 1) {
       const { metrics } = setUp({ processMetrics: true });
       expect(await metrics.text()).toContain('process_resident_memory_bytes');

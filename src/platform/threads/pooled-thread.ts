@@ -14,17 +14,17 @@ export interface ThreadSettings {
 }
 
 export interface ThreadWork extends ThreadCall {
-  /** Of the processor, for the work alone; ten times as long by the clock. */
+  /** CPU time of the work; the wall-clock time may be ten times as long. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
   readonly transfer: readonly ArrayBuffer[];
 }
 
-/** Reading its modules takes a thread a fraction of a second; on a machine that is drowning, much longer. */
-const longestStartMs = 60_000;
-/** A machine that gives a thread less than a tenth of a processor has other worries. */
-const longestByTheClock = 10;
-/** Beyond what the watch lets pass, so that it is the watch that ends the thread: see thread-watch.ts. */
+/** A thread loads its modules in a fraction of a second; on an overloaded machine it takes much longer. */
+const startTimeoutMs = 60_000;
+/** Wall-clock time may be so many times the CPU time. */
+const maxWallClockFactor = 10;
+/** Far above the limit of `watchThread`, which terminates the thread first. */
 const hardLimitMb = 4_096;
 
 export class PooledThread {
@@ -32,13 +32,13 @@ export class PooledThread {
   readonly #settings: ThreadSettings;
   readonly #worker: Worker;
   readonly #ready = Promise.withResolvers<void>();
-  #answer: PromiseWithResolvers<FromThread> | undefined;
+  #reply: PromiseWithResolvers<FromThread> | undefined;
   #isGone = false;
 
   constructor(settings: ThreadSettings) {
     this.#settings = settings;
     this.#worker = new Worker(settings.entry, {
-      // Work on what strangers sent needs no keys, and says nothing on the terminal.
+      // Work on untrusted input gets no secrets and no terminal.
       env: {},
       stdout: true,
       stderr: true,
@@ -51,7 +51,7 @@ export class PooledThread {
     this.exited = promise;
     this.#worker.on('message', (message: FromThread) => {
       if (message.kind === 'ready') this.#ready.resolve();
-      else this.#answer?.resolve(message);
+      else this.#reply?.resolve(message);
     });
     this.#worker.on('error', (error) => this.#lose(stopOf(error)));
     this.#worker.on('exit', (code) => {
@@ -60,7 +60,7 @@ export class PooledThread {
     });
   }
 
-  /** It takes no more work. */
+  /** It accepts no more work. */
   get isGone(): boolean {
     return this.#isGone;
   }
@@ -68,20 +68,20 @@ export class PooledThread {
   /** Rejects with ThreadStopped, ThreadThrew, the signal's reason, SHUTTING_DOWN or INTERNAL. One call at a time. */
   async run(work: ThreadWork): Promise<unknown> {
     const { clock, memoryMb } = this.#settings;
-    work.signal?.throwIfAborted(); // nothing has begun: the thread stays as it is
-    const { promise } = (this.#answer = Promise.withResolvers<FromThread>());
+    work.signal?.throwIfAborted(); // nothing has started: the thread stays usable
+    const { promise } = (this.#reply = Promise.withResolvers<FromThread>());
     promise.catch(() => undefined);
     this.#worker.ref();
     const undo = [onAbort(work.signal, (reason) => this.#end(reason))];
     try {
-      const stopStartTimer = clock.after(longestStartMs, () => this.#end(tooLong('start', longestStartMs)));
+      const stopStartTimer = clock.after(startTimeoutMs, () => this.#end(tooLong('start', startTimeoutMs)));
       undo.push(stopStartTimer);
       await this.#ready.promise.catch(notStarted);
       stopStartTimer();
       const stop = (what: 'time' | 'memory') =>
         this.#end(what === 'time' ? tooLong('work', work.timeoutMs) : tooLarge(memoryMb));
       undo.push(
-        clock.after(work.timeoutMs * longestByTheClock, () => stop('time')),
+        clock.after(work.timeoutMs * maxWallClockFactor, () => stop('time')),
         watchThread(this.#worker, { memoryMb, cpuMs: work.timeoutMs }, clock, stop),
       );
       this.#worker.postMessage({ name: work.name, input: work.input } satisfies ThreadCall, [
@@ -94,7 +94,7 @@ export class PooledThread {
     }
   }
 
-  /** Ends it where it stands. Resolves when it is gone. */
+  /** Resolves when the thread has ended. */
   async terminate(): Promise<void> {
     this.#end(poolClosed());
     await this.exited;
@@ -108,17 +108,17 @@ export class PooledThread {
   #lose(reason: unknown): void {
     this.#isGone = true;
     this.#ready.reject(reason);
-    this.#answer?.reject(reason);
+    this.#reply?.reject(reason);
   }
 }
 
 export function poolClosed(): CoreError {
-  return new CoreError('SHUTTING_DOWN', 'The threads are being ended; try again in a moment.', {
+  return new CoreError('SHUTTING_DOWN', 'The threads are closing; try again in a moment.', {
     isRetryable: true,
   });
 }
 
-/** That is nobody's fault who gave it work. */
+/** A failed start is not the fault of the work. */
 function notStarted(error: unknown): never {
   if (!(error instanceof ThreadStopped)) throw error;
   throw new CoreError('INTERNAL', `A thread could not be started. ${error.message}`, {
@@ -130,7 +130,7 @@ function notStarted(error: unknown): never {
 function valueOf(message: FromThread): unknown {
   if (message.kind === 'returned') return message.value;
   if (message.kind === 'threw') throw new ThreadThrew(message.name, message.message);
-  throw new TypeError('A thread answered out of turn.');
+  throw new TypeError('A thread replied out of order.');
 }
 
 function tooLong(what: string, ms: number): ThreadStopped {
@@ -145,25 +145,25 @@ function stopOf(error: unknown): ThreadStopped {
   const code: unknown = (error as { code?: unknown } | null)?.code;
   return code === 'ERR_WORKER_OUT_OF_MEMORY'
     ? tooLarge(hardLimitMb, error)
-    : new ThreadStopped('died', `The thread broke: ${messageOf(error)}`, error);
+    : new ThreadStopped('died', `The thread crashed: ${messageOf(error)}`, error);
 }
 
 export interface WatchLimits {
   /** Heap and buffers together. */
   readonly memoryMb: number;
-  /** Time of the processor, not of the clock: a busy machine makes nobody slower by that measure. */
+  /** Not wall-clock time, which is longer on a busy machine. */
   readonly cpuMs: number;
 }
 
-const everyMs = 50;
+const checkEveryMs = 50;
 const bytesPerMb = 1_048_576;
 
 /**
- * Calls `onExceeded` once when the thread has more than it may; the returned function ends the watch. The thread is
- * looked at between two steps of its code, however busy it is.
+ * Calls `onExceeded` once when the thread exceeds a limit; the returned function stops watching. A busy thread is checked
+ * as well, between two steps of its code.
  *
- * V8's own limit of memory does not do: it knows nothing of buffers, and one large allocation beyond it ends the whole
- * process ("FATAL ERROR: Reached heap limit"), not the thread. So that limit is set far above, and this one is looked at.
+ * V8's own memory limit is not enough: it does not count buffers, and one large allocation beyond it ends the whole
+ * process ("FATAL ERROR: Reached heap limit"), not the thread. So that limit is set far above this one.
  */
 export function watchThread(
   worker: Worker,
@@ -174,7 +174,7 @@ export function watchThread(
   let isOver = false;
   let cancel: () => void = () => undefined;
   let cpuBefore: number | undefined;
-  const look = async () => {
+  const check = async () => {
     try {
       const [memory, cpu] = await Promise.all([worker.getHeapStatistics(), cpuMsOf(worker, clock)]);
       if (isOver) return;
@@ -183,11 +183,11 @@ export function watchThread(
         return onExceeded('memory');
       if (cpu - cpuBefore > limits.cpuMs) return onExceeded('time');
     } catch {
-      return; // the thread is gone; its end is noticed elsewhere
+      return; // the thread has ended, which its exit event reports
     }
-    cancel = clock.after(everyMs, () => void look());
+    cancel = clock.after(checkEveryMs, () => void check());
   };
-  void look();
+  void check();
   return () => {
     isOver = true;
     cancel();
@@ -195,20 +195,20 @@ export function watchThread(
 }
 
 async function cpuMsOf(worker: Worker, clock: Clock): Promise<number> {
-  // Node has it since 24.6; before, the clock must do.
+  // Available since Node 24.6; before that, the wall clock is used.
   if (typeof (worker as Partial<Worker>).cpuUsage !== 'function') return clock.monotonic();
   const { user, system } = await worker.cpuUsage();
   return (user + system) / 1_000;
 }
 
 /**
- * - `time`: it took longer than it was given; the thread was ended.
- * - `memory`: it took more memory than it was given; the thread was ended.
+ * - `time`: it exceeded its time, and the thread was terminated.
+ * - `memory`: it exceeded its memory, and the thread was terminated.
  * - `died`: the thread ended by itself.
  */
 export type StopReason = 'time' | 'memory' | 'died';
 
-/** Work in a thread was ended before it had a result. Nothing else was harmed. */
+/** Work in a thread ended without a result. Nothing else is affected. */
 export class ThreadStopped extends Error {
   override readonly name = 'ThreadStopped';
   readonly reason: StopReason;

@@ -2,7 +2,7 @@
 import { parentPort } from 'node:worker_threads';
 import { messageOf } from '../../core/errors.ts';
 
-/** What a thread module offers: functions of one argument that can be cloned. */
+/** The functions of a thread module: each has one argument that can be cloned. */
 // oxlint-disable-next-line typescript/no-explicit-any -- each function has its own argument; `run` types it per name
 export type ThreadFunctions = Readonly<Record<string, (input: any) => unknown>>;
 
@@ -16,23 +16,23 @@ export type FromThread =
   | { readonly kind: 'returned'; readonly value: unknown }
   | { readonly kind: 'threw'; readonly name: string; readonly message: string };
 
-/** Makes the module that calls this one that a ThreadPool can start. */
+/** Makes the calling module usable by a ThreadPool. */
 export function serveThread(functions: ThreadFunctions): void {
   const port = parentPort;
   if (!port) throw new Error('This module only runs as a thread.');
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   const send = (message: FromThread) => port.postMessage(message);
   port.on('message', ({ name, input }: ThreadCall) => {
-    void call(functions, name, input).then((answer) => sendAny(send, answer));
+    void call(functions, name, input).then((reply) => sendAny(send, reply));
   });
   send({ kind: 'ready' });
 }
 
-function sendAny(send: (message: FromThread) => void, answer: FromThread): void {
+function sendAny(send: (message: FromThread) => void, reply: FromThread): void {
   try {
-    send(answer);
+    send(reply);
   } catch (error) {
-    send(thrown(error)); // what was returned cannot be cloned
+    send(thrown(error)); // the result cannot be cloned
   }
 }
 

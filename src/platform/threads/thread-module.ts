@@ -10,9 +10,9 @@ export function threadModule(name: string, importMetaUrl: string): URL {
 }
 
 /**
- * Every thread that reads TypeScript has WebAssembly of its own to do so. When V8 replaces such code's wrappers by
- * faster ones while another thread ends, it frees memory that it does not know ("Check failed: jit_page.has_value()",
- * a crash or a deadlock; nodejs/node#64500): once in some twenty runs of one test file here. So it does not replace them.
+ * Every thread that loads TypeScript runs WebAssembly to strip types. When V8 replaces its wrappers by faster ones while
+ * another thread ends, it may crash or deadlock ("Check failed: jit_page.has_value()", nodejs/node#64500): in one of
+ * twenty runs of one test file here. So they are not replaced.
  */
 function keepWrappers(): void {
   setFlagsFromString('--wasm-wrapper-tiering-budget=2147483647');

@@ -1,4 +1,4 @@
-// Runs work that may never end, or eat all memory, in threads that can be ended: the process and its loop go on.
+// Runs work that may never end, or use too much memory, in threads that can be terminated without blocking the process.
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../../core/index.ts';
 import { onAbort } from '../../core/index.ts';
@@ -9,31 +9,31 @@ export interface ThreadPoolOptions {
   /** A module that calls `serveThread`; see `threadModule`. */
   readonly entry: URL;
   readonly clock: Clock;
-  /** What one piece of work may have: heap and buffers together. */
+  /** For one call: heap and buffers together. */
   readonly memoryMb: number;
-  /** Threads at most. Default: as many as the machine has cores. */
+  /** Maximum number of threads. Default: the number of cores. */
   readonly size?: number;
-  /** A thread that had nothing to do for so long is ended. */
+  /** An idle thread ends after this time. Default: 60 s. */
   readonly idleMs?: number;
 }
 
 export interface WorkLimits {
-  /** Time of the processor, for the work alone: waiting for a thread is not counted. At most ten times that by the clock. */
+  /** CPU time, without the wait for a thread; the wall-clock time may be ten times as long. */
   readonly timeoutMs: number;
-  /** Ends the work, and its thread. */
+  /** Terminates the work and its thread. */
   readonly signal?: AbortSignal | undefined;
-  /** Buffers that are handed over instead of copied. */
+  /** Buffers that are transferred instead of copied. */
   readonly transfer?: readonly ArrayBuffer[];
 }
 
 interface Waiter {
   readonly take: (thread: PooledThread) => void;
-  readonly giveUp: (reason: unknown) => void;
+  readonly reject: (reason: unknown) => void;
 }
 
-const usualIdleMs = 60_000;
+const defaultIdleMs = 60_000;
 
-/** Threads start at first need, are used again, and are replaced when they were ended or broke. */
+/** Threads start when needed, are reused, and are replaced when they end. */
 export class ThreadPool<Functions extends ThreadFunctions> {
   readonly #options: ThreadPoolOptions;
   readonly #size: number;
@@ -47,7 +47,7 @@ export class ThreadPool<Functions extends ThreadFunctions> {
     this.#size = Math.max(1, Math.min(options.size ?? Number.POSITIVE_INFINITY, availableParallelism()));
   }
 
-  /** Threads there are now, busy, idle or about to end. */
+  /** The number of threads: busy, idle or ending. */
   get threads(): number {
     return this.#threads.size;
   }
@@ -63,14 +63,14 @@ export class ThreadPool<Functions extends ThreadFunctions> {
       const value = await thread.run({ name, input, timeoutMs, signal, transfer });
       return value as Awaited<ReturnType<Functions[Name]>>;
     } finally {
-      this.#giveBack(thread);
+      this.#release(thread);
     }
   }
 
-  /** Ends all threads; work under way is rejected. */
+  /** Terminates all threads; running work is rejected. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const { giveUp } of this.#waiting) giveUp(poolClosed());
+    for (const { reject } of this.#waiting) reject(poolClosed());
     await Promise.all([...this.#threads].map((thread) => thread.terminate()));
   }
 
@@ -85,14 +85,14 @@ export class ThreadPool<Functions extends ThreadFunctions> {
           undo();
           resolve(given);
         },
-        giveUp: (reason) => {
+        reject: (reason) => {
           undo();
           this.#waiting.delete(waiter);
           reject(reason);
         },
       };
       this.#waiting.add(waiter);
-      const undo = onAbort(signal, waiter.giveUp);
+      const undo = onAbort(signal, waiter.reject);
     });
   }
 
@@ -118,21 +118,21 @@ export class ThreadPool<Functions extends ThreadFunctions> {
     this.#idle.get(thread)?.();
     this.#idle.delete(thread);
     const another = this.#waiting.size > 0 ? this.#start() : undefined;
-    if (another) this.#handOver(another);
+    if (another) this.#assign(another);
   }
 
-  #giveBack(thread: PooledThread): void {
-    if (thread.isGone) return; // its exit makes room
-    if (this.#handOver(thread)) return;
-    const { clock, idleMs = usualIdleMs } = this.#options;
+  #release(thread: PooledThread): void {
+    if (thread.isGone) return; // its exit frees the slot
+    if (this.#assign(thread)) return;
+    const { clock, idleMs = defaultIdleMs } = this.#options;
     this.#idle.set(
       thread,
       clock.after(idleMs, () => void thread.terminate()),
     );
   }
 
-  /** To whoever has waited longest; false when nobody waits. */
-  #handOver(thread: PooledThread): boolean {
+  /** To the caller that has waited longest; false when there is none. */
+  #assign(thread: PooledThread): boolean {
     const [first] = this.#waiting;
     if (!first) return false;
     this.#waiting.delete(first);

@@ -536,7 +536,7 @@ create table entity_pair (
 create index entity_pair_open on entity_pair (space_id, confidence) where state in ('open', 'later');
 create index entity_pair_b on entity_pair (entity_b);
 
--- Merges. resolved_id says what to give back when one is undone; here is what it does not say.
+-- Merges: what resolved_id does not have and undoing a merge needs.
 create table entity_merge (
   merge_id uuid primary key,
   space_id integer not null references knowledge_space on delete cascade,
@@ -566,7 +566,7 @@ create table knowledge_folder (
 );
 
 -- Scripts written without spaces (Chinese, Japanese, Thai, …; Korean has few): indexed by pairs of adjacent letters, because
--- PostgreSQL treats a whole run of such letters as one word, which nobody searches for.
+-- PostgreSQL treats a whole run of such letters as one word, which is not a useful search term.
 
 -- Whether the text has such a letter: Thai, Lao, Burmese, Khmer, kana, bopomofo, hangul, Han.
 create function has_unspaced(given text) returns boolean language sql immutable parallel safe as $$
@@ -616,7 +616,7 @@ create function knowledge_find_entities(
 returns table (via text, found_key text, found_id uuid)
 language plpgsql rows 100 set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
-  strangers text[];
+  unknown_names text[];
 begin
   return query
     select 'name', t.key, hit.entity_id from unnest(names) as t (key)
@@ -635,14 +635,14 @@ begin
       cross join lateral (select distinct few.entity_id from (select k.entity_id from entity_key k
         where k.space_id = space and k.key = t.key collate "C" limit most * 2) few limit most) hit;
   if cardinality(alike) = 0 then return; end if;
-  select coalesce(array_agg(t.name), '{}') into strangers from unnest(alike) as t (name)
+  select coalesce(array_agg(t.name), '{}') into unknown_names from unnest(alike) as t (name)
     left join lateral (select e.entity_id from entity e where e.space_id = space and e.normalized_name = t.name
       and e.merged_into is null limit 1) hit on true
     where hit.entity_id is null;
-  if cardinality(strangers) > most_alike then return; end if;
+  if cardinality(unknown_names) > most_alike then return; end if;
   perform set_config('pg_trgm.similarity_threshold', least_likeness::text, true);
   return query
-    select 'trigram', t.name, hit.entity_id from unnest(strangers) as t (name)
+    select 'trigram', t.name, hit.entity_id from unnest(unknown_names) as t (name)
       cross join lateral (select a.entity_id from (
           select l.entity_id, l.normalized_alias from entity_alias l
           where array[l.space_id] @> array[space] and l.normalized_alias % t.name limit 5000) a

@@ -48,7 +48,7 @@ export function translateError(error: unknown, target: string): unknown {
   return error;
 }
 
-/** Translates a connection failure: unless it is known to be temporary, somebody has to act. */
+/** Translates a connection failure: unless it is known to be temporary, it is STATE_UNUSABLE. */
 export function translateConnectError(error: unknown, target: string): CoreError {
   const translated = translateError(error, target);
   if (translated instanceof CoreError) return translated;
