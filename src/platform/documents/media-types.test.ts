@@ -82,14 +82,14 @@ describe('what a file is', () => {
     expect(decide(name, mediaType, kind)).toEqual({ problem: expect.stringMatching(problem) as string });
   });
 
-  it('is no picture where only text is read, and none is offered there', () => {
+  it('rejects an image where only text is accepted', () => {
     const png = { name: 'a.png', mediaType: 'image/png', bytes: bytesOf.png };
     expect(decideType(png)).toMatchObject({ format: 'image' });
     const [picture, archive] = [png, { name: 'a.zip', mediaType: '', bytes: bytesOf.zip }].map((file) =>
       decideType(file, false),
     );
     expect(picture).toEqual({
-      problem: expect.stringMatching(/it is a picture.*Send one of: text/) as string,
+      problem: expect.stringMatching(/it is an image.*Send one of: text/) as string,
     });
     for (const decided of [picture, archive]) expect(JSON.stringify(decided)).not.toContain('image/');
   });
