@@ -64,7 +64,7 @@ describe('a data folder', () => {
     await (await openDataFolder(path, options)).release();
   });
 
-  it('is refused to a second process, which is told who has it', async () => {
+  it('rejects a second process with the holder in the message', async () => {
     const path = await temporaryFolder();
     const { child, said } = await otherProcess(path);
     expect(said).toBe('held');
@@ -111,7 +111,7 @@ describe('a data folder', () => {
     }
   });
 
-  it('goes to one of many who race for it, and the others are told that it is busy', async () => {
+  it('is locked by one of many processes at once; the others fail with DATA_FOLDER_BUSY', async () => {
     const parent = await temporaryFolder();
     for (let round = 0; round < 20; round += 1) {
       const path = join(parent, String(round));

@@ -15,7 +15,7 @@ const unreadable = (message: RegExp) =>
   expect.objectContaining({ name: 'UnreadableDocument', message: expect.stringMatching(message) as string });
 
 describe('a PDF', () => {
-  it('is read page by page, and pages without text are told', async () => {
+  it('is read page by page, with a warning for pages without text', async () => {
     expect(await read('a.pdf', 'application/pdf', pdfOf(['Total (net)\n42 EUR', '', 'Page three']))).toEqual({
       kind: 'text',
       text: 'Total (net)\n42 EUR\n\nPage three',

@@ -37,7 +37,7 @@ describe('the undici transport', () => {
     await answer.discard();
   });
 
-  it('stops reading from the socket while nobody reads from it', async () => {
+  it('pauses the socket while the body is not read', async () => {
     const { server, transport } = await open(1);
     const answer = await transport.request({ method: 'GET', url: `${server.baseUrl}/huge` });
     const before = process.memoryUsage().arrayBuffers;

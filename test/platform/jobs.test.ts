@@ -104,17 +104,17 @@ describe.each(stores)('jobs on %s', (name, open) => {
   it('adds each scheduled job once, however many processes keep the schedule', async () => {
     const kind = newKind();
     const now = new Date();
-    const keepers = await Promise.all(
+    const maintainers = await Promise.all(
       [1, 2].map(() =>
         openQueue(database, { runSchedules: true, timing: { cronMs: 1_000, maintenanceDelayMs: 0 } }),
       ),
     );
     let runs = 0;
-    for (const { queue } of keepers) {
+    for (const { queue } of maintainers) {
       await queue.define([kind]);
       await queue.work(kind, async () => void (runs += 1));
     }
-    const [first, second] = keepers;
+    const [first, second] = maintainers;
     // pg-boss adds what was due in the last minute, so this minute's job comes at the next look.
     const cron = `${now.getUTCMinutes()} ${now.getUTCHours()} * * *`;
     await first?.queue.schedule(kind, '0 0 29 2 *', { from: 'replaced' });
@@ -136,7 +136,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
     expect(await adding).toEqual(expect.any(String));
   });
 
-  it('never sees an aborted transaction of somebody else while everything goes on at once', async () => {
+  it('never sees an aborted transaction of another caller under concurrency', async () => {
     const kind = newKind({ concurrency: 5 });
     const { queue, events } = await openQueue(database, { timing: { pollMs: 20, heartbeatMs: 20 } });
     await queue.define([kind]);
@@ -215,7 +215,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
   });
 
   // Only one process has the embedded store: what runs there when another begins ran in one that is gone. Comes before
-  // the tests whose queues stay open and have little patience with a silent job.
+  // the tests whose queues stay open and have a short timeout for a silent job.
   if (name === 'the embedded store')
     it('runs at once what a dead process left, however lately that gave a sign of life', async () => {
       const kind = newKind();
@@ -226,7 +226,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
       const id = (await doomed.queue.enqueue(kind, {})) ?? '';
       await until(() => doomed.events.some((event) => event.name === 'job:started'));
       dead.die();
-      // Its own patience with a silent job is 30 seconds, far more than `until` has.
+      // Its own timeout for a silent job is 30 seconds, far more than that of `until`.
       const { queue } = await openQueue(database);
       await queue.define([kind]);
       await queue.work(kind, async () => undefined);
@@ -237,7 +237,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
       expect(view.attempts).toBe(2);
     });
 
-  it('runs a job again when its process died, but not for ever', async () => {
+  it('runs a job again when its process died, but not forever', async () => {
     const kind = newKind({ retries: 0 });
     const timing = { pollMs: 50, heartbeatMs: 100, lostAfterMs: 400 };
     const watcher = await openQueue(database, { timing });
@@ -263,7 +263,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
     expect(told).toContain('job:failed');
   });
 
-  it('lets nobody write who has lost the job', async () => {
+  it('ignores the writes of a worker that lost the job', async () => {
     const kind = newKind({ concurrency: 1 });
     const timing = { pollMs: 50, heartbeatMs: 100, lostAfterMs: 400 };
     // Its signs of life come too seldom, as from a process that stands still.
@@ -283,13 +283,13 @@ describe.each(stores)('jobs on %s', (name, open) => {
     gate.resolve();
     await slow.queue.stop(5_000);
     expect(await quick.queue.get(id)).toEqual(view);
-    // Whoever looks first notices that the job was lost, and says so.
+    // The first poll finds the lost job and emits the event.
     const told = slow.events.map(({ name }) => name).filter((name) => name !== 'job:retried');
     expect(told).toEqual(['job:started']);
   });
 
   it.each(['ends', 'tells its progress'] as const)(
-    'lets nobody write who has lost the job to one that runs it now, when it %s',
+    'ignores the writes of a worker that lost the job to a running one, when it %s',
     async (act) => {
       const kind = newKind({ concurrency: 1 });
       const timing = { pollMs: 50, heartbeatMs: 100, lostAfterMs: 400 };

@@ -1,4 +1,4 @@
-// Schemas of strangers: what is wrong with them, what they say of values, and what they cannot do to the server.
+// Untrusted schemas: their problems, violations of values, and what they cannot do to the server.
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { SchemaChecks } from '../../src/platform/json-schema/schema-checks.ts';
@@ -58,7 +58,7 @@ describe('what is wrong with a schema', () => {
     ],
     ['too many characters', { description: 'x'.repeat(300_000) }, /longer than 262,144 characters/],
     ['too many levels', { properties: nested(100_000, {}) }, /nested too deeply/],
-  ])('is told: %s', async (_, schema, problem) => {
+  ])('is reported: %s', async (_, schema, problem) => {
     expect(await schemas.problemOf(schema)).toMatch(problem);
   });
 
@@ -84,7 +84,7 @@ describe('what is wrong with a value', () => {
     },
   };
 
-  it('is told all at once, with the place', async () => {
+  it('is reported together, with the path', async () => {
     const signal = new AbortController().signal;
     expect(await schemas.violations(schema, { total: 3, date: '2026-01-31' }, signal)).toEqual([]);
     const told = await schemas.violations(schema, { total: 1.5, kind: 'c', other: 1 }, signal);
@@ -113,7 +113,7 @@ describe('a schema that does not end', () => {
   const endless = { type: 'object', properties: { name: { type: 'string', pattern: '^(a+)+$' } } };
   const value = { name: `${'a'.repeat(100)}!` };
 
-  it('is stopped, and the loop of the server goes on', async () => {
+  it('is stopped without blocking the event loop', async () => {
     const quick = checks(300);
     await quick.problemOf({});
     let ticks = 0;

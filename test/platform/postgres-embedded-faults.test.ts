@@ -69,11 +69,11 @@ describe('embedded store on files', () => {
     return rows.map((row) => row.id);
   };
 
-  it('restarts a stuck worker: its caller can try again, the line goes on, listeners still hear', async () => {
+  it('restarts a stuck worker: its caller can retry, waiting commands run, listeners are still notified', async () => {
     const states: string[] = [];
-    const heard: string[] = [];
+    const received: string[] = [];
     const stopWatching = database.onStateChange((state) => states.push(state));
-    const stopListening = await database.listen('faults', (payload) => heard.push(payload));
+    const stopListening = await database.listen('faults', (payload) => received.push(payload));
     await database.query(sql`insert into fault values ('before')`);
     const stuck = failure(database.script('do $$ begin loop end loop; end $$'));
     const next = ids();
@@ -81,7 +81,7 @@ describe('embedded store on files', () => {
     expect(await stuck).toMatchObject(away);
     expect(await next).toEqual(['before']);
     await database.notify('faults', 'after');
-    await vi.waitFor(() => expect(heard).toEqual(['after']));
+    await vi.waitFor(() => expect(received).toEqual(['after']));
     expect(states).toEqual(['down', 'up']);
     stopWatching();
     await stopListening();
@@ -150,7 +150,7 @@ describe('embedded store and the world', () => {
     expect(rows[0]?.count).toBe(rows[0]?.last);
   }, 60_000);
 
-  it('says in one line that its files are damaged, and leaves them alone', async () => {
+  it('reports in one line that its files are damaged, without changing them', async () => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, 'base'));
     await writeFile(join(folder, 'PG_VERSION'), '18\n');
@@ -183,7 +183,7 @@ describe('embedded store and the world', () => {
     expect((torn.cause as Error).message).toContain('Aborted');
   }, 60_000);
 
-  it('is set up again when its very first start was cut short', async () => {
+  it('is set up again when its first start was interrupted', async () => {
     const folder = join(await temporaryFolder(), 'state');
     await mkdir(join(folder, 'base'), { recursive: true });
     const database = await openEmbeddedDatabase({ folder, schema: 'public', clock: systemClock });

@@ -120,13 +120,13 @@ describe.each(kinds)('migrations, %s', (_, open) => {
     });
   });
 
-  it('rolls a failing migration back wholly, and can be run again when it is mended', async () => {
+  it('rolls a failing migration back completely, and runs it once it is fixed', async () => {
     const error = await failure(migrate(database, [first, second, broken], options));
     expect(error).toMatchObject({ code: 'STATE_UNUSABLE', cause: { sqlState: '22012' } });
     expect((error as Error).message).toMatch(/^The migration 0003-broken failed: division by zero\. [^\n]+$/);
     expect(await history()).toHaveLength(2);
-    const mended = defineMigration('0003-broken.sql', 'create table third (id int);');
-    expect(await migrate(database, [first, second, mended], options)).toEqual([mended]);
+    const fixed = defineMigration('0003-broken.sql', 'create table third (id int);');
+    expect(await migrate(database, [first, second, fixed], options)).toEqual([fixed]);
   });
 
   it('refuses a migration that ends its own transaction', async () => {

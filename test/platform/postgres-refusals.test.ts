@@ -74,13 +74,13 @@ describe('opening a server', () => {
     expect(error.message).toContain('postgres://');
   });
 
-  it('explains a server without TLS that is asked for it', async () => {
+  it('explains that a server has no TLS when it is required', async () => {
     const error = await refusal(changed((url) => url.searchParams.set('sslmode', 'verify-full')));
     expect(error).toMatchObject({ code: 'STATE_UNUSABLE' });
     expect(error.message).toContain('sslmode');
   });
 
-  it('asks to try again when nobody listens', async () => {
+  it('is retryable when there is no listener', async () => {
     const url = await impostor((socket) => socket.destroy());
     expect(await refusal(url)).toMatchObject({ code: 'STATE_UNAVAILABLE', isRetryable: true });
     const error = await refusal('postgres://user:a-secret@127.0.0.1:1/database');
@@ -93,7 +93,7 @@ describe('opening a server', () => {
     expect(await refusal(url)).toMatchObject({ code: 'STATE_UNAVAILABLE', isRetryable: true });
   });
 
-  it('recognises a Redis and a web server', async () => {
+  it('recognizes a Redis and a web server', async () => {
     const redis = new URL(redisUrl());
     const error = await refusal(`postgres://user:a-secret@${redis.host}/database`);
     expect(error.code).toMatch(/^STATE_UN(USABLE|AVAILABLE)$/);
@@ -164,7 +164,7 @@ async function withRole(work: (admin: Database, role: string, url: string) => Pr
 describe('a role without rights', () => {
   const migrations = [defineMigration('0001-first.sql', 'create table first (id int)')];
 
-  it('is told which right to make the schema is missing, and can work in one that was made for it', async () => {
+  it('reports the missing right to create the schema, and works in one that an administrator created', async () => {
     await withRole(async (admin, role, url) => {
       const schema = uniqueName('schema');
       const database = await open(url, schema);
@@ -185,7 +185,7 @@ describe('a role without rights', () => {
     });
   });
 
-  it('is told of the jobs’ schema too, when only that is missing', async () => {
+  it('reports the missing schema of jobs', async () => {
     await withRole(async (admin, role, url) => {
       const schema = uniqueName('schema');
       await admin.query(sql`create schema ${identifier(schema)} authorization ${identifier(role)}`);
@@ -201,7 +201,7 @@ describe('a role without rights', () => {
     });
   });
 
-  it('is told whose tables it found, and can work once it has been given them', async () => {
+  it('reports the owner of existing tables, and works once it is a member of that role', async () => {
     await withRole(async (admin, role, url) => {
       const [schema, owner] = [uniqueName('schema'), uniqueName('owner')];
       await admin.script(`
@@ -232,7 +232,7 @@ describe('a role without rights', () => {
     });
   });
 
-  it('is told which right in the schema is missing', async () => {
+  it('reports the missing right in the schema', async () => {
     await withRole(async (admin, role, url) => {
       const schema = uniqueName('schema');
       await admin.query(sql`create schema ${identifier(schema)}`);
@@ -260,7 +260,7 @@ describe('capabilities of a server', () => {
       });
   }, 60_000);
 
-  it('lack what this role may not create, until somebody who may has done it', async () => {
+  it('lack an extension that this role may not create, until an administrator creates it', async () => {
     const server = await startPrivatePostgres();
     const admin = await open(server.url);
     onTestFinished(() => admin.close());

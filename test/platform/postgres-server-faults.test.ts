@@ -31,7 +31,7 @@ async function open(options: Partial<ServerDatabaseOptions> = {}): Promise<Datab
 
 const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 15_000, interval: 50 });
 
-/** Passes everything on to the server, until it is told to cut a connection in the middle of what is asked there first. */
+/** A proxy to the server that can cut a connection in the middle of its next request. */
 async function relayTo(target: string): Promise<{ url: string; cutNext: (first: string) => Promise<void> }> {
   const { hostname, port } = new URL(target);
   let cut: { readonly first: string; readonly done: () => void } | undefined;
@@ -84,10 +84,10 @@ describe('a server that goes away', () => {
   it('fails at once with a time to come back, and works by itself when it is back, listeners included', async () => {
     const server = await startPrivatePostgres();
     const database = await open({ url: server.url });
-    const heard: string[] = [];
+    const received: string[] = [];
     const states: string[] = [];
     database.onStateChange((state) => states.push(state));
-    await database.listen('news', (payload) => heard.push(payload));
+    await database.listen('news', (payload) => received.push(payload));
     await database.script('create table kept (id int); insert into kept values (1)');
     await server.stop();
     await until(() => expect(database.state).toBe('down'));
@@ -97,7 +97,7 @@ describe('a server that goes away', () => {
     await until(() => expect(database.state).toBe('up'));
     expect((await database.query(sql`select id from kept`)).rows).toEqual([{ id: 1 }]);
     await database.notify('news', 'back');
-    await until(() => expect(heard).toEqual(['back']));
+    await until(() => expect(received).toEqual(['back']));
     expect(states).toEqual(['down', 'up']);
   }, 60_000);
 
@@ -142,7 +142,7 @@ describe('a server that goes away', () => {
 });
 
 describe('a server that freezes', () => {
-  it('keeps nobody waiting for a connection or a commit for longer than they said', async () => {
+  it('waits for a connection or a commit no longer than the timeout', async () => {
     const server = await startPrivatePostgres();
     const database = await open({ url: server.url, connectTimeoutMs: 60_000 });
     await database.script('create table kept (id int)');
@@ -208,8 +208,8 @@ describe('a connection that is lost', () => {
     const database = await open();
     const other = await open();
     const channel = uniqueName('channel');
-    const heard: string[] = [];
-    await database.listen(channel, (payload) => heard.push(payload));
+    const received: string[] = [];
+    await database.listen(channel, (payload) => received.push(payload));
     const states: string[] = [];
     database.onStateChange((state) => states.push(state));
     await other.query(
@@ -217,7 +217,7 @@ describe('a connection that is lost', () => {
     );
     await until(() => expect(states).toEqual(['down', 'up']));
     await other.notify(channel, 'still there');
-    await until(() => expect(heard).toEqual(['still there']));
+    await until(() => expect(received).toEqual(['still there']));
   });
 });
 
@@ -231,7 +231,7 @@ describe('a statement that takes too long', () => {
     expect(database.state).toBe('up');
   });
 
-  it.each(['statement', 'transaction'])('is cancelled on the server when its %s is aborted', async (kind) => {
+  it.each(['statement', 'transaction'])('is canceled on the server when its %s is aborted', async (kind) => {
     const database = await open();
     const marker = uniqueName('marker');
     const controller = new AbortController();
@@ -248,7 +248,7 @@ describe('a statement that takes too long', () => {
     await until(async () => expect(await isRunning(database, marker)).toBe(false));
   });
 
-  it('is cancelled on the server when its lease ends, and the connection is free again', async () => {
+  it('is canceled on the server when its lease ends, and the connection is free again', async () => {
     const database = await open({ poolSize: 1 });
     const watcher = await open();
     const marker = uniqueName('marker');

@@ -49,7 +49,7 @@ const options = Object.fromEntries(
 ) as { [Name in keyof typeof ledgerOptions.fields]: number };
 
 /** Everything that could tell, at its most talkative, and all it ever said. */
-function talkativeHouse(redactor: Redactor) {
+function createTelemetry(redactor: Redactor) {
   const output: string[] = [];
   const destination = { write: (line: string) => void output.push(line) };
   const logs = (['json', 'pretty'] as const).map((format) =>
@@ -63,7 +63,7 @@ function talkativeHouse(redactor: Redactor) {
   return { output, logs, events, metrics };
 }
 
-/** One house for all secrets, one redactor for each. */
+/** One telemetry for all secrets. */
 class ChangingRedactor extends Redactor {
   current = new Redactor();
 
@@ -81,11 +81,11 @@ class ChangingRedactor extends Redactor {
 }
 
 const redactor = new ChangingRedactor();
-const house = talkativeHouse(redactor);
-const parts = { clock: systemClock, random: systemRandom, redactor, events: house.events, options };
+const telemetry = createTelemetry(redactor);
+const parts = { clock: systemClock, random: systemRandom, redactor, events: telemetry.events, options };
 
 async function expectNoLeak(secret: string, further: readonly string[] = []): Promise<void> {
-  const texts = [...house.output.splice(0), await house.metrics.text(), ...further];
+  const texts = [...telemetry.output.splice(0), await telemetry.metrics.text(), ...further];
   expect(texts.join('').length).toBeGreaterThan(100);
   expect(findLeak(secret, texts)).toBeUndefined();
 }
@@ -106,7 +106,7 @@ async function forSecrets(runs: number, push: (secret: string) => Promise<void>)
 describe('no secret comes out of', () => {
   it('log lines', async () => {
     await forSecrets(60, async (secret) => {
-      for (const log of house.logs)
+      for (const log of telemetry.logs)
         for (const text of hiddenIn(secret)) {
           const fields = { text, [text]: 1, deep: { list: [text, { text }] }, map: new Map([[text, text]]) };
           log.info(text, fields);
@@ -126,7 +126,7 @@ describe('no secret comes out of', () => {
         const payload = Object.fromEntries(
           [...labels, 'id', 'subject', 'cause'].map((field) => [field, text]),
         );
-        house.events.emit(name, { ...payload, extra: { [secret]: secret }, error: errorWith(secret) });
+        telemetry.events.emit(name, { ...payload, extra: { [secret]: secret }, error: errorWith(secret) });
       }
       await expectNoLeak(secret);
     });
@@ -176,7 +176,7 @@ describe.each(migratedDatabases.slice(0, 1))('no secret is stored by', (_, open)
 
   it('the ledger, its repairs and what people say about them', async () => {
     const store = new PostgresLedgerStore(opened.database, systemIds);
-    house.metrics.gauge(openRowsGauge(store));
+    telemetry.metrics.gauge(openRowsGauge(store));
     await forSecrets(25, async (secret) => {
       await opened.database.query(sql`truncate ledger_entries`);
       const recorder = new BatchingLedgerRecorder({ ...parts, store });
@@ -240,8 +240,8 @@ describe('no secret is answered', () => {
     };
     server = await buildServer({
       ...http.dependencies,
-      log: house.logs[0] ?? http.dependencies.log,
-      metrics: house.metrics,
+      log: telemetry.logs[0] ?? http.dependencies.log,
+      metrics: telemetry.metrics,
       ledger,
     });
   });

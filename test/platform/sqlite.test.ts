@@ -45,7 +45,7 @@ describe('a SQLite file', () => {
     expect(db.prepare('SELECT name FROM items').all()).toEqual([{ name: 'a' }]);
   });
 
-  it('of a newer program is refused and left alone', async () => {
+  it('of a newer program is rejected and not changed', async () => {
     const path = await file();
     open(path, { migrations: [first, second] }).close();
     expect(() => openSqlite(path, { migrations: [first] })).toThrow(

@@ -20,7 +20,7 @@ function pool(options: Partial<ThreadPoolOptions> = {}): ThreadPool<OddFunctions
 const minute = { timeoutMs: 60_000 } as const;
 
 describe('a pool of threads', () => {
-  it('gives back what the function returns, and what it throws', async () => {
+  it('returns what the function returns, and rejects with what it throws', async () => {
     const threads = pool();
     expect(await threads.run('echo', { bytes: new Uint8Array([1]), text: 'é' }, minute)).toEqual({
       bytes: new Uint8Array([1]),
@@ -52,7 +52,7 @@ describe('a pool of threads', () => {
   });
 
   it.each(['spin', 'backtrack'] as const)(
-    'ends a function that does not end (%s) while the loop of the process goes on',
+    'terminates a function that does not end (%s) without blocking the event loop',
     async (name) => {
       const threads = pool({ size: 1 });
       await threads.run('echo', 0, minute);

@@ -72,7 +72,7 @@ describe('traces', () => {
         await testConfig({
           OTEL_EXPORTER_OTLP_ENDPOINT: `${to.url}/`,
           OTEL_EXPORTER_OTLP_HEADERS: 'api-key=s%20cret',
-          OTEL_SERVICE_NAME: 'test-house',
+          OTEL_SERVICE_NAME: 'test-server',
           OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test',
         }),
         { role: 'serve', env: { MODEL_API_KEY: 'sk-model' } },
@@ -136,7 +136,7 @@ describe('traces', () => {
       const asks = spans.filter(({ parentSpanId }) => parentSpanId === call?.spanId);
       expect(asks.map(({ name }) => name)).toContain('GET /api/v1/doctor');
       expect(to.resources()[0]).toMatchObject({
-        'service.name': 'test-house',
+        'service.name': 'test-server',
         'deployment.environment': 'test',
       });
       expect(to.headers[0]).toEqual({ path: '/v1/traces', key: 's cret' });
@@ -152,7 +152,7 @@ describe('traces', () => {
       (url: string) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SDK_DISABLED: 'true' }),
     ],
     [
-      'nobody is to get them',
+      'no exporter is configured',
       (url: string) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_EXPORTER: 'none' }),
     ],
     [

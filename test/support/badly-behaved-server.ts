@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface BadlyBehavedServer {
   readonly baseUrl: string;
-  underWay(): number;
+  inFlight(): number;
   stop(): Promise<void>;
 }
 
@@ -68,16 +68,16 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 }
 
 export async function startBadlyBehavedServer(): Promise<BadlyBehavedServer> {
-  let underWay = 0;
+  let inFlight = 0;
   const server = createServer((request, response) => {
-    underWay += 1;
-    response.once('close', () => (underWay -= 1));
+    inFlight += 1;
+    response.once('close', () => (inFlight -= 1));
     void answer(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    underWay: () => underWay,
+    inFlight: () => inFlight,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -23,7 +23,7 @@ const packages = ['pglite', 'pglite-pgvector'].map(
   (name) => `node_modules/@electric-sql/${name}/package.json`,
 );
 
-/** Named after all that it is made by: whoever changes that gets another. */
+/** Named after the hash of its inputs, so that a change creates another one. */
 async function templateFolder(): Promise<string> {
   const hash = createHash('sha256');
   const sources = (await readdir(code)).sort().map((name) => join(code, name));

@@ -85,7 +85,7 @@ describeHttpTransportContract('the in-memory transport', async () => {
   return {
     transport,
     baseUrl: 'http://world.test',
-    underWay: () => open,
+    inFlight: () => open,
     stop: async () => undefined,
   };
 });

@@ -15,10 +15,10 @@ export function describeAborting(subject: Subject): void {
       expect(await countRows(database, table)).toBe(0);
     });
 
-    it('takes a waiting unit out of the line', async () => {
+    it('removes a waiting unit from the queue', async () => {
       const { database } = subject();
       const table = await freshTable(database, sql`id int`);
-      const giveBack = await holdAllSessions(subject());
+      const release = await holdAllSessions(subject());
       const controller = new AbortController();
       const { signal } = controller;
       const waiting = [
@@ -29,11 +29,11 @@ export function describeAborting(subject: Subject): void {
           }),
         ),
       ];
-      const patient = database.query(sql`insert into ${table} values (3)`);
+      const remaining = database.query(sql`insert into ${table} values (3)`);
       controller.abort(reason);
       expect(await Promise.all(waiting)).toEqual([reason, reason]);
-      await giveBack();
-      await patient;
+      await release();
+      await remaining;
       expect((await database.query(sql`select id from ${table}`)).rows).toEqual([{ id: 3 }]);
     });
 

@@ -7,32 +7,32 @@ import { sql } from '../../../src/platform/postgres/sql.ts';
 const freshChannel = () => `Channel_${randomBytes(6).toString('hex')}`;
 
 /** Notifications come in order: once the last one is there, none that was sent before is still on its way. */
-async function heardUpTo(database: Database, channel: string, heard: readonly string[]): Promise<void> {
+async function receivedUpTo(database: Database, channel: string, received: readonly string[]): Promise<void> {
   await database.notify(channel, 'last');
-  await vi.waitFor(() => expect(heard).toContain('last'), { timeout: 5000 });
+  await vi.waitFor(() => expect(received).toContain('last'), { timeout: 5000 });
 }
 
 export function describeNotifications(subject: Subject): void {
   describe('notifications', () => {
-    it('reach every listener of the channel, and nobody else', async () => {
+    it('reach every listener of the channel and no other', async () => {
       const { database } = subject();
       const channel = freshChannel();
-      const heard: string[][] = [[], [], []];
-      await database.listen(channel, (payload) => heard[0]?.push(payload));
-      await database.listen(channel, (payload) => heard[1]?.push(payload));
-      await database.listen(freshChannel(), (payload) => heard[2]?.push(payload));
+      const received: string[][] = [[], [], []];
+      await database.listen(channel, (payload) => received[0]?.push(payload));
+      await database.listen(channel, (payload) => received[1]?.push(payload));
+      await database.listen(freshChannel(), (payload) => received[2]?.push(payload));
       await database.notify(channel, `it's "quoted" {}`);
       await database.query(sql`select pg_notify(${channel}, 'from SQL')`);
-      await heardUpTo(database, channel, heard[1] ?? []);
+      await receivedUpTo(database, channel, received[1] ?? []);
       const all = [`it's "quoted" {}`, 'from SQL', 'last'];
-      expect(heard).toEqual([all, all, []]);
+      expect(received).toEqual([all, all, []]);
     });
 
     it('come when the transaction commits, and never when it does not', async () => {
       const { database } = subject();
       const channel = freshChannel();
-      const heard: string[] = [];
-      await database.listen(channel, (payload) => heard.push(payload));
+      const received: string[] = [];
+      await database.listen(channel, (payload) => received.push(payload));
       await failure(
         database.transaction(async (transaction) => {
           await transaction.notify(channel, 'rolled back');
@@ -42,10 +42,10 @@ export function describeNotifications(subject: Subject): void {
       await database.transaction(async (transaction) => {
         await transaction.notify(channel, 'committed');
         await transaction.query(sql`select 1`);
-        expect(heard).toEqual([]);
+        expect(received).toEqual([]);
       });
-      await heardUpTo(database, channel, heard);
-      expect(heard).toEqual(['committed', 'last']);
+      await receivedUpTo(database, channel, received);
+      expect(received).toEqual(['committed', 'last']);
     });
 
     it('stop when the listener does, and start again with a new one', async () => {
@@ -58,22 +58,22 @@ export function describeNotifications(subject: Subject): void {
       await vi.waitFor(() => expect(early).toEqual(['one']));
       await stop();
       await stop();
-      await database.notify(channel, 'unheard');
+      await database.notify(channel, 'unreceived');
       await database.listen(channel, (payload) => late.push(payload));
-      await heardUpTo(database, channel, late);
+      await receivedUpTo(database, channel, late);
       expect([early, late]).toEqual([['one'], ['last']]);
     });
 
     it('reach the others when one listener throws', async () => {
       const { database } = subject();
       const channel = freshChannel();
-      const heard: string[] = [];
+      const received: string[] = [];
       await database.listen(channel, () => {
         throw new Error('a bad listener');
       });
-      await database.listen(channel, (payload) => heard.push(payload));
-      await heardUpTo(database, channel, heard);
-      expect(heard).toEqual(['last']);
+      await database.listen(channel, (payload) => received.push(payload));
+      await receivedUpTo(database, channel, received);
+      expect(received).toEqual(['last']);
     });
   });
 }

@@ -45,7 +45,7 @@ export function describeStatements(subject: Subject): void {
       expect(error).toMatchObject({ name: 'SqlError', sqlState: '42601' });
     });
 
-    it('answers a frequent statement anew each time: after a failure, in a transaction, and when its table changed', async () => {
+    it('runs a frequent statement again: after a failure, in a transaction, and when its table changed', async () => {
       const { database } = subject();
       const table = await freshTable(database, sql`id int`);
       await database.query(sql`insert into ${table} values (1), (2), (4)`);
@@ -79,7 +79,7 @@ export function describeStatements(subject: Subject): void {
       expect(JSON.stringify(Object.entries(error as object)) + String(error)).not.toContain('secret@');
     });
 
-    it('goes on after a statement that failed', async () => {
+    it('continues after a statement that failed', async () => {
       const { database } = subject();
       expect(await failure(database.query(sql`select 1/0`))).toMatchObject({ sqlState: '22012' });
       expect((await database.query(sql`select 1 as one`)).rows).toEqual([{ one: 1 }]);

@@ -138,7 +138,7 @@ export function describeTransactions(subject: Subject): void {
       await expect(leftBehind).resolves.toMatchObject({ rows: [{ one: 1 }] });
     });
 
-    it('rolls back when the lease ends, and goes on with the next', async () => {
+    it('rolls back when the lease ends, and runs the next', async () => {
       const { database, clock } = subject();
       const table = await freshTable(database, sql`id int`);
       const inserted = gate();

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Subject } from './subject.contract.ts';
 import { json, rawSql, sql } from '../../../src/platform/postgres/sql.ts';
 
-/** [what Postgres is told, what it gives back]. */
+/** [what is stored, what is read]. */
 const literals: readonly (readonly [text: string, value: unknown])[] = [
   ['true', true],
   ['12::int2', 12],
@@ -74,7 +74,7 @@ export function describeValues(subject: Subject): void {
       ['bytea[]', [Uint8Array.of(92, 34)]],
       ['timestamptz[]', [new Date(0)]],
       ['jsonb', { a: { b: [1, 'x', null] } }],
-    ])('takes and gives back %s', async (type, value) => {
+    ])('stores and returns %s', async (type, value) => {
       const { rows } = await subject().database.query<{ value: unknown }>(
         rawSql(`select $1::${type} as value`, [value]),
       );
@@ -86,7 +86,7 @@ export function describeValues(subject: Subject): void {
       expect(rows).toEqual([{ a: null, b: null }]);
     });
 
-    it('gives back any text, list of texts, bytes and JSON as they went in', async () => {
+    it('returns any text, array of texts, bytes and JSON unchanged', async () => {
       const { database } = subject();
       await fc.assert(
         fc.asyncProperty(
