@@ -69,6 +69,12 @@ export function listOptions(sections: OptionSections): readonly NamedOption[] {
   );
 }
 
+/** The value of an option. */
+export function valueOf(config: Config, { section, field }: NamedOption): unknown {
+  const { [section as keyof typeof optionSections]: values } = config;
+  return (values as Readonly<Record<string, unknown>>)[field];
+}
+
 /** `flag --port`, `env HEADWORKS_PORT`, `headworks.yaml line 3`. */
 export function describeOrigin(origin: OptionOrigin): string {
   switch (origin.kind) {

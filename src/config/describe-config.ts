@@ -1,8 +1,8 @@
 // The configuration as text: current values with their origin, and the reference of all options.
 import type { OptionSpec } from '../core/options.ts';
 import { flagName } from '../core/options.ts';
-import type { Config, ConfigOf, OptionOrigin, OptionSections } from './config.ts';
-import { describeOrigin, listOptions, optionSections } from './config.ts';
+import type { Config, OptionOrigin, OptionSections } from './config.ts';
+import { describeOrigin, listOptions, optionSections, valueOf } from './config.ts';
 import { configFileVariable } from './resolve-config.ts';
 import { maskPassword, maskSecret } from './secrets.ts';
 
@@ -24,15 +24,9 @@ export interface ConfigRow {
 
 /** Every option of the configuration, in order; safe to print and to send to an admin. */
 export function describeConfig(config: Config): readonly ConfigRow[] {
-  return describeSections(optionSections, config);
-}
-
-export function describeSections<Sections extends OptionSections>(
-  sections: Sections,
-  config: ConfigOf<Sections>,
-): readonly ConfigRow[] {
-  return listOptions(sections).map(({ section, field, path, spec }) => {
-    const value: unknown = config[section]?.[field];
+  return listOptions(optionSections).map((option) => {
+    const { path, spec } = option;
+    const value = valueOf(config, option);
     const origin = config.resolution.origins[path] ?? { kind: 'default' };
     return {
       path,

@@ -2,11 +2,6 @@
 // not a dependency of ours and accepts more (names, six fields, L and #), which would reach the schedules of the store.
 import { CoreError } from './errors.ts';
 
-export interface Cron {
-  /** The first whole minute after `afterMs` that matches, in milliseconds since the epoch. */
-  next(afterMs: number): number;
-}
-
 interface Field {
   readonly name: string;
   readonly from: number;
@@ -25,8 +20,11 @@ const dayMs = 86_400_000;
 /** February 29 can be eight years away (around a century that is not a leap year). */
 const searchDays = 366 * 9;
 
-/** Fails with INPUT_INVALID, naming the field, if the expression is malformed or never matches. */
-export function parseCron(expression: string): Cron {
+/**
+ * `next` returns the first whole minute after `afterMs` that matches, in milliseconds since the epoch. Fails with
+ * INPUT_INVALID, naming the field, if the expression is malformed or never matches.
+ */
+export function parseCron(expression: string): { next(afterMs: number): number } {
   const parts = expression.trim().split(/\s+/);
   if (parts.length !== fields.length)
     throw invalid(expression, `it has ${parts.length} fields, not five (minute hour day month weekday)`);

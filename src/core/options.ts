@@ -61,15 +61,16 @@ interface Common<T> {
 }
 
 function build<T>(common: Common<T>, allowed: string, parse: (raw: unknown) => Parsed<T>): OptionSpec<T> {
+  const { describe, env, flag, default: byDefault, defaultText, secret = false, notice } = common;
   return {
-    describe: common.describe,
-    env: typeof common.env === 'string' ? [common.env] : common.env,
-    ...(common.flag === undefined ? {} : { flag: common.flag }),
-    default: common.default,
-    ...(common.defaultText === undefined ? {} : { defaultText: common.defaultText }),
+    describe,
+    env: typeof env === 'string' ? [env] : env,
+    flag,
+    default: byDefault,
+    defaultText,
     allowed,
-    secret: common.secret ?? false,
-    ...(common.notice === undefined ? {} : { notice: common.notice }),
+    secret,
+    notice,
     parse,
   };
 }
