@@ -279,13 +279,15 @@ describe.each(stores)('jobs on %s', (name, open) => {
       const job = await quick.queue.get(id);
       return job?.state === 'completed' && job;
     });
-    expect(view).toMatchObject({ attempts: 2, result: 'quick' });
+    expect(view).toMatchObject({ result: 'quick' });
+    // More than two if the second attempt was lost as well, on a machine that is busy.
+    expect(view.attempts).toBeGreaterThanOrEqual(2);
     gate.resolve();
     await slow.queue.stop(5_000);
     expect(await quick.queue.get(id)).toEqual(view);
     // The first poll finds the lost job and emits the event.
-    const told = slow.events.map(({ name }) => name).filter((name) => name !== 'job:retried');
-    expect(told).toEqual(['job:started']);
+    const names = slow.events.map(({ name }) => name).filter((name) => name !== 'job:retried');
+    expect(names).toEqual(['job:started']);
   });
 
   it.each(['ends', 'tells its progress'] as const)(
