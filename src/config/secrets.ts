@@ -1,12 +1,20 @@
 // Secret values of the configuration, and how they are masked.
-import type { Config, ConfigOf, OptionSections } from './config.ts';
-import { listOptions, optionSections } from './config.ts';
+import type { Config } from './config.ts';
+import { listOptions, optionSections, valueOf } from './config.ts';
 
 const mask = '[hidden]';
 
 /** Every secret of this configuration, for the Redactor; passwords in URLs also on their own. */
 export function secretsOf(config: Config): readonly string[] {
-  return secretsIn(optionSections, config);
+  const secrets = new Set<string>();
+  for (const option of listOptions(optionSections)) {
+    for (const text of [valueOf(config, option)].flat()) {
+      if (typeof text !== 'string') continue;
+      if (option.spec.secret) secrets.add(text);
+      for (const password of passwordsIn(text)) secrets.add(password);
+    }
+  }
+  return [...secrets];
 }
 
 /** Variables with secrets of the server itself, which no registered source may read; those of Looker are a source's. */
@@ -14,22 +22,6 @@ export function serverSecretVariables(): readonly string[] {
   return listOptions(optionSections)
     .filter(({ section, spec }) => spec.secret && section !== 'looker')
     .flatMap(({ spec }) => spec.env);
-}
-
-export function secretsIn<Sections extends OptionSections>(
-  sections: Sections,
-  config: ConfigOf<Sections>,
-): readonly string[] {
-  const secrets = new Set<string>();
-  for (const { section, field, spec } of listOptions(sections)) {
-    const value: unknown = config[section]?.[field];
-    for (const text of [value].flat()) {
-      if (typeof text !== 'string') continue;
-      if (spec.secret) secrets.add(text);
-      for (const password of passwordsIn(text)) secrets.add(password);
-    }
-  }
-  return [...secrets];
 }
 
 /** The password of a URL, as written and decoded. */

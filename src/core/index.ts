@@ -2,7 +2,7 @@
 export * from './abort.ts';
 export * from './access-keys.ts';
 export { every, type Clock } from './clock.ts';
-export { parseCron, type Cron } from './cron.ts';
+export { parseCron } from './cron.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './http.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatBytes, shellWord, snakeCaseKeys, toSnakeCase } from './text.ts';
+import { camelCaseKeys, formatBytes, shellWord, snakeCaseKeys, toCamelCase, toSnakeCase } from './text.ts';
 
 describe('formatBytes', () => {
   it.each([
@@ -20,7 +20,10 @@ describe('case conversion', () => {
     ['id', 'id'],
     ['retryAfterMs', 'retry_after_ms'],
     ['p95Ms', 'p95_ms'],
-  ])('converts %s to %s', (camel, snake) => expect(toSnakeCase(camel)).toBe(snake));
+  ])('converts %s to %s and back', (camel, snake) => {
+    expect(toSnakeCase(camel)).toBe(snake);
+    expect(toCamelCase(snake)).toBe(camel);
+  });
 
   it('keeps names that are in another case', () => {
     expect(['Total Count', 'content-type', 'Äpfel', '2nd'].map(toSnakeCase)).toEqual([
@@ -29,6 +32,7 @@ describe('case conversion', () => {
       'Äpfel',
       '2nd',
     ]);
+    expect(toCamelCase('Total_Count')).toBe('Total_Count');
   });
 
   it('converts keys at every depth, keeps dates and values', () => {
@@ -36,6 +40,7 @@ describe('case conversion', () => {
     const wire = { page_size: 2, rows: [{ created_at: createdAt, note: 'a_b' }], next: null };
     const own = { pageSize: 2, rows: [{ createdAt, note: 'a_b' }], next: null };
     expect(snakeCaseKeys(own)).toEqual(wire);
+    expect(camelCaseKeys(wire)).toEqual(own);
   });
 
   it('ends at a cycle', () => {

@@ -18,6 +18,7 @@ export function formatBytes(bytes: number): string {
 }
 
 const camelCaseName = /^[a-z][a-zA-Z0-9]*$/;
+const snakeCaseName = /^[a-z][a-z0-9_]*$/;
 
 /** `retryAfterMs` → `retry_after_ms`. A name that is not camelCase is returned unchanged. */
 export function toSnakeCase(name: string): string {
@@ -25,15 +26,26 @@ export function toSnakeCase(name: string): string {
   return name.replace(/[A-Z]+/g, (capitals) => `_${capitals.toLowerCase()}`);
 }
 
+/** `retry_after_ms` → `retryAfterMs`. A name that is not snake_case is returned unchanged. */
+export function toCamelCase(name: string): string {
+  if (!snakeCaseName.test(name)) return name;
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
 /**
  * A copy with every key in snake_case, up to 20 levels deep. Dates are kept. Use it only for objects of our own:
  * keys chosen by users must keep their spelling.
  */
-export function snakeCaseKeys(value: unknown, depth = 0): unknown {
+export const snakeCaseKeys = (value: unknown): unknown => mapKeys(value, toSnakeCase, 0);
+
+/** A copy with every key in camelCase, up to 20 levels deep. Dates are kept. */
+export const camelCaseKeys = (value: unknown): unknown => mapKeys(value, toCamelCase, 0);
+
+function mapKeys(value: unknown, rename: (name: string) => string, depth: number): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Date || depth > 20) return value;
-  if (Array.isArray(value)) return value.map((item) => snakeCaseKeys(item, depth + 1));
+  if (Array.isArray(value)) return value.map((item) => mapKeys(item, rename, depth + 1));
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [toSnakeCase(name), snakeCaseKeys(item, depth + 1)]),
+    Object.entries(value).map(([name, item]) => [rename(name), mapKeys(item, rename, depth + 1)]),
   );
 }
 

@@ -1,5 +1,5 @@
 // One call of a source's API: with a permit of the rate limiter, limited in time and size, every failure classified.
-import type { Clock, HttpResponse, HttpTransport } from '../../core/index.ts';
+import type { Clock, HttpResponse as TransportResponse, HttpTransport } from '../../core/index.ts';
 import { HttpFailure, messageOf, withTimeout } from '../../core/index.ts';
 import type { FailureKind, HttpFailureClass, Permit } from '../../resilience/index.ts';
 import { classifyHttpFailure } from '../../resilience/index.ts';
@@ -143,10 +143,10 @@ function explain(error: HttpFailure): string {
   return messageOf(error) + (error.kind === 'too-large' ? remedy : '');
 }
 
-async function firstBytes(answer: HttpResponse): Promise<Uint8Array> {
+async function firstBytes(response: TransportResponse): Promise<Uint8Array> {
   const read: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of answer.body) {
+  for await (const chunk of response.body) {
     read.push(chunk);
     size += chunk.byteLength;
     if (size >= errorBytes) break;

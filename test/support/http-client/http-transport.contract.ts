@@ -12,7 +12,7 @@ export interface TransportWorld {
   readonly transport: HttpTransport;
   readonly baseUrl: string;
   /** Answers under way on the server's side: falls to 0 when the server has noticed that everybody left. */
-  underWay(): number;
+  inFlight(): number;
   stop(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
     let world: TransportWorld;
     const get = (path: string, more: Partial<HttpRequest> = {}) =>
       world.transport.request({ method: 'GET', url: world.baseUrl + path, ...more });
-    const serverIsIdle = () => vi.waitFor(() => expect(world.underWay()).toBe(0), { timeout: 5_000 });
+    const serverIsIdle = () => vi.waitFor(() => expect(world.inFlight()).toBe(0), { timeout: 5_000 });
 
     beforeEach(async () => {
       world = await makeWorld();
@@ -127,7 +127,7 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
     it('carries an abort to the server, while waiting for the answer and in the middle of it', async () => {
       const early = new AbortController();
       const waiting = get('/hang', { signal: early.signal });
-      await vi.waitFor(() => expect(world.underWay()).toBe(1));
+      await vi.waitFor(() => expect(world.inFlight()).toBe(1));
       early.abort(new Error('left'));
       await expect(waiting).rejects.toMatchObject({ kind: 'aborted', cause: new Error('left') });
 
@@ -158,7 +158,7 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
     it('cancels running calls when it is closed', async () => {
       const waiting = get('/hang');
       const failing = expect(waiting).rejects.toMatchObject({ kind: 'aborted' });
-      await vi.waitFor(() => expect(world.underWay()).toBe(1));
+      await vi.waitFor(() => expect(world.inFlight()).toBe(1));
       await world.transport.close();
       await failing;
       await expect(get('/echo')).rejects.toMatchObject({ kind: 'aborted' });
