@@ -48,12 +48,12 @@ async function jobFigures({ database }: KnowledgeBench, isQuick: boolean): Promi
   try {
     const figures: Figure[] = [];
     for (const { what, documents, minutesEach } of kinds) {
-      await bench.wholeWay(Math.ceil(documents / 4), minutesEach);
+      await bench.ingestAll(Math.ceil(documents / 4), minutesEach);
       const turns: { readonly whole: number; readonly accepted: number }[] = [];
       for (let turn = 0; turn < 3; turn++)
         turns.push({
           accepted: await bench.acceptAlone(documents, minutesEach),
-          whole: await bench.wholeWay(documents, minutesEach),
+          whole: await bench.ingestAll(documents, minutesEach),
         });
       const [best = { whole: 0, accepted: 0 }] = turns.sort((a, b) => b.whole - a.whole);
       const isShort = minutesEach === 1;
@@ -103,11 +103,11 @@ async function searchFigures(bench: KnowledgeBench, size: number): Promise<reado
 }
 
 async function search(
-  { search: desk, space }: KnowledgeBench,
+  { search: service, space }: KnowledgeBench,
   query: string,
   graphExpand: boolean,
 ): Promise<void> {
-  const answer = await desk.search(
+  const answer = await service.search(
     space,
     { ...searchDefaults, query, graphExpand },
     new AbortController().signal,

@@ -47,7 +47,7 @@ export class MadeCorpus {
     return { title: this.#words(4), text: sentences.join(' ') };
   }
 
-  /** Three to seven words of a document, as somebody would ask for it. */
+  /** A query of three to seven words of a document. */
   query({ title, text }: MadeDocument): string {
     const words = text.replaceAll('.', '').split(' ');
     const count = 2 + Math.floor(this.#random.next() * 5);

@@ -1,5 +1,5 @@
-// The whole way of a document without model and embedder: accepted, read by rules, names resolved, events and graph,
-// as a server does it, in jobs on the same Postgres.
+// The whole processing of a document without model and embedder: accepted, read by rules, names resolved, events and
+// graph, in jobs on the same Postgres as on a server.
 import { EventBus, silentLog, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
 import { chunkText } from '../../src/knowledge/documents/chunk.ts';
@@ -12,19 +12,19 @@ import { createJobQueue } from '../../src/platform/jobs/queue.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 import { MadeMinutes } from './minutes.ts';
 
-/** As an installation has them that sets nothing. */
+/** The defaults. */
 const options = Object.fromEntries(
   Object.entries(knowledgeOptions.fields).map(([name, field]) => [name, field.default]),
 ) as unknown as KnowledgeOptions;
 const noModel: LanguageModel = {
   isConfigured: () => false,
-  complete: () => Promise.reject(new Error('No model is asked here.')),
+  complete: () => Promise.reject(new Error('No model is called here.')),
 };
 
 export interface JobBench {
-  /** Takes in so many documents of so many minutes each; resolves when all are worked on. Chunks per second. */
-  wholeWay(documents: number, minutesEach: number): Promise<number>;
-  /** The same, but nobody works on them: what the store takes, and search finds, at best. */
+  /** Ingests documents of so many minutes each; resolves when all are processed. Chunks per second. */
+  ingestAll(documents: number, minutesEach: number): Promise<number>;
+  /** The same without the job: the rate at which the store accepts documents at best. */
   acceptAlone(documents: number, minutesEach: number): Promise<number>;
   close(): Promise<void>;
 }
@@ -91,7 +91,7 @@ export async function openJobBench(database: Database): Promise<JobBench> {
     return (chunks / (performance.now() - startedAt)) * 1000;
   };
   return {
-    wholeWay: (documents, minutesEach) => {
+    ingestAll: (documents, minutesEach) => {
       const take = async (): Promise<number> => {
         const { title, text } = document(minutesEach);
         return (await knowledge.artifacts.ingest(space, { content: { text }, title }, signal)).chunks;

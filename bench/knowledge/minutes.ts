@@ -58,7 +58,7 @@ export class MadeMinutes {
       () => `${firm} asked for a preview of the ${thing()} page before the contract is renewed.`,
       () => `${who()} and ${who()} met with ${firm} and discussed how the ${thing()} data should be kept.`,
       () => `The ${thing()} budget was cut by a tenth, so two of the planned features have to wait.`,
-      () => `${who()} suggested that the ${thing()} report be written by somebody outside of the team.`,
+      () => `${who()} suggested that the ${thing()} report be written by a person outside of the team.`,
     ];
     const lines = Array.from({ length: 8 }, () => sentences[this.#below(sentences.length)]?.() ?? '');
     return { title: `${project}, ${day()}`, text: lines.join(' ') };

@@ -22,14 +22,14 @@ export interface KnowledgeBench {
   readonly vectors: VectorIndex;
   readonly corpus: MadeCorpus;
   readonly search: Search;
-  /** Some of what is in it, to make queries of. */
+  /** Some of its documents, as a source of queries. */
   readonly sample: MadeDocument[];
   readonly close: () => Promise<void>;
 }
 
 const schema = 'bench_knowledge';
-const nobody: Embedders = { current: () => ({ state: 'not-configured', why: 'Words only.' }) };
-/** As settings say that nobody changed. */
+const noEmbedder: Embedders = { current: () => ({ state: 'not-configured', why: 'Words only.' }) };
+/** The defaults. */
 const options = { embeddingTimeoutMs: 10_000, expansionTimeoutMs: 500, chunkLookupTimeoutMs: 2_000 };
 
 export async function openKnowledgeBench(databaseUrl: string): Promise<KnowledgeBench> {
@@ -53,7 +53,7 @@ export async function openKnowledgeBench(databaseUrl: string): Promise<Knowledge
       lexical: new LexicalIndex(database),
       store: new SearchStore(database),
       graph: new SqlGraph(database),
-      embedders: nobody,
+      embedders: noEmbedder,
       vectors,
       ledger: { record: async () => undefined },
       clock: systemClock,
@@ -68,11 +68,11 @@ export async function openKnowledgeBench(databaseUrl: string): Promise<Knowledge
   };
 }
 
-/** Takes in one made-up document of so many chunks, as ingest does, and gives the id of its revision. */
+/** Ingests one generated document of so many chunks; returns the id of its revision. */
 export async function takeIn(bench: KnowledgeBench, chunkCount = 1): Promise<string> {
   const parts = Array.from({ length: chunkCount }, () => bench.corpus.document());
   const [first = bench.corpus.document()] = parts;
-  if (bench.sample.length < mostSamples) bench.sample.push(first);
+  if (bench.sample.length < maxSamples) bench.sample.push(first);
   const text = parts.map((part) => part.text).join('\n');
   const incoming = {
     type: 'note',
@@ -90,7 +90,7 @@ export async function takeIn(bench: KnowledgeBench, chunkCount = 1): Promise<str
   return revisionId;
 }
 
-const mostSamples = 500;
+const maxSamples = 500;
 
 function draftsOf(parts: readonly MadeDocument[]): readonly ChunkDraft[] {
   let startChar = 0;
@@ -111,7 +111,7 @@ function draftsOf(parts: readonly MadeDocument[]): readonly ChunkDraft[] {
 
 const writers = 4;
 
-/** Until it has so many chunks, by several writers at once, in documents of so many. Chunks per second. */
+/** Fills the space up to `size` chunks by concurrent writers, with `perDocument` chunks each. Chunks per second. */
 export async function fillTo(bench: KnowledgeBench, size: number, perDocument: number): Promise<number> {
   const before = await chunkCount(bench);
   let left = size - before;
@@ -126,7 +126,7 @@ export async function fillTo(bench: KnowledgeBench, size: number, perDocument: n
   await Promise.all(Array.from({ length: writers }, write));
   const rate = ((size - before) / (performance.now() - startedAt)) * 1000;
   await addEvents(bench);
-  // As autovacuum does it, some minutes later.
+  // As autovacuum does some minutes later.
   await bench.database.query(sql`vacuum analyze`);
   return rate;
 }

@@ -9,8 +9,9 @@ import { sql } from '../../src/platform/postgres/index.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 import { entityWorld, mentionOf } from '../support/entity-world.ts';
 import { bracketReader, exactResolver } from '../support/knowledge-doubles.ts';
+import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
-import { incomingOf, knowledgeWorld } from '../support/knowledge-world.ts';
+import { documentOf, knowledgeWorld } from '../support/knowledge-world.ts';
 
 const signal = new AbortController().signal;
 
@@ -61,7 +62,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
   it('accepts artifact, revision, chunks, postings and job together', async () => {
     const space = await world.space();
     const text = 'Ann met Bob. They agreed.';
-    const incoming = incomingOf({
+    const incoming = documentOf({
       text,
       mentions: [owner],
       metadata: { page: 1 },
@@ -91,25 +92,25 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     expect(await counts(space.spaceId)).toMatchObject({ chunks: 2, posted: 2, total: 2, steps: 2 });
   });
 
-  it('keeps nothing when the job cannot be added', async () => {
+  it('writes nothing when the job cannot be enqueued', async () => {
     const space = await world.space();
-    const refused = world.artifacts.accept(space, incomingOf({ text: 'a b' }), [], () =>
+    const refused = world.artifacts.accept(space, documentOf({ text: 'a b' }), [], () =>
       Promise.reject(new Error('no job')),
     );
     await expect(refused).rejects.toThrow('no job');
     expect(await counts(space.spaceId)).toMatchObject({ artifacts: 0, revisions: 0 });
   });
 
-  it('takes the same content again for what it is: nothing new', async () => {
+  it('writes nothing for unchanged content', async () => {
     const space = await world.space();
-    const wish = { sourceId: 'a', text: 'Ann decided.' };
-    const first = await world.accept(space, wish);
-    const second = await world.accept(space, { ...wish, metadata: { seen: 'again' } });
+    const document = { sourceId: 'a', text: 'Ann decided.' };
+    const first = await world.accept(space, document);
+    const second = await world.accept(space, { ...document, metadata: { seen: 'again' } });
     expect(second).toMatchObject({ outcome: 'unchanged', revisionId: first.revisionId, jobId: null });
     expect(await counts(space.spaceId)).toMatchObject({ artifacts: 1, revisions: 1, chunks: 1 });
   });
 
-  it('takes the same source twice at once as one artifact', async () => {
+  it('stores concurrent ingests of the same source as one artifact', async () => {
     const space = await world.space();
     const outcomes = await Promise.all(
       ['one', 'two', 'three'].map((text) => world.accept(space, { sourceId: 'a', text })),
@@ -119,7 +120,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     expect(await counts(space.spaceId)).toMatchObject({ artifacts: 1, revisions: 3, posted: 1, total: 1 });
   });
 
-  it('lets a newer revision take the place of the old one, with its events', async () => {
+  it('supersedes the old revision and its events', async () => {
     const space = await world.space();
     const first = await world.accept(space, { sourceId: 'a', text: '[Ann] decided.' });
     await readInto(first.stored[0]);
@@ -146,7 +147,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     expect(await counts(space.spaceId)).toMatchObject({ posted: 1, total: 1, chunks: 2 });
   });
 
-  it('marks what was read late, after a newer revision came, as superseded at once', async () => {
+  it('marks events written after a newer revision as superseded at once', async () => {
     const space = await world.space();
     const first = await world.accept(space, { sourceId: 'a', text: '[Ann] decided.' });
     await world.accept(space, { sourceId: 'a', text: 'Other.' });
@@ -154,7 +155,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     expect(await world.events.list({ spaceId: space.spaceId, limit: 10 })).toEqual([]);
   });
 
-  it('replaces what a chunk had when it is read again, entities that nothing mentions any more included', async () => {
+  it('replaces the rows of a chunk that is read again, and deletes entities that nothing mentions any more', async () => {
     const space = await world.space();
     const { stored } = await world.accept(space, { text: '[Ann] decided. [Bob] decided.' });
     const [chunk] = stored;
@@ -186,7 +187,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     });
   });
 
-  it('writes a mention of an entity that was merged meanwhile as one of what it became', async () => {
+  it('writes a mention of an entity that was merged meanwhile to its winner', async () => {
     const space = await world.space();
     const [ann, anne] = await entitiesOf(space.spaceId, ['Ann', 'Anne']);
     await world.database.query(
@@ -200,7 +201,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     expect(rows).toEqual([{ id: ann }]);
   });
 
-  it('refuses a mention of an entity or a chunk that is gone', async () => {
+  it('rejects a mention of a deleted entity or chunk', async () => {
     const space = await world.space();
     const { stored, artifactUid } = await world.accept(space, { text: 'Anne decided.' });
     await expect(writeMention(stored[0], world.ids.uuid())).rejects.toMatchObject({
@@ -228,7 +229,25 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     expect(rows).toEqual([{ relation: 'owner', chunkId: null, method: 'structured', name: 'Ann' }]);
   });
 
-  it('removes an artifact with everything that came from it alone', async () => {
+  it('adds structured mentions to the graph with chunk 0 only', async () => {
+    const space = await world.space();
+    const { artifactUid, revisionId, stored } = await world.accept(space, { text: 'One. Two.' }, [
+      'One.',
+      'Two.',
+    ]);
+    const [ann] = await entitiesOf(space.spaceId, ['Ann']);
+    const row = { mention: mentionOf('Ann'), relation: 'owner', result: resultOf(ann ?? '') };
+    await world.events.writeStructured({ spaceId: space.spaceId, artifactUid, revisionId }, [row]);
+    const source = new GraphSource(world.database);
+    const namesOf = async (position: number) =>
+      (await source.chunkBatch(space.spaceId, stored[position]?.chunkId ?? 0))?.entities.map(
+        ({ name }) => name,
+      );
+    expect(await namesOf(0)).toEqual(['Ann']);
+    expect(await namesOf(1)).toEqual([]);
+  });
+
+  it('deletes an artifact with everything derived only from it', async () => {
     const space = await world.space();
     const kept = await world.accept(space, { text: '[Ann] decided.' });
     await readInto(kept.stored[0]);
@@ -253,7 +272,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     expect(await world.artifacts.remove(space.spaceId, doomed.artifactUid)).toBeNull();
   });
 
-  it('forgets a merge of which nothing is left, and the names that only the removed artifact used', async () => {
+  it('deletes a merge without remaining mentions, and names that only the deleted artifact used', async () => {
     const space = await world.space();
     const kept = await world.accept(space, { text: '[Ann] decided.' });
     await readInto(kept.stored[0]);
@@ -269,7 +288,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     expect(await counts(space.spaceId)).toMatchObject({ entities: 1, merges: 0, aliases: 1, mentions: 1 });
   });
 
-  it('keeps a merge while something that it moved is left', async () => {
+  it('keeps a merge while a mention that it moved remains', async () => {
     const space = await world.space();
     for (const [sourceId, text] of [
       ['a', '[Ann] came.'],
@@ -416,7 +435,7 @@ describe('a chunk that is read for the first time', () => {
   });
   afterAll(() => world.dispose());
 
-  /** The same database, counting how often it is asked for something. */
+  /** The same database, counting its queries. */
   function counting(database: Database) {
     const trips: string[] = [];
     const counted = new Proxy(database, {
@@ -432,7 +451,7 @@ describe('a chunk that is read for the first time', () => {
     return { counted, trips };
   }
 
-  it('takes four trips to the store, whatever it holds, also what no JSON of a store may hold', async () => {
+  it('runs four queries, whatever the document contains, including characters that jsonb rejects', async () => {
     const space = await world.space();
     const { counted, trips } = counting(world.database);
     const { resolver } = entityWorld(world, { change: { entities: new EntityStore(counted) } });

@@ -135,7 +135,7 @@ describe('backfill', () => {
     const { revisionId } = await off.ingest(space, ['[Ann] decided.']);
     expect(await knowledge.backfill()).toMatchObject({ result: { rebuilds: 1, revisions: 0 } });
     expect(await knowledge.backfill()).toMatchObject(skipped);
-    knowledge.graph.entities.set('x', 'Somebody');
+    knowledge.graph.entities.set('x', 'Anybody');
     expect(await knowledge.backfill()).toMatchObject({ result: { revisions: 1 } });
     expect(await knowledge.steps(revisionId)).toContain('graph done');
     expect([...knowledge.graph.entities.values()]).toContain('Ann');

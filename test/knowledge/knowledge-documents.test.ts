@@ -144,7 +144,7 @@ describe('a document becomes an artifact', () => {
     expect(await parseIngestRequest(deps, note, signal)).toMatchObject({ type: 'note', metadata: {} });
   });
 
-  it('in another encoding, with a warning where nobody says which', async () => {
+  it('in another encoding, with a warning when it is not declared', async () => {
     const latin = Buffer.from('Grüße aus Köln', 'latin1');
     const artifact = await read('gruss.txt', latin);
     expect(artifact.text).toBe('Grüße aus Köln');
@@ -154,7 +154,7 @@ describe('a document becomes an artifact', () => {
   });
 
   it('with what its owner says of it', async () => {
-    const wish = {
+    const request = {
       content: { text: 'Hello.' },
       type: 'chat',
       title: 'T',
@@ -163,7 +163,7 @@ describe('a document becomes an artifact', () => {
       sourceTs: new Date(5),
       metadata: { channel: 'x', mentions: 'not ours' },
     } as const;
-    expect(await parseIngestRequest(deps, wish, signal)).toMatchObject({
+    expect(await parseIngestRequest(deps, request, signal)).toMatchObject({
       type: 'chat',
       title: 'T',
       sourceSystem: 'slack',

@@ -200,12 +200,12 @@ describe('Apache AGE', () => {
 
   it('does not touch a graph of another schema', async () => {
     const { database } = world;
-    const foreign = Object.create(database, { schema: { value: 'somebody' } }) as typeof database;
+    const foreign = Object.create(database, { schema: { value: 'another_schema' } }) as typeof database;
     const state = await new AgeGraph({
       ...world,
       database: new Proxy(foreign, {
         get: (_, key) => {
-          const value: unknown = key === 'schema' ? 'somebody' : Reflect.get(database, key, database);
+          const value: unknown = key === 'schema' ? 'another_schema' : Reflect.get(database, key, database);
           return typeof value === 'function' ? (value.bind(database) as unknown) : value;
         },
       }),

@@ -1,4 +1,4 @@
-// Knowledge over HTTP: what tenants and the admin can do, and that nobody sees anything of another.
+// Knowledge over HTTP: what tenants and the admin can do, and that no tenant sees data of another.
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, silentLog } from '../../src/core/index.ts';
@@ -48,12 +48,12 @@ describe('knowledge over HTTP', () => {
       },
     });
     await knowledge.start({ isLongRunning: false, scansFolders: false });
-    const house = createTestDeps();
+    const test = createTestDeps();
     const organizations = { acme, other };
     server = await buildServer({
-      ...house.dependencies,
+      ...test.dependencies,
       access: {
-        ...house.dependencies.access,
+        ...test.dependencies.access,
         organizationKeys: organizationKeysOf({ 'acme-key': acme, 'other-key': other }),
       },
       tenants: {
@@ -175,7 +175,7 @@ describe('knowledge over HTTP', () => {
   it.each([
     ['neither text nor file', {}, 400, 'INPUT_INVALID'],
     ['both', { text: 'a', file: { name: 'a', content: '' } }, 400, 'INPUT_INVALID'],
-    ['an unknown field', { text: 'a', colour: 'red' }, 400, 'INPUT_INVALID'],
+    ['an unknown field', { text: 'a', color: 'red' }, 400, 'INPUT_INVALID'],
     ['too large a text', { text: 'a'.repeat(100_001) }, 400, 'INPUT_INVALID'],
     ['a space that is not there', { text: 'a', space: 'nowhere' }, 404, 'NOT_FOUND'],
   ])('refuses %s', async (_, body, status, code) => {
@@ -299,7 +299,7 @@ describe('knowledge over HTTP', () => {
     const intruding = { text: 'x', organization: 'acme' };
     expect((await call('other-key', 'POST', '/artifacts', intruding)).status).toBe(403);
     expect(
-      (await call('other-key', 'POST', '/artifacts', { ...intruding, organization: 'nobody' })).status,
+      (await call('other-key', 'POST', '/artifacts', { ...intruding, organization: 'unknown' })).status,
     ).toBe(403);
     expect((await call('other-key', 'POST', '/spaces', { name: 'x', organization: 'acme' })).status).toBe(
       403,

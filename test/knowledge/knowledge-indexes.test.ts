@@ -20,7 +20,7 @@ describe.each(['server', 'embedded'] as const)('on Postgres (%s)', (kind) => {
     const at = entityWorld(world);
     const [own, others] = [await world.space(), await world.space()];
     await at.read(own, ['Marketing Manager Zed']);
-    const [foreign = ''] = (await at.read(others, ['Somebody Else'])).ids;
+    const [foreign = ''] = (await at.read(others, ['Jane Other'])).ids;
     await world.database.query(sql`
       insert into entity_alias (entity_id, space_id, alias, normalized_alias)
       select ${foreign}::uuid, ${others.spaceId}::integer, 'x', 'marketing manager ' || i from generate_series(1, 2000) i`);
@@ -43,8 +43,8 @@ describe.each(['server', 'embedded'] as const)('on Postgres (%s)', (kind) => {
   it('writes no name and no mention for an entity of another space', async () => {
     const at = entityWorld(world);
     const [own, others] = [await world.space(), await world.space()];
-    const [foreign] = (await at.read(others, ['Somebody Else'])).ids;
-    const { stored, artifactUid, revisionId } = await world.accept(own, { text: 'Somebody' });
+    const [foreign] = (await at.read(others, ['Jane Other'])).ids;
+    const { stored, artifactUid, revisionId } = await world.accept(own, { text: 'Jane' });
     const names = JSON.stringify([{ id: foreign, alias: 'X', normalized: 'x', keys: [] }]);
     await expect(
       world.database.query(sql`

@@ -1,4 +1,4 @@
-// Ingest from the wish to the last step: what is read, what is refused, and what one failing chunk or part costs.
+// Ingest from the request to the last step: what is read, what is rejected, and what a failing chunk or step affects.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobContext } from '../../src/core/index.ts';
 import { CoreError, silentLog } from '../../src/core/index.ts';
@@ -27,7 +27,7 @@ describe('ingest', () => {
   let model: Reader | null;
   let embedder: Embedder | null;
   let graph: RecordingGraph;
-  let parts: IngestDeps;
+  let deps: IngestDeps;
   let artifacts: Artifacts;
 
   beforeAll(async () => {
@@ -40,7 +40,7 @@ describe('ingest', () => {
     model = null;
     embedder = null;
     graph = new RecordingGraph();
-    parts = {
+    deps = {
       ...world,
       readers: { rules: bracketReader('rules'), model: () => model },
       resolver: exactResolver(world),
@@ -50,7 +50,7 @@ describe('ingest', () => {
       log: silentLog,
     };
     artifacts = new Artifacts({
-      ...parts,
+      ...deps,
       jobs: world.jobs,
       job: ingestJob(2),
       documents: {
@@ -69,30 +69,30 @@ describe('ingest', () => {
     queueMicrotask(() => void world.clock.advance(ms));
     return new Promise(() => undefined);
   };
-  const take = (text: string, more: object = {}) =>
+  const ingest = (text: string, more: object = {}) =>
     artifacts.ingest(space, { content: { text }, sourceId: 'a', ...more }, signal);
   const run = (revisionId: string, change: Partial<IngestDeps> = {}) =>
-    ingestHandler({ ...parts, ...change })({ spaceId: space.spaceId, revisionId }, context);
+    ingestHandler({ ...deps, ...change })({ spaceId: space.spaceId, revisionId }, context);
   const statusOf = async (artifactUid: string) => (await artifacts.get(space, artifactUid)).status;
   const narratives = async () =>
     (await world.events.list({ spaceId: space.spaceId, limit: 20 })).map(({ narrative }) => narrative).sort();
 
-  it('takes a text in, adds one job, and says what is still to be done', async () => {
-    const accepted = await take(longText);
+  it('stores a text, enqueues one job, and reports the pending steps', async () => {
+    const accepted = await ingest(longText);
     expect(accepted).toMatchObject({ outcome: 'added', chunks: 3 });
     expect(await statusOf(accepted.artifactUid)).toMatchObject({
       state: 'processing',
       chunks: 3,
       steps: { index: { done: 3 }, read: { pending: 3 }, graph: { pending: 3 }, embed: { pending: 0 } },
     });
-    expect(await take(longText)).toMatchObject({ outcome: 'unchanged', jobId: null });
+    expect(await ingest(longText)).toMatchObject({ outcome: 'unchanged', jobId: null });
     const counts = await world.jobs.counts();
     expect(counts.reduce((sum, { count }) => sum + count, 0)).toBeGreaterThan(0);
   });
 
-  it('reads, resolves, embeds and puts into the graph every chunk, and is then complete', async () => {
+  it('reads, resolves, embeds and adds every chunk to the graph, and is then complete', async () => {
     embedder = wordEmbedder();
-    const { revisionId, artifactUid } = await take(longText);
+    const { revisionId, artifactUid } = await ingest(longText);
     expect(await run(revisionId)).toMatchObject({ result: { chunks: 3 } });
     expect(await narratives()).toEqual(['Ann decided.', 'Bob decided.', 'Eve decided.']);
     expect(graph.chunks).toHaveLength(3);
@@ -107,7 +107,7 @@ describe('ingest', () => {
     expect(graph.chunks).toHaveLength(3);
   });
 
-  it('uses a model where there is one, and rules with a row in the ledger where it fails', async () => {
+  it('reads with a model, and by rules with a ledger row when it fails', async () => {
     model = {
       method: 'model',
       read: async (task, within) => {
@@ -116,7 +116,7 @@ describe('ingest', () => {
         return bracketReader('model').read(task, within);
       },
     };
-    const { revisionId, artifactUid } = await take(longText);
+    const { revisionId, artifactUid } = await ingest(longText);
     await run(revisionId);
     const found = await world.events.list({ spaceId: space.spaceId, limit: 9 });
     expect(found.map(({ narrative, method }) => `${narrative} ${method}`).sort()).toEqual([
@@ -135,7 +135,29 @@ describe('ingest', () => {
     });
   });
 
-  it('keeps with the chunk what its reading listed and was not taken; what was left out is missing', async () => {
+  it('writes chunks in order although later ones are read first', async () => {
+    const order: string[] = [];
+    const isLastRead = Promise.withResolvers<void>();
+    model = {
+      method: 'model',
+      read: async (task, within) => {
+        if (task.chunk.text.includes('Ann')) await isLastRead.promise;
+        if (task.chunk.text.includes('Eve')) isLastRead.resolve();
+        return bracketReader('model').read(task, within);
+      },
+    };
+    const resolver: IngestDeps['resolver'] = {
+      resolve: (mentions, ...rest) => {
+        order.push(...mentions.map(({ surfaceForm }) => surfaceForm));
+        return exactResolver(world).resolve(mentions, ...rest);
+      },
+    };
+    const { revisionId } = await ingest(longText);
+    await run(revisionId, { resolver });
+    expect(order).toEqual(['Ann', 'Bob', 'Eve']);
+  });
+
+  it('stores rejected entries with the chunk; truncated ones are missing', async () => {
     let isTooMuch = true;
     model = {
       method: 'model',
@@ -147,7 +169,7 @@ describe('ingest', () => {
         return { ...reading, dropped: hasLeft ? [refused, left] : [refused] };
       },
     };
-    const { revisionId, artifactUid } = await take(longText);
+    const { revisionId, artifactUid } = await ingest(longText);
     await run(revisionId);
     expect(await statusOf(artifactUid)).toMatchObject({
       steps: { read: { done: 3 } },
@@ -161,7 +183,7 @@ describe('ingest', () => {
     expect(world.recorded).toMatchObject([
       { kind: 'knowledge.reading-truncated', details: { truncated: { 'mentions-too-many': 7 } } },
     ]);
-    const repair = chunkRepairs({ ...parts, options: { ...parts.options, backfill: true } }).find(
+    const repair = chunkRepairs({ ...deps, options: { ...deps.options, backfill: true } }).find(
       ({ kind }) => kind === entry?.kind,
     );
     const row = { ...entry, details: entry?.details ?? {} } as unknown as LedgerEntry;
@@ -172,14 +194,14 @@ describe('ingest', () => {
     expect(world.recorded).toHaveLength(1);
   });
 
-  it('takes ten thousand structured mentions, and says how many more there were', async () => {
+  it('stores ten thousand structured mentions and reports how many were truncated', async () => {
     const mentions = Array.from({ length: 10_050 }, (_, index) => ({
       surfaceForm: `Ann ${index}`,
       type: 'person' as const,
       relation: 'member',
       contextClues: {},
     }));
-    const { artifactUid } = await take('Members.', { mentions });
+    const { artifactUid } = await ingest('Members.', { mentions });
     const { metadata, status, warnings } = await artifacts.get(space, artifactUid);
     expect(metadata['mentions']).toHaveLength(10_000);
     expect(status.missing).toContainEqual(
@@ -189,26 +211,26 @@ describe('ingest', () => {
     expect(warnings).toEqual(['Only the first 10000 of its 10050 structured mentions were used.']);
   });
 
-  it('asks a model about no further chunk of a revision that a newer one replaced', async () => {
+  it('calls no model for further chunks of a superseded revision', async () => {
     let asked = 0;
     model = {
       method: 'model',
       read: async (task, within) => {
         asked += 1;
-        if (asked === 2) await take('[Bob] decided.');
-        // Nobody is mentioned: no entity is written that would tell.
+        if (asked === 2) await ingest('[Bob] decided.');
+        // Without mentions no entity is written, which would show it.
         return { ...(await bracketReader('model').read(task, within)), mentions: [], events: [] };
       },
     };
     const many = Array.from({ length: 30 }, (_, index) => `# ${index}\n\n${'So it was. '.repeat(320)}`);
-    const first = await take(many.join('\n\n'));
+    const first = await ingest(many.join('\n\n'));
     expect(first.chunks).toBeGreaterThanOrEqual(30);
     expect(await run(first.revisionId)).toEqual({ skipped: 'A newer revision superseded this one.' });
     expect(asked).toBeLessThan(10);
     expect(world.recorded).toEqual([]);
   });
 
-  it('asks no model about data without a sentence, and estimates no call for it', async () => {
+  it('calls no model for data without prose, and estimates no call for it', async () => {
     const asked: string[] = [];
     model = {
       method: 'model',
@@ -218,31 +240,31 @@ describe('ingest', () => {
       },
     };
     const data = JSON.stringify({ 'Created At': '2026-03-01', Region: 'Northern Europe', count: 3 });
-    const note = JSON.stringify({ 'Created At': '2026-03-01', note: '[Ann] decided to go on.' });
+    const note = JSON.stringify({ 'Created At': '2026-03-01', note: '[Ann] decided to proceed.' });
     expect(await artifacts.estimate(space, { content: { text: data } }, signal)).toMatchObject({
       modelCalls: 0,
     });
     expect(await artifacts.estimate(space, { content: { text: note } }, signal)).toMatchObject({
       modelCalls: 1,
     });
-    const { revisionId, artifactUid } = await take(data);
+    const { revisionId, artifactUid } = await ingest(data);
     await run(revisionId);
     expect(asked).toEqual([]);
     expect(await statusOf(artifactUid)).toMatchObject({ readByRules: 0, steps: { read: { done: 1 } } });
-    await run((await take(note)).revisionId);
-    // A model is told the whole record; rules are told the sentence.
-    expect(asked).toEqual(['Created At: 2026-03-01\nnote: [Ann] decided to go on.']);
+    await run((await ingest(note)).revisionId);
+    // A model gets the whole record; rules get the sentence.
+    expect(asked).toEqual(['Created At: 2026-03-01\nnote: [Ann] decided to proceed.']);
   });
 
-  it('lets rules read when a model does not answer within its time', async () => {
+  it('reads by rules when a model times out', async () => {
     model = { method: 'model', read: () => hang(60_000) };
-    const { revisionId } = await take('[Ann] decided.');
+    const { revisionId } = await ingest('[Ann] decided.');
     await run(revisionId);
     expect(await narratives()).toEqual(['Ann decided.']);
     expect(world.recorded).toMatchObject([{ cause: 'DEADLINE_EXCEEDED' }]);
   });
 
-  it('waits no more for a model that twice did not answer, in this artifact and the next, until a while has passed', async () => {
+  it('calls no model after two timeouts, in this artifact and the next, until the cooldown ends', async () => {
     let asked = 0;
     let isAway = true;
     model = {
@@ -252,12 +274,12 @@ describe('ingest', () => {
         return isAway ? hang(60_000) : bracketReader('model').read(task, within);
       },
     };
-    const handle = ingestHandler(parts);
+    const handle = ingestHandler(deps);
     const chunks = Array.from(
       { length: 9 },
       (_, index) => `# [Ann${index}] decided.\n\n${'So it was. '.repeat(320)}`,
     );
-    const first = await take(chunks.join('\n\n'));
+    const first = await ingest(chunks.join('\n\n'));
     expect(first.chunks).toBeGreaterThanOrEqual(9);
     const { spaceId } = space;
     await handle({ spaceId, revisionId: first.revisionId }, context);
@@ -273,16 +295,16 @@ describe('ingest', () => {
     );
     const before = asked;
     isAway = false;
-    const second = await take('[Bob] decided.', { sourceId: 'b' });
+    const second = await ingest('[Bob] decided.', { sourceId: 'b' });
     await handle({ spaceId, revisionId: second.revisionId }, context);
     expect(asked).toBe(before);
     await world.clock.advance(world.options.cooldownSeconds * 1_000);
-    const third = await take('[Eve] decided.', { sourceId: 'c' });
+    const third = await ingest('[Eve] decided.', { sourceId: 'c' });
     await handle({ spaceId, revisionId: third.revisionId }, context);
     expect(await statusOf(third.artifactUid)).toMatchObject({ readByRules: 0 });
   });
 
-  it('loses one chunk, not the artifact, when its reading cannot be written', async () => {
+  it('fails one chunk, not the artifact, when its reading cannot be written', async () => {
     const events: IngestDeps['events'] = Object.create(world.events, {
       write: {
         value: (...args: Parameters<IngestDeps['events']['write']>) =>
@@ -291,7 +313,7 @@ describe('ingest', () => {
             : world.events.write(...args),
       },
     }) as IngestDeps['events'];
-    const { revisionId, artifactUid } = await take(longText);
+    const { revisionId, artifactUid } = await ingest(longText);
     await run(revisionId, { events });
     expect(await narratives()).toEqual(['Ann decided.', 'Eve decided.']);
     const status = await statusOf(artifactUid);
@@ -304,7 +326,7 @@ describe('ingest', () => {
     expect(await narratives()).toEqual(['Ann decided.', 'Bob decided.', 'Eve decided.']);
   });
 
-  it('looks for an entity again that was removed before it was mentioned', async () => {
+  it('resolves again when an entity was removed before it was mentioned', async () => {
     let turns = 0;
     const resolver: IngestDeps['resolver'] = {
       resolve: async (...args) => {
@@ -312,18 +334,18 @@ describe('ingest', () => {
         return turns++ === 0 ? results.map((each) => ({ ...each, entityId: world.ids.uuid() })) : results;
       },
     };
-    const { revisionId } = await take('[Ann] decided.');
+    const { revisionId } = await ingest('[Ann] decided.');
     await run(revisionId, { resolver });
     expect(await narratives()).toEqual(['Ann decided.']);
   });
 
-  it('fails, to be tried again behind what is done, when the state store is away', async () => {
+  it('fails when the state store is down, writes no step row, and continues after what is done', async () => {
     const away = new CoreError('STATE_UNAVAILABLE', 'away');
     let resolved = 0;
     const resolver: IngestDeps['resolver'] = {
       resolve: (...args) => (++resolved === 2 ? Promise.reject(away) : exactResolver(world).resolve(...args)),
     };
-    const { revisionId } = await take(longText);
+    const { revisionId } = await ingest(longText);
     await expect(run(revisionId, { resolver })).rejects.toBe(away);
     expect(await narratives()).toEqual(['Ann decided.']);
     expect(world.recorded).toEqual([]);
@@ -343,12 +365,12 @@ describe('ingest', () => {
     expect(read).toEqual(['# [Bo', '# [Ev']);
   });
 
-  it('does nothing for what was removed or replaced meanwhile', async () => {
-    const first = await take('[Ann] decided.');
-    await take('[Bob] decided.');
+  it('is skipped for a revision that was deleted or superseded meanwhile', async () => {
+    const first = await ingest('[Ann] decided.');
+    await ingest('[Bob] decided.');
     expect(await run(first.revisionId)).toEqual({ skipped: 'A newer revision superseded this one.' });
     expect(await run(world.ids.uuid())).toEqual({ skipped: 'The artifact was deleted.' });
-    const { artifactUid, revisionId } = await take('[Eve] decided.');
+    const { artifactUid, revisionId } = await ingest('[Eve] decided.');
     const resolver: IngestDeps['resolver'] = {
       resolve: async (...args) => {
         const results = await exactResolver(world).resolve(...args);
@@ -360,7 +382,7 @@ describe('ingest', () => {
     expect(world.recorded).toEqual([]);
   });
 
-  it('marks chunks as failed, then as skipped, when the embedder fails, with a row for each', async () => {
+  it('marks chunks as failed, then as skipped, when the embedder fails, with a ledger row for each', async () => {
     let calls = 0;
     embedder = {
       ...wordEmbedder(),
@@ -370,7 +392,7 @@ describe('ingest', () => {
         return Promise.reject(new KnowledgeError('KNOWLEDGE_EMBEDDING_FAILED', 'down'));
       },
     };
-    const { revisionId, artifactUid } = await take(longText);
+    const { revisionId, artifactUid } = await ingest(longText);
     await run(revisionId);
     expect(calls).toBe(2);
     const status = await statusOf(artifactUid);
@@ -381,38 +403,38 @@ describe('ingest', () => {
     expect((await statusOf(artifactUid)).steps.embed).toMatchObject({ done: 3 });
   });
 
-  it('gives an embedder that hangs no longer than its time', async () => {
+  it('times out an embedder that hangs', async () => {
     embedder = { ...wordEmbedder(), embed: () => hang(10_000) };
-    const { revisionId, artifactUid } = await take('[Ann] decided.');
+    const { revisionId, artifactUid } = await ingest('[Ann] decided.');
     await run(revisionId);
     expect((await statusOf(artifactUid)).missing).toMatchObject([
       { step: 'embed', status: 'failed', cause: 'DEADLINE_EXCEEDED' },
     ]);
   });
 
-  it('counts vectors of another model as not there', async () => {
+  it('counts vectors of another model as pending', async () => {
     embedder = wordEmbedder('old');
-    const { revisionId, artifactUid } = await take('[Ann] decided.');
+    const { revisionId, artifactUid } = await ingest('[Ann] decided.');
     await run(revisionId);
     embedder = wordEmbedder('new');
     expect((await statusOf(artifactUid)).steps.embed).toMatchObject({ pending: 1, done: 0 });
   });
 
-  it('says which chunks the graph misses', async () => {
+  it('reports chunks that are not in the graph', async () => {
     graph.isAway = true;
-    const { revisionId, artifactUid } = await take(longText);
+    const { revisionId, artifactUid } = await ingest(longText);
     await run(revisionId);
     expect((await statusOf(artifactUid)).missing).toMatchObject([
       { step: 'graph', positions: [0, 1, 2], status: 'skipped', cause: 'KNOWLEDGE_GRAPH_UNAVAILABLE' },
     ]);
   });
 
-  it('makes entities of structured mentions without reading anything', async () => {
+  it('creates entities of structured mentions without reading the text', async () => {
     const mentions = [
       { surfaceForm: 'Ann', type: 'person', relation: 'owner', contextClues: { email: 'ann@x.org' } },
       { surfaceForm: '\u200b', type: 'person', relation: 'owner', contextClues: {} },
     ] as const;
-    const { revisionId, artifactUid } = await take('A board.', { mentions });
+    const { revisionId, artifactUid } = await ingest('A board.', { mentions });
     await run(revisionId);
     await run(revisionId);
     const view = await artifacts.get(space, artifactUid);
@@ -422,8 +444,8 @@ describe('ingest', () => {
     expect(view.metadata['mentions']).toEqual([mentions[0]]);
   });
 
-  it('tells the graph what is gone with an artifact', async () => {
-    const { revisionId, artifactUid } = await take('[Ann] decided.');
+  it('removes from the graph what was deleted with an artifact', async () => {
+    const { revisionId, artifactUid } = await ingest('[Ann] decided.');
     await run(revisionId);
     await artifacts.delete(space, artifactUid);
     expect(graph.gone).toMatchObject([{ eventIds: [expect.any(String)], entityIds: [expect.any(String)] }]);
@@ -432,8 +454,8 @@ describe('ingest', () => {
   });
 
   it('estimates calls and tokens without writing anything', async () => {
-    const wish = { content: { text: longText } };
-    expect(await artifacts.estimate(space, wish, signal)).toMatchObject({
+    const request = { content: { text: longText } };
+    expect(await artifacts.estimate(space, request, signal)).toMatchObject({
       chunks: 3,
       modelCalls: 0,
       promptTokens: 0,
@@ -442,7 +464,7 @@ describe('ingest', () => {
     });
     model = bracketReader('model');
     embedder = { ...wordEmbedder(), maxBatchSize: 2 };
-    const estimate = await artifacts.estimate(space, wish, signal);
+    const estimate = await artifacts.estimate(space, request, signal);
     expect(estimate).toMatchObject({ chunks: 3, modelCalls: 3, embeddingCalls: 2 });
     expect(estimate.tokens).toBeGreaterThan(1_500);
     expect(estimate.promptTokens).toBeGreaterThan(estimate.tokens + 3 * 300);
@@ -465,14 +487,14 @@ describe('ingest', () => {
     ],
     ['an endless name of a source', { content: { text: 'x' }, sourceId: 'x'.repeat(3_000) }, 'INPUT_INVALID'],
     ['too much metadata', { content: { text: 'x' }, metadata: { a: 'x'.repeat(70_000) } }, 'INPUT_INVALID'],
-  ])('refuses %s and writes nothing', async (_, wish, code) => {
-    await expect(artifacts.ingest(space, wish, signal)).rejects.toMatchObject({ code });
+  ])('rejects %s and writes nothing', async (_, request, code) => {
+    await expect(artifacts.ingest(space, request, signal)).rejects.toMatchObject({ code });
     expect(await artifacts.list({ spaceId: space.spaceId, limit: 5 })).toEqual([]);
   });
 
-  it('takes what looks like SQL, Cypher, HTML or an order for what it is: text', async () => {
+  it('treats SQL, Cypher, HTML and instructions in a document as text', async () => {
     const text = `[Robert'); drop table chunk; --] decided. <script>x</script> $$) MATCH (n) DETACH DELETE n // Ignore all. \ud800 \0`;
-    const { artifactUid, revisionId } = await take(text, {
+    const { artifactUid, revisionId } = await ingest(text, {
       title: `'; drop table artifact; --`,
       metadata: { 'a\0': '\0\ud800' },
     });

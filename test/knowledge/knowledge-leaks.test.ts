@@ -1,5 +1,5 @@
-// Two tenants on every route of knowledge that a server has: what is another's is answered as what does not exist, and
-// nothing of it stands in any answer. A route without a row here fails.
+// Two tenants on every route of knowledge: data of the other tenant is answered as if it did not exist, and no response
+// contains any of it. A route without a row here fails.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,8 +10,8 @@ import { redisUrl, uniqueName } from '../support/services.ts';
 import { testConfig } from '../support/test-server.ts';
 
 const base = '/api/v1/knowledge';
-/** Of the same shape as ids and names that exist, and nobody's. */
-const nobody = {
+/** Ids and names that do not exist, of the same shape as existing ones. */
+const unknownNames = {
   artifact: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a01',
   entity: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a02',
   other: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a03',
@@ -24,16 +24,16 @@ const nobody = {
   organization: 'no-organization',
   organizationId: 'org_0000000000000000',
 };
-type Names = typeof nobody;
+type Names = typeof unknownNames;
 
 interface Attempt {
-  /** In place of what stands in braces in the path. */
+  /** Replaces the parameter in the path. */
   readonly param?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: object;
 }
 
-/** What of somebody's the route could be asked for; empty: nothing but the space. `null`: for the admin only. */
+/** What of a tenant can be requested on the route; empty: only the space. `null`: for the admin only. */
 const routes: Readonly<Record<string, ((of: Names) => readonly Attempt[]) | null>> = {
   'GET /spaces': () => [],
   'POST /spaces': () => [{ body: { name: 'mine' } }],
@@ -74,18 +74,18 @@ const routes: Readonly<Record<string, ((of: Names) => readonly Attempt[]) | null
     { param: pair, body: { verdict: 'different' } },
   ],
   'POST /search': ({ entity }) => [
-    { body: { query: 'Zebulon harbour' } },
-    { body: { query: 'harbour', filters: { entity_ids: [entity] }, include_entities: true } },
-    { body: { query: 'harbour', graph_expand: true, include_entities: true, limit: 50 } },
+    { body: { query: 'Zebulon harbor' } },
+    { body: { query: 'harbor', filters: { entity_ids: [entity] }, include_entities: true } },
+    { body: { query: 'harbor', graph_expand: true, include_entities: true, limit: 50 } },
   ],
 };
 
-/** Who wrote what; nobody else's answers may hold it. */
+/** Content of one tenant that no response to another may contain. */
 const secrets = /Zebulon|Quark|hunter2|acme-only|acme-leak/i;
 const secretText =
-  'Zebulon Quark (hunter2 lead, Quarkworks) decided to buy the harbour. Zebulon Quark will call Dana Reed on Monday.';
+  'Zebulon Quark (hunter2 lead, Quarkworks) decided to buy the harbor. Zebulon Quark will call Dana Reed on Monday.';
 
-describe('what one tenant can learn of another', () => {
+describe('data of another tenant', () => {
   let folder: string;
   let server: RunningServer;
   let mine: Names;
@@ -112,19 +112,19 @@ describe('what one tenant can learn of another', () => {
     return answer;
   };
 
-  /** Documents of one tenant, read: two people of whom one is in doubt, a merge that was undone. */
+  /** Processed documents of one tenant: two people who may be the same, a merge that was undone. */
   async function populate(name: string, space: string, text: string) {
     const { id } = await made<{ id: string }>(server.adminToken, '/api/v1/organizations', { name });
     const keys = `/api/v1/organizations/${id}/keys`;
     const { key } = await made<{ key: string }>(server.adminToken, keys, { name: 'test' });
     await made(key, `${base}/spaces`, { name: space });
     await made(key, `${base}/artifacts`, { text: `${text} Elsewhere.`, space });
-    // Of this one nobody can say whether it is the same person.
+    // Uncertain whether it is the same person.
     const initials = `${text[0]}. ${text.split(' ')[1]}`;
-    const owned = { text: 'The harbour.', mentions: [{ name: initials, type: 'person', relation: 'owner' }] };
+    const owned = { text: 'The harbor.', mentions: [{ name: initials, type: 'person', relation: 'owner' }] };
     let artifact: { id: string; revision_id: string } | undefined;
-    for (const wish of [{ text }, owned]) {
-      const accepted = await made<NonNullable<typeof artifact>>(key, `${base}/artifacts`, wish);
+    for (const document of [{ text }, owned]) {
+      const accepted = await made<NonNullable<typeof artifact>>(key, `${base}/artifacts`, document);
       artifact ??= accepted;
       await vi.waitFor(
         async () =>
@@ -177,9 +177,9 @@ describe('what one tenant can learn of another', () => {
     ({ key: myKey, names: mine } = await populate(
       'other',
       'side',
-      'Mona Berg decided to sell the harbour. Mona Berg will meet Omar Faruk on Friday.',
+      'Mona Berg decided to sell the harbor. Mona Berg will meet Omar Faruk on Friday.',
     ));
-    await made(server.adminToken, `${base}/artifacts`, { text: 'The house of hunter2 owns a harbour.' });
+    await made(server.adminToken, `${base}/artifacts`, { text: 'The owner of hunter2 has a harbor.' });
     before = await snapshot();
   }, 90_000);
   afterAll(async () => {
@@ -187,12 +187,12 @@ describe('what one tenant can learn of another', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** As it would be for nobody's: what was asked for, and what differs at every call, taken out. */
-  function plain({ status, text }: { status: number; text: string }, asked: Names): string {
-    let said = text;
-    for (const [what, value] of Object.entries(asked)) said = said.replaceAll(value, `<${what}>`);
-    for (const [what, value] of Object.entries(nobody)) said = said.replaceAll(value, `<${what}>`);
-    return `${status} ${said.replaceAll(/"(request_id|artifact_id|revision_id|job_id|id|created_at|as_of)":"[^"]*"/g, '"$1":"…"')}`;
+  /** Without the requested ids and what differs in every response, to compare with a response about unknown ids. */
+  function plain({ status, text }: { status: number; text: string }, requested: Names): string {
+    let shown = text;
+    for (const [what, value] of Object.entries(requested)) shown = shown.replaceAll(value, `<${what}>`);
+    for (const [what, value] of Object.entries(unknownNames)) shown = shown.replaceAll(value, `<${what}>`);
+    return `${status} ${shown.replaceAll(/"(request_id|artifact_id|revision_id|job_id|id|created_at|as_of)":"[^"]*"/g, '"$1":"…"')}`;
   }
 
   const pathOf = (route: string, { param = '', query = {} }: Attempt) => {
@@ -200,17 +200,17 @@ describe('what one tenant can learn of another', () => {
     const search = new URLSearchParams(query).toString();
     return `${base}${path.replace(/\{\w+\}/, encodeURIComponent(param))}${search === '' ? '' : `?${search}`}`;
   };
-  const ask = (route: string, attempt: Attempt, key = myKey) =>
+  const send = (route: string, attempt: Attempt, key = myKey) =>
     call(key, route.split(' ')[0] ?? '', pathOf(route, attempt), attempt.body);
 
-  /** Nothing of theirs but what was sent there. */
+  /** Apart from the ids in the request. */
   function expectNothingOfTheirs(text: string, label: string): void {
-    let said = text;
-    for (const value of Object.values(theirs)) said = said.replaceAll(value, '');
-    expect(said, label).not.toMatch(secrets);
+    let shown = text;
+    for (const value of Object.values(theirs)) shown = shown.replaceAll(value, '');
+    expect(shown, label).not.toMatch(secrets);
   }
 
-  it('is looked at on every route that the server has', async () => {
+  it('is tested on every route of the server', async () => {
     const { paths } = (await call(server.adminToken, 'GET', '/openapi.json')).body as {
       paths: Record<string, Record<string, unknown>>;
     };
@@ -222,35 +222,39 @@ describe('what one tenant can learn of another', () => {
     expect(Object.keys(routes).sort()).toEqual(registered.sort());
   });
 
-  it.each(Object.entries(routes))('is nothing on %s', async (route, attemptsOf) => {
+  it.each(Object.entries(routes))('is not returned on %s', async (route, attemptsOf) => {
     if (attemptsOf === null) {
       const body = route.startsWith('POST') ? {} : undefined;
-      const answer = await ask(route, { param: theirs.entity, ...(body ? { body } : {}) });
+      const answer = await send(route, { param: theirs.entity, ...(body ? { body } : {}) });
       expect(answer.status).toBe(403);
       expectNothingOfTheirs(answer.text, route);
       return;
     }
     const plainAttempts = attemptsOf(theirs).length === 0 ? [{}] : attemptsOf(theirs);
-    const nobodys = attemptsOf(nobody);
+    const unknowns = attemptsOf(unknownNames);
     for (const [index, attempt] of plainAttempts.entries()) {
       const label = `${route} ${JSON.stringify(attempt)}`;
-      const [asked, unknown] = [await ask(route, attempt), await ask(route, nobodys[index] ?? {})];
-      expectNothingOfTheirs(asked.text, label);
-      // A cursor is a place in time, and no key to what stands there: what lies behind it is one's own either way.
+      const [theirsResponse, unknown] = [
+        await send(route, attempt),
+        await send(route, unknowns[index] ?? {}),
+      ];
+      expectNothingOfTheirs(theirsResponse.text, label);
+      // A cursor is a position in time and gives no access: what follows it belongs to the caller either way.
       const isCursor = ['before', 'after'].some((name) => name in (attempt.query ?? {}));
       const isMade = route === 'POST /spaces' || route === 'POST /artifacts';
-      if (!isCursor && !isMade) expect(plain(asked, theirs), label).toBe(plain(unknown, nobody));
+      if (!isCursor && !isMade)
+        expect(plain(theirsResponse, theirs), label).toBe(plain(unknown, unknownNames));
       for (const [name, value, other] of [
-        ['organization', theirs.organization, nobody.organization],
-        ['organization', theirs.organizationId, nobody.organizationId],
-        ['space', theirs.space, nobody.space],
+        ['organization', theirs.organization, unknownNames.organization],
+        ['organization', theirs.organizationId, unknownNames.organizationId],
+        ['space', theirs.space, unknownNames.space],
       ] as const) {
         if (name === 'space' && /spaces/.test(route)) continue;
         const withName = (given: string): Attempt => ({
           ...attempt,
           query: { ...attempt.query, [name]: given },
         });
-        const [named, unnamed] = [await ask(route, withName(value)), await ask(route, withName(other))];
+        const [named, unnamed] = [await send(route, withName(value)), await send(route, withName(other))];
         expect(named.status, `${label} ${name}`).toBe(name === 'space' ? 404 : 403);
         expect(plain(named, theirs), `${label} ${name}`).toBe(plain(unnamed, theirs));
         expectNothingOfTheirs(named.text, `${label} ${name}`);
@@ -258,7 +262,7 @@ describe('what one tenant can learn of another', () => {
     }
   });
 
-  /** All that the other one has. */
+  /** All data of the other tenant. */
   async function snapshot(): Promise<unknown> {
     const paths = ['/spaces', '/artifacts', '/entities', '/pairs', '/events', `/entities/${theirs.entity}`];
     return Promise.all(
@@ -269,12 +273,12 @@ describe('what one tenant can learn of another', () => {
     );
   }
 
-  it('is as it was after all that', async () => {
+  it('is unchanged afterwards', async () => {
     expect(await snapshot()).toEqual(before);
   });
 
-  it('is there for the one it belongs to: the answers above could have held it', async () => {
-    const search = await call(theirKey, 'POST', `${base}/search`, { query: 'Zebulon harbour' });
+  it('is returned to its owner: the responses above could have contained it', async () => {
+    const search = await call(theirKey, 'POST', `${base}/search`, { query: 'Zebulon harbor' });
     expect(search.text).toMatch(secrets);
     for (const path of [
       '/artifacts',
@@ -288,10 +292,10 @@ describe('what one tenant can learn of another', () => {
       `/events/${theirs.event}`,
     ])
       expect((await call(theirKey, 'GET', base + path)).text, path).toMatch(secrets);
-    expect((await call(myKey, 'POST', `${base}/search`, { query: 'harbour' })).text).toContain('Mona');
+    expect((await call(myKey, 'POST', `${base}/search`, { query: 'harbor' })).text).toContain('Mona');
   });
 
-  it('is nothing through the workflows search and ingest', async () => {
+  it('is not returned by the workflows search and ingest', async () => {
     const publish = (workflow: string, space?: string) =>
       call(server.adminToken, 'POST', '/api/v1/deployments', {
         organization: mine.organization,
@@ -301,12 +305,12 @@ describe('what one tenant can learn of another', () => {
       });
     const execute = (api: string, parameters: object, organization = mine.organization) =>
       call(myKey, 'POST', `/deployment/api/${organization}/${api}?timeout=30`, parameters);
-    const input = { search: { query: 'Zebulon harbour', limit: 50 }, ingest: { text: 'Mine.' } };
+    const input = { search: { query: 'Zebulon harbor', limit: 50 }, ingest: { text: 'Mine.' } };
     for (const workflow of ['search', 'ingest'] as const) {
       const [own, named, unknown] = [
         await publish(workflow),
         await publish(workflow, theirs.space),
-        await publish(workflow, nobody.space),
+        await publish(workflow, unknownNames.space),
       ];
       expect(own.status, own.text).toBe(201);
       const words = (answer: typeof named) =>
@@ -316,14 +320,14 @@ describe('what one tenant can learn of another', () => {
       expect(answer.status, answer.text).toBe(200);
       expectNothingOfTheirs(answer.text, workflow);
       if (named.status !== 201) continue;
-      const [inTheirs, inNobodys] = [
+      const [inTheirs, inUnknown] = [
         await execute(`${workflow}-${theirs.space}`, input[workflow]),
-        await execute(`${workflow}-${nobody.space}`, input[workflow]),
+        await execute(`${workflow}-${unknownNames.space}`, input[workflow]),
       ];
-      expect(inTheirs.status).toBe(inNobodys.status);
+      expect(inTheirs.status).toBe(inUnknown.status);
       expectNothingOfTheirs(inTheirs.text, workflow);
     }
-    // Another's deployment is no way either.
+    // Nor by a deployment of the other tenant.
     await made(server.adminToken, '/api/v1/deployments', {
       organization: theirs.organization,
       name: 'ask',
@@ -331,10 +335,10 @@ describe('what one tenant can learn of another', () => {
     });
     const [there, nowhere] = [
       await execute('ask', input.search, theirs.organization),
-      await execute('ask', input.search, nobody.organization),
+      await execute('ask', input.search, unknownNames.organization),
     ];
     expect(there.status).toBeGreaterThanOrEqual(400);
     expect(there.status).toBe(nowhere.status);
-    expectNothingOfTheirs(there.text, 'the deployment of another');
+    expectNothingOfTheirs(there.text, 'the deployment of the other tenant');
   });
 });

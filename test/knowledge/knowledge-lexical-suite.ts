@@ -120,7 +120,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     await world.accept(space, { title: 'Quarterly budget', text: 'numbers for the months ahead' });
     await world.accept(space, { title: 'Minutes', text: 'budget budget quarterly and so on' });
     expect((await titles(space, 'quarterly budget'))[0]).toBe('Quarterly budget');
-    const words = 'once upon a time they met somebody who knew somebody else entirely';
+    const words = 'once upon a time they met a man who knew another man entirely';
     await world.accept(space, { title: 'far', text: `green ${words} lantern` });
     await world.accept(space, { title: 'near', text: `${words} green lantern` });
     expect(await titles(space, 'green lantern')).toEqual(['near', 'far']);

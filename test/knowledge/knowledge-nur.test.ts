@@ -58,9 +58,9 @@ const data: Readonly<Record<string, unknown>> = {
           },
           {
             category: 'Stakeholder',
-            narrative: 'Nobody said this',
+            narrative: 'This was never said',
             actor: null,
-            evidence_quote: 'nobody said this anywhere',
+            evidence_quote: 'this was never said anywhere',
           },
         ],
       },

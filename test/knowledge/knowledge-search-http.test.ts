@@ -24,7 +24,7 @@ describe('search over HTTP', () => {
     for (const [owner, word] of [
       [acme, 'acme'],
       [other, 'other'],
-      [null, 'house'],
+      [null, 'server'],
     ] as const) {
       const space = await world.spaces.ensure(owner, 'default');
       await world.accept(space, { title: `Plan of ${word}`, text: `The secret harbor of ${word}.` });
@@ -121,9 +121,9 @@ describe('search over HTTP', () => {
       );
     expect(await titles('acme-key')).toEqual(['Plan of acme']);
     expect(await titles('other-key')).toEqual(['Plan of other']);
-    expect(await titles(adminToken)).toEqual(['Plan of house']);
+    expect(await titles(adminToken)).toEqual(['Plan of server']);
     expect(await titles(adminToken, { organization: 'acme' })).toEqual(['Plan of acme']);
-    expect(await titles('acme-key', { query: 'house other' })).toEqual([]);
+    expect(await titles('acme-key', { query: 'server other' })).toEqual([]);
   });
 
   it('accepts the space as a query parameter and rejects unknown parameters', async () => {
@@ -132,7 +132,7 @@ describe('search over HTTP', () => {
     const { body } = await search(adminToken, { query: 'harbor' }, where);
     expect(body.primary_results).toMatchObject([{ text: 'A harbor elsewhere.' }]);
     const inBody = await search(adminToken, { query: 'harbor', space: 'default' }, where);
-    expect(inBody.body.primary_results).toMatchObject([{ title: 'Plan of house' }]);
+    expect(inBody.body.primary_results).toMatchObject([{ title: 'Plan of server' }]);
     expect((await search(adminToken, { query: 'harbor' }, '?color=red')).status).toBe(400);
   });
 
@@ -158,10 +158,10 @@ describe('search over HTTP', () => {
     ['an empty query', { query: '' }, 400],
     ['a query of blanks', { query: '  ' }, 400],
     ['a query that shows nothing', { query: '\u200b\u2060 \ufeff' }, 400],
-    ['a field nobody knows', { query: 'x', color: 'red' }, 400],
+    ['an unknown field', { query: 'x', color: 'red' }, 400],
     ['a limit of 51', { query: 'x', limit: 51 }, 400],
-    ['a filter nobody knows', { query: 'x', filters: { color: 'red' } }, 400],
-    ['a category nobody knows', { query: 'x', graph_filters: ['Gossip'] }, 400],
+    ['an unknown filter', { query: 'x', filters: { color: 'red' } }, 400],
+    ['an unknown category', { query: 'x', graph_filters: ['Gossip'] }, 400],
     [
       'times in the wrong order',
       { query: 'x', filters: { from: '2026-02-01T00:00:00Z', to: '2026-01-01T00:00:00Z' } },

@@ -240,7 +240,12 @@ describe('search', () => {
         asked.push(request);
         return [
           { eventId: elsewhere?.id ?? '', reason: 'same_actor:Ann', viaEntityId: world.ids.uuid(), score: 1 },
-          { eventId: world.ids.uuid(), reason: 'same_actor:Nobody', viaEntityId: world.ids.uuid(), score: 1 },
+          {
+            eventId: world.ids.uuid(),
+            reason: 'same_actor:Unknown',
+            viaEntityId: world.ids.uuid(),
+            score: 1,
+          },
         ];
       });
       const request = {
@@ -269,7 +274,7 @@ describe('search', () => {
     it('returns empty lists when nothing is found and does not call the graph without seeds', async () => {
       const space = await world.space();
       await world.accept(space, { text: 'harbor' });
-      const graph = graphOf(() => Promise.reject(new Error('must not be asked')));
+      const graph = graphOf(() => Promise.reject(new Error('must not be called')));
       const answer = await search(space, { graphExpand: true, includeEntities: true }, { graph });
       expect([answer.relatedContext, answer.entities, answer.warning]).toEqual([[], [], null]);
     });

@@ -26,8 +26,8 @@ it('reads what a deployment and a watched folder bring in', async () => {
   const { id = '' } = await made('/api/v1/organizations', { name: 'acme' });
   const { key = '' } = await made(`/api/v1/organizations/${id}/keys`, { name: 'test' });
   for (const workflow of ['ingest', 'search']) {
-    const wish = { organization: id, name: 'nowhere', workflow, options: { space: 'nots' } };
-    expect(await callAsAdmin(server, 'POST', '/api/v1/deployments', wish)).toMatchObject({
+    const deployment = { organization: id, name: 'nowhere', workflow, options: { space: 'nots' } };
+    expect(await callAsAdmin(server, 'POST', '/api/v1/deployments', deployment)).toMatchObject({
       status: 400,
       body: {
         error: {
@@ -55,7 +55,7 @@ it('reads what a deployment and a watched folder bring in', async () => {
     })
     .toMatchObject({ state: 'complete', steps: { read: { done: 1 }, graph: { done: 1 } } });
   expect((await get('/events')).body.events.length).toBeGreaterThan(0);
-  // The house's own space has what the folder brought, and the tenant sees nothing of it.
+  // The server's own space has the documents of the folder, and the tenant sees none of them.
   await expect
     .poll(async () => (await get('/artifacts', server.adminToken)).body.artifacts.map(({ title }) => title), {
       timeout: 20_000,
@@ -63,7 +63,7 @@ it('reads what a deployment and a watched folder bring in', async () => {
     .toEqual(['Watched']);
   expect((await get('/artifacts')).body.artifacts).toHaveLength(1);
 
-  // What could not be taken in is in the ledger until it can be, and what went is told.
+  // A file that cannot be ingested is in the ledger until it can be, and a missing file is listed.
   const openRows = async () =>
     ((await callAsAdmin(server, 'GET', '/api/v1/ledger')).body as { entries: readonly object[] }).entries;
   await expect

@@ -35,7 +35,7 @@ const { signal } = new AbortController();
 async function reader() {
   const { database, ids, options } = knowledge;
   const embedders = embeddersOf(null);
-  const desks = await openEvaluationServices({
+  const services = await openEvaluationServices({
     database,
     clock: systemClock,
     ids,
@@ -44,7 +44,7 @@ async function reader() {
     signal,
   });
   const space = await knowledge.space();
-  return { desks, space, namesOf: (type: string) => namesIn(desks, space, type) };
+  return { services, space, namesOf: (type: string) => namesIn(services, space, type) };
 }
 
 async function namesIn(
@@ -100,7 +100,7 @@ async function lookerVault(): Promise<string> {
 }
 
 /** Every item, as the command line sends it. */
-async function takeIn(
+async function ingestVault(
   { artifacts }: Awaited<ReturnType<typeof openEvaluationServices>>,
   space: Space,
   file: string,
@@ -130,12 +130,12 @@ async function takeIn(
   }
 }
 
-it('makes of a Looker people, folders, models and explores, and nobody of the names of its fields', async () => {
-  const { desks, space, namesOf } = await reader();
+it('finds people, folders, models and explores in a Looker vault, and no person in field names', async () => {
+  const { services, space, namesOf } = await reader();
   const users = Array.from({ length: counts.users }, (_, index) =>
     itemMakers.users.text.value({ index } as never),
   );
-  await takeIn(desks, space, await lookerVault());
+  await ingestVault(services, space, await lookerVault());
   const people = await namesOf('person');
   expect(people).toEqual(expect.arrayContaining(users));
   // Descriptions say who asked for it, each time written otherwise; everybody else has an account.
@@ -148,30 +148,34 @@ it('makes of a Looker people, folders, models and explores, and nobody of the na
   for (const type of ['person', 'org', 'project', 'place', 'other'])
     for (const name of await namesOf(type)) expect(name).not.toMatch(field);
   const [user = ''] = users;
-  const [known] = await desks.entities.list({ spaceId: space.spaceId, name: user, limit: 1 });
-  const { mentions } = await desks.entities.get(space, known?.entityId ?? '');
+  const [known] = await services.entities.list({ spaceId: space.spaceId, name: user, limit: 1 });
+  const { mentions } = await services.entities.get(space, known?.entityId ?? '');
   const own = mentions.filter(({ title, relation }) => title === user && relation !== null);
   expect(own.map(({ relation }) => relation)).toEqual(['user']);
   const objects = await namesOf('object');
   expect(objects).toContain('ecommerce');
   expect(objects.every((name) => /^\w+(?:::\w+)?$/.test(name))).toBe(true);
-  const found = await desks.search.search(space, { ...searchDefaults, query: 'orders total_amount' }, signal);
+  const found = await services.search.search(
+    space,
+    { ...searchDefaults, query: 'orders total_amount' },
+    signal,
+  );
   expect(found.primaryResults[0]?.text).toContain('orders.total_amount');
   expect(found.primaryResults[0]?.text).not.toMatch(/avatar|https?:|true|\d{4}-\d{2}-\d{2}T/);
 });
 
 it('reads rows of any service: people in their fields and sentences, and no names of fields', async () => {
-  const { desks, space, namesOf } = await reader();
+  const { services, space, namesOf } = await reader();
   const rows = [
     { 'Ticket Id': 17, 'Created At': '2026-03-02T10:00:00Z', 'First Name': 'Alice', Priority: 'Very High' },
     { 'Opened By': 'x7', assignee: 'Bob Ray', comment: 'Carol Davis promised to call Acme Corp on Monday.' },
     { contact: { 'Full Name': 'Dana Whitfield', email: 'dana@acme.example' }, 'Last Updated': 'Last Monday' },
   ];
   const text = rows.map((row) => JSON.stringify(row)).join('\n');
-  await desks.artifacts.ingest(space, { content: { text }, title: 'tickets' }, signal);
+  await services.artifacts.ingest(space, { content: { text }, title: 'tickets' }, signal);
   expect(await namesOf('person')).toEqual(['Bob Ray', 'Carol Davis', 'Dana Whitfield']);
   expect(await namesOf('other')).toEqual([]);
-  const events = await desks.events.list({ spaceId: space.spaceId, limit: 50 });
+  const events = await services.events.list({ spaceId: space.spaceId, limit: 50 });
   expect(events.map(({ narrative }) => narrative)).toEqual([
     'Carol Davis promised to call Acme Corp on Monday.',
   ]);
@@ -202,7 +206,7 @@ it('gives every live item with the names that its source knows', async () => {
     },
     { name: 'Sales', owner: '7', folder: '3', updatedAt: Date.parse('2026-02-01T00:00:00Z') },
   );
-  put('explores', 'shop::refunds', { label: 'Refunds' }, { owner: 'Somebody Else' });
+  put('explores', 'shop::refunds', { label: 'Refunds' }, { owner: 'Jane Other' });
   sessions.finish(session.id, 'completed', noTotals);
 
   const found = new Map<string, Awaited<ReturnType<typeof next>>>();
@@ -235,7 +239,7 @@ it('gives every live item with the names that its source knows', async () => {
   expect(found.get('explores/shop::refunds')).toMatchObject({
     title: 'explores shop::refunds',
     mentions: [
-      { name: 'Somebody Else', relation: 'owner' },
+      { name: 'Jane Other', relation: 'owner' },
       { name: 'shop', relation: 'model' },
       { name: 'shop::refunds', relation: 'explore' },
     ],
@@ -243,7 +247,7 @@ it('gives every live item with the names that its source knows', async () => {
 });
 
 it('keeps a folder, a model and another folder of one name apart, and knows a renamed folder again', async () => {
-  const { desks, space } = await reader();
+  const { services, space } = await reader();
   const world = await vaultWorld();
   const types = ['folders', 'lookml_models', 'dashboards'];
   const { sessions } = world.vault;
@@ -267,7 +271,7 @@ it('keeps a folder, a model and another folder of one name apart, and knows a re
     sessions.finish(session.id, 'completed', noTotals);
   };
   const entities = async () => {
-    const found = await desks.entities.list({ spaceId: space.spaceId, limit: 50 });
+    const found = await services.entities.list({ spaceId: space.spaceId, limit: 50 });
     return found
       .filter(({ contextClues }) => contextClues.length > 0)
       .map(({ canonicalName, contextClues, mentionCount, needsReview }) => ({
@@ -284,10 +288,10 @@ it('keeps a folder, a model and another folder of one name apart, and knows a re
     { canonicalName: 'finance', clue: 'model/finance', mentionCount: 3, needsReview: false },
   ];
   extract('Finance');
-  await takeIn(desks, space, world.path);
+  await ingestVault(services, space, world.path);
   expect(await entities()).toEqual(expected);
   extract('Controlling');
-  await takeIn(desks, space, world.path);
+  await ingestVault(services, space, world.path);
   const after = await entities();
   expect(after.map(({ clue }) => clue)).toEqual(expected.map(({ clue }) => clue));
 });

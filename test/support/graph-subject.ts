@@ -67,7 +67,7 @@ export function graphSubject(world: KnowledgeWorld, graph: Graph): GraphSubject 
       return written.map(({ eventId }) => eventId);
     },
     lastPart: () => {
-      if (!last) throw new Error('Nothing was told yet.');
+      if (!last) throw new Error('Nothing was written yet.');
       return last;
     },
     entityId,

@@ -3,7 +3,7 @@ import { CoreError } from '../../src/core/index.ts';
 import type { ServerDeps } from '../../src/http/index.ts';
 
 const nothing = async (): Promise<never> => {
-  throw new CoreError('NOT_FOUND', 'There is nothing in this test house.');
+  throw new CoreError('NOT_FOUND', 'There is nothing in this test server.');
 };
 const none = async (): Promise<readonly never[]> => [];
 

@@ -28,26 +28,26 @@ import { uniqueName } from './services.ts';
 
 export interface KnowledgeWorld {
   readonly database: Database;
-  /** Stands still until the test moves it. */
+  /** Advances only when the test advances it. */
   readonly clock: VirtualClock;
   readonly ids: IdSource;
   readonly spaces: Spaces;
   readonly artifacts: ArtifactStore;
   readonly events: EventStore;
-  /** In memory, so that it knows nothing of transactions: jobs start when the clock moves. */
+  /** In memory, without transactions: jobs start when the clock advances. */
   readonly jobs: JobQueue;
-  /** What was recorded as degraded, in order. */
+  /** Recorded degradations, in order. */
   readonly recorded: Degradation[];
   readonly ledger: { record(degradation: Degradation): Promise<void> };
   readonly options: KnowledgeOptions;
-  /** A fresh space of the house, or of an organization. */
+  /** A new space of the server, or of an organization. */
   space(organizationId?: string | null, language?: string): Promise<Space>;
-  /** A fresh organization's id: spaces of tenants need one. */
+  /** The id of a new organization. */
   organization(): Promise<string>;
   /** Accepts a text as the store does, without a job; `chunks` (they must follow each other in the text) as given. */
   accept(
     space: Space,
-    wish: Partial<ParsedDocument> & { readonly text: string },
+    given: Partial<ParsedDocument> & { readonly text: string },
     chunks?: readonly string[],
   ): Promise<IngestResult & { readonly stored: readonly Chunk[] }>;
   dispose(): Promise<void>;
@@ -95,10 +95,10 @@ export async function knowledgeWorld(
         insert into organizations (id, name, name_key, created_at) values (${id}, ${id}, ${id}, now())`);
       return id;
     },
-    accept: async (space, wish, chunks) => {
-      const incoming = incomingOf(wish);
-      const drafts = chunks === undefined ? chunkText(incoming.text) : draftsOf(incoming.text, chunks);
-      const accepted = await artifacts.accept(space, incoming, drafts, async () => null);
+    accept: async (space, given, chunks) => {
+      const document = documentOf(given);
+      const drafts = chunks === undefined ? chunkText(document.text) : draftsOf(document.text, chunks);
+      const accepted = await artifacts.accept(space, document, drafts, async () => null);
       return { ...accepted, stored: await artifacts.chunks(accepted.revisionId) };
     },
     dispose,
@@ -116,13 +116,13 @@ const openWithAge = async () =>
     }),
   );
 
-/** As an installation has them that sets nothing. */
+/** The defaults. */
 export const knowledgeDefaults = Object.fromEntries(
   Object.entries(knowledgeOptions.fields).map(([name, field]) => [name, field.default]),
 ) as unknown as KnowledgeOptions;
 
-/** What a test does not say of an artifact. */
-export function incomingOf(wish: Partial<ParsedDocument> & { readonly text: string }): ParsedDocument {
+/** A document with defaults. */
+export function documentOf(given: Partial<ParsedDocument> & { readonly text: string }): ParsedDocument {
   return {
     type: 'note',
     sourceSystem: 'test',
@@ -132,7 +132,7 @@ export function incomingOf(wish: Partial<ParsedDocument> & { readonly text: stri
     metadata: {},
     warnings: [],
     mentions: [],
-    ...wish,
+    ...given,
   };
 }
 
@@ -141,14 +141,14 @@ function draftsOf(text: string, chunks: readonly string[]) {
   return chunks.map((piece, position) => {
     const startChar = text.indexOf(piece, at);
     if (startChar < 0)
-      throw new Error(`The text does not hold the chunk ${position} after the one before it.`);
+      throw new Error(`The text does not contain the chunk ${position} after the previous one.`);
     at = startChar + piece.length;
     const tokenCount = Math.ceil(piece.length / 4);
     return { position, startChar, endChar: at, tokenCount, heading: null, text: piece };
   });
 }
 
-/** Makes the same unit vector of the same text, near for texts that share words. For tests that need some embedder. */
+/** The same unit vector for the same text, near for texts that share words. */
 export function wordEmbedder(model = 'words-16', dimensions = 16): Embedder {
   const vectorOf = (text: string): Float32Array => {
     const vector = new Float32Array(dimensions);

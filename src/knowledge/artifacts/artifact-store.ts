@@ -1,5 +1,5 @@
 // Artifacts, their revisions, chunks and steps in Postgres.
-import type { Clock, IdSource, JobQueue } from '../../core/index.ts';
+import type { Clock, IdSource } from '../../core/index.ts';
 import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database, Transaction } from '../../platform/postgres/ports.ts';
 import { hasSqlState, joinSql, sql } from '../../platform/postgres/sql.ts';
@@ -29,6 +29,8 @@ type EnqueueJob = (
   revision: { readonly spaceId: number; readonly revisionId: string },
   transaction: unknown,
 ) => Promise<string | null>;
+
+type RevisionWithText = Revision & { readonly text: string };
 
 export class ArtifactStore {
   readonly #database: Database;
@@ -64,25 +66,13 @@ export class ArtifactStore {
     }
   }
 
-  async get(spaceId: number, artifactUid: string): Promise<Revision | null> {
-    if (!isUuid(artifactUid)) return null;
-    const [found] = await this.#revisions(sql`r.artifact_uid = ${artifactUid}::uuid and r.is_latest
-      and r.space_id = ${spaceId}`);
-    return found ?? null;
+  /** The latest revision. */
+  get(spaceId: number, artifactUid: string): Promise<RevisionWithText | null> {
+    return this.#withText(sql`r.artifact_uid = ${artifactUid}::uuid and r.is_latest`, spaceId, artifactUid);
   }
 
-  async revision(
-    spaceId: number,
-    revisionId: string,
-  ): Promise<(Revision & { readonly text: string }) | null> {
-    if (!isUuid(revisionId)) return null;
-    const { rows } = await this.#database.query<Revision & { text: string }>(
-      sql`
-      select ${revisionColumns}, r.text from artifact_revision r join artifact a using (artifact_uid)
-      where r.revision_id = ${revisionId}::uuid and r.space_id = ${spaceId}`,
-      { isFrequent: true },
-    );
-    return rows[0] ?? null;
+  revision(spaceId: number, revisionId: string): Promise<RevisionWithText | null> {
+    return this.#withText(sql`r.revision_id = ${revisionId}::uuid`, spaceId, revisionId);
   }
 
   async revisions(spaceId: number, artifactUid: string): Promise<readonly Revision[]> {
@@ -226,6 +216,18 @@ export class ArtifactStore {
     });
   }
 
+  /** Null when there is none, or `id` is not an id. */
+  async #withText(condition: Sql, spaceId: number, id: string): Promise<RevisionWithText | null> {
+    if (!isUuid(id)) return null;
+    const { rows } = await this.#database.query<RevisionWithText>(
+      sql`
+      select ${revisionColumns}, r.text from artifact_revision r join artifact a using (artifact_uid)
+      where ${condition} and r.space_id = ${spaceId}`,
+      { isFrequent: true },
+    );
+    return rows[0] ?? null;
+  }
+
   async #revisions(condition: Sql, order: Sql = sql``): Promise<readonly Revision[]> {
     const { rows } = await this.#database.query<Revision>(sql`
       select ${revisionColumns} from artifact_revision r join artifact a using (artifact_uid)
@@ -291,8 +293,9 @@ async function acceptArtifact(transaction: Transaction, request: AcceptRequest):
 /** Row lock until the transaction ends: one ingest of the same artifact at a time. */
 async function lockedArtifact(
   transaction: Transaction,
-  { space, document, ids, at }: AcceptRequest,
+  request: AcceptRequest,
 ): Promise<{ readonly artifactUid: string; readonly type: string; readonly isNew: boolean }> {
+  const { space, document, ids, at } = request;
   const artifactUid = ids.uuid();
   const { affected } = await transaction.query(
     sql`
@@ -309,9 +312,7 @@ async function lockedArtifact(
     for update`);
   const [known] = rows;
   // Deleted between the two statements: insert again.
-  return known
-    ? { ...known, isNew: false }
-    : lockedArtifact(transaction, { space, document, ids, at } as AcceptRequest);
+  return known ? { ...known, isNew: false } : lockedArtifact(transaction, request);
 }
 
 async function latestRevision(transaction: Transaction, artifactUid: string) {
@@ -424,16 +425,3 @@ export const storedJson = (value: unknown): string =>
   JSON.stringify(value, (_, each: unknown) =>
     typeof each === 'string' ? each.toWellFormed().replaceAll('\0', '') : each,
   );
-
-/** Whether the revision's own job is queued or running: then other jobs skip its chunks. */
-export async function hasActiveJob(
-  {
-    artifacts,
-    jobs,
-  }: { readonly artifacts: Pick<ArtifactStore, 'revision'>; readonly jobs: Pick<JobQueue, 'get'> },
-  { spaceId, revisionId }: { readonly spaceId: number; readonly revisionId: string },
-): Promise<boolean> {
-  const revision = await artifacts.revision(spaceId, revisionId);
-  const job = revision?.jobId ? await jobs.get(revision.jobId) : null;
-  return job?.state === 'queued' || job?.state === 'running';
-}

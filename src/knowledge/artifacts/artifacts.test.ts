@@ -148,7 +148,7 @@ describe('the status of an artifact', () => {
     });
   });
 
-  it('is complete, and says so, where rules stood in for a model that failed', () => {
+  it('is complete and lists the fallback when rules read after a failed model call', () => {
     const steps = [
       ...indexed,
       mark('read', 10, { method: 'rules', cause: 'DEADLINE_EXCEEDED' }),

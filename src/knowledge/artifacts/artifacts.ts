@@ -89,8 +89,7 @@ export class Artifacts {
 
   /** Fails with NOT_FOUND. */
   async get(space: Space, artifactUid: string): Promise<ArtifactView & { readonly text: string }> {
-    const latest = await this.#store.get(space.spaceId, artifactUid);
-    const revision = latest && (await this.#store.revision(space.spaceId, latest.revisionId));
+    const revision = await this.#store.get(space.spaceId, artifactUid);
     if (!revision) throw notFound(artifactUid);
     return { ...revision, status: await this.#statusOf(revision) };
   }

@@ -1,4 +1,4 @@
-// Folders: what is due is read, only what changed, and a file that fails costs itself.
+// Folders: due folders are scanned, only changed files are read, and a failing file affects no other.
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { CoreError, seededIds, seededRandom, silentLog } from '../../core/index.ts';
@@ -19,7 +19,7 @@ const space = {
   createdAt: new Date(0),
 };
 
-function world() {
+function openFolders() {
   const clock = new VirtualClock(Date.parse('2026-03-01T12:00:00Z'));
   const rows: KnowledgeFolder[] = [];
   const files = new Map([['/notes/a.md', { size: 5, modifiedMs: 1, text: 'one' }]]);
@@ -28,7 +28,7 @@ function world() {
   const documents = new Map<string, string>();
   const recorded: Degradation[] = [];
   const closed: ClosedFolder[] = [];
-  const healed: string[] = [];
+  const recovered: string[] = [];
   /** Folders below that can be read. */
   const opened = new Set<string>();
   let unreadable: Error | null = null;
@@ -89,11 +89,11 @@ function world() {
     } as never,
     files: {
       resolve: async (path) => path,
-      // oxlint-disable-next-line typescript/require-await -- the port streams; these are all here already
+      // oxlint-disable-next-line typescript/require-await -- the interface streams
       list: async function* (folder) {
         if (unreadable) throw unreadable;
-        if (files.has(folder)) throw new Error('It is no folder.');
-        if (folder !== '/notes' && !opened.has(folder)) throw new Error('Nobody may look into it.');
+        if (files.has(folder)) throw new Error('It is not a folder.');
+        if (folder !== '/notes' && !opened.has(folder)) throw new Error('It may not be read.');
         for (const [path, { size, modifiedMs }] of files) yield { path, size, modifiedMs };
         yield* closed;
       },
@@ -104,7 +104,7 @@ function world() {
       read: async (path) => Buffer.from(files.get(path)?.text ?? ''),
     },
     ledger: { record: async (row) => void recorded.push(row) },
-    onRecovered: () => void healed.push('healed'),
+    onRecovered: () => void recovered.push('recovered'),
     clock,
     ids: seededIds(seededRandom(1), () => clock.now()),
     log: silentLog,
@@ -112,22 +112,22 @@ function world() {
   const result = (): FolderResult | null => rows[0]?.lastResult ?? null;
   const failWith = (error: Error | null): void => void (fails = error);
   const closeWith = (error: Error | null): void => void (unreadable = error);
-  const look = () => folders.scanDue(signal);
+  const scanDue = () => folders.scanDue(signal);
   const put = (path: string, text: string, modifiedMs = 1): void =>
     void files.set(path, { size: 5, modifiedMs, text });
   const repair = async () => {
     const [row] = recorded;
     return row && folderRepair(folders).repair({ ...row, details: row.details ?? {} } as never, signal);
   };
-  const state = { clock, files, taken, documents, recorded, closed, opened, healed, rows };
-  return { ...state, folders, result, failWith, closeWith, look, put, repair };
+  const state = { clock, files, taken, documents, recorded, closed, opened, recovered, rows };
+  return { ...state, folders, result, failWith, closeWith, scanDue, put, repair };
 }
 
 const watched = { path: '/notes', cron: null };
 
 describe('a watched folder', () => {
-  it('is read at every look, but each file only when its size or time changed', async () => {
-    const { folders, files, taken, result } = world();
+  it('is read at every scanDue, but each file only when its size or time changed', async () => {
+    const { folders, files, taken, result } = openFolders();
     await folders.create(space, watched);
     await folders.scanDue(signal);
     await folders.scanDue(signal);
@@ -138,8 +138,8 @@ describe('a watched folder', () => {
     expect(taken).toEqual(['/notes/a.md: one', '/notes/a.md: two']);
   });
 
-  it('notes a file that fails and goes on with the others; it is tried again when it changes', async () => {
-    const { folders, files, result, taken } = world();
+  it('records a file that fails and continues; retries it when it changes', async () => {
+    const { folders, files, result, taken } = openFolders();
     files.set('/notes/a.md', { size: 101, modifiedMs: 1, text: 'large' });
     files.set('/notes/b.md', { size: 1, modifiedMs: 1, text: 'b' });
     await folders.create(space, watched);
@@ -154,8 +154,8 @@ describe('a watched folder', () => {
     expect(result()).toMatchObject({ failed: 1 });
   });
 
-  it('is left alone while the state store is away, and read again later', async () => {
-    const { folders, taken, failWith } = world();
+  it('is not scanned while the state store is down, and scanned later', async () => {
+    const { folders, taken, failWith } = openFolders();
     await folders.create(space, watched);
     failWith(new CoreError('STATE_UNAVAILABLE', 'away'));
     await expect(folders.scanDue(signal)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
@@ -167,7 +167,7 @@ describe('a watched folder', () => {
 
 describe('a folder on a schedule', () => {
   it('is read when its time has come since it was read last', async () => {
-    const { folders, taken, clock, files } = world();
+    const { folders, taken, clock, files } = openFolders();
     await folders.create(space, { path: '/notes', cron: '0 13 * * *' });
     await folders.scanDue(signal);
     expect(taken).toEqual([]);
@@ -183,7 +183,7 @@ describe('a folder on a schedule', () => {
   });
 
   it('is refused with a schedule that is none, and gets another when it is added again', async () => {
-    const { folders, rows } = world();
+    const { folders, rows } = openFolders();
     await expect(folders.create(space, { path: '/notes', cron: 'often' })).rejects.toMatchObject({
       code: 'INPUT_INVALID',
     });
@@ -197,7 +197,7 @@ describe('a folder on a schedule', () => {
     });
     await folders.delete(first.folderId);
     await expect(folders.delete(first.folderId)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    await expect(folders.scan('nobody', { removesMissing: false }, signal)).rejects.toMatchObject({
+    await expect(folders.scan('unknown', { removesMissing: false }, signal)).rejects.toMatchObject({
       code: 'NOT_FOUND',
     });
     expect(rows).toEqual([]);
@@ -205,12 +205,12 @@ describe('a folder on a schedule', () => {
 });
 
 describe('a file that is refused', () => {
-  it('is in the ledger once, however often it is looked at, and tried again when asked for', async () => {
-    const { folders, look, put, recorded, result, rows } = world();
+  it('is in the ledger once, however often it is scanned, and retried by the repair', async () => {
+    const { folders, scanDue, put, recorded, result, rows } = openFolders();
     put('/notes/b.md', 'bad');
     await folders.create(space, watched);
-    await look();
-    await look();
+    await scanDue();
+    await scanDue();
     const folderId = rows[0]?.folderId ?? '';
     expect(recorded).toMatchObject([
       {
@@ -221,7 +221,7 @@ describe('a file that is refused', () => {
       },
     ]);
     put('/notes/c.md', 'fine');
-    await look();
+    await scanDue();
     expect(result()).toMatchObject({ added: 1, failed: 1, problems: ['/notes/b.md: It is damaged.'] });
     await folders.scan(folderId, { removesMissing: false }, signal);
     expect(new Set(recorded.map(({ subject }) => subject)).size).toBe(1);
@@ -229,73 +229,73 @@ describe('a file that is refused', () => {
   });
 
   it.each([
-    ['it was changed', 'repaired', (at: ReturnType<typeof world>) => at.put('/notes/b.md', 'good', 2)],
-    ['it went', 'gone', (at: ReturnType<typeof world>) => void at.files.delete('/notes/b.md')],
+    ['it was changed', 'repaired', (at: ReturnType<typeof openFolders>) => at.put('/notes/b.md', 'good', 2)],
+    ['it was deleted', 'gone', (at: ReturnType<typeof openFolders>) => void at.files.delete('/notes/b.md')],
   ])('has its row closed when %s', async (_, outcome, change) => {
-    const at = world();
+    const at = openFolders();
     at.put('/notes/b.md', 'bad');
     await at.folders.create(space, watched);
-    await at.look();
+    await at.scanDue();
     expect(await at.repair()).toMatchObject({ outcome: 'still-broken', reason: 'It is damaged.' });
-    expect(at.healed).toEqual([]);
+    expect(at.recovered).toEqual([]);
     change(at);
-    await at.look();
-    expect(at.healed).toEqual(['healed']);
+    await at.scanDue();
+    expect(at.recovered).toEqual(['recovered']);
     expect(await at.repair()).toEqual({ outcome });
     expect(at.result()).toMatchObject({ failed: 0, problems: [] });
-    await at.look();
-    expect(at.healed).toEqual(['healed']);
+    await at.scanDue();
+    expect(at.recovered).toEqual(['recovered']);
   });
 
   it('is not gone where its folder cannot be read; when the folder is, its own row is closed', async () => {
-    const at = world();
+    const at = openFolders();
     await at.folders.create(space, watched);
     at.closeWith(new Error('no such mount'));
-    await at.look();
-    await at.look();
+    await at.scanDue();
+    await at.scanDue();
     expect(at.recorded).toMatchObject([{ subject: `${at.rows[0]?.folderId}:/notes`, cause: 'Error' }]);
     expect(at.result()).toMatchObject({ failed: 1, problems: ['The folder cannot be read: no such mount'] });
     expect(await at.repair()).toMatchObject({ outcome: 'still-broken' });
     at.closeWith(null);
-    await at.look();
-    expect(at.healed).toEqual(['healed']);
+    await at.scanDue();
+    expect(at.recovered).toEqual(['recovered']);
     expect(await at.repair()).toEqual({ outcome: 'repaired' });
     at.rows.length = 0;
     expect(await at.repair()).toEqual({ outcome: 'gone' });
   });
 });
 
-it('records a folder below into which nobody can look, until somebody can', async () => {
-  const at = world();
+it('records an unreadable subfolder until it is readable', async () => {
+  const at = openFolders();
   at.closed.push({ path: '/notes/sub', problem: 'The folder cannot be read (EACCES).' });
   await at.folders.create(space, watched);
-  await at.look();
-  await at.look();
+  await at.scanDue();
+  await at.scanDue();
   expect(at.taken).toHaveLength(1);
   expect(at.recorded).toMatchObject([{ subject: `${at.rows[0]?.folderId}:/notes/sub` }]);
   expect(at.result()).toMatchObject({ added: 1, failed: 1 });
   expect(await at.repair()).toEqual({ outcome: 'gone' });
   at.opened.add('/notes/sub');
   at.closed.length = 0;
-  await at.look();
-  expect(at.healed).toEqual(['healed']);
+  await at.scanDue();
+  expect(at.recovered).toEqual(['recovered']);
   expect(await at.repair()).toEqual({ outcome: 'repaired' });
 });
 
 describe('a file that went', () => {
   const withFiles = async (count: number, removesMissing: boolean) => {
-    const at = world();
+    const at = openFolders();
     at.files.clear();
     for (let index = 0; index < count; index++) at.put(`/notes/${index}.md`, 'x');
     await at.folders.create(space, { ...watched, removesMissing });
-    await at.look();
+    await at.scanDue();
     return at;
   };
 
-  it('is told with its document, which stays, until it is back or somebody removes it', async () => {
+  it('is listed with its document, which stays until the file is back or the document is deleted', async () => {
     const at = await withFiles(3, false);
     at.files.delete('/notes/1.md');
-    await at.look();
+    await at.scanDue();
     expect(at.result()).toMatchObject({
       removed: 0,
       missingCount: 1,
@@ -305,24 +305,24 @@ describe('a file that went', () => {
     at.documents.delete('/notes/1.md');
     expect(await at.folders.list()).toMatchObject([{ lastResult: { missingCount: 0, missing: [] } }]);
     at.put('/notes/1.md', 'x');
-    await at.look();
+    await at.scanDue();
     expect(at.result()).toMatchObject({ missingCount: 0, missing: [] });
   });
 
   it('takes its document with it where that is wanted', async () => {
     const at = await withFiles(3, true);
     at.files.delete('/notes/1.md');
-    await at.look();
+    await at.scanDue();
     expect(at.result()).toMatchObject({ removed: 1, missingCount: 0, missing: [] });
     expect([...at.documents.keys()]).toEqual(['/notes/0.md', '/notes/2.md']);
   });
 
   it.each([
-    ['is empty', (at: ReturnType<typeof world>) => at.files.clear(), 3],
-    ['cannot be read', (at: ReturnType<typeof world>) => at.closeWith(new Error('away')), 3],
+    ['is empty', (at: ReturnType<typeof openFolders>) => at.files.clear(), 3],
+    ['cannot be read', (at: ReturnType<typeof openFolders>) => at.closeWith(new Error('unavailable')), 3],
     [
       'has a folder below that cannot be read',
-      (at: ReturnType<typeof world>) => {
+      (at: ReturnType<typeof openFolders>) => {
         at.files.delete('/notes/1.md');
         at.closed.push({ path: '/notes/sub', problem: 'It cannot be read.' });
       },
@@ -330,7 +330,7 @@ describe('a file that went', () => {
     ],
     [
       'lost most of its files at once',
-      (at: ReturnType<typeof world>) => {
+      (at: ReturnType<typeof openFolders>) => {
         for (let index = 1; index < 30; index++) at.files.delete(`/notes/${index}.md`);
       },
       30,
@@ -338,12 +338,12 @@ describe('a file that went', () => {
   ])('never takes a document with it when the folder %s', async (_, change, count) => {
     const at = await withFiles(count, true);
     change(at);
-    await at.look();
+    await at.scanDue();
     expect(at.documents.size).toBe(count);
     expect(at.result()?.problems).toHaveLength(1);
   });
 
-  it('goes, however many went, when somebody says so; not out of an empty folder', async () => {
+  it('is deleted in a requested scan however many files are gone, unless the folder is empty', async () => {
     const at = await withFiles(30, false);
     for (let index = 1; index < 30; index++) at.files.delete(`/notes/${index}.md`);
     const id = at.rows[0]?.folderId ?? '';
@@ -356,14 +356,14 @@ describe('a file that went', () => {
     });
   });
 
-  it('is there though a walk does not look at it: hidden, or of another kind', async () => {
+  it('is there though a walk does not scanDue at it: hidden, or of another kind', async () => {
     const at = await withFiles(2, true);
     at.documents.set('/notes/.hidden.md', 'h');
     at.files.delete('/notes/1.md');
     const find = at.files.get.bind(at.files);
     at.files.get = (path) =>
       path === '/notes/.hidden.md' ? { size: 1, modifiedMs: 1, text: 'h' } : find(path);
-    await at.look();
+    await at.scanDue();
     expect([...at.documents.keys()]).toEqual(['/notes/0.md', '/notes/.hidden.md']);
   });
 });

@@ -31,6 +31,33 @@ export interface FoldersDeps {
   readonly onRecovered: () => void;
 }
 
+interface ScanOptions {
+  /** Requested by a user: failed files are retried, and documents of missing files may be deleted in bulk. */
+  readonly isManual: boolean;
+  readonly removesMissing: boolean;
+}
+
+/** A file or subfolder at its last scan, and why it was not ingested. */
+interface SeenFile {
+  readonly fingerprint: string;
+  readonly problem: string | null;
+}
+
+type SeenFiles = Map<string, SeenFile>;
+
+interface ScanState {
+  readonly now: SeenFiles;
+  readonly counts: Record<IngestResult['outcome'] | 'failed', number>;
+  /** Every subfolder could be read. */
+  isComplete: boolean;
+}
+
+const zeroCounts = { added: 0, revised: 0, unchanged: 0, failed: 0 };
+const maxProblems = 5;
+const maxSubjectLength = 300;
+const fingerprintOf = (file: FoundFile | ClosedFolder): string =>
+  'problem' in file ? file.problem : `${file.size} ${file.modifiedMs}`;
+
 const emptyResult: FolderResult = {
   added: 0,
   revised: 0,
@@ -44,11 +71,13 @@ const emptyResult: FolderResult = {
 
 export class Folders {
   readonly #deps: FoldersDeps;
-  readonly #scanner: FolderScanner;
+  /** By folder and path, in memory: after a restart each file is read once more. */
+  readonly #seen = new Map<string, SeenFiles>();
+  /** Folders that could not be read at their last scan. */
+  readonly #unreadable = new Set<string>();
 
   constructor(deps: FoldersDeps) {
     this.#deps = deps;
-    this.#scanner = new FolderScanner(deps);
   }
 
   /** The folders of one space, or of all. */
@@ -135,90 +164,33 @@ export class Folders {
       () => true,
       () => false,
     );
-    return isFolder ? 'readable' : ((await this.#scanner.retry(space, folder, path, signal)) ?? 'gone');
+    if (isFolder) return 'readable';
+    const file = await this.#deps.files.find(path);
+    if (!file) return 'gone';
+    const result = await this.#ingest(space, file, signal);
+    this.#seen.get(folderId)?.set(path, { fingerprint: fingerprintOf(file), problem: null });
+    return result;
   }
 
   async #checkReadable(path: string): Promise<void> {
     for await (const _ of this.#deps.files.list(path)) return;
   }
 
+  /** Saves the result. Null when nothing changed. Fails when the database does, or the signal aborts. */
   async #scan(
     folder: KnowledgeFolder,
     options: ScanOptions,
     signal: AbortSignal,
   ): Promise<FolderResult | null> {
-    const { spaces, store } = this.#deps;
-    const space = await spaces.get(folder.spaceId);
+    const space = await this.#deps.spaces.get(folder.spaceId);
     if (!space) return null;
-    const result = await this.#scanner.scan(space, folder, options, signal);
-    if (result) await store.saveResult(folder.folderId, result);
-    return result;
-  }
-}
-
-const notFound = (folderId: string): CoreError =>
-  new CoreError(
-    'NOT_FOUND',
-    `There is no folder ${JSON.stringify(folderId.slice(0, 60))}. "headworks folders list" shows the existing ones.`,
-  );
-
-function isDue({ cron, lastRunAt, createdAt }: KnowledgeFolder, now: Date): boolean {
-  if (cron === null) return true;
-  return parseCron(cron).next((lastRunAt ?? createdAt).getTime()) <= now.getTime();
-}
-
-interface ScanOptions {
-  /** Requested by a user: failed files are retried, and documents of missing files may be deleted in bulk. */
-  readonly isManual: boolean;
-  readonly removesMissing: boolean;
-}
-
-/** A file or subfolder at its last scan, and why it was not ingested. */
-interface SeenFile {
-  readonly fingerprint: string;
-  readonly problem: string | null;
-}
-
-type SeenFiles = Map<string, SeenFile>;
-
-interface ScanState {
-  readonly now: SeenFiles;
-  readonly counts: Record<IngestResult['outcome'] | 'failed', number>;
-  /** Every subfolder could be read. */
-  isComplete: boolean;
-}
-
-const zeroCounts = { added: 0, revised: 0, unchanged: 0, failed: 0 };
-const maxProblems = 5;
-const maxSubjectLength = 300;
-const fingerprintOf = (file: FoundFile | ClosedFolder): string =>
-  'problem' in file ? file.problem : `${file.size} ${file.modifiedMs}`;
-
-class FolderScanner {
-  readonly #deps: FoldersDeps;
-  /** By folder and path, in memory: after a restart each file is read once more. */
-  readonly #seen = new Map<string, SeenFiles>();
-  /** Folders that could not be read at their last scan. */
-  readonly #unreadable = new Set<string>();
-
-  constructor(deps: FoldersDeps) {
-    this.#deps = deps;
-  }
-
-  /** Null when nothing changed. Fails when the database does, or the signal aborts. */
-  async scan(
-    space: Space,
-    folder: KnowledgeFolder,
-    options: ScanOptions,
-    signal: AbortSignal,
-  ): Promise<FolderResult | null> {
     const before = this.#seen.get(folder.folderId);
     const state: ScanState = { now: new Map(), counts: { ...zeroCounts }, isComplete: true };
     try {
       await this.#scanFiles(space, folder, { state, before, isManual: options.isManual }, signal);
     } catch (error) {
       if (isFatalForJob(error, signal)) throw error;
-      return this.#folderUnreadable(folder, error);
+      return this.#recordUnreadable(folder, error);
     }
     const { now, counts, isComplete } = state;
     const vanished = [...(before ?? [])].filter(([path]) => !now.has(path));
@@ -242,7 +214,7 @@ class FolderScanner {
     const hasChanged =
       hasVanished || missing.hasChanged || hasRecovered || Object.values(counts).some((count) => count > 0);
     if (!hasChanged && !options.isManual && folder.lastResult !== null) return null;
-    return {
+    const result = {
       ...counts,
       failed: failing.length,
       removed: missing.removed,
@@ -250,6 +222,8 @@ class FolderScanner {
       missing: missing.files,
       problems: [...missing.problems, ...failing].slice(0, maxProblems),
     };
+    await this.#deps.store.saveResult(folder.folderId, result);
+    return result;
   }
 
   async #scanFiles(
@@ -271,20 +245,6 @@ class FolderScanner {
       now.set(file.path, seen);
       counts[outcome] += 1;
     }
-  }
-
-  /** Null when the file no longer exists; fails as reading and ingest do. */
-  async retry(
-    space: Space,
-    folder: KnowledgeFolder,
-    path: string,
-    signal: AbortSignal,
-  ): Promise<IngestResult | null> {
-    const file = await this.#deps.files.find(path);
-    if (!file) return null;
-    const result = await this.#ingest(space, file, signal);
-    this.#seen.get(folder.folderId)?.set(path, { fingerprint: fingerprintOf(file), problem: null });
-    return result;
   }
 
   async #ingestOrRecord(
@@ -315,14 +275,16 @@ class FolderScanner {
   }
 
   /** What is known of its files stays. */
-  #folderUnreadable(folder: KnowledgeFolder, error: unknown): FolderResult | null {
+  async #recordUnreadable(folder: KnowledgeFolder, error: unknown): Promise<FolderResult | null> {
     const problem = `The folder cannot be read: ${messageOf(error)}`;
     const isFirst = !this.#unreadable.has(folder.folderId);
     this.#unreadable.add(folder.folderId);
     if (!isFirst) return null;
     this.#record(folder, folder.path, error, `The folder ${folder.path} cannot be read.`);
     const { missingCount = 0, missing = [] } = folder.lastResult ?? {};
-    return { ...emptyResult, failed: 1, missingCount, missing, problems: [problem] };
+    const result = { ...emptyResult, failed: 1, missingCount, missing, problems: [problem] };
+    await this.#deps.store.saveResult(folder.folderId, result);
+    return result;
   }
 
   #record({ folderId, spaceId }: KnowledgeFolder, path: string, error: unknown, message: string): void {
@@ -336,6 +298,17 @@ class FolderScanner {
       details: { folder_id: folderId, space_id: spaceId, path },
     });
   }
+}
+
+const notFound = (folderId: string): CoreError =>
+  new CoreError(
+    'NOT_FOUND',
+    `There is no folder ${JSON.stringify(folderId.slice(0, 60))}. "headworks folders list" shows the existing ones.`,
+  );
+
+function isDue({ cron, lastRunAt, createdAt }: KnowledgeFolder, now: Date): boolean {
+  if (cron === null) return true;
+  return parseCron(cron).next((lastRunAt ?? createdAt).getTime()) <= now.getTime();
 }
 
 /** A file that failed was ingested, or no longer exists. */
@@ -371,7 +344,7 @@ interface MissingFiles {
 
 const maxListedMissing = 100;
 /** More missing files than this, if they are also more than half of all, look like a disk that is not mounted. */
-const maxRemovedUnasked = 10;
+const maxRemovedInBackground = 10;
 
 async function findMissing(
   deps: Pick<FoldersDeps, 'store' | 'artifacts' | 'files'>,
@@ -433,7 +406,7 @@ function whyNotRemoved({ found, isManual, folder }: MissingTask, gone: number, a
   if (gone === 0) return null;
   if (found.size === 0)
     return `The folder ${folder.path} is empty, as if its disk were not mounted: no document was deleted.`;
-  if (isManual || gone <= maxRemovedUnasked || gone <= all / 2) return null;
+  if (isManual || gone <= maxRemovedInBackground || gone <= all / 2) return null;
   return `${gone} of ${all} files are gone at once: no document was deleted. If that is right: headworks folders scan ${folder.folderId} --delete-missing`;
 }
 

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import type { JobDefinition, JobHandler, JobQueue } from '../../core/index.ts';
 import { withTimeout, kindOf, messageOf } from '../../core/index.ts';
 import type { ArtifactStore } from '../artifacts/artifact-store.ts';
-import { hasActiveJob } from '../artifacts/artifact-store.ts';
 import type { Chunk, ChunkStepResult } from '../artifacts/types.ts';
 import { ingestDegradations, isFatalForJob } from '../degradations.ts';
 import { KnowledgeError } from '../errors.ts';
@@ -216,17 +215,23 @@ export function reembedHandler(deps: ReembedDeps): JobHandler<Record<string, nev
   };
 }
 
-/** New chunks are embedded by their own ingest job. Each revision is looked up once. */
-function activeJobFilter(
-  deps: ReembedDeps,
-): (chunks: readonly UnembeddedChunk[]) => Promise<readonly UnembeddedChunk[]> {
+/** New chunks are embedded by the queued or running job of their revision. Each revision is looked up once. */
+function activeJobFilter({
+  artifacts,
+  jobs,
+}: ReembedDeps): (chunks: readonly UnembeddedChunk[]) => Promise<readonly UnembeddedChunk[]> {
   const known = new Map<string, boolean>();
+  const hasActiveJob = async ({ spaceId, revisionId }: UnembeddedChunk): Promise<boolean> => {
+    const revision = await artifacts.revision(spaceId, revisionId);
+    const job = revision?.jobId ? await jobs.get(revision.jobId) : null;
+    return job?.state === 'queued' || job?.state === 'running';
+  };
   return async (chunks) => {
     const free: UnembeddedChunk[] = [];
     for (const chunk of chunks) {
-      const isActive = !chunk.wasTried && (known.get(chunk.revisionId) ?? (await hasActiveJob(deps, chunk)));
-      if (!chunk.wasTried) known.set(chunk.revisionId, isActive);
-      if (!isActive) free.push(chunk);
+      if (!chunk.wasTried && !known.has(chunk.revisionId))
+        known.set(chunk.revisionId, await hasActiveJob(chunk));
+      if (chunk.wasTried || known.get(chunk.revisionId) === false) free.push(chunk);
     }
     return free;
   };

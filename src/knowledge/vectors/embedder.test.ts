@@ -144,6 +144,6 @@ describe('blendOf', () => {
     expect(blendOf('openai/text-embedding-3-small', null)).toEqual(equalBlend);
     expect(blendOf('ollama/nomic-embed-text', null)).toEqual(equalBlend);
     expect(blendOf('use-lite-en-0.2.0', null)).toMatchObject({ kind: 'rerank', weight: 0.07 });
-    expect(blendOf('somebody/unknown', null)).toEqual(cautiousBlend);
+    expect(blendOf('acme/unknown', null)).toEqual(cautiousBlend);
   });
 });

@@ -15,6 +15,7 @@ import type {
   RebuildResult,
   RelatedEvent,
 } from '../graph.ts';
+import { assertAvailable } from '../graph.ts';
 import { isRelatable, maxPerEntity, rankRelated } from '../sql-graph.ts';
 import type { GraphWriter } from '../write-batch.ts';
 import { writeBatch } from '../write-batch.ts';
@@ -46,24 +47,24 @@ export class AgeGraph implements Graph {
   readonly isSeparateStore = true;
   readonly #deps: AgeGraphDeps;
   readonly #session: AgeSession;
-  #seen: { readonly at: number; readonly state: GraphAvailability } | undefined;
+  #probed: { readonly at: number; readonly state: GraphAvailability } | undefined;
 
-  constructor(parts: AgeGraphDeps) {
-    this.#deps = parts;
-    this.#session = new AgeSession(parts.database);
+  constructor(deps: AgeGraphDeps) {
+    this.#deps = deps;
+    this.#session = new AgeSession(deps.database);
   }
 
   async availability(): Promise<GraphAvailability> {
     const { clock, options } = this.#deps;
     const now = clock.monotonic();
-    if (this.#seen && now - this.#seen.at < options.cooldownSeconds * 1_000) return this.#seen.state;
-    const state = await this.#look();
-    this.#seen = { at: now, state };
+    if (this.#probed && now - this.#probed.at < options.cooldownSeconds * 1_000) return this.#probed.state;
+    const state = await this.#probe();
+    this.#probed = { at: now, state };
     return state;
   }
 
   resetCooldown(): void {
-    this.#seen = undefined;
+    this.#probed = undefined;
   }
 
   async isEmpty(signal: AbortSignal): Promise<boolean> {
@@ -81,7 +82,7 @@ export class AgeGraph implements Graph {
   }
 
   async upsert(part: GraphBatch, signal: AbortSignal): Promise<readonly GraphFailure[]> {
-    await this.#mustBeThere();
+    assertAvailable(await this.availability());
     return this.#write('live', part, signal);
   }
 
@@ -123,20 +124,34 @@ export class AgeGraph implements Graph {
     return this.#run((age) => expandInAge(age, request), signal);
   }
 
-  async rebuild(...[parts, progress, signal]: Parameters<Graph['rebuild']>): ReturnType<Graph['rebuild']> {
-    await this.#mustBeThere();
+  /**
+   * Builds a second graph batch by batch and swaps at the end. Fails and keeps the old graph when anything could not be
+   * written: an incomplete graph is worse than an old one.
+   */
+  async rebuild(...[batches, progress, signal]: Parameters<Graph['rebuild']>): Promise<RebuildResult> {
+    assertAvailable(await this.availability());
     const { database, clock } = this.#deps;
-    return rebuildInAge(
-      {
-        session: this.#session,
-        owner: database.schema,
-        now: () => new Date(clock.now()),
-        write: (part) => this.#write('beside', part, signal),
-      },
-      parts,
-      progress,
-      signal,
-    );
+    const session = this.#session;
+    const { since, position } = await session.run(async (age) => {
+      if (!(await graphExists(age, 'beside')))
+        await createGraph(age, 'beside', database.schema, new Date(clock.now()));
+      return readProgress(age);
+    }, signal);
+    const done = { entities: 0, events: 0 };
+    for await (const batch of batches(position)) {
+      signal.throwIfAborted();
+      const failures = await this.#write('beside', batch, signal);
+      if (failures.length > 0) {
+        await session.run((age) => dropGraph(age, 'beside'), undefined, { isExclusive: true });
+        throw incomplete(failures);
+      }
+      await session.run((age) => writeProgress(age, batch.position), signal);
+      done.entities += batch.entities.length;
+      done.events += batch.events.length;
+      progress({ ...done });
+    }
+    await session.run((age) => swapGraphs(age), signal, { leaseMs: maxSwapMs, isExclusive: true });
+    return { ...done, since };
   }
 
   #write(graph: GraphName, part: GraphBatch, signal: AbortSignal): Promise<readonly GraphFailure[]> {
@@ -157,7 +172,7 @@ export class AgeGraph implements Graph {
       }, signal);
   }
 
-  async #look(): Promise<GraphAvailability> {
+  async #probe(): Promise<GraphAvailability> {
     try {
       const state = await this.#session.prepare();
       return state.state === 'available' ? await this.#ensureGraph() : state;
@@ -188,19 +203,13 @@ export class AgeGraph implements Graph {
     };
   }
 
-  async #mustBeThere(): Promise<void> {
-    const state = await this.availability();
-    if (state.state === 'unavailable')
-      throw new KnowledgeError('KNOWLEDGE_GRAPH_UNAVAILABLE', `${state.reason} ${state.remedy}`);
-  }
-
   /** An error may mean that the graph is gone: availability is checked again before the next use. */
   async #run<T>(work: (age: Queryable) => Promise<T>, signal: AbortSignal): Promise<T> {
-    await this.#mustBeThere();
+    assertAvailable(await this.availability());
     try {
       return await this.#session.run(work, signal);
     } catch (error) {
-      if (!signal.aborted) this.#seen = undefined;
+      if (!signal.aborted) this.#probed = undefined;
       throw error;
     }
   }
@@ -212,44 +221,8 @@ function plain(item: object): object {
   return eventTime === undefined ? rest : { ...rest, time: eventTime?.toISOString() ?? null };
 }
 
-// Builds a second graph batch by batch and swaps at the end.
-
-export interface AgeRebuild {
-  readonly session: AgeSession;
-  readonly owner: string;
-  readonly now: () => Date;
-  /** Writes to the second graph. */
-  readonly write: (part: GraphBatch) => Promise<readonly GraphFailure[]>;
-}
-
 /** Dropping a large graph takes a while. */
 const maxSwapMs = 600_000;
-
-/** Fails and keeps the old graph when anything could not be written: an incomplete graph is worse than an old one. */
-export async function rebuildInAge(
-  { session, owner, now, write }: AgeRebuild,
-  ...[parts, progress, signal]: Parameters<Graph['rebuild']>
-): Promise<RebuildResult> {
-  const { since, position } = await session.run(async (age) => {
-    if (!(await graphExists(age, 'beside'))) await createGraph(age, 'beside', owner, now());
-    return readProgress(age);
-  }, signal);
-  const done = { entities: 0, events: 0 };
-  for await (const part of parts(position)) {
-    signal.throwIfAborted();
-    const failures = await write(part);
-    if (failures.length > 0) {
-      await session.run((age) => dropGraph(age, 'beside'), undefined, { isExclusive: true });
-      throw incomplete(failures);
-    }
-    await session.run((age) => writeProgress(age, part.position), signal);
-    done.entities += part.entities.length;
-    done.events += part.events.length;
-    progress({ ...done });
-  }
-  await session.run((age) => swapGraphs(age), signal, { leaseMs: maxSwapMs, isExclusive: true });
-  return { ...done, since };
-}
 
 function incomplete(failures: readonly GraphFailure[]): KnowledgeError {
   const [first] = failures;
@@ -262,10 +235,7 @@ function incomplete(failures: readonly GraphFailure[]): KnowledgeError {
 
 // Expansion in Cypher: the participants of the seeds, then their other events. Ranked as in all backends.
 
-export async function expandInAge(
-  age: Queryable,
-  request: ExpansionRequest,
-): Promise<readonly RelatedEvent[]> {
+async function expandInAge(age: Queryable, request: ExpansionRequest): Promise<readonly RelatedEvent[]> {
   const { spaceId, seedEventIds } = request;
   const seeds = json({ seeds: seedEventIds, space: spaceId });
   const { rows: via } = await age.query<{ id: string; acts: boolean; isSubject: boolean }>(sql`

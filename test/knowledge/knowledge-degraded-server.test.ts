@@ -1,4 +1,4 @@
-// Knowledge in a whole server: a graph that is wanted and is not there, as people and monitoring see it.
+// A whole server whose graph or embedder is unavailable, as users and monitoring see it.
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -31,8 +31,8 @@ describe('monitoring/headworks-alerts.yml, knowledge', () => {
   });
 });
 
-describe('a server that wants Apache AGE on a Postgres without it', () => {
-  it('takes documents in, searches, and says everywhere what is missing', { timeout: 60_000 }, async () => {
+describe('a server configured for Apache AGE on a Postgres without it', () => {
+  it('ingests and searches, and reports the missing graph everywhere', { timeout: 60_000 }, async () => {
     const server = await startTestServer(await testConfig({ GRAPH_BACKEND: 'age' }));
     const call = (method: string, path: string, body?: unknown) => callAsAdmin(server, method, path, body);
     const knowledge = '/api/v1/knowledge';
@@ -85,62 +85,68 @@ describe('a server that wants Apache AGE on a Postgres without it', () => {
   });
 });
 
-describe('a server whose embedder is away', () => {
-  it('keeps why, and asks it at once when somebody wants a repair', { timeout: 60_000 }, async () => {
-    let isUp = false;
-    const embedder = createServer((request, response) => {
-      let body = '';
-      request.on('data', (piece: Buffer) => (body += piece.toString()));
-      request.on('end', () => {
-        const { input = [] } = JSON.parse(body || '{}') as { input?: readonly string[] };
-        const data = input.map((_, index) => ({ index, embedding: [1, index + 1] }));
-        response.writeHead(isUp ? 200 : 500, { 'content-type': 'application/json' });
-        response.end(
-          JSON.stringify(isUp ? { object: 'list', data } : { error: { message: 'out of order' } }),
-        );
+describe('a server whose embedder is unavailable', () => {
+  it(
+    'records the reason, and calls the embedder at once for a requested repair',
+    { timeout: 60_000 },
+    async () => {
+      let isUp = false;
+      const embedder = createServer((request, response) => {
+        let body = '';
+        request.on('data', (piece: Buffer) => (body += piece.toString()));
+        request.on('end', () => {
+          const { input = [] } = JSON.parse(body || '{}') as { input?: readonly string[] };
+          const data = input.map((_, index) => ({ index, embedding: [1, index + 1] }));
+          response.writeHead(isUp ? 200 : 500, { 'content-type': 'application/json' });
+          response.end(
+            JSON.stringify(isUp ? { object: 'list', data } : { error: { message: 'out of order' } }),
+          );
+        });
+      }).listen(0, '127.0.0.1');
+      onTestFinished(() => void embedder.close());
+      await new Promise((resolve) => embedder.once('listening', resolve));
+      const env = { EMBEDDER: 'gateway', HEADWORKS_KNOWLEDGE_COOLDOWN_SECONDS: '3600' };
+      const server = await startTestServer(await testConfig(env));
+      const call = (method: string, path: string, body?: unknown) => callAsAdmin(server, method, path, body);
+      // Ingested without an embedder: no row, but it gets a vector as soon as there is one.
+      await call('POST', '/api/v1/knowledge/artifacts', { text: 'An older note.' });
+      const model = {
+        name: 'own/embedder',
+        base_url: `http://127.0.0.1:${(embedder.address() as AddressInfo).port}/v1`,
+        env_var: null,
+        capabilities: { embeddings: true },
+      };
+      const added = await call('POST', '/api/v1/models', model);
+      expect(added.status, JSON.stringify(added.body)).toBe(201);
+
+      const { status } = await call('POST', '/api/v1/knowledge/artifacts', {
+        text: 'The launch is in April.',
       });
-    }).listen(0, '127.0.0.1');
-    onTestFinished(() => void embedder.close());
-    await new Promise((resolve) => embedder.once('listening', resolve));
-    const env = { EMBEDDER: 'gateway', HEADWORKS_KNOWLEDGE_COOLDOWN_SECONDS: '3600' };
-    const server = await startTestServer(await testConfig(env));
-    const call = (method: string, path: string, body?: unknown) => callAsAdmin(server, method, path, body);
-    // Came when nobody embedded: no row, but it needs a vector as soon as somebody does.
-    await call('POST', '/api/v1/knowledge/artifacts', { text: 'An older note.' });
-    const model = {
-      name: 'own/embedder',
-      base_url: `http://127.0.0.1:${(embedder.address() as AddressInfo).port}/v1`,
-      env_var: null,
-      capabilities: { embeddings: true },
-    };
-    const added = await call('POST', '/api/v1/models', model);
-    expect(added.status, JSON.stringify(added.body)).toBe(201);
+      expect(status).toBeLessThan(300);
+      const open = async () =>
+        (await call('GET', '/api/v1/ledger')).body as { entries: { kind: string; message: string }[] };
+      await expect
+        .poll(
+          async () =>
+            (await open()).entries.find(({ kind }) => kind === 'knowledge.chunk-not-embedded')?.message,
+          {
+            timeout: 30_000,
+          },
+        )
+        .toContain('own/embedder failed: ');
+      const search = () => call('POST', '/api/v1/knowledge/search', { query: 'launch' });
+      expect((await search()).body).toMatchObject({
+        warning: expect.stringContaining('called again in') as string,
+      });
 
-    const { status } = await call('POST', '/api/v1/knowledge/artifacts', { text: 'The launch is in April.' });
-    expect(status).toBeLessThan(300);
-    const open = async () =>
-      (await call('GET', '/api/v1/ledger')).body as { entries: { kind: string; message: string }[] };
-    await expect
-      .poll(
-        async () =>
-          (await open()).entries.find(({ kind }) => kind === 'knowledge.chunk-not-embedded')?.message,
-        {
-          timeout: 30_000,
-        },
-      )
-      .toContain('own/embedder failed: ');
-    const search = () => call('POST', '/api/v1/knowledge/search', { query: 'launch' });
-    expect((await search()).body).toMatchObject({
-      warning: expect.stringContaining('called again in') as string,
-    });
+      isUp = true;
+      await call('POST', '/api/v1/ledger/repair', {});
+      await expect.poll(async () => (await open()).entries, { timeout: 30_000 }).toEqual([]);
+      await expect.poll(async () => (await search()).body, { timeout: 30_000 }).not.toHaveProperty('warning');
+    },
+  );
 
-    isUp = true;
-    await call('POST', '/api/v1/ledger/repair', {});
-    await expect.poll(async () => (await open()).entries, { timeout: 30_000 }).toEqual([]);
-    await expect.poll(async () => (await search()).body, { timeout: 30_000 }).not.toHaveProperty('warning');
-  });
-
-  it('is told by the doctor when the model that is named is not there', async () => {
+  it('reports in the doctor that the configured embedding model does not exist', async () => {
     const server = await startTestServer(await testConfig({ EMBEDDING_MODEL: 'emb/none' }));
     const { body } = await callAsAdmin(server, 'GET', '/api/v1/doctor');
     const { checks } = body as { checks: readonly { name: string }[] };
