@@ -7,22 +7,10 @@ import {
   refusalReasons,
   truncationReasons,
 } from '../knowledge/vocabulary.ts';
-import {
-  after,
-  count,
-  deleted,
-  id,
-  idParams,
-  instant,
-  listOf,
-  next,
-  pageSize,
-  spaceFields,
-} from './fields.ts';
+import { after, count, deleted, id, instant, listOf, next, pageSize, spaceFields } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
-const tag = 'knowledge';
 const spaceQuery = z.strictObject(spaceFields);
 const clue = z.string().min(1).max(300).optional();
 
@@ -144,7 +132,7 @@ const IngestResult = z
   .meta({ id: 'IngestResult', description: 'A stored document; it can be searched already.' });
 
 /**
- * What a document says may come from a file that nobody looked at; NUL characters are removed from it. They are not
+ * What a document says may come from an unchecked file; NUL characters are removed from it. They are not
  * allowed in its ids: without them it could be another document.
  */
 const nulAllowedIn = ['text', 'title', 'metadata'];
@@ -159,7 +147,6 @@ export const maxDocumentBodyBytes = (maxDocumentBytes: number): number =>
 export const artifactsApi = {
   ingest: operation('POST /api/v1/knowledge/artifacts', {
     id: 'artifacts.ingest',
-    tag,
     summary: 'Ingest a document; it is searchable at once and read in the background',
     access: 'tenant',
     query: spaceQuery,
@@ -172,7 +159,6 @@ export const artifactsApi = {
 
   estimate: operation('POST /api/v1/knowledge/artifacts/estimate', {
     id: 'artifacts.estimate',
-    tag,
     summary: 'Estimate the cost of ingesting a document without storing it',
     access: 'tenant',
     audit: false,
@@ -195,7 +181,6 @@ export const artifactsApi = {
 
   list: operation('GET /api/v1/knowledge/artifacts', {
     id: 'artifacts.list',
-    tag,
     summary: 'List artifacts with their latest revisions, newest first',
     access: 'tenant',
     query: z.strictObject({
@@ -215,7 +200,6 @@ export const artifactsApi = {
 
   listStatuses: operation('GET /api/v1/knowledge/artifacts/statuses', {
     id: 'artifacts.list-statuses',
-    tag,
     summary: 'List the processing status of several artifacts; unknown ids are left out',
     access: 'tenant',
     query: z.strictObject({
@@ -231,10 +215,8 @@ export const artifactsApi = {
 
   get: operation('GET /api/v1/knowledge/artifacts/:id', {
     id: 'artifacts.get',
-    tag,
     summary: 'Get an artifact with its text and its processing status',
     access: 'tenant',
-    params: idParams,
     query: spaceQuery,
     output: z
       .object({
@@ -249,20 +231,16 @@ export const artifactsApi = {
 
   listRevisions: operation('GET /api/v1/knowledge/artifacts/:id/revisions', {
     id: 'artifacts.list-revisions',
-    tag,
     summary: 'List all revisions of an artifact, newest first',
     access: 'tenant',
-    params: idParams,
     query: spaceQuery,
     output: z.object({ revisions: z.array(Revision) }).meta({ id: 'Revisions' }),
   }),
 
   delete: operation('DELETE /api/v1/knowledge/artifacts/:id', {
     id: 'artifacts.delete',
-    tag,
     summary: 'Delete an artifact with everything that was derived from it alone',
     access: 'tenant',
-    params: idParams,
     query: spaceQuery,
     status: 204,
     output: deleted,

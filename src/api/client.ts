@@ -45,8 +45,6 @@ type Args<Input> = Empty extends Input ? [input?: Input] : [input: Input];
 /** The arguments after the route: optional where every part of the input is. */
 export type ApiArguments<Route extends ApiRoute> = Args<ApiInput<Route>>;
 
-export type QueryValue = string | number | boolean | readonly string[] | null | undefined;
-
 /** Any transport: the CLI's connection, the dashboard's fetch, MCP's loopback. */
 export interface ApiTransport {
   call<T>(

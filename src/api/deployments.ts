@@ -1,7 +1,7 @@
 // Deployments: workflows published to organizations.
 import { z } from 'zod';
 import { workflowNames } from '../tenancy/vocabulary.ts';
-import { deleted, id, idParams, instant } from './fields.ts';
+import { deleted, id, instant } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 import { organizationId, organizationReference } from './organizations.ts';
@@ -55,7 +55,6 @@ export const deploymentsApi = {
   list: operation('GET /api/v1/deployments', {
     id: 'deployments.list',
     summary: 'List deployments, oldest first',
-    access: 'admin',
     query: z.strictObject({
       organization: organizationReference
         .optional()
@@ -67,7 +66,6 @@ export const deploymentsApi = {
   create: operation('POST /api/v1/deployments', {
     id: 'deployments.create',
     summary: 'Publish a workflow to an organization',
-    access: 'admin',
     body: z
       .strictObject({
         ...changeable,
@@ -96,8 +94,6 @@ export const deploymentsApi = {
   get: operation('GET /api/v1/deployments/:id', {
     id: 'deployments.get',
     summary: 'Get a deployment with the secret of its webhook',
-    access: 'admin',
-    params: idParams,
     output: DeploymentWithSecret,
   }),
 
@@ -107,8 +103,6 @@ export const deploymentsApi = {
     description:
       'Options are replaced as a whole. Executions accepted before use the options valid when they start. The ' +
       'workflow cannot be changed: publish another deployment instead.',
-    access: 'admin',
-    params: idParams,
     body: z
       .strictObject({
         ...changeable,
@@ -125,8 +119,6 @@ export const deploymentsApi = {
     id: 'deployments.delete',
     summary: 'Delete a deployment',
     description: 'Deletes its ended executions, too. 409 while one of them is running.',
-    access: 'admin',
-    params: idParams,
     status: 204,
     output: deleted,
   }),

@@ -1,11 +1,10 @@
 // Entities: people and things that documents mention, what may be the same, what was merged.
 import { z } from 'zod';
 import { entityTypes } from '../knowledge/vocabulary.ts';
-import { after, count, id, idParams, instant, next, pageSize, spaceFields } from './fields.ts';
+import { after, count, id, instant, next, pageSize, spaceFields } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
-const tag = 'knowledge';
 const spaceQuery = z.strictObject(spaceFields);
 
 export const Entity = z
@@ -96,7 +95,6 @@ const EntityDetail = Entity.extend({
 export const entitiesApi = {
   list: operation('GET /api/v1/knowledge/entities', {
     id: 'entities.list',
-    tag,
     summary: 'List entities of a space, oldest first',
     access: 'tenant',
     query: z.strictObject({
@@ -115,21 +113,17 @@ export const entitiesApi = {
 
   get: operation('GET /api/v1/knowledge/entities/:id', {
     id: 'entities.get',
-    tag,
     summary: 'Get an entity with its mentions, pairs and merges',
     description: 'The id of a merged entity returns the one it was merged into.',
     access: 'tenant',
-    params: idParams,
     query: spaceQuery,
     output: EntityDetail,
   }),
 
   listRelated: operation('GET /api/v1/knowledge/entities/:id/related', {
     id: 'entities.list-related',
-    tag,
     summary: 'List the events of an entity and the other entities that take part in them',
     access: 'tenant',
-    params: idParams,
     query: z.strictObject({ limit: pageSize(200, 50), ...spaceFields }),
     output: z
       .object({
@@ -157,11 +151,9 @@ export const entitiesApi = {
 
   split: operation('POST /api/v1/knowledge/entities/:id/split', {
     id: 'entities.split',
-    tag,
     summary: 'Split mentions off into a new entity, with the events nearest to them',
     description: 'Merging the two again undoes it.',
     access: 'tenant',
-    params: idParams,
     query: spaceQuery,
     body: z
       .strictObject({
@@ -175,7 +167,6 @@ export const entitiesApi = {
 
   merge: operation('POST /api/v1/knowledge/merges', {
     id: 'entities.merge',
-    tag,
     summary: 'Merge two entities',
     access: 'tenant',
     query: spaceQuery,
@@ -192,19 +183,17 @@ export const entitiesApi = {
 
   undoMerge: operation('POST /api/v1/knowledge/merges/:id/undo', {
     id: 'entities.undo-merge',
-    tag,
     summary: 'Undo a merge; later merges into the same winner stay',
     description:
       'Mentions made after the merge under the name of the loser move back with it; ambiguous ones are listed.',
     access: 'tenant',
-    params: idParams,
     query: spaceQuery,
     output: EntityMerge.extend({
       later_mentions: z
         .object({
           moved: count.describe('Mentions that moved back to the loser.'),
           unclear: z
-            .array(z.object({ mention_id: id, surface_form: z.string() }))
+            .array(z.object({ id, surface_form: z.string() }))
             .describe(
               'Both entities have this name: they stay with the winner; split them off. At most 100.',
             ),
@@ -215,7 +204,6 @@ export const entitiesApi = {
 
   listPairs: operation('GET /api/v1/knowledge/pairs', {
     id: 'entities.list-pairs',
-    tag,
     summary: 'List pairs of entities that await a review, highest confidence first',
     access: 'tenant',
     query: z.strictObject({ limit: pageSize(100, 20), ...spaceFields }),
@@ -234,10 +222,8 @@ export const entitiesApi = {
 
   decidePair: operation('POST /api/v1/knowledge/pairs/:id/verdict', {
     id: 'entities.decide-pair',
-    tag,
     summary: 'Decide whether two entities are the same',
     access: 'tenant',
-    params: idParams,
     query: spaceQuery,
     body: z
       .strictObject({

@@ -1,6 +1,6 @@
 // Executions of deployments, for admins.
 import { z } from 'zod';
-import { after, id, idParams, instant, listOf, next, pageSize } from './fields.ts';
+import { after, id, instant, listOf, next, pageSize } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
@@ -31,7 +31,6 @@ export const executionsApi = {
   list: operation('GET /api/v1/executions', {
     id: 'executions.list',
     summary: 'List executions without their results, newest first',
-    access: 'admin',
     query: z.strictObject({
       organization: z
         .string()
@@ -56,24 +55,18 @@ export const executionsApi = {
   get: operation('GET /api/v1/executions/:id', {
     id: 'executions.get',
     summary: 'Get an execution with its result',
-    access: 'admin',
-    params: idParams,
     output: Execution,
   }),
 
   stop: operation('POST /api/v1/executions/:id/stop', {
     id: 'executions.stop',
     summary: 'Stop an execution and free its slot; an ended one stays unchanged',
-    access: 'admin',
-    params: idParams,
     output: Execution,
   }),
 
   release: operation('POST /api/v1/executions/:id/release', {
     id: 'executions.release',
     summary: 'Free a slot whose execution has ended or is unknown',
-    access: 'admin',
-    params: idParams,
     output: z
       .object({ id, was_held: z.boolean().describe('False: there was no slot to free.') })
       .meta({ id: 'ReleasedSlot' }),

@@ -1,11 +1,10 @@
 // Extraction: registered sources, their runs, and the vaults that runs fill.
 import { z } from 'zod';
 import { sourceChange, sourceInput } from '../extraction/vocabulary.ts';
-import { after, count, deleted, id, idParams, instant, listOf, next, pageSize } from './fields.ts';
+import { after, count, deleted, id, instant, listOf, next, pageSize } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
-const tag = 'extraction';
 const runState = z.enum(['queued', 'running', 'completed', 'incomplete', 'failed', 'interrupted']);
 const sourceName = z.string().min(1).max(500);
 const natural = z.number().int().min(0);
@@ -65,19 +64,15 @@ export type ExtractionRun = z.infer<typeof ExtractionRun>;
 export const sourcesApi = {
   list: operation('GET /api/v1/extraction/sources', {
     id: 'extraction.sources.list',
-    tag,
     summary: 'List registered sources, by name',
-    access: 'admin',
     output: z.object({ sources: z.array(ExtractionSource) }).meta({ id: 'ExtractionSources' }),
   }),
 
   create: operation('POST /api/v1/extraction/sources', {
     id: 'extraction.sources.create',
-    tag,
     summary: 'Register a source',
     description:
       'Secrets are rejected: name the environment variables of the server that hold them. The source is not contacted.',
-    access: 'admin',
     body: sourceInput,
     status: 201,
     output: ExtractionSource,
@@ -85,31 +80,22 @@ export const sourcesApi = {
 
   get: operation('GET /api/v1/extraction/sources/:id', {
     id: 'extraction.sources.get',
-    tag,
     summary: 'Get a source',
-    access: 'admin',
-    params: idParams,
     output: ExtractionSource,
   }),
 
   update: operation('PATCH /api/v1/extraction/sources/:id', {
     id: 'extraction.sources.update',
-    tag,
     summary: 'Update a source',
     description: 'Settings and options are replaced as a whole. A run in progress is not affected.',
-    access: 'admin',
-    params: idParams,
     body: sourceChange,
     output: ExtractionSource,
   }),
 
   delete: operation('DELETE /api/v1/extraction/sources/:id', {
     id: 'extraction.sources.delete',
-    tag,
     summary: 'Delete a source',
     description: 'Its runs stay listed, and its vault is kept.',
-    access: 'admin',
-    params: idParams,
     status: 204,
     output: deleted,
   }),
@@ -118,10 +104,7 @@ export const sourcesApi = {
 export const runsApi = {
   start: operation('POST /api/v1/extraction/sources/:id/runs', {
     id: 'extraction.runs.start',
-    tag,
     summary: 'Start a run of a source',
-    access: 'admin',
-    params: idParams,
     body: z
       .strictObject({
         fresh: z.boolean().default(false).describe('Start over, even if the last run has items left.'),
@@ -138,14 +121,14 @@ export const runsApi = {
         examples: [{ retry_failed: true }, { fresh: true }],
       }),
     status: 202,
-    output: z.object({ run_id: id, job_id: z.string() }).meta({ id: 'ExtractionRunStarted' }),
+    output: z
+      .object({ id: id.describe('Of the run.'), job_id: z.string() })
+      .meta({ id: 'ExtractionRunStarted' }),
   }),
 
   list: operation('GET /api/v1/extraction/runs', {
     id: 'extraction.runs.list',
-    tag,
     summary: 'List runs, newest first, runs of commands included',
-    access: 'admin',
     query: z.strictObject({
       source: sourceName.optional().describe('Only runs of this source.'),
       state: listOf(runState).optional().describe('One or several states, separated by commas.'),
@@ -157,31 +140,23 @@ export const runsApi = {
 
   get: operation('GET /api/v1/extraction/runs/:id', {
     id: 'extraction.runs.get',
-    tag,
     summary: 'Get a run',
-    access: 'admin',
-    params: idParams,
     output: ExtractionRun,
   }),
 
   stop: operation('POST /api/v1/extraction/runs/:id/stop', {
     id: 'extraction.runs.stop',
-    tag,
     summary: 'Stop a run',
     description: 'It ends as interrupted within a few seconds; the vault keeps what was extracted.',
-    access: 'admin',
-    params: idParams,
     status: 202,
     output: ExtractionRun,
   }),
 
   report: operation('POST /api/v1/extraction/runs/report', {
     id: 'extraction.runs.report',
-    tag,
     summary: 'Report the progress of a run that a command executes itself',
     description:
       'At its start, about once a second and at its end; without a report for a minute it counts as interrupted.',
-    access: 'admin',
     // Once a second for every command that extracts.
     audit: false,
     body: z
@@ -200,10 +175,7 @@ export const runsApi = {
 
   getSamples: operation('GET /api/v1/extraction/runs/:id/samples', {
     id: 'extraction.runs.get-samples',
-    tag,
     summary: 'Get the progress of a run over time',
-    access: 'admin',
-    params: idParams,
     output: z
       .object({
         samples: z
@@ -242,10 +214,7 @@ const VaultItemRecord = z.object({
 export const vaultsApi = {
   get: operation('GET /api/v1/extraction/runs/:id/vault', {
     id: 'extraction.vaults.get',
-    tag,
     summary: 'Get the contents and the failed pages of the vault of a run',
-    access: 'admin',
-    params: idParams,
     output: z
       .object({
         types: z.array(
@@ -279,10 +248,7 @@ export const vaultsApi = {
 
   listItems: operation('GET /api/v1/extraction/runs/:id/vault/items', {
     id: 'extraction.vaults.list-items',
-    tag,
     summary: 'List items of one type, by id',
-    access: 'admin',
-    params: idParams,
     query: z.strictObject({
       type,
       after: z
@@ -297,10 +263,7 @@ export const vaultsApi = {
 
   getItem: operation('GET /api/v1/extraction/runs/:id/vault/item', {
     id: 'extraction.vaults.get-item',
-    tag,
     summary: 'Get an item and its versions',
-    access: 'admin',
-    params: idParams,
     query: z.strictObject({ type, item: itemId }),
     output: z
       .object({
@@ -321,10 +284,7 @@ export const vaultsApi = {
 
   getData: operation('GET /api/v1/extraction/runs/:id/vault/data', {
     id: 'extraction.vaults.get-data',
-    tag,
     summary: 'Get the content of an item in one version',
-    access: 'admin',
-    params: idParams,
     query: z.strictObject({
       type,
       item: itemId,

@@ -1,6 +1,6 @@
 // Background jobs.
 import { z } from 'zod';
-import { count, idParams, instant, listOf, pageSize } from './fields.ts';
+import { count, instant, listOf, pageSize } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
@@ -39,7 +39,6 @@ export const jobsApi = {
   list: operation('GET /api/v1/jobs', {
     id: 'jobs.list',
     summary: 'List jobs, newest first',
-    access: 'admin',
     query: z.strictObject({
       name: name.optional().describe('Only jobs of this kind.'),
       state: listOf(state).optional().describe('One or several states, separated by commas.'),
@@ -51,23 +50,18 @@ export const jobsApi = {
   count: operation('GET /api/v1/jobs/counts', {
     id: 'jobs.count',
     summary: 'Count jobs by kind and state',
-    access: 'admin',
     output: z.object({ counts: z.array(z.object({ name, state, count })) }).meta({ id: 'JobCounts' }),
   }),
 
   get: operation('GET /api/v1/jobs/:id', {
     id: 'jobs.get',
     summary: 'Get a job',
-    access: 'admin',
-    params: idParams,
     output: Job,
   }),
 
   retry: operation('POST /api/v1/jobs/:id/retry', {
     id: 'jobs.retry',
     summary: 'Queue a failed job again',
-    access: 'admin',
-    params: idParams,
     status: 202,
     output: Job,
   }),
@@ -76,8 +70,6 @@ export const jobsApi = {
     id: 'jobs.cancel',
     summary: 'Cancel a queued or running job',
     description: 'It ends as skipped; a running job is aborted, which may take a moment.',
-    access: 'admin',
-    params: idParams,
     status: 202,
     output: Job,
   }),

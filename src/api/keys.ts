@@ -1,6 +1,6 @@
 // Gateway keys and their usage.
 import { z } from 'zod';
-import { count, id, idParams, instant } from './fields.ts';
+import { count, id, instant } from './fields.ts';
 import { operation } from './operation.ts';
 
 export const GatewayKey = z
@@ -20,7 +20,6 @@ export const keysApi = {
   list: operation('GET /api/v1/keys', {
     id: 'keys.list',
     summary: 'List gateway keys, revoked and expired ones included',
-    access: 'admin',
     output: z
       .object({ keys: z.array(GatewayKey.extend({ tokens_today: count.describe('Used today, UTC.') })) })
       .meta({ id: 'GatewayKeys' }),
@@ -29,7 +28,6 @@ export const keysApi = {
   create: operation('POST /api/v1/keys', {
     id: 'keys.create',
     summary: 'Create a gateway key; the key itself is returned only here',
-    access: 'admin',
     body: z
       .strictObject({
         name: z.string().trim().min(1).max(100).describe('What it is for.'),
@@ -50,8 +48,6 @@ export const keysApi = {
   revoke: operation('DELETE /api/v1/keys/:id', {
     id: 'keys.revoke',
     summary: 'Revoke a gateway key permanently',
-    access: 'admin',
-    params: idParams,
     output: GatewayKey,
   }),
 
@@ -59,7 +55,6 @@ export const keysApi = {
     id: 'usage.list',
     tag: 'keys',
     summary: 'List requests and tokens by day, caller and model',
-    access: 'admin',
     query: z.strictObject({
       from_day: z.iso.date().optional().describe('First day, UTC; default: today.'),
       caller: z

@@ -7,22 +7,10 @@ import {
   graphBackends,
   searchDefaults,
 } from '../knowledge/vocabulary.ts';
-import {
-  after,
-  count,
-  hasNoNul,
-  id,
-  idParams,
-  instant,
-  next,
-  nulMessage,
-  pageSize,
-  spaceFields,
-} from './fields.ts';
+import { after, count, hasNoNul, id, instant, next, nulMessage, pageSize, spaceFields } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
-const tag = 'knowledge';
 const spaceQuery = z.strictObject(spaceFields);
 
 export const KnowledgeEvent = z
@@ -53,7 +41,6 @@ export type KnowledgeEvent = z.infer<typeof KnowledgeEvent>;
 export const eventsApi = {
   list: operation('GET /api/v1/knowledge/events', {
     id: 'events.list',
-    tag,
     summary: 'List events of a space, last extracted first',
     access: 'tenant',
     query: z.strictObject({
@@ -72,10 +59,8 @@ export const eventsApi = {
 
   get: operation('GET /api/v1/knowledge/events/:id', {
     id: 'events.get',
-    tag,
     summary: 'Get an event with its participants and evidence',
     access: 'tenant',
-    params: idParams,
     query: spaceQuery,
     output: KnowledgeEvent,
   }),
@@ -94,7 +79,6 @@ const place = { start_char: count, end_char: count };
 export const searchApi = {
   search: operation('POST /api/v1/knowledge/search', {
     id: 'search.run',
-    tag,
     summary: 'Search a space by words, vectors and optionally the graph',
     description:
       'What could not be searched (no vectors, a slow graph, chunks without vectors) is listed in `warning`; the ' +
@@ -229,9 +213,7 @@ export const searchApi = {
 export const graphApi = {
   get: operation('GET /api/v1/knowledge/graph', {
     id: 'graph.get',
-    tag,
     summary: 'Get the state of the graph',
-    access: 'admin',
     output: z
       .object({
         backend: z.enum(graphBackends).describe('GRAPH_BACKEND.'),
@@ -243,9 +225,7 @@ export const graphApi = {
 
   rebuild: operation('POST /api/v1/knowledge/graph/rebuild', {
     id: 'graph.rebuild',
-    tag,
     summary: 'Rebuild the graph in the background and swap it in when it is complete',
-    access: 'admin',
     status: 202,
     output: z
       .object({

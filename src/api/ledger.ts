@@ -1,6 +1,6 @@
 // The ledger: operations that degraded or stayed undone, and their repairs.
 import { z } from 'zod';
-import { after, count, id, idParams, instant, next, pageSize } from './fields.ts';
+import { after, count, id, instant, next, pageSize } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
@@ -37,7 +37,6 @@ export const ledgerApi = {
   list: operation('GET /api/v1/ledger', {
     id: 'ledger.list',
     summary: 'List ledger entries, newest first',
-    access: 'admin',
     query: z.strictObject({
       state: z.enum(['open', 'repaired', 'all']).default('open').describe('Which entries to list.'),
       kind: kind.optional().describe('Only entries of this kind.'),
@@ -51,7 +50,6 @@ export const ledgerApi = {
   listKinds: operation('GET /api/v1/ledger/kinds', {
     id: 'ledger.list-kinds',
     summary: 'List the kinds of entries with their counts and repairs',
-    access: 'admin',
     output: z
       .object({
         kinds: z.array(
@@ -72,8 +70,6 @@ export const ledgerApi = {
   get: operation('GET /api/v1/ledger/:id', {
     id: 'ledger.get',
     summary: 'Get a ledger entry',
-    access: 'admin',
-    params: idParams,
     output: LedgerEntry,
   }),
 
@@ -81,7 +77,6 @@ export const ledgerApi = {
     id: 'ledger.repair',
     summary: 'Repair one entry, one kind, or everything that is open',
     description: 'Queues a job and returns at once. Repairs are idempotent.',
-    access: 'admin',
     body: z
       .strictObject({ kind: kind.optional(), id: id.optional() })
       .refine((body) => body.kind === undefined || body.id === undefined, 'give kind or id, not both')
@@ -101,8 +96,6 @@ export const ledgerApi = {
   resolve: operation('POST /api/v1/ledger/:id/resolve', {
     id: 'ledger.resolve',
     summary: 'Close an entry that was resolved by hand',
-    access: 'admin',
-    params: idParams,
     body: z.strictObject({
       how: z.string().trim().min(1).max(500).describe('How it was resolved; kept with the entry.'),
     }),

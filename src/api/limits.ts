@@ -46,7 +46,6 @@ export const limitsApi = {
   list: operation('GET /api/v1/limits', {
     id: 'limits.list',
     summary: 'List organizations that have a custom limit',
-    access: 'admin',
     query: z.strictObject({ with_usage: flag.describe('Count slots in use as well.') }),
     output: z
       .object({ default_limit: count, global_limit: count, limits: z.array(Limit) })
@@ -56,7 +55,6 @@ export const limitsApi = {
   get: operation('GET /api/v1/limits/:organization', {
     id: 'limits.get',
     summary: 'Get the limit of an organization and its usage',
-    access: 'admin',
     params: organizationParams,
     query: z.strictObject({
       clear_cache: flag.describe('Read the limit from the database first and cache that.'),
@@ -67,7 +65,6 @@ export const limitsApi = {
   set: operation('PUT /api/v1/limits/:organization', {
     id: 'limits.set',
     summary: 'Set a custom limit; it takes effect at once on every server',
-    access: 'admin',
     params: organizationParams,
     body: z
       .strictObject({ limit: z.number(range).int(range).min(1, range).max(maxLimit, range) })
@@ -80,7 +77,6 @@ export const limitsApi = {
   delete: operation('DELETE /api/v1/limits/:organization', {
     id: 'limits.delete',
     summary: 'Delete the custom limit of an organization; the default applies again',
-    access: 'admin',
     params: organizationParams,
     output: Limit,
   }),
@@ -88,7 +84,6 @@ export const limitsApi = {
   clearCache: operation('POST /api/v1/limits/clear-cache', {
     id: 'limits.clear-cache',
     summary: 'Clear cached limits; they are read again with the next request',
-    access: 'admin',
     body: z
       .strictObject({
         organization: organizationReference.optional(),
@@ -110,7 +105,6 @@ export const alertsApi = {
     tag: 'operations',
     summary: 'List pending and firing alerts of this server',
     description: 'The same rules are shipped for Prometheus in monitoring/headworks-alerts.yml.',
-    access: 'admin',
     output: z
       .object({
         alerts: z.array(

@@ -145,7 +145,6 @@ export const modelsApi = {
   create: operation('POST /api/v1/models', {
     id: 'models.create',
     summary: 'Add a model of any OpenAI-compatible server',
-    access: 'admin',
     body: ModelRequest,
     status: 201,
     output: Model,
@@ -165,7 +164,6 @@ export const modelsApi = {
     description:
       'Name, scores and usage stay; cooldowns are cleared when its endpoint changes. Built-in models and models from ' +
       'the configuration cannot be updated (409).',
-    access: 'admin',
     params,
     body: ModelRequest,
     output: Model,
@@ -176,7 +174,6 @@ export const modelsApi = {
     summary: 'Delete a model that was added and return it',
     description:
       'Its usage stays. Built-in models and models from the configuration cannot be deleted (409); disable them.',
-    access: 'admin',
     params,
     output: Model,
   }),
@@ -184,7 +181,6 @@ export const modelsApi = {
   setCooldown: operation('PATCH /api/v1/models/:id/availability', {
     id: 'models.set-cooldown',
     summary: 'Set a cooldown on a model; 0 clears every cooldown',
-    access: 'admin',
     params,
     query: z.object({
       // Not coerced: an empty text would become 0, which clears.
@@ -202,7 +198,6 @@ export const modelsApi = {
   setActive: operation('PATCH /api/v1/models/:id/active', {
     id: 'models.set-active',
     summary: 'Enable or disable a model',
-    access: 'admin',
     params,
     body: z.strictObject({ is_active: z.boolean() }),
     output: Model,
@@ -211,7 +206,6 @@ export const modelsApi = {
   incrementSuccess: operation('POST /api/v1/models/:id/increment-success', {
     id: 'models.increment-success',
     summary: 'Record a successful attempt by hand',
-    access: 'admin',
     params,
     query: responseTimeQuery,
     output: Model,
@@ -220,7 +214,6 @@ export const modelsApi = {
   incrementFailure: operation('POST /api/v1/models/:id/increment-failure', {
     id: 'models.increment-failure',
     summary: 'Record a failed attempt by hand',
-    access: 'admin',
     params,
     query: responseTimeQuery,
     output: Model,
@@ -271,7 +264,6 @@ export const modelsApi = {
   getHistory: operation('GET /api/v1/models/:id/history', {
     id: 'models.get-history',
     summary: 'Get the performance of a model over time',
-    access: 'admin',
     params,
     query: z.strictObject({
       hours: z.coerce.number().int().min(1).max(720).default(24).describe('Length of the period.'),
@@ -298,7 +290,6 @@ export const modelsApi = {
   probe: operation('POST /api/v1/models/probe', {
     id: 'models.probe',
     summary: 'Send a minimal request to models now, within their quotas',
-    access: 'admin',
     isStream: true,
     body: z
       .strictObject({

@@ -4,14 +4,26 @@ import { callApi, pathWith } from './client.ts';
 import { operation } from './operation.ts';
 
 describe('operation', () => {
-  it('splits the route and defaults to status 200', () => {
+  it('splits the route and defaults to status 200, admin access, an id in the path and the tag of the path', () => {
     const op = operation('GET /api/v1/things/:id', {
-      id: 'things.get',
+      id: 'parts.get',
       summary: 'Get a thing',
-      access: 'admin',
       output: z.object({}),
     });
-    expect(op).toMatchObject({ method: 'GET', path: '/api/v1/things/:id', status: 200 });
+    expect(op).toMatchObject({
+      method: 'GET',
+      path: '/api/v1/things/:id',
+      status: 200,
+      access: 'admin',
+      tag: 'things',
+    });
+    expect(op.params?.safeParse({ id: 'x' }).success).toBe(false);
+    expect(op.params?.safeParse({ id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b' }).success).toBe(true);
+  });
+
+  it('outside of the API has the tag of its id', () => {
+    const op = operation('GET /healthz', { id: 'health.get', summary: 'Get', output: z.null() });
+    expect(op).toMatchObject({ tag: 'health', params: undefined });
   });
 
   it('rejects query parameters and bodies that are not declared', () => {

@@ -4,8 +4,8 @@ Route, OpenAPI document, typed client, command and MCP tool all derive from it.
 
 To add an operation:
 1. `api/<resource>.ts`: add it to the resource's object, for example
-   `get: operation('GET /api/v1/widgets/:id', { id: 'widgets.get', summary: 'Get a widget', access: 'admin',
-   params: idParams, output: Widget })`. A new resource is also added to `api/all.ts`.
+   `get: operation('GET /api/v1/widgets/:id', { id: 'widgets.get', summary: 'Get a widget',
+   output: Widget })`. A new resource is also added to `api/all.ts`.
 2. `http/routes/<resource>.ts`: add the handler under the same name to the `implement` call. It receives parsed input
    and returns domain objects, both in camelCase; `toWire` maps names and dates by the schema.
 3. Command: `commandFor(group, context, widgetsApi.get, { name: 'get', examples, print })` in `cli/commands/`.
@@ -14,6 +14,7 @@ To add an operation:
 Contracts are loaded by commands that must start fast: they import zod and type-only domain types, nothing else.
 */
 import { z } from 'zod';
+import { idParams } from './fields.ts';
 
 /**
  * `public`: anyone. `admin`: the admin token. `organization`: a key of an organization. `gateway`: a gateway key or the
@@ -31,9 +32,11 @@ export interface OperationSpec<Params extends Shape, Query extends Shape, Body e
   readonly id: string;
   readonly summary: string;
   readonly description?: string;
-  /** Group in the OpenAPI document; default: the resource of the id. */
+  /** Group in the OpenAPI document; default: the part of the path after /api/v1, else the resource of the id. */
   readonly tag?: string;
-  readonly access: CallerAccess;
+  /** Default: admin. */
+  readonly access?: CallerAccess;
+  /** Default of a path with `:id`: a UUID. */
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;
@@ -72,6 +75,8 @@ export interface Operation<
   readonly route: Route;
   readonly method: Method;
   readonly path: string;
+  readonly tag: string;
+  readonly access: CallerAccess;
   readonly query: Query;
   readonly body: Body;
   readonly status: number;
@@ -80,6 +85,11 @@ export interface Operation<
 // oxlint-disable-next-line typescript/no-generated-empty-object-type -- an object without fields is meant
 type Nothing = z.ZodObject<Record<never, never>, z.core.$strict>;
 type NoBody = z.ZodOptional<z.ZodNullable<Nothing>>;
+
+type DefaultParams<Route extends RouteText> = {
+  readonly id: typeof idParams;
+  readonly none: Nothing;
+}[Route extends `${string}/:id${string}` ? 'id' : 'none'];
 
 const nothing: Nothing = z.strictObject({});
 /** Probes and files outside the API ignore what they do not know. */
@@ -91,12 +101,12 @@ const noBody: NoBody = nothing.nullish();
  * Defines an operation. Query parameters and bodies that it does not declare are rejected, never ignored: a misplaced
  * `space` would select another space than the caller meant.
  *
- * @example operation('GET /api/v1/jobs/:id', { id: 'jobs.get', summary: 'Get a job', access: 'admin', output: Job })
+ * @example operation('GET /api/v1/jobs/:id', { id: 'jobs.get', summary: 'Get a job', output: Job })
  */
 export function operation<
   Route extends RouteText,
   Output extends z.ZodType | RawOutput,
-  Params extends Shape = Nothing,
+  Params extends Shape = DefaultParams<Route>,
   Query extends Shape = Nothing,
   Body extends Shape = NoBody,
 >(
@@ -109,6 +119,9 @@ export function operation<
     route,
     method,
     path,
+    tag: spec.tag ?? /^\/api\/v1\/([a-z]+)/.exec(path)?.[1] ?? spec.id.replace(/\..*/, ''),
+    access: spec.access ?? 'admin',
+    params: spec.params ?? (path.includes('/:id') ? (idParams as unknown as Params) : undefined),
     query: spec.query ?? ((path.startsWith('/api/v1/') ? nothing : anything) as unknown as Query),
     body: spec.body ?? (noBody as unknown as Body),
     status: spec.status ?? 200,

@@ -38,20 +38,16 @@ export const OrganizationKey = z
   .meta({ id: 'OrganizationKey', description: 'A key of an organization, without the key itself.' });
 export type OrganizationKey = z.infer<typeof OrganizationKey>;
 
-const tag = 'organizations';
-
 export const organizationsApi = {
   list: operation('GET /api/v1/organizations', {
     id: 'organizations.list',
     summary: 'List organizations, oldest first',
-    access: 'admin',
     output: z.object({ organizations: z.array(Organization) }).meta({ id: 'Organizations' }),
   }),
 
   create: operation('POST /api/v1/organizations', {
     id: 'organizations.create',
     summary: 'Create an organization',
-    access: 'admin',
     body: OrganizationRequest,
     status: 201,
     output: Organization,
@@ -60,7 +56,6 @@ export const organizationsApi = {
   get: operation('GET /api/v1/organizations/:organization', {
     id: 'organizations.get',
     summary: 'Get an organization',
-    access: 'admin',
     params: organizationParams,
     output: Organization,
   }),
@@ -69,7 +64,6 @@ export const organizationsApi = {
     id: 'organizations.update',
     summary: 'Rename an organization',
     description: 'Its id and URLs that contain the id stay valid; URLs with the old name do not.',
-    access: 'admin',
     params: organizationParams,
     body: OrganizationRequest,
     output: Organization,
@@ -80,7 +74,6 @@ export const organizationsApi = {
     summary: 'Delete an organization',
     description:
       'Deletes its keys, deployments, limit and ended executions, too. 409 while one of its executions is running.',
-    access: 'admin',
     params: organizationParams,
     status: 204,
     output: deleted,
@@ -88,18 +81,14 @@ export const organizationsApi = {
 
   listKeys: operation('GET /api/v1/organizations/:organization/keys', {
     id: 'organizations.list-keys',
-    tag,
     summary: 'List the keys of an organization, oldest first, revoked and expired ones included',
-    access: 'admin',
     params: organizationParams,
     output: z.object({ keys: z.array(OrganizationKey) }).meta({ id: 'OrganizationKeys' }),
   }),
 
   createKey: operation('POST /api/v1/organizations/:organization/keys', {
     id: 'organizations.create-key',
-    tag,
     summary: 'Create a key of an organization; the key itself is returned only here',
-    access: 'admin',
     params: organizationParams,
     body: z
       .strictObject({
@@ -115,10 +104,8 @@ export const organizationsApi = {
 
   revokeKey: operation('DELETE /api/v1/organizations/:organization/keys/:id', {
     id: 'organizations.revoke-key',
-    tag,
     summary: 'Revoke a key of an organization permanently',
     description: 'All servers reject it within a second. Executions it started continue.',
-    access: 'admin',
     params: organizationParams.extend({ id }),
     output: OrganizationKey,
   }),

@@ -52,7 +52,7 @@ export const promptsApi = {
         attempts: count,
         fallback_used: z.boolean(),
       })
-      .meta({ id: 'PromptAnswer' }),
+      .meta({ id: 'PromptResponse' }),
     errors: { 429: PromptExhausted, 503: PromptExhausted, '4xx': ErrorResponse, '5xx': ErrorResponse },
   }),
 } as const;

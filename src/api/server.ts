@@ -56,7 +56,6 @@ export const healthApi = {
   metrics: operation('GET /metrics', {
     id: 'health.metrics',
     summary: 'Get metrics for Prometheus',
-    access: 'admin',
     isServedWhileDraining: true,
     output: {
       description: 'Metrics in the Prometheus text format.',
@@ -73,7 +72,6 @@ export const serverApi = {
     tag,
     summary: 'Get every setting and its source',
     description: 'Settings are read once, at start. Secrets are masked.',
-    access: 'admin',
     output: z
       .object({
         values: z.array(
@@ -98,7 +96,6 @@ export const serverApi = {
     tag,
     summary: 'Check every dependency and setting now',
     description: 'Contacts every dependency, so it takes longer than /readyz.',
-    access: 'admin',
     output: z
       .object({
         status: z.enum(['ok', 'warning', 'problem']).describe('The worst of all checks.'),
@@ -122,7 +119,6 @@ export const serverApi = {
       'Rows of all tables, jobs included, vaults of extractions, and the webhook signing secret if it is kept in the ' +
       'data folder; not the admin token. Keep it as safe as the store itself. "headworks backup" writes it to a file ' +
       'and verifies it, "headworks restore" reads it.',
-    access: 'admin',
     isStream: true,
     body: z.strictObject({
       vaults: z.boolean().default(true).describe('Include vaults of extractions.'),
@@ -144,7 +140,6 @@ export const serverApi = {
   listAudit: operation('GET /api/v1/audit', {
     id: 'audit.list',
     summary: 'List changes made with admin rights, newest first',
-    access: 'admin',
     query: z.strictObject({ limit: pageSize(500, 100), after }),
     output: z
       .object({
@@ -198,12 +193,12 @@ export type StreamedEvent = z.infer<typeof StreamedEvent>;
 export const streamsApi = {
   streamEvents: operation('GET /api/v1/events', {
     id: 'live.stream',
+    tag,
     summary: 'Stream events as they happen',
     description:
       'Server-sent events: `event` (the name) and `data` (JSON: name, at, payload). `stream:closing` announces that ' +
       'the server ends the stream (draining, or the reader is too slow). Comments are heartbeats. Events that happen ' +
-      'while nobody is connected are not replayed: read the current state after connecting.',
-    access: 'admin',
+      'while no client is connected are not replayed: read the current state after connecting.',
     isStream: true,
     query: z.strictObject({
       names: listOf(
@@ -217,20 +212,20 @@ export const streamsApi = {
 
   attach: operation('GET /api/v1/attach', {
     id: 'presence.attach',
+    tag,
     summary: 'Count the caller as attached while the response is open',
     description:
       'A server that a command started for itself runs as long as a client is attached. Server-sent events: ' +
       '`attached` once, comments as heartbeats, `stream:closing` when the server stops.',
-    access: 'admin',
     isStream: true,
     output: eventStream,
   }),
 
   handOver: operation('POST /api/v1/handover', {
     id: 'presence.hand-over',
+    tag,
     summary: 'Ask the server to stop in favor of another one on the same data folder',
     description: 'Only a command that became a server for itself does so; 409 from any other server.',
-    access: 'admin',
     status: 202,
     output: z.object({ accepted: z.literal(true) }).meta({ id: 'Handover' }),
   }),
@@ -253,8 +248,4 @@ export const mcpApi = {
   }),
 } as const;
 
-export type Health = OutputOf<typeof healthApi.live>;
-export type Config = OutputOf<typeof serverApi.getConfig>;
 export type Doctor = OutputOf<typeof serverApi.runDoctor>;
-export type AuditPage = OutputOf<typeof serverApi.listAudit>;
-export type Handover = OutputOf<typeof streamsApi.handOver>;

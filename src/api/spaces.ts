@@ -1,10 +1,8 @@
 // Knowledge spaces and the folders that are read into them.
 import { z } from 'zod';
-import { count, deleted, idParams, instant, spaceFields } from './fields.ts';
+import { count, deleted, instant, spaceFields } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
-
-const tag = 'knowledge';
 
 export const Space = z
   .object({
@@ -21,7 +19,6 @@ const ownerQuery = z.strictObject({ organization: spaceFields.organization });
 export const spacesApi = {
   list: operation('GET /api/v1/knowledge/spaces', {
     id: 'spaces.list',
-    tag,
     summary: 'List spaces of the organization; for admins of all organizations, or of one',
     access: 'tenant',
     query: ownerQuery,
@@ -30,7 +27,6 @@ export const spacesApi = {
 
   create: operation('POST /api/v1/knowledge/spaces', {
     id: 'spaces.create',
-    tag,
     summary: 'Create a space',
     access: 'tenant',
     query: ownerQuery,
@@ -50,7 +46,6 @@ export const spacesApi = {
 
   delete: operation('DELETE /api/v1/knowledge/spaces/:space', {
     id: 'spaces.delete',
-    tag,
     summary: 'Delete a space with everything in it',
     access: 'tenant',
     params: z.object({ space: z.string().min(1).max(100) }),
@@ -99,9 +94,7 @@ const CreatedFolder = Folder.extend({
 export const foldersApi = {
   list: operation('GET /api/v1/knowledge/folders', {
     id: 'folders.list',
-    tag,
     summary: 'List folders of a space, or of all spaces',
-    access: 'admin',
     query: z.strictObject({
       all: z.stringbool().default(false).describe('Of every space of all organizations.'),
       ...spaceFields,
@@ -111,10 +104,8 @@ export const foldersApi = {
 
   create: operation('POST /api/v1/knowledge/folders', {
     id: 'folders.create',
-    tag,
     summary: 'Read a folder into a space from now on, watched or on a schedule',
     description: 'A folder that the space already has gets the new schedule.',
-    access: 'admin',
     body: z.strictObject({
       path: z.string().min(1).max(4_000).describe("A folder on the server's machine."),
       cron: z.string().max(100).optional().describe('Five fields, UTC; default: watch for changes.'),
@@ -133,10 +124,7 @@ export const foldersApi = {
 
   scan: operation('POST /api/v1/knowledge/folders/:id/scan', {
     id: 'folders.scan',
-    tag,
     summary: 'Scan a folder now, previously failed files included, and wait for the result',
-    access: 'admin',
-    params: idParams,
     body: z.strictObject({
       delete_missing: z
         .boolean()
@@ -148,10 +136,7 @@ export const foldersApi = {
 
   delete: operation('DELETE /api/v1/knowledge/folders/:id', {
     id: 'folders.delete',
-    tag,
     summary: 'Stop reading a folder; its documents are kept',
-    access: 'admin',
-    params: idParams,
     status: 204,
     output: deleted,
   }),

@@ -2,11 +2,13 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/index.ts';
-import { processEnvironment } from '../config/index.ts';
+import { describeConfig, processEnvironment } from '../config/index.ts';
 import { version } from '../config/version.ts';
 import type { Log } from '../core/index.ts';
 import { CoreError, messageOf, systemClock, systemIds } from '../core/index.ts';
-import { buildServer, drain } from '../http/index.ts';
+import { keyRejectedKind } from '../gateway/index.ts';
+import type { ConfigValue, ServerDeps } from '../http/index.ts';
+import { buildServer, createTokenCheck, DashboardSessions, drain } from '../http/index.ts';
 import { Activity } from '../operations/activity.ts';
 import { BackupService } from '../operations/backup/backup-service.ts';
 import { removeStaleScratch } from '../operations/backup/disk-space.ts';
@@ -15,20 +17,17 @@ import { DashboardLogins, openDashboardFiles } from '../operations/dashboard.ts'
 import type { DoctorDeps } from '../operations/doctor.ts';
 import { runDoctor } from '../operations/doctor.ts';
 import { Readiness } from '../operations/readiness.ts';
+import { isLoopback } from '../platform/http-client/addresses.ts';
 import { openTracer, tracingWarnings } from '../platform/telemetry/tracing.ts';
-import type { Background } from './background.ts';
-import { startBackground } from './background.ts';
 import { takeDataFolder } from './client/data-folder.ts';
 import { Presence } from './client/presence.ts';
 import type { ServerRole } from './client/server-file.ts';
 import { removeServerFile, writeServerFile } from './client/server-file.ts';
-import { keyRejectedKind } from '../gateway/index.ts';
-import { httpDependencies } from './http-dependencies.ts';
+import type { Domains, Stores } from './compose.ts';
+import { openDomains, openStores } from './compose.ts';
 import { openMcp } from './mcp.ts';
 import type { AdminToken } from './secrets.ts';
 import { ensureAdminToken, markAdminTokenSeen } from './secrets.ts';
-import type { Stores } from './stores.ts';
-import { openStores } from './stores.ts';
 import { createTelemetry, registerProcessMetrics } from './telemetry.ts';
 
 export interface StartServerOptions {
@@ -85,7 +84,7 @@ async function start(
   if (role === 'worker') await holdWorkerLock(config, closing);
   const stores = await openStores(config, telemetry, closing);
   signal?.throwIfAborted();
-  const background = await startBackground(
+  const domains = await openDomains(
     config,
     stores,
     telemetry,
@@ -103,30 +102,43 @@ async function start(
   let url = '';
   const mcp = openMcp(telemetry, () => url);
   closing.defer(() => mcp.close());
-  const server = await buildServer(
-    httpDependencies({
+  const server = await buildServer({
+    ...domains,
+    ...telemetry,
+    clock: systemClock,
+    ids: systemIds,
+    liveEvents: telemetry.events,
+    version,
+    instanceId: instance,
+    access: {
+      isAdminToken: createTokenCheck(token.token),
+      sessions: new DashboardSessions(token.token, systemClock, systemIds),
+      gatewayKeys: domains.gateway,
+      organizationKeys: domains.tenants.keys,
+    },
+    ...serverSettings(config),
+    configView: () => configView(config),
+    readiness: () => readiness.report(),
+    doctor: () => runDoctor(doctorDeps(config, stores, domains, readiness)),
+    backup: new BackupService({
       config,
-      telemetry,
-      background,
-      instance,
-      adminToken: token.token,
-      readiness: () => readiness.report(),
-      doctor: () => runDoctor(doctorDeps(config, stores, background, readiness)),
-      backup: new BackupService({
-        config,
-        database: stores.database,
-        redactor: telemetry.redactor,
-        isHolder: role !== 'worker',
-      }),
-      activity,
-      dashboard: {
-        files: await openDashboardFiles(),
-        logins: new DashboardLogins(stores.database, systemClock, systemIds),
-      },
-      mcp: mcp.answer,
-      presence: { attach: () => presence.attach(), requestHandover: () => role === 'command' && handOver() },
+      database: stores.database,
+      redactor: telemetry.redactor,
+      isHolder: role !== 'worker',
     }),
-  );
+    extraction: {
+      ...domains.extraction,
+      callsPerMinuteOf: ({ options: own }) =>
+        own.rate_limit_per_minute ?? config.extraction.rateLimitPerMinute,
+    },
+    activity,
+    dashboard: {
+      files: await openDashboardFiles(),
+      logins: new DashboardLogins(stores.database, systemClock, systemIds),
+    },
+    mcp: mcp.answer,
+    presence: { attach: () => presence.attach(), requestHandover: () => role === 'command' && handOver() },
+  });
   closing.defer(async () => {
     await drain(server, config.server.drainSeconds * 1000);
   });
@@ -168,10 +180,32 @@ async function start(
   };
 }
 
+function serverSettings({ server }: Config) {
+  const { host, metricsAccess } = server;
+  return {
+    metricsAccess: metricsAccess === 'auto' ? (isLoopback(host) ? 'public' : 'admin') : metricsAccess,
+    boundHost: host,
+    allowedHosts: server.allowedHosts,
+    allowedOrigins: server.allowedOrigins,
+    limits: {
+      bodyLimitBytes: server.bodyLimitBytes,
+      requestTimeoutMs: server.requestTimeoutSeconds * 1000,
+    },
+  } satisfies Partial<ServerDeps>;
+}
+
+function configView(config: Config): readonly ConfigValue[] {
+  return describeConfig(config).map(({ path: name, value, source: sourceName, secret: isSecret }) => {
+    const kind = config.resolution.origins[name]?.kind ?? 'default';
+    // Overrides of a command count as its flags.
+    return { name, value, source: kind === 'command' ? 'flag' : kind, sourceName, isSecret };
+  });
+}
+
 function doctorDeps(
   config: Config,
   stores: Stores,
-  { jobs, ledgerStore, repairs, gateway, knowledge, alerts }: Background,
+  { jobs, ledger, gateway, knowledge, alerts }: Domains,
   readiness: Readiness,
 ): DoctorDeps {
   return {
@@ -179,8 +213,8 @@ function doctorDeps(
     ...stores,
     readiness,
     jobs,
-    ledger: ledgerStore,
-    repairs,
+    ledger: ledger.store,
+    repairs: ledger.repairs,
     embedding: knowledge.embedders,
     graph: knowledge.graph,
     models: () =>
@@ -191,7 +225,7 @@ function doctorDeps(
         includeRecent: false,
         windowDays: 7,
       }),
-    rejectedKeys: () => ledgerStore.list({ state: 'open', kind: keyRejectedKind, limit: 100 }),
+    rejectedKeys: () => ledger.store.list({ state: 'open', kind: keyRejectedKind, limit: 100 }),
     alerts,
   };
 }

@@ -4,7 +4,7 @@ import { Readiness } from '../operations/readiness.ts';
 import { Metrics } from '../platform/telemetry/metrics.ts';
 import { Presence } from './client/presence.ts';
 import { registerProcessMetrics } from './telemetry.ts';
-import type { Stores } from './stores.ts';
+import type { Stores } from './compose.ts';
 
 it('reports the role of the process and the state of each store, also of one that hangs', async () => {
   const metrics = new Metrics({ redactor: new Redactor(), processMetrics: false });

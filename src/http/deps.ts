@@ -13,7 +13,7 @@ import type {
 import type { ExtractionSource, RunService, SourceService, VaultService } from '../extraction/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { KnowledgeAlert, KnowledgeServices } from '../knowledge/index.ts';
-import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
+import type { LedgerEvents, LedgerStore, RepairRegistry, RepairRunner } from '../ledger/index.ts';
 import type {
   Activity,
   AuditTrail,
@@ -49,18 +49,6 @@ export interface HttpLimits extends StreamLimits {
   readonly handlerTimeoutMs: number;
   /** Longest wait for an audit row before the response is sent without it. */
   readonly auditTimeoutMs: number;
-}
-
-export interface LedgerService {
-  list(filter: LedgerFilter): Promise<readonly LedgerEntry[]>;
-  get(id: string): Promise<LedgerEntry | null>;
-  counts(): Promise<readonly { readonly kind: string; readonly open: number; readonly repaired: number }[]>;
-  /** Kinds that have a registered repair, and what it does. */
-  repairs(): readonly { readonly kind: string; readonly describe: string }[];
-  /** The job that repairs, or `null` when the same is already waiting or running. */
-  requestRepair(request: { readonly kind?: string; readonly id?: string }): Promise<string | null>;
-  /** Closes the row because a person says that it is settled. */
-  resolve(id: string, how: string): Promise<LedgerEntry>;
 }
 
 export interface ExtractionService {
@@ -116,9 +104,9 @@ export interface ServerDeps {
   readonly ids: IdSource;
   readonly redactor: Redactor;
   readonly log: Log;
-  /** Absent when tracing is disabled. */
-  readonly tracer?: Tracer;
-  readonly events: Emitter<HttpEvents>;
+  /** `noTracer` when tracing is disabled. */
+  readonly tracer: Tracer;
+  readonly events: Emitter<HttpEvents & LedgerEvents>;
   /** Every event of the process, for the live stream. */
   readonly liveEvents: Pick<EventBus<EventSpecs>, 'listen'>;
   readonly version: string;
@@ -132,8 +120,12 @@ export interface ServerDeps {
   readonly backup: Pick<BackupService, 'open'>;
   configView(): readonly ConfigValue[];
   readonly audit: Pick<AuditTrail, 'record' | 'list'>;
-  readonly jobs: Pick<JobQueue, 'get' | 'list' | 'counts' | 'retry' | 'cancel'>;
-  readonly ledger: LedgerService;
+  readonly jobs: Pick<JobQueue, 'get' | 'list' | 'counts' | 'retry' | 'cancel' | 'enqueue'>;
+  readonly ledger: {
+    readonly store: LedgerStore;
+    readonly repairs: Pick<RepairRegistry, 'list'>;
+    readonly runner: Pick<RepairRunner, 'check'>;
+  };
   readonly extraction: ExtractionService;
   readonly gateway: GatewayService;
   readonly tenants: TenantServices;

@@ -1,4 +1,4 @@
-// What the HTTP server tells the rest of the house.
+// Events of the HTTP server.
 import { event } from '../core/index.ts';
 
 export const httpEvents = {
@@ -7,28 +7,28 @@ export const httpEvents = {
     method: string;
     /** The route's pattern, never the path that was called; `unmatched` where there is none. */
     route: string;
-    /** As text, for the metric's label; 499 when the caller left before the answer. */
+    /** As text, for the metric's label; 499 when the client disconnected before the response. */
     status: string;
     durationMs: number;
   }>({
     level: 'debug',
-    message: 'answered a request',
+    message: 'request finished',
     counter: {
       name: 'headworks_http_requests_total',
-      help: 'HTTP requests answered.',
+      help: 'Finished HTTP requests.',
       labels: ['method', 'route', 'status'],
     },
     histogram: {
       name: 'headworks_http_request_duration_seconds',
-      help: 'Time from the request to the end of its answer; streams count until they end.',
+      help: 'Time from the request to the end of its response; streams count until they end.',
       field: 'durationMs',
       labels: ['method', 'route'],
     },
   }),
   'http:changed': event<{
-    /** Of the route, as in the audit log: `limits.set`. Never of what, or to what. */
+    /** Operation id, as in the audit log: `limits.set`; never its input. */
     operation: string;
-  }>({ level: 'debug', message: 'changed something over the API' }),
+  }>({ level: 'debug', message: 'a change was made over the API' }),
   'http:access-refused': event<{ requestId: string; route: string; code: string }>({
     level: 'warn',
     message: 'refused a request',

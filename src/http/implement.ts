@@ -118,7 +118,7 @@ export function routeOf(
     },
     schema: {
       operationId: op.id,
-      tags: [op.tag ?? op.id.split('.', 1)[0] ?? ''],
+      tags: [op.tag],
       summary: op.summary,
       description: op.description,
       querystring: op.query,

@@ -1,14 +1,6 @@
 // The HTTP server: build it, listen with it, drain it.
 export { createTokenCheck, DashboardSessions } from './access.ts';
-export type {
-  ConfigValue,
-  ExtractionService,
-  GatewayService,
-  LedgerService,
-  McpRequest,
-  ServerDeps,
-  TenantServices,
-} from './deps.ts';
+export type { ConfigValue, ExtractionService, GatewayService, ServerDeps, TenantServices } from './deps.ts';
 export { errorMapping, httpErrorCodes } from './errors.ts';
 export type { HttpEvents } from './events.ts';
 export { httpEvents } from './events.ts';

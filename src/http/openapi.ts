@@ -7,10 +7,10 @@ import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fast
 
 const docsPath = '/docs';
 
-const introduction = `Operations with a lock want the admin token of this server: *Authorize*, then paste it. It was printed at
+const introduction = `Operations with a lock require the admin token of this server: *Authorize*, then paste it. It was printed at
 the first start and is kept in \`admin-token\` in the data folder.
 
-Every error answer has the shape of Error, and every answer carries \`x-request-id\`. Names are snake_case.`;
+Every error response has the shape of Error, and every response has the header \`x-request-id\`. Names are snake_case.`;
 
 /** Swagger UI sets style attributes; scripts come from files only. */
 const docsPolicy =
@@ -19,7 +19,7 @@ const docsPolicy =
 
 type ZodToJson = NonNullable<Parameters<typeof createJsonSchemaTransform>[0]['zodToJsonConfig']>;
 
-/** What zod writes down exactly but nobody wants to read: the grammar of dates, the range of safe integers. */
+/** Leaves out patterns of dates and the range of safe integers. */
 const zodToJsonConfig: ZodToJson = {
   override: ({ jsonSchema }) => {
     if (jsonSchema.format === 'date-time' || jsonSchema.format === 'uuid') delete jsonSchema.pattern;
@@ -30,7 +30,7 @@ const zodToJsonConfig: ZodToJson = {
 const transformRoute = createJsonSchemaTransform({ zodToJsonConfig });
 const addComponents = createJsonSchemaTransformObject({ zodToJsonConfig });
 
-/** Must be registered before the routes: it learns them as they are added. */
+/** Must be registered before the routes: it collects them as they are added. */
 export async function installOpenApi(server: FastifyInstance, version: string): Promise<void> {
   await server.register(swagger, {
     openapi: {
@@ -103,7 +103,7 @@ async function buildDocs(server: FastifyInstance): Promise<FastifyInstance> {
   return docs;
 }
 
-/** Every named schema comes twice, as answer and as input; what nothing refers to (any more) is left out. */
+/** Every named schema occurs twice, as output and as input; unused ones are removed. */
 function withoutUnused<Document extends object>(document: Document): Document {
   const { components } = document as { components?: { schemas?: Record<string, unknown> } };
   const schemas = Object.entries(components?.schemas ?? {});

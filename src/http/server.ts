@@ -6,7 +6,7 @@ import fastify from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { serializerCompiler } from 'fastify-type-provider-zod';
 import type { IdSource, Log, Redactor } from '../core/index.ts';
-import { CoreError, kindOf } from '../core/index.ts';
+import { CoreError, kindOf, noTracer } from '../core/index.ts';
 import { installAccess } from './access.ts';
 import { installAudit, installChanges } from './audit.ts';
 import type { HttpLimits, ServerDeps } from './deps.ts';
@@ -88,7 +88,7 @@ export async function buildServer(dependencies: ServerDeps): Promise<FastifyInst
   acceptJsonOnly(server);
 
   // The order is the order in which a request passes them.
-  if (dependencies.tracer) traceRequests(server, dependencies.tracer);
+  if (dependencies.tracer !== noTracer) traceRequests(server, dependencies.tracer);
   installTraffic(server, clock, events);
   installSlowRequests(server, clock, limits.requestTimeoutMs);
   server.decorate('openStreams', new OpenStreams({ clock, events, limits }));

@@ -59,7 +59,7 @@ export function registerRetentionMetrics(
   for (const { kind } of rules) count(0, [kind]);
 }
 
-/** Rows deleted by one statement: few enough that it blocks nobody noticeably, also on the embedded store. */
+/** Rows deleted by one statement: few enough not to block others noticeably, also on the embedded store. */
 const batchSize = 500;
 const dayMs = 86_400_000;
 

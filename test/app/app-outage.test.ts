@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { startPrivatePostgres, startPrivateRedis } from '../support/private-servers.ts';
 import { callAsAdmin, startTestServer, testConfig } from '../support/test-server.ts';
 
-it('answers 503 with Retry-After while Postgres is away, and comes back by itself', async () => {
+it('returns 503 with Retry-After while Postgres is down, and recovers without a restart', async () => {
   const postgres = await startPrivatePostgres();
   const server = await startTestServer(await testConfig({ DATABASE_URL: postgres.url }));
   const state = async () => (await callAsAdmin(server, 'GET', '/readyz')).body as { status: string };
@@ -27,7 +27,7 @@ it('answers 503 with Retry-After while Postgres is away, and comes back by itsel
     .toMatchObject({ state: 'skipped' });
 }, 90_000);
 
-it('goes on without Redis, degraded and saying so, also when it is away at the start', async () => {
+it('runs degraded without Redis and reports it, also when Redis is down at the start', async () => {
   const redis = await startPrivateRedis();
   await redis.stop();
   const server = await startTestServer(await testConfig({ REDIS_URL: redis.url }));

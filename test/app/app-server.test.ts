@@ -1,4 +1,4 @@
-// The house as a whole, in one process, on real stores.
+// A complete server in one process, on real stores.
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -37,7 +37,7 @@ async function addJob(schema: string, name: string): Promise<void> {
 }
 
 describe('a running server', () => {
-  it('is ready, healthy to the doctor, and says where its settings come from', async () => {
+  it('is ready, passes the doctor, and returns the sources of its settings', async () => {
     const config = await testConfig({ REDIS_URL: redisUrl() });
     const server = await startTestServer(config);
     const ready = await callAsAdmin(server, 'GET', '/readyz');
@@ -61,7 +61,7 @@ describe('a running server', () => {
     expect(settings).not.toContain(new URL(databaseUrl()).password);
   });
 
-  it('repairs what is in the ledger as a job, and leaves an audit row of who asked', async () => {
+  it('repairs ledger entries in a job, and writes an audit row', async () => {
     const config = await testConfig();
     const server = await startTestServer(config);
     await sqlOn(
@@ -83,9 +83,9 @@ describe('a running server', () => {
     });
   });
 
-  it('says at once that a repair was asked for something that is not there', async () => {
+  it('rejects a repair of an unknown entry at once', async () => {
     const server = await startTestServer(await testConfig());
-    const kind = await callAsAdmin(server, 'POST', '/api/v1/ledger/repair', { kind: 'nobody.knows' });
+    const kind = await callAsAdmin(server, 'POST', '/api/v1/ledger/repair', { kind: 'unknown.kind' });
     expect(kind).toMatchObject({ status: 404, body: { error: { code: 'LEDGER_KIND_UNKNOWN' } } });
     const id = await callAsAdmin(server, 'POST', '/api/v1/ledger/repair', {
       id: '018b0000-0000-7000-8000-000000000000',
@@ -93,7 +93,7 @@ describe('a running server', () => {
     expect(id).toMatchObject({ status: 404, body: { error: { code: 'LEDGER_ENTRY_UNKNOWN' } } });
   });
 
-  it('runs retention, which deletes what is older than its setting and nothing else', async () => {
+  it('deletes rows past their retention time, and no others', async () => {
     const config = await testConfig({
       HEADWORKS_RETENTION_AUDIT_DAYS: '10',
     });
@@ -118,7 +118,7 @@ describe('a running server', () => {
 });
 
 describe('the admin token', () => {
-  it('is printed by the first server that starts, not lost to a command that came before', async () => {
+  it('is printed by the first server, even if a command started before', async () => {
     const config = await testConfig();
     const client = await connect(config, { purpose: 'test' });
     await client.close();
@@ -130,7 +130,7 @@ describe('the admin token', () => {
 });
 
 describe('connect', () => {
-  it('becomes the server, serves others, and stays until the last of them has left', async () => {
+  it('becomes the server, serves other clients, and stops when the last of them has detached', async () => {
     const config = await testConfig();
     const first = await connect(config, { purpose: 'test one' });
     const second = await connect(config, { purpose: 'test two' });
@@ -154,7 +154,7 @@ describe('connect', () => {
     await expect(fetch(`${url}/healthz`)).rejects.toThrow('fetch failed');
   });
 
-  it('finds the successor when the server has gone, and becomes it if there is none', async () => {
+  it('connects to the successor of a stopped server, and becomes the server if there is none', async () => {
     const config = await testConfig();
     const server = await startTestServer(config);
     const client = await connect(config, { purpose: 'test' });
@@ -187,18 +187,18 @@ describe('connect', () => {
     await client.close();
   });
 
-  it('tells its token to nobody but the server that wrote the file, and becomes the server otherwise', async () => {
+  it('sends its token only to the server that wrote server.json, and becomes the server otherwise', async () => {
     const config = await testConfig();
     const first = await connect(config, { purpose: 'test' });
     await first.close();
-    const heard: string[] = [];
-    const stranger = createServer((request, response) => {
-      heard.push(`${request.url} ${request.headers.authorization}`);
-      response.end('{"status":"ok","version":"0","instance":"somebody else"}');
+    const received: string[] = [];
+    const otherServer = createServer((request, response) => {
+      received.push(`${request.url} ${request.headers.authorization}`);
+      response.end('{"status":"ok","version":"0","instance":"another"}');
     });
-    await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void stranger.close());
-    const url = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+    await new Promise<void>((resolve) => otherServer.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void otherServer.close());
+    const url = `http://127.0.0.1:${(otherServer.address() as AddressInfo).port}`;
     const file = { pid: 1, url, instance: 'of a dead server', role: 'command', version };
     await writeFile(join(config.data.folder, 'server.json'), JSON.stringify(file));
     const second = await connect(config, { purpose: 'test' });
@@ -208,11 +208,11 @@ describe('connect', () => {
     const held = await openDataFolder(config.data.folder, { version, command: 'a test' });
     await expect(startServer(config, { role: 'serve' })).rejects.toMatchObject({ code: 'DATA_FOLDER_BUSY' });
     await held.release();
-    expect(heard.length).toBeGreaterThan(1);
-    expect(new Set(heard)).toEqual(new Set(['/healthz undefined']));
+    expect(received.length).toBeGreaterThan(1);
+    expect(new Set(received)).toEqual(new Set(['/healthz undefined']));
   });
 
-  it('gives up at once when it is told to, though the store is still opening', async () => {
+  it('ends at once when it is aborted while the store is opening', async () => {
     const config = await testConfig();
     const stop = new AbortController();
     const connecting = connect(config, { purpose: 'test', signal: stop.signal });
@@ -220,7 +220,7 @@ describe('connect', () => {
     await expect(connecting).rejects.toThrow('enough');
   });
 
-  it('takes errors of the server for what they are', async () => {
+  it('throws the errors of the server with their codes', async () => {
     const config = await testConfig();
     const client = await connect(config, { purpose: 'test' });
     await expect(client.call('GET', '/api/v1/jobs/nonsense')).rejects.toMatchObject({
@@ -230,7 +230,7 @@ describe('connect', () => {
     await client.close();
   });
 
-  it('wants the token of a server elsewhere, and never sends it the one of this folder', async () => {
+  it('requires the token of a remote server, and never sends it the one of this folder', async () => {
     const config = await testConfig();
     const server = await startTestServer(config);
     const elsewhere = await testConfig({ HEADWORKS_URL: server.url });

@@ -1,15 +1,16 @@
 // The order in which a server closes.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { startServer } from '../../src/app/start.ts';
 import { version } from '../../src/config/version.ts';
 import { BatchingLedgerRecorder } from '../../src/ledger/index.ts';
 import { openDataFolder } from '../../src/platform/data-folder/data-folder.ts';
+import { JobMaintenance } from '../../src/platform/jobs/maintenance.ts';
 import { SessionDatabase } from '../../src/platform/postgres/session-database.ts';
 import { testConfig } from '../support/test-server.ts';
 
-it('closes HTTP, then the ledger recorder, then the stores, and unlocks the data folder last', async () => {
+it('closes HTTP, then jobs, the ledger recorder and the stores, and unlocks the data folder last', async () => {
   const config = await testConfig();
   const { folder } = config.data;
   const server = await startServer(config, { role: 'serve' });
@@ -24,21 +25,27 @@ it('closes HTTP, then the ledger recorder, then the stores, and unlocks the data
       () => true,
     );
   const seen: Record<string, unknown>[] = [];
-  const spy = (label: string, prototype: { close(): Promise<void> }) => {
-    const close = Object.getOwnPropertyDescriptor(prototype, 'close')?.value as () => Promise<void>;
-    const spied = vi.spyOn(prototype, 'close').mockImplementation(async function (this: typeof prototype) {
+  const spy = <Name extends string>(
+    label: string,
+    prototype: Record<Name, () => Promise<void>>,
+    method: Name,
+  ) => {
+    const original = prototype[method];
+    prototype[method] = async function (this: unknown) {
       const hasServerFile = existsSync(join(folder, 'server.json'));
       seen.push({ label, isListening: await isListening(), isLocked: await isLocked(), hasServerFile });
-      await close.call(this);
-    });
-    onTestFinished(() => spied.mockRestore());
+      await original.call(this);
+    };
+    onTestFinished(() => void (prototype[method] = original));
   };
-  spy('recorder', BatchingLedgerRecorder.prototype);
-  spy('database', SessionDatabase.prototype);
+  spy('jobs', JobMaintenance.prototype, 'stop');
+  spy('recorder', BatchingLedgerRecorder.prototype, 'close');
+  spy('database', SessionDatabase.prototype, 'close');
   expect(await isListening()).toBe(true);
   await server.stop();
   const closed = { isListening: false, isLocked: true, hasServerFile: false };
   expect(seen).toEqual([
+    { label: 'jobs', ...closed },
     { label: 'recorder', ...closed },
     { label: 'database', ...closed },
   ]);

@@ -7,7 +7,7 @@ import type { LedgerPage } from '../../src/api/ledger.ts';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openBrowser, openDashboard } from '../support/dashboard-browser.ts';
-import { patient, startDashboardWorld, type DashboardWorld } from '../support/dashboard-world.ts';
+import { polling, startDashboardWorld, type DashboardWorld } from '../support/dashboard-world.ts';
 import { callDeployment } from '../support/tenancy/tenant-server.ts';
 
 describe('dashboard pages with data', () => {
@@ -97,7 +97,7 @@ describe('dashboard pages with data', () => {
     await vi.waitFor(async () => {
       const shown = await page.locator('main').innerText();
       expect(shown.replaceAll(/\s+/g, ' ')).toContain(text);
-    }, patient);
+    }, polling);
   }
 
   it('reach every main action by keyboard with a visible focus', async () => {
@@ -185,7 +185,7 @@ describe('dashboard pages with data', () => {
     // It stays while hovered. Contrast is checked after the fade-in.
     await failure.hover();
     const opacity = `getComputedStyle(document.querySelector('.mantine-Notification-root')).opacity`;
-    await vi.waitFor(async () => expect(await page.evaluate(opacity)).toBe('1'), patient);
+    await vi.waitFor(async () => expect(await page.evaluate(opacity)).toBe('1'), polling);
     await hasNoFaultInAnyScheme();
     expect(await failure.count()).toBe(1);
     expect(await page.getByRole('textbox', { name: 'Limit of quiet' }).inputValue()).toBe('7');
@@ -196,7 +196,7 @@ describe('dashboard pages with data', () => {
     await dialog.getByRole('button', { name: 'Add' }).click();
     await dialog.getByText(/There is already an organization/).waitFor();
     expect(await dialog.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('busy');
-    await vi.waitFor(async () => expect(await accessibilityFaults()).toEqual([]), patient);
+    await vi.waitFor(async () => expect(await accessibilityFaults()).toEqual([]), polling);
     await dialog.getByRole('textbox', { name: 'Name' }).fill('third');
     await dialog.getByRole('button', { name: 'Add' }).click();
     await page.getByText('Created third.').waitFor();
@@ -277,7 +277,7 @@ describe('dashboard pages with data', () => {
       .getByRole('button')
       .click();
     const versions = page.locator('pre');
-    await vi.waitFor(async () => expect(await versions.count()).toBe(2), patient);
+    await vi.waitFor(async () => expect(await versions.count()).toBe(2), polling);
     const marked = await Promise.all(
       [0, 1].map((side) => versions.nth(side).locator('mark').allInnerTexts()),
     );
@@ -287,14 +287,14 @@ describe('dashboard pages with data', () => {
     await page.getByRole('switch', { name: 'Show changes only' }).click();
     await vi.waitFor(
       async () => expect((await versions.nth(0).innerText()).length).toBeGreaterThan(folded),
-      patient,
+      polling,
     );
     expect(await versions.nth(0).locator('mark').count()).toBe(marked[0]?.length);
 
     world.looker.configure({ failures: [] });
     await open(`/extraction/runs/${world.runs[1].id}`);
     await button(page, 'Retry failed pages').click();
-    await vi.waitFor(() => expect(page.url()).not.toContain(world.runs[1].id), patient);
+    await vi.waitFor(() => expect(page.url()).not.toContain(world.runs[1].id), polling);
     await page.getByText('completed', { exact: true }).first().waitFor();
     await contains(page, 'No failed pages');
     const { runs } = await world.read<ExtractionRuns>('/extraction/runs?limit=1');
@@ -324,7 +324,7 @@ describe('dashboard pages with data', () => {
     const progress = page.getByRole('progressbar', { name: 'Repair progress of all entries' });
     await vi.waitFor(
       async () => expect(await progress.first().getAttribute('aria-valuenow')).toBe('100'),
-      patient,
+      polling,
     );
     await contains(page, 'No open entries');
     expect(await open()).toEqual([]);

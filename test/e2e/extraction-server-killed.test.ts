@@ -71,7 +71,7 @@ it('continues its run after each kill and loses and duplicates nothing', { timeo
     settings: { base_url: looker.url },
     options,
   });
-  const { run_id: run } = await server.call<{ run_id: string }>('POST', `/sources/${source}/runs`, {});
+  const { id: run } = await server.call<{ id: string }>('POST', `/sources/${source}/runs`, {});
   const state = () => server.call<ExtractionRun>('GET', `/runs/${run}`);
   let before = await state();
   for (let died = 0; died < deaths; died += 1) {

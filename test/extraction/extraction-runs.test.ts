@@ -43,7 +43,7 @@ async function register(server: RunningServer, body: object): Promise<string> {
 async function start(server: RunningServer, sourceId: string, body?: object): Promise<string> {
   const answer = await callAsAdmin(server, 'POST', `${sources}/${sourceId}/runs`, body);
   expect(answer).toMatchObject({ status: 202, body: { job_id: expect.any(String) as string } });
-  return (answer.body as { run_id: string }).run_id;
+  return (answer.body as { id: string }).id;
 }
 
 const runOf = async (server: RunningServer, id: string): Promise<ExtractionRun> =>

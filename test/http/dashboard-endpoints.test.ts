@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ModelView } from '../../src/gateway/index.ts';
 import { buildServer } from '../../src/http/index.ts';
-import { patient, startDashboardWorld, type DashboardWorld } from '../support/dashboard-world.ts';
+import { polling, startDashboardWorld, type DashboardWorld } from '../support/dashboard-world.ts';
 import { asAdmin, createTestDeps } from '../support/http-dependencies.ts';
 import { callAsAdmin } from '../support/test-server.ts';
 
@@ -30,7 +30,7 @@ describe('with something everywhere', () => {
     return { code, message: (body as { error?: { message?: string } }).error?.message ?? '' };
   };
 
-  it('the overview of tenants has usage against limits, refusals and how long slots were held', async () => {
+  it('the overview of organizations has usage, limits, rejections and hold times', async () => {
     const overview = await world.read<OrganizationsOverview>('/overview/tenants');
     expect(overview).toMatchObject({
       default_limit: 20,
@@ -63,13 +63,13 @@ describe('with something everywhere', () => {
     expect([sum('admitted'), sum('refused')]).toEqual([3, 3]);
   });
 
-  it('the flow has every gate: what cools down and why, what is under way, what is degraded', async () => {
+  it('the flow has every stage: cooldowns with their causes, running work, degradations', async () => {
     const flow = await world.read<Flow>('/overview/flow');
     expect(flow.extraction).toMatchObject({
       sources: 1,
       calls_per_minute_limit: 100,
       running: [],
-      last_finished: { source: 'acme', state: 'incomplete', run_id: world.runs[1].id },
+      last_finished: { source: 'acme', state: 'incomplete', id: world.runs[1].id },
     });
     expect(flow.gateway.available).toBe(3);
     expect(flow.gateway.cooling.map(({ name, cause }) => [name, cause])).toEqual(
@@ -96,7 +96,7 @@ describe('with something everywhere', () => {
   describe('the vault of a run', () => {
     const path = () => `/extraction/runs/${world.runs[1].id}/vault`;
 
-    it('says what there is of each type, and which pages failed', async () => {
+    it('lists counts by type, and failed pages', async () => {
       const { types, dead_letters: letters } = await world.read<VaultSummary>(path());
       expect(types).toMatchObject([
         { type: 'dashboards', live: 5, deleted: 0, status: 'completed', reason: null },
@@ -109,7 +109,7 @@ describe('with something everywhere', () => {
       expect(letters[0]?.message).toContain('500');
     });
 
-    it('lists items page by page, gone ones included, each once', async () => {
+    it('lists items page by page, deleted ones included, each once', async () => {
       const found: VaultItems['items'] = [];
       let after = '';
       for (let pages = 0; pages < 5; pages += 1) {
@@ -128,7 +128,7 @@ describe('with something everywhere', () => {
       expect(found.filter(({ versions }) => versions === 1)).toHaveLength(58);
     });
 
-    it('gives an item as it was in each version, and says when it was gone', async () => {
+    it('returns an item in each version, and when it was deleted', async () => {
       const { item, versions } = await world.read<VaultItem>(`${path()}/item?type=users&item=1`);
       expect(item).toMatchObject({ id: '1', type: 'users', versions: 2 });
       expect(versions).toMatchObject([
@@ -146,14 +146,14 @@ describe('with something everywhere', () => {
       expect(await data('item=3&version=1')).toContain('"id": "3"');
     });
 
-    it('says in a sentence what it does not have', async () => {
+    it('returns 404 with a message for unknown runs, items and versions', async () => {
       expect(await status(`${path()}/items?type=boards`)).toMatchObject({ code: 404 });
       expect(await status(`${path()}/item?type=users&item=999`)).toMatchObject({ code: 404 });
       expect(await status(`${path()}/data?type=users&item=1&version=9`)).toMatchObject({ code: 404 });
       expect(await status(`${path()}/items?type=users&limit=201`)).toMatchObject({ code: 400 });
     });
 
-    it('is only ever a file in the folder of vaults, whatever a made-up run says', async () => {
+    it('is only read from the folder of vaults, whatever path a reported run has', async () => {
       const own = join(world.folder, '.headworks', 'vaults', 'acme.vault');
       const made = async (vault: string) => {
         const id = crypto.randomUUID();
@@ -187,7 +187,7 @@ describe('with something everywhere', () => {
     });
   });
 
-  it('the history of a model counts what its score counts, in intervals', async () => {
+  it('the history of a model counts the attempts of its score, by interval', async () => {
     const { id } = await world.model('swift');
     const {
       until,
@@ -208,19 +208,22 @@ describe('with something everywhere', () => {
   });
 
   // The last one: it leaves a session behind that did not come to its end.
-  it('a run that goes on is seen with its calls, its limit and how it went over time', async () => {
+  it('a running extraction is shown with its calls, its limit and its samples', async () => {
     world.looker.configure({ latencyMs: 400 });
     const id = await world.startRun();
     await vi.waitFor(async () => {
       const { samples } = await world.read<RunSamples>(`/extraction/runs/${id}/samples`);
       expect(samples.length).toBeGreaterThanOrEqual(2);
       expect(samples.at(-1)?.calls).toBeGreaterThan(samples[0]?.calls ?? Infinity);
-    }, patient);
-    const { extraction } = await world.read<Flow>('/overview/flow');
-    expect(extraction.running).toMatchObject([
-      { run_id: id, source: 'acme', state: 'running', calls_per_minute_limit: 100, multiplier: 1 },
-    ]);
-    expect(extraction.running[0]?.calls_last_minute).toBeGreaterThan(0);
+    }, polling);
+    // The stored run is updated less often than the samples.
+    await vi.waitFor(async () => {
+      const { extraction } = await world.read<Flow>('/overview/flow');
+      expect(extraction.running).toMatchObject([
+        { id, source: 'acme', state: 'running', calls_per_minute_limit: 100, multiplier: 1 },
+      ]);
+      expect(extraction.running[0]?.calls_last_minute).toBeGreaterThan(0);
+    }, polling);
     await world.send('POST', `/extraction/runs/${id}/stop`);
     world.looker.configure({ latencyMs: 0 });
     await world.runEnded(id);
@@ -230,7 +233,7 @@ describe('with something everywhere', () => {
 });
 
 describe('with nothing at all', () => {
-  it('both overviews say so', async () => {
+  it('both overviews are empty', async () => {
     const server = await buildServer(createTestDeps().dependencies);
     const read = async (path: string) =>
       (await server.inject({ url: path, headers: asAdmin })).json<unknown>();
@@ -249,7 +252,7 @@ describe('with nothing at all', () => {
     });
   });
 
-  it('the gateway’s limit is the sum of its models’ quotas, by key, and none when one has none', async () => {
+  it('the limit of the gateway is the sum of the quotas of its models and keys, and null when one has none', async () => {
     const { dependencies } = createTestDeps();
     const model = (requestsPerMinute: number | undefined, keyCount: number, isConfigured = true) => ({
       quotas: requestsPerMinute === undefined ? {} : { requestsPerMinute },

@@ -16,49 +16,49 @@ describe.each(migratedDatabases)('%s', (_name, open) => {
   });
   afterAll(() => opened.dispose());
 
-  const logins = (clock = new VirtualClock(Date.parse('2026-03-01T12:00:00Z'))) => ({
+  const openLogins = (clock = new VirtualClock(Date.parse('2026-03-01T12:00:00Z'))) => ({
     clock,
-    desk: new DashboardLogins(opened.database, clock, systemIds),
+    logins: new DashboardLogins(opened.database, clock, systemIds),
   });
 
-  it('a token works once, however many use it at the same moment', async () => {
-    const { desk } = logins();
-    const { token } = await desk.create();
-    const used = await Promise.all(Array.from({ length: 8 }, () => desk.use(token)));
+  it('a token works once, even when used concurrently', async () => {
+    const { logins } = openLogins();
+    const { token } = await logins.create();
+    const used = await Promise.all(Array.from({ length: 8 }, () => logins.use(token)));
     expect(used.filter(Boolean)).toHaveLength(1);
-    expect(await desk.use(token)).toBe(false);
+    expect(await logins.use(token)).toBe(false);
   });
 
-  it('a token works for ten minutes, and is gone when the next one is made', async () => {
-    const { desk, clock } = logins();
-    const { token, expiresAt } = await desk.create();
+  it('a token works for ten minutes, and is deleted when the next one is created', async () => {
+    const { logins, clock } = openLogins();
+    const { token, expiresAt } = await logins.create();
     expect(expiresAt.getTime() - clock.now()).toBe(600_000);
     await clock.advance(599_999);
-    const { token: second } = await desk.create();
+    const { token: second } = await logins.create();
     await clock.advance(1);
-    expect(await desk.use(token)).toBe(false);
+    expect(await logins.use(token)).toBe(false);
     await clock.advance(600_000);
-    await desk.create();
-    expect(await desk.use(second)).toBe(false);
+    await logins.create();
+    expect(await logins.use(second)).toBe(false);
     const { rows } = await opened.database.query(sql`select 1 from login_link`);
     expect(rows).toHaveLength(1);
   });
 
-  it('keeps no token, and takes no other text for one', async () => {
-    const { desk } = logins();
-    const { token } = await desk.create();
+  it('stores only hashes of tokens, and rejects any other text', async () => {
+    const { logins } = openLogins();
+    const { token } = await logins.create();
     const { rows } = await opened.database.query<{ all: string }>(
       sql`select string_agg(login_link::text, ' ') as all from login_link`,
     );
     expect(rows[0]?.all).not.toContain(token);
     for (const other of ['', token.slice(1), `${token} `, token.toUpperCase()])
-      expect(await desk.use(other)).toBe(false);
-    expect(await desk.use(token)).toBe(true);
+      expect(await logins.use(other)).toBe(false);
+    expect(await logins.use(token)).toBe(true);
   });
 });
 
 describe('two servers on one database', () => {
-  it('a link of one logs in on the other, and then on neither', async () => {
+  it('a link of one logs in on the other, and then works on neither', async () => {
     const url = databaseUrl();
     const { database, dispose } = await migratedDatabase(
       await openServerDatabase({ url, schema: uniqueName('headworks'), clock: systemClock }),

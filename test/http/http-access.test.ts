@@ -28,7 +28,7 @@ function codeIn({ body }: { readonly body: string }): string {
 /** What the key of an organization is for, and nothing else. Its answers have a shape of their own. */
 const isForOrganizations = ({ url }: Route) => url.startsWith('/deployment/api/');
 
-/** Knowledge is an organization's own, but for what is the house's: folders of the server's machine, the graph. */
+/** Knowledge is an organization's own, except for folders of the server's machine, the graph. */
 const isForTenants = ({ url }: Route) =>
   /^(\/api\/v1\/(knowledge\/(?!folders|graph)|caller$)|\/mcp$)/.test(url);
 
@@ -222,14 +222,14 @@ describe('every route', async () => {
     ]);
   });
 
-  it.each(open.filter(({ url }) => url !== '/docs/*'))('$method $url is open to everybody', async (route) => {
+  it.each(open.filter(({ url }) => url !== '/docs/*'))('$method $url is public', async (route) => {
     // Logging in wants a body: that is what it asks for, not credentials.
     const { statusCode } = await call(route);
     if (route.method === 'POST') expect(statusCode).toBe(400);
     else expect(statusCode).toBeLessThan(400);
   });
 
-  it.each(guarded)('$method $url lets nobody in without credentials that it knows', async (route) => {
+  it.each(guarded)('$method $url returns 401 without known credentials', async (route) => {
     const wrong: Record<string, string>[] = [
       {},
       { authorization: '' },
@@ -254,7 +254,7 @@ describe('every route', async () => {
   });
 
   it.each(guarded)(
-    '$method $url takes the key of an organization only at the door and for its own knowledge',
+    '$method $url accepts an organization key only in the deployment API and for its own knowledge',
     async (route) => {
       const answer = await call(route, { authorization: `Bearer ${organizationKey}` });
       if (isForOrganizations(route) || isForTenants(route))
@@ -265,7 +265,7 @@ describe('every route', async () => {
   );
 
   it.each(guarded.filter((route) => !isStream(route)))(
-    '$method $url lets a gateway key in only if it is there for it',
+    '$method $url accepts a gateway key only if it is meant for gateway keys',
     async (route) => {
       const { statusCode } = await call(route, { authorization: `Bearer ${gatewayKey}` });
       if (isForGatewayKeys(route)) expect([401, 403]).not.toContain(statusCode);
@@ -274,7 +274,7 @@ describe('every route', async () => {
   );
 
   it.each(guarded.filter((route) => !isStream(route)))(
-    '$method $url lets an admin in, but not as an organization',
+    '$method $url accepts the admin token, except in the deployment API',
     async (route) => {
       const { statusCode } = await call(route, asAdmin);
       if (isForOrganizations(route)) expect(statusCode).toBe(403);
@@ -294,7 +294,7 @@ describe('every route', async () => {
 });
 
 describe('metrics', () => {
-  it('are open to everybody when configured so', async () => {
+  it('are public when configured so', async () => {
     const server = await buildServer(createTestDeps({ metricsAccess: 'public' }).dependencies);
     expect((await server.inject('/metrics')).statusCode).toBe(200);
   });
@@ -315,7 +315,7 @@ describe('access', () => {
     ['organization', 'expired', "This organization's key has expired."],
     ['organization', 'revoked', "This organization's key was revoked."],
     ['organization', null, 'These credentials are unknown.'],
-  ] as const)('tells the holder of a key why it is refused: %s %s', async (owner, reason, message) => {
+  ] as const)('returns why a key is rejected: %s %s', async (owner, reason, message) => {
     const access =
       owner === 'gateway'
         ? { gatewayKeys: { keyOf: () => null, keyRefusal: () => reason } }
@@ -327,13 +327,13 @@ describe('access', () => {
     expect(answer.json<{ error: { message: string } }>().error.message).toContain(message);
   });
 
-  it('refuses to build a route that does not say who may call it', () => {
+  it('rejects a route that does not declare its access', () => {
     expect(() => bare().get('/forgotten', async () => 'secret')).toThrow(
       'The route GET /forgotten does not say who may call it',
     );
   });
 
-  it('tells a route of organizations whose key it was, and does not take the admin for one', async () => {
+  it('passes the organization of the key to the handler, and rejects the admin token', async () => {
     const server = bare();
     server.get('/mine', { config: { access: 'organization' } }, async ({ caller }) => ({ caller }));
     const as = async (token: string) =>
@@ -342,12 +342,12 @@ describe('access', () => {
       caller: { kind: 'organization', organizationId: 'organization-1' },
     });
     expect(await as(adminToken)).toMatchObject({ error: { code: 'FORBIDDEN' } });
-    expect(await as('nobody')).toMatchObject({ error: { code: 'UNAUTHENTICATED' } });
+    expect(await as('unknown')).toMatchObject({ error: { code: 'UNAUTHENTICATED' } });
   });
 });
 
 describe('the token check', () => {
-  it('knows the token and nothing else', () => {
+  it('accepts the token and nothing else', () => {
     const check = createTokenCheck('right-token');
     expect(check('right-token')).toBe(true);
     for (const wrong of ['', 'right-toke', 'right-token ', 'RIGHT-TOKEN', 'x'.repeat(1_000)])
@@ -387,13 +387,13 @@ describe('host and origin', async () => {
     'other.example.com:1',
     'api.example.com.',
     '@',
-  ])('refuses Host "%s", to which a name may have been rebound', async (host) => {
+  ])('rejects Host "%s", to which a name may have been rebound', async (host) => {
     const answer = await call({ host });
     expect(answer.statusCode).toBe(421);
     expect(answer.json()).toMatchObject({ error: { code: 'HTTP_HOST_NOT_ALLOWED' } });
   });
 
-  it('refuses a strange Host on paths that do not exist, too', async () => {
+  it('rejects an unknown Host also on paths that do not exist', async () => {
     const answer = await server.inject({ url: '/nothing', headers: { host: 'evil.example.com' } });
     expect(answer.statusCode).toBe(421);
   });
@@ -411,7 +411,7 @@ describe('host and origin', async () => {
     'http://localhost:3000',
     'https://app.example.com.evil.com',
     '',
-  ])('refuses pages of "%s", whatever the method', async (origin) => {
+  ])('rejects pages of "%s" with every method', async (origin) => {
     for (const method of ['GET', 'POST', 'OPTIONS'] as const) {
       const answer = await call({ host: 'localhost:8420', origin }, method);
       expect(answer.statusCode).toBe(403);
@@ -420,7 +420,7 @@ describe('host and origin', async () => {
     }
   });
 
-  it('lets browsers of configured origins, and only those, read the answers', async () => {
+  it('sends CORS headers to configured origins only', async () => {
     const origin = 'https://app.example.com';
     const answer = await call({ host: 'localhost', origin });
     expect(answer.headers).toMatchObject({ 'access-control-allow-origin': origin, vary: 'origin' });

@@ -10,7 +10,7 @@ const files = {
   ]),
 };
 
-async function house() {
+async function openServer() {
   const made = createTestDeps();
   const server = await buildServer({
     ...made.dependencies,
@@ -34,8 +34,8 @@ async function house() {
 }
 
 describe('logging in', () => {
-  it('works once with the token of a link, and sets a cookie that scripts and other sites cannot use', async () => {
-    const { logIn, link } = await house();
+  it('works once with the token of a link, and sets an HttpOnly, SameSite cookie', async () => {
+    const { logIn, link } = await openServer();
     const token = await link();
     const first = await logIn(token);
     expect(first.statusCode).toBe(200);
@@ -48,15 +48,15 @@ describe('logging in', () => {
     expect(second.body).toContain('headworks dashboard');
   });
 
-  it('refuses a link after ten minutes', async () => {
-    const { logIn, link, clock } = await house();
+  it('rejects a link after ten minutes', async () => {
+    const { logIn, link, clock } = await openServer();
     const token = await link();
     await clock.advance(600_001);
     expect((await logIn(token)).statusCode).toBe(401);
   });
 
-  it('works with the admin token, and with nothing else', async () => {
-    const { logIn } = await house();
+  it('works with the admin token, and with no other text', async () => {
+    const { logIn } = await openServer();
     expect((await logIn(adminToken)).statusCode).toBe(200);
     const mistyped = await logIn('another-token-0123456789');
     expect(mistyped.statusCode).toBe(401);
@@ -65,8 +65,8 @@ describe('logging in', () => {
     expect((await logIn('x'.repeat(600))).statusCode).toBe(400);
   });
 
-  it('marks the cookie as secure when the page was reached by https', async () => {
-    const { server, link } = await house();
+  it('marks the cookie as secure over https', async () => {
+    const { server, link } = await openServer();
     const answer = await server.inject({
       method: 'POST',
       url: '/api/v1/dashboard/session',
@@ -80,8 +80,8 @@ describe('logging in', () => {
 describe('a session', () => {
   const own = { 'x-headworks-dashboard': '1' };
 
-  it('reads what the admin may read, until it ends', async () => {
-    const { server, session, clock } = await house();
+  it('has the access of the admin until it expires', async () => {
+    const { server, session, clock } = await openServer();
     const cookie = await session();
     const read = () => server.inject({ url: '/api/v1/config', headers: { cookie: `other=1; ${cookie}` } });
     expect((await read()).statusCode).toBe(200);
@@ -89,8 +89,8 @@ describe('a session', () => {
     expect((await read()).statusCode).toBe(401);
   });
 
-  it('changes something only with the header that other pages cannot send', async () => {
-    const { server, session, auditRows } = await house();
+  it('requires a header for changes that other pages cannot send', async () => {
+    const { server, session, auditRows } = await openServer();
     const cookie = await session();
     const write = (headers: Record<string, string>) =>
       server.inject({ method: 'POST', url: '/api/v1/ledger/repair', headers: { cookie, ...headers } });
@@ -102,8 +102,8 @@ describe('a session', () => {
     expect(auditRows[0]).toMatchObject({ action: 'ledger.repair', actor: 'admin' });
   });
 
-  it('is nobody to routes of organizations', async () => {
-    const { server, session } = await house();
+  it('is not accepted by the deployment API', async () => {
+    const { server, session } = await openServer();
     const cookie = await session();
     const call = (headers: Record<string, string>) =>
       server.inject({ method: 'POST', url: '/deployment/api/acme/x', headers });
@@ -113,8 +113,8 @@ describe('a session', () => {
     expect(fromElsewhere.body).not.toMatch(/dashboard|admin/);
   });
 
-  it('is refused when anything of it was changed, or another admin token signed it', async () => {
-    const { server, session, clock, dependencies } = await house();
+  it('is rejected when it was modified or signed with another admin token', async () => {
+    const { server, session, clock, dependencies } = await openServer();
     const cookie = await session();
     const status = async (value: string) =>
       (await server.inject({ url: '/api/v1/config', headers: { cookie: value } })).statusCode;
@@ -126,24 +126,24 @@ describe('a session', () => {
       expect(await status(`${name}=${bad}`)).toBe(401);
   });
 
-  it('is one of its own for each port of a host, as browsers share cookies between them', async () => {
-    const { server, session } = await house();
+  it('has a cookie name per port, because browsers share cookies between ports', async () => {
+    const { server, session } = await openServer();
     const cookie = await session();
     const at = async (host: string) =>
       (await server.inject({ url: '/api/v1/config', headers: { cookie, host } })).statusCode;
     expect([await at('localhost:80'), await at('localhost:81')]).toEqual([200, 401]);
   });
 
-  it('ends in this browser when it logs out', async () => {
-    const { server } = await house();
+  it('ends when the browser logs out', async () => {
+    const { server } = await openServer();
     const answer = await server.inject({ method: 'DELETE', url: '/api/v1/dashboard/session' });
     expect(answer.headers['set-cookie']).toMatch(/^headworks_session_80=; Max-Age=0/);
   });
 });
 
 describe('the dashboard', () => {
-  it('is one page under every path, with a policy whose nonce is fresh', async () => {
-    const { server } = await house();
+  it('serves one page under every path, with a new nonce in its policy each time', async () => {
+    const { server } = await openServer();
     const nonces = new Set<string>();
     for (const url of ['/dashboard/', '/dashboard/models', '/dashboard/entities/1']) {
       const answer = await server.inject(url);
@@ -157,8 +157,8 @@ describe('the dashboard', () => {
     expect((await server.inject('/')).headers.location).toBe('/dashboard/');
   });
 
-  it('serves its files for ever, packed for who takes that, and knows no others', async () => {
-    const { server } = await house();
+  it('serves its files as immutable, compressed when accepted, and no others', async () => {
+    const { server } = await openServer();
     const plain = await server.inject('/dashboard/assets/app-1.js');
     expect(plain.body).toBe('let a;');
     expect(plain.headers).toMatchObject({ 'content-type': 'text/javascript' });
@@ -172,7 +172,7 @@ describe('the dashboard', () => {
     expect((await server.inject('/dashboard/assets/none.js')).statusCode).toBe(404);
   });
 
-  it('says how to build it where nobody has', async () => {
+  it('explains how to build it when it was not built', async () => {
     const server = await buildServer(createTestDeps().dependencies);
     expect((await server.inject('/dashboard/')).body).toContain('npm run build:web');
   });

@@ -28,13 +28,13 @@ interface ErrorBody {
 
 /** A server whose doctor fails with this. */
 async function failing(error: unknown) {
-  const house = createTestDeps({
+  const setup = createTestDeps({
     doctor: () => {
       throw error;
     },
   });
-  const server = await buildServer(house.dependencies);
-  return { ...house, answer: await server.inject({ url: '/api/v1/doctor', headers: asAdmin }) };
+  const server = await buildServer(setup.dependencies);
+  return { ...setup, answer: await server.inject({ url: '/api/v1/doctor', headers: asAdmin }) };
 }
 
 describe('error answers', () => {
@@ -53,7 +53,7 @@ describe('error answers', () => {
     for (const { status } of Object.values(errorMapping)) expect(status).toBeGreaterThanOrEqual(400);
   });
 
-  it('say what is known, in snake_case, with the id of the request', async () => {
+  it('have code, message and details in snake_case, with the request id', async () => {
     const { answer } = await failing(
       new CoreError('CONFLICT', 'It is there already.', {
         details: { thingId: 7, deepThing: { innerName: 1 } },
@@ -70,14 +70,14 @@ describe('error answers', () => {
     });
   });
 
-  it('answer 503 with Retry-After while the state store is away', async () => {
+  it('have status 503 with Retry-After while the state store is down', async () => {
     const { answer } = await failing(new CoreError('STATE_UNAVAILABLE', 'Postgres is away.'));
     expect(answer.statusCode).toBe(503);
     expect(answer.headers['retry-after']).toBe('2');
     expect(answer.json<ErrorBody>().error.retry_after_seconds).toBe(2);
   });
 
-  it('tell nobody but the admin where a store is', async () => {
+  it('show the address of a store to the admin only', async () => {
     const away = new CoreError(
       'STATE_UNAVAILABLE',
       'The Postgres server (db.internal:5432) does not answer.',
@@ -96,7 +96,7 @@ describe('error answers', () => {
     });
   });
 
-  it('round what Retry-After cannot say up, never down', async () => {
+  it('round Retry-After up to whole seconds', async () => {
     const { answer } = await failing(new CoreError('REDIS_UNAVAILABLE', 'away', { retryAfterMs: 1_200 }));
     expect(answer.headers['retry-after']).toBe('2');
     expect(answer.json<ErrorBody>().error.retry_after_seconds).toBe(1.2);
@@ -110,10 +110,10 @@ describe('error answers', () => {
     new TypeError('x is not a function'),
     'a string',
     undefined,
-    new HeadworksError('NOBODY_MAPPED_THIS', 'inner workings'),
+    new HeadworksError('UNMAPPED_CODE', 'inner workings'),
     new CoreError('STATE_NESTED_QUERY', 'inner workings', { details: { query: 'select' } }),
     Object.assign(new Error('odd'), { statusCode: 503 }),
-  ])('hide a bug of ours (%s) and put it in the log', async (error) => {
+  ])('hide an unexpected error (%s) and log it', async (error) => {
     const { answer, logged } = await failing(error);
     expect(answer.statusCode).toBe(500);
     const { message, request_id: requestId, details } = answer.json<ErrorBody>().error;
@@ -126,7 +126,7 @@ describe('error answers', () => {
     ]);
   });
 
-  it('hide answers of ours that do not fit their schema', async () => {
+  it('hide responses that violate their schema', async () => {
     const { dependencies, logged } = createTestDeps({ version: 5 as unknown as string });
     const server = await buildServer(dependencies);
     const answer = await server.inject('/healthz');
@@ -150,20 +150,20 @@ describe('error answers', () => {
     );
   });
 
-  it('mask what looks like a secret, though nobody told them of it', async () => {
-    const house = createTestDeps({
+  it('mask text that looks like a secret even if it is not registered', async () => {
+    const setup = createTestDeps({
       doctor: () => {
         throw new CoreError('CONFLICT', 'cannot reach postgres://app:hunter2-hunter2@db/x');
       },
     });
-    const server = await buildServer(house.dependencies);
+    const server = await buildServer(setup.dependencies);
     const { error } = (await server.inject({ url: '/api/v1/doctor', headers: asAdmin })).json<{
       error: { message: string };
     }>();
     expect(error.message).toBe('cannot reach postgres://app:[redacted]@db/x');
   });
 
-  it('tell who has no credentials what to send, in words that arrive', async () => {
+  it('explain which credentials to send', async () => {
     const server = await buildServer(createTestDeps().dependencies);
     const { error } = (await server.inject('/api/v1/doctor')).json<{ error: { message: string } }>();
     expect(error.message).toBe(
@@ -172,18 +172,18 @@ describe('error answers', () => {
     );
   });
 
-  it('do not take over a request id that holds a secret', async () => {
-    const house = createTestDeps();
-    house.redactor.add('hw_admin_0123456789');
-    const server = await buildServer(house.dependencies);
+  it('do not echo a request id that contains a secret', async () => {
+    const setup = createTestDeps();
+    setup.redactor.add('hw_admin_0123456789');
+    const server = await buildServer(setup.dependencies);
     const answer = await server.inject({ url: '/nope', headers: { 'x-request-id': 'hw_admin_0123456789' } });
     expect(JSON.stringify(answer.headers) + answer.body).not.toContain('0123456789');
   });
 
-  it('carry no secret, wherever it was put', async () => {
+  it('contain no secret, wherever it was sent', async () => {
     await fc.assert(
       fc.asyncProperty(secrets, async (secret) => {
-        const house = createTestDeps({
+        const setup = createTestDeps({
           doctor: () => {
             throw new CoreError('CONFLICT', `with ${secret} in it`, {
               details: { [secret]: [{ at: secret }] },
@@ -193,8 +193,8 @@ describe('error answers', () => {
             { name: secret, value: { deep: [secret] }, source: 'env', sourceName: secret, isSecret: false },
           ],
         });
-        house.redactor.add(secret);
-        const server = await buildServer(house.dependencies);
+        setup.redactor.add(secret);
+        const server = await buildServer(setup.dependencies);
         for (const url of ['/api/v1/doctor', '/api/v1/config']) {
           const answer = await server.inject({ url, headers: asAdmin });
           const strings: string[] = [];
@@ -221,21 +221,21 @@ describe('bad input', async () => {
       payload,
     });
 
-  it('is told every problem at once, by name', async () => {
+  it('gets every problem in one response, by field', async () => {
     const answer = await server.inject({
-      url: '/api/v1/ledger?limit=0&state=broken&colour=red',
+      url: '/api/v1/ledger?limit=0&state=broken&color=red',
       headers: asAdmin,
     });
     expect(answer.statusCode).toBe(400);
     const { code, message, details } = answer.json<ErrorBody>().error;
     expect(code).toBe('INPUT_INVALID');
     expect(details?.problems?.map(({ field }) => field).sort()).toEqual([
-      'query.colour',
+      'query.color',
       'query.limit',
       'query.state',
     ]);
     expect(message).toContain('query.limit: must be a whole number from 1 to 500');
-    for (const name of ['query.limit', 'query.state', 'query.colour']) expect(message).toContain(name);
+    for (const name of ['query.limit', 'query.state', 'query.color']) expect(message).toContain(name);
   });
 
   it.each(['limit=abc', 'limit=', 'limit=1.5', 'limit=501', 'limit=-1', 'limit=1&limit=2', 'after=1'])(
@@ -262,16 +262,16 @@ describe('bad input', async () => {
     },
   );
 
-  it('survives JSON that is nested a thousand deep', async () => {
+  it('is rejected when JSON is nested a thousand levels deep', async () => {
     expect((await post(`${'['.repeat(900)}${']'.repeat(900)}`)).statusCode).toBe(400);
     expect((await post(`{"kind":${'{"a":'.repeat(300)}1${'}'.repeat(300)}}`)).statusCode).toBe(400);
   });
 
-  it('takes an empty body for none', async () => {
+  it('treats an empty body as no body', async () => {
     expect((await post('')).statusCode).toBe(202);
   });
 
-  it('refuses bodies that are too large or not JSON', async () => {
+  it('rejects bodies that are too large or not JSON', async () => {
     const large = await post(JSON.stringify({ kind: 'x'.repeat(3_000) }));
     expect([large.statusCode, large.json<ErrorBody>().error.code]).toEqual([413, 'HTTP_BODY_TOO_LARGE']);
     for (const type of [
@@ -288,7 +288,7 @@ describe('bad input', async () => {
     }
   });
 
-  it('says in JSON that there is nothing, or not with this method', async () => {
+  it('returns 404 for unknown paths and 405 for unsupported methods in JSON', async () => {
     const nothing = await server.inject('/api/v2/nothing');
     expect([nothing.statusCode, nothing.json<ErrorBody>().error.code]).toEqual([404, 'NOT_FOUND']);
     const method = await server.inject({ method: 'DELETE', url: '/api/v1/jobs/some-id?x=1' });
@@ -298,7 +298,7 @@ describe('bad input', async () => {
     expect(repair.headers.allow).toBe('GET, HEAD, POST');
   });
 
-  it('refuses a URL that cannot be decoded', async () => {
+  it('rejects a URL that cannot be decoded', async () => {
     const answer = await server.inject('/api/v1/jobs/%zz');
     expect(answer.statusCode).toBe(400);
     expect(answer.json<ErrorBody>().error.request_id).toBe(answer.headers['x-request-id']);
@@ -312,7 +312,7 @@ describe('request ids', async () => {
     (await server.inject({ url: '/healthz', headers: given === undefined ? {} : { 'x-request-id': given } }))
       .headers['x-request-id'];
 
-  it('are taken over when harmless, else made', async () => {
+  it('are those of the caller when safe, else generated', async () => {
     expect(await idFor('trace-1234.abc:7')).toBe('trace-1234.abc:7');
     for (const strange of [
       'short',
@@ -359,12 +359,12 @@ describe('what is not even HTTP', () => {
       socket.on('close', () => resolve(received)).on('error', reject);
     });
 
-  it('is refused when it names no host at all', async () => {
+  it('is rejected without a Host header', async () => {
     const port = await listening({});
     expect(await send(port, 'GET /healthz HTTP/1.0\r\n\r\n')).toContain('"code":"HTTP_HOST_NOT_ALLOWED"');
   });
 
-  it('gets an answer in JSON and is hung up on', async () => {
+  it('gets an error in JSON, and the connection is closed', async () => {
     const port = await listening({});
     const answer = await send(port, 'nonsense\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -380,7 +380,7 @@ describe('what is not even HTTP', () => {
   it.each([
     ['headers', 'GET / HTTP/1.1\r\nhost: localhost\r\n'],
     ['the body', unfinished],
-  ])('does not wait for ever for %s', async (_what, text) => {
+  ])('ends %s after a timeout', async (_what, text) => {
     const port = await listening({ headersTimeoutMs: 300, requestTimeoutMs: 500 });
     const answer = await send(port, text);
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);

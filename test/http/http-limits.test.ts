@@ -12,7 +12,7 @@ const organizations = [
 ];
 const [acme] = organizations;
 
-async function house() {
+async function openServer() {
   const world = await admissionWorld({ options: { defaultLimit: 20 } });
   onTestFinished(() => world.admission.close());
   const find = (reference: string) => {
@@ -36,8 +36,8 @@ async function house() {
 }
 
 describe('/api/v1/limits', () => {
-  it('sets, shows, lists and deletes, by id or name', async () => {
-    const { world, call } = await house();
+  it('sets, gets, lists and deletes limits, by id or name', async () => {
+    const { world, call } = await openServer();
     await world.acquire(acme?.id ?? '', 'one');
     expect(await call('PUT', '/api/v1/limits/acme-corp', { limit: 50 })).toMatchObject({
       status: 200,
@@ -75,8 +75,8 @@ describe('/api/v1/limits', () => {
     expect((await call('GET', '/api/v1/limits')).body).toMatchObject({ limits: [] });
   });
 
-  it.each([0, -1, 1.5, 1e12, 'ten', null, true, [5]])('refuses a limit of %j', async (limit) => {
-    const { world, call } = await house();
+  it.each([0, -1, 1.5, 1e12, 'ten', null, true, [5]])('rejects a limit of %j', async (limit) => {
+    const { world, call } = await openServer();
     const { status, body } = await call('PUT', '/api/v1/limits/acme-corp', { limit });
     expect(status).toBe(400);
     expect(body).toMatchObject({
@@ -89,21 +89,21 @@ describe('/api/v1/limits', () => {
   });
 
   it.each([
-    ['GET', '/api/v1/limits/nobody', undefined, 404],
-    ['PUT', '/api/v1/limits/nobody', { limit: 5 }, 404],
+    ['GET', '/api/v1/limits/unknown', undefined, 404],
+    ['PUT', '/api/v1/limits/unknown', { limit: 5 }, 404],
     ['PUT', '/api/v1/limits/acme-corp', {}, 400],
     ['PUT', '/api/v1/limits/acme-corp', { limit: 5, more: 1 }, 400],
     ['GET', `/api/v1/limits/${'x'.repeat(10_000)}`, undefined, 400],
     ['GET', '/api/v1/limits?with_usage=maybe', undefined, 400],
     ['POST', '/api/v1/limits/clear-cache', { all: true, organization: 'acme-corp' }, 400],
-    ['POST', '/api/v1/limits/clear-cache', { organization: 'nobody' }, 404],
-  ] as const)('answers %s %.60s %j with %i', async (method, url, payload, status) => {
-    const { call } = await house();
+    ['POST', '/api/v1/limits/clear-cache', { organization: 'unknown' }, 404],
+  ] as const)('returns for %s %.60s %j the status %i', async (method, url, payload, status) => {
+    const { call } = await openServer();
     expect((await call(method, url, payload)).status).toBe(status);
   });
 
-  it('forgets cached limits and says how many', async () => {
-    const { world, call } = await house();
+  it('clears cached limits and returns how many', async () => {
+    const { world, call } = await openServer();
     for (const { id } of organizations) await world.acquire(id, `of-${id}`);
     const clear = async (body?: object) => (await call('POST', '/api/v1/limits/clear-cache', body)).body;
     expect(await clear({ organization: 'acme-corp' })).toEqual({ deleted: 1 });
@@ -113,8 +113,8 @@ describe('/api/v1/limits', () => {
 });
 
 describe('/api/v1/alerts', () => {
-  it('tells what needs attention', async () => {
-    const { world, call } = await house();
+  it('lists pending and firing alerts', async () => {
+    const { world, call } = await openServer();
     expect((await call('GET', '/api/v1/alerts')).body).toEqual({ alerts: [] });
     world.faulty.state = 'down';
     await world.acquire('a', '1');

@@ -49,8 +49,8 @@ class Reader {
 }
 
 async function listening(change: Parameters<typeof createTestDeps>[0] = {}) {
-  const house = createTestDeps(change);
-  const server = await buildServer(house.dependencies);
+  const setup = createTestDeps(change);
+  const server = await buildServer(setup.dependencies);
   const url = await server.listen({ port: 0, host: '127.0.0.1' });
   const transport = createUndiciTransport({});
   onTestFinished(async () => {
@@ -61,15 +61,15 @@ async function listening(change: Parameters<typeof createTestDeps>[0] = {}) {
     transport.request({ method: 'GET', url: url + path, headers, ...(signal ? { signal } : {}) });
   const read = async (path: string, headers: Record<string, string> = {}, signal?: AbortSignal) =>
     new Reader(await get(path, { ...asAdmin, ...headers }, signal));
-  const happen = (thingId: string) => house.bus.emit('test:happened', { thingId, text: 'content' });
-  return { ...house, server, url, get, read, happen };
+  const happen = (thingId: string) => setup.bus.emit('test:happened', { thingId, text: 'content' });
+  return { ...setup, server, url, get, read, happen };
 }
 
 const things = (reader: Reader) =>
   reader.events.filter(({ name }) => name === 'test:happened').map(({ data }) => data.payload?.['thing_id']);
 
 describe('the live stream', () => {
-  it('carries every event as it happens, typed, without content and secrets', async () => {
+  it('sends every event as it happens, without content and secrets', async () => {
     const { read, happen, bus } = await listening();
     const reader = await read('/api/v1/events?names=test:');
     happen('a');
@@ -83,9 +83,9 @@ describe('the live stream', () => {
     for (const { data } of reader.events) StreamedEvent.parse(data);
   });
 
-  it('tells of what was changed over the API, by its operation alone, and not of what was read or refused', async () => {
-    const house = createTestDeps();
-    const server = await buildServer(house.dependencies);
+  it('sends an event with the operation id for every change, and none for reads and rejections', async () => {
+    const setup = createTestDeps();
+    const server = await buildServer(setup.dependencies);
     onTestFinished(() => server.close());
     const call = (method: 'GET' | 'POST' | 'DELETE', url: string, payload?: object) =>
       server.inject({ method, url: `/api/v1${url}`, headers: asAdmin, ...(payload ? { payload } : {}) });
@@ -93,13 +93,13 @@ describe('the live stream', () => {
     await call('GET', '/jobs');
     await call('POST', '/organizations', { nonsense: 'secret' });
     await call('DELETE', '/extraction/sources/none');
-    expect(house.emitted.filter(({ name }) => name === 'http:changed')).toMatchObject([
+    expect(setup.emitted.filter(({ name }) => name === 'http:changed')).toMatchObject([
       { payload: { operation: 'dashboard.create-login-link' } },
     ]);
-    expect(JSON.stringify(house.emitted)).not.toContain('nonsense');
+    expect(JSON.stringify(setup.emitted)).not.toContain('nonsense');
   });
 
-  it('can be narrowed to names that begin so', async () => {
+  it('can be filtered by prefixes of event names', async () => {
     const { read, get, happen, bus } = await listening();
     const reader = await read('/api/v1/events?names=ledger:,test:');
     happen('a');
@@ -110,14 +110,14 @@ describe('the live stream', () => {
     expect((await get('/api/v1/events?names=BAD')).status).toBe(400);
   });
 
-  it('shows signs of life', async () => {
+  it('sends heartbeats', async () => {
     const { read, clock } = await listening({ limits: { heartbeatMs: 1_000 } });
     const reader = await read('/api/v1/events');
     await clock.advance(3_500);
     await vi.waitFor(() => expect(reader.comments).toHaveLength(3));
   });
 
-  it('forgets readers that leave', async () => {
+  it('removes readers that disconnect', async () => {
     const { server, read } = await listening();
     const leave = new AbortController();
     const reader = await read('/api/v1/events', {}, leave.signal);
@@ -127,7 +127,7 @@ describe('the live stream', () => {
     await vi.waitFor(() => expect(server.openStreams.size).toBe(0));
   });
 
-  /** Somebody who asks for the stream and never reads it. */
+  /** A client that opens the stream and never reads it. */
   async function neverReads(url: string): Promise<void> {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
     onTestFinished(() => void socket.destroy());
@@ -137,7 +137,7 @@ describe('the live stream', () => {
     );
   }
 
-  it('lets a reader go that does not read, and serves the others in order', async () => {
+  it('disconnects a reader that does not read, and serves the others in order', async () => {
     const { server, url, clock, emitted, happen, read } = await listening({
       limits: { streamBufferBytes: 50_000 },
     });
@@ -157,7 +157,7 @@ describe('the live stream', () => {
     expect(things(reader).every((thing) => thing === 'x'.repeat(1_000))).toBe(true);
   });
 
-  it('has an end to how many it serves', async () => {
+  it('limits the number of open streams', async () => {
     const { read, get } = await listening({ limits: { maxStreams: 1 } });
     await read('/api/v1/events');
     const refused = await get('/api/v1/events');
@@ -168,7 +168,7 @@ describe('the live stream', () => {
 });
 
 describe('being attached', () => {
-  it('lasts as long as the answer is open', async () => {
+  it('lasts as long as the response is open', async () => {
     const { read, attached } = await listening();
     const leave = new AbortController();
     const reader = await read('/api/v1/attach', {}, leave.signal);
@@ -181,7 +181,7 @@ describe('being attached', () => {
     await vi.waitFor(() => expect(attached.count).toBe(0));
   });
 
-  it('ends with the client, however it goes', async () => {
+  it('ends when the client disconnects', async () => {
     const { url, attached } = await listening();
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
     socket.write(
@@ -192,7 +192,7 @@ describe('being attached', () => {
     await vi.waitFor(() => expect(attached.count).toBe(0));
   });
 
-  it('does not count whom it could not serve', async () => {
+  it('does not count a client when no stream is available', async () => {
     const { get, read, attached } = await listening({ limits: { maxStreams: 1 } });
     await read('/api/v1/events');
     await (await get('/api/v1/attach')).discard();
@@ -201,7 +201,7 @@ describe('being attached', () => {
 });
 
 describe('draining', () => {
-  it('finishes what it has begun, ends streams, and refuses the rest', async () => {
+  it('finishes requests in flight, ends streams, and rejects new requests', async () => {
     const work = Promise.withResolvers<{ checks: [] }>();
     const { server, get, read } = await listening({ doctor: () => work.promise });
     const stream = await read('/api/v1/events');
@@ -233,7 +233,7 @@ describe('draining', () => {
     expect(await drain(server, 1)).toEqual({ cutOff: 0 });
   });
 
-  it('cuts off what takes longer than the grace, and says how many', async () => {
+  it('aborts requests that take longer than the grace period, and reports how many', async () => {
     const { server, get, clock } = await listening({ doctor: () => new Promise(() => undefined) });
     const hanging = get('/api/v1/doctor');
     hanging.catch(() => undefined);
@@ -244,7 +244,7 @@ describe('draining', () => {
 });
 
 describe('traffic', () => {
-  it('reports each request once, by pattern and not by path, also when the caller leaves', async () => {
+  it('reports each request once, by route pattern, also when the client disconnects', async () => {
     const { get, emitted } = await listening({ doctor: () => new Promise(() => undefined) });
     await (await get('/healthz?token=abc')).discard();
     await (await get('/no/such/path')).discard();
@@ -261,7 +261,7 @@ describe('traffic', () => {
     );
   });
 
-  it('gives up on an answer that takes too long', async () => {
+  it('aborts a handler that takes too long', async () => {
     const { get } = await listening({
       doctor: () => new Promise(() => undefined),
       limits: { handlerTimeoutMs: 50 },

@@ -1,4 +1,4 @@
-// U+0000 on every route: it is refused by name of the field, before a store hears of it.
+// U+0000 on every route: rejected with the name of the field, before any store is called.
 import type { InjectOptions } from 'fastify';
 import { afterAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../src/http/index.ts';
@@ -45,7 +45,7 @@ describe('U+0000', async () => {
     ...($ref === undefined ? [] : fieldsOf(components.schemas[$ref.split('/').at(-1) ?? ''] ?? {})),
   ];
 
-  /** Sends it to the route at one place; `at` is what stands in braces in its path. */
+  /** Sends it to the route at one place; `at` is the parameter of its path. */
   async function send(route: string, at: Readonly<Record<string, string>>, rest: InjectOptions = {}) {
     const [method = '', path = ''] = route.split(' ');
     const url = path.replaceAll(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(at[name] ?? 'x'));
@@ -55,7 +55,7 @@ describe('U+0000', async () => {
     const answer = await server.inject({ method: method as 'GET', url, headers, ...rest });
     return { status: answer.statusCode, text: answer.body };
   }
-  /** The door has another shape of errors, with the field behind. */
+  /** The deployment API has another error shape, with the field in `attr`. */
   const refused = { status: 400, says: true, names: true };
   const seen = async (route: string, field: string, ...sent: [Record<string, string>, InjectOptions?]) => {
     const { status, text } = await send(route, ...sent);
@@ -63,7 +63,7 @@ describe('U+0000', async () => {
     return { route, field, status, says, names: text.includes(field) };
   };
 
-  it('is refused in every parameter of every route', async () => {
+  it('is rejected in every parameter of every route', async () => {
     for (const [route, { parameters = [] }] of routes) {
       for (const { name } of parameters.filter((each) => each.in === 'path'))
         expect(await seen(route, name, { [name]: 'a\0' })).toMatchObject(refused);
@@ -73,7 +73,7 @@ describe('U+0000', async () => {
     }
   });
 
-  it('is refused in every field of every body but those that may hold it', async () => {
+  it('is rejected in every field of every body except those that allow it', async () => {
     let count = 0;
     for (const [route, { requestBody }] of routes) {
       const schema = requestBody?.content['application/json']?.schema ?? {};
@@ -88,7 +88,7 @@ describe('U+0000', async () => {
     expect(count).toBeGreaterThan(50);
   });
 
-  it('is looked for however deep a body is', async () => {
+  it('is found at any depth of a body', async () => {
     const payload = `{"name":${'['.repeat(100_000)}"\\u0000"${']'.repeat(100_000)}}`;
     const headers = { ...asAdmin, 'content-type': 'application/json' };
     const { status, text } = await send('POST /api/v1/organizations', {}, { payload, headers });

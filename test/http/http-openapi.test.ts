@@ -26,7 +26,7 @@ describe('the OpenAPI document', async () => {
   const answer = await server.inject('/openapi.json');
   const document = answer.json<{ openapi: string; paths: Record<string, Record<string, Operation>> }>();
 
-  it('describes every route but pages for people', () => {
+  it('describes every route except pages', () => {
     const described = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
     );
@@ -36,15 +36,15 @@ describe('the OpenAPI document', async () => {
     expect(described.sort()).toEqual(registered.sort());
   });
 
-  it('says of each who may call it and what it answers, errors included', () => {
+  it('has the access and the responses of each operation, errors included', () => {
     expect(document.openapi).toBe('3.1.0');
     for (const [path, operations] of Object.entries(document.paths))
       for (const operation of Object.values(operations)) {
         const isOpen = /^\/(healthz|readyz|openapi\.json|api\/v1\/dashboard\/session)$/.test(path);
-        const isDoor = path.startsWith('/deployment/api/');
+        const isDeploymentApi = path.startsWith('/deployment/api/');
         const ofAdmin = gatewayOperations.has(operation.operationId ?? '') ? 'gateway' : 'admin';
         const isTenants = /^(\/api\/v1\/(knowledge\/(?!folders|graph)|caller$)|\/mcp$)/.test(path);
-        const access = isDoor ? 'organization' : isTenants ? 'tenant' : ofAdmin;
+        const access = isDeploymentApi ? 'organization' : isTenants ? 'tenant' : ofAdmin;
         expect({ path, security: operation.security }).toEqual({
           path,
           security: isOpen ? undefined : [{ [access]: [] }],
@@ -61,7 +61,7 @@ describe('the OpenAPI document', async () => {
       }
   });
 
-  it('refers only to schemas it has, and has none that nothing refers to', () => {
+  it('has no missing and no unused schemas', () => {
     const { components } = answer.json<{ components: { schemas: object } }>();
     const referred = new Set(
       [...answer.body.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name ?? ''),
@@ -69,7 +69,7 @@ describe('the OpenAPI document', async () => {
     expect([...referred].sort()).toEqual(Object.keys(components.schemas).sort());
   });
 
-  it('names nothing in camelCase', () => {
+  it('has no names in camelCase', () => {
     const names: string[] = [];
     JSON.stringify(document.paths, (key, value: unknown) => {
       if (key === 'properties') names.push(...Object.keys(value as object));
@@ -82,7 +82,7 @@ describe('the OpenAPI document', async () => {
 describe('the docs page', async () => {
   const server = await buildServer(createTestDeps().dependencies);
 
-  it('loads everything from this server, and is told to load nothing else', async () => {
+  it('loads everything from this server, and its policy allows nothing else', async () => {
     const page = await server.inject('/docs');
     expect(page.headers['content-security-policy']).toContain("script-src 'self'");
     expect(page.body).not.toMatch(/(src|href)="https?:/);
@@ -92,7 +92,7 @@ describe('the docs page', async () => {
       expect({ file, status: (await server.inject(file)).statusCode }).toEqual({ file, status: 200 });
   });
 
-  it('has nothing to say about files outside its folder', async () => {
+  it('serves no files outside of its folder', async () => {
     for (const path of [
       '/docs/static/../package.json',
       '/docs/static/%2e%2e%2fpackage.json',

@@ -4,7 +4,7 @@ import { adminToken, asAdmin, jobView, createTestDeps } from '../support/http-de
 
 const someId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
 
-async function house(change: Parameters<typeof createTestDeps>[0] = {}) {
+async function openServer(change: Parameters<typeof createTestDeps>[0] = {}) {
   const it = createTestDeps(change);
   const server = await buildServer(it.dependencies);
   const get = async (url: string) => server.inject({ url, headers: asAdmin });
@@ -14,8 +14,8 @@ async function house(change: Parameters<typeof createTestDeps>[0] = {}) {
 }
 
 describe('probes', () => {
-  it('says that it is alive, which version and which start it is', async () => {
-    const { server } = await house();
+  it('returns the version and the instance of the server', async () => {
+    const { server } = await openServer();
     const answer = await server.inject('/healthz');
     expect(answer.json()).toEqual({ status: 'ok', version: '1.2.3', instance: 'instance-a' });
   });
@@ -24,9 +24,9 @@ describe('probes', () => {
     ['ready', 200],
     ['degraded', 200],
     ['unavailable', 503],
-  ] as const)('answers /readyz when %s with %i and every dependency', async (status, code) => {
+  ] as const)('returns for /readyz when %s the status %i and every dependency', async (status, code) => {
     const since = new Date('2026-03-01T11:59:00Z');
-    const { server } = await house({
+    const { server } = await openServer({
       readiness: async () => ({
         status,
         dependencies: [
@@ -54,15 +54,15 @@ describe('probes', () => {
     });
   });
 
-  it('is unavailable, not broken, when the readiness check itself fails', async () => {
-    const { server } = await house({ readiness: () => Promise.reject(new Error('boom')) });
+  it('is unavailable when the readiness check itself fails', async () => {
+    const { server } = await openServer({ readiness: () => Promise.reject(new Error('boom')) });
     const answer = await server.inject('/readyz');
     expect(answer.statusCode).toBe(503);
     expect(answer.json()).toMatchObject({ status: 'unavailable', dependencies: [{ state: 'down' }] });
   });
 
-  it('hands over metrics as they are', async () => {
-    const { get } = await house();
+  it('returns metrics as text', async () => {
+    const { get } = await openServer();
     const answer = await get('/metrics');
     expect(answer.body).toBe('up 1\n');
     expect(answer.headers['content-type']).toContain('version=0.0.4');
@@ -70,8 +70,8 @@ describe('probes', () => {
 });
 
 describe('operations', () => {
-  it('shows settings with their sources and never a secret', async () => {
-    const { get } = await house({
+  it('returns settings with their sources and no secret', async () => {
+    const { get } = await openServer({
       configView: () => [
         { name: 'server.port', value: 8420, source: 'env', sourceName: 'HEADWORKS_PORT', isSecret: false },
         {
@@ -98,14 +98,14 @@ describe('operations', () => {
     });
   });
 
-  it('sums up the doctor by its worst finding', async () => {
+  it('returns the worst finding as the status of the doctor', async () => {
     const check = (state: 'ok' | 'warning' | 'problem') => ({ name: state, state, detail: '', remedy: null });
     for (const [checks, status] of [
       [[], 'ok'],
       [[check('ok'), check('warning')], 'warning'],
       [[check('problem'), check('warning')], 'problem'],
     ] as const) {
-      const { get } = await house({ doctor: async () => ({ checks }) });
+      const { get } = await openServer({ doctor: async () => ({ checks }) });
       expect((await get('/api/v1/doctor')).json()).toMatchObject({ status });
     }
   });
@@ -124,7 +124,7 @@ describe('the ledger over HTTP', () => {
   });
 
   it('lists page by page, every row once', async () => {
-    const { get, ledgerStore, clock } = await house();
+    const { get, ledgerStore, clock } = await openServer();
     for (let index = 0; index < 5; index++) {
       await ledgerStore.record([seen(`s${index}`)]);
       await clock.advance(1);
@@ -143,8 +143,8 @@ describe('the ledger over HTTP', () => {
     expect(subjects).toEqual(['s4', 's3', 's2', 's1', 's0']);
   });
 
-  it('filters, shows one row in full, and counts kinds', async () => {
-    const { get, ledgerStore } = await house();
+  it('filters, returns one row in full, and counts kinds', async () => {
+    const { get, ledgerStore } = await openServer();
     await ledgerStore.record([seen('a'), seen('b')]);
     const page = (await get('/api/v1/ledger?kind=demo.broken&subject=a&state=open')).json<{
       entries: { id: string }[];
@@ -164,8 +164,8 @@ describe('the ledger over HTTP', () => {
     expect((await get(`/api/v1/ledger/${someId}`)).json()).toMatchObject({ error: { code: 'NOT_FOUND' } });
   });
 
-  it('asks for repairs of everything, of a kind or of a row, and answers at once', async () => {
-    const { post, repairs } = await house();
+  it('queues repairs of everything, of a kind or of a row, and returns at once', async () => {
+    const { post, repairs } = await openServer();
     for (const body of [undefined, {}, { kind: 'demo.broken' }, { id: someId }]) {
       const answer = await post('/api/v1/ledger/repair', body);
       expect(answer.statusCode).toBe(202);
@@ -178,7 +178,7 @@ describe('the ledger over HTTP', () => {
   });
 
   it('closes a row by hand, once', async () => {
-    const { post, ledgerStore } = await house();
+    const { post, ledgerStore } = await openServer();
     await ledgerStore.record([seen('a')]);
     const id = (await ledgerStore.list({}))[0]?.id ?? '';
     const closed = await post(`/api/v1/ledger/${id}/resolve`, { how: 'looked at it' });
@@ -191,7 +191,7 @@ describe('the ledger over HTTP', () => {
 
 describe('jobs over HTTP', () => {
   it('lists by name and by one or several states', async () => {
-    const { get, jobViews } = await house();
+    const { get, jobViews } = await openServer();
     for (const [index, state] of (['queued', 'failed', 'completed'] as const).entries())
       jobViews.set(`j${index}`, jobView({ id: `j${index}`, state }));
     const states = async (query: string) =>
@@ -208,8 +208,8 @@ describe('jobs over HTTP', () => {
     });
   });
 
-  it('retries what failed, cancels what has not ended, and says why not otherwise', async () => {
-    const { get, post, jobViews } = await house();
+  it('retries failed jobs, cancels jobs that have not ended, and otherwise returns why not', async () => {
+    const { get, post, jobViews } = await openServer();
     jobViews.set(someId, jobView({ id: someId, progress: { done: 1 } }));
     expect((await get(`/api/v1/jobs/${someId}`)).json()).toMatchObject({
       state: 'failed',
@@ -230,8 +230,8 @@ describe('jobs over HTTP', () => {
 });
 
 describe('the audit trail', () => {
-  it('has one row for every admin action, whatever came of it, and none for looking', async () => {
-    const { get, post, auditRows } = await house();
+  it('has one row for every change by the admin, whatever its outcome, and none for reads', async () => {
+    const { get, post, auditRows } = await openServer();
     await get('/api/v1/jobs');
     await post('/api/v1/ledger/repair', { kind: 'demo.broken' });
     await post(`/api/v1/jobs/${someId}/retry`);
@@ -249,8 +249,8 @@ describe('the audit trail', () => {
     ]);
   });
 
-  it('has no row for strangers', async () => {
-    const { server, auditRows } = await house();
+  it('has no row for unauthenticated callers', async () => {
+    const { server, auditRows } = await openServer();
     await server.inject({ method: 'POST', url: '/api/v1/ledger/repair' });
     await server.inject({
       method: 'POST',
@@ -260,9 +260,9 @@ describe('the audit trail', () => {
     expect(auditRows).toEqual([]);
   });
 
-  it('is written before the answer goes out', async () => {
+  it('is written before the response is sent', async () => {
     const order: string[] = [];
-    const { post } = await house({
+    const { post } = await openServer({
       audit: {
         record: async () => {
           await Promise.resolve();
@@ -275,12 +275,12 @@ describe('the audit trail', () => {
     expect(order).toEqual(['row', 'answer']);
   });
 
-  it('does not hide the outcome when it cannot be written, or hangs', async () => {
+  it('does not change the response when it cannot be written or hangs', async () => {
     for (const record of [
       () => Promise.reject(new Error('full')),
       () => new Promise<void>(() => undefined),
     ]) {
-      const { post, emitted, clock } = await house({ audit: { record, list: async () => [] } });
+      const { post, emitted, clock } = await openServer({ audit: { record, list: async () => [] } });
       const answer = await clock.run(post('/api/v1/ledger/repair'));
       expect(answer.statusCode).toBe(202);
       expect(emitted.map(({ name }) => name)).toContain('http:audit-failed');
@@ -288,7 +288,7 @@ describe('the audit trail', () => {
   });
 
   it('is read page by page', async () => {
-    const { get, post, clock } = await house();
+    const { get, post, clock } = await openServer();
     for (let index = 0; index < 3; index++) {
       await post('/api/v1/ledger/repair');
       await clock.advance(1);
@@ -301,8 +301,8 @@ describe('the audit trail', () => {
 });
 
 describe('handover', () => {
-  it('is accepted by a server that makes room', async () => {
-    const { post } = await house({
+  it('is accepted by a server that a command started for itself', async () => {
+    const { post } = await openServer({
       presence: { attach: () => () => undefined, requestHandover: () => true },
     });
     const answer = await post('/api/v1/handover');

@@ -8,7 +8,7 @@ import type { StoreKind } from '../support/backup-world.ts';
 import {
   contentsOf,
   dumpAsItIs,
-  emptyHouse,
+  emptyInstallation,
   fillStore,
   inStore,
   linesIn,
@@ -105,7 +105,7 @@ function withoutOrganizations(lines: readonly string[]): readonly string[] {
 
 /** A store, a backup of it, and what it holds since: not the same any more. */
 async function filledStore(kind: StoreKind) {
-  const config = await emptyHouse(kind);
+  const config = await emptyInstallation(kind);
   const file = join(await temporaryFolder(), 'whole.backup');
   const before = await inStore(config, async (database) => {
     await fillStore(database);

@@ -11,9 +11,9 @@ import { defineMigration, migrate, sql } from '../../src/platform/postgres/index
 import {
   contentsOf,
   dropStore,
-  emptyHouse,
+  emptyInstallation,
   fillStore,
-  filledHouse,
+  filledInstallation,
   inStore,
   ourMigrations,
 } from '../support/backup-world.ts';
@@ -59,7 +59,7 @@ describe('migrate-store', () => {
     'takes every row of an older store to a schema of another name, and changes nothing in it',
     patience,
     async () => {
-      const config = await emptyHouse('embedded');
+      const config = await emptyInstallation('embedded');
       const contents = await inStore(config, async (database) => {
         await fillStore(database);
         return contentsOf(database);
@@ -98,7 +98,7 @@ describe('migrate-store', () => {
   );
 
   it('rejects a folder without a store, and replaces nothing', patience, async () => {
-    const { config: full, contents } = await filledHouse('server');
+    const { config: full, contents } = await filledInstallation('server');
     const nowhere = join(await temporaryFolder(), 'typo');
     const without = {
       ...full,
@@ -110,7 +110,7 @@ describe('migrate-store', () => {
       message: expect.stringContaining(nowhere) as string,
     });
     expect(existsSync(nowhere)).toBe(false);
-    const empty = withSchema(await emptyHouse('embedded'), full.state.schema);
+    const empty = withSchema(await emptyInstallation('embedded'), full.state.schema);
     await expect(migrating(empty, true)).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: expect.stringContaining('is empty') as string,
@@ -119,7 +119,7 @@ describe('migrate-store', () => {
   });
 
   it('fails while a server uses the embedded store', patience, async () => {
-    const config = await emptyHouse('embedded');
+    const config = await emptyInstallation('embedded');
     await startTestServer(config);
     await expect(migrating(config)).rejects.toMatchObject({ code: 'DATA_FOLDER_BUSY' });
   });

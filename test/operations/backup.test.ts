@@ -15,9 +15,9 @@ import {
   backUp,
   contentsOf,
   dumpAsItIs,
-  emptyHouse,
+  emptyInstallation,
   fillStore,
-  filledHouse,
+  filledInstallation,
   inStore,
   linesIn,
   ourMigrations,
@@ -85,7 +85,7 @@ describe.each([
     `restores into a store of the other kind: a consistent snapshot of rows, vaults, secrets`,
     patience,
     async () => {
-      const source = await filledHouse(kind);
+      const source = await filledInstallation(kind);
       await addVault(source.config, 'längst');
       const file = join(await temporaryFolder(), 'a.backup');
       const killed = await createScratch(source.config.data.folder, 'restore');
@@ -100,7 +100,7 @@ describe.each([
       const token = (await readFile(join(source.config.data.folder, 'admin-token'), 'utf8')).trim();
       expect((await linesIn(file)).some((line) => line.includes(token))).toBe(false);
 
-      const target = await emptyHouse(other);
+      const target = await emptyInstallation(other);
       await mkdir(target.data.folder, { recursive: true });
       const left = await createScratch(target.data.folder, 'backup');
       const report = await restoreFrom(target, file);
@@ -127,10 +127,10 @@ describe('restore', () => {
     'gives a store that a server works with: names, jobs that wait, numbers that count on',
     patience,
     async () => {
-      const source = await filledHouse('server');
+      const source = await filledInstallation('server');
       const file = join(await temporaryFolder(), 'a.backup');
       await inStore(source.config, (database) => dumpAsItIs(database, file));
-      const target = await emptyHouse('server');
+      const target = await emptyInstallation('server');
       await restoreFrom(target, file);
       expect(await inStore(target, contentsOf)).toEqual(source.contents);
       const server = await startTestServer(target);
@@ -149,16 +149,16 @@ describe('restore', () => {
   );
 
   it('rejects a store or a vault that exists, unless --replace is given', patience, async () => {
-    const source = await filledHouse('server');
+    const source = await filledInstallation('server');
     await addVault(source.config, 'from the backup');
     const file = join(await temporaryFolder(), 'a.backup');
     await backUp(source.config, file);
-    const target = await filledHouse('server');
+    const target = await filledInstallation('server');
     await expect(restoreFrom(target.config, file)).rejects.toMatchObject({
       code: 'CONFLICT',
       message: expect.stringContaining('--replace') as string,
     });
-    const onlyVault = await emptyHouse('server');
+    const onlyVault = await emptyInstallation('server');
     await addVault(onlyVault, 'there before');
     await expect(restoreFrom(onlyVault, file)).rejects.toMatchObject({
       code: 'CONFLICT',
@@ -180,7 +180,7 @@ describe('restore', () => {
     patience,
     async () => {
       const file = join(await temporaryFolder(), 'a.backup');
-      const busy = await emptyHouse('server');
+      const busy = await emptyInstallation('server');
       await inStore(busy, async (database) => {
         await fillStore(database);
         await dumpAsItIs(database, file);
@@ -216,7 +216,7 @@ describe('restore', () => {
     'knows a server whose database only it knows, but none that left its file behind',
     patience,
     async () => {
-      const house = await emptyHouse('server');
+      const house = await emptyInstallation('server');
       const unaware = { ...house, state: { ...house.state, databaseUrl: null } };
       const { signal } = new AbortController();
       const server = await startTestServer(house);
@@ -229,7 +229,7 @@ describe('restore', () => {
   );
 
   it('migrates a backup of an older version', patience, async () => {
-    const source = await emptyHouse('server');
+    const source = await emptyInstallation('server');
     const file = join(await temporaryFolder(), 'older.backup');
     const older = await inStore(source, async (database) => {
       await fillStore(database);
@@ -237,7 +237,7 @@ describe('restore', () => {
       return contentsOf(database);
     });
 
-    const target = await emptyHouse('server');
+    const target = await emptyInstallation('server');
     const migrations = [
       ...(await ourMigrations()),
       defineMigration('0002-later.sql', 'create table later (id integer);'),
@@ -251,14 +251,14 @@ describe('restore', () => {
   });
 
   it('rejects a backup of 0.1.0 and names the version that restores it', patience, async () => {
-    const source = await emptyHouse('server');
+    const source = await emptyInstallation('server');
     const file = join(await temporaryFolder(), 'first.backup');
     await inStore(source, async (database) => {
       await fillStore(database);
       await database.query(sql`update schema_migrations set name = 'ledger', checksum = 'old'`);
       await dumpAsItIs(database, file);
     });
-    await expect(restoreFrom(await emptyHouse('server'), file)).rejects.toMatchObject({
+    await expect(restoreFrom(await emptyInstallation('server'), file)).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: expect.stringMatching(/^The backup was created by Headworks [^\n]+ cannot restore/) as string,
     });

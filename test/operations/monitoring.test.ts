@@ -4,10 +4,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import type { CommandFacts } from '../../scripts/doc-facts.ts';
 import { readDocFacts } from '../../scripts/doc-facts.ts';
-import { startBackground } from '../../src/app/background.ts';
+import { openDomains } from '../../src/app/compose.ts';
 import { Presence } from '../../src/app/client/presence.ts';
 import { startServer } from '../../src/app/start.ts';
-import { openStores } from '../../src/app/stores.ts';
+import { openStores } from '../../src/app/compose.ts';
 import { createTelemetry, registerProcessMetrics } from '../../src/app/telemetry.ts';
 import { knowledgeAlertRules } from '../../src/knowledge/maintenance/alerts.ts';
 import { Readiness } from '../../src/operations/readiness.ts';
@@ -67,7 +67,7 @@ async function freshServer(): Promise<{ readonly known: LabelsByMetric; readonly
   countEvents(telemetry.events, metrics);
   await using closing = new AsyncDisposableStack();
   const stores = await openStores(config, telemetry, closing);
-  await startBackground(config, stores, { ...telemetry, metrics }, { role: 'serve', env: {} }, closing);
+  await openDomains(config, stores, { ...telemetry, metrics }, { role: 'serve', env: {} }, closing);
   const readiness = new Readiness(stores);
   registerProcessMetrics({ metrics, role: 'serve', presence: new Presence(), readiness });
   const text = await telemetry.metrics.text();
@@ -177,7 +177,7 @@ describe('what ships for monitoring', () => {
     );
   });
 
-  it('has a case for Prometheus of every alert, made of series that a server has', async () => {
+  it('has a Prometheus test case for every alert, made of series that a server has', async () => {
     const { tests } = parse(await textOf('monitoring/headworks-alerts.test.yml')) as {
       tests: { name: string; input_series: { series: string }[] }[];
     };
@@ -193,7 +193,7 @@ describe('what ships for monitoring', () => {
     expect(new Set(quiet)).toEqual(new Set(inUse));
   });
 
-  it('can read a worker as well, with the token of all', async () => {
+  it('can scrape a worker with the shared admin token', async () => {
     const config = await testConfig({
       REDIS_URL: redisUrl(),
       HEADWORKS_REDIS_KEY_PREFIX: `${uniqueName('worker')}:`,
@@ -208,7 +208,7 @@ describe('what ships for monitoring', () => {
     expect(await read.text()).toMatch(/headworks_process_info\{role="worker"/);
   });
 
-  it('would find a counter that begins with its first event', () => {
+  it('detects a counter that starts with its first event', () => {
     const text = 'a_total{state="up"} 0\nb_total 0';
     expect(unseen('sum(increase(a_total{state="up"}[5m])) + increase(b_total[5m])', text)).toEqual([]);
     expect(unseen('increase(a_total{state="down"}[5m])', text)).toEqual(['a_total{state="down"}']);
@@ -232,7 +232,7 @@ describe('what ships for monitoring', () => {
     expect(faults).toEqual([]);
   });
 
-  it('would find what is not there', () => {
+  it('detects a metric that does not exist', () => {
     const known = new Map([['headworks_x_total', ['kind']]]);
     expect(faultsOf('sum by (kind) (rate(headworks_x_total{kind="a"}[5m]))', '{{kind}}', known)).toEqual([]);
     expect(faultsOf('rate(headworks_y_total[5m])', '', known)).toEqual(['no metric headworks_y_total']);
@@ -247,7 +247,7 @@ describe('what ships for monitoring', () => {
 });
 
 describe('monitoring/headworks-alerts.yml', () => {
-  it('gives every alert a name of its own, a severity, and words for a person', async () => {
+  it('gives every alert a unique name, a severity and texts', async () => {
     const all = await rules();
     expect(new Set(all.map(({ alert }) => alert)).size).toBe(all.length);
     for (const { alert, labels, annotations } of all) {
@@ -258,7 +258,7 @@ describe('monitoring/headworks-alerts.yml', () => {
     }
   });
 
-  it('sends people to commands and flags that there are', async () => {
+  it('refers to existing commands and flags only', async () => {
     const { command } = await readDocFacts();
     const all = await rules();
     for (const { alert, annotations } of all)
@@ -281,7 +281,7 @@ describe('monitoring/headworks-alerts.yml', () => {
 });
 
 describe('monitoring/headworks-dashboard.json', () => {
-  it('gives every panel an id and a place of its own', async () => {
+  it('gives every panel a unique id and position', async () => {
     const { panels } = await dashboard();
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     const taken = new Set<string>();
@@ -295,7 +295,7 @@ describe('monitoring/headworks-dashboard.json', () => {
     }
   });
 
-  it('lets whoever imports it choose the data source', async () => {
+  it('lets the data source be chosen at import', async () => {
     const { panels, templating } = await dashboard();
     expect(templating.list[0]).toMatchObject({ name: 'datasource', type: 'datasource' });
     const uids = panels.flatMap(({ datasource, targets = [] }) => [

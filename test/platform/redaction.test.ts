@@ -230,19 +230,15 @@ describe('no secret is answered', () => {
   let server: FastifyInstance;
   const http = createTestDeps({ redactor });
   beforeAll(async () => {
-    const ledger = {
-      ...http.dependencies.ledger,
-      list: async () => {
-        // oxlint-disable-next-line typescript/only-throw-error -- what is thrown need not be an error
-        if (thrown !== undefined) throw thrown;
-        return answered as never;
-      },
+    http.ledgerStore.list = async () => {
+      // oxlint-disable-next-line typescript/only-throw-error -- what is thrown need not be an error
+      if (thrown !== undefined) throw thrown;
+      return answered as never;
     };
     server = await buildServer({
       ...http.dependencies,
       log: telemetry.logs[0] ?? http.dependencies.log,
       metrics: telemetry.metrics,
-      ledger,
     });
   });
   afterAll(() => server.close());

@@ -27,7 +27,7 @@ import { databaseUrl, temporaryFolder, uniqueName } from './services.ts';
 export type StoreKind = 'embedded' | 'server';
 
 /** A folder with a store of this kind that holds nothing; what is made on the server goes with the test. */
-export async function emptyHouse(kind: StoreKind): Promise<Config> {
+export async function emptyInstallation(kind: StoreKind): Promise<Config> {
   const schema = uniqueName('backup');
   const cwd = kind === 'embedded' ? await folderWithStore() : await temporaryFolder();
   if (kind === 'server') onTestFinished(() => dropStore(schema));
@@ -53,7 +53,7 @@ export async function dropStore(schema: string): Promise<void> {
   await database.close();
 }
 
-/** Opens the store of a house in which nothing runs, and closes it. */
+/** Opens the store of an installation without a server, and closes it. */
 export async function inStore<T>(config: Config, work: (database: Database) => Promise<T>): Promise<T> {
   const { databaseUrl: url, schema } = config.state;
   const database =
@@ -69,7 +69,7 @@ export async function inStore<T>(config: Config, work: (database: Database) => P
 
 export const ourMigrations = (): Promise<readonly Migration[]> => loadMigrations();
 
-/** A job that nobody takes. */
+/** A job without a worker. */
 const waiting: JobDefinition<unknown> = {
   name: 'test.waiting',
   description: 'Waits.',
@@ -143,11 +143,11 @@ insert into entity (entity_id, space_id, entity_type, canonical_name, normalized
 `;
 
 /** A store with rows of every domain, and what it holds. */
-export async function filledHouse(kind: StoreKind): Promise<{
+export async function filledInstallation(kind: StoreKind): Promise<{
   readonly config: Config;
   readonly contents: Readonly<Record<string, readonly string[]>>;
 }> {
-  const config = await emptyHouse(kind);
+  const config = await emptyInstallation(kind);
   const contents = await inStore(config, async (database) => {
     await fillStore(database);
     return contentsOf(database);

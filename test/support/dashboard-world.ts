@@ -17,7 +17,7 @@ import { databaseUrl, uniqueName } from './services.ts';
 import { callDeployment, type Tenant } from './tenancy/tenant-server.ts';
 import { callAsAdmin } from './test-server.ts';
 
-export const patient = { timeout: 20_000, interval: 50 };
+export const polling = { timeout: 20_000, interval: 50 };
 
 export interface DashboardWorld {
   /** Its data folder is `.headworks` in here. */
@@ -29,7 +29,7 @@ export interface DashboardWorld {
   readonly source: string;
   /** Its first and its second run: in between a user changed, another one is gone; a look never came. */
   readonly runs: readonly [ExtractionRun, ExtractionRun];
-  /** Limit 2, both under way and without an end. */
+  /** Limit 2, both running and never ending. */
   readonly busy: Tenant;
   /** Limit by default; asked once, answered. */
   readonly quiet: Tenant;
@@ -146,7 +146,7 @@ function worldOf(server: RunningServer, looker: LookerSimulator, models: ModelsS
         const run = await read<ExtractionRun>(`/extraction/runs/${id}`);
         expect(['queued', 'running']).not.toContain(run.state);
         return run;
-      }, patient),
+      }, polling),
   };
 }
 
@@ -169,7 +169,7 @@ async function fill(world: Bare) {
     options: { types: ['users', 'dashboards', 'looks'], batch_size: 10, retries: 0 },
   });
   const startRun = async (): Promise<string> =>
-    (await send<ExtractionRunStarted>('POST', `/extraction/sources/${source}/runs`, {})).run_id;
+    (await send<ExtractionRunStarted>('POST', `/extraction/sources/${source}/runs`, {})).id;
   const [runs, tenants] = await Promise.all([
     twoRuns(world, startRun),
     twoTenants(world),
@@ -214,7 +214,7 @@ async function twoTenants({ server, send, read }: Bare) {
   await vi.waitFor(async () => {
     const { usage } = await read<{ usage: { organization: number } }>(`/limits/${busy.organizationId}`);
     expect(usage.organization).toBe(2);
-  }, patient);
+  }, polling);
   return { busy, quiet };
 }
 
@@ -224,5 +224,5 @@ async function someAttempts({ model, send, read }: Bare): Promise<void> {
     ['swift', 'steady', 'limited', 'barred', 'locked'].map(async (name) => (await model(name)).id),
   );
   await send('POST', '/models/probe', { ids });
-  await vi.waitFor(async () => expect((await read<LedgerPage>('/ledger')).entries).toHaveLength(2), patient);
+  await vi.waitFor(async () => expect((await read<LedgerPage>('/ledger')).entries).toHaveLength(2), polling);
 }

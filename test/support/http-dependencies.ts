@@ -7,6 +7,7 @@ import {
   EventBus,
   Redactor,
   event,
+  noTracer,
   seededIds,
   seededRandom,
   silentLog,
@@ -16,7 +17,7 @@ import { RunService, SourceService, runEvents } from '../../src/extraction/index
 import { GatewayError } from '../../src/gateway/index.ts';
 import type { ExtractionService, GatewayService, ServerDeps } from '../../src/http/index.ts';
 import { createTokenCheck, DashboardSessions, httpEvents } from '../../src/http/index.ts';
-import { closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
+import { ledgerEvents } from '../../src/ledger/index.ts';
 import { MemoryLedgerStore } from './ledger/memory-ledger-store.ts';
 import { Activity } from '../../src/operations/activity.ts';
 import type { AuditEntry } from '../../src/operations/index.ts';
@@ -82,6 +83,7 @@ export function createTestDeps(
     log,
     events: bus,
     liveEvents: bus,
+    tracer: noTracer,
     version: '1.2.3',
     instanceId: 'instance-a',
     access: {
@@ -105,19 +107,23 @@ export function createTestDeps(
       list: async (page) =>
         auditRows.filter(({ id }) => page?.before === undefined || id < page.before).slice(0, page?.limit),
     },
-    jobs: jobQueueOf(jobViews),
-    ledger: {
-      list: (filter) => ledgerStore.list(filter),
-      get: (id) => ledgerStore.get(id),
-      counts: () => ledgerStore.counts(),
-      repairs: () => [{ kind: 'demo.broken', describe: 'Does it again.' }],
-      requestRepair: async (request) => {
-        repairs.push(request);
+    jobs: {
+      ...jobQueueOf(jobViews),
+      enqueue: async (_job, payload) => {
+        repairs.push(payload);
         return ids.uuid();
       },
-      resolve: (id, how) => closeEntry({ store: ledgerStore, clock, redactor, events: bus }, id, how),
     },
-    extraction: extractionDesk(clock, ids),
+    ledger: {
+      store: ledgerStore,
+      repairs: {
+        list: () => [
+          { kind: 'demo.broken', describe: 'Does it again.', repair: async () => ({ outcome: 'repaired' }) },
+        ],
+      },
+      runner: { check: async () => undefined },
+    },
+    extraction: extractionServices(clock, ids),
     gateway: silentGateway,
     tenants: emptyTenantServices,
     knowledge: emptyKnowledgeServices,
@@ -217,8 +223,8 @@ function unknownModel(): Promise<never> {
   return Promise.reject(new GatewayError('GATEWAY_MODEL_NOT_FOUND', 'This gateway knows no model.'));
 }
 
-/** Sources and runs in memory; a run waits for a job that nobody does. */
-function extractionDesk(clock: VirtualClock, ids: IdSource): ExtractionService {
+/** Sources and runs in memory; the job of a run is never executed. */
+function extractionServices(clock: VirtualClock, ids: IdSource): ExtractionService {
   const sources = new MemorySourceStore();
   const runs = new MemoryRunStore();
   const noVault = async () => Promise.reject(new CoreError('NOT_FOUND', 'There is no such vault.'));
@@ -241,7 +247,7 @@ function extractionDesk(clock: VirtualClock, ids: IdSource): ExtractionService {
 }
 
 /** As much of a queue as routes use. */
-function jobQueueOf(views: Map<string, JobView>): ServerDeps['jobs'] {
+function jobQueueOf(views: Map<string, JobView>): Omit<ServerDeps['jobs'], 'enqueue'> {
   const move = (id: string, from: readonly string[], to: JobView['state']): boolean => {
     const view = views.get(id);
     if (!view || !from.includes(view.state)) return false;

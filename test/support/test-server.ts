@@ -1,4 +1,4 @@
-// The whole house in this process, on stores of its own.
+// A complete server in this process, on stores of its own.
 import { onTestFinished } from 'vitest';
 import { startServer } from '../../src/app/start.ts';
 import type { RunningServer } from '../../src/app/index.ts';

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { withPostgres } from '../../scripts/services/ping.ts';
 import type { ServerRole } from '../../src/app/index.ts';
-import { openStores } from '../../src/app/stores.ts';
+import { openStores } from '../../src/app/compose.ts';
 import { createTelemetry } from '../../src/app/telemetry.ts';
 import type { Config } from '../../src/config/index.ts';
 import { kindOf, systemClock, systemIds } from '../../src/core/index.ts';

@@ -31,7 +31,7 @@ describe('server.json', () => {
   it('is removed by its owner only', async () => {
     const folder = await temporaryFolder();
     await writeServerFile(folder, file);
-    await removeServerFile(folder, 'somebody else');
+    await removeServerFile(folder, 'another');
     expect(await readServerFile(folder)).not.toBeNull();
     await removeServerFile(folder, 'a');
     expect(await readServerFile(folder)).toBeNull();

@@ -64,7 +64,7 @@ const mention = {
 const owned = { ...mention, title: 'Sales', method: 'structured', confidence: 1, relation: 'owner' };
 const later = {
   moved: 2,
-  unclear: [{ mention_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a56', surface_form: 'Al' }],
+  unclear: [{ id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a56', surface_form: 'Al' }],
 };
 const detail = { ...alice, mentions: [mention, owned], pairs: [pair], merges: [merge] };
 const base = '/api/v1/knowledge';

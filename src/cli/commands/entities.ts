@@ -101,7 +101,7 @@ export function register(group: Command, context: CliContext): void {
       if (moved > 0) out.line(`${counted(moved, 'later mention')} under its name moved back with it.`);
       if (unclear.length === 0) return;
       out.line(`${counted(unclear.length, 'later mention')} may be of either, and stayed with ${winner_id}:`);
-      out.list(unclear, '', ['mention_id', 'surface_form']);
+      out.list(unclear, '', ['id', 'surface_form']);
       const words = `entities split ${winner_id} MENTION --name NAME${spaceWords(query)}`;
       out.note(`Split them off with: ${session.commandLine(words)}`);
     },

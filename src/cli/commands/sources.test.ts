@@ -29,7 +29,7 @@ function world(options: CliWorldOptions = {}): CliWorld {
   return new CliWorld({
     answer: ({ method, path }) => {
       if (path.endsWith('/runs') && method === 'GET') return { runs: [run], next: null };
-      if (path.endsWith('/runs')) return { run_id: run.id, job_id: 'job' };
+      if (path.endsWith('/runs')) return { id: run.id, job_id: 'job' };
       return method === 'GET' ? { sources: [acme] } : method === 'POST' ? acme : undefined;
     },
     ...options,

@@ -60,11 +60,11 @@ export function register(group: Command, context: CliContext): void {
     flags: { fresh: { conflicts: ['retry_failed'] } },
     examples: ['headworks sources run acme', 'headworks sources run acme --retry-failed'],
     resolve: resolveSource,
-    print: ({ out }, { run_id }, { client }) =>
+    print: ({ out }, { id }, { client }) =>
       out.line(
         client.isOwnServer
-          ? `Run ${run_id} is queued until a server runs. Start one with "headworks serve".`
-          : `Run ${run_id} is started. "headworks sources runs" shows its progress.`,
+          ? `Run ${id} is queued until a server runs. Start one with "headworks serve".`
+          : `Run ${id} is started. "headworks sources runs" shows its progress.`,
       ),
   });
 

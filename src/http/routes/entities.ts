@@ -24,7 +24,7 @@ export function entityRoutes(server: TypedServer, dependencies: ServerDeps): voi
     get: async ({ params, query, caller }) =>
       detailView(await entities.get(await space(caller, query), params.id)),
     listRelated: async ({ params, query, caller }) =>
-      graph.around(await space(caller, query), params.id, query.limit) as never,
+      graph.around(await space(caller, query), params.id, query.limit),
     split: async ({ params, query, body, caller }) => {
       const of = await space(caller, query);
       const { entityId } = await entities.split(of, params.id, body.mentionIds, body.name);
@@ -38,7 +38,8 @@ export function entityRoutes(server: TypedServer, dependencies: ServerDeps): voi
     },
     undoMerge: async ({ params, query, caller }) => {
       const { later, ...merge } = await entities.unmerge(await space(caller, query), params.id);
-      return { ...mergeView(merge), laterMentions: later };
+      const unclear = later.unclear.map(({ mentionId: id, surfaceForm }) => ({ id, surfaceForm }));
+      return { ...mergeView(merge), laterMentions: { moved: later.moved, unclear } };
     },
     listPairs: async ({ query, caller }) => {
       const of = await space(caller, query);

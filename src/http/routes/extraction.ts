@@ -36,8 +36,7 @@ export function extractionRoutes(server: TypedServer, dependencies: ServerDeps):
   implement(server, runsApi, {
     start: async ({ params, body }) => {
       const { fresh = false, retryFailed = false } = body ?? {};
-      const { id: runId, jobId } = await runs.start(params.id, { fresh, retryFailed });
-      return { runId, jobId };
+      return runs.start(params.id, { fresh, retryFailed });
     },
     list: async ({ query: { source, state: states, limit, after: before } }) => {
       const { items, next } = await pageOf(limit, (most) =>

@@ -3,11 +3,14 @@ import { jobsApi } from '../../api/jobs.ts';
 import { ledgerApi } from '../../api/ledger.ts';
 import type { JobView } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
+import { closeEntry, ledgerRepairJob } from '../../ledger/index.ts';
 import type { ServerDeps } from '../deps.ts';
 import type { TypedServer } from '../implement.ts';
 import { implement, pageOf } from '../implement.ts';
 
-export function jobRoutes(server: TypedServer, { jobs, ledger }: ServerDeps): void {
+export function jobRoutes(server: TypedServer, dependencies: ServerDeps): void {
+  const { jobs, ledger } = dependencies;
+  const { store } = ledger;
   const existing = async (id: string): Promise<JobView> => {
     const job = await jobs.get(id);
     if (!job) throw new CoreError('NOT_FOUND', `There is no job ${id}.`);
@@ -39,12 +42,12 @@ export function jobRoutes(server: TypedServer, { jobs, ledger }: ServerDeps): vo
 
   implement(server, ledgerApi, {
     list: async ({ query: { limit, ...filter } }) => {
-      const { items, next } = await pageOf(limit, (most) => ledger.list({ ...filter, limit: most }));
+      const { items, next } = await pageOf(limit, (most) => store.list({ ...filter, limit: most }));
       return { entries: items, next };
     },
     listKinds: async () => {
-      const repairs = new Map(ledger.repairs().map(({ kind, describe }) => [kind, describe]));
-      const counts = new Map((await ledger.counts()).map((each) => [each.kind, each]));
+      const repairs = new Map(ledger.repairs.list().map(({ kind, describe }) => [kind, describe]));
+      const counts = new Map((await store.counts()).map((each) => [each.kind, each]));
       const kinds = [...new Set([...repairs.keys(), ...counts.keys()])].sort();
       return {
         kinds: kinds.map((kind) => ({
@@ -56,12 +59,17 @@ export function jobRoutes(server: TypedServer, { jobs, ledger }: ServerDeps): vo
       };
     },
     get: async ({ params: { id } }) => {
-      const entry = await ledger.get(id);
+      const entry = await store.get(id);
       if (!entry) throw new CoreError('NOT_FOUND', `There is no ledger entry ${id}.`);
       return entry;
     },
-    repair: async ({ body }) => ({ jobId: await ledger.requestRepair(body ?? {}) }),
-    resolve: async ({ params, body }) => ledger.resolve(params.id, body.how),
+    repair: async ({ body }) => {
+      const request = body ?? {};
+      await ledger.runner.check(request);
+      const key = JSON.stringify([request.kind, request.id]);
+      return { jobId: await jobs.enqueue(ledgerRepairJob, request, { key }) };
+    },
+    resolve: async ({ params, body }) => closeEntry({ ...dependencies, store }, params.id, body.how),
   });
 }
 

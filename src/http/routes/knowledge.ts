@@ -20,7 +20,8 @@ const dateOf = (text: string | undefined): Date | undefined =>
   text === undefined ? undefined : new Date(text);
 
 export function knowledgeRoutes(server: TypedServer, dependencies: ServerDeps): void {
-  const { events, search, graph } = dependencies.knowledge;
+  const { tracer, knowledge } = dependencies;
+  const { events, search, graph } = knowledge;
   spaceRoutes(server, dependencies);
   implement(server, eventsApi, {
     list: async ({
@@ -51,18 +52,24 @@ export function knowledgeRoutes(server: TypedServer, dependencies: ServerDeps): 
   implement(server, searchApi, {
     search: async ({ query, body, caller, signal }) => {
       const space = await spaceOf(dependencies, caller, { ...query, ...body });
-      return searchView(await search.search(space, searchRequest(body), signal));
+      const facts = { 'headworks.space_id': space.spaceId };
+      return tracer.within('knowledge search', facts, async () =>
+        searchView(await search.search(space, searchRequest(body), signal)),
+      );
     },
   });
 
   implement(server, graphApi, {
-    get: async () => graph.status() as never,
+    get: async () => graph.status(),
     rebuild: async () => ({ jobId: await graph.requestRebuild() }),
   });
 }
 
-const eventView = ({ eventId, artifactUid, category, actors, ...event }: StoredEvent) =>
-  ({ ...event, id: eventId, artifactId: artifactUid, category, actors }) as never;
+const eventView = ({ eventId, artifactUid, ...event }: StoredEvent) => ({
+  ...event,
+  id: eventId,
+  artifactId: artifactUid,
+});
 
 /** The request of the domain; the end of a day is its last moment. */
 export function searchRequest({

@@ -67,7 +67,7 @@ async function flowNow(dependencies: ServerDeps) {
     extractionNow(dependencies),
     gatewayNow(dependencies),
     tenants.limits.overview([]),
-    dependencies.ledger.counts(),
+    dependencies.ledger.store.counts(),
     dependencies.jobs.counts(),
     dependencies.readiness(),
   ]);
@@ -113,13 +113,12 @@ async function extractionNow({ extraction, activity, clock }: ServerDeps) {
     callsPerMinuteLimit: sources.reduce((sum, source) => sum + extraction.callsPerMinuteOf(source), 0),
     running: running.map((run) => ({
       ...run,
-      runId: run.id,
       items: itemsOfRun(run),
       total: run.types.length === 0 ? null : totalOfRun(run),
       callsLastMinute: callsOfLastMinute(run, activity.run(run.id), clock.now()),
       callsPerMinuteLimit: limitOf(sources.find(({ name }) => name === run.source)),
     })),
-    lastFinished: last ? { ...last, runId: last.id, items: itemsOfRun(last) } : null,
+    lastFinished: last ? { ...last, items: itemsOfRun(last) } : null,
   };
 }
 

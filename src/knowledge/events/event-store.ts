@@ -9,7 +9,7 @@ import type { RemovedMention } from '../artifacts/remove-artifact.ts';
 import { forgetEntities } from '../artifacts/remove-artifact.ts';
 import type { RemovedIds } from '../artifacts/types.ts';
 import type { EntityResolutionResult, MentionPlace } from '../entities/types.ts';
-import type { EntityMention, ReadEvent, ReadingMethod } from '../reading/types.ts';
+import type { ActorRole, EntityMention, EventCategory, ReadEvent, ReadingMethod } from '../reading/types.ts';
 import type { Space } from '../spaces/spaces.ts';
 
 export interface EventFilter {
@@ -31,14 +31,14 @@ export interface StoredEvent {
   readonly artifactUid: string;
   readonly revisionId: string;
   readonly chunkId: number;
-  readonly category: string;
+  readonly category: EventCategory;
   readonly eventTime: Date | null;
   readonly narrative: string;
   readonly subject: string | null;
   readonly confidence: number;
   readonly method: 'model' | 'rules';
   readonly supersededAt: Date | null;
-  readonly actors: readonly { readonly entityId: string; readonly name: string; readonly role: string }[];
+  readonly actors: readonly { readonly entityId: string; readonly name: string; readonly role: ActorRole }[];
   readonly subjects: readonly { readonly entityId: string; readonly name: string }[];
   readonly evidence: readonly {
     readonly chunkId: number;

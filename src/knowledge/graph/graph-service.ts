@@ -6,7 +6,7 @@ import { sql } from '../../platform/postgres/sql.ts';
 import { openPairs, pairsOf } from '../entities/pair-store.ts';
 import type { Space } from '../spaces/spaces.ts';
 import { graphRebuildJob, graphRebuildKey } from './graph-sync.ts';
-import type { Graph } from './graph.ts';
+import type { Graph, GraphAvailability, GraphBackend } from './graph.ts';
 import { assertAvailable } from './graph.ts';
 
 export interface GraphServiceDeps {
@@ -25,7 +25,7 @@ export interface GraphNeighborhood {
   readonly edges: readonly {
     readonly from: string;
     readonly to: string;
-    readonly kind: string;
+    readonly kind: 'ACTED_IN' | 'ABOUT' | 'POSSIBLY_SAME';
     readonly role: string | null;
   }[];
 }
@@ -46,8 +46,8 @@ export class GraphService {
   }
 
   async status(): Promise<{
-    readonly backend: string;
-    readonly state: string;
+    readonly backend: GraphBackend;
+    readonly state: GraphAvailability['state'];
     readonly detail: string | null;
   }> {
     const { graph } = this.#deps;

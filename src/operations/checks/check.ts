@@ -1,4 +1,4 @@
-// The result of a check, and how checks are run: all at once, each with a time limit.
+// The result of a check, and how checks are run: concurrently, each with a time limit.
 import type { Clock } from '../../core/index.ts';
 import { abortable, HeadworksError, messageOf, systemClock } from '../../core/index.ts';
 

@@ -44,7 +44,7 @@ describe('checks of the domains', () => {
   });
 
   it('name added models without a key', () => {
-    expect(modelKeys([model('catalogue', { origin: 'built-in', isConfigured: false })], []).state).toBe('ok');
+    expect(modelKeys([model('catalog', { origin: 'built-in', isConfigured: false })], []).state).toBe('ok');
     expect(modelKeys([model('a')], []).state).toBe('ok');
     expect(modelKeys([model('a'), model('b', { isConfigured: false, needs: 'B_KEY' })], [])).toMatchObject({
       state: 'warning',

@@ -1,18 +1,9 @@
 // The demo consists of steps, each of which runs once and uses only the server's API.
+import type { ApiArguments, ApiResponse, ApiRoute, ApiTransport } from '../../api/client.ts';
+import { callApi } from '../../api/client.ts';
 import type { ExtractionRun } from '../../api/extraction.ts';
-import type { ApiTransport } from '../../api/client.ts';
 import type { Clock, HttpTransport } from '../../core/index.ts';
-import type { LookerSimulator } from '../../simulators/looker/types.ts';
-import type { ModelsSimulator } from '../../simulators/models/index.ts';
-import type { DemoState } from './folder.ts';
-
-/** The simulators that the demo's server uses. */
-export interface Upstreams {
-  readonly looker: LookerSimulator;
-  readonly models: ModelsSimulator;
-  readonly ports: DemoState['ports'];
-  stop(): Promise<void>;
-}
+import type { Upstreams } from './upstreams.ts';
 
 export interface StepProgress {
   readonly done: number;
@@ -22,7 +13,7 @@ export interface StepProgress {
   readonly run?: ExtractionRun;
 }
 
-/** How the demo reads documents; the command line uses the same for `headworks ingest`. */
+/** How the demo reads documents. One implementation: the command line passes the code of `headworks ingest`. */
 export interface DocumentSources {
   /** The documents of a folder, as bodies of ingest requests. */
   ofFolder(folder: string): AsyncIterable<{ readonly path: string; readonly file: object }>;
@@ -30,9 +21,22 @@ export interface DocumentSources {
   ofVault(file: string, dataFolder: string): AsyncIterable<{ readonly type: string; readonly body: object }>;
 }
 
+export type DemoApi = <Route extends ApiRoute>(
+  route: Route,
+  ...input: ApiArguments<Route>
+) => Promise<ApiResponse<Route>>;
+
+/** Calls of the server's API, all with the same signal. */
+export const demoApi =
+  (client: ApiTransport, signal: AbortSignal): DemoApi =>
+  (route, ...[input]) =>
+    callApi(client, route, ...([{ ...input, signal }] as never));
+
 export interface DemoContext {
   /** The only way to the server: nothing is written into a store directly. */
-  readonly client: ApiTransport & { readonly url: string };
+  readonly api: DemoApi;
+  /** Address of the server. */
+  readonly url: string;
   readonly documents: DocumentSources;
   readonly upstreams: Upstreams;
   readonly dataFolder: string;

@@ -1,13 +1,132 @@
-// The upstreams of the demo: a simulated Looker and AI providers, in this process, on the loopback interface.
-import type { ExtractionSource, ExtractionSources } from '../../api/extraction.ts';
-import type { Model } from '../../api/models.ts';
+// The upstreams of the demo: a simulated Looker with the dashboards of Acme Retail, and simulated AI providers.
 import { HeadworksError } from '../../core/index.ts';
-import type { LookerSimulatorOptions } from '../../simulators/looker/types.ts';
+import type { ContentChange, LookerSimulatorOptions, WrittenItems } from '../../simulators/looker/types.ts';
 import type { Scenario, SimulatedModel } from '../../simulators/models/index.ts';
-import { knownNames, stuckLook } from './acme-company.ts';
-import { acmeCounts, acmeItems, handoverChange } from './acme-looker.ts';
+import type { FolderName, PersonKey, Report, Tile } from './acme-company.ts';
+import {
+  dashboards,
+  explores,
+  folders,
+  fullName,
+  handover,
+  knownNames,
+  looks,
+  net,
+  people,
+  personKeys,
+  stuckLook,
+} from './acme-company.ts';
 import type { DemoState } from './folder.ts';
-import type { DemoContext, Upstreams } from './step.ts';
+
+type Item = Readonly<Record<string, unknown>>;
+
+const idOf = (index: number): string => String(index + 1);
+const indexOfFolder = (name: FolderName): number => folders.findIndex(([each]) => each === name);
+
+function folderFacts(index: number): Item {
+  const [name = '', parent = null] = folders[index] ?? [];
+  return {
+    id: idOf(index),
+    name,
+    parent_id: parent === null ? null : idOf(parent),
+    child_count: folders.filter(([, above]) => above === index).length,
+    is_shared_root: parent === null,
+  };
+}
+
+function ownerFacts(owner: PersonKey): Item {
+  const { written, hasLeft } = people[owner];
+  const id = idOf(personKeys.indexOf(owner));
+  return { user_id: id, last_updater_id: id, user_name: written, is_owner_disabled: hasLeft === true };
+}
+
+function queryFacts([, explore, fields]: Tile): Item {
+  const [model = '', view = ''] = explore.split('::');
+  return {
+    model,
+    view,
+    fields: fields.map((field) => `${view}.${field}`),
+    filters: { [`${view}.created_date`]: '90 days' },
+  };
+}
+
+/** One per day in October. */
+const changedAt = (index: number): string =>
+  `2026-10-${String(index + 1).padStart(2, '0')}T09:00:00.000+00:00`;
+
+const reportFacts = ({ title, owner, folder, says, views }: Report, index: number): Item => ({
+  title,
+  description: says,
+  view_count: views,
+  folder: folderFacts(indexOfFolder(folder)),
+  folder_id: idOf(indexOfFolder(folder)),
+  ...ownerFacts(owner),
+  created_at: '2025-03-03T09:00:00.000+00:00',
+  updated_at: changedAt(index),
+  last_accessed_at: changedAt(index),
+  last_viewed_at: changedAt(index),
+});
+
+const dashboard = (made: Report, index: number): Item => ({
+  ...reportFacts(made, index),
+  dashboard_elements: made.tiles.map((tile, nth) => ({
+    id: `${idOf(index)}0${nth}`,
+    title: tile[0],
+    type: 'vis',
+    note_text: tile[3] ?? null,
+    query: queryFacts(tile),
+  })),
+});
+
+function look(made: Report, index: number): Item {
+  const query = queryFacts(made.tiles[0] ?? net);
+  return { ...reportFacts(made, index), model: { id: query['model'], label: query['model'] }, query };
+}
+
+function user(key: PersonKey): Item {
+  const { first, last, email, hasLeft } = people[key];
+  return {
+    first_name: first,
+    last_name: last,
+    display_name: fullName(people[key]),
+    email,
+    credentials_email: { email, is_disabled: hasLeft === true, type: 'email' },
+    is_disabled: hasLeft === true,
+  };
+}
+
+/** The written items; the simulator generates the rest. */
+const acmeItems: WrittenItems = {
+  dashboards: dashboards.map(dashboard),
+  looks: looks.map(look),
+  folders: folders.map((_, index) => folderFacts(index)),
+  users: personKeys.map(user),
+  groups: ['Finance', 'Sales Ops', 'SalesOps', 'Data Platform', 'Marketing', 'Stores BI'].map((name) => ({
+    name,
+  })),
+  explores: explores.map((description) => ({ description })),
+};
+
+/** The dashboard that gets a new owner. */
+export const handoverId = idOf(dashboards.findIndex(({ title }) => title === handover.title));
+
+/** The change between the two extractions. Idempotent. */
+export const handoverChange: ContentChange = {
+  type: 'dashboards',
+  write: {
+    [handoverId]: { ...ownerFacts(handover.to), updated_at: handover.at },
+  },
+};
+
+const acmeCounts = {
+  lookml_models: 4,
+  lookml_dashboards: 3,
+  boards: 3,
+  roles: 4,
+  permission_sets: 3,
+  model_sets: 2,
+  scheduled_plans: 8,
+} as const;
 
 const lookerId = 'DEMO_LOOKER_CLIENT_ID';
 const lookerSecret = 'DEMO_LOOKER_CLIENT_SECRET';
@@ -16,7 +135,7 @@ const credentials = { clientId: 'acme-extraction', clientSecret: 'acme-looker-se
 /** The registered source. Its rate limit is above Looker's, so that the limiter has to adapt. */
 export const lookerSource = (url: string) => ({
   name: 'acme-looker',
-  kind: 'looker',
+  kind: 'looker' as const,
   settings: { base_url: url, client_id_env: lookerId, client_secret_env: lookerSecret },
   options: {
     batch_size: 10,
@@ -41,7 +160,7 @@ const lookerOptions: LookerSimulatorOptions = {
  * Listens on the ports of the last start, or on free ones, and restores the state of the completed steps: interrupted
  * extractions continue as soon as the server runs. Fails with PORT_UNAVAILABLE.
  */
-export async function startUpstreams({ ports, done }: DemoState): Promise<Upstreams> {
+export async function startUpstreams({ ports, done }: Pick<DemoState, 'ports' | 'done'>) {
   const [{ startLookerSimulator }, { startModelsSimulator }] = await Promise.all([
     import('../../simulators/looker/index.ts'),
     import('../../simulators/models/index.ts'),
@@ -168,7 +287,7 @@ const modelDefaults: Omit<SimulatedModel, 'name'> = {
   quotaHeaders: true,
 };
 
-export const demoScenario: Scenario = {
+const demoScenario: Scenario = {
   seed: 7,
   providers: demoModels.map(({ provider, model, key, acceptedKey, latencyMs, behavior }) => ({
     name: provider,
@@ -181,7 +300,7 @@ export const demoScenario: Scenario = {
 const variableOf = ({ provider }: DemoModel): string => `DEMO_${provider.toUpperCase()}_API_KEY`;
 
 /** Provider keys in the environment of the demo's server. */
-export const demoModelKeys: Readonly<Record<string, string>> = Object.fromEntries(
+const demoModelKeys: Readonly<Record<string, string>> = Object.fromEntries(
   demoModels.map((each) => [variableOf(each), each.key]),
 );
 
@@ -203,31 +322,5 @@ export const modelBodies = (baseUrl: (provider: string) => string) =>
     capabilities: each.capabilities,
   }));
 
-type UpstreamContext = Pick<DemoContext, 'client' | 'upstreams' | 'signal'>;
-
-export async function ensureModels({ client, upstreams, signal }: UpstreamContext): Promise<number> {
-  const query = { active_only: false };
-  const known = await client.call<Model[]>('GET', '/api/v1/models', { query, signal });
-  const bodies = modelBodies((provider) => upstreams.models.baseUrl(provider));
-  for (const body of bodies) {
-    const model = known.find(({ name }) => name === body.name);
-    if (!model) await client.call('POST', '/api/v1/models', { body, signal });
-    else if (!model.api_endpoint.startsWith(body.base_url))
-      await client.call('PUT', `/api/v1/models/${model.id}`, { body, signal });
-  }
-  return bodies.length;
-}
-
-export async function ensureSource({
-  client,
-  upstreams,
-  signal,
-}: UpstreamContext): Promise<ExtractionSource> {
-  const path = '/api/v1/extraction/sources';
-  const body = lookerSource(upstreams.looker.url);
-  const { sources } = await client.call<ExtractionSources>('GET', path, { signal });
-  const source = sources.find(({ name }) => name === body.name);
-  if (!source) return client.call('POST', path, { body, signal });
-  if (source.kind === 'looker' && source.settings.base_url === body.settings.base_url) return source;
-  return client.call('PATCH', `${path}/${source.id}`, { body: { settings: body.settings }, signal });
-}
+/** The simulators that the demo's server uses. */
+export type Upstreams = Awaited<ReturnType<typeof startUpstreams>>;

@@ -1,7 +1,7 @@
 // Workflows as the server opens them, on a real gateway and without knowledge.
-import { knowledgeSearchOf } from '../../../src/app/knowledge-search.ts';
-import type { CompletionGateway } from '../../../src/app/workflows.ts';
-import { documentIntakeOf, languageModelOf } from '../../../src/app/workflows.ts';
+import { knowledgeSearchOf } from '../../../src/app/workflow-services.ts';
+import type { CompletionGateway } from '../../../src/app/workflow-services.ts';
+import { documentIntakeOf, languageModelOf } from '../../../src/app/workflow-services.ts';
 import { systemClock, systemIds } from '../../../src/core/index.ts';
 import type { Workflow } from '../../../src/tenancy/index.ts';
 import { openWorkflows } from '../../../src/tenancy/index.ts';

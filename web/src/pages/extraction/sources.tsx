@@ -23,7 +23,7 @@ export function useStartRun() {
       }),
     {
       stale: ['extraction', 'flow'],
-      done: ({ run_id: run }) => {
+      done: ({ id: run }) => {
         go(`/extraction/runs/${run}`);
         return 'Run queued.';
       },

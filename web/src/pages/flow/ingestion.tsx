@@ -93,7 +93,7 @@ function SourcesCard({ flow, running }: { readonly flow: Flow; readonly running:
       share={limit === null ? null : calls / limit}
     >
       {running.slice(0, mostLines).map((run) => (
-        <Line key={run.run_id}>
+        <Line key={run.id}>
           {run.source}: {backoffText(run) ?? 'no 429s'}
         </Line>
       ))}
@@ -112,7 +112,7 @@ function VaultCard({ flow, running }: { readonly flow: Flow; readonly running: R
       unit={running.length === 1 ? 'active run' : 'active runs'}
       degraded={degradedOf(flow.degraded, 'extraction')}
     >
-      {running.slice(0, mostLines).map(({ run_id: id, source, items, total }) => (
+      {running.slice(0, mostLines).map(({ id, source, items, total }) => (
         <Line key={id}>
           {source}: {items}
           {total === null ? '' : ` of ${total}`} items

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { callsNow, degradedOf, openOf, backoffText, requestsInFlight } from './labels.ts';
 
 const run = (calls: number | null, limit: number | null) => ({
-  run_id: 'r',
+  id: 'r',
   source: 's',
   state: 'running',
   items: 0,

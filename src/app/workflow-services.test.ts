@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { emptyKnowledgeServices } from '../../test/support/knowledge-services.ts';
 import type { SearchRequest, Space } from '../knowledge/index.ts';
-import { knowledgeSearchOf } from './knowledge-search.ts';
+import { knowledgeSearchOf } from './workflow-services.ts';
 
 const space: Space = {
   spaceId: 7,
@@ -33,7 +33,7 @@ function world() {
 }
 
 describe('search for workflows', () => {
-  it('asks the organization’s own space with defaults for what is not said', async () => {
+  it('searches the space of the organization with the default parameters', async () => {
     const { made, asked, owners } = world();
     const id = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
     const filters = { types: ['email'], from: '2026-03-01T00:00:00Z', entity_ids: [id] };
@@ -68,7 +68,7 @@ describe('search for workflows', () => {
     expect(made.filterProblems({ filters: undefined, graph_filters: undefined })).toEqual([]);
     expect(
       made.filterProblems({
-        filters: { types: ['fax'], from: 'yesterday', entity_ids: ['7'], colour: 'red' },
+        filters: { types: ['fax'], from: 'yesterday', entity_ids: ['7'], color: 'red' },
         graph_filters: ['Gossip'],
       }),
     ).toEqual([
@@ -81,7 +81,7 @@ describe('search for workflows', () => {
         field: 'filters.entity_ids.0',
         message: 'must be an id, like 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
       },
-      { field: 'filters.colour', message: 'is unknown' },
+      { field: 'filters.color', message: 'is unknown' },
       { field: 'graph_filters.0', message: expect.stringMatching(/^must be one of Commitment, /) },
     ]);
     expect(made.filterProblems({ filters: { sources: ['a\0'] }, graph_filters: undefined })).toEqual([

@@ -1,16 +1,18 @@
-// Search for workflows, with the parameters and limits of the HTTP API.
-import { CoreError, zodErrorMessage } from '../core/index.ts';
-import type { Spaces } from '../knowledge/index.ts';
-import type { KnowledgeSearch, SpaceCheck } from '../tenancy/index.ts';
-import type { ServerDeps } from '../http/index.ts';
+// What workflows use of the gateway and of knowledge. Only spaces of the organization itself are resolved.
 import { searchApi } from '../api/knowledge.ts';
 import { fromWire, toWire } from '../api/names.ts';
+import { CoreError, zodErrorMessage } from '../core/index.ts';
+import type { GatewayClient, TextRequest } from '../gateway/index.ts';
+import type { ServerDeps } from '../http/index.ts';
 import { searchRequest, searchView } from '../http/routes/knowledge.ts';
+import type { Spaces } from '../knowledge/index.ts';
+import { contradictionOf } from '../platform/documents/media-types.ts';
+import type { DocumentIntake, KnowledgeSearch, SpaceCheck } from '../tenancy/index.ts';
 
 const { body: searchBody, output } = searchApi.search;
 const filterFields = searchBody.pick({ filters: true, graph_filters: true });
 
-/** Only spaces of the organization itself are resolved, whatever name is given. */
+/** With the parameters and limits of the HTTP API. */
 export function knowledgeSearchOf({
   spaces,
   search,
@@ -40,7 +42,7 @@ export function knowledgeSearchOf({
 const longestField = 100;
 
 /** Checks the spaces that deployments name. */
-export function spaceCheckOf(spaces: Pick<Spaces, 'resolve'>): SpaceCheck {
+function spaceCheckOf(spaces: Pick<Spaces, 'resolve'>): SpaceCheck {
   return {
     spaceProblem: async (organizationId, space) => {
       try {
@@ -57,3 +59,41 @@ export function spaceCheckOf(spaces: Pick<Spaces, 'resolve'>): SpaceCheck {
 
 /** Only what could be a name. */
 const shown = (space: string): string => (/^[\w.-]{1,100}$/.test(space) ? space : 'NAME');
+
+export interface CompletionGateway {
+  readonly client: Pick<GatewayClient, 'completeText' | 'unknownModels'>;
+}
+
+export function documentIntakeOf({
+  spaces,
+  artifacts,
+}: Pick<ServerDeps['knowledge'], 'spaces' | 'artifacts'>): DocumentIntake {
+  return {
+    ...spaceCheckOf(spaces),
+    problemOf: (file) => contradictionOf(file, false),
+    ingest: async ({ organizationId, space, document, signal }) => {
+      const owned = await spaces.resolve(organizationId, space ?? undefined);
+      const { outcome, artifactUid, revisionId, chunks } = await artifacts.ingest(
+        owned,
+        { content: document, sourceSystem: 'deployment' },
+        signal,
+      );
+      // Extraction of new content has just begun; that of unchanged content is known.
+      const status = outcome === 'unchanged' ? (await artifacts.get(owned, artifactUid)).status : null;
+      return {
+        outcome,
+        artifactUid,
+        revisionId,
+        chunks,
+        state: status?.state ?? 'processing',
+        fallbackChunks: status?.modelFallbacks.reduce((sum, { positions }) => sum + positions.length, 0) ?? 0,
+      };
+    },
+  };
+}
+
+/** Fails as the gateway does. */
+export const languageModelOf = ({ client }: CompletionGateway) => ({
+  unknownIn: async (model: string) => client.unknownModels(model),
+  complete: (request: TextRequest) => client.completeText(request),
+});
