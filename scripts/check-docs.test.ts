@@ -26,7 +26,7 @@ describe('docs', () => {
     '`npm run check`, `npm run headworks -- jobs list -s failed`, `headworks`',
     '```sh\n$ headworks jobs retry some-id --json | jq . # then look\nnpx headworks serve --port=1 && npm run check\n```',
     '`headworks serve …`, `headworks-0.2.0.tgz`, `headworks <command> --help`',
-    '`scripts/check-docs.test.ts`: "holds CI to the command", `scripts/check-*.test.ts`, `x.test.ts` beside `x.ts`',
+    '`scripts/check-docs.test.ts`: "requires CI to run the command", `scripts/check-*.test.ts`, `x.test.ts` beside `x.ts`',
     '`S/` is `scripts/`. `S/check-docs.test.ts`: "docs", `S/check-docs.test.ts`: "finds what is not there: %s"',
   ])('accepts what is there: %s', (text) => {
     expect(problemsOf(text)).toEqual([]);
