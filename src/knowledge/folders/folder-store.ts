@@ -65,7 +65,7 @@ export interface ClosedFolder {
   readonly problem: string;
 }
 
-/** Access to files of this machine. */
+/** Access to files of this machine. One implementation: `folderFiles`; tests bring files of their own. */
 export interface FolderFiles {
   /** The folder's real, absolute path. Fails with INPUT_INVALID when it is not a folder or cannot be read. */
   resolve(path: string): Promise<string>;
