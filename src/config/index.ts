@@ -1,6 +1,6 @@
 // Configuration: every option of every domain, resolved once, frozen, and able to say where each value came from.
-export type { Config, OptionOrigin, Resolution } from './config.ts';
-export { describeOrigin, listOptions } from './config.ts';
+export type { Config } from './config.ts';
+export { listOptions } from './config.ts';
 export { type ConfigRow, describeConfig, valueText } from './describe-config.ts';
 export { optionReference } from './describe-config.ts';
 export { optionSections } from './config.ts';

@@ -11,7 +11,7 @@ import type { HttpResponse, HttpRequest, HttpTransport } from '../../../src/core
 export interface TransportWorld {
   readonly transport: HttpTransport;
   readonly baseUrl: string;
-  /** Answers under way on the server's side: falls to 0 when the server has noticed that everybody left. */
+  /** Responses in flight on the server: 0 once the server has noticed that its clients disconnected. */
   inFlight(): number;
   stop(): Promise<void>;
 }
