@@ -84,7 +84,7 @@ describe('boundaries', () => {
     expect(lines).toEqual([expect.stringMatching(new RegExp(`^${file} → .*\\(${rule}\\)$`))]);
   });
 
-  it('lets cli take types of a domain', async () => {
+  it('allows cli to import types of a domain', async () => {
     expect(await findViolations(await tree({ 'src/cli/main.ts': type('../ledger/index.ts') }))).toEqual([]);
   });
 
@@ -141,7 +141,7 @@ describe('boundaries', () => {
     ]);
   });
 
-  it('lets dates be made of numbers, and simulators listen', async () => {
+  it('allows dates created from numbers, and listening simulators', async () => {
     const files = {
       'src/ledger/a.ts': 'export const at = (now: number) => new Date(now);\n',
       'src/simulators/a.ts': "import http from 'node:http';\nexport const x = http;\n",

@@ -27,8 +27,8 @@ describe('docs', () => {
     '```sh\n$ headworks jobs retry some-id --json | jq . # then look\nnpx headworks serve --port=1 && npm run check\n```',
     '`headworks serve …`, `headworks-0.2.0.tgz`, `headworks <command> --help`',
     '`scripts/check-docs.test.ts`: "requires CI to run the command", `scripts/check-*.test.ts`, `x.test.ts` beside `x.ts`',
-    '`S/` is `scripts/`. `S/check-docs.test.ts`: "docs", `S/check-docs.test.ts`: "finds what is not there: %s"',
-  ])('accepts what is there: %s', (text) => {
+    '`S/` is `scripts/`. `S/check-docs.test.ts`: "docs", `S/check-docs.test.ts`: "reports a reference that does not exist: %s"',
+  ])('accepts a reference that exists: %s', (text) => {
     expect(problemsOf(text)).toEqual([]);
   });
 
@@ -47,7 +47,7 @@ describe('docs', () => {
     ['`S/check-docs.test.ts`', 'there is no test S/check-docs.test.ts'],
     ['`scripts/gone*.test.ts`', 'there is no test scripts/gone*.test.ts'],
     ['`scripts/check-docs.test.ts`: "it.for([" or `x`', 'scripts/check-docs.test.ts has no test "it.for(["'],
-  ] as const)('finds what is not there: %s', ([text, problem]) => {
+  ] as const)('reports a reference that does not exist: %s', ([text, problem]) => {
     expect(problemsOf(text)).toEqual([`README.md: ${problem}`]);
   });
 });

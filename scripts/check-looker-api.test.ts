@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { startViolationCollector, violationsIn } from './violation-collector.ts';
 
-it('checks nothing, and says so, without the document', () => {
+it('skips the check with a message when the document is missing', () => {
   const said = execFileSync(process.execPath, ['scripts/check-looker-api.ts'], {
     env: { PATH: process.env['PATH'] },
     encoding: 'utf8',

@@ -11,7 +11,7 @@ function runTest(...args: readonly string[]): { code: number | null; lines: read
 }
 
 describe('npm test', () => {
-  it('ends with the totals, after what ran and what did not', () => {
+  it('prints the totals last, after what ran and what was skipped', () => {
     const { code, lines } = runTest('--unit', 'scripts/test-totals.test.ts');
     expect(lines.at(-1)).toBe('3 passed, 0 failed');
     expect(lines.at(-2)).toMatch(/^not run: check, services/);

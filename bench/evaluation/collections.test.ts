@@ -37,7 +37,7 @@ describe('a collection in BEIR layout', () => {
     });
   });
 
-  it('takes judgments from test.tsv, else from all files, with or without a header', async () => {
+  it('reads judgments from test.tsv, else from all files, with or without a header', async () => {
     const files = {
       'corpus.jsonl': corpus,
       'queries.jsonl': queries,

@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net';
 
 export interface HelpDesk {
   readonly url: string;
-  /** Everything it holds, by the ids that the vault gives it. */
+  /** All its content, by the ids in the vault. */
   readonly ids: Readonly<Record<'agents' | 'projects' | 'tickets', readonly string[]>>;
   /** Paths of the content calls so far. */
   readonly calls: readonly string[];
-  /** Tokens given out so far are refused from now on. */
+  /** Invalidates all issued tokens. */
   expireTokens(): void;
   stop(): Promise<void>;
 }

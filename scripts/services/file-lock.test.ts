@@ -28,7 +28,7 @@ it('admits one at a time, also after a failure', async () => {
   expect(most).toBe(1);
 });
 
-it('gives up when another holds the lock for too long, and says which', async () => {
+it('fails with the name of the holder when the lock is held for too long', async () => {
   const file = await lockFile();
   await withFileLock(file, 30, async () => {
     await expect(withFileLock(file, 0, async () => undefined)).rejects.toThrow(`held ${file}`);

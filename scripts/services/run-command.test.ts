@@ -6,7 +6,7 @@ describe('runCommand', () => {
     expect(await runCommand('sh', ['-c', 'echo said'])).toBe('said\n');
   });
 
-  it('rejects with the exit code and what the program said last', async () => {
+  it('rejects with the exit code and the last output of the program', async () => {
     await expect(runCommand('sh', ['-c', 'echo out; echo cause >&2; exit 3'])).rejects.toThrow(
       /^sh failed \(3\): out\ncause$/,
     );

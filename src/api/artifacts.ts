@@ -32,7 +32,7 @@ const structuredMention = z.strictObject({
 });
 
 const ArtifactInput = z.strictObject({
-  text: z.string().min(1).optional().describe('The document as text; or give `file`.'),
+  text: z.string().min(1).optional().describe('The document as text. Send this or `file`.'),
   file: z
     .strictObject({
       name: z.string().min(1).max(1_000),
@@ -60,7 +60,7 @@ const ArtifactInput = z.strictObject({
 });
 
 const revisionFields = {
-  id: id.describe('Of the artifact; the same in all its revisions.'),
+  id: id.describe('Id of the artifact; the same in all its revisions.'),
   revision_id: id,
   type: z.enum(artifactTypes),
   source_system: z.string(),
@@ -124,7 +124,7 @@ const IngestResult = z
     outcome: z
       .enum(['added', 'revised', 'unchanged'])
       .describe('`unchanged`: the latest revision has the same content; nothing was written.'),
-    id: id.describe('Of the artifact.'),
+    id: id.describe('Id of the artifact.'),
     revision_id: id,
     job_id: z.string().nullable().describe('The job that reads it; null when there is nothing to do.'),
     chunks: count,
@@ -140,7 +140,7 @@ const nulAllowedIn = ['text', 'title', 'metadata'];
 /** For the rest of a body beside the document. */
 const bodySlackBytes = 1_048_576;
 
-/** Largest body with a document of so many bytes: in base64 it is a third larger. */
+/** Largest body with a document of this many bytes: base64 is a third larger. */
 export const maxDocumentBodyBytes = (maxDocumentBytes: number): number =>
   Math.ceil((maxDocumentBytes * 4) / 3) + bodySlackBytes;
 
@@ -168,7 +168,7 @@ export const artifactsApi = {
     output: z
       .object({
         chunks: count,
-        tokens: count.describe('Of the text, approximately.'),
+        tokens: count.describe('Approximate number of tokens of the text.'),
         model_calls: count.describe(
           'Calls to read it; 0 where rules read. Calls to resolve entities are not included.',
         ),

@@ -20,7 +20,9 @@ export const Deployment = z
     workflow,
     options,
     webhook_url: z.string().nullable().describe('Notified of every execution that ends.'),
-    wait_seconds: z.number().describe('How long requests wait for a slot unless they say otherwise.'),
+    wait_seconds: z
+      .number()
+      .describe('Default time that requests wait for a slot; a request overrides it with `wait`.'),
     is_active: z.boolean(),
     path: z.string().describe('Path of its endpoint.'),
     created_at: instant,
@@ -34,14 +36,18 @@ export const DeploymentWithSecret = Deployment.extend({
     .string()
     .nullable()
     .describe('Signs webhooks (Standard Webhooks); null without a webhook.'),
-  warnings: z.array(z.string()).describe('What keeps it from working now, for example an unknown model.'),
+  warnings: z
+    .array(z.string())
+    .describe('Problems that make requests fail now, for example an unknown model.'),
 }).meta({ id: 'DeploymentWithSecret' });
 export type DeploymentWithSecret = z.infer<typeof DeploymentWithSecret>;
 
 const changeable = {
   name: z
     .string()
-    .describe('1 to 100 of a to z, digits, "-", "_" and "."; unique within the organization, ignoring case.'),
+    .describe(
+      '1 to 100 letters (a to z), digits, "-", "_" and "."; unique within the organization, ignoring case.',
+    ),
   options,
   webhook_url: z
     .string()

@@ -122,7 +122,7 @@ export const runsApi = {
       }),
     status: 202,
     output: z
-      .object({ id: id.describe('Of the run.'), job_id: z.string() })
+      .object({ id: id.describe('Id of the run.'), job_id: z.string() })
       .meta({ id: 'ExtractionRunStarted' }),
   }),
 
@@ -188,7 +188,7 @@ export const runsApi = {
               multiplier: z.number(),
             }),
           )
-          .describe('Oldest first; empty when this server did not see the run.'),
+          .describe('Oldest first; empty when this server did not execute the run.'),
       })
       .meta({ id: 'RunSamples' }),
   }),
@@ -203,7 +203,7 @@ const VaultItemRecord = z.object({
   name: z.string().nullable(),
   owner: z.string().nullable(),
   folder: z.string().nullable(),
-  updated_at: instant.nullable().describe('As the source says; null when it does not.'),
+  updated_at: instant.nullable().describe('As reported by the source; null when it reports none.'),
   seen_at: instant,
   deleted_at: instant.nullable(),
   size: count.describe('Bytes of JSON.'),

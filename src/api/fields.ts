@@ -42,7 +42,7 @@ export const queryFlag = (standard: boolean) =>
     .transform((text) => text === '1' || text.toLowerCase() === 'true');
 
 export const hasNoNul = (text: string): boolean => !text.includes('\0');
-export const nulMessage = 'must not hold the character U+0000';
+export const nulMessage = 'must not contain the character U+0000';
 
 /** The response to a successful DELETE. */
 export const deleted = z.null().describe('Deleted.');
@@ -56,7 +56,7 @@ export const ErrorResponse = z
         .meta({ examples: ['STATE_UNAVAILABLE'] }),
       message: z.string().describe('What happened, to what, and what to do next.'),
       request_id: z.string().describe('The same as in the x-request-id header and in the server log.'),
-      retry_after_seconds: z.number().optional().describe('When a retry has a chance.'),
+      retry_after_seconds: z.number().optional().describe('Seconds until a retry can succeed.'),
       details: z.record(z.string(), z.unknown()).optional(),
     }),
   })

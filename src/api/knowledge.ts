@@ -45,7 +45,7 @@ export const eventsApi = {
     access: 'tenant',
     query: z.strictObject({
       category: z.enum(eventCategories).optional().describe('Only events of this category.'),
-      entity_id: id.optional().describe('Only events in which it acts or which are about it.'),
+      entity_id: id.optional().describe('Only events in which this entity acts or that are about it.'),
       artifact_id: id.optional().describe('Only events of this artifact.'),
       from: instant.optional().describe('Only events at this time or later, such as 2026-03-01T00:00:00Z.'),
       to: instant.optional().describe('Only events at this time or earlier.'),
@@ -94,7 +94,7 @@ export const searchApi = {
           .min(1)
           .max(10_000)
           .describe(
-            '"Words in quotes" weigh more together; a query that is all quotes finds only exact matches.',
+            '"Quoted words" rank higher as a phrase; a query of quoted phrases only returns exact matches.',
           ),
         limit: whole(1, 50, searchDefaults.limit).describe('Maximum number of results.'),
         filters: z
@@ -114,17 +114,17 @@ export const searchApi = {
               .describe(
                 'By the time of the source, or of the ingest where it has none. A day: from its start.',
               ),
-            to: dayOrInstant.optional().describe('A day: to its end, in UTC.'),
+            to: dayOrInstant.optional().describe('A date includes the whole day, in UTC.'),
             categories: z
               .array(z.enum(eventCategories))
               .max(10)
               .optional()
-              .describe('Only chunks with an event of one of these.'),
+              .describe('Only chunks with an event of one of these categories.'),
             entity_ids: z
               .array(id)
               .max(50)
               .optional()
-              .describe('Only chunks that mention one of these, or whose document does as a whole.'),
+              .describe('Only chunks that mention one of these entities, or whose document does as a whole.'),
           })
           .default({}),
         graph_expand: z
@@ -203,7 +203,7 @@ export const searchApi = {
           .describe('Null unless `include_entities`.'),
         expand_options: z
           .array(z.object({ parameter: z.string(), describe: z.string(), values: z.string() }))
-          .describe('Further parameters that widen the response.'),
+          .describe('Other parameters that add to the response.'),
         warning: z.string().optional().describe('What could not be searched; absent when everything was.'),
       })
       .meta({ id: 'SearchResponse' }),

@@ -30,7 +30,7 @@ export const LedgerEntry = z
     next_repair_at: instant.nullable().describe('Background repair does not run before this.'),
     last_repair_error: z.string().nullable(),
   })
-  .meta({ id: 'LedgerEntry', description: 'An operation that degraded or stayed undone.' });
+  .meta({ id: 'LedgerEntry', description: 'An operation that was degraded or skipped.' });
 export type LedgerEntry = z.infer<typeof LedgerEntry>;
 
 export const ledgerApi = {

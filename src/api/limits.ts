@@ -26,8 +26,8 @@ export const Limit = z
     organization_name: z.string(),
     custom_limit: count.nullable().describe('Its own limit; null: the default applies.'),
     limit: count.describe('The limit in effect.'),
-    created_at: instant.nullable().describe('Of the custom limit.'),
-    modified_at: instant.nullable().describe('Of the custom limit.'),
+    created_at: instant.nullable().describe('Time of the custom limit; null without one.'),
+    modified_at: instant.nullable().describe('Time of the custom limit; null without one.'),
     cached_limit: count.nullable().describe('Limit cached by servers; null: none, or unknown.'),
     is_cache_known: z.boolean().describe('False when Redis is unavailable.'),
     usage: LimitUsage.nullable().describe('Null when not requested or not available.'),
@@ -87,7 +87,7 @@ export const limitsApi = {
     body: z
       .strictObject({
         organization: organizationReference.optional(),
-        all: z.boolean().optional().describe('Of every organization, not only those with a custom limit.'),
+        all: z.boolean().optional().describe('Include organizations without a custom limit.'),
       })
       .refine(
         (body) => body.organization === undefined || body.all !== true,

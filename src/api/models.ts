@@ -67,7 +67,7 @@ export const Model = z
     failure_count: count,
     request_count: count,
     success_rate: z.number().describe('0 to 1.'),
-    average_response_time: z.number().describe('Seconds, of successful attempts.'),
+    average_response_time: z.number().describe('Average duration of successful attempts in seconds.'),
     reliability_score: z.number().describe('0 to 1, over all attempts.'),
     recent_success_rate: z.number().nullable().describe('Null unless `include_recent`.'),
     recent_request_count: count.nullable().describe('Null unless `include_recent`.'),
@@ -160,7 +160,7 @@ export const modelsApi = {
 
   update: operation('PUT /api/v1/models/:id', {
     id: 'models.update',
-    summary: 'Replace the definition of a model that was added',
+    summary: 'Replace the definition of a custom model',
     description:
       'Name, scores and usage stay; cooldowns are cleared when its endpoint changes. Built-in models and models from ' +
       'the configuration cannot be updated (409).',
@@ -171,7 +171,7 @@ export const modelsApi = {
 
   delete: operation('DELETE /api/v1/models/:id', {
     id: 'models.delete',
-    summary: 'Delete a model that was added and return it',
+    summary: 'Delete a custom model and return it',
     description:
       'Its usage stays. Built-in models and models from the configuration cannot be deleted (409); disable them.',
     params,
@@ -279,7 +279,7 @@ export const modelsApi = {
               at: instant.describe('Start of the interval.'),
               requests: count,
               successes: count,
-              average_seconds: z.number().describe('Of successful attempts.'),
+              average_seconds: z.number().describe('Average duration of successful attempts.'),
             }),
           )
           .describe('Intervals with attempts, oldest first.'),

@@ -74,7 +74,7 @@ describe('fromWire', () => {
     expect(fromWire(Body, parsed)).toEqual({ baseUrl: 'u', metaData: { some_key: 1 } });
   });
 
-  it('takes what a transform made as it is', () => {
+  it('keeps the result of a transform unchanged', () => {
     const Query = z.object({ retry_after_seconds: z.string().transform(Number) });
     expect(fromWire(Query, Query.parse({ retry_after_seconds: '5' }))).toEqual({ retryAfterSeconds: 5 });
   });

@@ -1,4 +1,4 @@
-// JSON is snake_case, domain objects are camelCase: names are mapped by the schema, so that keys of user data survive.
+// JSON is snake_case, domain objects are camelCase: names are mapped by the schema, so that keys of user data are not changed.
 import type { z } from 'zod';
 
 type CamelName<Name> = Name extends `${infer Head}_${infer Tail}`
@@ -62,7 +62,7 @@ interface Node {
 function converterOf(node: Node, direction: Direction): Convert {
   const known = converters[direction].get(node);
   if (known) return known;
-  // A recursive schema meets itself while its converter is being built.
+  // A recursive schema contains itself, so its converter is looked up before it is complete.
   let built: Convert = (value) => value;
   converters[direction].set(node, (value) => built(value));
   built = build(node, direction);
@@ -131,7 +131,7 @@ function objectConverter(
   };
 }
 
-/** What a transform gives has no schema: it is taken as it is. */
+/** The result of a transform has no schema and is kept unchanged. */
 function pipeConverter(output: Node, direction: Direction): Convert {
   if (output._zod.def.type !== 'transform') return converterOf(output, direction);
   return direction === 'toWire' ? isoText : (value) => value;

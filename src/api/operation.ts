@@ -92,7 +92,7 @@ type DefaultParams<Route extends RouteText> = {
 }[Route extends `${string}/:id${string}` ? 'id' : 'none'];
 
 const nothing: Nothing = z.strictObject({});
-/** Probes and files outside the API ignore what they do not know. */
+/** Probes and files outside the API ignore unknown parameters. */
 const anything = z.object({});
 /** An empty object counts as no body. */
 const noBody: NoBody = nothing.nullish();

@@ -65,7 +65,7 @@ export const overviewApi = {
         minutes,
         extraction: z.object({
           sources: count,
-          calls_per_minute_limit: count.describe('Of all registered sources together.'),
+          calls_per_minute_limit: count.describe('Sum of the limits of all registered sources.'),
           running: z.array(
             z.object({
               id: z.string(),
@@ -77,7 +77,7 @@ export const overviewApi = {
               calls_last_minute: count.nullable().describe('Null when another server executes the run.'),
               calls_per_minute_limit: count
                 .nullable()
-                .describe('Of a registered source; null for a run of a command.'),
+                .describe('Id of the registered source; null for a run of a command.'),
               multiplier: z.number().describe('Current divisor of its rate limits.'),
               rate_limited_calls: count,
             }),
@@ -95,7 +95,7 @@ export const overviewApi = {
         knowledge: z.object({ jobs_waiting: count.describe('Queued documents.'), jobs_running: count }),
         gateway: z.object({
           in_flight: count.describe('Requests in flight in this server.'),
-          waiting: count.describe('Of those: waiting for a model to become available.'),
+          waiting: count.describe('Requests in flight that wait for a model to become available.'),
           requests_per_minute_limit: count
             .nullable()
             .describe('Sum of the quotas of all models; null when one has none.'),
@@ -109,7 +109,7 @@ export const overviewApi = {
                 cause: z.string().nullable(),
               }),
             )
-            .describe('Models that are cooling down, the first to return first.'),
+            .describe('Models that are cooling down, the first to become available first.'),
           without_key: count,
         }),
         admission: z.object({
@@ -121,7 +121,7 @@ export const overviewApi = {
         executions: z.object({ queued: count, executing: count }),
         degraded: z
           .array(z.object({ kind: z.string(), open: count }))
-          .describe('Kinds with open ledger entries, the most first; at most 20.'),
+          .describe('Kinds with open ledger entries, highest count first; at most 20.'),
         degraded_count: count.describe('Open ledger entries of all kinds.'),
         dependencies: z.array(
           z.object({
@@ -161,10 +161,10 @@ export const dashboardApi = {
     body: z
       .strictObject({
         token: z
-          .string('must be a text')
+          .string('must be text')
           .min(1, 'must not be empty')
           .max(512, 'is longer than any token')
-          .describe('Of a login link, or the admin token.'),
+          .describe('Token of a login link, or the admin token.'),
       })
       .meta({ id: 'LoginRequest' }),
     output: Session,

@@ -25,7 +25,7 @@ export const promptsApi = {
     summary: 'Complete a prompt with the best available model',
     access: 'gateway',
     isStream: true,
-    // One row per prompt would bury all others; attempts and usage tell who called what.
+    // One row per prompt would hide all others; attempts and usage have the caller of each.
     audit: false,
     nulAllowedIn: 'everywhere',
     headers: routingHeaders.loose(),
@@ -47,7 +47,9 @@ export const promptsApi = {
         response: z.string(),
         selected_model: z.string(),
         provider: z.string(),
-        response_time_seconds: z.number().describe('Of the successful call, without failed attempts.'),
+        response_time_seconds: z
+          .number()
+          .describe('Duration of the successful call, without failed attempts.'),
         success: z.literal(true),
         attempts: count,
         fallback_used: z.boolean(),

@@ -197,15 +197,13 @@ export const streamsApi = {
     summary: 'Stream events as they happen',
     description:
       'Server-sent events: `event` (the name) and `data` (JSON: name, at, payload). `stream:closing` announces that ' +
-      'the server ends the stream (draining, or the reader is too slow). Comments are heartbeats. Events that happen ' +
+      'the server ends the stream (draining, or the client reads too slowly). Comments are heartbeats. Events that happen ' +
       'while no client is connected are not replayed: read the current state after connecting.',
     isStream: true,
     query: z.strictObject({
-      names: listOf(
-        z.string().regex(/^[a-z][a-z0-9:-]*$/, 'must be the beginning of an event name, like job:'),
-      )
+      names: listOf(z.string().regex(/^[a-z][a-z0-9:-]*$/, 'must be a prefix of event names, like job:'))
         .optional()
-        .describe('Only events whose names begin so; several are separated by commas.'),
+        .describe('Only events whose names have this prefix; separate several with commas.'),
     }),
     output: eventStream,
   }),
@@ -224,8 +222,8 @@ export const streamsApi = {
   handOver: operation('POST /api/v1/handover', {
     id: 'presence.hand-over',
     tag,
-    summary: 'Ask the server to stop in favor of another one on the same data folder',
-    description: 'Only a command that became a server for itself does so; 409 from any other server.',
+    summary: 'Request that the server stops so that another one can use its data folder',
+    description: 'Only a server that a command started for itself does so; any other server returns 409.',
     status: 202,
     output: z.object({ accepted: z.literal(true) }).meta({ id: 'Handover' }),
   }),

@@ -81,7 +81,7 @@ const Folder = z
     delete_missing: z.boolean().describe('Delete documents whose files are gone.'),
     created_at: instant,
     last_run_at: instant.nullable(),
-    last_result: FolderResult.nullable().describe('Of the last scan that found changes.'),
+    last_result: FolderResult.nullable().describe('Result of the last scan that found changes.'),
   })
   .meta({ id: 'Folder', description: "A folder on the server's machine that is read repeatedly." });
 
@@ -96,7 +96,7 @@ export const foldersApi = {
     id: 'folders.list',
     summary: 'List folders of a space, or of all spaces',
     query: z.strictObject({
-      all: z.stringbool().default(false).describe('Of every space of all organizations.'),
+      all: z.stringbool().default(false).describe('List the folders of all spaces and organizations.'),
       ...spaceFields,
     }),
     output: z.object({ folders: z.array(Folder) }).meta({ id: 'Folders' }),
@@ -104,8 +104,8 @@ export const foldersApi = {
 
   create: operation('POST /api/v1/knowledge/folders', {
     id: 'folders.create',
-    summary: 'Read a folder into a space from now on, watched or on a schedule',
-    description: 'A folder that the space already has gets the new schedule.',
+    summary: 'Ingest a folder into a space repeatedly, on changes or on a schedule',
+    description: 'If the space already has this folder, its schedule is updated.',
     body: z.strictObject({
       path: z.string().min(1).max(4_000).describe("A folder on the server's machine."),
       cron: z.string().max(100).optional().describe('Five fields, UTC; default: watch for changes.'),

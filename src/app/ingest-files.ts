@@ -36,7 +36,7 @@ export async function fileDocument(path: string, maxBytes: number): Promise<File
   if (size > maxBytes)
     throw new CoreError(
       'INPUT_INVALID',
-      `${path} has ${size.toLocaleString('en')} bytes; at most ${maxBytes.toLocaleString('en')} are taken. Split it.`,
+      `${path} has ${size.toLocaleString('en')} bytes; at most ${maxBytes.toLocaleString('en')} are accepted. Split it.`,
     );
   const bytes = await readFile(path).catch((error: unknown) => {
     throw unreadable(path, error);

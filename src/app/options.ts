@@ -67,7 +67,7 @@ export const serverOptions = defineOptions({
       max: 1_073_741_824,
     }),
     requestTimeoutSeconds: numberOption({
-      describe: 'Longest time until a request is received completely.',
+      describe: 'Timeout for receiving a request completely.',
       env: 'HEADWORKS_REQUEST_TIMEOUT_SECONDS',
       default: 30,
       min: 1,
@@ -267,7 +267,7 @@ export const retentionOptions = defineOptions({
       ...keptDays,
     }),
     usageDays: numberOption({
-      describe: 'Days of token usage.',
+      describe: 'Daily token usage.',
       env: 'HEADWORKS_RETENTION_USAGE_DAYS',
       default: 400,
       ...keptDays,
@@ -291,8 +291,7 @@ export const retentionOptions = defineOptions({
       ...keptDays,
     }),
     vaultVersionsDays: numberOption({
-      describe:
-        'Item versions in a vault that were replaced longer ago; deleted when an extraction into it completes.',
+      describe: 'Replaced versions of items in a vault; deleted when an extraction into it completes.',
       env: 'HEADWORKS_RETENTION_VAULT_VERSIONS_DAYS',
       default: 0,
       ...keptDays,

@@ -6,7 +6,7 @@ import { systemIds } from '../core/index.ts';
 import { ensureAdminToken, markAdminTokenSeen, readAdminToken } from './secrets.ts';
 
 describe('the admin token', () => {
-  it('is generated once, stored for its owner only, and unseen until it was printed', async () => {
+  it('is generated once, readable by its owner only, and marked as new until it is printed', async () => {
     const folder = await temporaryFolder();
     expect(await readAdminToken(folder, null)).toBeNull();
     const first = await ensureAdminToken(folder, null, systemIds);

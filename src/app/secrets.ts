@@ -11,7 +11,7 @@ const adminTokenIn = (folder: string): StoredSecret => ({
   what: 'admin token',
   variable: 'HEADWORKS_ADMIN_TOKEN',
 });
-/** Exists once the token was printed: a failed start, or a command that started first, prints nothing. */
+/** Created when the token was printed, so that it is still printed after a failed start, or a start by a command. */
 const shownMarkerIn = (folder: string): string => join(folder, 'admin-token.shown');
 
 export interface AdminToken {

@@ -32,7 +32,7 @@ export interface SimulatedModels {
   }[];
 }
 
-/** Simulated AI providers that behave as the YAML or JSON file says. Fails with INPUT_INVALID, naming every problem. */
+/** Simulated AI providers, configured by a YAML or JSON file. Fails with INPUT_INVALID, naming every problem. */
 export async function simulateModels(options: {
   readonly port: number;
   readonly scenarioFile: string;

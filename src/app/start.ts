@@ -282,7 +282,7 @@ export async function listen(server: FastifyInstance, host: string, port: number
 function listenFailure(error: NodeJS.ErrnoException, host: string, port: number): string {
   switch (error.code) {
     case 'EADDRINUSE':
-      return `Port ${port} on ${host} is in use by another program. Choose another with --port or HEADWORKS_PORT (0 takes any free one).`;
+      return `Port ${port} on ${host} is in use by another program. Choose another with --port or HEADWORKS_PORT (0 uses any free port).`;
     case 'EACCES':
       return `This user is not allowed to listen on port ${port}. Choose one above 1023 with --port or HEADWORKS_PORT.`;
     case 'EADDRNOTAVAIL':

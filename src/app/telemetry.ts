@@ -35,7 +35,7 @@ export const appEvents = {
   'server:stopped': event<{ reason: string }>({ level: 'info', message: 'server has stopped' }),
   'dependency:changed': event<{ dependency: string; state: string }>({
     level: 'warn',
-    message: 'a dependency went down or came back',
+    message: 'a dependency went down or is available again',
     counter: {
       name: 'headworks_dependency_changes_total',
       help: 'State changes of a store, by dependency and new state.',

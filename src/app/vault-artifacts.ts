@@ -10,7 +10,7 @@ export interface VaultDocument {
   readonly source_system: string;
   readonly source_id: string;
   readonly source_ts?: string;
-  /** The source of the items, to tell them from items of another source with the same file name. */
+  /** The source of the items, to distinguish them from items of another source with the same file name. */
   readonly metadata: { readonly vault_source: string };
   readonly mentions: readonly VaultMention[];
 }
@@ -20,7 +20,7 @@ interface VaultMention {
   readonly type: 'person' | 'project' | 'object' | 'other';
   readonly relation: 'owner' | 'user' | 'folder' | 'model' | 'explore';
   readonly email?: string;
-  /** `source#kind/id`, so that equal names are not taken for the same entity. */
+  /** `source#kind/id`, so that equal names are not treated as the same entity. */
   readonly identity?: string;
 }
 

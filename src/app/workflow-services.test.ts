@@ -85,7 +85,7 @@ describe('search for workflows', () => {
       { field: 'graph_filters.0', message: expect.stringMatching(/^must be one of Commitment, /) },
     ]);
     expect(made.filterProblems({ filters: { sources: ['a\0'] }, graph_filters: undefined })).toEqual([
-      { field: 'filters.sources.0', message: 'must not hold the character U+0000' },
+      { field: 'filters.sources.0', message: 'must not contain the character U+0000' },
     ]);
     expect(made.filterProblems({ filters: 'email', graph_filters: 'Decision' })).toEqual([
       { field: 'filters', message: 'must be an object' },

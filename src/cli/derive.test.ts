@@ -56,7 +56,7 @@ async function run(...args: string[]) {
 }
 
 describe('commandFor', () => {
-  it('makes arguments of path parameters and flags of query and body fields', async () => {
+  it('turns path parameters into arguments, and query and body fields into flags', async () => {
     const world = await run(
       'update',
       'a b',

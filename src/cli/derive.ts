@@ -1,4 +1,4 @@
-// Makes a command of an API operation: arguments, flags, choices, defaults and validation come from its schemas.
+// Derives a command from an API operation: arguments, flags, choices, defaults and validation come from its schemas.
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import type { z } from 'zod';
@@ -63,7 +63,7 @@ export interface CommandSpec<Op extends Operation, Subject = undefined, Result =
     input: CommandInput<Op>,
     context: CallContext,
   ) => Promise<Partial<CommandInput<Op>> & { readonly subject?: Subject; readonly instead?: Operation }>;
-  /** The question to ask first; adds --force. */
+  /** The confirmation question; adds --force. */
   readonly confirm?: (input: CommandInput<Op>, subject: Subject) => string;
   /** Completes the response, for example from further calls; default: it stays as it is. */
   readonly extend?: (response: OutputOf<Op>, context: ResultContext<Op, Subject>) => Result | Promise<Result>;
@@ -255,7 +255,7 @@ function addFlag(
 
 const attributeOf = (flag: string): string => new Option(`--${flag}`).attributeName();
 
-/** Empty lists and objects say nothing in the help, and are what the API assumes anyway. */
+/** Empty lists and objects are the API's own defaults, so the help omits them. */
 const isShown = (standard: unknown): boolean =>
   standard !== undefined && standard !== null && typeof standard !== 'object';
 

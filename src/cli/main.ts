@@ -10,7 +10,7 @@ import type { CliApp } from './io.ts';
 import { Interrupt } from './io.ts';
 import { runCli } from './program.ts';
 
-/** npm passes on the Ctrl-C that the terminal has sent us already: the same one again is no second one. */
+/** npm forwards a Ctrl-C that the terminal has already sent: the duplicate is not a second Ctrl-C. */
 const sameSignalMs = 300;
 
 /** Loaded only by commands that need it: help and configuration are there at once. */

@@ -58,10 +58,10 @@ const commandGroups: Readonly<Record<string, Readonly<Record<string, CommandEntr
     search: ['search documents by words, vectors and the graph', () => import('./commands/search.ts')],
     artifacts: ['manage ingested documents', () => import('./commands/artifacts.ts')],
     entities: [
-      'list, merge, split and review people and things that documents mention',
+      'list, merge, split and review entities: people and things mentioned in documents',
       () => import('./commands/entities.ts'),
     ],
-    events: ['list events that documents report', () => import('./commands/events.ts')],
+    events: ['list events extracted from documents', () => import('./commands/events.ts')],
     graph: ['show and rebuild the graph of entities and events', () => import('./commands/graph.ts')],
     spaces: [
       'manage knowledge spaces, which are isolated from each other',
@@ -73,7 +73,7 @@ const commandGroups: Readonly<Record<string, Readonly<Record<string, CommandEntr
   'Operations:': {
     jobs: ['list, watch, retry and cancel background jobs', () => import('./commands/jobs.ts')],
     ledger: [
-      'list operations that degraded or stayed undone, and resolve them',
+      'list operations that were degraded or skipped, and resolve them',
       () => import('./commands/ledger.ts'),
     ],
     repair: ['repair open ledger entries and wait for the result', () => import('./commands/repair.ts')],
@@ -137,7 +137,7 @@ function newProgram(io: CliIo): Command {
   return program;
 }
 
-/** An error of commander does not say to which command it belongs. */
+/** An error of commander does not name its command. */
 function noteInvalid(command: Command, context: CliContext): void {
   command.exitOverride((error) => {
     context.invalidCommand = commandName(command);

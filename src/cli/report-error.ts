@@ -1,4 +1,4 @@
-// Tells what went wrong: one line with what happened and what to do, JSON with --json, a stack only at debug level.
+// Reports an error: one line with what happened and what to do, JSON with --json, a stack only at debug level.
 import { CommanderError } from 'commander';
 import { HeadworksError, Redactor, messageOf } from '../core/index.ts';
 import type { ExitCode } from './exit-codes.ts';
@@ -8,7 +8,7 @@ import type { CliIo } from './io.ts';
 import { Interrupt } from './io.ts';
 import type { CliSession } from './session.ts';
 
-/** What the command line itself got wrong; `remedy` says where to look. */
+/** An invalid command line; `remedy` names the help to read. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -21,13 +21,13 @@ export interface ErrorContext {
   readonly command: string;
 }
 
-/** Writes the error to stderr, without any secret, and gives the exit code. */
+/** Writes the error to stderr, without any secret, and returns the exit code. */
 export function reportError(thrown: unknown, io: CliIo, context: ErrorContext): ExitCode {
   if (isInterrupt(thrown, io)) return exitCodes.interrupted;
   const { code, message, exitCode, isList = false } = describe(thrown, context.command);
   const redactor = context.session?.redactor ?? new Redactor();
   // Line by line: what looks like a secret in one must not swallow the next. A list of problems holds no values, and
-  // its names (`headers.Authorization: …`) would be taken for secrets.
+  // its names (`headers.Authorization: …`) would be masked as secrets.
   const clean = isList ? (line: string) => redactor.known(line) : (line: string) => redactor.text(line);
   const text = message.split('\n').map(clean).join('\n');
   if (context.isJson) io.stderr.write(`${JSON.stringify({ error: { code, message: text } })}\n`);
@@ -65,7 +65,7 @@ function describe(thrown: unknown, command: string): Described {
   return {
     code: 'INTERNAL',
     message:
-      `Something went wrong that should not: ${sentence(printable(messageOf(thrown)))} ` +
+      `Unexpected error: ${sentence(printable(messageOf(thrown)))} ` +
       'Run it again with --log-level debug to see where, and please report it.',
     exitCode: exitCodes.error,
   };

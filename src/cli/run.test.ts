@@ -15,7 +15,7 @@ const program = await buildProgram(io, { io, session: null, exitCode: 0 });
 describe('the program', () => {
   const commands = everyCommand(program).filter((command) => command.name() !== 'help');
 
-  it('has the commands it promises', () => {
+  it('has every documented command', () => {
     const names = commands.map((command) => command.name());
     expect(names).toEqual(
       expect.arrayContaining([
@@ -142,7 +142,7 @@ describe('an error', () => {
   it('that is unexpected asks for a report', async () => {
     const world = failing(new TypeError('x is not a function'));
     expect(await world.run('jobs')).toBe(1);
-    expect(world.err).toContain('Something went wrong that should not: x is not a function.');
+    expect(world.err).toContain('Unexpected error: x is not a function.');
   });
 
   it('after Ctrl-C is not printed: 130', async () => {
@@ -174,6 +174,6 @@ describe('an error', () => {
     });
     const plain = new CliWorld({ env: { HEADWORKS_PROT: '1' } });
     await plain.run('config');
-    expect(plain.err).toContain('headworks: warning: Nothing reads the environment variable HEADWORKS_PROT');
+    expect(plain.err).toContain('headworks: warning: The environment variable HEADWORKS_PROT has no effect');
   });
 });

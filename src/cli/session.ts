@@ -141,7 +141,7 @@ const flagged = listOptions(optionSections).flatMap(({ section, spec }) =>
 const everywhere = new Set(['data-dir', 'server', 'log-level']);
 const ofExtraction = 'extraction';
 
-/** Adds the flags that make sense for every command. */
+/** Adds the flags that every command has. */
 export function addGlobalFlags(program: Command): void {
   for (const { flag, spec } of flagged) if (everywhere.has(flag)) program.addOption(toOption(flag, spec));
 }
@@ -158,7 +158,7 @@ export function addExtractionFlags(command: Command, without: readonly string[] 
     if (section === ofExtraction && !without.includes(flag)) command.addOption(toOption(flag, spec));
 }
 
-/** What was given, by flag name, as `resolveConfig` takes it. */
+/** What was given, by flag name, as `resolveConfig` expects it. */
 export function givenFlags(command: Command): Readonly<Record<string, string>> {
   const values = command.optsWithGlobals<Record<string, unknown>>();
   const given: Record<string, string> = {};
@@ -172,7 +172,7 @@ export function givenFlags(command: Command): Readonly<Record<string, string>> {
   return given;
 }
 
-// Commander neither checks nor defaults these values: config does, for all sources alike.
+// Commander neither checks nor defaults these values: config does, for all sources.
 function toOption(flag: string, spec: OptionSpec<unknown>): Option {
   const fallback = spec.defaultText ?? String(spec.default);
   const turnsOff = spec.default === true ? 'turn off: ' : '';

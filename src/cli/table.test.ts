@@ -23,7 +23,7 @@ describe('layOutTable', () => {
     expect(row).toBe('12345678  a very long s…');
   });
 
-  it('never writes wider than it may, unless columns are as narrow as they get', () => {
+  it('never exceeds the width unless every column has its minimum width', () => {
     const cell = fc.string({ maxLength: 60 });
     fc.assert(
       fc.property(
@@ -44,7 +44,7 @@ describe('layOutTable', () => {
 });
 
 describe('printable', () => {
-  it('lets no control character through to the terminal', () => {
+  it('removes control characters from terminal output', () => {
     expect(printable('a\u001b[31mred\u0007\r\nb\u009b2J')).toBe('a [31mred b 2J');
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
@@ -54,7 +54,7 @@ describe('printable', () => {
     );
   });
 
-  it('lets nothing through that turns the order of letters or hides between them, and keeps what scripts need', () => {
+  it('removes bidirectional and invisible characters, except those that scripts need', () => {
     const turned = 'pay \u202e1000\u202c to\u2066 Ann\u2069\u200b\u200e\u2060\ufeff';
     expect(printable(turned)).toBe('pay 1000 to Ann');
     expect(printable('a\u200d \u200cb')).toBe('a b');

@@ -37,7 +37,7 @@ export class ApiCallError extends Error {
   readonly status: number | null;
   /** Identifies the request in the server's log. */
   readonly requestId: string | null;
-  /** Milliseconds after which a retry may succeed, if the server said so. */
+  /** Milliseconds after which a retry may succeed, if the server sent it. */
   readonly retryAfterMs: number | null;
 
   constructor(

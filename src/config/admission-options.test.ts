@@ -37,7 +37,7 @@ describe('options of admission', () => {
     ]);
   });
 
-  it.each(['0', '-1', '1.5', '1000000000000', 'ten'])('refuse a limit of %s', (limit) => {
+  it.each(['0', '-1', '1.5', '1000000000000', 'ten'])('reject a limit of %s', (limit) => {
     expect(() => resolve({ API_DEPLOYMENT_DEFAULT_RATE_LIMIT: limit })).toThrow(
       /API_DEPLOYMENT_DEFAULT_RATE_LIMIT.*must be a whole number from 1 to 2147483647/,
     );

@@ -33,7 +33,7 @@ describe('parseConfigText', () => {
     const { values, problems } = parse('server: &s\n  port: &p 1e3\nlogging:\n  level: *p\n');
     expect(problems).toEqual([]);
     expect(values.get('logging.level')).toEqual({ raw: '1e3', line: 4 });
-    // The same options do not exist there, which is what is said of them.
+    // The same options are reported as unknown there.
     expect(parse('server: &s\n  port: 1\nlogging: *s\n').problems).toEqual([
       expect.stringContaining('there is no option "logging.port"'),
     ]);
@@ -47,9 +47,7 @@ describe('parseConfigText', () => {
     'server:\n  port:\n',
     'server: ~\n',
     'server:\n  port: null\n',
-  ])('takes %j as saying nothing', (text) =>
-    expect(parse(text)).toEqual({ values: new Map(), problems: [] }),
-  );
+  ])('treats %j as empty', (text) => expect(parse(text)).toEqual({ values: new Map(), problems: [] }));
 
   it.each([
     ['servr:\n  port: 1\n', 'headworks.yaml line 1: there is no section "servr"; did you mean "server"?'],
@@ -69,7 +67,7 @@ describe('parseConfigText', () => {
     ['8080: 1\n', 'there is no section "8080"'],
     [
       'server:\n  port: *p\n',
-      'headworks.yaml line 2: "*p" refers to nothing: there is no "&p" above it. A text that begins with * is written in quotes.',
+      'headworks.yaml line 2: "*p" refers to nothing: there is no "&p" above it. Put a text that begins with * in quotes.',
     ],
     ['server: *s\n', 'headworks.yaml line 1: "*s" refers to nothing'],
     ['server:\n  allowedHosts: [a.example, *h]\n', 'headworks.yaml line 2: "*h" refers to nothing'],
@@ -113,7 +111,7 @@ describe('readConfigFile', () => {
     expect(file.values.size).toBe(1);
   });
 
-  it('points at a file with a similar name that is not read', async () => {
+  it('warns of a file with a similar name that is not read', async () => {
     const cwd = await temporaryFolder();
     writeFileSync(join(cwd, 'headworks.yml'), 'server:\n  port: 1\n');
     expect(readConfigFile({ given: null, cwd }, options).warnings).toEqual([

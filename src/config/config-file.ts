@@ -79,7 +79,7 @@ function danglingAliases(document: Document, name: string, lines: LineCounter): 
       const at = `${name} line ${lines.linePos(alias.range?.[0] ?? 0).line}:`;
       problems.push(
         `${at} "*${alias.source}" refers to nothing: there is no "&${alias.source}" above it. ` +
-          'A text that begins with * is written in quotes.',
+          'Put a text that begins with * in quotes.',
       );
     },
   });
@@ -165,8 +165,8 @@ function optionLike(typed: string, options: readonly NamedOption[]): string | un
 
 function syntaxProblem(code: string, message: string): string {
   if (code === 'TAB_AS_INDENT') return 'YAML is indented with spaces; this line has a tab.';
-  if (code === 'DUPLICATE_KEY') return 'the key is duplicate; keep one of them.';
-  if (code === 'MULTIPLE_DOCS') return 'only one YAML document is read; take out the "---" between them.';
+  if (code === 'DUPLICATE_KEY') return 'the key is duplicated; keep one of them.';
+  if (code === 'MULTIPLE_DOCS') return 'only one YAML document is read; remove the "---" between them.';
   return `not valid YAML: ${message}${/[.!?]$/.test(message) ? '' : '.'}`;
 }
 

@@ -39,7 +39,7 @@ describe('describeConfig', () => {
     expect(rowOf({}, 'server.adminToken')?.value).toBeNull();
   });
 
-  it('hides the password of a URL that is no secret', () => {
+  it('hides the password in a URL that is not itself a secret', () => {
     expect(rowOf({ HEADWORKS_URL: 'https://u:hunter22@h.example' }, 'client.serverUrl')?.value).toBe(
       'https://[hidden]@h.example/',
     );

@@ -42,7 +42,7 @@ describe('the options of extraction', () => {
     [{ types: 'a b' }, 'must be a list of content types'],
   ])('refuse %j: %s', (flags, problem) => expect(() => resolved(flags)).toThrow(problem));
 
-  it('tell problems between options together with those of single ones', () => {
+  it('report problems between options together with problems of single options', () => {
     const flags = { 'batch-size': '5', workers: '4', 'queue-size': '20' };
     expect(() => resolved(flags)).toThrow(/2 problems[^]*batchSize[^]*queueSize.*must be at least 40/);
   });

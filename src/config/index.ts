@@ -1,4 +1,4 @@
-// Configuration: every option of every domain, resolved once, frozen, and able to say where each value came from.
+// Configuration: every option of every domain, resolved once, frozen, with the source of each value.
 export type { Config } from './config.ts';
 export { listOptions } from './config.ts';
 export { type ConfigRow, describeConfig, valueText } from './describe-config.ts';

@@ -31,7 +31,7 @@ describe('resolveConfig', () => {
     expect(config.resolution).toMatchObject({ file: null, warnings: [] });
   });
 
-  it('shows only the beginning of a long value, so that what is wrong with it is seen', () => {
+  it('truncates a long value, so that the problem stays visible', () => {
     const good = { name: 'good', baseUrl: 'http://127.0.0.1:1/v1', model: 'x'.repeat(150) };
     const env = { HEADWORKS_GATEWAY_MODELS: JSON.stringify([good, { name: 'acme/large' }]) };
     const [problem = ''] = problemsOf(() => resolve({ env }));
@@ -64,13 +64,13 @@ describe('resolveConfig', () => {
     expect(resolve({ cwd, env: { HEADWORKS_CONFIG: 'b.yaml' }, file: 'a.yaml' }).server.port).toBe(1);
   });
 
-  it('takes an empty variable as not set', () => {
+  it('treats an empty variable as not set', () => {
     expect(resolve({ env: { HEADWORKS_PORT: '', DATABASE_URL: '', HEADWORKS_CONFIG: '' } }).server.port).toBe(
       8420,
     );
   });
 
-  it('starts relative paths at the working directory, or at the folder of their file', async () => {
+  it('resolves relative paths from the working directory, or from the folder of their file', async () => {
     const folder = await temporaryFolder();
     const file = join(folder, 'headworks.yaml');
     writeFileSync(file, 'data:\n  folder: kept\n');
@@ -146,8 +146,8 @@ describe('resolveConfig', () => {
     });
     expect(server.adminToken).toBe('0123456789abcdef');
     expect(resolution.warnings).toEqual([
-      'Nothing reads the environment variable HEADWORKS_PROT; did you mean HEADWORKS_PORT?',
-      'Nothing reads the environment variable HEADWORKS_XYZZY; unset it.',
+      'The environment variable HEADWORKS_PROT has no effect; did you mean HEADWORKS_PORT?',
+      'The environment variable HEADWORKS_XYZZY has no effect; unset it.',
       'server.adminToken is a secret in headworks.yaml line 2; set HEADWORKS_ADMIN_TOKEN instead.',
     ]);
   });
@@ -180,7 +180,7 @@ describe('resolveSections', () => {
   };
   const run = (env: Record<string, string>) => resolveSections(sections, { env, cwd: nowhere });
 
-  it('checks rules between options, naming where the value came from', () => {
+  it('checks rules between options and names the source of the value', () => {
     expect(problemsOf(() => run({ FROM: '4', OLD_TO: '3' }))).toEqual([
       'span.to (TO, OLD_TO): 3 from env OLD_TO must not be below span.from (4).',
     ]);
@@ -190,7 +190,7 @@ describe('resolveSections', () => {
     expect(problemsOf(() => run({ FROM: 'x', TO: '0' }))).toHaveLength(1);
   });
 
-  it('takes the first of several variables that is set', () => {
+  it('uses the first of several variables that is set', () => {
     expect(run({ TO: '', OLD_TO: '6' }).span.to).toBe(6);
     expect(run({ TO: '7', OLD_TO: '6' }).span.to).toBe(7);
   });
@@ -209,7 +209,7 @@ describe('optionSections', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('offer no flag for a secret, which would show in the list of processes', () => {
+  it('offer no flag for a secret, because process lists show flags', () => {
     const specs = options.flatMap(([, { fields }]) => Object.values(fields));
     expect(specs.filter((spec) => spec.secret && spec.flag !== undefined)).toEqual([]);
   });
@@ -229,7 +229,7 @@ it('rejects a URL whose password is not encoded, without showing a part of it', 
   };
   const resolve = () => resolveConfig({ flags: {}, env, cwd: '/' });
   expect(resolve).toThrow(/state\.databaseUrl.*%XX/s);
-  expect(resolve).toThrow(/HEADWORKS_PORTT; did you mean HEADWORKS_PORT\?/);
+  expect(resolve).toThrow(/HEADWORKS_PORTT has no effect; did you mean HEADWORKS_PORT\?/);
   expect(resolve).toThrow(/HEADWORKS_RETENTION_CRON.*99 99.*five fields/s);
   expect(resolve).not.toThrow(/SECRETword/);
 });

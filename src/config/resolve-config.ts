@@ -155,7 +155,7 @@ function unknownVariables(
       // Compared without the prefix, which makes all names similar.
       const meant = nearest(name.slice(ourPrefix.length), tails);
       const advice = meant === undefined ? 'unset it.' : `did you mean ${ourPrefix}${meant}?`;
-      return `Nothing reads the environment variable ${name}; ${advice}`;
+      return `The environment variable ${name} has no effect; ${advice}`;
     });
 }
 

@@ -1,4 +1,4 @@
-// Keys that we give out.
+// Keys that Headworks issues.
 import { describe, expect, it } from 'vitest';
 import { AccessKeyKind, KeyRegistry, keyRefusal } from './access-keys.ts';
 import { seededIds, seededRandom } from './ids.ts';

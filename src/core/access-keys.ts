@@ -1,4 +1,4 @@
-// Access keys that we issue: shown once, stored as SHA-256.
+// Access keys that Headworks issues: shown once, stored as SHA-256.
 import { hash } from 'node:crypto';
 import type { IdSource } from './ids.ts';
 
@@ -74,7 +74,7 @@ export class KeyRegistry<Key extends KeyLife & { readonly id: string; readonly c
     return [...this.#byHash.values()].sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
   }
 
-  /** A revoked key stays revoked, even if an older read says otherwise. */
+  /** A revoked key stays revoked, even if an older read still has it. */
   learn(keyHash: string, key: Key): void {
     if (!this.#byHash.get(keyHash)?.revokedAt) this.#keep(keyHash, key);
   }

@@ -19,18 +19,18 @@ describe('cron expressions', () => {
     ['0 0 13 * 5', '2026-03-01T00:00:00Z', '2026-03-06T00:00'],
     ['0 0 29 2 *', '2096-03-01T00:00:00Z', '2104-02-29T00:00'],
     ['30 4 1,15 6,12 *', '2026-06-02T00:00:00Z', '2026-06-15T04:30'],
-  ])('"%s" after %s comes at %s', (cron, after, expected) => {
+  ])('"%s" after %s next occurs at %s', (cron, after, expected) => {
     expect(next(cron, after)).toBe(expected);
   });
 
   it.each(['', '* * * *', '60 * * * *', '* 24 * * *', '* * 0 * *', '* * * 13 *', '* * * * 8', 'a * * * *'])(
-    'refuses "%s" and says what is wrong',
+    'rejects "%s" with the reason',
     (cron) => {
       expect(() => parseCron(cron)).toThrow(expect.objectContaining({ code: 'INPUT_INVALID' }));
     },
   );
   it.each(['*/0 * * * *', '5-1 * * * *', '* * * JAN *', '0 0 31 2 *', '@daily', '1,,2 * * * *'])(
-    'refuses "%s" too',
+    'rejects "%s"',
     (cron) => {
       expect(() => parseCron(cron)).toThrow(expect.objectContaining({ code: 'INPUT_INVALID' }));
     },

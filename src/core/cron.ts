@@ -87,6 +87,6 @@ function parseField(expression: string, field: Field, text: string): Values {
 function invalid(expression: string, why: string): CoreError {
   return new CoreError(
     'INPUT_INVALID',
-    `The schedule "${expression}" cannot be used: ${why}. Give five fields in UTC, for example "15 3 * * *".`,
+    `The schedule "${expression}" cannot be used: ${why}. Use five fields in UTC, for example "15 3 * * *".`,
   );
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CoreError, coreErrorCodes, HeadworksError, kindOf, messageOf } from './errors.ts';
 
 describe('HeadworksError', () => {
-  it('carries its code, the name of its class and what was given', () => {
+  it('has its code, the name of its class and the given details', () => {
     class DemoError extends HeadworksError<'DEMO_GONE'> {}
     const cause = new Error('below');
     const error = new DemoError('DEMO_GONE', 'The demo is gone.', {

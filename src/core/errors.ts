@@ -55,13 +55,13 @@ export type ErrorCategory =
   | 'temporary'
   /** A dependency of ours is down: repeat soon. */
   | 'unavailable'
-  /** A dependency rejects us until an administrator changes it. */
+  /** A dependency rejects Headworks until an administrator changes it. */
   | 'unusable'
   /** A setting is missing or wrong. */
   | 'misconfigured'
   /** A remote server could not be reached or rejected our credentials. */
   | 'unreachable'
-  /** A remote server was reached and gave no usable response. */
+  /** A remote server was reached but returned no usable response. */
   | 'upstream_failed'
   | 'storage_full'
   | 'internal';

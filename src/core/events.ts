@@ -34,7 +34,7 @@ export interface EventSpec<Payload extends object> {
     readonly labels?: readonly (keyof Payload & string)[];
     readonly buckets?: readonly number[];
   };
-  /** A span of what the event reports: it ends with the event and lasted as long as the field `duration` says. */
+  /** A span of what the event reports: it ends with the event and lasted for the value of the field `duration`. */
   readonly span?: {
     readonly name: string;
     /** A field in milliseconds. */

@@ -5,7 +5,7 @@ export interface Random {
   next(): number;
 }
 
-/** A repeatable source (mulberry32): the same seed gives the same numbers. Not for secrets. */
+/** A repeatable source (mulberry32): the same seed produces the same numbers. Not for secrets. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return {

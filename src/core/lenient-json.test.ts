@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findJson } from './lenient-json.ts';
 
-/** What JSON can say, as it comes back from it (no -0, no __proto__). */
+/** Values that JSON can represent and returns unchanged (no -0, no __proto__). */
 const json = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as unknown);
 const container = fc.oneof(fc.array(json), fc.dictionary(fc.string(), json)).map((value) => {
   return JSON.parse(JSON.stringify(value)) as unknown;
@@ -62,7 +62,7 @@ describe('findJson', () => {
   });
 
   it.each(['', 'I cannot do that.', '{"a": ', '```json\n{"a"\n```', '{a: 1}', 'x'.repeat(400_001)])(
-    'finds nothing where nothing is',
+    'finds nothing in text without JSON',
     (response) => {
       expect(findJson(response)).toBeUndefined();
     },
@@ -74,7 +74,7 @@ describe('findJson', () => {
     expect(findJson('{"a": 1}', 7)).toBeUndefined();
   });
 
-  it('never throws and takes little time', () => {
+  it('never throws and runs in bounded time', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[{}[\]"\\,:` \n1atN]*$/), (response) => {
         findJson(response);

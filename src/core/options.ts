@@ -148,7 +148,7 @@ export function urlOption<Default extends string | null>(
   return build<string | Default>(common, allowed, (raw) => {
     const value = typeof raw === 'string' ? raw.trim() : '';
     const hasScheme = common.schemes.some((scheme) => value.toLowerCase().startsWith(`${scheme}://`));
-    // A second @ is part of a password that is not encoded: half of it would be taken for the host, and shown.
+    // A second @ is part of a password that is not encoded: half of it would be parsed as the host, and shown.
     const isUnambiguous = value.indexOf('@') === value.lastIndexOf('@');
     return hasScheme && isUnambiguous && URL.canParse(value) ? { value } : invalid(allowed);
   });

@@ -6,7 +6,7 @@ import { Redactor } from './redaction.ts';
 
 const json = (value: unknown) => JSON.stringify(value);
 
-/** Ways a secret gets into text. Each gives the text and the secret as it stands there. */
+/** Encodings of a secret in text. Each returns the text and the encoded secret. */
 const writings: Record<string, (secret: string) => readonly [text: string, written: string]> = {
   plain: (secret) => [`before ${secret} after`, secret],
   json: (secret) => [json({ note: `x${secret}y` }), json(secret).slice(1, -1)],
@@ -51,7 +51,7 @@ describe('Redactor', () => {
     fc.assert(
       fc.property(secrets, (secret) => {
         const [text, written] = write(secret);
-        // What the writing itself dropped or changed beyond recognition cannot leak.
+        // A secret that the encoding changed beyond recognition cannot leak.
         fc.pre(text.includes(written));
         const redactor = new Redactor();
         redactor.add(secret);
@@ -96,7 +96,7 @@ describe('Redactor', () => {
     );
   });
 
-  it('finds the longer of two secrets that begin alike, whichever was added first', () => {
+  it('finds the longer of two secrets with a common prefix, whichever was added first', () => {
     for (const order of [
       ['hunter22', 'hunter22-and-more'],
       ['hunter22-and-more', 'hunter22'],
@@ -172,7 +172,7 @@ describe('Redactor', () => {
     });
   });
 
-  it('takes time in proportion to the length of the text', () => {
+  it('runs in time linear in the length of the text', () => {
     const redactor = new Redactor();
     redactor.add('pa"ss\\\\wo rd$^.*');
     redactor.add('another one, with: @/?#');
@@ -207,12 +207,12 @@ describe('content', () => {
   redactor.add('postgres');
   redactor.add('hw_admin_0123456789"quoted');
 
-  it('loses known secrets that cannot be ordinary words, also inside JSON', () => {
+  it('is redacted of known secrets that cannot be ordinary words, also inside JSON', () => {
     const text = JSON.stringify({ note: 'hw_admin_0123456789"quoted' });
     expect(redactor.content(text)).toBe('{"note":"[redacted]"}');
   });
 
-  it('stays unchanged otherwise: words, fields and patterns are kept', () => {
+  it('is otherwise unchanged: words, fields and patterns are kept', () => {
     const text = '{"password":"hunter2-hunter2","text":"postgres: Bearer authentication, token=abcdefgh1"}';
     expect(redactor.content(text)).toBe(text);
   });

@@ -80,7 +80,7 @@ export interface ExtractionSummary extends ExtractionResult {
 }
 
 /**
- * Extracts a source into its vault. Fails with an error whose code says what is not available.
+ * Extracts a source into its vault. Fails with an error whose code names what is not available.
  *
  * @example
  * const summary = await extract(settings, { kind: 'rest', file: 'tickets.yaml' }, options);
@@ -363,7 +363,7 @@ export interface Extraction {
   };
 }
 
-/** A cron minute is noticed within this; each occurrence is claimed once, by whichever server is first. */
+/** A cron minute is detected within this time; each occurrence is claimed once, by whichever server is first. */
 const scheduleIntervalMs = 5_000;
 
 /** Opens the registered sources and runs of a server, and starts their jobs and schedules. */

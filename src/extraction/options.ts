@@ -33,7 +33,7 @@ export const extractionOptions = defineOptions({
       pattern: /^[\w.-]+$/,
     }),
     workers: numberOption({
-      describe: 'Pages in flight at once; 1 is the sequential mode.',
+      describe: 'Maximum number of pages in flight; 1: sequential.',
       env: 'HEADWORKS_EXTRACTION_WORKERS',
       flag: 'workers',
       default: parallelDefaults.workers,
@@ -42,7 +42,8 @@ export const extractionOptions = defineOptions({
     }),
     queueSize: orNone(
       numberOption({
-        describe: 'Most pages queued for worker threads (never more than 8 MB); at least workers × 10.',
+        describe:
+          'Maximum number of pages queued for worker threads (never more than 8 MB); at least workers × 10.',
         env: 'HEADWORKS_EXTRACTION_QUEUE_SIZE',
         flag: 'queue-size',
         default: parallelBounds.queueSize.min,
@@ -58,21 +59,21 @@ export const extractionOptions = defineOptions({
       ...parallelBounds.batchSize,
     }),
     rateLimitPerMinute: numberOption({
-      describe: 'Most calls in any minute.',
+      describe: 'Maximum number of calls in any minute.',
       env: 'HEADWORKS_EXTRACTION_RATE_LIMIT_PER_MINUTE',
       flag: 'rate-limit-per-minute',
       default: parallelDefaults.rateLimitPerMinute,
       ...parallelBounds.rateLimitPerMinute,
     }),
     rateLimitPerSecond: numberOption({
-      describe: 'Most calls in any second; not above the calls per minute.',
+      describe: 'Maximum number of calls in any second; not above the calls per minute.',
       env: 'HEADWORKS_EXTRACTION_RATE_LIMIT_PER_SECOND',
       flag: 'rate-limit-per-second',
       default: parallelDefaults.rateLimitPerSecond,
       ...parallelBounds.rateLimitPerSecond,
     }),
     adaptive: booleanOption({
-      describe: 'Slow down after a 429 response, and recover.',
+      describe: 'Adaptive rate: slow down after a 429 response, then recover.',
       env: 'HEADWORKS_EXTRACTION_ADAPTIVE',
       flag: 'adaptive',
       default: parallelDefaults.adaptiveRateLimiting,
@@ -162,7 +163,7 @@ export const extractionOptions = defineOptions({
       none,
     ),
     timeoutSeconds: numberOption({
-      describe: 'Longest wait for the first byte of a response.',
+      describe: 'Timeout for the first byte of a response.',
       env: ['HEADWORKS_EXTRACTION_TIMEOUT_SECONDS', 'LOOKERSDK_TIMEOUT'],
       flag: 'timeout-seconds',
       default: 120,

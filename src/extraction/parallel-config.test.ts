@@ -15,7 +15,7 @@ describe('the parallel configuration', () => {
     expect(parallelConfig({ workers: 50 }).queueSize).toBe(5_000);
   });
 
-  it('takes the ends of every range and nothing beyond them', () => {
+  it('accepts the bounds of every range and rejects values outside', () => {
     expect(parallelConfig({ workers: 1, batchSize: 10, queueSize: 10 })).toMatchObject({ workers: 1 });
     expect(parallelConfig({ workers: 50, batchSize: 1_000, queueSize: 500 })).toMatchObject({ workers: 50 });
     for (const wrong of [
@@ -42,7 +42,7 @@ describe('the parallel configuration', () => {
     );
   });
 
-  it('has no rule to break with a value that is missing', () => {
+  it('skips rules between options when a value is missing', () => {
     expect(rulesBetween({ workers: 50 })).toEqual([]);
     expect(rulesBetween({})).toEqual([]);
   });

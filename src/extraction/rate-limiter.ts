@@ -1,7 +1,7 @@
 // The rate limiter of a source: one rate for all calls to the same host with the same credential.
 //
-// Grants are kept in one file of the data folder: all vaults, runs and dry runs of a machine share them, and a restart
-// forgets none. With Redis, machines share them too; while Redis is unavailable, the file alone decides.
+// Grants are kept in one file of the data folder: all vaults, runs and dry runs of a machine share them, and they
+// survive a restart. With Redis, machines share them too; while Redis is unavailable, the file alone decides.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock } from '../core/index.ts';
@@ -28,7 +28,7 @@ export function limiterKey(host: string, credential: string | null): string {
   return `${host.toLowerCase()}:${hash}`;
 }
 
-/** A process that locks the file longer than this is taken for hanging. */
+/** A process that locks the file longer than this is considered hung. */
 const lockTimeoutMs = 10_000;
 /** How long one try may block the thread. */
 const busyTimeoutMs = 50;

@@ -84,7 +84,7 @@ export interface ListRef {
 export type PagePosition =
   | { readonly kind: 'single' }
   | { readonly kind: 'offset'; readonly offset: number; readonly limit: number }
-  /** `page` counts from 0; the source knows the number of the server's first page. */
+  /** `page` counts from 0; the source adds the number of the server's first page. */
   | { readonly kind: 'page'; readonly page: number; readonly limit: number }
   /** `cursor` null is the first page; for `link` it is the URL of the next page. */
   | {
@@ -131,7 +131,7 @@ export interface Source {
   /** Secrets that responses may repeat in the addresses of next pages; stored addresses contain their names. */
   readonly secrets?: readonly NamedSecret[];
   /**
-   * Logs in, or checks that the server responds; fails with an ExtractionError that says which of the two failed.
+   * Logs in, or checks that the server responds; fails with an ExtractionError that names which of the two failed.
    * `onWait` is called with the reason before each wait for a busy server.
    */
   connect(signal: AbortSignal, onWait?: OnConnectWait): Promise<void>;
@@ -178,7 +178,7 @@ export interface ParsedPage {
   readonly children: readonly ListRef[];
 }
 
-/** What is stored of a committed page and passed to the planner: the same in whichever order pages come. */
+/** What is stored of a committed page and passed to the planner: independent of the order of pages. */
 export interface PageResult {
   readonly request: PageRequest;
   readonly itemCount: number;
@@ -206,7 +206,7 @@ export interface CommittedPage extends PageResult {
 
 /**
  * Why a list is known to have ended.
- * `total`: as many items came as the source counts. `no-next`: the last page names no next page. `empty-page`: the page
+ * `total`: as many items arrived as the source reports. `no-next`: the last page names no next page. `empty-page`: the page
  * after the last one is empty. `short-page`: the last page has fewer items than the server returns per page. `single`:
  * the list has one page. `unproven`: the end is not known, or items are missing.
  */
@@ -317,9 +317,9 @@ export interface SessionTotals extends RunTotals {
   readonly throughputItemsPerSecond: number | null;
 }
 
-/** How a type ended, as the planner knows it. */
+/** How a type ended, according to the planner. */
 export interface TypeEnd {
-  /** What the source says there is; null when unknown. */
+  /** The total that the source reports; null when unknown. */
   readonly expectedTotal: number | null;
   readonly ends: EndCounts;
 }

@@ -3,7 +3,7 @@ import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { WorkerMetrics } from './worker-metrics.ts';
 
 describe('worker metrics', () => {
-  it('count items by type and errors by worker, and give both at one moment under the names of the document', async () => {
+  it('count items by type and errors by worker, and return both in one snapshot with the names of the founding document', async () => {
     const clock = new VirtualClock(Date.UTC(2026, 0, 1));
     const metrics = new WorkerMetrics(['users', 'looks'], clock);
     metrics.incrementProcessed('users', 3);
@@ -24,7 +24,7 @@ describe('worker metrics', () => {
     expect(metrics.snapshot().duration).toBe(1.5);
   });
 
-  it('refuse types that are not extracted and counts below 0', () => {
+  it('reject types that are not extracted and counts below 0', () => {
     const metrics = new WorkerMetrics(['users'], new VirtualClock());
     expect(() => metrics.incrementProcessed('dragons')).toThrow(RangeError);
     expect(() => metrics.incrementProcessed('users', -1)).toThrow(
@@ -32,7 +32,7 @@ describe('worker metrics', () => {
     );
   });
 
-  it('keep no endless list of complaints', () => {
+  it('keep a bounded list of errors', () => {
     const metrics = new WorkerMetrics([], new VirtualClock());
     for (let count = 0; count < 1_000; count++) metrics.recordError('fetch', 'down');
     expect(metrics.snapshot().errors).toBe(1_000);

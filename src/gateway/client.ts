@@ -201,7 +201,7 @@ export class JsonFormats {
 const simpler = (a: JsonFormat, b: JsonFormat): JsonFormat =>
   jsonFormats.indexOf(a) > jsonFormats.indexOf(b) ? a : b;
 
-/** Null when the format is not at fault, or there is no simpler one. */
+/** Null when the format is not the cause, or there is no simpler one. */
 function nextFormat(format: JsonFormat, error: unknown): JsonFormat | null {
   if (format === 'text' || !(error instanceof GatewayError)) return null;
   const { missing, failureClass } = error.details;

@@ -39,7 +39,7 @@ export const gatewayErrorCodes = {
   GATEWAY_KEY_NOT_FOUND: { category: 'not_found', consequence: 'There is no gateway key with that id.' },
   GATEWAY_TOKEN_CAP_EXCEEDED: {
     category: 'limit_reached',
-    consequence: 'The gateway key has used its tokens of the day; it works again after midnight UTC.',
+    consequence: 'The gateway key has used up its daily tokens; it works again after midnight UTC.',
   },
 } as const satisfies ErrorCodes;
 
@@ -93,7 +93,7 @@ export interface FailureRule {
   readonly fallsBack: boolean;
   /** Lowers the model's reliability. */
   readonly countsAgainst: boolean;
-  /** The request itself is at fault. When every model says so, the caller gets that answer. */
+  /** The request itself is invalid. When every model rejects it, the caller gets that error. */
   readonly isCallersFault: boolean;
   /**
    * Cooldown of the key (`cools: 'model'`: of the model) in seconds without a retry hint; `default` is
@@ -109,7 +109,7 @@ const hourSeconds = 3_600;
 export type FailureClass = keyof typeof failureRules;
 
 export const failureRules = {
-  /** 429, or a response that says as much. */
+  /** 429, or an equivalent response. */
   'rate-limit': rule({ fallsBack: true, cooldown: 'default', obeysHint: true }),
   'server-error': rule({ isRetried: true, fallsBack: true, countsAgainst: true, obeysHint: true }),
   timeout: rule({ isRetried: true, fallsBack: true, countsAgainst: true }),
@@ -123,7 +123,7 @@ export const failureRules = {
   'context-too-long': rule({ fallsBack: true, isCallersFault: true }),
   /** By the provider's content policy. */
   'content-refused': rule({ fallsBack: true, isCallersFault: true }),
-  /** The provider does not know the model. */
+  /** The provider has no such model. */
   'not-found': rule({ fallsBack: true, countsAgainst: true, cooldown: hourSeconds, cools: 'model' }),
   /** Empty, malformed, or not what was requested. */
   'invalid-response': rule({ isRetried: true, fallsBack: true, countsAgainst: true }),

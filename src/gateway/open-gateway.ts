@@ -29,7 +29,7 @@ export interface GatewayDeps {
   readonly random: Random;
   readonly ids: IdSource;
   readonly events: Emitter<GatewayEvents>;
-  /** Learns the provider keys. */
+  /** Receives the provider keys. */
   readonly redactor: Redactor;
   readonly stores: ServerStores | GatewayStores;
   readonly options: GatewayOptions;

@@ -245,7 +245,7 @@ export interface ProviderFailure {
   readonly kind: 'failure';
   readonly failureClass: FailureClass;
   readonly status: number | null;
-  /** Of a timeout: which one; undefined when the provider or the network gave up. */
+  /** The timeout that expired; undefined when the provider or the network timed out. */
   readonly exceeded?: keyof AttemptTimeouts | undefined;
   readonly retryHint: { readonly retryAfterMs: number; readonly source: string } | undefined;
   /** For GATEWAY_REQUEST_REJECTED: the provider's message, redacted and truncated; null where it must not be shown. */

@@ -56,7 +56,9 @@ export function installAccess(server: FastifyInstance, access: Access, events: E
   server.decorateRequest('caller', null);
   server.addHook('onRoute', ({ method, url, config }) => {
     if (!config?.access)
-      throw new TypeError(`The route ${String(method)} ${url} does not say who may call it (config.access).`);
+      throw new TypeError(
+        `The route ${String(method)} ${url} does not declare who may call it (config.access).`,
+      );
   });
   server.addHook('onRequest', (request, reply, done) => {
     const needed = request.routeOptions.config.access;
@@ -120,7 +122,7 @@ function callerWith(
   const check = organizationKeys.authenticate(credential);
   if (check?.kind === 'valid') return { kind: 'organization', organizationId: check.organizationId };
   if (isAdminToken(credential)) return { kind: 'admin' };
-  // Only the holder of the complete key learns that it existed.
+  // Only the holder of the complete key sees that it existed.
   const gatewayReason = gatewayKeys.keyRefusal(credential);
   const reason = gatewayReason ?? check?.kind;
   if (reason === undefined) throw unauthenticated('These credentials are unknown.', needed);
@@ -215,7 +217,7 @@ export class DashboardSessions {
 const cookieName = ({ headers }: FastifyRequest): string =>
   `headworks_session_${/:(\d{1,5})$/.exec(headers.host ?? '')?.[1] ?? 'default'}`;
 
-/** Only scripts of our own pages can send it: other pages need a preflight, which is not answered. */
+/** Only scripts of our own pages can send it: other pages need a preflight, which is rejected. */
 const dashboardHeader = 'x-headworks-dashboard';
 
 function sessionIn(request: FastifyRequest): string | null {
@@ -243,7 +245,7 @@ export function setSessionCookie(
   reply: FastifyReply,
   session: { readonly value: string; readonly expiresAt: Date } | null,
 ): void {
-  // Behind a proxy that ends TLS the page's own address says so.
+  // Behind a proxy that terminates TLS, the page's own origin shows the scheme.
   const isSecure = request.protocol === 'https' || request.headers.origin?.startsWith('https:') === true;
   const value = session ? `${session.value}; Expires=${session.expiresAt.toUTCString()}` : '; Max-Age=0';
   const flags = `Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;

@@ -1,4 +1,4 @@
-// Audit rows and change events of successful and refused changes.
+// Audit rows and change events of successful and rejected changes.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Emitter } from '../core/index.ts';
 import { kindOf, withTimeout } from '../core/index.ts';

@@ -64,7 +64,7 @@ export type KnownErrorCode = keyof typeof allCodes;
 
 interface StatusRule {
   readonly status: number;
-  /** Sent as Retry-After when the error itself does not say when. */
+  /** Sent as Retry-After when the error itself has no retry time. */
   readonly retryAfterMs?: number;
 }
 

@@ -34,7 +34,7 @@ export const httpEvents = {
     message: 'refused a request',
     counter: {
       name: 'headworks_http_access_refused_total',
-      help: 'Requests refused for their credentials, host or origin.',
+      help: 'Requests rejected because of their credentials, host or origin.',
       labels: ['code'],
     },
   }),
@@ -45,8 +45,11 @@ export const httpEvents = {
   }),
   'http:stream-dropped': event<{ requestId: string; route: string; bufferedBytes: number }>({
     level: 'warn',
-    message: 'closed a stream whose reader was too slow',
-    counter: { name: 'headworks_http_streams_dropped_total', help: 'Streams closed for slow readers.' },
+    message: 'closed a stream because the client read too slowly',
+    counter: {
+      name: 'headworks_http_streams_dropped_total',
+      help: 'Streams closed because the client read too slowly.',
+    },
   }),
 } as const;
 

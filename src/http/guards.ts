@@ -38,8 +38,9 @@ const readableHeaders =
 const usualHeaders = 'authorization, content-type, x-request-id';
 
 /**
- * Host: a loopback name, any IP address (a rebound name is never one), the address we listen on, or one configured.
- * Origin, when a browser sends one: our own or one configured, for every method. Configured origins get CORS answers.
+ * Host: a loopback name, any IP address (DNS rebinding needs a name), the listen address, or a configured host.
+ * Origin, when a browser sends one: the server's own or a configured one, for every method. Configured origins get CORS
+ * headers.
  */
 export function installOriginCheck(
   server: FastifyInstance,
@@ -115,7 +116,7 @@ function originRefusal(
 ): HttpError | undefined {
   const origin = header?.toLowerCase();
   if (origin === undefined || allowed.has(origin)) return undefined;
-  // Behind a proxy that ends TLS the scheme is unknown; the host decides.
+  // Behind a proxy that terminates TLS the scheme is unknown; the host decides.
   if (origin === `http://${host.toLowerCase()}` || origin === `https://${host.toLowerCase()}`)
     return undefined;
   return new HttpError(

@@ -36,7 +36,7 @@ export type TypedServer = FastifyInstance<
   ZodTypeProvider
 >;
 
-/** Reads one item more than the page holds: that tells whether there is a next page. */
+/** Reads one item more than the page holds: it shows whether there is a next page. */
 export async function pageOf<Item>(
   limit: number,
   read: (limit: number) => Promise<readonly Item[]>,

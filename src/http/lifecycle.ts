@@ -9,7 +9,7 @@ import type { HttpEvents } from './events.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Probes are answered to the very end. */
+    /** Probes are served until the end. */
     isServedWhileDraining?: boolean;
   }
   interface FastifyRequest {
@@ -93,7 +93,7 @@ export function installTraffic(server: FastifyInstance, clock: Clock, events: Em
   server.addHook('onRequest', (request, reply, done) => {
     const startedAt = clock.monotonic();
     traffic.enter();
-    // 'close' comes always, once, also when the caller has left; fastify's own onResponse does not.
+    // 'close' always fires once, also when the caller has disconnected; fastify's own onResponse does not.
     reply.raw.on('close', () => {
       traffic.leave();
       events.emit('http:request-finished', {
@@ -130,7 +130,7 @@ export function traceRequests(server: FastifyInstance, tracer: Tracer): void {
     };
     const span = tracer.begin(`${request.method} ${route}`, facts, request.headers);
     request.openSpan = span;
-    // 'close' comes always, once, also when the caller has left.
+    // 'close' always fires once, also when the caller has disconnected.
     reply.raw.on('close', () => {
       const status = reply.raw.writableFinished ? reply.raw.statusCode : 499;
       span.end({ 'http.response.status_code': status }, status >= 500);

@@ -52,7 +52,7 @@ export async function installOpenApi(server: FastifyInstance, version: string): 
           tenant: {
             type: 'http',
             scheme: 'bearer',
-            description: 'A key of an organization, for what is its own; or the admin token.',
+            description: 'A key of an organization, for its own data; or the admin token.',
           },
         },
       },
@@ -113,7 +113,7 @@ function withoutUnused<Document extends object>(document: Document): Document {
   return used.length === schemas.length ? kept : withoutUnused(kept);
 }
 
-/** A named schema becomes a mere reference, which loses its description; a response without one says its status. */
+/** A named schema becomes a mere reference, which loses its description; a response without one shows its status. */
 function withDescriptions(responses: unknown, references: unknown): Record<string, unknown> {
   const described = responses as Record<string, { readonly description?: string }>;
   return Object.fromEntries(

@@ -51,7 +51,7 @@ const defaultLimits: HttpLimits = {
 };
 
 /**
- * A server that is complete but does not listen. Fails while building when a route does not say who may call it.
+ * A server that is complete but does not listen. Fails while building when a route does not declare its access.
  * Stop it with `drain`: `close` does not end open streams.
  */
 export async function buildServer(dependencies: ServerDeps): Promise<FastifyInstance> {
@@ -128,7 +128,7 @@ const routes = [
   dashboardRoutes,
 ];
 
-/** The deployment API ends uploads that take too long itself; Node's limit comes after. */
+/** The deployment API ends uploads that take too long itself; Node's limit is longer. */
 const uploadMarginMs = 10_000;
 
 /** An empty body counts as none: many clients send a content type without one. */
@@ -183,7 +183,7 @@ function ourErrorOf(error: unknown, requestId: string) {
   return { ...answer, headers: retryAfterHeader === undefined ? {} : { 'retry-after': retryAfterHeader } };
 }
 
-/** For what the parser refuses before there is a request: answers in JSON and hangs up. */
+/** For input that the parser rejects before there is a request: responds with JSON and closes the connection. */
 export function createClientErrorHandler(ids: IdSource) {
   return (error: Error, socket: Socket): void => {
     if (!socket.writable || kindOf(error) === 'ECONNRESET') {

@@ -54,7 +54,7 @@ class OpenStream extends Readable {
     this.#deps = deps;
     this.#label = label;
     this.#cancelTimer = this.#armHeartbeat();
-    // The first bytes carry the headers; `retry` tells browsers when to reconnect.
+    // The first bytes carry the headers; `retry` sets the reconnection delay of browsers.
     this.push('retry: 2000\n\n');
   }
 

@@ -15,7 +15,7 @@ export const ingestDegradations = {
   notEmbedded: 'knowledge.chunk-not-embedded',
 } as const;
 
-/** Records nothing: a repair's outcome says what failed, and its row is open already. */
+/** Records nothing: a repair's outcome has the failure, and its row is already open. */
 export const noopLedger: LedgerRecorder = { record: async () => undefined };
 
 /** The database is unavailable, or the job must stop: nothing more can be done, and no step result may be written. */

@@ -14,7 +14,7 @@ export const knowledgeErrorCodes = {
   KNOWLEDGE_EMBEDDING_FAILED: {
     category: 'temporary',
     consequence:
-      'No vectors could be made; search continues without them, entities are created without and flagged.',
+      'No vectors could be created; search continues without them, and new entities are flagged for review.',
   },
   KNOWLEDGE_READING_FAILED: {
     category: 'temporary',

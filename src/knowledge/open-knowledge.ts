@@ -68,7 +68,7 @@ export interface KnowledgeDeps {
   /** Embedding models. Default: none. */
   readonly gateway?: EmbeddingGateway;
   readonly metrics?: Metrics;
-  /** Events of the gateway: models answer again. */
+  /** Events of the gateway: models are available again. */
   readonly events?: { listen(listener: (event: EmittedEvent) => void): () => void };
   /** Replacements for tests and evaluation. */
   readonly overrides?: KnowledgeOverrides;

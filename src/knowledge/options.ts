@@ -9,7 +9,7 @@ export const knowledgeOptions = defineOptions({
   fields: {
     embedder: choiceOption({
       describe:
-        'Which embedder makes vectors; auto: a model of the gateway if one supports embeddings, else none.',
+        'Embedder that creates vectors; auto: a model of the gateway if one supports embeddings, else none.',
       env: 'EMBEDDER',
       default: 'auto',
       choices: ['auto', 'gateway', 'local', 'none'],

@@ -6,7 +6,7 @@ import { HeadworksError } from '../core/index.ts';
 export const ledgerErrorCodes = {
   LEDGER_ENTRY_UNKNOWN: {
     category: 'not_found',
-    consequence: 'There is no row with this id (any more); nothing was changed.',
+    consequence: 'There is no row with this id; nothing was changed.',
   },
   LEDGER_ENTRY_CLOSED: {
     category: 'conflict',
@@ -30,11 +30,12 @@ export const ledgerErrorCodes = {
   },
   LEDGER_OVERFLOW: {
     category: 'temporary',
-    consequence: 'Too many rows wait for the store; this one is only counted, in a row of its kind.',
+    consequence:
+      'Too many rows are waiting to be stored; this one is only counted, in a summary row of its kind.',
   },
   LEDGER_CLOSED: {
     category: 'temporary',
-    consequence: 'The recorder is closed; what the store had not taken by then is only in the log.',
+    consequence: 'The recorder is closed; rows that were not stored by then are only in the log.',
   },
 } as const satisfies ErrorCodes;
 

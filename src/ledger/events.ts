@@ -33,32 +33,32 @@ export const ledgerEvents = {
     message: 'could not repair a degradation yet',
     counter: {
       name: 'headworks_ledger_repair_failures_total',
-      help: 'Repairs that did not help.',
+      help: 'Repairs that failed.',
       labels: ['kind'],
     },
   }),
   'ledger:store-failed': event<{ cause: string; waiting: number; retryInMs: number }>({
     level: 'error',
-    message: 'the ledger cannot be written; its rows wait in memory',
-    counter: { name: 'headworks_ledger_store_failures_total', help: 'Writes of the ledger that failed.' },
+    message: 'the ledger cannot be written; its rows are kept in memory',
+    counter: { name: 'headworks_ledger_store_failures_total', help: 'Failed writes to the ledger.' },
   }),
   // The next two have no label: a series that begins with its first event is one that Prometheus' `increase` misses,
   // and which kind it was is in the log.
   'ledger:overflowed': event<{ kind: string; count: number }>({
     level: 'error',
-    message: 'too many ledger rows wait for the store; these are counted by kind only',
+    message: 'too many ledger rows are waiting to be stored; these are only counted by kind',
     counter: {
       name: 'headworks_ledger_overflowed_total',
-      help: 'Degradations that were not kept one by one.',
+      help: 'Degradations that were only counted per kind because too many were waiting.',
       by: 'count',
     },
   }),
   'ledger:lost': event<{ kind: string; subject: string; cause: string; count: number }>({
     level: 'error',
-    message: 'the process ended before the store took this ledger row',
+    message: 'the process ended before this ledger row was stored',
     counter: {
       name: 'headworks_ledger_lost_total',
-      help: 'Degradations that only the log knows of.',
+      help: 'Degradations that could not be stored and are only in the log.',
       by: 'count',
     },
   }),

@@ -14,7 +14,7 @@ const failure = (subject: string, overrides: Partial<Degradation> = {}): Degrada
   ...overrides,
 });
 
-/** A store that can be away, or refuse certain rows. */
+/** A store that can be down, or reject certain rows. */
 class FlakyStore extends MemoryLedgerStore {
   readonly calls: (readonly SeenDegradation[])[] = [];
   isAway = false;
@@ -64,7 +64,7 @@ afterEach(async () => {
 });
 
 describe('BatchingLedgerRecorder', () => {
-  it('writes what comes within one interval in one call, the same row counted', async () => {
+  it('writes rows of one interval in one call, and counts duplicates', async () => {
     const { clock, store, recorder, named } = setUp();
     const all = ['a', 'b', 'a', 'a'].map((subject) => recorder.record(failure(subject)));
     await clock.advance(19);
@@ -95,7 +95,7 @@ describe('BatchingLedgerRecorder', () => {
     expect(await store.list({})).toHaveLength(1);
   });
 
-  it('splits what is more than a batch', async () => {
+  it('splits rows that exceed a batch', async () => {
     const { clock, store, recorder } = setUp({ flushBatch: 4 });
     const all = Array.from({ length: 10 }, (_, index) => recorder.record(failure(`s${index}`)));
     await clock.advance(20);
@@ -103,7 +103,7 @@ describe('BatchingLedgerRecorder', () => {
     expect(store.calls.map((rows) => rows.length)).toEqual([4, 4, 2]);
   });
 
-  it('writes a row that comes while another is being written', async () => {
+  it('writes a row that arrives while another is being written', async () => {
     const { clock, store, recorder } = setUp();
     const gate = Promise.withResolvers<void>();
     store.gate = gate.promise;
@@ -116,7 +116,7 @@ describe('BatchingLedgerRecorder', () => {
     expect(await store.list({})).toMatchObject([{ count: 2 }]);
   });
 
-  it('adds up a write that fails and what came for the same row meanwhile', async () => {
+  it('adds up a failed write and later sightings of the same row', async () => {
     const { clock, store, recorder } = setUp();
     const gate = Promise.withResolvers<void>();
     store.gate = gate.promise;
@@ -132,7 +132,7 @@ describe('BatchingLedgerRecorder', () => {
     expect(await store.list({})).toMatchObject([{ count: 2, cause: 'SECOND' }]);
   });
 
-  it('writes a row that comes in the very moment a write ends', async () => {
+  it('writes a row that arrives at the moment a write ends', async () => {
     const { clock, store, recorder } = setUp();
     const chain: Promise<void>[] = [];
     // Promise callbacks run between the end of the write and its clean-up: the first gaps are tried one by one.
@@ -216,7 +216,7 @@ describe('BatchingLedgerRecorder', () => {
     expect(recorder.pending).toBe(0);
   });
 
-  it('writes what waits when it is closed', async () => {
+  it('writes pending rows when it is closed', async () => {
     const { store, recorder } = setUp();
     const recorded = recorder.record(failure('a'));
     await recorder.close();

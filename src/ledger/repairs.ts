@@ -62,7 +62,7 @@ export function requestRepairs(
 /** The payload of the background schedule. */
 export const dueRepairs: RepairRequest = { due: true };
 
-/** The cron expression for "every so many minutes"; null when background repair is off. */
+/** The cron expression for an interval in minutes; null when background repair is off. */
 export function repairCron(everyMinutes: number): string | null {
   return everyMinutes === 0 ? null : `*/${everyMinutes} * * * *`;
 }

@@ -108,7 +108,7 @@ export class PostgresLedgerStore implements LedgerStore {
   }
 }
 
-/** Ready to be handed to the metrics' `gauge`: name, help, labels, and what to ask at each scrape. */
+/** Ready to be handed to the metrics' `gauge`: name, help, labels, and the query of each scrape. */
 export function openRowsGauge(store: Pick<LedgerStore, 'counts'>) {
   return {
     name: 'headworks_ledger_open_rows',

@@ -16,9 +16,9 @@ export interface ExtractOptions {
   readonly source: string;
   /** Path of the vault; created if it does not exist. A run that was interrupted is continued. */
   readonly vault: string;
-  /** Most calls in any minute. Default: 100. */
+  /** Maximum number of calls in any minute. Default: 100. */
   readonly ratePerMinute?: number;
-  /** Most calls in any second. Default: 10. */
+  /** Maximum number of calls in any second. Default: 10. */
   readonly ratePerSecond?: number;
   /** Pages in flight at once. Default: the number of cores, at most 8. */
   readonly workers?: number;
@@ -41,7 +41,7 @@ export interface ExtractOptions {
  * console.log(`${report.items} items in ${report.calls} calls`);
  */
 export interface ExtractionReport {
-  /** `incomplete`: some pages or items failed; the vault's dead letters say which. */
+  /** `incomplete`: some pages or items failed; the vault's dead letters list them. */
   readonly status: 'completed' | 'incomplete' | 'interrupted' | 'failed';
   /** Path of the vault. */
   readonly vault: string;
@@ -54,7 +54,7 @@ export interface ExtractionReport {
 }
 
 /**
- * Extracts a REST source into a vault, within its rate limits. Fails with an error whose `code` says what is wrong.
+ * Extracts a REST source into a vault, within its rate limits. Fails with an error with a stable `code`.
  *
  * @example
  * const { status, items } = await extract({ source: 'tickets.yaml', vault: 'tickets.vault' });

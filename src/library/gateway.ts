@@ -65,14 +65,14 @@ export interface CompletionRequest {
 }
 
 /**
- * Completes prompts. Other models answer while one fails or is rate limited.
+ * Completes prompts. Falls back to other models while one fails or is rate limited.
  *
  * @example
  * const gateway: Gateway = await createGateway({ models: [{ name: 'mine', baseUrl: 'http://127.0.0.1:8000/v1' }] });
  * await gateway.close();
  */
 export interface Gateway {
-  /** Fails with an error whose `code` says why no model answered. */
+  /** Fails with an error whose `code` is the reason why no model responded. */
   complete(request: CompletionRequest): Promise<{ readonly text: string; readonly model: string }>;
   /** Vectors of one model, in the order of the texts. */
   embed(request: {

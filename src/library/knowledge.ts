@@ -58,7 +58,7 @@ export interface SearchResult {
 }
 
 /**
- * Documents and what they say.
+ * Documents with their events and entities.
  *
  * @example
  * const knowledge: Knowledge = await createKnowledge({ dataFolder: 'knowledge' });
@@ -67,7 +67,7 @@ export interface SearchResult {
 export interface Knowledge {
   /** Stores a document; it can be searched when this resolves. People and events are read in the background. */
   ingest(document: Document, signal?: AbortSignal): Promise<{ readonly id: string }>;
-  /** Passages for a query, the best first; `warning` says what the search had to leave out. */
+  /** Passages for a query, the best first; `warning` names what could not be searched. */
   search(
     query: string,
     options?: { readonly limit?: number; readonly signal?: AbortSignal },

@@ -131,7 +131,7 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): CircuitBre
 
 /**
  * When the server allows the next request, from `Retry-After`, rate-limit headers or the body of an error response in
- * the forms that APIs and AI providers use. Undefined if the response does not say.
+ * the forms that APIs and AI providers use. Undefined if the response has no hint.
  *
  * @example
  * const response = await fetch('https://api.example.com');

@@ -38,7 +38,7 @@ export interface Server {
 }
 
 /**
- * Starts a server with all capabilities, its HTTP API and the dashboard. Fails with an error whose `code` says why.
+ * Starts a server with all capabilities, its HTTP API and the dashboard. Fails with an error with a stable `code`.
  *
  * @example
  * const server = await startServer({ dataFolder: '.headworks', port: 0 });

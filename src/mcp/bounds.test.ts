@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { cut, fitting, windowOf } from './bounds.ts';
 
 describe('windowOf', () => {
-  it('gives the whole text piece by piece, and splits no character', () => {
+  it('returns the whole text in pieces, and splits no character', () => {
     const text = fc.string({ unit: 'grapheme' });
     fc.assert(
       fc.property(text, fc.integer({ min: 1, max: 5 }), (whole, length) => {
@@ -26,7 +26,7 @@ describe('windowOf', () => {
 });
 
 describe('cut', () => {
-  it('says how much is missing', () => {
+  it('reports how much is missing', () => {
     expect(cut('short', 5)).toBe('short');
     expect(cut('a🏃 long', 2)).toBe('a… [7 more characters]');
   });

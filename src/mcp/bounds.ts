@@ -1,4 +1,4 @@
-// Results fit into a model's context: long texts are cut, long lists end early, and both say so.
+// Results fit into a model's context: long texts are cut, long lists end early, and both add a note.
 
 /** Characters of JSON that a list may take; about ten thousand tokens. */
 const listBudget = 40_000;

@@ -44,7 +44,7 @@ function context(response: unknown, calls: unknown[] = []) {
 }
 
 describe('toolFor', () => {
-  it('takes input and output from the operation, with a smaller page and a note', () => {
+  it('derives input and output from the operation, with a smaller page and a note', () => {
     const { inputSchema, outputSchema, annotations } = tool.listing('admin');
     expect(inputSchema).toMatchObject({
       properties: {
@@ -77,7 +77,7 @@ describe('toolFor', () => {
     expect(answer['note']).toBeNull();
   });
 
-  it('ends a list that does not fit early and says how to continue', async () => {
+  it('truncates a list that does not fit, with a note how to continue', async () => {
     const things = ids.map((each) => ({ id: each, text: 'x'.repeat(400) }));
     const answer = await tool.run({}, context({ things, next: null }));
     const shown = answer['things'] as { id: string }[];

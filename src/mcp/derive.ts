@@ -20,7 +20,7 @@ export interface CallerContext {
 }
 
 export interface ToolContext extends CallerContext {
-  /** Goes with every query or body about knowledge. */
+  /** Part of every query or body about knowledge. */
   readonly place: Place;
   readonly call: <Route extends ApiRoute>(
     route: Route,
@@ -127,7 +127,7 @@ function checked(name: string, schema: z.ZodObject, given: unknown): Record<stri
   const known = Object.keys(schema.shape).join(', ') || 'none';
   throw new CoreError(
     'INPUT_INVALID',
-    `Nothing was done: the arguments of "${name}" are invalid. ${problems.join('; ')}. It takes: ${known}.`,
+    `Nothing was done: the arguments of "${name}" are invalid. ${problems.join('; ')}. Its arguments: ${known}.`,
   );
 }
 

@@ -15,7 +15,7 @@ const howToSend = / Send [^.]* in the Authorization header[^.]*\./;
 export const withoutHeader = (message: string): string => message.replace(howToSend, '');
 
 export const unexpectedError =
-  'An unexpected error occurred inside Headworks, not because of your input. Repeating the call will hardly help; tell ' +
+  'An unexpected error occurred inside Headworks, not because of your input. Repeating the call is unlikely to help; tell ' +
   'the user, whose log has a line about it.';
 
 /** Null for an unexpected error: then `unexpectedError` is the text. */

@@ -124,7 +124,7 @@ function parseUri(uri: string): {
   if ((kind !== 'artifacts' && kind !== 'entities') || !itemId.success)
     throw new CoreError(
       'INPUT_INVALID',
-      'There is no such kind of resource. Addresses look like headworks://artifacts/ID and headworks://entities/ID, with ' +
+      'There is no such kind of resource. URIs look like headworks://artifacts/ID and headworks://entities/ID, with ' +
         '?space=NAME for another space than the default one; ids come from search.',
     );
   if (unknown.length > 0)

@@ -24,7 +24,7 @@ import { operationsTools } from './tools/operations.ts';
 
 export interface McpDeps extends Pick<CallerContext, 'api' | 'caller'> {
   readonly version: string;
-  /** Receives unexpected errors; the caller learns only that there was one. */
+  /** Receives unexpected errors; the caller sees only that one occurred. */
   readonly log: Pick<Log, 'error'>;
 }
 
@@ -99,7 +99,7 @@ function unknownToolText(name: string, caller: CallerKind): string {
   const reason = allTools.some((tool) => tool.name === name)
     ? `The tool "${name}" needs the admin token; this connection has the key of an organization.`
     : `There is no tool "${name.slice(0, 100)}".`;
-  return `${reason} There are: ${names.join(', ')}.`;
+  return `${reason} Available: ${names.join(', ')}.`;
 }
 
 function handleResources(server: Server, deps: McpDeps): void {

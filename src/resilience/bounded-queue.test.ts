@@ -32,7 +32,7 @@ describe('a bounded queue', () => {
     expect(counts(queue)).toEqual({ items: 1, bytes: 0, puts: 0, takes: 0 });
   });
 
-  it('makes producers wait when it is full in bytes, and does not let a small one past a large one', async () => {
+  it('makes producers wait when it is full in bytes, and keeps a small item behind a large one', async () => {
     const queue = new BoundedQueue<string>({ maxItems: 10, maxBytes: 100 });
     await queue.put('a', 60);
     const large = queue.put('b', 60);
@@ -66,7 +66,7 @@ describe('a bounded queue', () => {
     ]);
   });
 
-  it('drains after close, also those who waited to get in, and then ends', async () => {
+  it('drains after close, waiting producers included, and then ends', async () => {
     const queue = new BoundedQueue<number>({ maxItems: 1 });
     await queue.put(1);
     const waiting = queue.put(2);
@@ -119,7 +119,7 @@ describe('a bounded queue', () => {
     expect(counts(queue)).toEqual({ items: 2, bytes: 70, puts: 0, takes: 0 });
   });
 
-  it('loses nothing to a consumer that left a loop early', async () => {
+  it('loses nothing when a consumer leaves a loop early', async () => {
     const queue = new BoundedQueue<number>({ maxItems: 5 });
     for (const item of [1, 2, 3]) await queue.put(item);
     for await (const item of queue) if (item === 1) break;

@@ -60,7 +60,7 @@ describe('CircuitBreaker', () => {
     expect(breaker.state).toEqual({ is: 'closed' });
   });
 
-  it('takes an error that isFailure excludes for a working dependency', async () => {
+  it('counts an error that isFailure excludes as a success', async () => {
     const unusable = new Error('unusable reply');
     const { breaker, call } = setUp((error) => error !== unusable);
     await call(down);

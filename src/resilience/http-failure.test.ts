@@ -104,7 +104,7 @@ describe('an HTTP failure', () => {
     expect(classifyHttpFailure(answer(503, '', { 'retry-after': '4' }), now).hint?.retryAfterMs).toBe(4_000);
   });
 
-  it('is always one of the kinds, whatever comes', () => {
+  it('is always one of the kinds, for any response', () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), fc.oneof(fc.string(), fc.json()), (status, body) => {
         expect(classifyHttpFailure({ status, headers: {}, body }, now).kind).toMatch(/^[a-z-]+$/);

@@ -1,4 +1,4 @@
-// Classifies failed HTTP calls and says whether a retry can help. Shared by extraction and gateway.
+// Classifies failed HTTP calls and whether a retry can help. Shared by extraction and gateway.
 import { HttpFailure } from '../core/http.ts';
 import type { RetryHint } from './retry-hints.ts';
 import { hasNoQuota, jsonBody, messagesIn, readRetryHint } from './retry-hints.ts';
@@ -13,7 +13,7 @@ export interface ErrorResponse {
 
 /**
  * The kinds, and what the caller does about each:
- * - `rate-limit`: wait as the hint says and slow down; does not count as a retry where the caller can wait.
+ * - `rate-limit`: wait for the hint and slow down; does not count as a retry where the caller can wait.
  * - `server-error`, `timeout`, `network`: a fault of the server or the network; retry later.
  * - `authentication`: the credential is rejected; log in again or set a cooldown on it.
  * - `payment`: no credit or quota left; needs an operator.

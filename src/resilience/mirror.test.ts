@@ -94,7 +94,7 @@ it('loads again after a request during a load, once for many requests', async ()
   expect([seen, loads]).toEqual([2, 2]);
 });
 
-it('tries again by itself until it works', async () => {
+it('retries by itself until it succeeds', async () => {
   let isAway = true;
   const { clock, failures, reload } = setUpReload(async () => {
     if (isAway) throw new Error('away');

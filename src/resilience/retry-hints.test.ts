@@ -1,4 +1,4 @@
-// Every shape of hint seen in the wild, as a table; and garbage, which must give none.
+// Every form of hint that real servers send, as a table; and invalid input, which must yield none.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { longestHintMs } from './durations.ts';
@@ -276,11 +276,11 @@ describe('a retry hint', () => {
     ['JSON of other shapes', {}, '[[], null, 3]'],
     ['null', {}, 'null'],
   ];
-  it.each(none)('is not made up: %s', (_name, headers, body) => {
+  it.each(none)('is absent: %s', (_name, headers, body) => {
     expect(readRetryHint({ headers, body }, now)).toBeUndefined();
   });
 
-  it('ignores quota headers and prose of an answer that did not refuse for a limit', () => {
+  it('ignores quota headers and prose of a response that is not a limit rejection', () => {
     const headers = { 'x-ratelimit-reset': '60' };
     expect(readRetryHint({ headers, body: 'try again in 5s', isRateLimited: false }, now)).toBeUndefined();
     const explicit = { ...headers, 'retry-after': '3' };
@@ -333,7 +333,7 @@ describe('a retry hint', () => {
     );
   });
 
-  it.each(['1m', 'a', '1.', ' ', '1 '])('reads a long body of %j in no time', (piece) => {
+  it.each(['1m', 'a', '1.', ' ', '1 '])('reads a long body of %j quickly', (piece) => {
     const body = `try again in 1${piece.repeat(30_000)}_`;
     const started = performance.now();
     expect(readRetryHint({ headers: {}, body }, now)).toBeUndefined();

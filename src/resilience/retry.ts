@@ -74,7 +74,7 @@ export interface FailedAttempt {
 }
 
 /**
- * Runs `work` until it succeeds. Waits between attempts as the backoff says, and at least the error's `retryAfterMs`;
+ * Runs `work` until it succeeds. Waits between attempts according to the backoff, and at least the error's `retryAfterMs`;
  * never after the last attempt, and never past the signal's deadline: it then fails at once. Fails with the error of
  * the last attempt, or with the signal's reason.
  *

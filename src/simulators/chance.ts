@@ -1,4 +1,4 @@
-// Repeatable randomness: the same seed and subject give the same choices, in whatever order they are made.
+// Repeatable randomness: the same seed and subject produce the same choices, in whatever order they are made.
 import type { Random } from '../core/index.ts';
 import { seededRandom } from '../core/index.ts';
 

@@ -21,7 +21,7 @@ export async function listenOnLoopback(server: Server, port: number): Promise<st
 function unavailable(error: NodeJS.ErrnoException, port: number): CoreError {
   const why =
     error.code === 'EADDRINUSE'
-      ? `Port ${port} on ${host} is in use by another program. Choose another with --port (0 takes any free one).`
+      ? `Port ${port} on ${host} is in use by another program. Choose another with --port (0 uses any free port).`
       : `Cannot listen on ${host}:${port}: ${messageOf(error)}.`;
   return new CoreError('PORT_UNAVAILABLE', why, { cause: error });
 }

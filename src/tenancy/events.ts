@@ -66,7 +66,7 @@ export const executionEvents = {
     message: 'execution ended: no process was running it any more, or it took too long',
     counter: {
       name: 'headworks_executions_orphaned_total',
-      help: 'Executions that were ended because their job was gone or they took too long.',
+      help: 'Executions ended because their job no longer existed or they took too long.',
     },
   }),
   'deployments:webhook-sent': event<

@@ -17,12 +17,12 @@ export function displayName(given: string, field = 'name'): string {
   return name;
 }
 
-/** As `displayName`, and without anything that could be taken for an id or for several path segments. */
+/** As `displayName`, and without anything that could be mistaken for an id or for several path segments. */
 export function organizationName(given: string): string {
   const name = displayName(given);
   if (/[/\\]/.test(name)) throw invalidName('name', 'must not contain a slash: it is part of a URL');
   if (nameKey(name).startsWith('org_'))
-    throw invalidName('name', 'must not begin with "org_": it would be taken for an id');
+    throw invalidName('name', 'must not begin with "org_": it would be mistaken for an id');
   return name;
 }
 
@@ -39,7 +39,7 @@ const deploymentNameShape = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 /** What is wrong with a deployment's name; null when it is valid. */
 export function deploymentNameProblem(name: string): string | null {
   if (name.length < 1 || name.length > maxNameLength) return `must have 1 to ${maxNameLength} characters`;
-  if (isUuid(name)) return 'must not have the form of an id: it would be taken for one';
+  if (isUuid(name)) return 'must not have the form of an id: it would be mistaken for one';
   if (deploymentNameShape.test(name)) return null;
   return 'must consist of letters (a to z), digits, "-", "_" and ".", and begin with a letter or digit: it is part of a URL';
 }
@@ -77,7 +77,7 @@ export const nameTaken = (what: 'organization' | 'deployment', holder: string): 
   new CoreError(
     'CONFLICT',
     `There is already ${what === 'organization' ? 'an organization' : 'a deployment of this organization'} ` +
-      `named ${quoteName(holder)}; case makes no difference. Choose another name.`,
+      `named ${quoteName(holder)}; names are compared ignoring case. Choose another name.`,
   );
 
 export const organizationDeleted = (): CoreError =>

@@ -114,7 +114,7 @@ export const deploymentOptions = defineOptions({
       max: 1_099_511_627_776,
     }),
     uploadTimeoutSeconds: numberOption({
-      describe: 'Longest time to receive a body.',
+      describe: 'Timeout for receiving a body.',
       env: 'HEADWORKS_DEPLOYMENTS_UPLOAD_TIMEOUT_SECONDS',
       default: 60,
       min: 1,

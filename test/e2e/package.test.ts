@@ -235,7 +235,7 @@ describe('the installed package', () => {
     expect(await runExample('server')).toMatch(/^http:\/\/127\.0\.0\.1:\d+ has 0 organizations\n$/);
   });
 
-  it('says in one line which Node is needed when started with an older one', async () => {
+  it('prints the required Node version in one line when started with an older one', async () => {
     const old = await oldNode();
     const { code, stdout, stderr } = await run(old.program, [...old.args, command(), '--version'], project());
     expect(code).toBe(1);

@@ -83,7 +83,7 @@ describe('a source with faults', () => {
     expect(items('extraction:page-committed')).toBe(rows.length);
   });
 
-  it('that never answers a call is given up on in time, and read when it answers again', async () => {
+  it('that never responds to a call times out, and is read when it responds again', async () => {
     const looker = await simulatedLooker({
       faults: { hang: { probability: 0.2 } },
       seed: 5,
@@ -108,7 +108,7 @@ describe('a source with faults', () => {
     expect(looker.stats().calls['POST /login']).toBe(2);
   });
 
-  it('with a page that always fails is incomplete, every other type complete, until the page comes', async () => {
+  it('with a page that always fails is incomplete, every other type complete, until the page succeeds', async () => {
     const looker = await simulatedLooker({ failures: [{ type: 'users', offset: 15 }] });
     const folder = await temporaryFolder();
     const first = await extractLooker(looker, folder, { retries: '2' });
@@ -124,7 +124,7 @@ describe('a source with faults', () => {
     expect(contentIn(vaultRows(folder))).toEqual(await contentOf(looker));
   });
 
-  it('that answers 500 to everything ends after few calls', async () => {
+  it('that returns 500 for everything ends after few calls', async () => {
     const looker = await simulatedLooker({ faults: { '500': { probability: 1 } } });
     const { result } = await extractLooker(looker, await temporaryFolder(), { retries: '1' });
     expect(result.status).toBe('incomplete');
@@ -141,9 +141,9 @@ describe('a source with faults', () => {
   });
 });
 
-describe('what hangs on another type', () => {
+describe('a type whose parents are of another type', () => {
   it.each(['lost-id', 'lost-explores'] as const)(
-    'is not complete, and nothing of it taken for deleted, when parents came with %s',
+    'is not complete, and nothing of it is marked deleted, when parents were read with %s',
     async (fault) => {
       const looker = await simulatedLooker({ items: { lookml_models: 3, explores: 9 } });
       const folder = await temporaryFolder();

@@ -93,7 +93,7 @@ describe('the rate limit of a source', () => {
       expect(kept.includes(credential)).toBe(false);
   });
 
-  it('is another for other credentials', async () => {
+  it('is separate for other credentials', async () => {
     const looker = await simulatedLooker({ items: { users: 1_000 } });
     const folder = await temporaryFolder();
     const other = await simulatedLooker({ items: { users: 10 } });
@@ -215,7 +215,7 @@ describe('the rate limit of a source', () => {
     }
   });
 
-  it('is still kept, and the extraction continues, when Redis dies in the middle and comes back', async () => {
+  it('is still kept, and the extraction continues, when Redis is down for a while', async () => {
     const redis = await startPrivateRedis();
     const looker = await simulatedLooker({ items: { users: 600 }, rateLimits: { perSecond: 22 } });
     const folder = await temporaryFolder();
@@ -233,7 +233,7 @@ describe('the rate limit of a source', () => {
     expect(vaultRows(folder)).toHaveLength(600);
   });
 
-  it('is kept on this machine when Redis is away from the start', async () => {
+  it('is kept on this machine when Redis is down from the start', async () => {
     const looker = await simulatedLooker({ items: { users: 1_000 } });
     const run = extractionOf(looker, await temporaryFolder(), users, { REDIS_URL: 'redis://127.0.0.1:1' });
     await untilQuiet(looker, [run]);

@@ -101,7 +101,7 @@ describe('Looker', () => {
     expect(told.map(({ payload }) => payload['setting'])).toEqual(['--folder', 'LOOKERSDK_VERIFY_SSL']);
   });
 
-  it('names the flag that there is', async () => {
+  it('names the existing flag', async () => {
     const { err } = await run(['looker'], { ...looker, HEADWORKS_EXTRACTION_ADAPTIVE: 'perhaps' });
     expect(err).toContain('extraction.adaptive (--no-adaptive, HEADWORKS_EXTRACTION_ADAPTIVE)');
   });

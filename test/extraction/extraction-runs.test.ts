@@ -222,7 +222,7 @@ describe('a registered source', () => {
   });
 });
 
-describe('a source that makes no sense', () => {
+describe('an invalid source', () => {
   it('is rejected with its problems, without its secrets', async () => {
     const config = await testConfig();
     const server = await startTestServer(config);

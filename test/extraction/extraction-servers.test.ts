@@ -232,7 +232,7 @@ describe('a vault', () => {
     [
       'in /proc',
       '/proc/none/x.vault',
-      /^The folder of the vault \/proc\/none cannot be made there\. Name another file/,
+      /^The folder of the vault \/proc\/none cannot be created there\. Name another file/,
     ],
     [
       'below a file',
@@ -270,7 +270,7 @@ describe('a vault', () => {
     expect(vaultRows(folder)).toHaveLength(40);
   });
 
-  it('that is taken in the middle does not hold up a stop', async () => {
+  it('that is locked during the extraction does not delay a stop', async () => {
     const looker = await simulatedLooker({ items: { users: 400 }, latencyMs: 20 });
     const folder = await temporaryFolder();
     await extractLooker(looker, folder, { types: 'users', 'max-calls': '1' });

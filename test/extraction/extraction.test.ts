@@ -24,7 +24,7 @@ const exactCalls =
   smallWorld.explores;
 
 describe('an extraction from Looker', () => {
-  it('brings all twelve types, exactly as the source has them, in exactly the calls it takes', async () => {
+  it('extracts all twelve types exactly as the source has them, in the minimum number of calls', async () => {
     const looker = await simulatedLooker();
     const folder = await temporaryFolder();
     const { result } = await extractLooker(looker, folder);
@@ -157,7 +157,7 @@ describe('an extraction from Looker', () => {
     expect(versions()).toBe(7);
   });
 
-  it('reads folders and what is below them only, and takes nothing else for deleted', async () => {
+  it('reads only the given folders and their subfolders, and marks nothing else as deleted', async () => {
     const looker = await simulatedLooker();
     const folder = await temporaryFolder();
     await extractLooker(looker, folder);
@@ -169,7 +169,7 @@ describe('an extraction from Looker', () => {
   });
 });
 
-describe('what cannot even begin', () => {
+describe('an extraction that cannot start', () => {
   it('reports wrong credentials, and leaves no file', async () => {
     const looker = await simulatedLooker();
     const folder = await temporaryFolder();
@@ -196,7 +196,7 @@ describe('what cannot even begin', () => {
     expect(existsSync(join(folder, 'test.vault'))).toBe(false);
   });
 
-  it('names types that there are not', async () => {
+  it('names unknown types', async () => {
     const looker = await simulatedLooker();
     const folder = await temporaryFolder();
     await expect(extractLooker(looker, folder, { types: 'dashbords' })).rejects.toMatchObject({

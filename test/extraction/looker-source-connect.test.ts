@@ -18,7 +18,7 @@ const lookerError = { message: 'Not found', documentation_url: 'https://looker.t
 const logins: readonly (readonly [what: string, InMemoryResponse, code: string, message: RegExp])[] = [
   ['401', error(401, lookerError), 'UNAUTHENTICATED', /LOOKER_CLIENT_ID and LOOKER_CLIENT_SECRET/],
   ["Looker's own 404", error(404, lookerError), 'UNAUTHENTICATED', /rejects the credentials \(404\)/],
-  ['a 404 that is not Looker’s', error(404, { error: 'no route' }), 'UNREACHABLE', /is not such a server.*404.*LOOKER_BASE_URL/],
+  ['a 404 that is not Looker’s', error(404, { error: 'no route' }), 'UNREACHABLE', /does not respond as expected.*404.*LOOKER_BASE_URL/],
   ['a web page', html, 'UNREACHABLE', /does not return JSON; check LOOKER_BASE_URL/],
   ['JSON of another kind', error(200, { hello: 'world' }), 'UNREACHABLE', /returns no access_token/],
   ['a 403 page of a proxy', { ...html, status: 403 }, 'UNREACHABLE', /returns 403/],
@@ -81,7 +81,7 @@ describe('connecting to Looker', () => {
     }
   });
 
-  it('waits for a server that says how long it is busy, and gives up in the end', async () => {
+  it('waits as long as a busy server requests, and fails in the end', async () => {
     const clock = new VirtualClock();
     const api = createLookerApi();
     const source = lookerSourceOn(api, { clock });
@@ -126,7 +126,7 @@ describe('connecting to Looker', () => {
   });
 
   it.for(['acme.looker.test', 'ftp://acme', '', 'https://user:pass@acme', 'https://acme?x=1'])(
-    'refuses "%s" as an address',
+    'rejects "%s" as an address',
     (baseUrl) => {
       expect(() => lookerSourceOn(createLookerApi(), { baseUrl })).toThrow(
         expect.objectContaining({ code: 'EXTRACTION_SOURCE_INVALID' }),

@@ -96,18 +96,15 @@ describe('a folder filter', () => {
     expect(api.asked.at(-1)).toBe('/api/4.0/dashboards/search?sorts=id&folder_id=9&limit=10&offset=0');
   });
 
-  it.for([true, false])(
-    'finds all folders below, although pages are short (total told: %s)',
-    async (isSent) => {
-      const api = createLookerApi();
-      api.sendTotal(isSent);
-      const { acquirePermit, permits } = countedPermits();
-      const source = lookerSourceOn(api, { folders: { ids: ['1'], recursive: true }, acquirePermit });
-      await source.connect(never);
-      expect(endpointsOf(source, 'looks')).toEqual(['folder-1', 'folder-2', 'folder-3', 'folder-4', 'look']);
-      expect(permits()).toBe(api.contentCalls() + api.logins());
-    },
-  );
+  it.for([true, false])('finds all subfolders, although pages are short (total sent: %s)', async (isSent) => {
+    const api = createLookerApi();
+    api.sendTotal(isSent);
+    const { acquirePermit, permits } = countedPermits();
+    const source = lookerSourceOn(api, { folders: { ids: ['1'], recursive: true }, acquirePermit });
+    await source.connect(never);
+    expect(endpointsOf(source, 'looks')).toEqual(['folder-1', 'folder-2', 'folder-3', 'folder-4', 'look']);
+    expect(permits()).toBe(api.contentCalls() + api.logins());
+  });
 
   it('names the folder that does not exist', async () => {
     const source = lookerSourceOn(createLookerApi(), { folders: { ids: ['1', '77'], recursive: false } });
@@ -134,7 +131,7 @@ describe('a folder filter', () => {
     await expect(source.connect(never)).rejects.toThrow(/does not list its folders .*omit --folder/);
   });
 
-  it('finds in a simulated Looker what lies in the folders, and nothing twice', async () => {
+  it('finds the content of the folders in a simulated Looker, and nothing twice', async () => {
     const { options } = await simulated();
     const everything = createLooker(options);
     const all = createLooker({ ...options, folders: { ids: ['1'], recursive: true } });

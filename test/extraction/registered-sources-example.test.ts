@@ -15,7 +15,7 @@ const example = (name: string): string =>
 const problemsOf = (input: SourceInput): readonly string[] =>
   sourceProblems(draftOf(input), resolveConfig({ flags: {}, env: {}, cwd: '/' }).extraction, {});
 
-it('takes the one that "sources create" registers', async () => {
+it('accepts the source that "sources create" registers', async () => {
   const input = sourceInput.parse(parse(await readFile(example('acme.yaml'), 'utf8')));
   expect(problemsOf(input)).toEqual([]);
   expect(draftOf(input)).toMatchObject({
@@ -28,7 +28,7 @@ it('takes the one that "sources create" registers', async () => {
   });
 });
 
-it('takes the file of sources, and the definition in it', async () => {
+it('accepts the sources file and its definition', async () => {
   const inputs = await readSourcesFile(example('sources.yaml'));
   expect(inputs.map(({ name, kind }) => [name, kind])).toEqual([
     ['acme', 'looker'],

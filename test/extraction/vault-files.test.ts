@@ -14,7 +14,7 @@ const open = (path: string) => openVault(path, { source: 'any', clock: systemClo
 const refusal = (code: string, message: string) =>
   expect.objectContaining({ code, message: expect.stringContaining(message) });
 
-describe('a file that is no vault', () => {
+describe('a file that is not a vault', () => {
   it.each([
     ['text', 'this is a diary, not a database. '.repeat(100), 'it is not a SQLite file'],
     ['a database of another program', null, 'it is a SQLite file, but not a vault'],
@@ -70,7 +70,7 @@ describe('a vault', () => {
     open(path).close();
   });
 
-  it('in a folder that we may not write to can be read, and is not written', async () => {
+  it('in a read-only folder can be read, and is not written', async () => {
     const folder = await temporaryFolder();
     const world = await vaultWorld(join(folder, 'acme.vault'));
     extract(world, [simplePage(0, 2)]);

@@ -301,7 +301,7 @@ describe('verifying a vault', () => {
     expect(report.problems.map((problem) => problem.message)).toContainEqual(expect.stringMatching(message));
   });
 
-  it('does not mind another order of keys, but that its hash was changed', async () => {
+  it('accepts another order of keys, and finds a changed hash', async () => {
     const world = await vaultWorld();
     extract(world, [pageOf(offsetRequest(0, 2), [itemOf('1', '{"id":"1","n":1}')])]);
     extract(world, [pageOf(offsetRequest(0, 2), [itemOf('1', '{"n":1,"id":"1"}')])]);
@@ -448,7 +448,7 @@ describe('exporting a vault', () => {
     );
   });
 
-  it('touches only what changed, removes what is gone, leaves other files alone', async () => {
+  it('writes only what changed, removes files of deleted items, and ignores other files', async () => {
     const world = await vaultWorld();
     const folder = await temporaryFolder();
     await mkdir(join(folder, '.git'));
@@ -476,7 +476,7 @@ describe('exporting a vault', () => {
     );
   });
 
-  it('clears away what an export that was killed left half written', async () => {
+  it('removes partial files of a killed export', async () => {
     const world = await vaultWorld();
     const folder = await temporaryFolder();
     extract(world, [simplePage(0, 1)]);

@@ -76,7 +76,7 @@ describe('a session', () => {
     ]);
   });
 
-  it('that is complete is there already; a fresh one starts over', async () => {
+  it('that is complete is not repeated; a fresh one starts over', async () => {
     const world = await vaultWorld();
     const id = extract(world, [simplePage(0, 2)]);
     expect(world.vault.sessions.open(specOf())).toMatchObject({ id, isResumed: true, isComplete: true });
@@ -256,7 +256,7 @@ describe('a session', () => {
     expect(world.rows('SELECT count(*) AS versions FROM content_versions')).toEqual([{ versions: 20n }]);
   });
 
-  it('settles dead letters that no page can answer when the type is complete after all', async () => {
+  it('closes dead letters without a page when the type is complete', async () => {
     const world = await vaultWorld();
     const { sessions } = world.vault;
     const { id } = sessions.open(specOf());
@@ -292,7 +292,7 @@ describe('a session', () => {
     expect(world.rows(live)).toHaveLength(4);
   });
 
-  it('does not call a page failed that is committed', async () => {
+  it('does not mark a committed page as failed', async () => {
     const world = await vaultWorld();
     const { sessions } = world.vault;
     const { id } = sessions.open(specOf());

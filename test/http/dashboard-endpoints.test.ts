@@ -18,7 +18,7 @@ import { polling, startDashboardWorld, type DashboardWorld } from '../support/da
 import { asAdmin, createTestDeps } from '../support/http-dependencies.ts';
 import { callAsAdmin } from '../support/test-server.ts';
 
-describe('with something everywhere', () => {
+describe('with data in every domain', () => {
   let world: DashboardWorld;
   beforeAll(async () => {
     world = await startDashboardWorld();

@@ -387,7 +387,7 @@ describe('host and origin', async () => {
     'other.example.com:1',
     'api.example.com.',
     '@',
-  ])('rejects Host "%s", to which a name may have been rebound', async (host) => {
+  ])('rejects Host "%s" (DNS rebinding)', async (host) => {
     const answer = await call({ host });
     expect(answer.statusCode).toBe(421);
     expect(answer.json()).toMatchObject({ error: { code: 'HTTP_HOST_NOT_ALLOWED' } });

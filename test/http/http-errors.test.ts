@@ -37,7 +37,7 @@ async function failing(error: unknown) {
   return { ...setup, answer: await server.inject({ url: '/api/v1/doctor', headers: asAdmin }) };
 }
 
-describe('error answers', () => {
+describe('error responses', () => {
   it('exist for every code, with an error status', () => {
     const codes = Object.keys({
       ...coreErrorCodes,
@@ -221,7 +221,7 @@ describe('bad input', async () => {
       payload,
     });
 
-  it('gets every problem in one response, by field', async () => {
+  it('returns every problem in one response, by field', async () => {
     const answer = await server.inject({
       url: '/api/v1/ledger?limit=0&state=broken&color=red',
       headers: asAdmin,
@@ -325,7 +325,7 @@ describe('request ids', async () => {
   });
 });
 
-describe('what every answer carries', async () => {
+describe('common response headers', async () => {
   const server = await buildServer(createTestDeps().dependencies);
 
   it.each(['/healthz', '/nothing', '/api/v1/jobs', '/docs', '/openapi.json'])(
@@ -342,7 +342,7 @@ describe('what every answer carries', async () => {
   );
 });
 
-describe('what is not even HTTP', () => {
+describe('input that is not HTTP', () => {
   async function listening(limits: object) {
     const server = await buildServer(createTestDeps({ limits, clock: systemClock }).dependencies);
     await server.listen({ port: 0, host: '127.0.0.1' });

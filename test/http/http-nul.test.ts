@@ -59,7 +59,7 @@ describe('U+0000', async () => {
   const refused = { status: 400, says: true, names: true };
   const seen = async (route: string, field: string, ...sent: [Record<string, string>, InjectOptions?]) => {
     const { status, text } = await send(route, ...sent);
-    const says = text.includes('must not hold the character U+0000');
+    const says = text.includes('must not contain the character U+0000');
     return { route, field, status, says, names: text.includes(field) };
   };
 

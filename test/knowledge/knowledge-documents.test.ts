@@ -110,7 +110,7 @@ describe('a document becomes an artifact', () => {
     ]);
   });
 
-  it('from JSON and JSON lines, as readable lines; from what is none, as it is, with a warning', async () => {
+  it('from JSON and JSON lines, as readable lines; from invalid JSON, unchanged, with a warning', async () => {
     const json = {
       title: 'Sales',
       owner: { name: 'Ann' },
@@ -153,7 +153,7 @@ describe('a document becomes an artifact', () => {
     expect((await read('u.txt', Buffer.from('\ufeffGrüße', 'utf16le'))).text).toBe('Grüße');
   });
 
-  it('with what its owner says of it', async () => {
+  it('with the metadata of its owner', async () => {
     const request = {
       content: { text: 'Hello.' },
       type: 'chat',
@@ -217,20 +217,20 @@ it.each([
 it.each([
   ['blanks', ' \n\t\u3000'],
   ['characters without a shape', '\u200b\u2060 \ufeff\n\u00ad\u2800'],
-])('refuses %s, of which nothing could be found', async (_, text) => {
+])('rejects %s, which has no searchable text', async (_, text) => {
   const refused = parseIngestRequest(deps, { content: { text } }, signal);
   await expect(refused).rejects.toMatchObject({ code: 'INPUT_INVALID' });
   await expect(refused).rejects.toThrow(/has no visible text/);
 });
 
-it('refuses metadata that nests without end', async () => {
+it('rejects metadata that is nested too deeply', async () => {
   const metadata = JSON.parse(`${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`) as Record<string, unknown>;
   await expect(parseIngestRequest(deps, { content: { text: 'x' }, metadata }, signal)).rejects.toThrow(
     /levels deep/,
   );
 });
 
-it('takes one line of millions of characters', async () => {
+it('accepts one line of millions of characters', async () => {
   const { text } = await parseIngestRequest(
     { ...deps, maxDocumentBytes: 20_000_000 },
     { content: { name: 'a.csv', mediaType: '', bytes: Buffer.from('abc,'.repeat(1_000_000)) } },

@@ -104,7 +104,7 @@ describe('knowledge over HTTP', () => {
       .toMatchObject({ state: 'complete' });
   };
 
-  it('takes a document in and tells what became of it', async () => {
+  it('ingests a document and returns its status', async () => {
     const taken = await call('acme-key', 'POST', '/artifacts', { text: '[Ann] decided.', title: 'Minutes' });
     expect(taken).toMatchObject({ status: 202, body: { outcome: 'added', chunks: 1 } });
     const id = taken.body?.id ?? '';
@@ -141,7 +141,7 @@ describe('knowledge over HTTP', () => {
     expect((await call('acme-key', 'GET', '/events')).body?.events).toEqual([]);
   });
 
-  it('takes the id that a source gives to what it mentions, and refuses what is none', async () => {
+  it('accepts source ids of mentions, and rejects invalid ones', async () => {
     const put = (identity: string) =>
       call('acme-key', 'POST', '/artifacts', {
         text: 'Costs.',
@@ -160,7 +160,7 @@ describe('knowledge over HTTP', () => {
     expect(await put('folder 1')).toMatchObject({ status: 400, body: { error: { code: 'INPUT_INVALID' } } });
   });
 
-  it('takes files in base64, and estimates without writing', async () => {
+  it('accepts files in base64, and estimates without writing', async () => {
     const file = { name: 'notes.md', content: Buffer.from('# Plan\n\n[Bob] came.').toString('base64') };
     const estimate = await call('acme-key', 'POST', '/artifacts/estimate', { file });
     expect(estimate).toMatchObject({
@@ -185,7 +185,7 @@ describe('knowledge over HTTP', () => {
     });
   });
 
-  it('takes U+0000 out of documents, and refuses it in the names of things', async () => {
+  it('removes U+0000 from documents, and rejects it in names', async () => {
     const document = {
       file: { name: 'nul', content: Buffer.from('[Ann] met\0 Bo.').toString('base64') },
       title: 'Mi\0nutes',
@@ -217,7 +217,7 @@ describe('knowledge over HTTP', () => {
     await call('acme-key', 'DELETE', `/artifacts/${id}`);
   });
 
-  it('makes and removes spaces; an unknown language is refused by name', async () => {
+  it('creates and deletes spaces; an unknown language is rejected by name', async () => {
     const made = await call('acme-key', 'POST', '/spaces', { name: 'Deutsch', language: 'german' });
     expect(made).toMatchObject({ status: 201, body: { organization_id: acme, language: 'german' } });
     expect((await call('acme-key', 'POST', '/spaces', { name: 'deutsch' })).status).toBe(409);
@@ -229,7 +229,7 @@ describe('knowledge over HTTP', () => {
     expect((await call('acme-key', 'DELETE', '/spaces/deutsch')).status).toBe(404);
   });
 
-  it('lets the admin name whose space it is, and read folders into it', async () => {
+  it('lets the admin name the owner of a space, and ingest folders into it', async () => {
     const taken = await call(adminToken, 'POST', '/artifacts', { text: 'x', organization: 'other' });
     expect(taken.status).toBe(202);
     expect((await call('other-key', 'GET', '/artifacts')).body?.artifacts).toHaveLength(1);

@@ -181,7 +181,7 @@ it('reads rows of any service: people in their fields and sentences, and no name
   ]);
 });
 
-it('gives every live item with the names that its source knows', async () => {
+it('returns every live item with the names from its source', async () => {
   const world = await vaultWorld();
   const types = ['dashboards', 'explores', 'folders', 'users'];
   const { sessions } = world.vault;
@@ -246,7 +246,7 @@ it('gives every live item with the names that its source knows', async () => {
   });
 });
 
-it('keeps a folder, a model and another folder of one name apart, and knows a renamed folder again', async () => {
+it('distinguishes a folder, a model and another folder of one name, and recognizes a renamed folder', async () => {
   const { services, space } = await reader();
   const world = await vaultWorld();
   const types = ['folders', 'lookml_models', 'dashboards'];

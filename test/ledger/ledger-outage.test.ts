@@ -7,7 +7,7 @@ import { migratedDatabase } from '../support/migrated-databases.ts';
 import { startPrivatePostgres } from '../support/private-servers.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 
-it('loses no row when the store is killed while rows come in, and catches up by itself', async () => {
+it('loses no row when the store is killed while rows arrive, and catches up by itself', async () => {
   const server = await startPrivatePostgres();
   const { database } = await migratedDatabase(
     await openServerDatabase({ url: server.url, schema: 'headworks', clock: systemClock }),

@@ -63,7 +63,7 @@ describe('POST /mcp', () => {
     expect((await post(initialize(asked))).json()).toMatchObject({ result: { protocolVersion: agreed } });
   });
 
-  it('takes messages that want no answer, and several at once', async () => {
+  it('accepts notifications and batches', async () => {
     const note = await post({ jsonrpc: '2.0', method: 'notifications/initialized' });
     expect([note.statusCode, note.body]).toEqual([202, '']);
     const both = await post([message('ping'), { ...message('tools/list'), id: 2 }]);
@@ -81,7 +81,7 @@ describe('POST /mcp', () => {
     expect((await post(body, { ...asAdmin, ...headers })).statusCode).toBe(status);
   });
 
-  it('says in the usual way what is missing: credentials, JSON, a smaller body, another method', async () => {
+  it('returns the usual errors for missing credentials, invalid JSON, a large body and another method', async () => {
     const anonymous = await post(message('ping'), {});
     expect([anonymous.statusCode, anonymous.headers['www-authenticate']]).toEqual([
       401,
@@ -107,7 +107,7 @@ describe('POST /mcp', () => {
     }
   });
 
-  it('does not take the dashboard’s cookie: tools could not use it', async () => {
+  it('does not accept the dashboard’s cookie, because tools could not use it', async () => {
     const login = await server.inject({
       method: 'POST',
       url: '/api/v1/dashboard/session',
@@ -118,7 +118,7 @@ describe('POST /mcp', () => {
     expect(answer.statusCode).toBe(401);
   });
 
-  it('leaves no audit row of its own', async () => {
+  it('writes no audit row of its own', async () => {
     await post(message('ping'));
     expect(deps.auditRows.filter(({ action }) => action === 'mcp')).toEqual([]);
   });
@@ -128,7 +128,7 @@ describe('POST /mcp', () => {
       result: { isError: boolean; content: [{ text: string }] };
     }>().result;
 
-  it('says when to try again, and never exposes internals', async () => {
+  it('reports when to retry, and never exposes internals', async () => {
     api = async () => {
       throw new HeadworksError('STATE_UNAVAILABLE', 'The state store is unavailable.', {
         retryAfterMs: 1_500,

@@ -250,7 +250,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
   });
 
   it('fails with messages that name the field, the cause and what to do', async () => {
-    expect(await refusal(organization, 'search')).toMatch(/query: is missing.*It takes: query, limit/);
+    expect(await refusal(organization, 'search')).toMatch(/query: is missing.*Its arguments: query, limit/);
     expect(await refusal(organization, 'search', { query: 'x', limit: 99 })).toContain(
       'limit: must be at most 20',
     );
@@ -305,13 +305,13 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
       });
   });
 
-  it('says how large a document may be', async () => {
+  it('reports the maximum size of a document', async () => {
     expect(await refusal(organization, 'ingest', { text: 'x '.repeat(600_000) })).toMatch(
       /1,?000,?000|too large/i,
     );
   });
 
-  it('says that the key was revoked', async () => {
+  it('reports that the key was revoked', async () => {
     const soon = await world.tenant(`soon-${transport.toLowerCase()}`);
     const client = await world.client(transport, soon.key);
     expect(await use(client, 'search', { query: 'anything' })).toMatchObject({ results: [] });

@@ -56,7 +56,7 @@ const shapeOf = (config: Config) =>
 
 describe('migrate-store', () => {
   it(
-    'takes every row of an older store to a schema of another name, and changes nothing in it',
+    'copies every row of an older store to a schema of another name, and changes nothing in it',
     patience,
     async () => {
       const config = await emptyInstallation('embedded');

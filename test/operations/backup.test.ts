@@ -123,30 +123,26 @@ describe.each([
 });
 
 describe('restore', () => {
-  it(
-    'gives a store that a server works with: names, jobs that wait, numbers that count on',
-    patience,
-    async () => {
-      const source = await filledInstallation('server');
-      const file = join(await temporaryFolder(), 'a.backup');
-      await inStore(source.config, (database) => dumpAsItIs(database, file));
-      const target = await emptyInstallation('server');
-      await restoreFrom(target, file);
-      expect(await inStore(target, contentsOf)).toEqual(source.contents);
-      const server = await startTestServer(target);
-      const organizations = await callAsAdmin(server, 'GET', '/api/v1/organizations');
-      expect(JSON.stringify(organizations.body)).toContain('漢字 🎉');
-      const model = { name: 'another', base_url: 'http://127.0.0.1:9' };
-      expect(await callAsAdmin(server, 'POST', '/api/v1/models', model)).toMatchObject({ status: 201 });
-      const jobs = await callAsAdmin(server, 'GET', '/api/v1/jobs?state=queued');
-      expect(JSON.stringify(jobs.body)).toContain('test.waiting');
-      await server.stop();
-      const { rows } = await inStore(target, (database) =>
-        database.query<{ id: number }>(sql`select id from gateway_models where name = 'another'`),
-      );
-      expect(rows[0]?.id).toBeGreaterThan(99);
-    },
-  );
+  it('results in a working store: names, queued jobs and sequences continue', patience, async () => {
+    const source = await filledInstallation('server');
+    const file = join(await temporaryFolder(), 'a.backup');
+    await inStore(source.config, (database) => dumpAsItIs(database, file));
+    const target = await emptyInstallation('server');
+    await restoreFrom(target, file);
+    expect(await inStore(target, contentsOf)).toEqual(source.contents);
+    const server = await startTestServer(target);
+    const organizations = await callAsAdmin(server, 'GET', '/api/v1/organizations');
+    expect(JSON.stringify(organizations.body)).toContain('漢字 🎉');
+    const model = { name: 'another', base_url: 'http://127.0.0.1:9' };
+    expect(await callAsAdmin(server, 'POST', '/api/v1/models', model)).toMatchObject({ status: 201 });
+    const jobs = await callAsAdmin(server, 'GET', '/api/v1/jobs?state=queued');
+    expect(JSON.stringify(jobs.body)).toContain('test.waiting');
+    await server.stop();
+    const { rows } = await inStore(target, (database) =>
+      database.query<{ id: number }>(sql`select id from gateway_models where name = 'another'`),
+    );
+    expect(rows[0]?.id).toBeGreaterThan(99);
+  });
 
   it('rejects a store or a vault that exists, unless --replace is given', patience, async () => {
     const source = await filledInstallation('server');
@@ -175,45 +171,41 @@ describe('restore', () => {
     expect(after['organization_keys']).not.toEqual(target.contents['organization_keys']);
   });
 
-  it(
-    'refuses while a server runs on the folder, or a server or worker on the database',
-    patience,
-    async () => {
-      const file = join(await temporaryFolder(), 'a.backup');
-      const busy = await emptyInstallation('server');
-      await inStore(busy, async (database) => {
-        await fillStore(database);
-        await dumpAsItIs(database, file);
-      });
-      const server = await startTestServer(busy);
-      await expect(restoreFrom(busy, file, { replace: true })).rejects.toMatchObject({
-        code: 'DATA_FOLDER_BUSY',
-      });
-      const elsewhere = { ...busy, data: { ...busy.data, folder: await temporaryFolder() } };
-      await expect(restoreFrom(elsewhere, file, { replace: true })).rejects.toMatchObject({
-        code: 'CONFLICT',
-        message: expect.stringContaining('A Headworks server uses') as string,
-      });
-      await server.stop();
-      const shared = {
-        ...elsewhere,
-        redis: { ...busy.redis, url: redisUrl(), keyPrefix: uniqueName('backup') },
-      };
-      const worker = await startServer(shared, { role: 'worker' });
-      await expect(restoreFrom(busy, file, { replace: true })).rejects.toMatchObject({
-        code: 'CONFLICT',
-        message: expect.stringContaining('A Headworks worker uses') as string,
-      });
-      await worker.stop();
-      const closing = new AsyncDisposableStack();
-      await openServerTarget(databaseUrl(), busy.state.schema, closing);
-      await expect(startServer(shared, { role: 'worker' })).rejects.toMatchObject({ code: 'CONFLICT' });
-      await closing.disposeAsync();
-    },
-  );
+  it('fails while a server runs on the folder, or a server or worker on the database', patience, async () => {
+    const file = join(await temporaryFolder(), 'a.backup');
+    const busy = await emptyInstallation('server');
+    await inStore(busy, async (database) => {
+      await fillStore(database);
+      await dumpAsItIs(database, file);
+    });
+    const server = await startTestServer(busy);
+    await expect(restoreFrom(busy, file, { replace: true })).rejects.toMatchObject({
+      code: 'DATA_FOLDER_BUSY',
+    });
+    const elsewhere = { ...busy, data: { ...busy.data, folder: await temporaryFolder() } };
+    await expect(restoreFrom(elsewhere, file, { replace: true })).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('A Headworks server uses') as string,
+    });
+    await server.stop();
+    const shared = {
+      ...elsewhere,
+      redis: { ...busy.redis, url: redisUrl(), keyPrefix: uniqueName('backup') },
+    };
+    const worker = await startServer(shared, { role: 'worker' });
+    await expect(restoreFrom(busy, file, { replace: true })).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('A Headworks worker uses') as string,
+    });
+    await worker.stop();
+    const closing = new AsyncDisposableStack();
+    await openServerTarget(databaseUrl(), busy.state.schema, closing);
+    await expect(startServer(shared, { role: 'worker' })).rejects.toMatchObject({ code: 'CONFLICT' });
+    await closing.disposeAsync();
+  });
 
   it(
-    'knows a server whose database only it knows, but none that left its file behind',
+    'detects a running server whose database settings are unknown, and ignores a stale server file',
     patience,
     async () => {
       const house = await emptyInstallation('server');

@@ -62,7 +62,7 @@ describe('a simulated reader of the demo', () => {
     },
   );
 
-  it('knows who Mara is, keeps Sam and Sara apart, and does not guess who S. Okafor is', () => {
+  it('resolves Mara, distinguishes Sam and Sara, and leaves S. Okafor undecided', () => {
     expect(decided('M. Lindqvist', 'Priya Raman', 'Mara Lindqvist')).toMatchObject({
       decision: 'same',
       match: 1,

@@ -151,7 +151,7 @@ function strangeCommands(text: string, root: CommandFacts): readonly string[] {
   });
 }
 
-describe('what ships for monitoring', () => {
+describe('the monitoring files', () => {
   let started: ReturnType<typeof freshServer> | undefined;
   const server = () => (started ??= freshServer());
 

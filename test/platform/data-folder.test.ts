@@ -38,7 +38,7 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 describe('a data folder', () => {
-  it('is made for its owner only, and says its format', async () => {
+  it('is created for its owner only, and records its format', async () => {
     const path = join(await temporaryFolder(), 'deep', 'data');
     const folder = await openDataFolder(path, options);
     expect((await stat(path)).mode & 0o777).toBe(0o700);
@@ -54,7 +54,7 @@ describe('a data folder', () => {
     expect(await readHolder(path)).toBeUndefined();
   });
 
-  it('is free again once released, in the same process too', async () => {
+  it('can be locked again after release, in the same process too', async () => {
     const path = await temporaryFolder();
     const folder = await openDataFolder(path, options);
     const error = await refusal(path);
@@ -75,7 +75,7 @@ describe('a data folder', () => {
     await kill(child);
   });
 
-  it('is free at once after kill -9 of its holder, whatever the files say', async () => {
+  it('can be locked at once after kill -9 of its holder, whatever the files contain', async () => {
     const path = await temporaryFolder();
     const { child } = await otherProcess(path);
     await kill(child);
@@ -85,7 +85,7 @@ describe('a data folder', () => {
     await folder.release();
   });
 
-  it('is refused when a newer version wrote it, and not touched', async () => {
+  it('is rejected when a newer version wrote it, and not changed', async () => {
     const path = await temporaryFolder();
     await writeFile(join(path, 'format.json'), JSON.stringify({ format: 2, writtenBy: '9.0.0' }));
     const error = await refusal(path);
@@ -94,13 +94,16 @@ describe('a data folder', () => {
     expect(await readdir(path)).toEqual(['format.json']);
   });
 
-  it.each(['', 'not JSON', '{}', '{"format":"1"}'])('is refused when format.json holds %j', async (text) => {
-    const path = await temporaryFolder();
-    await writeFile(join(path, 'format.json'), text);
-    expect(await refusal(path)).toMatchObject({ code: 'DATA_FOLDER_UNUSABLE' });
-  });
+  it.each(['', 'not JSON', '{}', '{"format":"1"}'])(
+    'is rejected when format.json contains %j',
+    async (text) => {
+      const path = await temporaryFolder();
+      await writeFile(join(path, 'format.json'), text);
+      expect(await refusal(path)).toMatchObject({ code: 'DATA_FOLDER_UNUSABLE' });
+    },
+  );
 
-  it('never shows half a format.json to others who look while it is made', async () => {
+  it('never exposes a partial format.json while it is written', async () => {
     const parent = await temporaryFolder();
     for (let round = 0; round < 30; round += 1) {
       const file = join(parent, String(round), 'format.json');
@@ -128,7 +131,7 @@ describe('a data folder', () => {
     }
   });
 
-  it('is refused when it is a file, or below one', async () => {
+  it('is rejected when it is a file, or below one', async () => {
     const file = join(await temporaryFolder(), 'file');
     await writeFile(file, '');
     for (const path of [file, join(file, 'data')]) {
@@ -138,11 +141,11 @@ describe('a data folder', () => {
     }
   });
 
-  it('is refused where nothing can be made', async () => {
+  it('is rejected where nothing can be created', async () => {
     expect(await refusal('/proc/headworks')).toMatchObject({ code: 'DATA_FOLDER_UNUSABLE' });
   });
 
-  it('is refused when its lock file cannot be used', async () => {
+  it('is rejected when its lock file cannot be used', async () => {
     const path = await temporaryFolder();
     await mkdir(join(path, 'lock.sqlite'));
     expect(await refusal(path)).toMatchObject({ code: 'DATA_FOLDER_UNUSABLE' });

@@ -23,13 +23,13 @@ describe('a PDF', () => {
     });
   });
 
-  it('that is scanned says so', async () => {
+  it('that is scanned is rejected with the reason', async () => {
     await expect(read('scan.pdf', 'application/pdf', pdfOf(['', '']))).rejects.toEqual(
       unreadable(/"scan\.pdf".*no text.*scanned.*images/),
     );
   });
 
-  it('that is damaged says so', async () => {
+  it('that is damaged is rejected with the reason', async () => {
     const whole = pdfOf(['Hello']);
     await expect(read('cut.pdf', 'application/pdf', whole.subarray(0, 300))).rejects.toEqual(
       unreadable(/damaged/),
@@ -59,7 +59,7 @@ describe('a Word document', () => {
     expect('text' in content && content.text).toMatch(/Invoice & more\s+Item +Price\nTea +3/);
   });
 
-  it('that is a zip bomb is refused, also when it lies about its size', async () => {
+  it('that is a zip bomb is rejected, also with a false size in its header', async () => {
     const content = Buffer.alloc(80_000_000, 'a');
     await expect(read('bomb.docx', docx, docxOf('', { content }))).rejects.toEqual(
       unreadable(/unpacks to more/),
@@ -79,7 +79,7 @@ describe('a Word document', () => {
     expect(await read('a.docx', docx, docxOf(paragraph('Hello')))).toMatchObject({ text: 'Hello' });
   });
 
-  it('that is empty says so', async () => {
+  it('that is empty is rejected with the reason', async () => {
     await expect(read('empty.docx', docx, docxOf(''))).rejects.toEqual(unreadable(/no text/));
   });
 });
@@ -96,7 +96,7 @@ describe('a page and a mail', () => {
     expect(await read('b.html', 'text/html', latin)).toMatchObject({ text: 'ą', warnings: [] });
   });
 
-  it('tells who wrote, and that attachments were not read', async () => {
+  it('names the sender, and warns that attachments were not read', async () => {
     const mail = [
       'From: Ada <ada@example.com>',
       'To: bob@example.com, "C, D" <cd@example.com>',
@@ -124,7 +124,7 @@ describe('a page and a mail', () => {
   it.each([
     ["filename*=utf-8''a%00b.txt", 'ab.txt'],
     [`filename*=utf-8''${'x'.repeat(299)}%F0%9F%98%80.txt`, `${'x'.repeat(299)}\uFFFD`],
-  ])('names attachments as every store takes it: %s', async (name, shown) => {
+  ])('stores the names of attachments in a storable form: %s', async (name, shown) => {
     const mail = [
       'From: ada@example.com',
       'Content-Type: multipart/mixed; boundary=x',
@@ -144,7 +144,7 @@ describe('a page and a mail', () => {
     });
   });
 
-  it('that has no end of nesting is stopped', async () => {
+  it('that is nested without end is stopped', async () => {
     const quick = new Documents({ clock: systemClock, timeoutMs: 300 });
     onTestFinished(() => quick.close());
     await expect(read('deep.html', 'text/html', '<div>'.repeat(300_000), quick)).rejects.toEqual(
@@ -154,7 +154,7 @@ describe('a page and a mail', () => {
 });
 
 describe('text and pictures', () => {
-  it('are taken as they are', async () => {
+  it('are accepted unchanged', async () => {
     expect(await read('a.csv', 'text/csv', 'a,b\n1,2\n')).toEqual({
       kind: 'text',
       text: 'a,b\n1,2',
@@ -173,7 +173,7 @@ describe('text and pictures', () => {
     expect('text' in content && content.text).toMatch(/Subject: Minutes\s+Ann met Bo\.$/);
   });
 
-  it('without a word, or with too many, say so', async () => {
+  it('without a word, or with too many, are rejected with the reason', async () => {
     await expect(read('a.txt', 'text/plain', ' \n\t')).rejects.toEqual(unreadable(/no text/));
     await expect(read('a.txt', 'text/plain', 'x'.repeat(200_001))).rejects.toEqual(
       unreadable(/more than 200,000 characters/),

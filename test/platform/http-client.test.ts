@@ -48,7 +48,7 @@ describe('the undici transport', () => {
     expect(read).toBeGreaterThan(1_000_000);
   });
 
-  it('keeps a connection whose short answer was dropped', async () => {
+  it('keeps a connection whose short response was discarded', async () => {
     const { server, transport } = await open(1);
     const ports = new Set<string>();
     for (let round = 0; round < 3; round++) {
@@ -60,7 +60,7 @@ describe('the undici transport', () => {
     expect([...ports][0]).toMatch(/^\d+$/);
   });
 
-  it('calls a refused connection, a broken TLS handshake and nonsense instead of HTTP network failures', async () => {
+  it('classifies a refused connection, a failed TLS handshake and invalid HTTP as network failures', async () => {
     const { transport } = await open(1);
     const plain = createPlainServer((socket) =>
       socket

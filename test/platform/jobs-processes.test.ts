@@ -51,7 +51,7 @@ describe('job worker processes', () => {
     expect(new Set(ids).size).toBe(3);
   });
 
-  it('are refused with a reason by a store that a newer version has used', async () => {
+  it('are rejected with a reason by a store that a newer version has used', async () => {
     const { schema, database } = await openStore(databaseUrl());
     const { queue } = await openJobQueue(database);
     await queue.stop(0);
@@ -94,7 +94,7 @@ describe('job worker processes', () => {
     expect(events.map(({ name }) => name)).toEqual(['job:retried', 'job:started', 'job:completed']);
   });
 
-  it('come back by themselves when the server was away', async () => {
+  it('reconnect by themselves after the server was down', async () => {
     const server = await startPrivatePostgres();
     const { database } = await openStore(server.url);
     const { queue, events } = await openJobQueue(database, { timing: { pollMs: 100, heartbeatMs: 200 } });

@@ -127,7 +127,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
     expect(runs).toBe(1);
   });
 
-  it('adds a job in a transaction also when another process made the queue while this one started', async () => {
+  it('adds a job in a transaction also when another process created the queue while this one started', async () => {
     const kind = newKind();
     const [late, early] = [await openQueue(database), await openQueue(database)];
     await early.queue.define([kind]);
@@ -181,7 +181,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
     expect(failed.reason).toContain('cannot be stored');
   });
 
-  it('lets no record that the store refuses keep the others waiting', async () => {
+  it('does not let a record that the store rejects block the others', async () => {
     const kind = newKind({ concurrency: 3 });
     const { queue, events } = await openQueue(database);
     await queue.define([kind]);
@@ -206,7 +206,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
     expect(events.filter(({ name }) => name === 'job:store-unavailable')).toEqual([]);
   });
 
-  it('refuses a kind whose delays are none', async () => {
+  it('rejects a kind with invalid delays', async () => {
     const { queue } = await openQueue(database);
     for (const wrong of [Number.NaN, -1, Number.POSITIVE_INFINITY]) {
       await expect(queue.define([newKind({ retryDelayMs: wrong })])).rejects.toThrow('retryDelayMs is');
@@ -217,7 +217,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
   // Only one process has the embedded store: what runs there when another begins ran in one that is gone. Comes before
   // the tests whose queues stay open and have a short timeout for a silent job.
   if (name === 'the embedded store')
-    it('runs at once what a dead process left, however lately that gave a sign of life', async () => {
+    it('runs jobs of a dead process at once, however recent its last heartbeat', async () => {
       const kind = newKind();
       const dead = mortal(database);
       const doomed = await openJobQueue(dead.database);
@@ -325,7 +325,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
     },
   );
 
-  it('tells whole milliseconds', async () => {
+  it('returns whole milliseconds', async () => {
     const kind = newKind();
     const { queue, events } = await openQueue(database);
     await queue.define([kind]);

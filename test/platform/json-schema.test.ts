@@ -22,7 +22,7 @@ function nested(levels: number, leaf: unknown): unknown {
 }
 
 describe('what is wrong with a schema', () => {
-  it('is nothing for those that people and generators write', async () => {
+  it('is nothing for typical handwritten and generated schemas', async () => {
     const $defs = { line: { type: 'object', properties: { price: { type: 'number' } } } };
     for (const schema of [
       {},
@@ -62,7 +62,7 @@ describe('what is wrong with a schema', () => {
     expect(await schemas.problemOf(schema)).toMatch(problem);
   });
 
-  it('is that using it takes too long, for one that explodes', async () => {
+  it('is that validation takes too long, for one that grows exponentially', async () => {
     const schema = {
       anyOf: Array.from({ length: 2_500 }, (_, index) => ({
         properties: { [`p${index}`]: { pattern: `^x${index}` } },
@@ -101,7 +101,7 @@ describe('what is wrong with a value', () => {
     expect(await schemas.violations({}, nested(100_000, 1))).toEqual(['the value is nested too deeply']);
   });
 
-  it('takes no name of a field for more than a name', async () => {
+  it('treats field names as plain names', async () => {
     const odd: unknown = JSON.parse('{"properties": {"__proto__": {}, "constructor": {"type": "string"}}}');
     const value: unknown = JSON.parse('{"__proto__": 1, "constructor": 2}');
     expect(await schemas.violations(odd, value)).toEqual(['/constructor must be string']);

@@ -159,7 +159,7 @@ describe('embedded store and the world', () => {
     expect((error as Error).message).toMatch(/^The embedded store cannot be opened: [^\n]+$/);
   });
 
-  it('tells damage from a new store, in words for its user, and sets nothing up over it', async () => {
+  it('distinguishes a damaged store from a new one, reports it, and does not initialize over it', async () => {
     const open = (folder: string) => openEmbeddedDatabase({ folder, schema: 'public', clock: systemClock });
     const damaged = async (damage: (folder: string) => Promise<void>) => {
       const folder = join(await temporaryFolder(), 'state');
@@ -191,7 +191,7 @@ describe('embedded store and the world', () => {
     expect(await readdir(folder)).toEqual(expect.arrayContaining(['PG_VERSION', 'initialized']));
   }, 60_000);
 
-  it('says in one line that its folder cannot be made', async () => {
+  it('reports in one line that its folder cannot be created', async () => {
     const file = join(await temporaryFolder(), 'file');
     await writeFile(file, '');
     const error = await failure(

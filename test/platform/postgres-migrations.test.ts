@@ -51,7 +51,7 @@ describe.each(kinds)('migrations, %s', (_, open) => {
   const history = async () =>
     (await database.query(sql`select number, name, applied_at from schema_migrations order by number`)).rows;
 
-  it('makes the schema and applies each migration once, in order', async () => {
+  it('creates the schema and applies each migration once, in order', async () => {
     expect(await migrate(database, [first], options)).toEqual([first]);
     expect(await migrate(database, [first, second], options)).toEqual([second]);
     expect(await migrate(database, [first, second], options)).toEqual([]);
@@ -63,12 +63,12 @@ describe.each(kinds)('migrations, %s', (_, open) => {
     expect((await database.query(sql`select * from first`)).rows).toEqual([{ id: 1, name: null }]);
   });
 
-  it('takes the same text with other line ends for the same migration', async () => {
+  it('treats the same text with other line ends as the same migration', async () => {
     const windows = defineMigration('0001-first.sql', first.text.replace('\n', '  \r\n'));
     expect(await migrate(database, [windows, second], options)).toEqual([]);
   });
 
-  it('refuses a migration that was changed after it ran', async () => {
+  it('rejects a migration that was changed after it ran', async () => {
     const edited = defineMigration('0002-second.sql', `${second.text} -- and more`);
     const error = await failure(migrate(database, [first, edited], options));
     expect(error).toMatchObject({
@@ -77,7 +77,7 @@ describe.each(kinds)('migrations, %s', (_, open) => {
     });
   });
 
-  it('refuses a store that is newer than itself', async () => {
+  it('rejects a store of a newer version', async () => {
     const error = await failure(migrate(database, [first], options));
     expect(error).toMatchObject({
       code: 'STATE_UNUSABLE',
@@ -85,7 +85,7 @@ describe.each(kinds)('migrations, %s', (_, open) => {
     });
   });
 
-  it('refuses a store that 0.1.0 created, in one sentence that says so, and leaves it unchanged', async () => {
+  it('rejects a store that 0.1.0 created, with a message, and leaves it unchanged', async () => {
     const own = await open(uniqueName('first_release'), clock);
     onTestFinished(async () => {
       await own.query(sql`drop schema ${identifier(own.schema)} cascade`);
@@ -107,7 +107,7 @@ describe.each(kinds)('migrations, %s', (_, open) => {
     expect(rows).toEqual([{ tables: 3 }]);
   });
 
-  it('refuses a store whose list of migrations has a gap', async () => {
+  it('rejects a store whose list of migrations has a gap', async () => {
     const { rows } = await database.query(sql`delete from schema_migrations where number = 1 returning *`);
     const error = await failure(migrate(database, [first, second], options));
     const { number, name, checksum, applied_at: appliedAt } = rows[0] as Record<string, string | Date>;
@@ -129,7 +129,7 @@ describe.each(kinds)('migrations, %s', (_, open) => {
     expect(await migrate(database, [first, second, fixed], options)).toEqual([fixed]);
   });
 
-  it('refuses a migration that ends its own transaction', async () => {
+  it('rejects a migration that ends its own transaction', async () => {
     const text = 'create table fourth (id int); commit;';
     const error = await failure(
       migrate(

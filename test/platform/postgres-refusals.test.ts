@@ -68,7 +68,7 @@ describe('opening a server', () => {
     expect(error.message).toMatch(/no such database.*no_such_database.*CREATE DATABASE/);
   });
 
-  it('explains an address that is no Postgres URL', async () => {
+  it('explains an address that is not a Postgres URL', async () => {
     const error = await refusal('mysql://user:a-secret@127.0.0.1/database');
     expect(error).toMatchObject({ code: 'STATE_UNUSABLE' });
     expect(error.message).toContain('postgres://');
@@ -88,7 +88,7 @@ describe('opening a server', () => {
     expect(error.message).toContain('127.0.0.1:1');
   });
 
-  it('gives up on a server that says nothing', async () => {
+  it('times out on a server that never responds', async () => {
     const url = await impostor(() => undefined);
     expect(await refusal(url)).toMatchObject({ code: 'STATE_UNAVAILABLE', isRetryable: true });
   });

@@ -80,8 +80,8 @@ async function isRunning(database: Database, marker: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-describe('a server that goes away', () => {
-  it('fails at once with a time to come back, and works by itself when it is back, listeners included', async () => {
+describe('a server that goes down', () => {
+  it('fails at once with a retry time, and recovers by itself, listeners included', async () => {
     const server = await startPrivatePostgres();
     const database = await open({ url: server.url });
     const received: string[] = [];
@@ -101,7 +101,7 @@ describe('a server that goes away', () => {
     expect(states).toEqual(['down', 'up']);
   }, 60_000);
 
-  it('takes running work with it when killed, and nothing half-done stays', async () => {
+  it('loses running transactions when killed, and keeps nothing partial', async () => {
     const server = await startPrivatePostgres();
     const database = await open({ url: server.url });
     await database.script('create table kept (id int)');
@@ -124,7 +124,7 @@ describe('a server that goes away', () => {
     expect((await database.query(sql`select count(*) as count from kept`)).rows).toEqual([{ count: 0 }]);
   }, 60_000);
 
-  it('is noticed when it freezes, and used again when it thaws', async () => {
+  it('is detected when it freezes, and used again when it continues', async () => {
     const server = await startPrivatePostgres();
     const database = await open({ url: server.url, statementTimeoutMs: 1000, connectTimeoutMs: 500 });
     const controller = new AbortController();
@@ -187,7 +187,7 @@ describe('a connection that is lost', () => {
     await until(async () => expect(await failure(database.ping())).toBe('it worked'));
   });
 
-  it('ends nothing but its query when it breaks while it is being set up, and no process', async () => {
+  it('fails only its query when it breaks during setup', async () => {
     const { url, cutNext } = await relayTo(databaseUrl());
     const database = await open({ url });
     const uncaught: unknown[] = [];
@@ -261,7 +261,7 @@ describe('a statement that takes too long', () => {
 });
 
 describe('sessions', () => {
-  it('are set up alike: limits, time zone, name', async () => {
+  it('have the same settings: limits, time zone, name', async () => {
     const database = await open({ statementTimeoutMs: 1234 });
     const { rows } = await database.query(sql`
       select current_setting('statement_timeout') as statement, current_setting('jit') as jit,

@@ -103,7 +103,7 @@ async function forSecrets(runs: number, push: (secret: string) => Promise<void>)
   );
 }
 
-describe('no secret comes out of', () => {
+describe('no secret appears in', () => {
   it('log lines', async () => {
     await forSecrets(60, async (secret) => {
       for (const log of telemetry.logs)
@@ -132,7 +132,7 @@ describe('no secret comes out of', () => {
     });
   });
 
-  it('jobs that fail, skip or tell of their progress', async () => {
+  it('jobs that fail, are skipped or report progress', async () => {
     await forSecrets(25, async (secret) => {
       const queue = createMemoryJobQueue({ ...parts, ids: systemIds, redact: (text) => redactor.text(text) });
       const job = (name: string): JobDefinition<unknown> => ({
@@ -174,7 +174,7 @@ describe.each(migratedDatabases.slice(0, 1))('no secret is stored by', (_, open)
       ? (await opened.database.query(sql`select * from audit_log`)).rows
       : (await opened.database.query(sql`select * from ledger_entries`)).rows;
 
-  it('the ledger, its repairs and what people say about them', async () => {
+  it('the ledger, its repairs and resolution notes', async () => {
     const store = new PostgresLedgerStore(opened.database, systemIds);
     telemetry.metrics.gauge(openRowsGauge(store));
     await forSecrets(25, async (secret) => {
@@ -224,7 +224,7 @@ describe.each(migratedDatabases.slice(0, 1))('no secret is stored by', (_, open)
   });
 });
 
-describe('no secret is answered', () => {
+describe('no secret is returned', () => {
   let thrown: unknown;
   let answered: readonly unknown[] = [];
   let server: FastifyInstance;
@@ -248,7 +248,7 @@ describe('no secret is answered', () => {
     return { status: answer.statusCode, text: `${JSON.stringify(answer.headers)} ${answer.body}` };
   };
 
-  it('in error answers, whatever was thrown', async () => {
+  it('in error responses, whatever was thrown', async () => {
     const codes = Object.keys(coreErrorCodes) as CoreErrorCode[];
     await forSecrets(15, async (secret) => {
       const texts: string[] = [];
@@ -266,7 +266,7 @@ describe('no secret is answered', () => {
     });
   });
 
-  it('in what is said about a bad request', async () => {
+  it('in validation messages', async () => {
     await forSecrets(30, async (secret) => {
       const encoded = encodeURIComponent(secret);
       const texts = await Promise.all([
@@ -282,7 +282,7 @@ describe('no secret is answered', () => {
     });
   });
 
-  it('in good answers', async () => {
+  it('in successful responses', async () => {
     await forSecrets(15, async (secret) => {
       thrown = undefined;
       answered = hiddenIn(secret).map((text) => ({

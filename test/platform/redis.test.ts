@@ -72,7 +72,7 @@ describe('a Redis connection', () => {
     await expect(redis.ping()).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' });
   });
 
-  it('reports a mistake of ours as such', async () => {
+  it('reports an invalid command as a bug', async () => {
     const redis = await connect(redisUrl());
     await expect(redis.command('get', [])).rejects.toMatchObject({ code: 'INTERNAL' });
   });
@@ -132,7 +132,7 @@ describe('a Redis script', () => {
     expect(stats).toMatch(/cmdstat_evalsha:calls=500,/);
   });
 
-  it('is loaded again after a flush, with every call carried out once', async () => {
+  it('is loaded again after a flush, with every call executed once', async () => {
     const server = await startPrivateRedis();
     const redis = await connect(server.url);
     const script = await counter();
@@ -157,8 +157,8 @@ describe('a Redis script', () => {
   });
 });
 
-describe('what is no usable Redis', () => {
-  it('wants another password', async () => {
+describe('an unusable Redis', () => {
+  it('requires another password', async () => {
     const server = await startPrivateRedis();
     const wrong = server.url.replace(/:[^:@]+@/, ':wrong-password@');
     expect(await refusal(wrong)).toMatchObject({ code: 'REDIS_UNUSABLE', isRetryable: false });
@@ -201,25 +201,25 @@ describe('what is no usable Redis', () => {
     expect((await refusal(url)).message).toContain('does not use the Redis protocol');
   });
 
-  it('hangs up on us', async () => {
+  it('closes the connection', async () => {
     const url = await listening(createTcpServer((socket) => socket.destroy()));
     expect((await refusal(url)).message).toContain('does not use the Redis protocol');
   });
 
-  it('never answers', async () => {
+  it('never responds', async () => {
     const url = await listening(createTcpServer((socket) => onTestFinished(() => void socket.destroy())));
     const error = await refusal(url, { connectTimeoutMs: 200, commandTimeoutMs: 200 });
     expect(error).toMatchObject({ code: 'REDIS_UNAVAILABLE' });
   });
 
   it.each(['not a url', 'http://127.0.0.1:1', 'redis://', 'redis://127.0.0.1/main'])(
-    'is a wrong address (%s)',
+    'has an invalid address (%s)',
     async (url) => {
       expect(await refusal(url)).toMatchObject({ code: 'CONFIG_INVALID' });
     },
   );
 
-  it('is not there: it fails, or stays down and comes up by itself, as asked', async () => {
+  it('is unreachable: opening fails, or the connection stays down and recovers by itself, as configured', async () => {
     const server = await startPrivateRedis();
     await server.stop();
     expect(await refusal(server.url)).toMatchObject({ code: 'REDIS_UNAVAILABLE', isRetryable: true });

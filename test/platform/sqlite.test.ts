@@ -57,7 +57,7 @@ describe('a SQLite file', () => {
     expect(pragma(open(path), 'user_version')).toBe(2);
   });
 
-  it('whose migration was edited after it ran is refused', async () => {
+  it('whose migration was edited after it ran is rejected', async () => {
     const path = await file();
     open(path, { migrations: [first] }).close();
     const edited = { ...first, sql: `${first.sql} -- changed` };
@@ -74,7 +74,7 @@ describe('a SQLite file', () => {
     expect(tables).toEqual([]);
   });
 
-  it('that is something else is refused and not touched', async () => {
+  it('that is not a database is rejected and not changed', async () => {
     const path = await file();
     await writeFile(path, 'this is a diary, not a database. '.repeat(100));
     expect(() => openSqlite(path, { migrations: [first] })).toThrow(
@@ -86,7 +86,7 @@ describe('a SQLite file', () => {
     expect(await readFile(path, 'utf8')).toMatch(/^this is a diary/);
   });
 
-  it('in a folder that is not there, or that is a folder, is refused with the remedy', async () => {
+  it('in a missing folder, or that is a folder, is rejected with the remedy', async () => {
     const folder = await temporaryFolder();
     expect(() => openSqlite(join(folder, 'none', 'x.sqlite'))).toThrow(/its folder exists/);
     await mkdir(join(folder, 'dir.sqlite'));
@@ -95,7 +95,7 @@ describe('a SQLite file', () => {
     );
   });
 
-  it('opened read-only takes no writes, and must be current', async () => {
+  it('opened read-only accepts no writes, and must be current', async () => {
     const path = await file();
     open(path, { migrations: [first] }).close();
     const db = open(path, { migrations: [first], readOnly: true });
@@ -112,7 +112,7 @@ describe('a SQLite file', () => {
     expect(() => openSqlite(path, { migrations: [first, second], readOnly: true })).toThrow(/older version/);
   });
 
-  it('held by another for too long is busy, worth another try', async () => {
+  it('locked by another process for too long is busy and retryable', async () => {
     const path = await file();
     const holder = open(path, { migrations: [first] });
     holder.exec('BEGIN IMMEDIATE');
@@ -122,7 +122,7 @@ describe('a SQLite file', () => {
     holder.exec('ROLLBACK');
   });
 
-  it('on a full disk says so and keeps what was there', async () => {
+  it('on a full disk reports it and keeps existing data', async () => {
     const path = await file();
     const db = open(path, { migrations: [first] });
     db.exec('INSERT INTO items (id) VALUES (1); PRAGMA max_page_count = 10');
@@ -136,7 +136,7 @@ describe('a SQLite file', () => {
     expect(db.prepare('SELECT count(*) AS n FROM items').get()).toEqual({ n: 1 });
   });
 
-  it('takes 64-bit hashes as signed BigInt only', async () => {
+  it('accepts 64-bit hashes as signed BigInt only', async () => {
     const db = open(await file(), { migrations: [first] });
     const hash = 0xfedcba9876543210n;
     const insert = db.prepare('INSERT INTO items (id, hash) VALUES (?, ?)');
@@ -162,7 +162,7 @@ describe('an immediate transaction', () => {
     expect(db.prepare('SELECT id FROM items').all()).toEqual([{ id: 1 }]);
   });
 
-  it('says which file is busy when another holds it for too long', async () => {
+  it('names the busy file when another process locks it for too long', async () => {
     const path = await file();
     const holder = open(path, { migrations: [first] });
     const db = open(path, { busyTimeoutMs: 20 });
@@ -178,7 +178,7 @@ describe('an immediate transaction', () => {
     expect(immediate(db, () => 1)).toBe(1);
   });
 
-  it('lets many threads count in one row without losing one', async () => {
+  it('loses no increment when many threads count in one row', async () => {
     const path = await file();
     const workers = [1, 2, 3, 4].map(
       () =>

@@ -42,7 +42,7 @@ describe('a pool of threads', () => {
     expect(threads.threads).toBe(1);
   });
 
-  it('starts no more threads than it may, and serves who waits in order', async () => {
+  it('starts no more threads than allowed, and serves waiting calls in order', async () => {
     const threads = pool({ size: 64 });
     const results = await Promise.all(
       Array.from({ length: 20 }, (_, index) => threads.run('echo', index, minute)),
@@ -101,14 +101,14 @@ describe('a pool of threads', () => {
     expect(await third).toBe(3);
   });
 
-  it('ends threads that have had nothing to do', async () => {
+  it('ends idle threads', async () => {
     const threads = pool({ size: 1, idleMs: 20 });
     await threads.run('echo', 0, minute);
     await expect.poll(() => threads.threads).toBe(0);
     expect(await threads.run('count', undefined, minute)).toBe(1);
   });
 
-  it('says that it was closed, to who runs, waits and comes later', async () => {
+  it('rejects running, waiting and later calls when it is closed', async () => {
     const threads = pool({ size: 1 });
     const work = [threads.run('spin', undefined, minute), threads.run('echo', 1, minute)];
     const ended = Promise.allSettled(work);
@@ -119,7 +119,7 @@ describe('a pool of threads', () => {
     expect(threads.threads).toBe(0);
   });
 
-  it('blames itself, not the work, when a thread cannot start', async () => {
+  it('reports a pool error, not a task error, when a thread cannot start', async () => {
     const threads = pool({ entry: new URL('./there-is-no-such-module.ts', import.meta.url) });
     await expect(threads.run('echo', 1, minute)).rejects.toMatchObject({
       code: 'INTERNAL',

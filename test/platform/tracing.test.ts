@@ -169,7 +169,7 @@ describe('traces', () => {
     expect(to.headers).toEqual([]);
   });
 
-  it('do not hold a server up when the collector is away', async () => {
+  it('do not delay a server when the collector is down', async () => {
     const server = await startServer(
       await testConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }),
       { role: 'serve' },

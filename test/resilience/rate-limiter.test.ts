@@ -198,7 +198,7 @@ describe('SQLite grant journal', () => {
   const ask = { ...nothing, wanted: 20 };
 
   it.each([3_600_000, -3_600_000])(
-    'forgets nothing when the wall clock is set by %i ms while it runs',
+    'keeps every grant when the wall clock is set by %i ms while it runs',
     async (byMs) => {
       const path = await journalFile();
       const { clock, inner, set } = settableClock();
@@ -265,7 +265,7 @@ describe('SQLite grant journal', () => {
     expect(restarted.exchange(ask).granted).toBeGreaterThan(0);
   });
 
-  it('counts a sentLate call once, for those who share it and after a restart', async () => {
+  it('counts a call sent late once, for all processes and after a restart', async () => {
     const path = await journalFile();
     const clock = new VirtualClock();
     const open = () => new MemoryRateWindow({ limits, clock, journal: openJournal(path) });
@@ -273,7 +273,7 @@ describe('SQLite grant journal', () => {
     two.exchange({ ...nothing, wanted: 2 });
     const { stamp } = one.exchange({ ...nothing, wanted: 4 });
     await clock.advance(500);
-    // Of one's grants two learns before, of the other's after it was sentLate.
+    // The second window reads the grants of one call before, and of the other after it was sent late.
     expect(two.exchange({ ...nothing, wanted: 1 }).granted).toBe(1);
     one.exchange({ ...nothing, sentLate: [stamp] });
     const { stamp: other } = one.exchange({ ...nothing, wanted: 1 });
@@ -282,7 +282,7 @@ describe('SQLite grant journal', () => {
     expect(two.exchange({ ...nothing, wanted: 1 }).granted).toBe(1);
     expect(open().exchange({ ...nothing, wanted: 2 }).granted).toBe(1);
     await clock.advance(59_400);
-    // Those of the beginning; not those that left sentLate.
+    // Calls of the beginning, without those that were sent late.
     expect(open().exchange(ask).granted).toBe(5);
     await clock.advance(500);
     expect(two.exchange(ask).granted).toBe(2);
@@ -299,7 +299,7 @@ describe('SQLite grant journal', () => {
     expect(journal.load(50).grants).toEqual(Array.from({ length: 50 }, (_, index) => 4_950 + index));
   });
 
-  it('hands out no permit whose grant it could not write', async () => {
+  it('grants no permit that it could not write', async () => {
     const clock = new VirtualClock();
     const db = openSqlite(await journalFile());
     const limiter = new AdaptiveRateLimiter(
@@ -311,7 +311,7 @@ describe('SQLite grant journal', () => {
     expect(limiter.waiting).toBe(0);
   });
 
-  it('has every grant that a killed process handed out', async () => {
+  it('has every grant of a killed process', async () => {
     const path = await journalFile();
     const child = fork(join(import.meta.dirname, 'rate-limiter-until-killed.ts'), [path], {
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

@@ -64,7 +64,7 @@ describe.skipIf(!canHaveServers())('services run', () => {
     await expectNothingLeft(await seen);
   });
 
-  it.for(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('takes everything down on %s', async (signal) => {
+  it.for(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('stops everything on %s', async (signal) => {
     const { runner, seen, ended } = run(showAnd(waitForever));
     const { database, redis } = await seen;
     await Promise.all([pingPostgres(database), pingRedis(redis)]);
@@ -103,7 +103,7 @@ describe.skipIf(!canHaveServers())('services run', () => {
   it.for([
     ['DATABASE_URL', 'postgres://someone:hush@127.0.0.1:1/none'],
     ['REDIS_URL', 'redis://:hush@127.0.0.1:1'],
-  ] as const)('refuses a %s that does not answer, in one line without its password', async ([name, url]) => {
+  ] as const)('rejects a %s that does not respond, in one line without its password', async ([name, url]) => {
     const { ended } = run(showAnd(''), { [name]: url });
     const { code, said } = await ended;
     expect(code).toBe(1);

@@ -66,7 +66,7 @@ describe('rate limits', () => {
     });
   });
 
-  it('leave logins and versions out', async () => {
+  it('do not apply to logins and versions', async () => {
     const { client, simulator } = await start({ rateLimits: { perMinute: 1 } });
     for (let time = 0; time < 3; time++) {
       expect((await client.login()).status).toBe(200);
@@ -81,7 +81,7 @@ describe('rate limits', () => {
     ['date', { 'retry-after': /^\w{3}, \d\d \w{3} 2023 22:14:20 GMT$/ }],
     ['milliseconds', { 'retry-after-ms': /^60000$/ }],
     ['none', {}],
-  ] as const)('say when to come back as %s', async (retryAfter, expected) => {
+  ] as const)('report when to retry as %s', async (retryAfter, expected) => {
     const { client } = await start({ clock: new VirtualClock(), rateLimits: { perMinute: 1 }, retryAfter });
     await client.get('/looks/1');
     const { headers } = await client.get('/looks/1');
@@ -100,7 +100,7 @@ describe('a fault', () => {
     ['429', 429],
     ['500', 500],
     ['503', 503],
-  ] as const)('%s answers so, in the words of an error', async (name, status) => {
+  ] as const)('%s returns that status with an error body', async (name, status) => {
     const { client } = await start({ faults: { [name]: always } });
     const answer = await client.get(page);
     expect(answer.status).toBe(status);
@@ -136,7 +136,7 @@ describe('a fault', () => {
     ]);
   });
 
-  it('lost-id and lost-explores take something from an item that is there', async () => {
+  it('lost-id and lost-explores remove a field of an existing item', async () => {
     const { client, simulator } = await start({
       items: { dashboards: 30, looks: 5, lookml_models: 3, explores: 4 },
       faults: { 'lost-id': always },
@@ -155,14 +155,14 @@ describe('a fault', () => {
   it.each([
     ['login-500', 500],
     ['login-429', 429],
-  ] as const)('%s meets logins, and nothing else', async (name, status) => {
+  ] as const)('%s affects only logins', async (name, status) => {
     const { client, simulator } = await start();
     simulator.configure({ faults: { [name]: always } });
     expect((await client.get(page)).status).toBe(200);
     expect((await client.login()).status).toBe(status);
   });
 
-  it('login-malformed and login-reset give no token', async () => {
+  it('login-malformed and login-reset return no token', async () => {
     const { client, simulator } = await start();
     simulator.configure({ faults: { 'login-malformed': always } });
     await expect(client.login()).rejects.toThrow();
@@ -170,7 +170,7 @@ describe('a fault', () => {
     await expect(client.login()).rejects.toThrow();
   });
 
-  it('hang never answers, and does not keep the simulator from stopping', async () => {
+  it('hang never responds, and does not prevent the simulator from stopping', async () => {
     const { client, simulator } = await start({ faults: { hang: always } });
     const asked = client.get(page).then(
       () => 'answered',
@@ -181,7 +181,7 @@ describe('a fault', () => {
     expect(await asked).toBe('cut off');
   });
 
-  it('slow answers right, but late', async () => {
+  it('slow responds correctly after a delay', async () => {
     const clock = new VirtualClock();
     const { client, simulator } = await start({ clock, faults: { slow: { probability: 1, ms: 300 } } });
     simulator.configure({ latencyMs: 50 });
@@ -193,7 +193,7 @@ describe('a fault', () => {
     expect((await asked).body).toHaveLength(10);
   });
 
-  it('expired-token takes the token from everybody until the next login', async () => {
+  it('expired-token invalidates all tokens until the next login', async () => {
     const { client, simulator } = await start({ faults: { 'expired-token': always } });
     expect((await client.get(page)).status).toBe(401);
     simulator.configure({ faults: {} });
@@ -202,7 +202,7 @@ describe('a fault', () => {
     expect((await client.get(page)).status).toBe(200);
   });
 
-  it('duplicate and no-id add an item and take none away', async () => {
+  it('duplicate and no-id add an item and remove none', async () => {
     const { client, simulator } = await start({ faults: { duplicate: always } });
     const whole = Array.from({ length: 10 }, (_, index) => String(index + 11));
     expect(await client.ids(page)).toEqual(['10', ...whole]);
@@ -211,14 +211,14 @@ describe('a fault', () => {
     expect(await client.ids('/dashboards/search?sorts=id&limit=10&offset=50')).toEqual([]);
   });
 
-  it('of content leaves logins, versions and the user alone', async () => {
+  it('of content does not affect logins, versions and the user', async () => {
     const { client } = await start({ faults: { '500': always, hang: always } });
     expect((await client.login()).status).toBe(200);
     expect((await client.get('/versions')).status).toBe(200);
     expect((await client.get('/user')).status).toBe(200);
   });
 
-  it('meets the same calls with the same seed', async () => {
+  it('affects the same calls with the same seed', async () => {
     const statuses = async (seed: number) => {
       const { client } = await start({ seed, faults: { '500': { probability: 0.3 } } });
       const offsets = Array.from({ length: 20 }, (_, index) => index);
@@ -235,7 +235,7 @@ describe('a fault', () => {
 });
 
 describe('a permanent failure', () => {
-  it('meets its page every time, until it is taken back', async () => {
+  it('affects its page every time until it is removed', async () => {
     const { client, simulator } = await start({
       failures: [
         { type: 'dashboards', offset: 15 },
@@ -252,7 +252,7 @@ describe('a permanent failure', () => {
 });
 
 describe('starting', () => {
-  it('says that a port is taken, and which', async () => {
+  it('names the port when it is in use', async () => {
     const { simulator } = await start();
     const port = Number(new URL(simulator.url).port);
     await expect(startLookerSimulator({ port })).rejects.toMatchObject({
@@ -265,7 +265,7 @@ describe('starting', () => {
     [{ latencyMs: -1 }, 'latencyMs'],
     [{ faults: { '500': { probability: 1.5 } } }, 'faults.500.probability'],
     [{ items: { explores: 3 } }, 'items.explores'],
-  ])('refuses %j by name', async (options, name) => {
+  ])('rejects %j by name', async (options, name) => {
     await expect(startLookerSimulator(options)).rejects.toThrow(name);
   });
 });

@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 describe('login', () => {
-  it('gives a token that both words carry, until logout', async () => {
+  it('returns a token that works in both header forms until logout', async () => {
     const { client } = await start();
     expect((await client.get('/user')).status).toBe(200);
     expect((await client.get('/user', 'Bearer')).status).toBe(200);
@@ -33,13 +33,13 @@ describe('login', () => {
     expect(refused.body).toEqual({ message: expect.any(String), documentation_url: expect.any(String) });
   });
 
-  it('refuses wrong credentials', async () => {
+  it('rejects wrong credentials', async () => {
     const { client } = await start();
     expect((await client.login('wrong')).status).toBe(404);
     expect((await client.get('/looks/search')).status).toBe(401);
   });
 
-  it('lasts as long as it says', async () => {
+  it('expires after its lifetime', async () => {
     const clock = new VirtualClock();
     const { client, simulator } = await start({ clock, tokenLifetimeMs: 60_000 });
     const { body } = await client.login();
@@ -55,7 +55,7 @@ describe('login', () => {
 });
 
 describe('a listing', () => {
-  it.each(listings)('of %s gives every item once, page by page, with the total', async (_type, path) => {
+  it.each(listings)('of %s returns every item once, page by page, with the total', async (_type, path) => {
     const { client } = await start();
     const ids = await client.allIds(path);
     expect(ids).toHaveLength(23);
@@ -67,7 +67,7 @@ describe('a listing', () => {
     expect(last.headers.get('link')).not.toContain('rel="next"');
   });
 
-  it('has another order with every call that asks for none', async () => {
+  it('has a random order in every call without a sort', async () => {
     const { client } = await start();
     const orders = await Promise.all(Array.from({ length: 6 }, () => client.ids('/users/search?limit=10')));
     expect(new Set(orders.map((ids) => ids.join())).size).toBeGreaterThan(1);
@@ -111,7 +111,7 @@ describe('a listing', () => {
     expect(await client.ids('/dashboards/search?limit=10&offset=30')).toEqual([]);
   });
 
-  it('says what is wrong with a query', async () => {
+  it('explains what is wrong with a query', async () => {
     const { client } = await start();
     const { status, body } = await client.get('/scheduled_plans/search?limit=many');
     expect(status).toBe(422);
@@ -123,7 +123,7 @@ describe('a listing', () => {
 });
 
 describe('a single item', () => {
-  it('is found where listings and models say it is', async () => {
+  it('is found at the ids in listings and models', async () => {
     const { client } = await start();
     for (const id of await client.ids('/looks/search?limit=3'))
       expect((await client.get(`/looks/${id}`)).body).toMatchObject({
@@ -140,7 +140,7 @@ describe('a single item', () => {
   });
 
   it.each(['/looks/999', '/lookml_models/none/explores/orders', '/nothing', '/looks/1/2/3', '/users/%E0'])(
-    'that is not there is not found: %s',
+    'that does not exist is not found: %s',
     async (path) => {
       const { client } = await start();
       expect((await client.get(path)).status).toBe(404);
@@ -176,7 +176,7 @@ describe('content', () => {
     expect(after.map(({ id }) => id)).not.toContain('3');
   });
 
-  it('refuses a change that makes no sense, by name', async () => {
+  it('rejects an invalid change by name', async () => {
     const { simulator } = await start();
     const post = (path: string, body: unknown) =>
       fetch(`${simulator.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
@@ -226,7 +226,7 @@ if (openApiFile !== undefined)
       '/groups/3', '/roles/3', '/permission_sets/3', '/model_sets/3', '/scheduled_plans/3',
     ]; // oxfmt-ignore
 
-    it.each(paths)('agrees with the answer of %s', async (path) => {
+    it.each(paths)('matches the response of %s', async (path) => {
       const document = JSON.parse(readFileSync(openApiFile, 'utf8')) as object;
       const { client, simulator } = await start();
       simulator.reset();

@@ -73,7 +73,7 @@ describe('a simulated model', () => {
     expect(text.trimEnd().endsWith('data: [DONE]')).toBe(true);
   });
 
-  it('follows its script, then chance by the seed, and counts what it answered', async () => {
+  it('follows its script, then seeded random faults, and counts its responses', async () => {
     const model = {
       name: 'large',
       script: [500, { fault: 429, times: 2 }, 'ok'],
@@ -97,7 +97,7 @@ describe('a simulated model', () => {
     expect(Object.values(answered).reduce((sum, count) => sum + count)).toBe(12);
   });
 
-  it('takes only its keys, and keeps its quotas with headers that tell', async () => {
+  it('accepts only its keys, and enforces its quotas with headers', async () => {
     await start([{ name: 'large', quotas: { requests_per_minute: 2 } }], { keys: ['sk-a', 'sk-b'] });
     expect((await ask({}, 'sk-other')).status).toBe(401);
     expect((await ask({}, 'sk-a')).headers.get('x-ratelimit-remaining-requests')).toBe('1');
@@ -108,7 +108,7 @@ describe('a simulated model', () => {
     expect((await ask({}, 'sk-b')).status).toBe(200);
   });
 
-  it('breaks off, says nothing, or nonsense', async () => {
+  it('interrupts, hangs, or returns invalid data', async () => {
     await start([{ name: 'large', script: ['reset', 'cut', 'malformed', 'empty', 'refused', 'cut-early'] }]);
     await expect(ask({})).rejects.toThrow();
     await expect(ask({ stream: true }).then((answer) => answer.text())).rejects.toThrow();
@@ -119,7 +119,7 @@ describe('a simulated model', () => {
     expect(simulator.stats().models['large']?.answered).toEqual({ 200: 5, none: 1 });
   });
 
-  it('hangs until its caller leaves, and notices that', async () => {
+  it('hangs until its caller disconnects, and detects that', async () => {
     await start([{ name: 'large', script: ['hang'] }]);
     const leaving = new AbortController();
     const asking = fetch(`${simulator.url}/v1/chat/completions`, {
@@ -135,10 +135,10 @@ describe('a simulated model', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('a rate-limit response', () => {
   const withHint = hintStyles.filter((style) => style !== 'none');
 
-  it.each(withHint)('in the style %s is understood by our own reader of hints', async (hint: HintStyle) => {
+  it.each(withHint)('in the style %s is parsed by our own retry-hint reader', async (hint: HintStyle) => {
     await start([{ name: 'large', script: [{ fault: 429, hint, seconds: 90 }] }]);
     const answer = await ask({});
     const read = readRetryHint(
@@ -152,7 +152,7 @@ describe('a refusal', () => {
 });
 
 describe('a scenario', () => {
-  it('names everything that is wrong with it', () => {
+  it('lists all its problems', () => {
     const wrong = {
       providers: [{ name: 'a b', models: [{ name: 'x', color: 'red', faults: [{ fault: 'no' }] }] }],
     };
@@ -161,7 +161,7 @@ describe('a scenario', () => {
 });
 
 describe('vectors', () => {
-  it('are the same for the same model at two providers, and near for like texts', async () => {
+  it('are the same for the same model at two providers, and near for similar texts', async () => {
     const models = [{ name: 'embed', kind: 'embeddings', dimensions: 256 }];
     const scenario = readScenario({
       providers: [

@@ -11,7 +11,7 @@ const example = async (name: string): Promise<Record<string, unknown>> =>
     unknown
   >;
 
-it('is a workflow that gives what it promises', async () => {
+it('is a workflow whose documented result is exact', async () => {
   const [scenario, options] = await Promise.all([example('clerk.yaml'), example('invoice.yaml')]);
   const providers = scenario['providers'] as readonly {
     name: string;

@@ -97,7 +97,7 @@ describe('organizations', () => {
   });
 
   it.each(['unknown', '%00', '..%2F..%2Fetc', '%E2%80%AE', 'x'.repeat(190), 'x'.repeat(10_000), '%F0%9F'])(
-    'answer %s with a clear 4xx',
+    'reject %s with a clear 4xx',
     async (reference) => {
       const { call } = await openApi();
       for (const path of [`/api/v1/organizations/${reference}`, `/api/v1/organizations/${reference}/keys`]) {
@@ -135,7 +135,7 @@ describe('keys of organizations', () => {
     [{ name: 'x'.repeat(10_000) }, 'name'],
     [{ name: 'x', expires_at: '2026-02-01T00:00:00.000Z' }, 'expires_at'],
     [{ name: 'x', expires_at: 'soon' }, 'expires_at'],
-  ])('are not made of %j', async (body, field) => {
+  ])('are not created from %j', async (body, field) => {
     const { call, tenants } = await openApi();
     const answer = await call('POST', '/api/v1/organizations/acme/keys', body);
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INPUT_INVALID' } } });
@@ -152,7 +152,7 @@ describe('keys of organizations', () => {
     expect(keyProblem(tenants.keys, key)).toBeNull();
   });
 
-  it('reach no admin route, and name the reason only for a complete key', async () => {
+  it('have no access to admin routes, and get the reason only for a complete key', async () => {
     const { call, tenants, world } = await openApi();
     const { key } = await tenants.keys.create('acme', {
       name: 'x',
@@ -221,7 +221,7 @@ describe('deployments', () => {
     [{ workflow: 'nonsense' }, 'body.workflow'],
     [{ options: [] }, 'body.options'],
     [{ options: 'x' }, 'body.options'],
-    [{ options: {} }, 'options.instructions: must be a text'],
+    [{ options: {} }, 'options.instructions: must be text'],
     [{ wait_seconds: -1 }, 'wait_seconds: must be from 0 to 60'],
     [{ wait_seconds: 61 }, 'wait_seconds: must be from 0 to 60'],
     [{ wait_seconds: 'ten' }, 'body.wait_seconds'],

@@ -484,7 +484,7 @@ describe('bad input', () => {
   });
 });
 
-describe('a body that does not come', () => {
+describe('a body that does not arrive', () => {
   const limits = { minUploadBytesPerSecond: 1_024, uploadTimeoutSeconds: 60 };
   const holding = (world: TenantApiWorld) => soon(() => expect(world.slots.held.size).toBe(1));
 
@@ -526,7 +526,7 @@ describe('a body that does not come', () => {
   it.each([
     ['JSON', rawHead(1_000)],
     ['a form', rawHead(1_000, 'multipart/form-data; boundary=b')],
-  ])('because its caller hung up gives the slot back (%s)', async (_kind, head) => {
+  ])('releases the slot when its caller disconnects (%s)', async (_kind, head) => {
     const world = await tenantApiWorld({ options: limits });
     const { socket } = world.socket(`${head}--b\r\ncontent-disposition: form-data; name="f"\r\n\r\nabc`);
     await holding(world);
@@ -575,7 +575,7 @@ describe('a body that does not come', () => {
   });
 });
 
-describe('a caller that goes away', () => {
+describe('a caller that disconnects', () => {
   it('before its request was accepted creates no execution, and its slot is released', async () => {
     const checking = Promise.withResolvers<void>();
     const checked = Promise.withResolvers<readonly []>();

@@ -34,7 +34,7 @@ function worldWith(lines: readonly string[], cwd: string): CliWorld {
 }
 
 describe('headworks backup', () => {
-  it('makes a folder that is written as one, and does not take a file for one', async () => {
+  it('creates a folder for a path that ends in a slash, and rejects a file at that path', async () => {
     const cwd = await temporaryFolder();
     expect(await worldWith(wholeBackup, cwd).start('backup', 'weekly/nights/')).toBe(exitCodes.ok);
     expect(await readdir(join(cwd, 'weekly/nights'))).toEqual([
@@ -43,7 +43,7 @@ describe('headworks backup', () => {
     await writeFile(join(cwd, 'file'), '');
     const refused = worldWith(wholeBackup, cwd);
     expect(await refused.start('backup', 'file/')).not.toBe(exitCodes.ok);
-    expect(refused.err).toMatch(/The folder .*file is, or lies below, a file/);
+    expect(refused.err).toMatch(/The folder .*file is a file, or is below one/);
   });
 
   it('writes what the server sends into a file that only its owner may read', async () => {
@@ -96,7 +96,7 @@ describe('headworks backup', () => {
     expect(await readdir(cwd)).toEqual([]);
   });
 
-  it('says that the server was lost, and to run it again', async () => {
+  it('reports that the connection to the server was lost, with the remedy', async () => {
     const cwd = await temporaryFolder();
     const bytes = gzipSync(wholeBackup.join('\n'));
     // oxlint-disable-next-line typescript/require-await -- the interface is a stream
@@ -129,7 +129,7 @@ describe('headworks backup', () => {
     expect((await readdir(cwd)).toSorted()).toEqual(['a.backup', theirs, notOurs].toSorted());
   });
 
-  it('makes no store where there is none to back up, and no server', async () => {
+  it('creates no store and no server when there is nothing to back up', async () => {
     const cwd = await temporaryFolder();
     const world = new CliWorld({ cwd });
     expect(await world.start('backup', 'a.backup')).toBe(exitCodes.usage);
@@ -139,7 +139,7 @@ describe('headworks backup', () => {
     expect(await readdir(cwd)).toEqual([]);
   });
 
-  it('says what to do when the path cannot be written', async () => {
+  it('prints a remedy when the path cannot be written', async () => {
     const world = worldWith(wholeBackup, await temporaryFolder());
     expect(await world.start('backup', 'nowhere/a.backup')).toBe(exitCodes.usage);
     expect(world.err).toContain('cannot be written');
@@ -147,7 +147,7 @@ describe('headworks backup', () => {
 });
 
 describe('headworks restore', () => {
-  it('refuses a file that is not there, and a server elsewhere', async () => {
+  it('rejects a missing file and a remote server', async () => {
     const cwd = await temporaryFolder();
     const world = new CliWorld({ cwd });
     expect(await world.start('restore', 'nothing.backup')).toBe(exitCodes.usage);
@@ -163,7 +163,7 @@ describe('headworks restore', () => {
 });
 
 describe('headworks migrate-store', () => {
-  it('wants to know where to, and an embedded store to come from', async () => {
+  it('requires a target and an embedded store as the source', async () => {
     const cwd = await temporaryFolder();
     const world = new CliWorld({ cwd, env: { DATABASE_URL: 'postgres://127.0.0.1/a' } });
     expect(await world.start('migrate-store')).toBe(exitCodes.usage);

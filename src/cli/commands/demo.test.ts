@@ -1,4 +1,4 @@
-// headworks demo without a server: what it insists on, what it says. The whole of it: test/e2e/demo.test.ts.
+// headworks demo without a server: its fixed settings and its output. End to end: test/e2e/demo.test.ts.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';

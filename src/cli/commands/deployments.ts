@@ -91,7 +91,7 @@ export function register(group: Command, context: CliContext): void {
     ],
     prepare: async (input, context) => {
       const body = { ...input.body, ...(await readOptions(context)) };
-      if (Object.keys(body).length === 0) throw new UsageError('say what to change; see --help.');
+      if (Object.keys(body).length === 0) throw new UsageError('specify what to change; see --help.');
       return { body };
     },
     resolve: resolveDeployment,

@@ -87,7 +87,7 @@ describe('headworks doctor', () => {
     expect((JSON.parse(world.out) as { checks: object[] }).checks).toHaveLength(1);
   });
 
-  it('does not take an interruption for a finding', async () => {
+  it('does not report an interruption as a failed check', async () => {
     const world = new CliWorld({
       answer: () => {
         world.interrupt();

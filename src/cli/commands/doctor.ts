@@ -75,7 +75,7 @@ async function checksOfServer(session: CliSession, config: Config): Promise<read
 const hung = (): CoreError =>
   new CoreError(
     'SERVER_UNREACHABLE',
-    `No server answered, and none could be started, within ${longestStartMs / 1_000} s. A store may hang.`,
+    `No server responded, and none could be started, within ${longestStartMs / 1_000} s. A store may hang.`,
   );
 
 async function offlineChecks(session: CliSession, failure: HeadworksError): Promise<readonly DoctorCheck[]> {

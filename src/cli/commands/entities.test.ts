@@ -126,7 +126,7 @@ describe('headworks entities', () => {
     expect(here.out).toMatch(/A\. Chen\s+owner\s+Sales\s+structured, 100 %/);
   });
 
-  it('asks before it merges, says how to undo it, and undoes it', async () => {
+  it('asks for confirmation before a merge, prints how to undo it, and undoes it', async () => {
     const no = world({ stdin: 'n\n' });
     expect(await no.run('entities', 'merge', alice.id, bob.id)).toBe(1);
     expect(no.calls.map(({ method }) => method)).toEqual(['GET', 'GET']);
@@ -164,7 +164,7 @@ describe('headworks entities', () => {
     expect(await here.run('entities', 'split', alice.id, mention.id)).toBe(2);
   });
 
-  it('reviews one by one on a terminal, lists elsewhere, and takes one answer by flags', async () => {
+  it('reviews pairs one by one on a terminal, lists them elsewhere, and decides one by flags', async () => {
     const terminal = world({ isTty: true, stdin: 'd\n' });
     expect(await terminal.run('entities', 'review')).toBe(0);
     const verdicts = terminal.calls.filter(({ path }) => path.endsWith('/verdict'));

@@ -264,7 +264,7 @@ const verdicts: Readonly<Record<string, Verdict>> = {
   later: 'later',
 };
 
-/** Until all pairs are decided or the input is none of the answers. */
+/** Until all pairs are decided or the input is anything else. */
 async function reviewPairs(
   session: CliSession,
   options: ReviewOptions,

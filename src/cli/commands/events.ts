@@ -1,4 +1,4 @@
-// headworks events: list events that documents report.
+// headworks events: list events extracted from documents.
 import type { Command } from 'commander';
 import { eventsApi } from '../../api/knowledge.ts';
 import type { CliContext } from '../command.ts';

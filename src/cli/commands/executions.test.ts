@@ -60,7 +60,7 @@ describe('headworks executions', () => {
     expect(world.calls).toHaveLength(1);
   });
 
-  it('shows one, and answers in JSON as the server did', async () => {
+  it('shows one, and prints the response of the server with --json', async () => {
     const done = execution('completed', { result: { sum: 3 }, warnings: ['cut'] });
     const world = new CliWorld({ answer: () => done });
     await world.run('executions', 'get', 'e1');
@@ -86,7 +86,7 @@ describe('headworks executions', () => {
     expect(world.out).toBe(said);
   });
 
-  it('says why a slot cannot be freed', async () => {
+  it('prints why a slot cannot be freed', async () => {
     const world = new CliWorld({
       answer: () => {
         throw new HeadworksError('CONFLICT', 'The execution e1 is executing: it needs its slot.');

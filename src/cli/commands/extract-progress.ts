@@ -21,7 +21,7 @@ export interface BarLayout {
   readonly facts: (figures: TypeFigures, pace: Pace) => Readonly<Record<string, string>>;
 }
 
-/** Where bar and facts do not fit side by side, the bar goes; where there is time left, it stands for the status. */
+/** Without space for both, the bar is omitted; the remaining time replaces the status. */
 export function barLayout(columns: number, longestName: number): BarLayout {
   const room = columns - longestName - 1 - roomForFacts;
   const isWide = room >= shortestBar;
@@ -333,7 +333,7 @@ function endText(result: ExtractionSummary): string {
   if (endedBy === 'max-calls')
     return `Stopped after ${counted(calls, 'call')}, the maximum: ${facts}\nRun the same command to resume.`;
   if (status === 'completed') return `Complete: ${facts}`;
-  return `Incomplete, something is missing: ${facts}\n${remedyText(result)}; headworks vault verify says what.`;
+  return `Incomplete, something is missing: ${facts}\n${remedyText(result)}; "headworks vault verify" lists it.`;
 }
 
 function remedyText({ canRetry, hasBrokenLists }: ExtractionSummary): string {

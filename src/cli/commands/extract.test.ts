@@ -121,7 +121,7 @@ describe('the end of an extraction', () => {
     expect(world.out).toContain(text);
   });
 
-  it('is one object for programs, under the names of the document', () => {
+  it('is one JSON object with the names of the founding document', () => {
     const world = new CliWorld();
     printResult(sessionIn(world, true), result);
     expect(JSON.parse(world.out)).toMatchObject({
@@ -168,7 +168,7 @@ describe('the end of an extraction', () => {
 });
 
 describe('a dry run', () => {
-  it('says where --max-calls ends it', () => {
+  it('reports after how many calls --max-calls ends it', () => {
     const world = new CliWorld();
     const facts = { types: [], isAtLeast: false, minutes: 0.5, probes: 0 };
     printEstimate(sessionIn(world), { ...facts, calls: 90, callsThisRun: 50 });
@@ -190,7 +190,7 @@ describe('an extraction while it runs', () => {
     expect(world.out).toBe('');
   });
 
-  it('fits a narrow terminal: rate, time left and status are shown uncut', async () => {
+  it('fits a narrow terminal without truncating rate, time left and status', async () => {
     const world = new CliWorld({ isTty: true, columns: 50 });
     const screen = showProgress(sessionIn(world));
     await world.clock.advance(2_000);
@@ -249,7 +249,7 @@ describe('an extraction while it runs', () => {
     );
   });
 
-  it.each([true, false])('says what it waits for before the first bar (terminal: %s)', (isTty) => {
+  it.each([true, false])('prints what it waits for before the first bar (terminal: %s)', (isTty) => {
     const world = new CliWorld({ isTty });
     const screen = showProgress(sessionIn(world));
     screen.show(told('extraction:waiting', { reason: 'source-busy', why: 'it is busy', waitMs: 8_000 }));

@@ -36,7 +36,7 @@ function registerLooker(group: Command, context: CliContext): void {
 function registerRest(group: Command, context: CliContext): void {
   const command = group
     .command('rest')
-    .description('extract a REST API that a file describes')
+    .description('extract from a REST API described in a YAML file')
     .requiredOption('--source <file>', 'YAML file that describes the API');
   addExtractionFlags(command, ['folder', 'recursive']);
   examples(command, [

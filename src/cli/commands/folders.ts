@@ -46,7 +46,7 @@ export function register(group: Command, context: CliContext): void {
     group
       .command('create')
       .argument('<paths...>', "folders on the server's machine")
-      .description('ingest folders from now on; a folder that is known gets the new schedule'),
+      .description('ingest folders repeatedly; updates the schedule of a folder that is already registered'),
   )
     .option('--schedule <cron>', 'when to scan: five fields, UTC; default: watch for changes')
     .option(
@@ -115,6 +115,7 @@ export async function createFolders(
 
 function createdText({ path, cron, outcome, delete_missing: deleteMissing }: CreatedFolder): string {
   const when = cron === null ? 'watched for changes' : `scanned on the schedule ${cron} (UTC)`;
-  const done = outcome === 'added' ? `${path} is added` : `${path} was known; its schedule is updated`;
+  const done =
+    outcome === 'added' ? `${path} is added` : `${path} was already registered; its schedule is updated`;
   return `${done}: ${when}.${deleteMissing ? ' Documents are deleted when their files are gone.' : ''}`;
 }

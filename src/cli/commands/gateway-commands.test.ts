@@ -154,7 +154,7 @@ describe('headworks models', () => {
     expect(at.out).toContain('Model groq/llama is deleted.');
   });
 
-  it('says what an added model needs, and that a quota outlasts cleared cooldowns', async () => {
+  it('prints what an added model needs, and that its quota stays exhausted after cooldowns are cleared', async () => {
     const needy = { ...model, name: 'mine', needs: 'MINE_API_KEY' };
     const added = world({ answer: () => needy });
     await added.run('models', 'create', '--name', 'mine', '--base-url', 'http://127.0.0.1:1/v1');
@@ -176,13 +176,13 @@ describe('headworks models', () => {
     );
   });
 
-  it('says what to do when there is none', async () => {
+  it('prints a remedy when there is none', async () => {
     const at = world({ answer: () => [] });
     expect(await at.run('models')).toBe(0);
     expect(at.out).toContain('GROQ_API_KEY');
   });
 
-  it('shows one by name or id, and names those that come near', async () => {
+  it('shows one by name or id, and suggests similar names', async () => {
     const at = world();
     expect(await at.run('models', 'get', '7')).toBe(0);
     expect(at.out).toContain('2 in GROQ_API_KEY');
@@ -233,7 +233,7 @@ describe('headworks models', () => {
     }
   });
 
-  it('explains, and probes with exit 4 when one does not answer', async () => {
+  it('explains, and probes with exit code 4 when a model does not respond', async () => {
     const at = world();
     expect(await at.run('models', 'explain', 'groq/llama')).toBe(0);
     expect(at.out).toContain('Rank 2: behind x.');
@@ -271,7 +271,7 @@ describe('headworks keys', () => {
     });
   });
 
-  it('lists, revokes by name, and says when nothing was used', async () => {
+  it('lists, revokes by name, and reports when there is no usage', async () => {
     const at = world();
     await at.run('keys');
     expect(at.out).toMatch(/laptop\s+hwk_abc123…\s+active, expires in 1 d\s+1 h ago\s+250 of 1000/);
@@ -310,7 +310,7 @@ describe('headworks prompt', () => {
     });
   });
 
-  it('lets no control characters through to a terminal, and everything to a pipe', async () => {
+  it('removes control characters on a terminal, and writes everything to a pipe', async () => {
     const escapes = 'a\u001b]0;title\u0007b\r\n\tc\u009b31m';
     const data = [piece(escapes), '[DONE]'];
     const terminal = world({ streamed: { ...streamed, data }, isTty: true });
@@ -321,7 +321,7 @@ describe('headworks prompt', () => {
     expect(pipe.out).toBe(`${escapes}\n`);
   });
 
-  it('reads standard input, and answers in JSON', async () => {
+  it('reads standard input, and prints JSON', async () => {
     const at = world({ streamed, stdin: 'from a pipe' });
     expect(await at.run('prompt', '-', '--json')).toBe(0);
     expect(at.calls[0]).toMatchObject({ body: { messages: [{ content: 'from a pipe' }] } });
@@ -334,7 +334,7 @@ describe('headworks prompt', () => {
     expect(await world({ stdin: ' ' }).run('prompt', '-')).toBe(2);
   });
 
-  it('ends with 4 when the answer breaks off, and 2 when no model has a key', async () => {
+  it('exits with 4 when the response is interrupted, and with 2 when no model has a key', async () => {
     const error = { headworks_code: 'GATEWAY_STREAM_INTERRUPTED', message: 'It broke off.' };
     const broken = world({ streamed: { ...streamed, data: [piece('Rhi'), JSON.stringify({ error })] } });
     expect(await broken.run('prompt', 'x')).toBe(4);

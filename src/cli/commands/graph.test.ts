@@ -38,7 +38,7 @@ describe('headworks graph', () => {
     }
   });
 
-  it('says why a rebuild was skipped, and why it failed', async () => {
+  it('prints why a rebuild was skipped or failed', async () => {
     const skipped = rebuilding({ state: 'skipped', reason: 'The tables are the graph.' });
     expect(await skipped.run('graph', 'rebuild')).toBe(0);
     expect(skipped.out).toContain('The tables are the graph.');

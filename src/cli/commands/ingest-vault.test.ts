@@ -70,7 +70,7 @@ async function ingest(vault: VaultWorld, ...options: string[]) {
   return world;
 }
 
-/** An extraction that sees these items of each type; `null`: none of the 99 that the source says there are. */
+/** An extraction that sees these items of each type; `null`: none of the 99 that the source reports. */
 function extract(
   vault: VaultWorld,
   seen: Readonly<Record<string, readonly string[] | null>>,

@@ -333,7 +333,9 @@ describe('headworks folders', () => {
       { path: '/srv/notes', delete_missing: true },
       { path: '/srv/notes' },
     ]);
-    expect(at.out).toContain('/srv/notes was known; its schedule is updated: watched for changes.');
+    expect(at.out).toContain(
+      '/srv/notes was already registered; its schedule is updated: watched for changes.',
+    );
   });
 
   it('scans a folder now, and exits with 4 when a file could not be read', async () => {

@@ -53,7 +53,7 @@ describe('headworks jobs list', () => {
     expect(started).toMatch(/went away\.$/);
   });
 
-  it('says so when there are none', async () => {
+  it('prints a message when there are none', async () => {
     const world = new CliWorld({
       answer: ({ path }) => (path.endsWith('counts') ? { counts: [] } : { jobs: [] }),
     });
@@ -138,7 +138,7 @@ describe('headworks jobs watch', () => {
     ]);
   });
 
-  it('gives one JSON object per event with --json', async () => {
+  it('prints one JSON object per event with --json', async () => {
     const world = new CliWorld({ events });
     await world.run('jobs', 'watch', '--json');
     const lines = world.out.trimEnd().split('\n');

@@ -128,7 +128,7 @@ export const expiryOption = (): Option =>
     wholeNumber(1, 36_500),
   );
 
-/** The value of `expiryOption` as the API takes it. */
+/** The value of `expiryOption` in the format of the API. */
 export function expiry({ session, own }: { readonly session: CliSession; readonly own: OwnOptions }) {
   const days = own['expiresDays'];
   if (typeof days !== 'number') return {};

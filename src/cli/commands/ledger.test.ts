@@ -20,7 +20,7 @@ export const entry = {
 };
 
 describe('headworks ledger', () => {
-  it('lists open entries and says how to continue', async () => {
+  it('lists open entries and how to repair them', async () => {
     const world = new CliWorld({ answer: () => ({ entries: [entry], next: 'abc' }) });
     expect(await world.run('ledger')).toBe(0);
     expect(world.calls).toMatchObject([
@@ -59,7 +59,7 @@ describe('headworks ledger', () => {
     expect(JSON.parse(world.out)).toEqual(answer);
   });
 
-  it('says so when there are no entries', async () => {
+  it('prints a message when there are no entries', async () => {
     const world = new CliWorld({ answer: () => ({ entries: [], next: null }) });
     await world.run('ledger');
     expect(world.out).toBe('There are no open entries.\n');

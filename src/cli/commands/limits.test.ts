@@ -100,7 +100,7 @@ describe('headworks limits get', () => {
     );
   });
 
-  it('says that the default applies, and that nothing is cached', async () => {
+  it('shows that the default applies and that nothing is cached', async () => {
     const at = world(() => ({
       ...limit,
       custom_limit: null,
@@ -112,7 +112,7 @@ describe('headworks limits get', () => {
     expect(at.out).toContain('Database Limit: not set, using default 20\nCached Limit: not cached\n');
   });
 
-  it('says what is unknown while Redis is unavailable, and counts in the database', async () => {
+  it('shows what is unknown while Redis is unavailable, and counts in the database', async () => {
     const at = world(() => ({ ...limit, cached_limit: null, is_cache_known: false, usage: fromDatabase }));
     expect(await at.run('limits', 'get', 'acme-corp')).toBe(0);
     expect(at.out).toContain('Cached Limit: unknown: Redis is unavailable, or another server counts\n');
@@ -141,7 +141,7 @@ describe('headworks limits get', () => {
     expect(at.out).toContain('unknown: Redis is unavailable');
   });
 
-  it('gives the answer as it is with --json', async () => {
+  it('prints the response unchanged with --json', async () => {
     const at = world(() => limit);
     await at.run('limits', 'get', 'acme-corp', '--json');
     expect(JSON.parse(at.out)).toEqual(limit);
@@ -162,13 +162,13 @@ describe('headworks limits list', () => {
     expect(at.calls[1]).toMatchObject({ query: { with_usage: true } });
   });
 
-  it('says when usage was counted in the database', async () => {
+  it('shows when usage was counted in the database', async () => {
     const at = world(() => ({ ...answer, limits: [{ ...limit, usage: fromDatabase }] }));
     await at.run('limits', 'list', '--with-usage');
     expect(at.out).toContain('  Usage: 5/50 (10.0%) (executions in the database)\n');
   });
 
-  it('says so when there is none', async () => {
+  it('prints a message when there is none', async () => {
     const at = world(() => ({ ...answer, limits: [] }));
     await at.run('limits');
     expect(at.out).toBe('No custom rate limits: every organization uses the default of 20.\n');
@@ -186,7 +186,7 @@ describe('headworks limits delete', () => {
       'Organization: acme-corp (org_a1b2c3d4e5f6g7h8)\n' +
         'Current custom limit: 50\n\n' +
         'This will delete the custom rate limit and revert to the system default.\n' +
-        // Without a terminal no typed answer ends the line.
+        // Without a terminal no typed input ends the line.
         'Continue? [y/N]: \n\n',
     );
     expect(at.out).toBe(
@@ -213,7 +213,7 @@ describe('headworks limits delete', () => {
     expect(at.calls).toHaveLength(1);
   });
 
-  it('says that there is nothing to delete', async () => {
+  it('reports that there is nothing to delete', async () => {
     for (const flags of [[], ['--force']]) {
       const at = world(() => ({ ...limit, custom_limit: null, limit: 20 }), { stdin: 'y\n' });
       expect(await at.run('limits', 'delete', 'acme-corp', ...flags)).toBe(2);
@@ -251,7 +251,7 @@ describe('headworks limits clear-cache', () => {
     );
   });
 
-  it('takes one organization or all, not both', async () => {
+  it('accepts one organization or all, not both', async () => {
     const at = world(() => ({ deleted: 0 }));
     expect(await at.run('limits', 'clear-cache', '--all', '--organization', 'x')).toBe(2);
     expect(at.calls).toEqual([]);

@@ -48,7 +48,7 @@ export function register(group: Command, context: CliContext): void {
 
   commandFor(group, context, modelsApi.delete, {
     name: 'delete',
-    description: 'delete a model that was added; its usage is kept',
+    description: 'delete a custom model; its usage is kept',
     arguments: modelArgument,
     examples: ['headworks models delete acme/large'],
     resolve: resolveModel,

@@ -5,7 +5,7 @@ import { CoreError } from '../../core/index.ts';
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('headworks serve', () => {
-  it('says where it listens, runs until SIGTERM, drains, and ends with 0', async () => {
+  it('prints its address, runs until SIGTERM, drains, and exits with 0', async () => {
     const server = fakeServer();
     const world = new CliWorld({ startServer: () => Promise.resolve(server) });
     const exit = world.start('serve');
@@ -20,7 +20,7 @@ describe('headworks serve', () => {
     expect(server.stops()).toBe(1);
   });
 
-  it('ends with 130 after Ctrl-C, just as clean', async () => {
+  it('exits with 130 after Ctrl-C, also after draining', async () => {
     const server = fakeServer();
     const world = new CliWorld({ startServer: () => Promise.resolve(server) });
     const exit = world.start('serve');
@@ -30,7 +30,7 @@ describe('headworks serve', () => {
     expect(server.stops()).toBe(1);
   });
 
-  it('ends when the server stops by itself, and fails when it breaks', async () => {
+  it('ends when the server stops by itself, and fails when the server fails', async () => {
     const gone = new CliWorld({
       startServer: () => Promise.resolve(fakeServer({ stopped: Promise.resolve() })),
     });
@@ -45,7 +45,7 @@ describe('headworks serve', () => {
     expect(broken.err).toContain('headworks: The store broke.');
   });
 
-  it('shows a token that was made just now, and never a configured one', async () => {
+  it('prints a generated token, and never a configured one', async () => {
     const made = new CliWorld({
       startServer: () => Promise.resolve(fakeServer({ newAdminToken: 'hw_admin_new' })),
     });

@@ -33,7 +33,7 @@ export async function runServer(session: CliSession, run: ServerRun): Promise<Ex
   if (prepared && out.isJson) out.jsonLine({ ...readyAnswer(run, server), ...prepared });
   else if (prepared) run.welcome(server);
   await Promise.race([untilInterrupted(io), server.stopped]);
-  // In JSON the server's own log says when it stops and when it has stopped.
+  // With --json the server's own log reports that it stops and has stopped.
   if (io.signal.aborted && !areLogsJson) out.note('Stopping; Ctrl-C again stops at once.');
   await server.stop();
   await server.stopped;

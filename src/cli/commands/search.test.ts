@@ -95,7 +95,7 @@ describe('headworks search', () => {
     expect(world.out).toContain('Mentioned: Ann (person, owner), Bob (person)');
   });
 
-  it('says when nothing was found, and gives the answer as it is with --json', async () => {
+  it('prints a message when nothing was found, and the response unchanged with --json', async () => {
     const empty = { ...answer, primary_results: [] };
     const world = new CliWorld({ answer: () => empty });
     await world.run('search', 'nothing');

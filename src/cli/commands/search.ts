@@ -8,7 +8,7 @@ import type { Output } from '../output.ts';
 import { printable } from '../output.ts';
 
 export function register(command: Command, context: CliContext): void {
-  command.argument('<query...>', 'words to search for; "words in quotes" belong together');
+  command.argument('<query...>', 'words to search for; "quoted words" match as a phrase');
   deriveCommand(command, context, searchApi.search, {
     flags: {
       query: { isHidden: true },
@@ -16,11 +16,12 @@ export function register(command: Command, context: CliContext): void {
       types: { description: 'only documents of these types, separated by commas' },
       sources: { description: 'only documents of these source systems, separated by commas' },
       from: {
-        description: 'only documents written then (undated ones: ingested then) or later, such as 2026-03-01',
+        description:
+          'only documents written at this time or later (undated ones: ingested), such as 2026-03-01',
         parse: dayOrMoment,
       },
       to: {
-        description: 'only documents written then or earlier; a day to its end, in UTC',
+        description: 'only documents written at this time or earlier; a date includes the whole day, in UTC',
         parse: dayOrMoment,
       },
     },

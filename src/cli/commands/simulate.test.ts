@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CliWorld } from '../../../test/support/cli-world.ts';
 import { readFaults } from './simulate.ts';
 
-/** Waits until the command has said something: it really listens. */
+/** Waits for the first output of the command: it then listens. */
 async function said(world: CliWorld, pattern: RegExp): Promise<string> {
   for (;;) {
     const found = pattern.exec(world.out)?.[1];
@@ -45,7 +45,7 @@ describe('headworks simulate looker', () => {
     ]);
   });
 
-  it('behaves as the flags say', async () => {
+  it('applies its flags', async () => {
     const world = new CliWorld();
     const flags =
       '--items looks=30 --page-limit 4 --rate-limit 3/min,2/s --retry-after milliseconds --no-total ' +
@@ -76,7 +76,7 @@ describe('headworks simulate looker', () => {
     await exit;
   });
 
-  it('takes faults by their names alone, as rare ones', () => {
+  it('accepts faults by name alone, with a low probability', () => {
     const names = ['hang', 'reset', 'truncated', 'expired-token', 'malformed', 'duplicate'] as const;
     expect(readFaults(`429=0.05,500=0.02,slow=0.1:200,${names.join(',')}`)).toEqual({
       '429': { probability: 0.05 },

@@ -80,7 +80,12 @@ export function register(group: Command, context: CliContext): void {
     .option('--latency <ms>', 'delay of every response in milliseconds', wholeNumber(0, 600_000), 0)
     .option('--no-total', 'send no X-Total-Count')
     .option('--token-lifetime <seconds>', 'lifetime of an access token', wholeNumber(1, 31_536_000), 3_600)
-    .option('--seed <n>', 'the same seed gives the same content and faults', wholeNumber(0, largestNumber), 1)
+    .option(
+      '--seed <n>',
+      'the same seed produces the same content and faults',
+      wholeNumber(0, largestNumber),
+      1,
+    )
     .addHelpText(
       'after',
       '\nGET /__stats counts requests. POST /__content changes items: ' +
@@ -95,7 +100,10 @@ export function register(group: Command, context: CliContext): void {
 }
 
 function itemsOption(): Option {
-  return new Option('--items <counts>', `type=count,… of ${simulatedTypes.join(', ')}`)
+  return new Option(
+    '--items <counts>',
+    `number of items as type=count,…; types: ${simulatedTypes.join(', ')}`,
+  )
     .argParser(readItems)
     .default(readItems(smallCompany), 'a small company of all types');
 }
@@ -186,7 +194,7 @@ export function readRateLimit(text: string): NonNullable<LookerSimulatorOptions[
 /** Of a fault without a probability. */
 export const usualProbability = 0.02;
 
-/** `429=0.05,slow=0.1:200,hang`: a name alone: one call in fifty. */
+/** `429=0.05,slow=0.1:200,hang`: a name alone affects one call in fifty. */
 export function readFaults(text: string): NonNullable<LookerSimulatorOptions['faults']> {
   const faults: Partial<Record<FaultName, FaultSetting>> = {};
   for (const part of parts(text)) {

@@ -43,7 +43,7 @@ describe('headworks sources', () => {
     expect(at.out).toMatch(/acme\s+looker\s+0 4 \* \* \*\s+in 4/);
   });
 
-  it('starts a run by name, and says when no server runs', async () => {
+  it('starts a run by name, and reports when no server runs', async () => {
     const attached = world();
     expect(await attached.run('sources', 'run', 'acme')).toBe(0);
     expect(attached.calls.at(-1)).toMatchObject({
@@ -59,7 +59,7 @@ describe('headworks sources', () => {
     expect(alone.out).toContain('headworks serve');
   });
 
-  it('names the sources there are when it does not know one', async () => {
+  it('lists the registered sources when one is unknown', async () => {
     const at = world();
     expect(await at.run('sources', 'delete', 'other')).toBe(1);
     expect(at.err).toContain('There is no source other. Registered: acme.');

@@ -184,7 +184,7 @@ describe('headworks deployments', () => {
     expect(at.calls).toEqual([]);
   });
 
-  it('takes an id, ORGANIZATION/NAME, or a name that only one has', async () => {
+  it('accepts an id, ORGANIZATION/NAME, or a unique name', async () => {
     for (const wanted of [invoices.id, 'acme/invoices', `${acme.id}/INVOICES`, 'invoices']) {
       const at = world();
       expect(await at.run('deployments', 'get', wanted)).toBe(0);

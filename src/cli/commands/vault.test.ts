@@ -63,7 +63,7 @@ describe('headworks vault', () => {
     });
   });
 
-  it('says that it migrated a vault of an older version', async () => {
+  it('reports that it migrated a vault of an older version', async () => {
     addMigration();
     const path = join(folder, 'vaults', 'old.vault');
     makeOlderVault(path);
@@ -105,7 +105,7 @@ describe('headworks vault', () => {
       expect((await run(...args)).out).not.toMatch(/[\u001b\u009b]/);
   });
 
-  it('verifies: 0 when all is there, 4 when not', async () => {
+  it('verify exits with 0 when nothing is missing, and with 4 otherwise', async () => {
     await makeVault();
     expect(await run('verify')).toMatchObject({
       exitCode: 0,
@@ -133,7 +133,7 @@ describe('headworks vault', () => {
     });
   });
 
-  it('advises no retry where no page was given up', async () => {
+  it('suggests no retry when no page failed', async () => {
     const world = await vaultWorld(join(folder, 'vaults', 'acme.vault'));
     extract(world, [simplePage(0, 2)], 3);
     world.vault.close();
@@ -142,7 +142,7 @@ describe('headworks vault', () => {
     expect(err).toBe('Run "headworks extract" again; if something is still missing then, with --fresh.\n');
   });
 
-  it.each(['repeated', 'short'])('advises no retry where only lists are broken (%s)', async (cause) => {
+  it.each(['repeated', 'short'])('suggests no retry when only lists are incomplete (%s)', async (cause) => {
     await makeVault();
     const { vault } = await vaultWorld(join(folder, 'vaults', 'acme.vault'));
     const { id } = vault.sessions.open(specOf({ fresh: true }));
@@ -171,7 +171,7 @@ describe('headworks vault', () => {
     expect((await run('diff', '--to', '7')).err).toContain('has no session 7');
   });
 
-  it('exports to a folder, and says when the vault is not complete', async () => {
+  it('exports to a folder, and reports when the vault is incomplete', async () => {
     await makeVault();
     const first = await run('export', 'out');
     expect(first).toMatchObject({ exitCode: 0, err: '' });
@@ -189,7 +189,7 @@ describe('headworks vault', () => {
     });
   });
 
-  it('prunes old versions, and says which were deleted and are no longer comparable', async () => {
+  it('prunes old versions, and reports which can no longer be compared', async () => {
     await makeVault();
     const prune = async (...args: string[]) => {
       const world = new CliWorld({ cwd: folder });
@@ -224,7 +224,7 @@ describe('headworks vault', () => {
     expect(await prune('--older-than', '1', '--keep', '0')).toMatchObject({ exitCode: 2 });
   });
 
-  it('takes the only vault there is, or the one that is named', async () => {
+  it('uses the only vault, or the one that is named', async () => {
     expect(await run('list')).toMatchObject({
       exitCode: 2,
       err: expect.stringContaining('There is no vault in'),

@@ -86,7 +86,7 @@ function registerList(group: Command, context: CliContext): void {
   const command = group
     .command('list', { isDefault: true })
     .argument('[type]', 'list the items of this type')
-    .description('list types with counts, the items of one type, or with --sessions the sessions')
+    .description('list types with counts, or the items of one type; with --sessions, list sessions')
     .option('--sessions', 'list extraction sessions, newest first')
     .option('--deleted', 'include deleted items')
     .option('--limit <number>', 'maximum number of items or sessions', wholeNumber(1, 10_000), 100)

@@ -55,7 +55,7 @@ describe('reading JSON', () => {
     );
   });
 
-  it('takes for JSON exactly what JSON.parse does, also when it is nearly JSON', () => {
+  it('accepts exactly what JSON.parse accepts, also for nearly valid JSON', () => {
     const broken = fc
       .tuple(
         fc.jsonValue({ maxDepth: 2 }),
@@ -69,7 +69,7 @@ describe('reading JSON', () => {
       });
     fc.assert(
       fc.property(broken, (text) => {
-        // White space around a value is none of the reader's business, nor are halves of characters.
+        // The reader handles neither white space around a value nor halves of characters.
         fc.pre(text === text.trim() && text.isWellFormed());
         expect(isRead(bytesOf(text))).toBe(isJson(text));
       }),

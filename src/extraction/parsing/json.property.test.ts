@@ -4,7 +4,7 @@ import { JsonReader } from './json-reader.ts';
 import { JsonScanError, UnexpectedShapeError, skipValue, walkList } from './json.ts';
 
 const space = fc.stringMatching(/^[ \t\r\n]{0,3}$/);
-/** JSON text with white space wherever it may stand. */
+/** JSON text with white space wherever it is allowed. */
 const spaced = fc
   .tuple(fc.jsonValue({ maxDepth: 4 }), space, fc.integer({ min: 0, max: 3 }))
   .map(([value, around, indent]) => `${around}${JSON.stringify(value, null, indent)}${around}`);
@@ -52,7 +52,7 @@ describe('slicing a list out of JSON', () => {
     );
   });
 
-  it('never takes a cut-off body for a whole one, and never crashes on one', () => {
+  it('never accepts a truncated body as complete, and never crashes on one', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue(), { minLength: 1 }), fc.nat(), (values, cut) => {
         const whole = Buffer.from(JSON.stringify({ data: values }));
@@ -81,7 +81,7 @@ describe('slicing a list out of JSON', () => {
     );
   });
 
-  it('takes the last of several equal names, as JSON.parse does', () => {
+  it('uses the last of several equal names, like JSON.parse', () => {
     expect(elementsOf(bytesOf('{"a":[1],"\\u0061":[2,3]}'), ['a'])).toEqual([2, 3]);
   });
 });

@@ -27,7 +27,7 @@ describe('text and counts', () => {
     expect([7, '7', -1, 1.5, 'x', null].map(countOf)).toEqual([7, 7, null, null, null, null]);
   });
 
-  it('are not looked up in what objects inherit', () => {
+  it('are not read from inherited properties', () => {
     expect(valueAt({}, ['constructor', 'name'])).toBeUndefined();
   });
 });

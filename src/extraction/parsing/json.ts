@@ -112,7 +112,7 @@ export function walkList(bytes: Uint8Array, path: JsonPath, take: (start: number
   const list = findValue(bytes, { start: 0, end: bytes.length }, path, 0);
   if (bytes[list.start] !== openArray)
     throw new UnexpectedShapeError(
-      path.length === 0 ? 'the body is no list' : `"${path.join('.')}" is no list`,
+      path.length === 0 ? 'the body is not a list' : `"${path.join('.')}" is not a list`,
     );
   const end = walkElements(bytes, list.start, take);
   const around = Buffer.concat([bytes.subarray(0, list.start), emptyList, bytes.subarray(end)]);

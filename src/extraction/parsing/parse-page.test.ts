@@ -78,7 +78,7 @@ describe('parsing a page', () => {
     expect(page.items.map(({ id }) => id)).toEqual(['12345678901234567891', '12345678901234567892']);
   });
 
-  it('leaves empty what is not there or no date: no stand-in, no "now"', () => {
+  it('leaves a missing or invalid date empty, without a default', () => {
     const [item] = parse('[{"id":1,"title":["x"],"created":"soon","updated":"2023-02-30"}]').items;
     expect(item).toMatchObject({ name: null, owner: null, folder: null, createdAt: null, updatedAt: null });
   });
@@ -98,7 +98,7 @@ describe('parsing a page', () => {
     });
   });
 
-  it('joins the parts of a composite id, and puts the parent first where ids are its own', () => {
+  it('joins the parts of a composite id, the parent first where ids are unique within it only', () => {
     const shape: ItemShape = { items: { kind: 'single' }, id: [['model'], ['name']] };
     const child = pageOfList(childList('things', { 'parent.id': '7' }), { kind: 'single' });
     const body = ' {"model":"m","name":"e"}\n';
@@ -109,7 +109,7 @@ describe('parsing a page', () => {
   });
 });
 
-describe('the children that the items of a page name', () => {
+describe('children listed in the items of a page', () => {
   const models = typeOf('models', 'single', { shape: { ...list, id: [['name']] } });
   const explores = typeOf('explores', 'single', {
     shape: { items: { kind: 'single' }, id: [['name']] },

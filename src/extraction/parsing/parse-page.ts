@@ -129,7 +129,7 @@ class PageBuilder {
     try {
       const { end, fields } = this.#fields.read(this.#bytes, skipSpace(this.#bytes, 0));
       if (skipSpace(this.#bytes, end) < this.#bytes.length)
-        throw new JsonScanError('there is more after the value', end);
+        throw new JsonScanError('there is unexpected data after the value', end);
       this.#add(fields);
     } catch (error) {
       if (!(error instanceof JsonScanError)) throw error;

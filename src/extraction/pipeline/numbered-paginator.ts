@@ -11,7 +11,7 @@ import {
   unproven,
 } from './paginator.ts';
 
-/** Where the end is unknown, this many consecutive failed pages are taken for it. */
+/** Where the end is unknown, this many consecutive failed pages are treated as the end. */
 const failedPagesAtEnd = 2;
 
 /** The numbers that one request covers. */
@@ -29,8 +29,8 @@ interface ReceivedPage extends Span {
 
 /**
  * Keeps the numbers that were requested. A root list with a total requests all the others at once; without one, and for
- * child lists, one page after the other until a page with fewer items than the server returns. What it returns at most
- * only its pages show: where the first page is not full and there is no total, the server may have a limit of its own,
+ * child lists, one page after the other until a page with fewer items than the server returns. Its
+ * maximum shows only in its pages: where the first page is not full and there is no total, the server may have a limit of its own,
  * and one more page is requested.
  */
 abstract class NumberedPaginator implements Paginator {

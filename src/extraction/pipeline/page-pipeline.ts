@@ -225,7 +225,7 @@ export class PagePipeline {
     return { ...task, work };
   }
 
-  /** Retries the page, gives it up, or stops the run. */
+  /** Retries the page, fails it, or stops the run. */
   #handleFailure(error: unknown, task: Task, cause?: FailedPageCause): void {
     const { rules, random, events, sessionId: session } = this.#deps;
     const {

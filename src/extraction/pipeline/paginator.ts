@@ -22,7 +22,7 @@ export interface Paginator {
   /** `isTransient`: for a reason that may affect the next page as well. */
   onFailed(position: PagePosition, isTransient: boolean): void;
   replay(page: ReplayedPage): void;
-  /** What the source says; null when unknown. */
+  /** As reported by the source; null when unknown. */
   readonly total: number | null;
   /** Null while pages are in flight or left to request. */
   readonly end: EndOfList | null;

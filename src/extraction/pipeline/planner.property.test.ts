@@ -43,7 +43,7 @@ function placeOf({ position }: PageRequest, count: number, cap: number): { start
   }
 }
 
-/** Answers in the order of `pick`, at most `workers` at once, until the end or `stopAfter` answers. */
+/** Responds in the order of `pick`, at most `workers` at once, until the end or `stopAfter` responses. */
 function drive(
   planner: Planner,
   world: World,

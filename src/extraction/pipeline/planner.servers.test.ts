@@ -9,7 +9,7 @@ const parents: ContentType = typeOf('parents', 'single');
 const members = (pagination: Pagination): ContentType =>
   typeOf('members', pagination, { parent: { type: 'parents', keys: { id: ['id'] } } });
 
-/** The numbers on a page, and the total if the server tells it. */
+/** The numbers on a page, and the total if the server sends it. */
 type Server = (place: { from: number; page: number; limit: number; of: string }) => {
   readonly items: readonly number[];
   readonly total?: number;
@@ -156,7 +156,7 @@ describe('the planner, with a server that ignores which page is requested', () =
     expect(again).toMatchObject({ calls: 0, problems: ['repeated'] });
   });
 
-  it('gives up only that child list', () => {
+  it('ends only that child list', () => {
     const planner = withChildren('offset', ['a', 'b']);
     const { problems, seen } = read(planner, ({ of, from, limit }) => ({
       items: of === 'a' ? upTo(100) : upTo(250, 1_000).slice(from, from + limit),
@@ -187,13 +187,16 @@ describe('the planner, with child lists that have a total', () => {
     expect(again).toMatchObject({ calls: 0, problems: ['short'] });
   });
 
-  it.each(['offset', 'page'] as const)('does not take the same page by %s for the rest', (pagination) => {
-    const { calls, problems } = read(
-      withChildren(pagination, ['a']),
-      told(() => ({ items: upTo(100) })),
-    );
-    expect({ calls, problems }).toEqual({ calls: 2, problems: ['repeated'] });
-  });
+  it.each(['offset', 'page'] as const)(
+    'does not accept a repeated page by %s as the rest of the list',
+    (pagination) => {
+      const { calls, problems } = read(
+        withChildren(pagination, ['a']),
+        told(() => ({ items: upTo(100) })),
+      );
+      expect({ calls, problems }).toEqual({ calls: 2, problems: ['repeated'] });
+    },
+  );
 
   it('keeps the largest total of a list that shrinks while it is read', () => {
     const { problems } = read(withChildren('offset', ['a']), ({ from, limit }) => {

@@ -45,7 +45,7 @@ describe('the planner, with several types', () => {
     expect(started(planner)).toEqual(['models offset:10+10', 'models offset:20+10', 'models offset:30+10']);
   });
 
-  it('expects the largest total, so that a source that shrinks meanwhile is not called complete', () => {
+  it('expects the largest total, so that a source that shrinks meanwhile is not reported as complete', () => {
     const planner = new Planner([models], [], 10);
     planner.committed(told(planner.next(), 10, { total: 20 }));
     planner.committed(told(planner.next(), 9, { total: 19 }));
@@ -57,7 +57,7 @@ describe('the planner, with several types', () => {
     expect(started(planner)).toEqual(['a offset:0+10', 'b cursor:0:']);
   });
 
-  it('requests children as their parents come, each once, and ends only after the parents', () => {
+  it('requests children as their parents arrive, each once, and ends only after the parents', () => {
     const planner = new Planner([models, explores], [], 10);
     const page = planner.next();
     planner.committed(told(page, 2, { total: 2, children: children('explores', 'e', 'f', 'e') }));
@@ -73,7 +73,7 @@ describe('the planner, with several types', () => {
     expect(planner.isFinished).toBe(true);
   });
 
-  it('does not call children complete whose parents are not', () => {
+  it('does not report children as complete whose parents are incomplete', () => {
     const planner = new Planner([models, explores], [], 10);
     planner.failed(planner.next() ?? told(null, 0).request, false);
     const finished = planner.takeFinished();
@@ -88,7 +88,7 @@ describe('the planner, with several types', () => {
   const exploresOf = (finished: ReturnType<Planner['takeFinished']>) =>
     finished.find(({ type }) => type === 'explores')?.problems.map(({ cause }) => cause);
 
-  it('does not call children complete when some of their parents were rejected, now or in an earlier run', () => {
+  it('does not report children as complete when some of their parents were rejected, now or in an earlier run', () => {
     const planner = new Planner([models, explores], [], 10);
     tellOne(planner, { rejectedCount: 1, total: 2 });
     planner.committed(told(planner.next(), 1));
@@ -101,7 +101,7 @@ describe('the planner, with several types', () => {
     ]);
   });
 
-  it('does not call children complete when the vault finds that parents are missing', () => {
+  it('does not report children as complete when the vault finds that parents are missing', () => {
     const planner = new Planner([models, explores], [], 10);
     tellOne(planner, { total: 1 });
     planner.committed(told(planner.next(), 1));
@@ -181,7 +181,7 @@ describe('the planner, with several types', () => {
 });
 
 describe('the planner, when pages fail', () => {
-  it('skips one failed page where the end is unknown, and takes two for the end', () => {
+  it('skips one failed page where the end is unknown, and treats two as the end', () => {
     const planner = new Planner([models], [], 10);
     planner.committed(told(planner.next(), 10));
     const hole = planner.next();

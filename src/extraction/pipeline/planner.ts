@@ -1,4 +1,4 @@
-// Decides which page is requested next, over all types of a run. Pure: it learns from results and knows no time.
+// Decides which page is requested next, over all types of a run. Pure: it depends on results only, not on time.
 import type {
   ContentType,
   EndCounts,
@@ -128,7 +128,7 @@ interface List {
   readonly paginator: Paginator;
 }
 
-/** The lists of one type: root lists first, because only they know how much there is, then child lists. */
+/** The lists of one type: root lists first, because only they have totals, then child lists. */
 class TypePlan {
   readonly type: ContentType;
   readonly problems: ListProblem[] = [];

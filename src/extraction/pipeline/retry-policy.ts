@@ -1,4 +1,4 @@
-// Decides about a failed page: retry it, give it up, or stop the run.
+// Decides about a failed page: retry it, fail it, or stop the run.
 import type { Random } from '../../core/index.ts';
 import { messageOf } from '../../core/index.ts';
 import type { Backoff, FailureKind } from '../../resilience/index.ts';
@@ -37,7 +37,7 @@ export type RetryDecision =
 const maxRateLimits = 25;
 
 /**
- * A 429 is retried (the limiter waits as long as the server says); server, network and timeout errors are retried with
+ * A 429 is retried (the limiter waits as long as the server requests); server, network and timeout errors are retried with
  * growing delays; other errors are final. Rejected credentials stop the run, because every page would fail.
  */
 export function decideRetry(

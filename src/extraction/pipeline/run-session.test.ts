@@ -20,7 +20,7 @@ describe('an extraction', () => {
     expect(world.sessions.finished).toMatchObject({ status: 'completed', run: { calls: 12, errors: 0 } });
   });
 
-  it('makes no call when everything is there already', async () => {
+  it('makes no call when everything is already extracted', async () => {
     const world = new ExtractionWorld();
     await world.run();
     const before = world.calls.length;
@@ -50,7 +50,7 @@ describe('an extraction', () => {
   });
 });
 
-describe('a page that does not come', () => {
+describe('a page that cannot be fetched', () => {
   it('is requested again after server errors, network errors and timeouts, with growing delays', async () => {
     for (const kind of ['server-error', 'network', 'timeout'] as const) {
       const world = new ExtractionWorld({
@@ -88,7 +88,7 @@ describe('a page that does not come', () => {
     expect(world.sessions.finished?.status).toBe('incomplete');
   });
 
-  it('ends a source that only ever answers 500, after few calls', async () => {
+  it('ends after few calls when the source only returns 500', async () => {
     const world = new ExtractionWorld({
       types: { a: 1_000, b: 1_000 },
       call: () => {
@@ -136,7 +136,7 @@ describe('a page that does not come', () => {
     expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(20_000);
   });
 
-  it('is given up when 429 never ends', async () => {
+  it('fails when 429 never ends', async () => {
     const world = new ExtractionWorld({
       types: { things: 5 },
       call: () => {
@@ -184,7 +184,7 @@ describe('worker threads', () => {
     expect(world.eventsNamed('extraction:worker-died')).toMatchObject([{ workersAlive: 2 }]);
   });
 
-  it('are not all sacrificed to one page', async () => {
+  it('are not all lost to one page', async () => {
     const world = new ExtractionWorld({
       threads: 3,
       process: (request) => (isAt(request, 40) ? 'dies' : undefined),
@@ -210,7 +210,7 @@ describe('worker threads', () => {
     expect(world.sessions.finished?.status).toBe('failed');
   });
 
-  it('that are slow hold the fetchers back: what waits is bounded in pages', async () => {
+  it('that are slow apply backpressure: the queue is bounded in pages', async () => {
     const parallel = { workers: 2, queueSize: 20 };
     const world = new ExtractionWorld({
       types: { things: 2_000 },
@@ -223,7 +223,7 @@ describe('worker threads', () => {
     expect(world.mostUnsettled).toBe(20 + 2 + 2);
   });
 
-  it('that are slow hold the fetchers back: what waits is bounded in bytes', async () => {
+  it('that are slow apply backpressure: the queue is bounded in bytes', async () => {
     const parallel = { workers: 2, queueSize: 200 };
     const pageBytes = 2 * 1024 * 1024;
     const world = new ExtractionWorld({ types: { things: 200 }, parallel, processingMs: 500, pageBytes });
@@ -282,8 +282,8 @@ describe('a Ctrl-C', () => {
     expect(finishMs).toBeLessThan(300);
   });
 
-  it('blames no page for threads that it ends itself', async () => {
-    // The page goes from one thread that is ended to the next, of which there are some to spare.
+  it('fails no page when it terminates threads itself', async () => {
+    // The page moves from a terminated thread to the next one.
     const world = new ExtractionWorld({
       threads: 4,
       process: (request) => {
@@ -327,8 +327,8 @@ describe('a server that sends Retry-After', () => {
   });
 });
 
-describe('an answer that is too large', () => {
-  it('is not requested again: it would be as large', async () => {
+describe('a response that is too large', () => {
+  it('is not requested again, because it would be as large', async () => {
     const world = new ExtractionWorld({
       call: (request) => {
         if (isAt(request, 20)) throw failure('malformed');
@@ -341,7 +341,7 @@ describe('an answer that is too large', () => {
 
 describe('a vault that another process has locked', () => {
   const busy = () => new CoreError('SQLITE_BUSY', 'another process holds it', { isRetryable: true });
-  /** Refuses so many writes of the kind. */
+  /** Rejects this many writes of the kind. */
   function hold(world: ExtractionWorld, method: 'open' | 'fail' | 'finishType' | 'finish', times: number) {
     const { sessions } = world;
     const real = sessions[method].bind(sessions) as (...given: never[]) => never;
@@ -377,7 +377,7 @@ describe('a vault that another process has locked', () => {
     },
   );
 
-  it.each(['fail', 'finishType'] as const)('does not hold up a stop (%s)', async (method) => {
+  it.each(['fail', 'finishType'] as const)('does not delay a stop (%s)', async (method) => {
     const world = failing();
     hold(world, method, Number.POSITIVE_INFINITY);
     const running = world.start();

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { TokenAuthorizer } from './auth.ts';
 
-/** A server that gives out tokens after 100 ms; tests say which of them it still knows. */
+/** A server that issues tokens after 100 ms; tests set which of them are still valid. */
 function server(clock: VirtualClock, lifetimeMs: number | null = null) {
   const state = { logins: 0, inFlight: 0, mostAtOnce: 0, aborted: 0 };
   const authorizer = new TokenAuthorizer({
@@ -40,7 +40,7 @@ describe('a token that all calls share', () => {
     expect(state.logins).toBe(1);
   });
 
-  it('is not renewed for a 401 that an older one met', async () => {
+  it('is not renewed after a 401 of an older token', async () => {
     const clock = new VirtualClock();
     const { state, authorizer } = server(clock);
     const old = await clock.run(authorizer.authorize(never));
@@ -76,7 +76,7 @@ describe('a token that all calls share', () => {
     expect(state).toMatchObject({ logins: 2, aborted: 1, mostAtOnce: 1 });
   });
 
-  it('fails for those who wait when the source is closed', async () => {
+  it('fails for waiting callers when the source is closed', async () => {
     const { authorizer } = server(new VirtualClock());
     const waiting = expect(authorizer.authorize(never)).rejects.toThrow(/closed/);
     authorizer.close();

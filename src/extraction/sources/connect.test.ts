@@ -10,7 +10,7 @@ const labels = {
   credentialSettings: 'LOOKER_CLIENT_ID',
 };
 
-/** As undici and Node report it: a failure of the transport around an error of undici around that of the socket. */
+/** As undici and Node report it: a transport failure, caused by an error of undici, caused by an error of the socket. */
 function failureWith(code: string): FetchError {
   const socket = Object.assign(new Error(`socket says ${code}`), { code });
   const wrapped = Object.assign(new Error('fetch failed', { cause: socket }), { code: 'UND_ERR_SOCKET' });

@@ -1,4 +1,4 @@
-// Connecting to a source: a few retries while it is busy, and errors that say what to correct.
+// Connecting to a source: a few retries while it is busy, and errors with a remedy.
 import type { Clock } from '../../core/index.ts';
 import { messageOf } from '../../core/index.ts';
 import type { FailedAttempt } from '../../resilience/index.ts';
@@ -95,7 +95,7 @@ function deepestCode(error: unknown): string | undefined {
 export function notThisSource(labels: SourceLabels, problem: string, error: FetchError): ExtractionError {
   return new ExtractionError(
     'EXTRACTION_UNREACHABLE',
-    `${labels.server} is not such a server: ${problem}; check ${labels.addressSetting}.`,
+    `${labels.server} does not respond as expected: ${problem}; check ${labels.addressSetting}.`,
     { cause: error },
   );
 }

@@ -40,7 +40,7 @@ function world(perSecond: number, connectMs: (call: number) => number) {
 const mostInASecond = (arrivals: readonly number[]): number =>
   Math.max(...arrivals.map((end) => arrivals.filter((at) => at > end - 1_000 && at <= end).length));
 
-describe('calls with leave of the limiter', () => {
+describe('calls with a permit of the limiter', () => {
   it.for([
     ['the first connections are slow', (call: number) => (call < 10 ? 700 : 0)],
     ['some are slower than a second', (call: number) => (call % 7 === 3 ? 1_600 : 2)],
@@ -64,7 +64,7 @@ describe('calls with leave of the limiter', () => {
     expect(limiter.waiting).toBe(0);
   });
 
-  it('fail as stopped when they are stopped in the line', async () => {
+  it('fail as stopped when they are aborted while waiting', async () => {
     const { clock, call } = world(1, () => 0);
     const stop = new AbortController();
     const url = new URL(`${origin}/a`);
@@ -90,7 +90,7 @@ const links: readonly (readonly [header: string | undefined, next: string | null
 ];
 
 describe('the headers of a page', () => {
-  it.for(links)('the link %s leads to %s', ([header, next]) => {
+  it.for(links)('the link %s resolves to %s', ([header, next]) => {
     expect(nextLinkIn(header, base)).toBe(next);
   });
 

@@ -203,7 +203,7 @@ export function failureOfKind(kind: FailureKind, status?: number): HttpFailureCl
   return { kind, isTransient: kind === 'timeout', status, hint: undefined };
 }
 
-/** The error of an error response, with the server's reason if it gave one. */
+/** The error of an error response, with the server's reason if it sent one. */
 export function errorOf(response: HttpResponse, now: number): FetchError {
   const body = Buffer.from(response.bytes).toString();
   const { status, headers, label } = response;

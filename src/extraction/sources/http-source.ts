@@ -1,4 +1,4 @@
-// An HTTP API as a source, as its description says.
+// An HTTP API as a source, defined by its description.
 import type { Clock, HttpTransport } from '../../core/index.ts';
 import { linkSignals } from '../../core/index.ts';
 import { FetchError } from '../errors.ts';

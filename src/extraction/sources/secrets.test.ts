@@ -8,7 +8,7 @@ const masker = new SecretMasker([
   { name: 'SHORT', value: '12' },
 ]);
 
-describe('what is kept of an address', () => {
+describe('the stored form of an address', () => {
   it.each([
     ['https://api.test/items?api_key=k/e y+1&page=12', 'https://api.test/items?api_key=${KEY}&page=12'],
     ['/items?api_key=k%2Fe%20y%2B1', '/items?api_key=${KEY:url}'],
@@ -18,7 +18,7 @@ describe('what is kept of an address', () => {
     expect(masker.mask(text)).toBe(masked);
   });
 
-  it('leads to the same page', () => {
+  it('still identifies the same page', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 4, unit: 'grapheme' }), fc.webUrl(), (value, url) => {
         const one = new SecretMasker([{ name: 'KEY', value }]);

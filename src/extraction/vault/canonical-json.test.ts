@@ -20,14 +20,14 @@ describe('canonicalJson', () => {
     );
   });
 
-  it('keeps keys that mean something to JavaScript, and long numbers', () => {
+  it('keeps keys with a special meaning in JavaScript, and long numbers', () => {
     const text = '{"__proto__":{"x":1},"constructor":2,"n":[12345678901234567890,0.1234567890123456789]}';
     expect(canonicalJson(parseJson(text))).toBe(text);
   });
 });
 
 describe('isSameJson', () => {
-  it('looks at the content, not at the order of keys or white space', () => {
+  it('compares the content, not the order of keys or white space', () => {
     expect(same('{"a":1,"b":[1,2]}', ' { "b": [1, 2], "a": 1 }')).toBe(true);
     expect(same('{"a":"\\u00e9"}', '{"a":"é"}')).toBe(true);
     expect(same('[1,2]', '[2,1]')).toBe(false);
@@ -35,7 +35,7 @@ describe('isSameJson', () => {
     expect(same('{"id":12345678901234567890}', '{"id":12345678901234567891}')).toBe(false);
   });
 
-  it('takes what is no JSON as it is', () => {
+  it('compares text that is not JSON as it is', () => {
     expect(same('{"a"', '{"a"')).toBe(true);
     expect(same('{"a"', '{"b"')).toBe(false);
   });

@@ -13,7 +13,7 @@ export function parseJson(text: string): unknown {
 /** Whether `parseJson` kept a number as it is written: an object only by its looks. */
 export const isLongNumber = (value: unknown): boolean => exactJson.isRawJSON(value);
 
-/** Whether two JSON texts say the same. A text that is no JSON is the same only as itself. */
+/** Whether two JSON texts have the same content. Text that is not JSON equals only itself. */
 export function isSameJson(one: Uint8Array, other: Uint8Array): boolean {
   try {
     return canonicalOf(one) === canonicalOf(other);
@@ -25,7 +25,7 @@ export function isSameJson(one: Uint8Array, other: Uint8Array): boolean {
 const canonicalOf = (bytes: Uint8Array): string =>
   canonicalJson(parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')));
 
-/** What Node has of JSON and TypeScript's library does not know yet. */
+/** JSON functions of Node that TypeScript's library does not declare yet. */
 const exactJson = JSON as unknown as {
   parse(
     text: string,
@@ -42,8 +42,8 @@ function keepLongNumbers(_key: string, value: unknown, { source = '' }: { source
 function withSortedKeys(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || isLongNumber(value)) return value;
   if (Array.isArray(value)) return value.map(withSortedKeys);
-  // Without a prototype, so that the key "__proto__" is a key like others. Keys that look like numbers come first
-  // whatever we do: the same for both sides.
+  // Without a prototype, so that "__proto__" is an ordinary key. JavaScript always puts integer-like keys first,
+  // on both sides of a comparison.
   const sorted = Object.create(null) as Record<string, unknown>;
   for (const key of Object.keys(value).sort())
     sorted[key] = withSortedKeys((value as Readonly<Record<string, unknown>>)[key]);

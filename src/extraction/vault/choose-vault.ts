@@ -28,7 +28,7 @@ export async function chooseVault({ file, cwd, dataFolder }: VaultChoice): Promi
   throw new CoreError(
     'INPUT_INVALID',
     only === undefined
-      ? `There is no vault in ${folder}. Name one with --vault FILE, or make one with "headworks extract".`
+      ? `There is no vault in ${folder}. Name one with --vault FILE, or create one with "headworks extract".`
       : `There are several vaults in ${folder} (${names.join(', ')}). Name one with --vault FILE.`,
   );
 }

@@ -17,7 +17,7 @@ describe('compareJson', () => {
     ]);
   });
 
-  it('finds nothing exactly when there is nothing', () => {
+  it('finds nothing exactly when nothing differs', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
         expect(compareJson(one, one)).toEqual([]);
@@ -26,7 +26,7 @@ describe('compareJson', () => {
     );
   });
 
-  it('sees long numbers as they are, cuts long values, and stops at the limit', () => {
+  it('compares long numbers exactly, truncates long values, and stops at the limit', () => {
     expect(
       compareJson(parseJson('{"n":12345678901234567890}'), parseJson('{"n":12345678901234567891}')),
     ).toEqual([{ path: 'n', kind: 'changed', from: '12345678901234567890', to: '12345678901234567891' }]);

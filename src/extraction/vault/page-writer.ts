@@ -18,7 +18,7 @@ import { numberOfSession, numberOfType } from './session-state.ts';
 type StoredResult = Omit<PageResult, 'request'>;
 type WrittenPage = StoredResult & Pick<CommittedPage, 'written'>;
 
-/** What the headers of a page's response say. */
+/** Facts from the headers of a page's response. */
 type PageHeader = Pick<RawPage, 'total' | 'nextLink'>;
 
 /** A worker thread's side of the vault: its own connection. */

@@ -61,7 +61,7 @@ export async function pruneVersions(
   const pages = inFile(() => prunePages(db, before));
   let [versions, bytes] = [0, 0];
   for (let from: Place | null = { type: 0, id: '' }; from !== null;) {
-    // Lets the event loop run between two batches, for example for Ctrl-C.
+    // Yields to the event loop between two batches, for example for Ctrl-C.
     await clock.sleep(0, signal);
     const start: Place = from;
     const batch = inFile(() => pruneBatch(db, { ...rule, before }, start));

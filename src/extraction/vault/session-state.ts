@@ -173,7 +173,7 @@ export function readPages(
 const supersededPosition = -1;
 
 /**
- * Lets failed pages be requested again; their dead letters stay until the pages are committed. Pages with rejected items
+ * Makes failed pages requestable again; their dead letters stay until the pages are committed. Pages with rejected items
  * are requested again too: the source may have been corrected.
  */
 export function forgetFailedPages(db: DatabaseSync, session: number): void {
@@ -352,7 +352,7 @@ export function numberOfType(db: DatabaseSync, name: string): number {
 /** Types of sources other than Looker are numbered from here. */
 const firstFreeNumber = 101;
 
-/** Gives each type its permanent number. Within a transaction of the caller. */
+/** Assigns each type its permanent number. Within a transaction of the caller. */
 export function numberTypes(db: DatabaseSync, types: readonly ContentType[]): ReadonlyMap<string, number> {
   const insert = db.prepare(
     `INSERT INTO content_types (number, name)

@@ -53,7 +53,7 @@ function pathOf(vault: string, dataFolder: string): string {
     throw new CoreError(
       'NOT_FOUND',
       `The vault ${vault} is outside the data folder; only vaults inside are read here. ` +
-        `Look at it on its machine: headworks vault list --vault ${vault}`,
+        `Inspect it on that machine: headworks vault list --vault ${vault}`,
     );
   const path = join(vaultsFolder(dataFolder), vault);
   if (statSync(path, { throwIfNoEntry: false })?.isFile()) return path;

@@ -11,7 +11,7 @@ const cursor = (index: number, next: string | null) =>
   page({ kind: 'cursor', cursor: null, index, limit: 10 }, '', next);
 
 describe('findGaps', () => {
-  it('finds none where pages follow each other, in any order and of any size', () => {
+  it('finds none between contiguous pages, in any order and of any size', () => {
     expect(findGaps([])).toEqual([]);
     expect(findGaps([offset(10, 10), offset(0, 10), offset(15, 50)])).toEqual([]);
     expect(findGaps([1, 0].map((number) => page({ kind: 'page', page: number, limit: 5 })))).toEqual([]);

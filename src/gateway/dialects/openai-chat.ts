@@ -173,7 +173,7 @@ function lengthOf(value: unknown): number {
   return Array.isArray(value) && value.length === 0 ? 0 : JSON.stringify(value).length;
 }
 
-/* ---- a whole response for a caller that asked for a stream ---- */
+/* ---- a whole response for a caller that requested a stream ---- */
 
 interface Choice {
   readonly message?: { readonly tool_calls?: unknown };

@@ -120,7 +120,7 @@ function findKeys(envVar: string, env: Environment): FoundKeys {
   return { source: null, keys: [] };
 }
 
-/** Text with control or non-ASCII characters cannot be sent in a header, so it is no key. */
+/** Text with control or non-ASCII characters cannot be sent in a header, so it is not a key. */
 function parseKeys(text: string): readonly ProviderKey[] {
   const secrets = text
     .split(',')

@@ -1,5 +1,5 @@
-// Classifies failed provider calls. resilience/http-failure.ts knows HTTP; this adds the codes and messages by which
-// model providers say what HTTP has no status for.
+// Classifies failed provider calls. resilience/http-failure.ts classifies HTTP; this adds the codes and messages of
+// model providers for failures without an HTTP status.
 import type { HttpFailure } from '../../core/index.ts';
 import type { ErrorResponse, FailureKind, RetryHint } from '../../resilience/index.ts';
 import { classifyHttpFailure } from '../../resilience/index.ts';

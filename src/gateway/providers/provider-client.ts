@@ -33,7 +33,7 @@ import { StreamReader } from './stream-reader.ts';
 export interface ProviderClientDeps {
   readonly transport: HttpTransport;
   readonly clock: Clock;
-  /** Knows the provider keys: providers' messages pass through it before they are shown. */
+  /** Redacts provider keys from providers' messages before they are shown. */
   readonly redactor: Pick<Redactor, 'text'>;
   /** Larger responses without streaming are invalid. */
   readonly maxResponseBytes: number;
@@ -48,7 +48,7 @@ const eventStream = 'text/event-stream; charset=utf-8';
 
 export type ProviderClient = ReturnType<typeof createProviderClient>;
 
-/** One HTTP call. Never throws: what goes wrong is a ProviderFailure; an abort by the caller's signal is `canceled`. */
+/** One HTTP call. Never throws: every error is a ProviderFailure; an abort by the caller's signal is `canceled`. */
 export const createProviderClient = (deps: ProviderClientDeps) => ({
   call: (call: ProviderCall): Promise<ProviderOutcome> =>
     call.request.isStream ? callStreamed(deps, call) : callWhole(deps, call),

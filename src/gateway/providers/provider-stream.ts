@@ -25,7 +25,7 @@ const drainMs = 500;
 /** After the last content, usage and [DONE] get this long to arrive. */
 const usageMs = 1_000;
 
-/** Comments and empty chunks reset the idle timeout, but only for so many idle timeouts without content. */
+/** Comments and empty chunks reset the idle timeout, but only for this many idle timeouts without content. */
 const idleTimeoutsWithoutContent = 10;
 
 /** Iterated once, one `next` at a time. */
@@ -81,7 +81,7 @@ export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array> {
         this.#readAt = clock.monotonic();
         next = await chunks.next();
         this.#idleTimer.pause();
-        // The end is no data: the time counts up to the last byte.
+        // The end is not data: the time counts up to the last byte.
         if (!next.done) this.#arrived();
       } catch (error) {
         return this.#interrupted(error);
@@ -145,7 +145,7 @@ export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array> {
   }
 
   #interrupted(error: unknown): IteratorResult<Uint8Array, undefined> {
-    // A connection that breaks after completion is no failure.
+    // A connection that breaks after completion is not a failure.
     if (this.#deps.reader.isComplete) {
       this.#settle(null);
       return finished;

@@ -29,7 +29,7 @@ export function meetsAll(capabilities: Capabilities, requirements: readonly Requ
   return true;
 }
 
-/** A message lists at most so many; `details` has all. */
+/** A message lists at most this many; `details` has all. */
 const maxListed = 30;
 const maxNameLength = 100;
 

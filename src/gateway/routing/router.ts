@@ -176,7 +176,7 @@ export class Router {
   /**
    * Chooses a key, takes quota, calls, settles. A key that is rejected (429, 401, 403, 402) or out of quota is followed
    * by the next key within the same try, each key at most once; anything else ends the try. Without a response `state`
-   * tells why. Counts as a try only if a call was made.
+   * has the reason. Counts as a try only if a call was made.
    */
   async #tryModel(
     run: RoutingRun,

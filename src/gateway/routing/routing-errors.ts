@@ -11,7 +11,7 @@ export interface RoutingErrorDeps extends Pick<SettleDeps, 'clock' | 'events' | 
   readonly cooldowns: Pick<Cooldowns, 'of'>;
 }
 
-/** A message names at most so many models; `tried` has all. */
+/** A message names at most this many models; `tried` has all. */
 const maxNamed = 5;
 
 interface Result {

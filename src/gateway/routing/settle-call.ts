@@ -101,7 +101,7 @@ function settle(deps: SettleDeps, call: Call, result: CallResult): void {
   recordAttempt(deps, call, result, isModelStale);
   if (tokens) call.grant.settle(tokens.prompt + tokens.completion);
   if (outcome !== 'success') coolDown(deps, call, outcome, result.retryHint, isModelStale);
-  // What a stale model did says nothing about the one that has its id now.
+  // Results of a replaced model do not count for the model that has its id now.
   else if (!isModelStale) deps.backoff.succeeded(model.id);
   if (isKeyRejection(outcome) && !isModelStale) deps.onKeyRejected?.(model, outcome);
 }

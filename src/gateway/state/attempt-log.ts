@@ -104,7 +104,7 @@ export class AttemptLog {
 }
 
 /**
- * Whether an attempt says something about the model's reliability. Limits, errors and disconnects of the caller,
+ * Whether an attempt counts for the model's reliability. Limits, errors and disconnects of the caller,
  * short deadlines and calls to a former endpoint do not.
  */
 export const isReliabilityOutcome = ({ outcome, isStale }: Pick<Attempt, 'outcome' | 'isStale'>): boolean =>

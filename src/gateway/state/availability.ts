@@ -65,7 +65,7 @@ export class Cooldowns {
     const cooldown: Cooldown = {
       ...given,
       until: Math.min(Math.ceil(given.until), maxTime),
-      // A clear that is known here came first, whatever the clocks say.
+      // A clear that this process has applied takes precedence, whatever the clocks show.
       setAt: Math.max(Math.trunc(given.setAt), this.#map.clearedAt(modelId) + 1),
     };
     if (!this.#map.extend(cooldown)) return;
@@ -82,7 +82,7 @@ export class Cooldowns {
   /** Clears all cooldowns of the model. Resolves and fails like `extendDurably`. */
   async clear(modelId: number): Promise<void> {
     const { clock, store } = this.#deps;
-    // Covers everything this process knows, including cooldowns that a faster clock elsewhere dated into the future.
+    // Covers all cooldowns in this process, including cooldowns that a faster clock elsewhere dated into the future.
     const at = Math.max(clock.now(), ...this.#map.ofModel(modelId).map(({ setAt }) => setAt));
     this.#map.clear(modelId, at);
     this.#emit(modelId, null, 'manual', 'admin');

@@ -111,7 +111,7 @@ export function checkTokenCap(keys: GatewayKeys, usage: UsageTracker, caller: st
   if (!key || !usage.isOverCap(key)) return;
   throw new GatewayError(
     'GATEWAY_TOKEN_CAP_EXCEEDED',
-    `The key "${key.name}" has used its ${key.dailyTokenCap} tokens of today; it works again after midnight UTC.`,
+    `The key "${key.name}" has used its ${key.dailyTokenCap} daily tokens; it works again after midnight UTC.`,
     { isRetryable: true, retryAfterMs: dayMs - (now % dayMs) },
   );
 }

@@ -17,11 +17,11 @@ describe('score', () => {
     ['nothing succeeds', stats(10, 0, 0), 0],
     ['half succeed in two seconds', stats(10, 5, 2), 0.6 * 0.5 + 0.4 * 0.8],
     ['slower than ten seconds earns nothing for speed', stats(4, 4, 25), 0.6],
-  ])('%s: %j gives %d', (_, given, expected) => {
+  ])('%s: %j scores %d', (_, given, expected) => {
     expect(reliability(given)).toBeCloseTo(expected, 12);
   });
 
-  it('takes the recent score from three recent requests on', () => {
+  it('uses the recent score from three recent requests on', () => {
     const longTerm = stats(100, 100, 0);
     expect(scoreOf(longTerm, stats(2, 0), 7)).toMatchObject({ effectiveScore: 1, recentReliabilityScore: 0 });
     expect(scoreOf(longTerm, stats(3, 0), 7)).toMatchObject({ effectiveScore: 0, reliabilityScore: 1 });

@@ -118,7 +118,7 @@ describe('Scores', () => {
     expect(scores.of(1).longTerm).toMatchObject({ requests: 1, successes: 1 });
   });
 
-  it('lets a bad model recover: old failures leave the window while probes fill it', async () => {
+  it('recovers a bad model: old failures leave the window while probes fill it', async () => {
     const { parts, memory, clock } = stateWorld();
     const attempts = new AttemptLog(parts, memory.attempts);
     const scores = new Scores({ ...parts, store: memory.attempts, attempts, windowDays: 7 });

@@ -13,7 +13,7 @@ import { storeReload, withStoreTimeout } from './store-access.ts';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const minuteMs = 60_000;
-/** About so many intervals in a history. */
+/** Approximate number of intervals in a history. */
 const historyIntervals = 96;
 
 export interface ScoresDeps extends StateDeps {
@@ -154,7 +154,7 @@ const byModel = (stats: readonly ModelStats[]): SumsByModel =>
     ]),
   );
 
-/** What attempts add to stats that do not contain them. One that supersedes another is no further request. */
+/** What attempts add to stats that do not contain them. One that supersedes another is not an additional request. */
 function sumsOf(attempts: readonly Attempt[]): Map<number, Sums> {
   const sums = new Map<number, Sums>();
   for (const attempt of attempts) addAttempt(sums, attempt);

@@ -82,7 +82,7 @@ describe('a gateway error', () => {
     ['context-too-long', 'context_length_exceeded'],
     ['content-refused', 'content_filter'],
     ['validation', 'invalid_request'],
-  ] as const)("that is the request's own fault (%s) says so in the word of OpenAI", (outcome, code) => {
+  ] as const)('caused by the request itself (%s) has the type that OpenAI uses', (outcome, code) => {
     const error = new GatewayError('GATEWAY_REQUEST_REJECTED', 'x', { status: 422, tried: [tried(outcome)] });
     expect(openAiErrorOf(error, 'r')).toMatchObject({ status: 422, body: { error: { code } } });
   });

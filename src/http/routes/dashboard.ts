@@ -23,8 +23,8 @@ export function dashboardRoutes(server: TypedServer, dependencies: ServerDeps): 
       if (!access.isAdminToken(token) && !(await dashboard.logins.use(token)))
         throw new CoreError(
           'UNAUTHENTICATED',
-          'This login does not work: this is neither the token of a login link that still works (once, for ten ' +
-            'minutes) nor the admin token. Get another link with "headworks dashboard", or look the token up.',
+          'Login failed: this is neither the token of a valid login link (each works once, for ten ' +
+            'minutes) nor the admin token. Get a new link with "headworks dashboard", or use the admin token.',
         );
       const session = access.sessions.issue();
       setSessionCookie(request, reply, session);

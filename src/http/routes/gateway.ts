@@ -82,7 +82,7 @@ const withDates = ({ cooldowns, ...model }: ModelView) => ({
   cooldowns: cooldowns.map((cooldown) => ({ ...cooldown, until: new Date(cooldown.until) })),
 });
 
-/** What the gateway would reject is reported together with wrong shapes, so that the caller learns all of it at once. */
+/** What the gateway would reject is reported together with wrong shapes, so that the caller gets all problems at once. */
 const checkedModel: z.ZodType = ModelRequest.superRefine(
   (body, context) => {
     const known = new Set(context.issues.map(({ path = [] }) => path.join('.')));
@@ -101,7 +101,7 @@ function keyRoutes(server: TypedServer, { gateway: { keys, models }, clock }: Se
     create: async ({ body }) => {
       const expiresAt = body.expiresAt === undefined ? null : new Date(body.expiresAt);
       if (expiresAt && expiresAt.getTime() <= clock.now())
-        throw new CoreError('INPUT_INVALID', 'expires_at lies in the past.');
+        throw new CoreError('INPUT_INVALID', 'expires_at is in the past.');
       const { key, record } = await keys.create({
         name: body.name,
         expiresAt,

@@ -115,7 +115,7 @@ function ownerOf(
   if (caller?.kind === 'admin')
     return organization === undefined ? null : organizations.find(organization).id;
   if (caller?.kind !== 'organization')
-    throw new CoreError('FORBIDDEN', 'These credentials reach no knowledge.');
+    throw new CoreError('FORBIDDEN', 'These credentials have no access to knowledge spaces.');
   const isOwn = (reference: string): boolean => {
     try {
       return organizations.find(reference).id === caller.organizationId;
@@ -127,7 +127,7 @@ function ownerOf(
   // The same message whether such an organization exists or not.
   throw new CoreError(
     'FORBIDDEN',
-    'This key reaches the spaces of its own organization only. Leave "organization" out.',
+    'This key has access to the spaces of its own organization only. Omit "organization".',
   );
 }
 

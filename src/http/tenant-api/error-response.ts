@@ -28,7 +28,7 @@ const codesByStatus: Readonly<Record<number, string>> = {
   500: 'error',
 };
 
-/** Organizations must not learn about stores and models: log and events have the message. */
+/** Organizations must not see stores and models: log and events have the message. */
 const internal = /^(STATE|REDIS|SQLITE|DATA_FOLDER|ADMISSION|GATEWAY)_/;
 const notAvailable = 'The service is not available at the moment. Please try again in a few moments.';
 

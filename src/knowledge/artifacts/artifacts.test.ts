@@ -1,4 +1,4 @@
-// What is said of an artifact in each of its states: which parts are in, which are missing, why, and what will do it.
+// The status of an artifact in each of its states: processed parts, missing parts, why, and what will complete them.
 import { describe, expect, it } from 'vitest';
 import type { ChunkStepResult } from './types.ts';
 import type { StatusInput } from './artifacts.ts';
@@ -54,7 +54,7 @@ describe('the status of an artifact', () => {
       /^read JOB_PENDING: .*will be retried/,
     ],
     ['being read', { state: 'running', attempts: 1, reason: null }, /^read JOB_RUNNING: Its job is running/],
-  ] as const)('says when it is %s', (_, job, message) => {
+  ] as const)('reports when it is %s', (_, job, message) => {
     expect(statusOf({ job })).toMatchObject({ state: 'processing', steps: { read: { pending: 2 } } });
     expect(messages({ job })).toEqual([expect.stringMatching(message)]);
   });
@@ -73,7 +73,7 @@ describe('the status of an artifact', () => {
     expect(messages({ ...facts, steps }).join()).not.toContain('headworks repair');
   });
 
-  it('says why the job failed, and which model a vector that is of no use any more is of', () => {
+  it('reports why the job failed, and which model an outdated vector is from', () => {
     const job = { state: 'failed', attempts: 5, reason: 'The store was away.' } as const;
     expect(messages({ job })).toEqual([
       expect.stringMatching(/^read JOB_FAILED: Its job failed: The store was away\./),
@@ -86,7 +86,7 @@ describe('the status of an artifact', () => {
     ]);
   });
 
-  it('gives one row for all chunks that miss the same for the same reason, in the words of who failed', () => {
+  it('has one row for all chunks that miss the same step for the same reason, with the original message', () => {
     const failed = {
       status: 'failed',
       cause: 'X',
@@ -113,7 +113,7 @@ describe('the status of an artifact', () => {
     });
   });
 
-  it('counts what was refused, and misses what was left out', () => {
+  it('counts rejected items, and reports truncated ones as missing', () => {
     const refused = { reason: 'event-quote-not-in-text', count: 2 } as const;
     const left = { reason: 'mentions-too-many', count: 7 } as const;
     const some = [...indexed, mark('read', 10, { dropped: [refused] })];
@@ -141,7 +141,7 @@ describe('the status of an artifact', () => {
     });
   });
 
-  it('misses people of fields that were too many', () => {
+  it('reports people from fields beyond the limit as missing', () => {
     expect(statusOf({ steps: [...indexed, ...read], truncatedMentions: 5 })).toMatchObject({
       state: 'partial',
       missing: [{ step: 'read', positions: [], status: 'done', cause: 'READING_TOO_LARGE' }],

@@ -15,7 +15,7 @@ import { maskData } from './json.ts';
 import { headLine, peopleIn } from './headers.ts';
 import { Roster, isRole, positionBehind, readPosition } from './roster.ts';
 
-/** What the prose of a document says about all of its chunks, as the rules need it. */
+/** Facts from the prose of a document that the rules need for all of its chunks. */
 export interface DocumentAnnotations {
   readonly roster: Roster;
   /** The person that "I" refers to outside of quoted turns. */

@@ -54,7 +54,7 @@ export class Roster {
     if (known) return;
     this.#people.set(key, entry);
     this.longest = Math.max(this.longest, words.length);
-    // "A. Chen" is not indexed by its parts: "A" is no name.
+    // "A. Chen" is not indexed by its parts: "A" is not a name.
     if (words.length < 2 || words[0]?.length === 1) return;
     for (const part of [words[0] ?? '', words.at(-1) ?? ''])
       this.#byPart.set(part, (this.#byPart.get(part) ?? new Set()).add(key));

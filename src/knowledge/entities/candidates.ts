@@ -255,7 +255,7 @@ export async function embedGroups(
       left.splice(0, batch.length);
     } catch (error) {
       if (isFatal(error, signal)) throw error;
-      // The next batch would fail too: the rest goes without a vector and is repaired later.
+      // The next batch would fail too: the rest gets no vector and is repaired later.
       for (const group of left) group.embeddingProblem = error;
       return;
     }

@@ -107,7 +107,7 @@ export function fieldsOf(notes: readonly string[]): ReadonlyMap<string, readonly
   return fields;
 }
 
-// What the context says: whether two with the same name can be one entity, and whether two with different names are.
+// Compares context: whether two with the same name can be one entity, and whether two with different names are.
 
 export interface ClueComparison {
   readonly points: number;

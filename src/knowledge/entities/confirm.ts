@@ -1,4 +1,4 @@
-// Asks a model which candidate a name refers to: once for all candidates, and once more to repair an unusable answer.
+// Calls a model to select the candidate a name refers to: once for all candidates, and once more to repair an unusable answer.
 import type { IdSource } from '../../core/index.ts';
 import { withTimeout, findJson, kindOf } from '../../core/index.ts';
 import type { AnswerSchema, Fields, LanguageModel, Messages } from '../models/structured-output.ts';
@@ -14,7 +14,7 @@ import type { ResolutionDeps } from './candidates.ts';
 import type { Profile } from './compare-clues.ts';
 import { identityOf } from './compare-clues.ts';
 
-/** What the prompt says about a mention or a candidate, bounded. */
+/** Facts about a mention or a candidate in the prompt, bounded. */
 export const summarizeProfile = (profile: Profile) => ({
   name: profile.names[0] ?? '',
   type: profile.type,

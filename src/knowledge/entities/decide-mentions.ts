@@ -50,7 +50,7 @@ export interface ChunkContext {
   readonly signal: AbortSignal;
   /** Entities that names of this chunk were resolved to. */
   readonly inChunk: Set<string>;
-  /** Confirmations by question: the same question is not asked twice. */
+  /** Confirmations by prompt: the same prompt is not sent twice. */
   readonly confirmations: Map<string, Confirmation>;
   confirmationCount: number;
 }

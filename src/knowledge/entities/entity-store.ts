@@ -162,7 +162,7 @@ export class EntityStore {
   }
 
   /**
-   * With a store whose lookups and writes no other process comes between. Fails with CONFLICT when the revision is gone
+   * With a store whose lookups and writes no other process interrupts. Fails with CONFLICT when the revision is gone
    * or no longer the latest.
    */
   locked<T>(
@@ -188,7 +188,7 @@ export class EntityStore {
     return entity?.spaceId === spaceId ? entity : null;
   }
 
-  /** In any space, for repairs, which know ids only. */
+  /** In any space, for repairs, which have ids only. */
   async byId(entityId: string): Promise<Entity | null> {
     if (!isUuid(entityId)) return null;
     const { rows } = await this.#database.query<Entity>(
@@ -270,8 +270,8 @@ export class EntityStore {
   }
 
   /**
-   * Created once if the server can. If two processes create it at the same time, one of them goes without until its
-   * next start.
+   * Created once if the server can. If two processes create it at the same time, one of them runs without it until
+   * its next start.
    */
   async #ensureTrigramIndex(): Promise<boolean> {
     if (!this.#database.capabilities.trigram.available) return false;

@@ -61,7 +61,7 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
   if (isNearByVectorOnly(name, types, entity.type, context)) return result('uncertain', true);
   if (points < minUncertainPoints) return result('different');
   // Another type, or the same address with another name, is never certain. Johnson and Johnston may work side by side:
-  // what colleagues share says nothing about the spelling of a name.
+  // what colleagues share is no evidence about the spelling of a name.
   const counted = name.isOtherSpelling ? points - clues.colleaguePoints - near : points;
   const isClear =
     counted >= minSamePoints && types === 'same' && (name.relation !== 'other' || hasProof(name, clues));
@@ -207,7 +207,7 @@ function singleBest<T>(same: readonly MatchedCandidate<T>[]): MatchedCandidate<T
   narrow(({ isInArtifact }) => isInArtifact);
   const fullest = Math.max(...left.map(({ fullness }) => fullness));
   narrow(({ fullness }) => fullness === fullest);
-  // Same name, different context: the entity without context is where earlier mentions without context went.
+  // Same name, different context: the entity without context has the earlier mentions without context.
   narrow(({ hasContext, match }) => !hasContext && match.name.relation === 'same');
   return left.length === 1 ? (left[0] ?? null) : null;
 }

@@ -187,7 +187,7 @@ async function restorePairs(transaction: Transaction, mergeId: string): Promise<
 const maxUnclear = 100;
 
 /**
- * Gives the loser, with their event participations: its mentions that were split off and merged back since, and those
+ * Moves to the loser, with their event participations: its mentions that were split off and merged back since, and those
  * resolved to the winner since the merge that have its name and not the winner's, with the names they added. Those whose
  * name both have stay and are listed.
  */

@@ -46,7 +46,7 @@ export const sharedMailboxes: ReadonlySet<string> = words(`
   info contact team support sales hello admin office help service noreply no-reply donotreply marketing
   press jobs hr billing all everyone`);
 
-/** Email domains that say nothing about an employer. */
+/** Email domains that do not identify an employer. */
 export const publicMailDomains: ReadonlySet<string> = words(`
   gmail.com googlemail.com outlook.com hotmail.com live.com yahoo.com icloud.com me.com aol.com gmx.de
   gmx.net web.de proton.me protonmail.com example.com example.org`);
@@ -90,7 +90,7 @@ for (const entry of shortForms.split('/')) {
   for (const form of [name, ...forms]) rootsByForm.set(form, [...(rootsByForm.get(form) ?? []), name]);
 }
 
-/** The full given names it may stand for, itself included. */
+/** The full given names it may abbreviate, itself included. */
 export const givenNameRoots = (given: string): readonly string[] => {
   const roots = rootsByForm.get(given) ?? [];
   return roots.includes(given) ? roots : [given, ...roots];

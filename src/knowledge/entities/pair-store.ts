@@ -88,7 +88,7 @@ export class PairStore {
     await this.#database.transaction((transaction) => insertPairs(transaction, spaceId, pairs, at));
   }
 
-  /** A model gave no verdict: the pair stays open for a person. */
+  /** A model returned no verdict: the pair stays open for a person. */
   async markUndecided(spaceId: number, pairId: string, by: string, at: Date): Promise<void> {
     await this.#database.query(sql`
       update entity_pair set decided_by = ${by}, decided_at = ${at}

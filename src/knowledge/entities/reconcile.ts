@@ -1,4 +1,4 @@
-// Repeats the search for duplicates for an existing entity: merges it, keeps it separate, or asks a model. Idempotent; a
+// Repeats the search for duplicates for an existing entity: merges it, keeps it separate, or calls a model. Idempotent; a
 // review flag is cleared only after the search was repeated.
 import { withTimeout, messageOf } from '../../core/index.ts';
 import type { RepairOutcome } from '../../ledger/index.ts';

@@ -126,7 +126,7 @@ function openFolders() {
 const watched = { path: '/notes', cron: null };
 
 describe('a watched folder', () => {
-  it('is read at every scanDue, but each file only when its size or time changed', async () => {
+  it('is listed at every scan, and each file is read only when its size or time changed', async () => {
     const { folders, files, taken, result } = openFolders();
     await folders.create(space, watched);
     await folders.scanDue(signal);
@@ -166,7 +166,7 @@ describe('a watched folder', () => {
 });
 
 describe('a folder on a schedule', () => {
-  it('is read when its time has come since it was read last', async () => {
+  it('is read when it has become due since the last scan', async () => {
     const { folders, taken, clock, files } = openFolders();
     await folders.create(space, { path: '/notes', cron: '0 13 * * *' });
     await folders.scanDue(signal);
@@ -182,7 +182,7 @@ describe('a folder on a schedule', () => {
     expect(taken).toHaveLength(2);
   });
 
-  it('is refused with a schedule that is none, and gets another when it is added again', async () => {
+  it('is rejected with an invalid schedule, and gets a new schedule when it is added again', async () => {
     const { folders, rows } = openFolders();
     await expect(folders.create(space, { path: '/notes', cron: 'often' })).rejects.toMatchObject({
       code: 'INPUT_INVALID',
@@ -204,7 +204,7 @@ describe('a folder on a schedule', () => {
   });
 });
 
-describe('a file that is refused', () => {
+describe('a file that is rejected', () => {
   it('is in the ledger once, however often it is scanned, and retried by the repair', async () => {
     const { folders, scanDue, put, recorded, result, rows } = openFolders();
     put('/notes/b.md', 'bad');
@@ -247,7 +247,7 @@ describe('a file that is refused', () => {
     expect(at.recovered).toEqual(['recovered']);
   });
 
-  it('is not gone where its folder cannot be read; when the folder is, its own row is closed', async () => {
+  it('is not treated as deleted while its folder cannot be read; once the folder is gone, its row is closed', async () => {
     const at = openFolders();
     await at.folders.create(space, watched);
     at.closeWith(new Error('no such mount'));
@@ -282,7 +282,7 @@ it('records an unreadable subfolder until it is readable', async () => {
   expect(await at.repair()).toEqual({ outcome: 'repaired' });
 });
 
-describe('a file that went', () => {
+describe('a deleted file', () => {
   const withFiles = async (count: number, removesMissing: boolean) => {
     const at = openFolders();
     at.files.clear();
@@ -309,7 +309,7 @@ describe('a file that went', () => {
     expect(at.result()).toMatchObject({ missingCount: 0, missing: [] });
   });
 
-  it('takes its document with it where that is wanted', async () => {
+  it('is deleted with its document if configured', async () => {
     const at = await withFiles(3, true);
     at.files.delete('/notes/1.md');
     await at.scanDue();
@@ -356,7 +356,7 @@ describe('a file that went', () => {
     });
   });
 
-  it('is there though a walk does not scanDue at it: hidden, or of another kind', async () => {
+  it('is not treated as deleted when a scan skips it: hidden, or of another kind', async () => {
     const at = await withFiles(2, true);
     at.documents.set('/notes/.hidden.md', 'h');
     at.files.delete('/notes/1.md');

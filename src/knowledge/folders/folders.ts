@@ -86,7 +86,7 @@ export class Folders {
     return Promise.all((await store.list(spaceId)).map((folder) => withoutDeletedDocuments(store, folder)));
   }
 
-  /** A folder that the space already has gets the new schedule. Fails with INPUT_INVALID. */
+  /** If the space already has this folder, its schedule is updated. Fails with INPUT_INVALID. */
   async create(
     { spaceId }: Pick<Space, 'spaceId'>,
     { path: given, cron, removesMissing }: FolderRequest,

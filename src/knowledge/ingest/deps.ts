@@ -15,7 +15,7 @@ import type { Spaces } from '../spaces/spaces.ts';
 /** The graph as a step of ingest; it has its own timeouts and ledger rows. */
 export interface GraphStep {
   readonly isWanted: boolean;
-  /** Never fails because of the graph: the step results say it. */
+  /** Never fails because of the graph: failures are in the step results. */
   put(spaceId: number, chunkIds: readonly number[], signal: AbortSignal): Promise<readonly ChunkStepResult[]>;
   forget(spaceId: number, removed: RemovedIds): Promise<void>;
   forgetSpace(spaceId: number): Promise<void>;

@@ -1,4 +1,4 @@
-// Embeds chunks in batches; a refused text is isolated. Also the job that embeds chunks without a vector of the
+// Embeds chunks in batches; a rejected text is isolated. Also the job that embeds chunks without a vector of the
 // current model, after it was changed or was unavailable.
 import { z } from 'zod';
 import type { JobDefinition, JobHandler, JobQueue } from '../../core/index.ts';
@@ -75,7 +75,7 @@ export async function embedChunks(
 }
 
 /**
- * Stores the vectors. Returns the error of each chunk, or null; a refused text fails alone, not the texts it was sent
+ * Stores the vectors. Returns the error of each chunk, or null; a rejected text fails alone, not the texts it was sent
  * with. Throws only errors that are fatal for the job.
  */
 async function embedBatch(
@@ -238,8 +238,8 @@ function activeJobFilter({
 }
 
 /**
- * Returns how many were embedded; refused texts are recorded. Fails when the embedder does, and when it refuses every
- * text although none was embedded before: then the texts are not the reason.
+ * Returns how many were embedded; rejected texts are recorded. Fails when the embedder does, and when it rejects
+ * every text although none was embedded before: then the texts are not the reason.
  */
 async function reembedBatch(
   deps: ReembedDeps,

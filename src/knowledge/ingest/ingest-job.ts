@@ -48,7 +48,7 @@ const deleted = { skipped: 'The artifact was deleted.' };
 const superseded = { skipped: 'A newer revision superseded this one.' };
 
 /**
- * The job completes whatever happens to single chunks: their step results and the ledger say it. It fails, to be
+ * The job completes whatever happens to single chunks: failures are in their step results and in the ledger. It fails, to be
  * retried after what is done, only when the database is unavailable.
  */
 export function ingestHandler(deps: IngestDeps): JobHandler<IngestJobPayload> {

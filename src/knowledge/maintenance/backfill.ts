@@ -72,7 +72,7 @@ async function enqueueIncomplete(
   return enqueued;
 }
 
-/** Until no open pair is left that no model was called for, or the model does not answer. */
+/** Until no open pair is left that no model was called for, or the model does not respond. */
 async function confirmPairs({ entities }: BackfillDeps, signal: AbortSignal): Promise<number> {
   for (let confirmed = 0; ;) {
     const { asked } = await entities.confirmOpenPairs(pairBatchSize, signal);

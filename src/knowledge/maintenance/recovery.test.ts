@@ -17,7 +17,7 @@ function openRecovery() {
 }
 
 describe('onModelsRecovered', () => {
-  it('repairs at the first answer after all models were exhausted, and only then', () => {
+  it('repairs at the first response after all models were exhausted, and only then', () => {
     const { repairs, emit, answer } = openRecovery();
     answer();
     emit('gateway:models-exhausted');
@@ -28,7 +28,7 @@ describe('onModelsRecovered', () => {
     expect(repairs).toEqual([0]);
   });
 
-  it('pauses between repairs while models answer only now and then', async () => {
+  it('pauses between repairs while models respond only intermittently', async () => {
     const { clock, repairs, emit, answer } = openRecovery();
     for (let turn = 0; turn < 5; turn++) {
       emit('gateway:models-exhausted');

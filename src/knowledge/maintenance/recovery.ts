@@ -1,4 +1,4 @@
-// Runs repairs as soon as the models they need answer again, instead of at the next schedule.
+// Runs repairs as soon as the models they need are available again, instead of at the next schedule.
 import type { Clock, EmittedEvent } from '../../core/index.ts';
 import { ingestDegradations } from '../degradations.ts';
 import { resolutionLedgerKinds } from '../entities/resolve-mentions.ts';
@@ -17,10 +17,10 @@ export const modelKinds = [
   ...embedderKinds,
 ] as const;
 
-/** Minimum pause between repairs, for models that answer only now and then. */
+/** Minimum pause between repairs, for models that respond only intermittently. */
 const minPauseMs = 300_000;
 
-/** Event listener: the first answer after all models of the gateway were exhausted calls `repair`. */
+/** Event listener: the first response after all models of the gateway were exhausted calls `repair`. */
 export function onModelsRecovered(clock: Clock, repair: () => void): (event: EmittedEvent) => void {
   let wereExhausted = false;
   let lastMs = Number.NEGATIVE_INFINITY;

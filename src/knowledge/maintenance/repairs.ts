@@ -91,7 +91,7 @@ export function chunkRepairs(deps: IngestDeps): readonly RegisteredRepair[] {
 
 type TaskLoader = (entry: LedgerEntry) => Promise<ReadTask | null>;
 
-/** Null when the chunk is gone or superseded. Repairs come chunk by chunk: the last document model is kept. */
+/** Null when the chunk is gone or superseded. Repairs run chunk by chunk: the last document model is kept. */
 function taskLoader({ spaces, artifacts }: IngestDeps): TaskLoader {
   let last: { readonly revisionId: string; readonly document: DocumentModel } | null = null;
   return async (entry) => {

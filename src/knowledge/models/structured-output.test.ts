@@ -42,7 +42,7 @@ describe('completeJson', () => {
     [undefined, 'It is no text.'],
     ['x'.repeat(21), 'It has 21 characters.'],
     ['no', 'It is not ok.'],
-  ])('repairs an unusable answer once, and says what is wrong with it (%#)', async (answer, problem) => {
+  ])('repairs an unusable answer once, with the problem in the prompt (%#)', async (answer, problem) => {
     const { requests, result } = call(answer, 'ok');
     expect(await result).toBe('ok');
     expect(requests[1]?.messages.at(-1)?.content).toContain(problem);

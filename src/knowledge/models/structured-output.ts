@@ -19,7 +19,7 @@ export type Messages = readonly {
 export interface LanguageModel {
   /** False: no model is configured, which is not a degradation. */
   isConfigured(): boolean;
-  /** Fails when no model answers within the signal's deadline. */
+  /** Fails when no model responds within the signal's deadline. */
   complete(request: {
     readonly requestId: string;
     /** Billed caller: `org:ID`, or `admin`. */

@@ -9,7 +9,7 @@ import { createModelReader, readingSchema } from './model-reader.ts';
 import { readType } from './parse-answer.ts';
 
 const text = 'On Monday Ana decided to buy “the boat”.\nBen Roth of Acme GmbH\nwill pay for it.';
-/** What another chunk says. */
+/** Text of another chunk. */
 const head = 'The captain: Ana Lee <ana@x.org>, jo.ann@x.org, Acmeville';
 const source = { title: 'Boat', type: 'note', sourceTs: null, text: `${head.padEnd(100)}${text}` };
 const task: ReadingTask = {
@@ -254,16 +254,19 @@ describe('the model reader', () => {
   it.each([
     [10_000, 10_000, []],
     [25_000, 20_000, [{ reason: 'mentions-too-many', count: 5_000 }]],
-  ])('of %i mentions keeps %i, and counts the rest', async (given, kept, dropped) => {
-    const many = Array.from({ length: given }, (_, index) => ({
-      name: 'Ana',
-      canonical_name: `Ana ${index}`,
-      type: 'person',
-    }));
-    const reading = await modelOf(JSON.stringify({ mentions: many, events: [] })).read();
-    expect(reading.mentions).toHaveLength(kept);
-    expect(reading.dropped).toEqual(dropped);
-  });
+  ])(
+    'keeps the maximum of mentions and counts the rest (%i given, %i kept)',
+    async (given, kept, dropped) => {
+      const many = Array.from({ length: given }, (_, index) => ({
+        name: 'Ana',
+        canonical_name: `Ana ${index}`,
+        type: 'person',
+      }));
+      const reading = await modelOf(JSON.stringify({ mentions: many, events: [] })).read();
+      expect(reading.mentions).toHaveLength(kept);
+      expect(reading.dropped).toEqual(dropped);
+    },
+  );
 
   it('fails when the model does, without a second call', async () => {
     const { read, asked } = modelOf(new Error('503'), said);

@@ -12,7 +12,7 @@ export interface ReadingTask {
 
 export interface Reader {
   readonly method: 'model' | 'rules';
-  /** Fails with KNOWLEDGE_READING_FAILED (model: refused, timed out or twice unusable); rules do not fail. */
+  /** Fails with KNOWLEDGE_READING_FAILED (model: rejected, timed out or unusable twice); rules do not fail. */
   read(task: ReadingTask, signal: AbortSignal): Promise<Reading>;
 }
 

@@ -25,7 +25,7 @@ export interface ExpansionDeps {
 export const expansionDegradations = {
   /** The graph was unavailable or too slow. */
   expansion: 'knowledge.expansion-failed',
-  /** The events of a result could not be loaded; `chunk_ids` says which. */
+  /** The events of a result could not be loaded; `chunk_ids` lists them. */
   lookup: 'knowledge.chunk-lookup-failed',
 } as const;
 

@@ -1,5 +1,5 @@
 // BM25 in SQL over postings. PostgreSQL's own ranking ignores how rare a word is and performs much worse. The postings
-// of rarer terms give candidates; frequent terms are looked up for the best candidates only. The best of these are
+// of rarer terms yield candidates; frequent terms are looked up for the best candidates only. The best of these are
 // rescored by title and proximity.
 import type { Database, Queryable } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';

@@ -28,7 +28,7 @@ export interface RankRequest {
   readonly warnings: Warnings;
 }
 
-/** Ledger kind; the subject is the model, however many searches went without it. */
+/** Ledger kind; the subject is the model, however many searches ran without it. */
 export const searchWithoutVectors = 'knowledge.search-without-vectors';
 
 /** Chunks that a fused ranking contributes. */

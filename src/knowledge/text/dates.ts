@@ -61,7 +61,7 @@ const hint =
   /\d|\b(?:today|tonight|eod|eow|end of|tomorrow|yesterday|this|in|last|next|past|on|by|until|before) ?(?:[a-z]|$)/i;
 
 /**
- * The first date of a sentence, at midnight UTC; what its words leave open is chosen nearest to `base`, the document's
+ * The first date of a sentence, at midnight UTC; missing parts are chosen nearest to `base`, the document's
  * date. Null without a date, or when it is relative and there is no base.
  */
 export function findDate(sentence: string, base: Date | null): Date | null {

@@ -29,7 +29,7 @@ const tagsOfKind: Readonly<Record<Exclude<WordKind, 'noun'>, string>> = {
     QuestionWord Expression`,
 };
 
-/** Full names of well-known people say nothing about their parts. */
+/** Full names of well-known people; their parts are not used. */
 const skippedTags = new Set(['Person', 'Emoticon', 'PhrasalVerb']);
 
 /**
@@ -59,7 +59,7 @@ const kinds = (): ReadonlyMap<string, WordKind> => (loadedKinds ??= loadKinds())
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
 
-/** Given names that are also words: alone they are names only if the sentence says so. */
+/** Given names that are also words: alone they are names only if the context shows it. */
 const namesAndWords = set(
   `will mark grace joy hope faith may april june august rose art bill chase drew grant sue pat rich frank jack rob
   ray dean miles gene guy lance max nick norm penny pearl rusty skip summer sunny tab victor ward wade dawn eve ivy

@@ -6,7 +6,7 @@ import { openEmbedders } from './embedders.ts';
 
 const { signal } = new AbortController();
 
-/** A gateway with these models (`+name` embeds) that gives each text a vector of its length. */
+/** A gateway with these models (`+name` embeds) that returns for each text a vector of its length. */
 function gatewayWith(...names: readonly string[]) {
   const sent: unknown[] = [];
   const models = names.map((name, index) => ({

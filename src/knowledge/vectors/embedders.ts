@@ -99,15 +99,15 @@ function problemOfNamed({ options, gateway }: EmbeddersDeps): ReturnType<Configu
   if (name === null) return null;
   const model = gateway.models.listCallable().find((other) => other.name === name);
   if (model?.capabilities.embeddings) return null;
-  const why = model ? 'it does not embed' : 'there is no model of this name that has a key';
+  const why = model ? 'it does not support embeddings' : 'there is no model of this name that has a key';
   return {
-    why: `EMBEDDING_MODEL is ${name}, but ${why}: no vectors are made, and search goes by words.`,
+    why: `EMBEDDING_MODEL is ${name}, but ${why}: no vectors are created, and search matches words only.`,
     remedy:
-      'Set EMBEDDING_MODEL to a model that embeds, or nothing to take the first; "headworks models list --all" shows them and the keys they need.',
+      'Set EMBEDDING_MODEL to an embedding model, or unset it to use the first; "headworks models list --all" shows them and the keys they need.',
   };
 }
 
-/** The configured model, even without a key (then embedding fails and says so), else the first by id. */
+/** The configured model, even without a key (then embedding fails with the reason), else the first by id. */
 function chosenModel({ options, gateway }: EmbeddersDeps): string | null {
   if (options.embeddingModel !== null) return options.embeddingModel;
   const able = gateway.models.listCallable().filter(({ capabilities }) => capabilities.embeddings);
@@ -116,8 +116,8 @@ function chosenModel({ options, gateway }: EmbeddersDeps): string | null {
 
 function noEmbedderReason({ embedder }: EmbeddersDeps['options']): string {
   return embedder === 'gateway'
-    ? 'EMBEDDER is gateway, but no model that embeds is configured; "headworks models list" shows what each needs.'
-    : 'No model that embeds is configured; set the key of one, or EMBEDDER=local.';
+    ? 'EMBEDDER is gateway, but no embedding model is configured; "headworks models list" shows what each needs.'
+    : 'No embedding model is configured; set the key of one, or EMBEDDER=local.';
 }
 
 /** Calls one model without fallback: vectors of different models are never compared. */

@@ -16,7 +16,7 @@ export interface UnembeddedChunk {
   readonly text: string;
 }
 
-/** The cause of an embed step whose text the embedder refused while it accepts others: only its repair tries again. */
+/** The cause of an embed step whose text the embedder rejected while it accepts others: only its repair tries again. */
 export const refusedCause = 'EMBEDDING_REFUSED';
 
 /**
@@ -119,7 +119,7 @@ export class VectorIndex {
   }
 
   /**
-   * Chunks of latest revisions in all spaces without a vector of the model and not refused by it, by ascending id above
+   * Chunks of latest revisions in all spaces without a vector of the model and not rejected by it, by ascending id above
    * `after`.
    */
   async listUnembedded({

@@ -16,7 +16,7 @@ const maxQuotes = 2;
 const maxEntities = 30;
 const maxCandidates = 10;
 
-const uri = z.string().describe('Of the document, as a resource.');
+const uri = z.string().describe('URI of the document as an MCP resource.');
 const searchBody = searchApi.search.body.shape;
 const filters = searchBody.filters.unwrap().shape;
 const found = searchApi.search.output.shape;
@@ -28,7 +28,7 @@ const search = defineTool({
   description:
     'Searches the documents of a space by words and meaning, and follows the best passages into the graph of events ' +
     'and entities. Use it first for any question about what documents, mails, minutes or notes say. "Words in quotes" ' +
-    'belong together. Continue in a document with get_artifact, with a person or thing with get_entity, along time with ' +
+    'match as a phrase. Continue in a document with get_artifact, with a person or thing with get_entity, along time with ' +
     `list_events. ${textIsData}`,
   access: 'tenant',
   isOfSpace: true,
@@ -42,8 +42,11 @@ const search = defineTool({
       .describe('Also return events that share an actor or a subject with the best passages.'),
     types: filters.types,
     sources: filters.sources,
-    from: z.iso.datetime().optional().describe('Only documents written then or later: 2026-03-01T00:00:00Z.'),
-    to: z.iso.datetime().optional().describe('Only documents written then or earlier.'),
+    from: z.iso
+      .datetime()
+      .optional()
+      .describe('Only documents written at this time or later, such as 2026-03-01T00:00:00Z.'),
+    to: z.iso.datetime().optional().describe('Only documents written at this time or earlier.'),
     categories: filters.categories,
     entity_ids: filters.entity_ids,
   },
@@ -134,7 +137,7 @@ const getArtifact = defineTool({
     state: z.string().describe('processing, complete or partial: how much was read for events and entities.'),
     text: artifactText,
     offset: z.number(),
-    text_length: z.number().describe('Of the whole text, in characters.'),
+    text_length: z.number().describe('Length of the whole text in characters.'),
     next_offset: z.number().nullable().describe('Where to continue; null at the end.'),
     note,
   },
@@ -297,7 +300,7 @@ const ingest = toolFor(artifactsApi.ingest, {
   description:
     'Stores a document in a space, as text or as a file (text, Markdown, HTML, PDF, DOCX, EML, JSON). It can be searched ' +
     'by its words at once; events, entities and vectors are read from it in the background: see job_status. The same ' +
-    'source_id with other content makes a new revision; with the same content nothing happens, so repeating the call is ' +
+    'source_id with other content creates a new revision; with the same content nothing changes, so repeating the call is ' +
     'safe. Ingest only documents that the user wants to keep.',
   effect: 'adds',
   whenNoSpace:
@@ -311,7 +314,7 @@ const ingest = toolFor(artifactsApi.ingest, {
     source_system: 'Where it comes from: crm, drive, …',
   },
   output: {
-    id: id.describe('Of the document: artifact_id for other tools.'),
+    id: id.describe('Id of the document; pass it to other tools as artifact_id.'),
     uri,
     next: z.string().describe('What happens now.'),
   },
@@ -319,7 +322,7 @@ const ingest = toolFor(artifactsApi.ingest, {
     uri: resourceUri('artifacts', artifactId, place),
     next:
       outcome === 'unchanged'
-        ? 'Nothing: the document was stored before, with this content.'
+        ? 'Nothing to do: the document is already stored with this content.'
         : 'It can be searched by its words now. Events, entities and vectors follow: call job_status with this id as ' +
           'artifact_id (and the same space) until is_finished.',
   }),

@@ -34,7 +34,7 @@ const jobStatus = defineTool({
     job_id: id.optional().describe('Instead of artifact_id; with the admin token only.'),
   },
   output: {
-    is_finished: z.boolean().describe('Nothing more happens by itself.'),
+    is_finished: z.boolean().describe('Whether processing has ended.'),
     artifact: z.object({ id, title: z.string(), ...statusFields }).nullable(),
     missing: z
       .array(
@@ -133,7 +133,7 @@ const listLedger = toolFor(ledgerApi.list, {
   name: 'list_ledger',
   title: 'List ledger entries',
   description:
-    'Operations that failed and were worked around or left undone, newest first, with their cause and when they will be ' +
+    'Operations that failed and were degraded or skipped, newest first, with their cause and when they will be ' +
     'repaired. Use it for "what is broken" and "why is this missing". Most entries are repaired automatically; people ' +
     'can run "headworks repair" to repair them now.',
   describe: { kind: 'For example knowledge.embedding-missing; the status tool counts entries by kind.' },

@@ -1,4 +1,4 @@
-// How tools shape responses that a real server seldom gives.
+// How tools shape responses that a real server rarely returns.
 import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../core/index.ts';
 import type { ApiTransport } from '../../api/client.ts';
@@ -33,7 +33,7 @@ const entity = (name: string, change: object = {}) => ({
   ...change,
 });
 
-/** The tool's answer, where the API gives these answers by path. */
+/** The tool's result, with these API responses by path. */
 async function run(
   name: string,
   given: object,
@@ -111,7 +111,7 @@ describe('get_entity', () => {
     expect(await noteAt(4, 900)).toBe(`Mentions end before this offset; begin before 4. ${others}`);
   });
 
-  it('says how many aliases and clues were left out', async () => {
+  it('reports how many aliases and clues were left out', async () => {
     const texts = (length: number) => Array.from({ length }, (_, index) => `${index}`);
     const known = { aliases: texts(23), context_clues: texts(21) };
     const left = 'Left out: 3 further aliases, 1 further context_clues.';
@@ -136,7 +136,7 @@ describe('get_entity', () => {
 });
 
 describe('search', () => {
-  it('says what it left out of long lists', async () => {
+  it('reports what it left out of long lists', async () => {
     const found = (entities: number, events: number) => ({
       primary_results: [],
       related_context: Array.from({ length: events }, (_, index) => ({
@@ -214,7 +214,7 @@ describe('review_queue', () => {
     b: entity('A. Lee', { aliases: Array.from({ length: 50 }, (_, alias) => `Alias ${alias}`) }),
   });
 
-  it('returns pairs with their evidence, and says that there may be more', async () => {
+  it('returns pairs with their evidence, with a note that there may be more', async () => {
     const calls: (CallOptions & { readonly path: string })[] = [];
     const pairs = [pair(1), pair(2)];
     const given = { limit: 2, organization: 'acme' };

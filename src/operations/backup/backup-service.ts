@@ -41,7 +41,7 @@ export class BackupService {
 
   /**
    * Compressed lines (see `archive.ts`). Fails with CONFLICT while another backup is running. A later failure is
-   * written as the last line: a backup without its end line is invalid. Stops when the reader goes away.
+   * written as the last line: a backup without its end line is invalid. Stops when the reader disconnects.
    */
   open(options: BackupOptions): Readable {
     if (this.#isRunning)

@@ -60,7 +60,7 @@ const isFullStore = (error: unknown): boolean => hasSqlState(error, '53100');
 const isLostStore = (error: unknown): boolean =>
   error instanceof HeadworksError && (error.code === 'STATE_UNAVAILABLE' || error.code === 'STATE_UNUSABLE');
 
-/** Null when the system does not tell. */
+/** Null when the system does not report it. */
 async function freeBytes(folder: string): Promise<number | null> {
   return statfs(folder).then(
     ({ bavail, bsize }) => bavail * bsize,

@@ -65,7 +65,7 @@ export async function dumpStore(
   return { tables: tables.length, rows };
 }
 
-/** The number of rows and the stored size of the largest: Postgres knows column sizes without reading the values. */
+/** The number of rows and the stored size of the largest: Postgres stores column sizes, so values are not read. */
 async function measure(
   transaction: Transaction,
   table: StoreTable,

@@ -13,7 +13,7 @@ import {
   redisMemory,
 } from './stores.ts';
 
-/** Answers every query with the rows of the first word that it finds in it. */
+/** Returns for every query the rows of the first word that occurs in it. */
 function database(
   answers: Readonly<Record<string, readonly object[]>>,
   kind: 'embedded' | 'server' = 'server',
@@ -113,7 +113,7 @@ describe('checks of the stores', () => {
     expect((await connections(database({}, 'embedded'))).state).toBe('ok');
   });
 
-  it('find a connection pooler that swallows notifications', () => {
+  it('detect a connection pooler that drops notifications', () => {
     expect(notifications(false, false).state).toBe('ok');
     expect(notifications(true, true).state).toBe('ok');
     expect(notifications(true, false)).toMatchObject({
@@ -125,7 +125,7 @@ describe('checks of the stores', () => {
   it.each([
     ['Postgres', 10_000, 0],
     ['Redis', 0, -10_000],
-  ])('warn when the clock of %s is another', async (_, ofPostgres, ofRedis) => {
+  ])('warn when the clock of %s differs', async (_, ofPostgres, ofRedis) => {
     const now = Date.parse('2026-03-01T12:00:00Z');
     const at = (skewMs: number) => database({ clock_timestamp: [{ now: new Date(now + skewMs) }] });
     const time = (skewMs: number) => redis({ time: [String((now + skewMs) / 1_000), '0'] });

@@ -1,4 +1,4 @@
-// Acme Retail, a fictional company: its people as Looker and models know them, and its dashboards, which contradict each other.
+// Acme Retail, a fictional company: its people in Looker and for the models, and its dashboards, which contradict each other.
 import type { KnownName } from '../../simulators/models/index.ts';
 
 export interface Person {
@@ -9,7 +9,7 @@ export interface Person {
   readonly team: string;
   /** The owner's name on dashboards, where people spell names as they like. */
   readonly written: string;
-  /** Spellings that models know; any other is left to a person to decide. */
+  /** Spellings that the simulated models resolve; any other is left to a person to decide. */
   readonly also: readonly string[];
   readonly hasLeft?: true;
 }
@@ -65,7 +65,7 @@ const thing = (name: string, type: KnownName['type'], also: readonly string[] = 
   also,
 });
 
-/** Other people, teams, dashboards and projects, with the spellings that models know. */
+/** Other people, teams, dashboards and projects, with the spellings that the simulated models resolve. */
 const things: readonly KnownName[] = [
   // Possibly a misspelling of Mara Lindqvist, but not certain.
   thing('Mara Lindquist', 'person'),
@@ -89,7 +89,7 @@ const things: readonly KnownName[] = [
   thing('Stock Cover', 'object'),
 ];
 
-/** The names that simulated models know. They do not know whether "S. Okafor" is Sam or Sara. */
+/** The names that simulated models resolve. They cannot decide whether "S. Okafor" is Sam or Sara. */
 export const knownNames: readonly KnownName[] = [
   ...personKeys.map((key): KnownName => {
     const { role, email, also } = people[key];
@@ -299,7 +299,7 @@ export const looks: readonly Report[] = [
   report('Board figures', 'chloe', 'Board', 60, 'Three figures for the board.', net),
 ];
 
-/** Jonas Weber has left; his dashboard gets a new owner, as his handover mail says. */
+/** Jonas Weber has left; his dashboard gets a new owner, as described in his handover mail. */
 export const handover = {
   title: 'Weekly Revenue Review',
   to: 'priya',

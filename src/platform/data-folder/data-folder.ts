@@ -69,7 +69,7 @@ async function throwBusy(folder: string): Promise<never> {
 
 const formatFile = (folder: string): string => join(folder, 'format.json');
 
-/** Whether the folder has a format. Fails with DATA_FOLDER_UNUSABLE when this version does not know it. */
+/** Whether the folder has a format. Fails with DATA_FOLDER_UNUSABLE when this version does not support it. */
 async function hasFormat(folder: string): Promise<boolean> {
   const text = await readFile(formatFile(folder), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;

@@ -17,7 +17,7 @@ describe('folderUnusable', () => {
   });
 });
 
-it('calls a full disk one, also when SQLite met it, and blames rights for what else it could not write', () => {
+it('reports a full disk, also from SQLite, and permissions for other write failures', () => {
   const sqlite = (errcode: number) =>
     folderUnusable('/data', Object.assign(new Error('no'), { code: 'ERR_SQLITE_ERROR', errcode })).message;
   expect(sqlite(13)).toContain('no space left');
@@ -25,7 +25,7 @@ it('calls a full disk one, also when SQLite met it, and blames rights for what e
 });
 
 describe('folderBusy', () => {
-  it('makes sense before the holder has written down who it is', () => {
+  it('has a message before the holder has recorded its process', () => {
     expect(folderBusy('/data', undefined).message).toContain('in use by another process');
   });
 });

@@ -44,7 +44,7 @@ async function makeOne(path: string): Promise<void> {
 }
 
 /**
- * Creates an empty file that only its owner can read, before SQLite creates one that everybody can. An existing file is
+ * Creates an empty file that only its owner can read, before SQLite creates one that every user can. An existing file is
  * not even opened: closing it would drop every lock of this process on it. Never fails: SQLite then reports the error.
  */
 export function createPrivateFile(path: string): void {
@@ -122,7 +122,7 @@ function codeOf(error: unknown): string | undefined {
 
 const sqliteFull = 13;
 
-const isFile = ['is, or lies below, a file', 'ANOTHER, or move that file away'] as const;
+const isFile = ['is a file, or is below one', 'ANOTHER, or move that file away'] as const;
 const noRights = [
   'cannot be written by this user',
   'give this user the folder (chown, chmod u+rwx), or ANOTHER',
@@ -133,9 +133,9 @@ const reasons: Readonly<Record<string, readonly [what: string, remedy: string]>>
   ENOTDIR: isFile,
   EACCES: noRights,
   EPERM: noRights,
-  EROFS: ['lies on a read-only file system', 'ANOTHER'],
+  EROFS: ['is on a read-only file system', 'ANOTHER'],
   ENOSPC: ['has no space left', 'free some space, or ANOTHER'],
-  ENOENT: ['cannot be made there', 'ANOTHER'],
+  ENOENT: ['cannot be created there', 'ANOTHER'],
   ERR_SQLITE_ERROR: [
     'has a lock file (lock.sqlite) that cannot be written',
     'check who owns the files in it (was Headworks started by another user before?)',

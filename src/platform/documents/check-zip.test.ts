@@ -4,7 +4,7 @@ import { zipOf } from '../../../test/support/sample-documents.ts';
 import { zipProblem } from './check-zip.ts';
 
 describe('zipProblem', () => {
-  it('finds nothing in a good file', () => {
+  it('finds nothing wrong with a valid file', () => {
     expect(
       zipProblem(
         zipOf([
@@ -15,7 +15,7 @@ describe('zipProblem', () => {
     ).toBeNull();
   });
 
-  it('unpacks to know the size, whatever the entries say, and adds them up', () => {
+  it('measures the unpacked size of all entries instead of trusting their headers', () => {
     const content = Buffer.alloc(40_000_000);
     expect(zipProblem(zipOf([{ name: 'a', content, declaredLength: 3 }]))).toBeNull();
     const two = zipOf([

@@ -42,7 +42,7 @@ async function readDocx(bytes: Uint8Array): Promise<Parsed> {
   };
 }
 
-/** A message lists at most so many pages. */
+/** A message lists at most this many pages. */
 const maxListedPages = 10;
 
 async function readPdf(bytes: Uint8Array): Promise<Parsed> {

@@ -18,14 +18,14 @@ describe('decodeText', () => {
     );
   });
 
-  it('takes what is not UTF-8 for what it is declared to be', () => {
+  it('decodes text that is not UTF-8 with its declared encoding', () => {
     expect(decodeText(latin('\xb1'), { charset: 'iso-8859-2' })).toEqual({ text: 'ą', warnings: [] });
     const xml = latin('<?xml version="1.0" encoding="ISO-8859-2"?><a>\xb1</a>');
     expect(decodeText(xml, { looksInside: true }).text).toContain('ą');
   });
 
   it.each([{}, { charset: 'no-such-charset' }, { charset: 'utf-8' }])(
-    'takes the rest for Latin-1 and says so (%j)',
+    'decodes other text as Latin-1 with a warning (%j)',
     (options) => {
       const { text, warnings } = decodeText(latin('caf\xe9 \x80'), options);
       expect(text).toBe('café €');

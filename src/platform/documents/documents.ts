@@ -132,7 +132,7 @@ export interface DecodedText {
   readonly warnings: readonly string[];
 }
 
-/** HTML and XML may declare their encoding within so many bytes. */
+/** HTML and XML declare their encoding within the first bytes. */
 const maxDeclarationBytes = 1_024;
 
 /** By byte order mark, UTF-8, declared charset, or the declaration inside HTML and XML (`looksInside`). Never fails. */

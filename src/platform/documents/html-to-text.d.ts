@@ -1,4 +1,4 @@
-// What we use of html-to-text, which ships no types.
+// The used part of html-to-text, which ships no types.
 declare module 'html-to-text' {
   export interface HtmlToTextOptions {
     readonly wordwrap?: number | false;

@@ -94,7 +94,7 @@ describe('what a file is', () => {
     for (const decided of [picture, archive]) expect(JSON.stringify(decided)).not.toContain('image/');
   });
 
-  it('is nothing for an empty file', () => {
+  it('is unknown for an empty file', () => {
     expect(decideType({ name: 'a', mediaType: 'text/plain', bytes: Buffer.alloc(0) })).toEqual({
       problem: expect.stringMatching(/empty/) as string,
     });

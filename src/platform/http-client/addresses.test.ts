@@ -43,7 +43,7 @@ describe('a host', () => {
   ])('is not: %s', (url) => expect(isPrivateHost(hostOf(url))).toBe(false));
 });
 
-it('a name is no address, and an address with a zone is one', () => {
+it('a name is not an address, and an address with a zone is', () => {
   expect(isPrivateAddress('example.com')).toBe(false);
   expect(isPrivateAddress('fe80::1%eth0')).toBe(true);
 });

@@ -1,7 +1,7 @@
 // Loopback and private addresses.
 import { BlockList, isIP } from 'node:net';
 
-/** As in IANA's registries of special-purpose addresses; with those that stand for an IPv4 address in another form. */
+/** As in IANA's registries of special-purpose addresses; with those that encode an IPv4 address in another form. */
 const ranges: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],

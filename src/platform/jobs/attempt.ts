@@ -208,7 +208,7 @@ export class JobAttempt {
   }
 
   /**
-   * Without secrets, stack trace or excessive length. Redacted before it is cut, because half a secret is still one.
+   * Without secrets, stack trace or excessive length. Redacted before it is cut, because a truncated secret is not recognized.
    * Postgres stores neither NUL nor half a surrogate pair, which a cut can leave.
    */
   #text(text: string): string {

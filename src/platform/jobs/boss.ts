@@ -94,14 +94,14 @@ async function installAndStart(
   }
 }
 
-/** pg-boss ends everything that is active for longer than a day; our own timeouts must come first. */
+/** pg-boss ends everything that is active for longer than a day; job timeouts must be shorter. */
 const maxTimeoutMs = 23 * 3_600_000;
 
 const tenYearsInSeconds = 315_360_000;
 
 const unusedId = '00000000-0000-4000-8000-000000000000';
 
-/** The job kinds that this process knows, each a queue of pg-boss. */
+/** The job kinds defined in this process, each a queue of pg-boss. */
 export class JobKinds {
   readonly #boss: PgBoss;
   readonly #definitions = new Map<string, JobDefinition<unknown>>();
@@ -149,7 +149,7 @@ function queueSettings(definition: JobDefinition<unknown>) {
 function checkDefinition(definition: JobDefinition<unknown>): void {
   const { name, timeoutMs, concurrency, retries, retryDelayMs, retryDelayMaxMs = 0 } = definition;
   const problem =
-    (!/^[\w.-]+$/.test(name) && `its name may have letters, digits, ".", "-" and "_" only`) ||
+    (!/^[\w.-]+$/.test(name) && `its name may contain only letters, digits, ".", "-" and "_"`) ||
     (!(timeoutMs > 0 && timeoutMs <= maxTimeoutMs) &&
       `timeoutMs is ${timeoutMs}, not between 1 and ${maxTimeoutMs}`) ||
     (!(Number.isInteger(concurrency) && concurrency > 0) && `concurrency is ${concurrency}, not 1 or more`) ||

@@ -65,7 +65,7 @@ export const jobEventSpecs = {
     message: 'The job store cannot be reached; jobs wait until it is back.',
     counter: {
       name: 'headworks_job_store_interruptions_total',
-      help: 'Times the job store became unreachable while this process worked on jobs.',
+      help: 'Number of times the job store became unreachable while this process ran jobs.',
     },
   }),
   'job:store-available': event<{ awayMs: number }>({

@@ -57,7 +57,7 @@ export class JobMaintenance {
     this.#arm(firstPollMs);
   }
 
-  /** Polls at once for a kind that has just got its worker; kinds that come together share the poll. */
+  /** Polls at once for a kind that has just got its worker; kinds registered together share the poll. */
   pollSoon(): void {
     if (this.#isPolling) this.#mustPollAgain = true;
     else this.#arm(firstPollMs);

@@ -13,7 +13,7 @@ export interface SchemaTask {
 }
 
 /**
- * Unknown keywords and formats are ignored, as the standard says: generators add their own. Inherited properties
+ * Unknown keywords and formats are ignored, as in the standard: generators add their own. Inherited properties
  * ("toString") are not fields of an object.
  */
 const options: Options = { strict: false, allErrors: true, ownProperties: true, logger: false };

@@ -33,7 +33,7 @@ export class ChangeFeed<Topic extends string> {
 
   #listen(onChange: (topic: Topic) => void): Promise<() => Promise<void>> {
     return this.#database.listen(this.#channel, (payload) => {
-      // A newer version may send topics that this one does not know.
+      // A newer version may send topics that are unknown here.
       if (this.#topics.has(payload)) onChange(payload as Topic);
     });
   }

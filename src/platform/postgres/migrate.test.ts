@@ -13,7 +13,7 @@ async function folderWith(...files: readonly string[]): Promise<URL> {
 }
 
 describe('loadMigrations', () => {
-  it('reads the SQL files in order and leaves the rest alone', async () => {
+  it('reads the SQL files in order and ignores other files', async () => {
     const migrations = await loadMigrations(await folderWith('0002-b.sql', '0001-a.sql', 'README.md'));
     expect(migrations.map(({ number, name }) => [number, name])).toEqual([
       [1, 'a'],
@@ -35,11 +35,11 @@ describe('loadMigrations', () => {
 describe('defineMigration', () => {
   const checksum = (text: string) => defineMigration('0001-a.sql', text).checksum;
 
-  it('does not mind line ends, trailing blanks and a byte order mark', () => {
+  it('ignores line ends, trailing blanks and a byte order mark', () => {
     expect(checksum('\u{FEFF}select 1; \r\nselect 2;\r\n\r\n')).toBe(checksum('select 1;\nselect 2;'));
   });
 
-  it('minds everything else', () => {
+  it('detects every other change', () => {
     expect(checksum('select  1;')).not.toBe(checksum('select 1;'));
     expect(checksum('select 1; -- why')).not.toBe(checksum('select 1;'));
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Semaphore } from './semaphore.ts';
 
 describe('Semaphore', () => {
-  it('lets in as many as there are places, the others in the order they came', async () => {
+  it('admits as many as it has permits, and the others in order of arrival', async () => {
     const permits = new Semaphore(2);
     const entered: number[] = [];
     const release = new Map<number, () => void>();
@@ -21,7 +21,7 @@ describe('Semaphore', () => {
     expect(entered).toEqual([1, 2, 3, 4]);
   });
 
-  it('gives a place back once, however often it is left', async () => {
+  it('releases a permit once, however often release is called', async () => {
     const permits = new Semaphore(1);
     const release = await permits.acquire();
     release();

@@ -1,5 +1,5 @@
 // The Database that both drivers share. Its unit is a statement, a script or a leased transaction: one session each, first
-// come, first served; a failing unit rolls itself back before its session goes to the next.
+// come, first served; a failing unit rolls itself back before its session is reused.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { abortable, onAbort } from '../../core/abort.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -228,7 +228,7 @@ interface Scope {
 export class TransactionScope {
   readonly #storage = new AsyncLocalStorage<Scope>();
 
-  /** Runs `work` inside a new scope. Work it releases behind inherits the scope, but is free once `close` was called. */
+  /** Runs `work` inside a new scope. Work that outlives it inherits the scope, but is unrestricted once `close` was called. */
   enter<T>(work: () => Promise<T>): { readonly result: Promise<T>; close(): void } {
     const scope: Scope = { isOpen: true };
     return {

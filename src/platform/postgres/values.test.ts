@@ -6,7 +6,7 @@ const same = (element: string) => element;
 const asText = (item: unknown) => (typeof item === 'string' ? item : null);
 
 describe('array literals', () => {
-  it('come back as they went in, whatever the text', () => {
+  it('round-trip for any text', () => {
     fc.assert(
       fc.property(fc.array(fc.option(fc.string({ unit: 'binary' }))), (items) => {
         expect(readArray(writeArray(items, asText), same)).toEqual(items);
@@ -41,7 +41,7 @@ describe('array literals', () => {
     expect(readArray(text, same)).toEqual(items);
   });
 
-  it.each(['', '{', '{"', '{a', 'nonsense'])('ends on %j, which is no array', (text) => {
+  it.each(['', '{', '{"', '{a', 'nonsense'])('terminates on %j, which is not an array', (text) => {
     expect(readArray(text, same)).toBeInstanceOf(Array);
   });
 });

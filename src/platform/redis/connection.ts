@@ -49,7 +49,7 @@ export interface ConnectRedisOptions {
   readonly keyPrefix?: string;
   /**
    * Redis cannot be reached at the start. `fail`: REDIS_UNAVAILABLE. `stay-down`: a connection in state `down`, which
-   * keeps trying. A Redis that rejects us is REDIS_UNUSABLE either way. Default `fail`.
+   * keeps trying. A Redis that rejects the connection is REDIS_UNUSABLE either way. Default `fail`.
    */
   readonly whenUnreachable?: 'fail' | 'stay-down';
 }
@@ -103,7 +103,7 @@ async function firstProblem(
     });
     return await connection.inspect();
   } catch (error) {
-    // The event has the cause; the rejection often says only that the connection is closed.
+    // The event has the cause; the rejection often has only "connection is closed".
     const cause = errors.find((seen) => !/closed/i.test(messageOf(seen))) ?? error;
     const problem = redisError(cause, address);
     if (problem.code !== 'REDIS_UNAVAILABLE') return problem;
@@ -236,7 +236,7 @@ export class IoredisConnection implements RedisConnection {
   }
 }
 
-/** `host:port/database` of a Redis URL. Fails with CONFIG_INVALID, without repeating the URL, if it is none. */
+/** `host:port/database` of a Redis URL. Fails with CONFIG_INVALID, without repeating the URL, if it is invalid. */
 export function redisAddress(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const isRedis = ['redis:', 'rediss:'].includes(parsed?.protocol ?? '');

@@ -42,7 +42,7 @@ export class RedisProbe {
       return { kind: 'pong' };
     } catch (error) {
       if (this.#connection === connection) this.close();
-      // The event has the reason; the rejection often says only that the connection is closed.
+      // The event has the reason; the rejection often has only "connection is closed".
       const cause = errors[0] ?? error;
       const kind = codeOf(cause) === 'ECONNREFUSED' ? 'refused' : 'failed';
       return { kind, error: redisError(cause, this.#address) };

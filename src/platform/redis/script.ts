@@ -9,7 +9,7 @@ export interface RedisScript {
   readonly sha: string;
 }
 
-/** Reads a `.lua` file that lies beside a module: `redisScript(new URL('./x.lua', import.meta.url))`. */
+/** Reads a `.lua` file next to a module: `redisScript(new URL('./x.lua', import.meta.url))`. */
 export function redisScript(file: URL): RedisScript {
   const source = readFileSync(file, 'utf8');
   const name = file.pathname.slice(file.pathname.lastIndexOf('/') + 1);

@@ -122,7 +122,7 @@ function checksum({ sql }: SqliteMigration): string {
 
 /**
  * BEGIN IMMEDIATE, `work`, COMMIT; ROLLBACK when it throws. Waits for other writers up to the busy timeout. `work` is
- * synchronous: nothing else on this connection can come in between. Fails with a SqliteError that names the file when
+ * synchronous: nothing else on this connection can run in between. Fails with a SqliteError that names the file when
  * the file is the reason, and otherwise with what `work` threw.
  */
 export function immediate<T>(db: DatabaseSync, work: () => T): T {
@@ -147,16 +147,16 @@ export class SqliteError extends HeadworksError<SqliteErrorCode> {}
 
 /** SQLite's primary result codes (https://www.sqlite.org/rescode.html). */
 const explanations: ReadonlyMap<number, readonly [SqliteErrorCode, string]> = new Map([
-  [3, ['SQLITE_UNUSABLE', 'we may not open it. Correct its owner or mode.']],
+  [3, ['SQLITE_UNUSABLE', 'this user may not open it. Correct its owner or mode.']],
   [5, ['SQLITE_BUSY', 'another process holds it. Try again when that is done.']],
   [6, ['SQLITE_BUSY', 'another connection holds a table. Try again when that is done.']],
   [8, ['SQLITE_UNUSABLE', 'it is read-only. Make the file and its folder writable.']],
-  [10, ['SQLITE_UNUSABLE', 'the disk gave an error. Check the disk and the file system.']],
+  [10, ['SQLITE_UNUSABLE', 'the disk reported an error. Check the disk and the file system.']],
   [
     11,
     ['SQLITE_UNUSABLE', 'it is damaged. Restore it from a copy, or recover it with "sqlite3 FILE .recover".'],
   ],
-  [13, ['SQLITE_FULL', 'the disk is full. Make room and try again.']],
+  [13, ['SQLITE_FULL', 'the disk is full. Free some space and try again.']],
   [
     14,
     [

@@ -18,12 +18,12 @@ function file(clock: VirtualClock, freeAtMs: number) {
 const timeoutMs = 10_000;
 
 describe('retryWhileBusy', () => {
-  it('answers at once, without a promise, when the file is free', () => {
+  it('returns at once, without a promise, when the file is not locked', () => {
     const clock = new VirtualClock();
     expect(retryWhileBusy(file(clock, 0).work, { clock, timeoutMs })).toBe('done');
   });
 
-  it('tries until the file is free, and says once that it waits', async () => {
+  it('retries until the file is unlocked, and reports the wait once', async () => {
     const clock = new VirtualClock();
     const { work, state } = file(clock, 3_000);
     let told = 0;
@@ -34,7 +34,7 @@ describe('retryWhileBusy', () => {
     expect(told).toBe(1);
   });
 
-  it('says nothing of a moment', async () => {
+  it('does not report a short wait', async () => {
     const clock = new VirtualClock();
     let told = 0;
     const wait = { clock, timeoutMs, onWait: () => (told += 1) };
@@ -42,7 +42,7 @@ describe('retryWhileBusy', () => {
     expect(told).toBe(0);
   });
 
-  it('fails as the last try did when that takes too long', async () => {
+  it('fails with the last error after the timeout', async () => {
     const clock = new VirtualClock();
     const waiting = Promise.resolve(
       retryWhileBusy(file(clock, Number.POSITIVE_INFINITY).work, { clock, timeoutMs }),

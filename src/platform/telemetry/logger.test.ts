@@ -35,7 +35,7 @@ describe('createLogger, as JSON', () => {
     });
   });
 
-  it('names what each line belongs to, while it belongs to something', () => {
+  it('adds the current context to each line', () => {
     let span: { readonly trace_id: string } | null = { trace_id: 'abc' };
     const { log, parsed } = setUp({ context: () => span });
     log.info('inside', { id: 'a' });
@@ -129,7 +129,7 @@ describe('createLogger, as JSON', () => {
     expect(parsed()[0]).toMatchObject({ circle: { big: '1', self: '[circular]' } });
   });
 
-  it('does not take the caller down when the line cannot be written', () => {
+  it('does not throw when the line cannot be written', () => {
     const destination = {
       write: () => {
         throw new Error('EPIPE');
@@ -153,7 +153,7 @@ describe('createLogger, for people', () => {
     expect(lines[0]).toContain('\u001b[31mERROR\u001b[0m');
   });
 
-  it('does not let text forge lines or drive the terminal', () => {
+  it('escapes line breaks and terminal control sequences', () => {
     const { log, lines } = setUp({ format: 'pretty' });
     log.info('a\nb\u001b[2J', { key: 'c\nd', '\u001b': 1 });
     expect(lines).toHaveLength(1);

@@ -22,7 +22,7 @@ export interface ThreadWork extends ThreadCall {
 
 /** A thread loads its modules in a fraction of a second; on an overloaded machine it takes much longer. */
 const startTimeoutMs = 60_000;
-/** Wall-clock time may be so many times the CPU time. */
+/** Maximum ratio of wall-clock time to CPU time. */
 const maxWallClockFactor = 10;
 /** Far above the limit of `watchThread`, which terminates the thread first. */
 const hardLimitMb = 4_096;

@@ -1,4 +1,4 @@
-// A shared window that goes away and comes back never stops anybody, and never lets too many through.
+// A shared window that goes down and recovers blocks no caller and never admits too many.
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { expect, it } from 'vitest';
 import { LimiterWorld, mostIn } from '../../../test/support/resilience/rate-limiter.contract.ts';
@@ -39,7 +39,7 @@ function world() {
   return { limiters, shared, changes, open };
 }
 
-it('shares while it can, decides alone while it must, and is never over in between', async () => {
+it('shares the window while it is available, decides alone otherwise, and never exceeds the limit', async () => {
   const { limiters, shared, changes, open } = world();
   const caller = limiters.request(open(), 8);
   for (let phase = 0; phase < 20; phase++) {
@@ -55,7 +55,7 @@ it('shares while it can, decides alone while it must, and is never over in betwe
   expect(caller.grants.length).toBeGreaterThanOrEqual(0.98 * 140);
 });
 
-it('keeps several together within the limits while sharing', async () => {
+it('keeps several processes together within the limits while sharing', async () => {
   const { limiters, open } = world();
   const callers = [open(), open()].map((limiter) => limiters.request(limiter, 8));
   await limiters.advance(65_000);
@@ -65,7 +65,7 @@ it('keeps several together within the limits while sharing', async () => {
   expect(mostIn(all, 60_000)).toBe(60);
 });
 
-it('takes the backoff and the pause along when it has to decide alone', async () => {
+it('keeps the backoff and the pause when it decides alone', async () => {
   const { limiters, shared, open } = world();
   const limiter = open();
   const asking = limiter.acquire();
@@ -82,7 +82,7 @@ it('takes the backoff and the pause along when it has to decide alone', async ()
   expect(caller.grants.length).toBeGreaterThan(0);
 });
 
-it('waits for a shared window that hangs no longer than for its first failure', async () => {
+it('stops calling a shared window that hangs after its first timeout', async () => {
   const clock = new VirtualClock();
   const limits = { perSecond: 5 };
   const hanging: RateWindow = {

@@ -96,7 +96,7 @@ export class FallbackRateWindow implements RateWindow {
   }
 }
 
-/** Stands for the shared window's stamp of a grant it does not know: when moved there, it is added. */
+/** Placeholder stamp of a grant that the shared window lacks: when moved there, it is added. */
 const unknownStamp = '0';
 
 /** A stamp identifies a grant in both windows: `shared local`. `half` selects one of them. */

@@ -10,7 +10,7 @@ interface Answer {
   readonly retryAfterMs: number | undefined;
 }
 
-/** Enforces a sliding minute exactly; rateLimited calls do not count. */
+/** Enforces a sliding minute exactly; calls that get 429 do not count. */
 function slidingServer(clock: VirtualClock, perMinute: number, tellsRetryAfter: boolean) {
   const accepted: number[] = [];
   const answers: Answer[] = [];
@@ -33,9 +33,9 @@ function slidingServer(clock: VirtualClock, perMinute: number, tellsRetryAfter: 
 const minutes = 30;
 
 describe.each([{ tellsRetryAfter: false }, { tellsRetryAfter: true }])(
-  'a limiter told 100 a minute by a server that allows 50 (Retry-After: $tellsRetryAfter)',
+  'a limiter configured for 100 a minute on a server that allows 50 (Retry-After: $tellsRetryAfter)',
   ({ tellsRetryAfter }) => {
-    it('is rateLimited in fewer than 2% of calls after the first minute, and uses over 80% of what is allowed', async () => {
+    it('gets 429 for fewer than 2% of calls after the first minute, and uses over 80% of what is allowed', async () => {
       const clock = new VirtualClock();
       const random = seededRandom(7);
       const limiter = createRateLimiter({ limits: { perMinute: 100, perSecond: 10 }, clock });

@@ -172,7 +172,7 @@ export class AdaptiveRateLimiter {
     return grant;
   }
 
-  /** A call sent late counts from when it was sent; the window learns it at once, because later costs more of the rate. */
+  /** A call sent late counts from when it was sent. Reported to the window at once: a later report costs more of the rate. */
   #markSent(grant: UnsentGrant | undefined): void {
     if (!grant || !this.#unsent.delete(grant)) return;
     if (this.#clock.monotonic() - grant.at <= lateAfterMs) return;

@@ -51,7 +51,7 @@ describe('the arrival guard', () => {
   });
 });
 
-describe('any request, limits, rateLimitedCalls and departures', () => {
+describe('any requests, limits, 429 responses and departures', () => {
   it('never exceeds a limit, serves in order, pauses fully and leaks no waiter', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -114,7 +114,7 @@ describe('any request, limits, rateLimitedCalls and departures', () => {
 });
 
 describe('the line', () => {
-  it('leaves no timer when the last waiter leaves', async () => {
+  it('has no timer after the last waiter left', async () => {
     const clock = new VirtualClock();
     const limiter = createRateLimiter({ limits: { perMinute: 1 }, clock });
     await limiter.acquire();
@@ -132,7 +132,7 @@ describe('the limits', () => {
     [{ perSecond: 0 }, 'perSecond must be a whole number from 1 to 1000000, not 0'],
     [{ perMinute: 1.5 }, 'perMinute must be a whole number from 1 to 1000000, not 1.5'],
     [{}, 'perSecond or perMinute must be given'],
-  ])('%j are rateLimited by name', (limits, message) => {
+  ])('%j are rejected by name', (limits, message) => {
     expect(() => new MemoryRateWindow({ limits, clock: new VirtualClock() })).toThrow(
       new RangeError(message),
     );

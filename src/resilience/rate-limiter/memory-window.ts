@@ -142,7 +142,7 @@ export class MemoryRateWindow implements LocalRateWindow {
     return Math.round(monotonic + this.#wallOffset);
   }
 
-  /** Stored times must stay correct after the clock was set, else a restart would forget or invent grants. */
+  /** Stored times must stay correct after the clock was set, else a restart would lose or add grants. */
   #adjustForWallClock(): void {
     const offset = this.#clock.now() - this.#clock.monotonic();
     const drift = offset - this.#wallOffset;

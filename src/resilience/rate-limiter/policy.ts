@@ -2,7 +2,7 @@
 
 /** What the limiter reports and requests in one exchange with its window. */
 export interface WindowRequest {
-  /** Grants wanted now: one per waiting caller. 0 only reports. */
+  /** Requested grants: one per waiting caller. 0 only reports. */
   readonly wanted: number;
   /** Successful calls with grants of `successEpoch`. */
   readonly successes: number;
@@ -43,7 +43,7 @@ export interface BackoffState {
   readonly total429: number;
   /** Wall clock, epoch milliseconds; 0 for never. */
   readonly last429At: number;
-  /** The multiplier at which the last 429 came; 0 when none is remembered. */
+  /** The multiplier at the last 429; 0 without one. */
   readonly ceiling: number;
   /** Successes required for a step to the ceiling or faster. */
   readonly probeSuccesses: number;
@@ -59,7 +59,7 @@ export interface WindowState extends BackoffState {
 }
 
 export interface WindowReply {
-  /** How many of the wanted grants are given now. */
+  /** How many of the requested grants are granted now. */
   readonly granted: number;
   /** When the next one could be given; 0 if all were. */
   readonly waitMs: number;

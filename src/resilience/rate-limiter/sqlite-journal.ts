@@ -122,7 +122,7 @@ export class SqliteGrantJournal implements GrantJournal {
     this.#updateState.run(this.#seenState, this.#limiter);
   }
 
-  /** Every process that shares the file notices that the clock was set; each applies only what no other has applied. */
+  /** Every process that shares the file detects that the clock was set; each applies only what no other has applied. */
   shift(byMs: number): void {
     const { state, shiftedMs } = this.#row();
     const leftMs = byMs - (shiftedMs - this.#seenShiftMs);

@@ -9,7 +9,7 @@ const mostWithin = (times: readonly number[], spanMs: number): number =>
 const pauses = fc.array(fc.integer({ min: 0, max: 700 }), { maxLength: 200 });
 
 describe('the gate', () => {
-  it('lets exactly as many in as the limits say, and says exactly when the next may come', () => {
+  it('admits exactly as many calls as the limits allow, and returns exactly when the next is allowed', () => {
     const limit = fc.integer({ min: 1, max: 9 });
     fc.assert(
       fc.property(limit, fc.integer({ min: 1, max: 40 }), pauses, (perSecond, perMinute, steps) => {
@@ -40,7 +40,7 @@ describe('the gate', () => {
 });
 
 describe('stats', () => {
-  it('know the most calls of any sliding second and minute', () => {
+  it('report the maximum of calls in any sliding second and minute', () => {
     fc.assert(
       fc.property(pauses, (steps) => {
         const stats = new CallStats();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PageCache, TypeContent } from './content.ts';
 
-it('keeps what was made last, up to its size, and makes each once', () => {
+it('caches the last generated items up to its size, and generates each once', () => {
   const made: string[] = [];
   const cache = new PageCache<string>((page) => page.length, 10);
   const get = (key: string) =>
@@ -10,7 +10,7 @@ it('keeps what was made last, up to its size, and makes each once', () => {
       return 'four';
     });
   for (const key of ['a', 'b', 'a', 'c', 'b', 'a']) expect(get(key)).toBe('four');
-  // The third page is one too many: the first one goes.
+  // The third page exceeds the cache: the first one is dropped.
   expect(made).toEqual(['a', 'b', 'c', 'a']);
   cache.clear();
   get('a');
@@ -20,7 +20,7 @@ it('keeps what was made last, up to its size, and makes each once', () => {
 const make = () => new TypeContent(10, (index) => `id${index}`);
 
 describe('content of a type', () => {
-  it('changes, deletes and adds what is named, and tells which', () => {
+  it('changes, deletes and adds the named items, and returns their ids', () => {
     const content = make();
     const changed = content.apply({ type: 'looks', change: ['id1'], delete: ['id2', 'id3'], add: 2 });
     expect(changed).toEqual({
@@ -34,18 +34,18 @@ describe('content of a type', () => {
     expect([content.find('id2'), content.find('id11')]).toEqual([undefined, 11]);
   });
 
-  it('takes a number of items evenly from the whole, each once', () => {
+  it('selects a number of items evenly, each once', () => {
     expect(make().apply({ type: 'looks', change: 5 }).changed).toEqual(['id0', 'id2', 'id4', 'id6', 'id8']);
     expect(make().apply({ type: 'looks', delete: 10 }).deleted).toHaveLength(10);
   });
 
-  it('never gives the id of a deleted item to another', () => {
+  it('never reuses the id of a deleted item', () => {
     const content = make();
     content.apply({ type: 'looks', delete: ['id9'] });
     expect(content.apply({ type: 'looks', add: 1 }).added).toEqual(['id10']);
   });
 
-  it('refuses what is not there, and then changes nothing', () => {
+  it('rejects missing items, and then changes nothing', () => {
     const content = make();
     expect(() => content.apply({ type: 'looks', change: ['id1'], delete: ['id77'] })).toThrow(
       'There is no item with the id "id77".',

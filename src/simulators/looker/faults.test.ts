@@ -56,12 +56,12 @@ describe('a permanent failure', () => {
     ['limit=100&offset=201', false],
     ['', true],
     ['page=3&per_page=100', true],
-  ])('meets the page %s that covers its position: %s', (text, isMet) => {
+  ])('applies to the page %s that covers its position: %s', (text, isMet) => {
     const found = permanentFailure({ type: 'dashboards', query: query(text) }, at200);
     expect(found !== undefined).toBe(isMet);
   });
 
-  it('leaves other types and other items alone', () => {
+  it('does not affect other types and other items', () => {
     const failures = [...at200, { type: 'looks', id: '17' } as const];
     expect(
       permanentFailure({ type: 'looks', query: query('limit=100&offset=200') }, failures),

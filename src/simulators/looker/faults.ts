@@ -1,4 +1,4 @@
-// Decides which fault a call meets: by the seed, the address, and the number of earlier calls to it.
+// Decides which fault affects a call: by the seed, the address, and the number of earlier calls to it.
 import { Chance, textHash } from '../chance.ts';
 import type { ListingQuery } from './requests.ts';
 import type { FaultName, PermanentFailure, SimulatorBehavior, SimulatedType } from './types.ts';

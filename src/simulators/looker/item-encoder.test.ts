@@ -44,7 +44,7 @@ describe('an item', () => {
     );
   });
 
-  it.each(simulatedTypes)('of %s shows a change, and a later time where it tells one', (type) => {
+  it.each(simulatedTypes)('of %s shows a change, and a later time if it has one', (type) => {
     const [before, after] = [0, 1].map((version) => parsed(encode(type, { version })));
     expect(after).not.toEqual(before);
     const time = (item: typeof before) => Date.parse(String(item?.['updated_at']));
@@ -63,7 +63,7 @@ describe('an item', () => {
   });
 
   it.each(['users', 'groups', 'roles', 'permission_sets', 'model_sets', 'folders'] as const)(
-    'of %s does not tell when it was changed',
+    'of %s has no modification time',
     (type) => {
       expect(parsed(encode(type))).not.toHaveProperty('updated_at');
     },
@@ -91,7 +91,7 @@ describe('an item that is written', () => {
       ),
     );
 
-  it('has what is written first, what is not written as it is generated, and nothing that Looker has not', () => {
+  it('has written fields first, generated values for the others, and no fields that Looker lacks', () => {
     const dashboard = item('dashboards');
     const generated = parsed(encode('dashboards'));
     expect(Object.keys(dashboard).slice(0, 2)).toEqual(['title', 'description']);

@@ -17,7 +17,7 @@ describe('the query of a listing', () => {
     expect(read(text)).toMatchObject({ query: { limit, offset } });
   });
 
-  it('reads sorts in both ways of writing', () => {
+  it('reads sorts in both notations', () => {
     expect(read('sorts=title desc,-id, created_at')).toMatchObject({
       query: {
         sorts: [

@@ -66,7 +66,7 @@ export const faultNames = [
 
 export type FaultName = (typeof faultNames)[number];
 
-/** How a 429 gives its retry hint: whole seconds, an HTTP date, `retry-after-ms`, or not at all. */
+/** How a 429 sends its retry hint: whole seconds, an HTTP date, `retry-after-ms`, or not at all. */
 export const retryAfterStyles = ['seconds', 'date', 'milliseconds', 'none'] as const;
 
 export type RetryAfterStyle = (typeof retryAfterStyles)[number];
@@ -77,7 +77,7 @@ const limit = z.int().min(1).max(1_000_000).optional();
 const type = z.enum(simulatedTypes);
 
 const faultSetting = z.strictObject({
-  /** For each call. Of several faults that would occur, the first in the order of `faultNames` does. */
+  /** For each call. If several faults would occur, only the first in the order of `faultNames` does. */
   probability: z.number().min(0).max(1),
   /** `slow`: the delay; `429`: the value of Retry-After. Default 1,000. */
   ms: milliseconds.optional(),
@@ -144,7 +144,7 @@ export interface LookerSimulatorOptions extends Partial<SimulatorBehavior> {
   readonly itemBytes?: number;
   /** Size of the page cache. Default 64 MB. */
   readonly cacheBytes?: number;
-  /** The same seed gives the same content and the same faults. Default 1. */
+  /** The same seed produces the same content and the same faults. Default 1. */
   readonly seed?: number;
   readonly tokenLifetimeMs?: number;
   readonly clientId?: string;

@@ -1,4 +1,4 @@
-// A simulated model that reads documents for knowledge: finds names it knows, and events by their verbs.
+// A simulated model that reads documents for knowledge: finds configured names, and events by their verbs.
 import type { KnownName } from './scenario.ts';
 
 interface Message {

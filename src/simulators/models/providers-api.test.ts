@@ -20,7 +20,7 @@ function api(providers: readonly object[], seed = 1) {
 }
 
 describe('a simulated provider', () => {
-  it('knows only its own models and keys', () => {
+  it('accepts only its own models and keys', () => {
     const { ask } = api([
       { name: 'alpha', models: [{ name: 'a' }], keys: ['k'] },
       { name: 'beta', models: [{ name: 'b' }] },

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { CoreError } from '../../core/index.ts';
 import type { Frozen } from '../frozen.ts';
 
-/** How an error response gives its retry hint, each as a real provider does. */
+/** How an error response sends its retry hint, each as a real provider does. */
 export const hintStyles = [
   'none',
   'retry-after',

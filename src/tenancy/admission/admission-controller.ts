@@ -235,7 +235,7 @@ export class AdmissionController {
     throw shuttingDown();
   }
 
-  /** Undefined when the store gave no decision in time; then it is no longer up, or was flushed again and again. */
+  /** Undefined when the store returned no decision in time; then it is no longer up, or was flushed again and again. */
   async #decideInStore(slot: Slot, deadline: number): Promise<Omit<Decision, 'decisionMs'> | undefined> {
     const { limits, ledger, health } = this.#services;
     const { globalLimit } = this.#deps.options;
@@ -337,7 +337,7 @@ function decisionPayload({ organizationId, executionId }: Slot, decision: Decisi
 }
 
 const callerLeft = (): CoreError =>
-  new CoreError('CANCELED', 'The caller left before it had a slot; nothing is held.');
+  new CoreError('CANCELED', 'The caller disconnected before it got a slot; no slot is held.');
 
 const shuttingDown = (): CoreError =>
   new CoreError('SHUTTING_DOWN', 'The server is stopping and accepts no requests. Try again in a moment.', {

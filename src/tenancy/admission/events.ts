@@ -26,7 +26,7 @@ const cacheMisses = {
 
 const localDecisions = {
   name: 'headworks_admission_local_decisions_total',
-  help: 'Decisions of this server by itself during an outage of Redis.',
+  help: 'Decisions that this server made without Redis during an outage.',
   by: 'localDecisions',
 } as const;
 
@@ -110,7 +110,7 @@ export const admissionEvents = {
     message: 'a call to Redis failed or is slow; requests wait while it is probed',
     counter: {
       name: 'headworks_admission_redis_suspicions_total',
-      help: 'Times a call to Redis failed or was slow.',
+      help: 'Calls to Redis that failed or were slow and triggered a probe.',
     },
   }),
   'admission:outage-confirmed': event<{ readonly cause: string; readonly failureMode: string }>({
@@ -120,7 +120,7 @@ export const admissionEvents = {
   }),
   'admission:outage-ended': event<{ readonly downMs: number; readonly localAdmissions: number }>({
     level: 'info',
-    message: 'Redis is up and reconciled; it decides again',
+    message: 'Redis is up and reconciled; it is used for decisions again',
   }),
   'admission:slots-restored': event<{
     readonly count: number;

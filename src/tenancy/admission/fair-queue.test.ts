@@ -1,4 +1,4 @@
-// Waiting for a slot, as the gate lets it be done.
+// Waiting for a slot through the admission controller.
 import { describe, expect, it } from 'vitest';
 import type { AdmissionWorld } from '../../../test/support/tenancy/admission-world.ts';
 import { admissionWorld } from '../../../test/support/tenancy/admission-world.ts';
@@ -92,7 +92,7 @@ describe('waiting for a slot', () => {
       code: 'CANCELED',
     });
     const log = await waitAll(world, ['a2']);
-    // The store answers only after the caller has gone.
+    // The store replies only after the caller has disconnected.
     const freed = world.slots.release(slot('a0'));
     world.faulty.state = 'hanging';
     world.admission.controller.executionEnded('a0');

@@ -117,7 +117,7 @@ export class FairQueue {
       let stopListening: () => void = () => undefined;
       stopListening = onAbort(signal, () =>
         waiter.reject(
-          new CoreError('CANCELED', 'The caller left while it waited for a slot; nothing is held.'),
+          new CoreError('CANCELED', 'The caller disconnected while it waited for a slot; no slot is held.'),
         ),
       );
       if (seenChanges !== this.#changes) queue.blockedBy = null;

@@ -83,14 +83,14 @@ export async function openAdmission(deps: AdmissionDeps): Promise<OpenAdmission>
       kind: redisDownKind,
       subject: storeName,
       cause: kindOf(current.error),
-      message: `Redis does not decide about slots: ${messageOf(current.error)} ${consequence}`,
+      message: `Redis is not used for slot decisions: ${messageOf(current.error)} ${consequence}`,
     };
     // The ledger counts what it could not record.
     await deps.ledger.record(degradation).catch(() => undefined);
   };
   const repair: RegisteredRepair = {
     kind: redisDownKind,
-    describe: 'Probe Redis; when it replies, reconcile slots with executions and let it decide again.',
+    describe: 'Probe Redis; when it replies, reconcile slots with executions and use it for decisions again.',
     repair: async () => {
       // This server may be the last to notice that Redis is up, and no other would close the entry soon.
       if (health.isDown) await health.probeNow();
@@ -136,7 +136,7 @@ export async function openAdmission(deps: AdmissionDeps): Promise<OpenAdmission>
 /** Why the store does not decide; null unless an outage is confirmed. */
 const outageOf = (health: StoreHealth, storeName: string): string | null =>
   health.state === 'down'
-    ? `Redis at ${storeName} does not decide about slots: ${messageOf(health.error)}`
+    ? `Redis at ${storeName} is not used for slot decisions: ${messageOf(health.error)}`
     : null;
 
 const connectionLost = (): CoreError =>

@@ -53,7 +53,7 @@ export class SlotLedger {
     return [...this.#held.values()].filter(({ since }) => since < moment).map(({ slot }) => slot);
   }
 
-  /** A smaller count within a lease of a larger one comes from a store that was flushed and forgot servers. */
+  /** A smaller count within a lease of a larger one comes from a store that was flushed and lost its servers. */
   setServers(count: number): void {
     const seenAt = this.#clock.monotonic();
     if (count < this.#servers.count && seenAt - this.#servers.seenAt < this.#leaseMs) return;

@@ -189,7 +189,7 @@ export class StoreHealthMonitor {
     try {
       if (this.#hasFailedCalls) return await this.#recover();
       await this.#recovery.verify();
-      // Replies come in the order of calls: whatever was slow has its reply, and nothing failed.
+      // Replies arrive in the order of calls: every slow call has its reply, and none failed.
       if (this.#health.state === 'suspected' && !this.#hasFailedCalls) this.#markUp();
     } catch {
       this.#hasFailedCalls = true;

@@ -21,9 +21,9 @@ export type LimitScope = 'organization' | 'global';
 
 export interface SlotRequest extends Slot {
   /**
-   * The organization's limit as read from the limit store, with the token of the `limit-unknown` decision that asked
-   * for it. It decides this call, and is cached only if no limit changed since the token was issued, so that a stale
-   * value cannot come back. Without it the cached limit decides.
+   * The organization's limit as read from the limit store, with the token of the `limit-unknown` decision that
+   * requested it. It decides this call, and is cached only if no limit changed since the token was issued, so that a stale
+   * value is not cached again. Without it the cached limit decides.
    */
   readonly limit?: { readonly value: number; readonly token: string } | undefined;
   readonly globalLimit: number;
@@ -50,7 +50,7 @@ export type SlotDecision =
 /** A decision about a request that needs no further call. */
 export type Verdict = Extract<SlotDecision, { readonly usage: Usage }>;
 
-/** A verdict, and how it came about. */
+/** A verdict, and how it was reached. */
 export interface Decision {
   readonly verdict: Verdict;
   readonly decider: 'store' | 'local';

@@ -53,7 +53,7 @@ describe('DeploymentService', () => {
           { field: 'name', message: expect.stringContaining('must consist of letters') },
           { field: 'wait_seconds', message: expect.stringContaining('from 0 to 60') },
           { field: 'webhook_url', message: 'must be an http or https URL' },
-          { field: 'options.instructions', message: 'must be a text' },
+          { field: 'options.instructions', message: 'must be text' },
           { field: 'options.other', message: 'is not known' },
         ],
       },
@@ -66,7 +66,9 @@ describe('DeploymentService', () => {
   it('rejects options that are too large or nested too deeply', async () => {
     const { deployments } = await setUp();
     const deep = JSON.parse(`${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`) as Record<string, unknown>;
-    await expect(deployments.create('acme', { ...input, options: deep })).rejects.toThrow('so deeply');
+    await expect(deployments.create('acme', { ...input, options: deep })).rejects.toThrow(
+      'nested too deeply',
+    );
     const large = { instructions: 'x'.repeat(300_000) };
     await expect(deployments.create('acme', { ...input, options: large })).rejects.toThrow('262144 bytes');
   });
@@ -171,7 +173,7 @@ describe('a webhook URL', () => {
   );
 
   it.each(['http://localhost:8080/x', 'http://169.254.169.254/latest', 'https://[::1]/?a=b'])(
-    'may be %s only where webhooks may go into private networks',
+    'may be %s only where webhooks to private networks are allowed',
     (url) => {
       expect(webhookUrlProblem(url, isForbidden)).toContain('HEADWORKS_WEBHOOK_ALLOW_PRIVATE');
       expect(webhookUrlProblem(url, () => false)).toBeNull();

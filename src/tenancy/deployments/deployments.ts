@@ -179,7 +179,7 @@ export class DeploymentService {
     const known = this.#workflows.get(workflow);
     if (!known)
       return [{ field: 'workflow', message: `${quoteName(workflow)} is not a workflow of this version` }];
-    if (isTooDeep(options)) return [{ field: 'options', message: 'must not be nested so deeply' }];
+    if (isTooDeep(options)) return [{ field: 'options', message: 'is nested too deeply' }];
     if (Buffer.byteLength(JSON.stringify(options)) > maxOptionsBytes)
       return [{ field: 'options', message: `must not take more than ${maxOptionsBytes} bytes as JSON` }];
     const found = await known.checkOptions(options, organizationId);
@@ -222,7 +222,7 @@ export function webhookUrlProblem(text: string, isForbidden: IsForbiddenHost): s
 }
 
 const privateProblem =
-  'must not lead to this machine or a private network, unless deployments.allowPrivateWebhooks ' +
+  'must not point to this machine or a private network, unless deployments.allowPrivateWebhooks ' +
   '(HEADWORKS_WEBHOOK_ALLOW_PRIVATE) is true';
 
 /** `whsec_` and 32 bytes in base64, as in Standard Webhooks; it reveals nothing about those of other deployments. */

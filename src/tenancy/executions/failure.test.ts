@@ -32,7 +32,7 @@ describe('the message for an organization', () => {
     ],
     ['of a timeout', new CoreError('DEADLINE_EXCEEDED', internals), /took too long/],
     ['that is a bug', new TypeError(internals), /Something went wrong on our side/],
-  ])('says what to do, without internals: an error %s', (_kind, error, words) => {
+  ])('has a remedy and no internals: an error %s', (_kind, error, words) => {
     const failure = toFailure(error, unredacted);
     expect(failure.tenantMessage).toMatch(words);
     expect(failure.tenantMessage).not.toMatch(/office|headworks|internal|_KEY/);

@@ -29,7 +29,7 @@ it('is the configured one, which is not stored', async () => {
   await expect(stat(join(folder, 'webhook-secret'))).rejects.toThrow('ENOENT');
 });
 
-it('is not generated where another machine would generate another', async () => {
+it('is not generated when several machines may share the database', async () => {
   const folder = await temporary();
   expect(await ensureWebhookSecret({ configured: null, folder, isShared: true }, systemIds)).toBeNull();
   expect(

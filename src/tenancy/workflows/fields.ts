@@ -79,7 +79,7 @@ export function modelChoice(options: Fields): ModelChoice {
   };
 }
 
-/** An unknown model is no reason to reject a deployment: it may be created later. */
+/** An unknown model is not a reason to reject a deployment: it may be created later. */
 export async function modelWarnings(
   { unknownIn }: Pick<LanguageModel, 'unknownIn'>,
   options: Fields,

@@ -144,7 +144,7 @@ export function templateProblem(template: string): string | null {
     return `has a parameter "{{${bad.slice(0, 100)}}}"; names consist of letters, digits and _, and do not begin with a digit`;
   const taken = names.find((name) => reserved.has(name));
   if (taken !== undefined)
-    return `has a parameter "{{${taken}}}", which is reserved: "${taken}" says how long a request waits for its result. Use another name`;
+    return `has a parameter "{{${taken}}}", which is reserved: "${taken}" sets how long a request waits for its result. Use another name`;
   return /\{\{|\}\}/.test(template.replaceAll(placeholder, ''))
     ? 'has "{{" or "}}" that belong to no {{parameter}}'
     : null;

@@ -183,7 +183,7 @@ describe('several documents', () => {
     });
   });
 
-  it('are combined when the deployment says so', async () => {
+  it('are combined when the deployment is configured so', async () => {
     const world = workflowWorld(good);
     const some = [...files, textFile('p.png', 'AAAA', 'image/png')];
     expect(

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from './virtual-clock.ts';
 
 describe('VirtualClock', () => {
-  it('stands still until it is moved', async () => {
+  it('does not advance by itself', async () => {
     const clock = new VirtualClock(1_000);
     expect([clock.now(), clock.monotonic()]).toEqual([1_000, 0]);
     await clock.advance(5);
@@ -65,7 +65,7 @@ describe('VirtualClock', () => {
     expect([hasRun, clock.pending]).toEqual([false, 0]);
   });
 
-  it('takes a timer back that another one of the same moment cancels', async () => {
+  it('does not fire a timer that another one of the same moment cancels', async () => {
     const clock = new VirtualClock(0);
     let hasRun = false;
     clock.after(5, () => cancel());
@@ -94,7 +94,7 @@ describe('VirtualClock', () => {
     expect(clock.now()).toBe(30 * 86_400_000);
   });
 
-  it('says so when the work can never end, and passes its failure on', async () => {
+  it('fails when the work can never end, and passes its failure on', async () => {
     const clock = new VirtualClock(0);
     await expect(clock.run(new Promise(() => undefined))).rejects.toThrow(/no timer is pending/);
     await expect(clock.run(Promise.reject(new Error('broken')))).rejects.toThrow('broken');

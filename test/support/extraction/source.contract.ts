@@ -116,7 +116,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       expect(world.idsIn((await fetch(world.ids.length + 10)).bytes)).toEqual([]);
     });
 
-    it.for(failures)('calls %s a failure of the class %s', async ([how, kind, isTransient]) => {
+    it.for(failures)('classifies %s as %s', async ([how, kind, isTransient]) => {
       await world.source.connect(never);
       world.misbehave(how);
       const { failure, message } = await failureOf(fetch(0));

@@ -34,14 +34,14 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
       await world.stop();
     });
 
-    it('carries method, headers and body there, and status, headers and body back', async () => {
+    it('sends method, headers and body, and returns status, headers and body', async () => {
       const answer = await get('/echo', { method: 'POST', headers: { 'X-Test': 'yes' }, body: 'hällo' });
       expect(answer.status).toBe(200);
       expect(answer.headers['content-type']).toBe('application/json');
       expect(JSON.parse(await text(answer))).toEqual({ method: 'POST', test: 'yes', body: 'hällo' });
     });
 
-    it('says once when the request is on its way, before its answer is there', async () => {
+    it('reports once when the request was sent, before its response', async () => {
       const told: string[] = [];
       const asking = get('/echo', { onSent: () => told.push('sent') });
       await text(await asking.finally(() => told.push('answered')));
@@ -51,7 +51,7 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
       expect(told).toHaveLength(2);
     });
 
-    it('hands over an error status as an answer, repeated headers joined', async () => {
+    it('returns an error status as a response, with repeated headers joined', async () => {
       const answer = await get('/limited');
       expect(answer.status).toBe(429);
       expect(answer.headers['retry-after']).toBe('7');
@@ -59,13 +59,13 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
       await answer.discard();
     });
 
-    it('reads an answer without a body', async () => {
+    it('reads a response without a body', async () => {
       expect(await text(await get('/empty'))).toBe('');
       const head = await get('/limited', { method: 'HEAD' });
       expect({ status: head.status, body: await text(head) }).toEqual({ status: 429, body: '' });
     });
 
-    it('gives up on a server that never answers', async () => {
+    it('times out on a server that never responds', async () => {
       await expect(get('/hang', { headersTimeoutMs: 40 })).rejects.toMatchObject({
         kind: 'timeout',
         wait: 'headers',
@@ -73,7 +73,7 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
       await serverIsIdle();
     });
 
-    it('gives up on an answer that falls silent, and hands over what came before', async () => {
+    it('times out on a response that stalls, and returns what arrived before', async () => {
       const answer = await get('/silent', { bodyTimeoutMs: 60 });
       const read: string[] = [];
       const reading = (async () => {
@@ -84,11 +84,11 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
       await serverIsIdle();
     });
 
-    it('does not take a slow answer for a silent one', async () => {
+    it('does not time out on a slow response that makes progress', async () => {
       expect(await text(await get('/drip', { bodyTimeoutMs: 2_000 }))).toBe('0123456789');
     });
 
-    it('gives up on an answer that is not all there in time, wherever it waits', async () => {
+    it('times out on a response that is not complete in time, at any stage', async () => {
       for (const path of ['/hang', '/silent', '/drip']) {
         const reading = get(path, { responseTimeoutMs: 60 }).then(text);
         await expect(reading).rejects.toMatchObject({ kind: 'timeout', wait: 'response' });
@@ -105,26 +105,26 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
     });
 
     it.each(['/reset', '/truncated'])(
-      'calls a connection that is cut (%s) a network failure',
+      'classifies a closed connection (%s) as a network failure',
       async (path) => {
         const reading = get(path).then(text);
         await expect(reading).rejects.toMatchObject({ name: 'HttpFailure', kind: 'network' });
       },
     );
 
-    it('refuses an answer that is larger than asked for, and drops the connection', async () => {
+    it('rejects a response above the maximum size, and closes the connection', async () => {
       const answer = await get('/huge');
       await expect(answer.bytes(100_000)).rejects.toMatchObject({ kind: 'too-large' });
       await serverIsIdle();
     });
 
-    it('does not even ask when the signal has aborted before', async () => {
+    it('sends nothing when the signal has already aborted', async () => {
       await expect(get('/echo', { signal: AbortSignal.abort(new Error('no')) })).rejects.toMatchObject({
         kind: 'aborted',
       });
     });
 
-    it('carries an abort to the server, while waiting for the answer and in the middle of it', async () => {
+    it('propagates an abort to the server, before and during the response', async () => {
       const early = new AbortController();
       const waiting = get('/hang', { signal: early.signal });
       await vi.waitFor(() => expect(world.inFlight()).toBe(1));
@@ -138,7 +138,7 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
       await serverIsIdle();
     });
 
-    it('lets go of the connection when the reader leaves early or drops the answer', async () => {
+    it('releases the connection when the reader stops early or discards the response', async () => {
       for (let round = 0; round < 12; round++) {
         for await (const _ of (await get('/huge')).body) break;
         await (await get('/huge')).discard();
@@ -164,7 +164,7 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
       await expect(get('/echo')).rejects.toMatchObject({ kind: 'aborted' });
     });
 
-    it('keeps the query, which may hold secrets, out of its messages', async () => {
+    it('keeps the query, which may contain secrets, out of its messages', async () => {
       const failing = get('/reset?api_key=very-secret-value');
       await expect(failing).rejects.toThrow(/GET http.*\/reset/);
       await expect(failing).rejects.not.toThrow(/very-secret/);

@@ -91,7 +91,7 @@ describeHttpTransportContract('the in-memory transport', async () => {
 });
 
 describe('the in-memory transport on virtual time', () => {
-  it('waits, times out and answers without a real second passing', async () => {
+  it('waits, times out and responds without real time passing', async () => {
     const clock = new VirtualClock();
     const transport = createInMemoryTransport({
       clock,
@@ -109,7 +109,7 @@ describe('the in-memory transport on virtual time', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('refuses connections, and times out on those that never stand', async () => {
+  it('refuses connections, and times out on those that are never established', async () => {
     const clock = new VirtualClock();
     const transport = createInMemoryTransport({
       clock,

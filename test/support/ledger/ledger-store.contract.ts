@@ -29,7 +29,7 @@ export function describeLedgerStoreContract(name: string, make: () => Promise<Le
   };
 
   describe(`ledger store: ${name}`, () => {
-    it('keeps a new degradation as an open row with everything that was said', async () => {
+    it('keeps a new degradation as an open row with all its fields', async () => {
       const store = await make();
       const details = {
         page: 3,
@@ -57,7 +57,7 @@ export function describeLedgerStoreContract(name: string, make: () => Promise<Le
       expect(await store.get(entry.id)).toEqual(entry);
     });
 
-    it('counts what is seen again, and lets the newest sighting say why', async () => {
+    it('counts repeated sightings, and keeps the cause of the newest', async () => {
       const store = await make();
       await store.record([seen({ cause: 'FIRST', lastSeenAt: at(10) })]);
       await store.record([seen({ cause: 'LATE', lastSeenAt: at(20), count: 3 })]);
@@ -158,7 +158,7 @@ export function describeLedgerStoreContract(name: string, make: () => Promise<Le
       });
     });
 
-    it('gives due rows of the kinds asked for, those due for longest first', async () => {
+    it('returns due rows of the given kinds, longest overdue first', async () => {
       const store = await make();
       await store.record([
         seen({ subject: 'new', lastSeenAt: at(300) }),
@@ -219,7 +219,7 @@ export function describeLedgerStoreContract(name: string, make: () => Promise<Le
       ]);
     });
 
-    it('purges only what was repaired before the time given, and no more than asked', async () => {
+    it('purges only rows repaired before the given time, and at most the given number', async () => {
       const store = await make();
       await store.record(['a', 'b', 'c', 'd'].map((subject) => seen({ subject })));
       for (const [index, { id }] of (await store.list({})).entries())
@@ -230,7 +230,7 @@ export function describeLedgerStoreContract(name: string, make: () => Promise<Le
       expect(await store.list({ state: 'all' })).toMatchObject([{ repairedAt: null }]);
     });
 
-    it('knows nothing of ids that are none', async () => {
+    it('finds nothing for invalid ids', async () => {
       const store = await make();
       expect(await store.get('nonsense')).toBeNull();
       expect(await store.get('018bcfe5-6800-7000-8000-000000000000')).toBeNull();

@@ -37,7 +37,7 @@ export function describeAborting(subject: Subject): void {
       expect((await database.query(sql`select id from ${table}`)).rows).toEqual([{ id: 3 }]);
     });
 
-    it('lets the caller of a running statement go, and the next statement works', async () => {
+    it('rejects the caller of a running statement, and the next statement works', async () => {
       const { database } = subject();
       const controller = new AbortController();
       const running = failure(database.query(sql`select pg_sleep(0.5)`, { signal: controller.signal }));

@@ -4,7 +4,7 @@ import { sql } from '../../../src/platform/postgres/sql.ts';
 
 export function describeClosing(subject: Subject): void {
   describe('closing', () => {
-    it('finishes what runs and what waits, refuses what comes, and is safe to do twice', async () => {
+    it('finishes running and waiting work, rejects new work, and can be repeated', async () => {
       const { database } = subject();
       const states: string[] = [];
       database.onStateChange((state) => states.push(state));

@@ -28,7 +28,7 @@ export function describeNotifications(subject: Subject): void {
       expect(received).toEqual([all, all, []]);
     });
 
-    it('come when the transaction commits, and never when it does not', async () => {
+    it('arrive when the transaction commits, and never otherwise', async () => {
       const { database } = subject();
       const channel = freshChannel();
       const received: string[] = [];

@@ -29,7 +29,7 @@ export function describeStatements(subject: Subject): void {
       await expect(subject().database.script('-- nothing here\n')).resolves.toBeUndefined();
     });
 
-    it('runs raw SQL of several statements as one and gives the rows of all', async () => {
+    it('runs raw SQL of several statements and returns the rows of all', async () => {
       const { database } = subject();
       const name = (await freshTable(database, sql`id int`)).compile().text;
       const { rows, affected } = await database.query(
@@ -40,7 +40,7 @@ export function describeStatements(subject: Subject): void {
       expect({ rows, affected }).toEqual({ rows: [{ seven: 7 }], affected: 3 });
     });
 
-    it('refuses several statements in one query', async () => {
+    it('rejects several statements in one query', async () => {
       const error = await failure(subject().database.query(sql`select 1; select 2`));
       expect(error).toMatchObject({ name: 'SqlError', sqlState: '42601' });
     });
@@ -68,7 +68,7 @@ export function describeStatements(subject: Subject): void {
       expect(rows).toEqual([{ path: [database.schema, 'public'] }]);
     });
 
-    it('says what failed by code and names, without the content of the row', async () => {
+    it('reports an error with code and names, without the content of the row', async () => {
       const { database } = subject();
       const table = await freshTable(database, sql`email text constraint one_email_each unique`);
       const insert = sql`insert into ${table} values (${'secret@example.org'})`;
@@ -102,7 +102,7 @@ export function describeStatements(subject: Subject): void {
       expect(await countRows(database, table)).toBe(0);
     });
 
-    it('answers a ping, is up, and knows what it can do', async () => {
+    it('responds to a ping, is up, and reports its capabilities', async () => {
       const { database } = subject();
       await database.ping();
       expect(database.state).toBe('up');

@@ -6,7 +6,7 @@ import { sql } from '../../../src/platform/postgres/sql.ts';
 
 export function describeTransactions(subject: Subject): void {
   describe('transactions', () => {
-    it('keeps everything when the work resolves, and gives its result', async () => {
+    it('commits when the work resolves, and returns its result', async () => {
       const { database } = subject();
       const table = await freshTable(database, sql`id int`);
       const result = await database.transaction(async (transaction) => {
@@ -17,7 +17,7 @@ export function describeTransactions(subject: Subject): void {
       expect([result, await countRows(database, table)]).toEqual(['done', 2]);
     });
 
-    it('keeps nothing when the work rejects, and passes its error on', async () => {
+    it('rolls back when the work rejects, and passes its error on', async () => {
       const { database } = subject();
       const table = await freshTable(database, sql`id int`);
       const reason = new Error('changed my mind');
@@ -29,7 +29,7 @@ export function describeTransactions(subject: Subject): void {
       expect(await countRows(database, table)).toBe(0);
     });
 
-    it('keeps nothing when the work swallowed the failure of a statement, and says so', async () => {
+    it('rolls back and fails when the work ignored a failed statement', async () => {
       const { database } = subject();
       const table = await freshTable(database, sql`id int`);
       const work = database.transaction(async (transaction) => {
@@ -53,7 +53,7 @@ export function describeTransactions(subject: Subject): void {
       expect(await countRows(database, table)).toBe(2);
     });
 
-    it('passes on what only the commit finds out', async () => {
+    it('passes on errors of the commit', async () => {
       const { database } = subject();
       const table = await freshTable(database, sql`id int unique deferrable initially deferred`);
       const work = database.transaction((transaction) =>
@@ -63,7 +63,7 @@ export function describeTransactions(subject: Subject): void {
       expect(await countRows(database, table)).toBe(0);
     });
 
-    it('runs statements made at once one after the other', async () => {
+    it('runs concurrent statements one after the other', async () => {
       const { database } = subject();
       const table = await freshTable(database, sql`id serial, value int`);
       const values = Array.from({ length: 20 }, (_, index) => index);
@@ -76,7 +76,7 @@ export function describeTransactions(subject: Subject): void {
       expect(rows.map((row) => row.value)).toEqual(values);
     });
 
-    it('lets no other work in between: a rollback takes only its own', async () => {
+    it('isolates transactions: a rollback affects only its own statements', async () => {
       const { database } = subject();
       const table = await freshTable(database, sql`id text`);
       const entered = gate();
@@ -95,12 +95,12 @@ export function describeTransactions(subject: Subject): void {
       expect((await database.query(sql`select id from ${table}`)).rows).toEqual([{ id: 'outside' }]);
     });
 
-    it('refuses a script that ends the transaction it runs in', async () => {
+    it('rejects a script that ends the transaction it runs in', async () => {
       const work = subject().database.transaction((transaction) => transaction.script('commit'));
       expect(await failure(work)).toMatchObject({ code: 'INTERNAL' });
     });
 
-    it('refuses a query after its end', async () => {
+    it('rejects a query after its end', async () => {
       const { database } = subject();
       let kept: Transaction | undefined;
       await database.transaction(async (transaction) => {
@@ -109,7 +109,7 @@ export function describeTransactions(subject: Subject): void {
       await expect(kept?.query(sql`select 1`)).rejects.toMatchObject({ code: 'INTERNAL' });
     });
 
-    it('refuses the root database inside an open transaction, at once and through any awaits', async () => {
+    it('rejects the root database inside an open transaction, also across awaits', async () => {
       const { database } = subject();
       const errors = await database.transaction(async () => {
         await nextTurn();
@@ -127,7 +127,7 @@ export function describeTransactions(subject: Subject): void {
       );
     });
 
-    it('lets work that was left behind use the root database once the transaction has ended', async () => {
+    it('allows detached work to use the root database once the transaction has ended', async () => {
       const { database } = subject();
       const ended = gate();
       let leftBehind: Promise<unknown> = Promise.resolve();

@@ -81,7 +81,7 @@ export function describeValues(subject: Subject): void {
       expect(rows).toEqual([{ value }]);
     });
 
-    it('takes null and undefined as NULL', async () => {
+    it('sends null and undefined as NULL', async () => {
       const { rows } = await subject().database.query(sql`select ${null}::text as a, ${undefined}::int as b`);
       expect(rows).toEqual([{ a: null, b: null }]);
     });
@@ -109,7 +109,7 @@ export function describeValues(subject: Subject): void {
       );
     });
 
-    it('refuses a parameter that has no meaning in SQL', async () => {
+    it('rejects a parameter that SQL cannot represent', async () => {
       await expect(subject().database.query(sql`select ${() => 1}::text`)).rejects.toThrow(TypeError);
     });
   });

@@ -142,7 +142,7 @@ export function describeRateWindowContract(
       expect(served).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     });
 
-    it('counts a call from when it left, if that was sentLate, and keeps its place until then', async () => {
+    it('counts a call from when it was sent, if that was late, and keeps its slot until then', async () => {
       const { world, limiter } = await open({ perSecond: 2 });
       const first = limiter.acquire(undefined, { reportsSending: true });
       const second = limiter.acquire(undefined, { reportsSending: true });
@@ -166,7 +166,7 @@ export function describeRateWindowContract(
       expect(caller.grants.length).toBeGreaterThanOrEqual(9);
     });
 
-    it('counts a sentLate call once', async () => {
+    it('counts a call sent late once', async () => {
       const { world, limiter } = await open({ perMinute: 3 });
       const calls = [1, 2].map(() => limiter.acquire(undefined, { reportsSending: true }));
       await world.settle();
@@ -234,7 +234,7 @@ export function describeRateWindowContract(
       }
     });
 
-    it('recovers by 0.9 for ten successes in a row, down to 1, and more slowly to a rate that was rateLimited', async () => {
+    it('recovers by 0.9 for ten successes in a row, down to 1, and more slowly near a rate that got 429', async () => {
       const { world, limiter } = await open({ perSecond: 50 });
       for (const permit of await permitsOf(world, limiter, 1)) permit.rateLimited();
       await world.advance(1_000);
@@ -268,7 +268,7 @@ export function describeRateWindowContract(
       expect((await limiter.refresh()).consecutive_successes).toBe(0);
     });
 
-    it('pauses everybody for a Retry-After, which a shorter one does not shorten', async () => {
+    it('pauses all callers for a Retry-After, which a shorter one does not shorten', async () => {
       const { world, limiter } = await open({ perSecond: 10 });
       const [first, second] = await permitsOf(world, limiter, 2);
       first?.rateLimited({ retryAfterMs: 7_000 });

@@ -72,7 +72,7 @@ export function describeCachedLimits(make: MakeSlotStore): void {
     });
 
     it.each(['all', ['a'], ['b']] as const)(
-      'does not take a limit that was read before limits were forgotten (%j)',
+      'does not cache a limit that was read before an invalidation (%j)',
       async (forgotten) => {
         const { store } = await restored(make);
         const old = { value: 50, token: await token(store) };

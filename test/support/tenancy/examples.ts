@@ -52,7 +52,7 @@ export const exampleDeployment = (number: number, change: Partial<Deployment> = 
 export const exampleWorkflow = (name: WorkflowName = 'prompt'): Workflow => ({
   name,
   checkOptions: async ({ instructions, ...rest }) => [
-    ...(typeof instructions === 'string' ? [] : [{ field: 'instructions', message: 'must be a text' }]),
+    ...(typeof instructions === 'string' ? [] : [{ field: 'instructions', message: 'must be text' }]),
     ...Object.keys(rest).map((field) => ({ field, message: 'is not known' })),
   ],
   checkInput: async () => [],

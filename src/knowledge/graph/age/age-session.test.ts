@@ -3,7 +3,7 @@ import type { Database } from '../../../platform/postgres/ports.ts';
 import type { Sql } from '../../../platform/postgres/sql.ts';
 import { AgeSession } from './age-session.ts';
 
-/** Notes what is said to it, in order. */
+/** Records its statements in order. */
 function world() {
   const said: string[] = [];
   const transaction = {

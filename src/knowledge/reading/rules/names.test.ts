@@ -1,5 +1,5 @@
 // How many people rules find in sentences with names that are in no word list, and what they must not
-// take for people.
+// detect as people.
 import { describe, expect, it } from 'vitest';
 import { DocumentModel } from '../../documents/document.ts';
 import { createRulesReader } from '../rules-reader.ts';

@@ -1,4 +1,4 @@
-// Runs of capitalized words, and which of them are names of people that no list knows.
+// Runs of capitalized words, and which of them are names of people that are in no list.
 import { isRole, positionBehind } from '../../documents/roster.ts';
 import {
   companyDeeds,

@@ -11,7 +11,7 @@ import { identifier, sqlErrorFields, type SqlErrorFields } from '../sql.ts';
 import type { Command, CommandResult } from '../store.ts';
 import { parserOf } from '../values.ts';
 
-// The messages between the main thread and the worker. Everything here survives a structured clone.
+// The messages between the main thread and the worker. Everything here can be cloned structurally.
 
 export interface WorkerSettings {
   /** The folder of the files; `undefined` keeps everything in memory. */

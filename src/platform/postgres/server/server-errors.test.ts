@@ -10,7 +10,7 @@ const fromNode = (code: string) => Object.assign(new Error(''), { code });
 
 describe('translateError', () => {
   it.each(['08006', '08P01', '57P01', '57P02', '57P03', '53300'])(
-    'takes %s for a server that is away',
+    'translates %s to STATE_UNAVAILABLE',
     (code) => {
       expect(translateError(fromPostgres(code), target)).toMatchObject({
         code: 'STATE_UNAVAILABLE',
@@ -20,7 +20,7 @@ describe('translateError', () => {
   );
 
   it.each(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH'])(
-    'takes %s for a server that is away, and names it',
+    'translates %s to STATE_UNAVAILABLE with the name of the server',
     (code) => {
       const error = translateError(fromNode(code), target);
       expect(error).toMatchObject({ code: 'STATE_UNAVAILABLE', retryAfterMs: 1000 });
@@ -34,23 +34,23 @@ describe('translateError', () => {
     'timeout expired',
     'Query read timeout',
     'Client has encountered a connection error and is not queryable',
-  ])('takes "%s" for a server that is away', (message) => {
+  ])('translates "%s" to STATE_UNAVAILABLE', (message) => {
     expect(translateError(new Error(message), target)).toMatchObject({ code: 'STATE_UNAVAILABLE' });
   });
 
-  it('tells a stopped statement and a forgotten transaction apart', () => {
+  it('distinguishes a stopped statement from an idle transaction', () => {
     expect(translateError(fromPostgres('57014'), target)).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
     expect(translateError(fromPostgres('25P03'), target)).toMatchObject({ code: 'STATE_LEASE_EXPIRED' });
   });
 
-  it('keeps what is wrong with a statement as it is, without the row', () => {
+  it('keeps an error of a statement, without the row content', () => {
     const error = translateError(fromPostgres('23505'), target);
     expect(error).toBeInstanceOf(SqlError);
     expect(error).toMatchObject({ sqlState: '23505', message: 'said Postgres' });
     expect(JSON.stringify(error)).not.toContain('content');
   });
 
-  it('passes on what is none of its business', () => {
+  it('passes on unrelated errors', () => {
     const bug = new TypeError('a bug');
     const ours = new CoreError('STATE_LEASE_EXPIRED', 'ours');
     expect([translateError(bug, target), translateError(ours, target)]).toEqual([bug, ours]);
@@ -70,7 +70,7 @@ describe('translateConnectError', () => {
       'Put the password into',
     ],
     [new Error('something never seen'), 'PostgreSQL server'],
-  ])('says what to do about %s', (error, remedy) => {
+  ])('has a remedy for %s', (error, remedy) => {
     const translated = translateConnectError(error, target);
     expect(translated).toMatchObject({ code: 'STATE_UNUSABLE', isRetryable: false });
     expect(translated.message).toContain(remedy);

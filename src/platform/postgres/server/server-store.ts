@@ -18,7 +18,7 @@ import {
 import { translateConnectError, translateError, unavailable } from './server-errors.ts';
 
 export interface ServerDatabaseOptions {
-  /** postgres://user:password@host:5432/database, with `sslmode` as pg knows it. */
+  /** postgres://user:password@host:5432/database, with `sslmode` as pg defines it. */
   readonly url: string;
   readonly schema: string;
   readonly clock: Clock;
@@ -234,7 +234,7 @@ class ServerSession implements Session {
     client.on('error', this.#onError);
   }
 
-  /** After a failure pg may not know the state of the session yet; then it counts as open. */
+  /** After a failure the state of the session may be unknown to pg; then it counts as open. */
   get inTransaction(): boolean {
     return !this.#isLost && (this.#hasFailed || this.#client.getTransactionStatus() !== 'I');
   }

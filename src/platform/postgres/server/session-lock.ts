@@ -68,7 +68,7 @@ class HeldSessionLock implements SessionLock {
     client.on('end', () => this.#lose(client));
     try {
       await client.connect();
-      // A machine that disappeared is noticed within half a minute instead of two hours.
+      // A machine that disappeared is detected within half a minute instead of two hours.
       await client.query(
         'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3; ' +
           'set idle_session_timeout = 0',

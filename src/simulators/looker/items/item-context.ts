@@ -54,7 +54,7 @@ export function updatedAt({ index, version }: ItemContext): string {
   return stamp(beginning + (700 + (index % 60) + version) * dayMs + ((index * 61_000) % dayMs));
 }
 
-/** That time plus so many days. */
+/** That time plus this many days. */
 export const daysLater = (time: string, days: number): string => stamp(Date.parse(time) + days * dayMs);
 
 /** What the caller may do with an item. */
