@@ -27,7 +27,7 @@ export interface AdmissionOptions {
 }
 
 /**
- * A slot that is held until `release`.
+ * A slot; `release` frees it.
  *
  * @example
  * const admission = await createAdmission({ limits: { acme: 5 } });

@@ -18,7 +18,7 @@ import {
 import { startHeadworks } from '../support/headworks-process.ts';
 import { temporaryFolder } from '../support/services.ts';
 
-const patience = { timeout: 180_000 };
+const longTimeout = { timeout: 180_000 };
 
 type Change = (lines: string[]) => readonly string[];
 
@@ -74,7 +74,7 @@ const damages: readonly (readonly [what: string, change: Change, says: RegExp])[
     /another migration 1/,
   ],
   [
-    'a table has a column that nobody knows',
+    'a table has an unknown column',
     changed(/"name":"organizations"/, (line) => line.replace('["id"', '["odd","id"')),
     /does not match its migrations/,
   ],
@@ -117,7 +117,7 @@ async function filledStore(kind: StoreKind) {
 }
 
 describe('a backup that is incomplete, or of another version', () => {
-  it('is rejected, and the store is unchanged, for every kind of damage', patience, async () => {
+  it('is rejected, and the store is unchanged, for every kind of damage', longTimeout, async () => {
     const { config, file, before } = await filledStore('server');
     const lines = await linesIn(file);
     for (const [what, change, says] of damages) {
@@ -159,7 +159,7 @@ describe('a backup that is incomplete, or of another version', () => {
 });
 
 describe('an interrupted restore', () => {
-  it('leaves the store unchanged when it is canceled', patience, async () => {
+  it('leaves the store unchanged when it is canceled', longTimeout, async () => {
     const { config, file, before } = await filledStore('server');
     const stopping = new AbortController();
     const restoring = restore(config, {
@@ -172,7 +172,7 @@ describe('an interrupted restore', () => {
     expect(await inStore(config, contentsOf)).toEqual(before);
   });
 
-  it('leaves the embedded store unchanged when its process is killed', patience, async () => {
+  it('leaves the embedded store unchanged when its process is killed', longTimeout, async () => {
     const { config, file, before } = await filledStore('embedded');
     const run = startHeadworks(
       ['restore', file, '--replace', '--data-dir', config.data.folder],

@@ -20,7 +20,7 @@ import {
 import { databaseUrl, temporaryFolder, uniqueName } from '../support/services.ts';
 import { startTestServer } from '../support/test-server.ts';
 
-const patience = { timeout: 180_000 };
+const longTimeout = { timeout: 180_000 };
 
 const migrating = (
   config: Config,
@@ -57,7 +57,7 @@ const shapeOf = (config: Config) =>
 describe('migrate-store', () => {
   it(
     'copies every row of an older store to a schema of another name, and changes nothing in it',
-    patience,
+    longTimeout,
     async () => {
       const config = await emptyInstallation('embedded');
       const contents = await inStore(config, async (database) => {
@@ -97,7 +97,7 @@ describe('migrate-store', () => {
     },
   );
 
-  it('rejects a folder without a store, and replaces nothing', patience, async () => {
+  it('rejects a folder without a store, and replaces nothing', longTimeout, async () => {
     const { config: full, contents } = await filledInstallation('server');
     const nowhere = join(await temporaryFolder(), 'typo');
     const without = {
@@ -118,7 +118,7 @@ describe('migrate-store', () => {
     expect(await inStore(full, contentsOf)).toEqual(contents);
   });
 
-  it('fails while a server uses the embedded store', patience, async () => {
+  it('fails while a server uses the embedded store', longTimeout, async () => {
     const config = await emptyInstallation('embedded');
     await startTestServer(config);
     await expect(migrating(config)).rejects.toMatchObject({ code: 'DATA_FOLDER_BUSY' });

@@ -26,8 +26,8 @@ import {
 import { databaseUrl, redisUrl, temporaryFolder, uniqueName } from '../support/services.ts';
 import { callAsAdmin, startTestServer } from '../support/test-server.ts';
 
-/** A house starts and stops several times in each, and machines that run tests are busy. */
-const patience = { timeout: 180_000 };
+/** Each starts and stops servers several times, and machines that run tests are busy. */
+const longTimeout = { timeout: 180_000 };
 
 /** Tables that a running server writes to by itself, or because of the documents that the test sends. */
 const stirred =
@@ -83,7 +83,7 @@ describe.each([
 ] as const)('a backup of the %s store, while a server writes to it', (kind, other) => {
   it(
     `restores into a store of the other kind: a consistent snapshot of rows, vaults, secrets`,
-    patience,
+    longTimeout,
     async () => {
       const source = await filledInstallation(kind);
       await addVault(source.config, 'längst');
@@ -107,7 +107,7 @@ describe.each([
       expect(existsSync(left)).toBe(false);
       expect(report).toMatchObject({ rows: saved.rows, tables: saved.tables, backup: { store: kind } });
       expect(untouched(await inStore(target, contentsOf))).toEqual(untouched(source.contents));
-      // Whoever wrote an artifact wrote its revision and its chunk in the same transaction.
+      // An artifact, its revision and its chunk are written in one transaction.
       const counts = await countsIn(target);
       expect(counts).toEqual({
         artifacts: counts?.artifacts,
@@ -116,14 +116,14 @@ describe.each([
       });
       expect(textInVault(target)).toBe('längst');
       expect(existsSync(join(target.data.folder, 'webhook-secret'))).toBe(kind === 'embedded');
-      const isTold = report.notes.some((note) => note.includes('HEADWORKS_WEBHOOK_SECRET'));
-      expect(isTold).toBe(kind === 'embedded');
+      const hasSecretNote = report.notes.some((note) => note.includes('HEADWORKS_WEBHOOK_SECRET'));
+      expect(hasSecretNote).toBe(kind === 'embedded');
     },
   );
 });
 
 describe('restore', () => {
-  it('results in a working store: names, queued jobs and sequences continue', patience, async () => {
+  it('results in a working store: names, queued jobs and sequences continue', longTimeout, async () => {
     const source = await filledInstallation('server');
     const file = join(await temporaryFolder(), 'a.backup');
     await inStore(source.config, (database) => dumpAsItIs(database, file));
@@ -144,7 +144,7 @@ describe('restore', () => {
     expect(rows[0]?.id).toBeGreaterThan(99);
   });
 
-  it('rejects a store or a vault that exists, unless --replace is given', patience, async () => {
+  it('rejects a store or a vault that exists, unless --replace is given', longTimeout, async () => {
     const source = await filledInstallation('server');
     await addVault(source.config, 'from the backup');
     const file = join(await temporaryFolder(), 'a.backup');
@@ -171,56 +171,60 @@ describe('restore', () => {
     expect(after['organization_keys']).not.toEqual(target.contents['organization_keys']);
   });
 
-  it('fails while a server runs on the folder, or a server or worker on the database', patience, async () => {
-    const file = join(await temporaryFolder(), 'a.backup');
-    const busy = await emptyInstallation('server');
-    await inStore(busy, async (database) => {
-      await fillStore(database);
-      await dumpAsItIs(database, file);
-    });
-    const server = await startTestServer(busy);
-    await expect(restoreFrom(busy, file, { replace: true })).rejects.toMatchObject({
-      code: 'DATA_FOLDER_BUSY',
-    });
-    const elsewhere = { ...busy, data: { ...busy.data, folder: await temporaryFolder() } };
-    await expect(restoreFrom(elsewhere, file, { replace: true })).rejects.toMatchObject({
-      code: 'CONFLICT',
-      message: expect.stringContaining('A Headworks server uses') as string,
-    });
-    await server.stop();
-    const shared = {
-      ...elsewhere,
-      redis: { ...busy.redis, url: redisUrl(), keyPrefix: uniqueName('backup') },
-    };
-    const worker = await startServer(shared, { role: 'worker' });
-    await expect(restoreFrom(busy, file, { replace: true })).rejects.toMatchObject({
-      code: 'CONFLICT',
-      message: expect.stringContaining('A Headworks worker uses') as string,
-    });
-    await worker.stop();
-    const closing = new AsyncDisposableStack();
-    await openServerTarget(databaseUrl(), busy.state.schema, closing);
-    await expect(startServer(shared, { role: 'worker' })).rejects.toMatchObject({ code: 'CONFLICT' });
-    await closing.disposeAsync();
-  });
+  it(
+    'fails while a server runs on the folder, or a server or worker on the database',
+    longTimeout,
+    async () => {
+      const file = join(await temporaryFolder(), 'a.backup');
+      const busy = await emptyInstallation('server');
+      await inStore(busy, async (database) => {
+        await fillStore(database);
+        await dumpAsItIs(database, file);
+      });
+      const server = await startTestServer(busy);
+      await expect(restoreFrom(busy, file, { replace: true })).rejects.toMatchObject({
+        code: 'DATA_FOLDER_BUSY',
+      });
+      const elsewhere = { ...busy, data: { ...busy.data, folder: await temporaryFolder() } };
+      await expect(restoreFrom(elsewhere, file, { replace: true })).rejects.toMatchObject({
+        code: 'CONFLICT',
+        message: expect.stringContaining('A Headworks server uses') as string,
+      });
+      await server.stop();
+      const shared = {
+        ...elsewhere,
+        redis: { ...busy.redis, url: redisUrl(), keyPrefix: uniqueName('backup') },
+      };
+      const worker = await startServer(shared, { role: 'worker' });
+      await expect(restoreFrom(busy, file, { replace: true })).rejects.toMatchObject({
+        code: 'CONFLICT',
+        message: expect.stringContaining('A Headworks worker uses') as string,
+      });
+      await worker.stop();
+      const closing = new AsyncDisposableStack();
+      await openServerTarget(databaseUrl(), busy.state.schema, closing);
+      await expect(startServer(shared, { role: 'worker' })).rejects.toMatchObject({ code: 'CONFLICT' });
+      await closing.disposeAsync();
+    },
+  );
 
   it(
     'detects a running server whose database settings are unknown, and ignores a stale server file',
-    patience,
+    longTimeout,
     async () => {
-      const house = await emptyInstallation('server');
-      const unaware = { ...house, state: { ...house.state, databaseUrl: null } };
+      const installation = await emptyInstallation('server');
+      const unaware = { ...installation, state: { ...installation.state, databaseUrl: null } };
       const { signal } = new AbortController();
-      const server = await startTestServer(house);
+      const server = await startTestServer(installation);
       await requireStoreOrServer(unaware, signal);
-      const file = await readServerFile(house.data.folder);
+      const file = await readServerFile(installation.data.folder);
       await server.stop();
-      if (file) await writeServerFile(house.data.folder, file);
+      if (file) await writeServerFile(installation.data.folder, file);
       await expect(requireStoreOrServer(unaware, signal)).rejects.toMatchObject({ code: 'INPUT_INVALID' });
     },
   );
 
-  it('migrates a backup of an older version', patience, async () => {
+  it('migrates a backup of an older version', longTimeout, async () => {
     const source = await emptyInstallation('server');
     const file = join(await temporaryFolder(), 'older.backup');
     const older = await inStore(source, async (database) => {
@@ -242,7 +246,7 @@ describe('restore', () => {
     expect(rows).toEqual([{ newest: 'later' }]);
   });
 
-  it('rejects a backup of 0.1.0 and names the version that restores it', patience, async () => {
+  it('rejects a backup of 0.1.0 and names the version that restores it', longTimeout, async () => {
     const source = await emptyInstallation('server');
     const file = join(await temporaryFolder(), 'first.backup');
     await inStore(source, async (database) => {

@@ -68,16 +68,16 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 }
 
 export async function startBadlyBehavedServer(): Promise<BadlyBehavedServer> {
-  let inFlight = 0;
+  let openResponses = 0;
   const server = createServer((request, response) => {
-    inFlight += 1;
-    response.once('close', () => (inFlight -= 1));
+    openResponses += 1;
+    response.once('close', () => (openResponses -= 1));
     void answer(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    inFlight: () => inFlight,
+    inFlight: () => openResponses,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

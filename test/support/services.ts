@@ -1,4 +1,4 @@
-// What integration tests need of the world: servers that the test command started, and names nobody else uses.
+// For integration tests: the servers that the test command started, and unique names.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

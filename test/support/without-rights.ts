@@ -1,6 +1,6 @@
-// Does something as somebody who owns nothing.
+// Runs code as a user without any rights.
 
-/** Root may write anywhere; nobody may not. */
+/** Root may write anywhere; the system user of this name may not. */
 export function withoutRights(work: () => void): void {
   const isRoot = process.geteuid?.() === 0;
   if (isRoot) process.seteuid?.('nobody');
