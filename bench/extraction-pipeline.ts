@@ -2,23 +2,15 @@
 import { join } from 'node:path';
 import { EventBus, seededRandom, systemClock, systemIds, systemRandom } from '../src/core/index.ts';
 import { VirtualClock } from '../test/support/core/virtual-clock.ts';
-import type {
-  CommittedPage,
-  PageProcessor,
-  Source,
-  ContentType,
-  VaultSessions,
-} from '../src/extraction/index.ts';
-import {
-  extractionEvents,
-  FetchError,
-  pageFormats,
-  WorkerPool,
-  parallelConfig,
-  runExtraction,
-} from '../src/extraction/index.ts';
+import type { CommittedPage, Source, ContentType, VaultSessions } from '../src/extraction/index.ts';
+import type { PageProcessor } from '../src/extraction/pipeline/worker-pool.ts';
+import { extractionEvents, FetchError, pageFormats } from '../src/extraction/index.ts';
+import { WorkerPool } from '../src/extraction/pipeline/worker-pool.ts';
+import { parallelConfig } from '../src/extraction/parallel-config.ts';
+import { runExtraction } from '../src/extraction/pipeline/run-session.ts';
 import { parsePage } from '../src/extraction/parsing/parse-page.ts';
-import { PageWriter, openVault } from '../src/extraction/vault/index.ts';
+import { PageWriter } from '../src/extraction/vault/index.ts';
+import { openVault } from '../src/extraction/vault/sessions.ts';
 import { createRateLimiter } from '../test/support/resilience/memory-rate-limiter.ts';
 import { offsetPage } from '../test/support/extraction/pages.ts';
 import { limitedSource } from '../test/support/limited-source.ts';

@@ -11,6 +11,10 @@ const parts: Readonly<Record<string, readonly string[]>> = {
   lockfile: ['node', 'scripts/check-lockfile.ts'],
   docs: ['node', 'scripts/check-docs.ts'],
   reference: ['node', 'scripts/reference.ts', '--check'],
+  language: ['node', 'scripts/check-language.ts'],
+  unused: ['knip', '--no-progress'],
+  // Without tests: what only they use is marked @internal.
+  'unused in production': ['knip', '--production', '--no-progress', '--tags=-internal'],
 };
 
 const results = await Promise.all(

@@ -3,7 +3,8 @@ import type { Command } from 'commander';
 import { globSync, readFileSync } from 'node:fs';
 import type { CliIo } from '../src/cli/io.ts';
 import { buildProgram } from '../src/cli/program.ts';
-import { configFileVariable, listOptions, optionSections } from '../src/config/index.ts';
+import { listOptions, optionSections } from '../src/config/index.ts';
+import { configFileVariable } from '../src/config/resolve-config.ts';
 
 /** A command of the CLI: the flags it takes, with those of the commands above it, and what is below it. */
 export interface CommandFacts {

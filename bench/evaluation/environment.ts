@@ -3,7 +3,7 @@ import { createTelemetry } from '../../src/app/telemetry.ts';
 import type { Config, Environment } from '../../src/config/index.ts';
 import { systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { openGateway } from '../../src/gateway/index.ts';
-import type { Embedder } from '../../src/knowledge/index.ts';
+import type { Embedder } from '../../src/knowledge/vectors/embedder.ts';
 import { openEmbedders } from '../../src/knowledge/vectors/embedders.ts';
 import { identifier, loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';

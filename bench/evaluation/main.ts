@@ -2,7 +2,7 @@
 // in a temporary store. Configuration comes from the environment, as for the server.
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { loadConfigFromProcess, processEnvironment } from '../../src/config/index.ts';
+import { processEnvironment, resolveConfig } from '../../src/config/index.ts';
 import { HeadworksError } from '../../src/core/index.ts';
 import type { EvaluationReport } from './environment.ts';
 import type { EvaluationRequest } from './evaluate.ts';
@@ -47,7 +47,7 @@ async function main(): Promise<number> {
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   const report = await evaluate(
-    loadConfigFromProcess(),
+    resolveConfig(processEnvironment()),
     { kind, data: resolve(cwd, values.data), isCalibrating: values.calibrate ?? false },
     {
       env,

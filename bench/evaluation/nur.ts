@@ -9,7 +9,7 @@
 // people who share an event with it, and the documents that mention it (for two entities: both); the mean of F1 over
 // the questions with expectations. `overAll` counts questions without connections as 0, as the original.
 import { systemClock, systemIds } from '../../src/core/index.ts';
-import type { KnowledgeOptions } from '../../src/knowledge/index.ts';
+import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
 import type { ArtifactType } from '../../src/knowledge/artifacts/types.ts';
 import type { StoredEvent } from '../../src/knowledge/events/event-store.ts';
 import { searchDefaults } from '../../src/knowledge/search/types.ts';

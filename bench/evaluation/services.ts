@@ -1,15 +1,12 @@
 // Opens knowledge for an evaluation: documents are processed as soon as they are ingested, and read by rules only.
 import type { Clock, IdSource, JobContext } from '../../src/core/index.ts';
 import { EventBus, seededRandom, silentLog } from '../../src/core/index.ts';
-import type {
-  Embedders,
-  EntityService,
-  EventStore,
-  KnowledgeOptions,
-  KnowledgeServices,
-  LanguageModel,
-  Space,
-} from '../../src/knowledge/index.ts';
+import type { KnowledgeServices, Space } from '../../src/knowledge/index.ts';
+import type { Embedders } from '../../src/knowledge/vectors/embedder.ts';
+import type { EntityService } from '../../src/knowledge/entities/entity-service.ts';
+import type { EventStore } from '../../src/knowledge/events/event-store.ts';
+import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
+import type { LanguageModel } from '../../src/knowledge/models/structured-output.ts';
 import { openKnowledge } from '../../src/knowledge/index.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
 import { createMemoryJobQueue } from '../../test/support/jobs/memory-job-queue.ts';

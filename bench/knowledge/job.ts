@@ -3,7 +3,8 @@
 import { EventBus, silentLog, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
 import { chunkText } from '../../src/knowledge/documents/chunk.ts';
-import type { LanguageModel, ParsedDocument } from '../../src/knowledge/index.ts';
+import type { ParsedDocument } from '../../src/knowledge/index.ts';
+import type { LanguageModel } from '../../src/knowledge/models/structured-output.ts';
 import { openKnowledge } from '../../src/knowledge/index.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
 import { knowledgeOptions } from '../../src/knowledge/options.ts';

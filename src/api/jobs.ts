@@ -76,4 +76,3 @@ export const jobsApi = {
 } as const;
 
 export type Jobs = OutputOf<typeof jobsApi.list>;
-export type JobCounts = OutputOf<typeof jobsApi.count>;

@@ -124,5 +124,4 @@ export const alertsApi = {
   }),
 } as const;
 
-export type Limits = OutputOf<typeof limitsApi.list>;
 export type Alerts = OutputOf<typeof alertsApi.list>;

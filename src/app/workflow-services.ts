@@ -1,8 +1,9 @@
 // What workflows use of the gateway and of knowledge. Only spaces of the organization itself are resolved.
 import { searchApi } from '../api/knowledge.ts';
 import { fromWire, toWire } from '../api/names.ts';
+import type { TextRequest } from '../core/index.ts';
 import { CoreError, zodErrorMessage } from '../core/index.ts';
-import type { GatewayClient, TextRequest } from '../gateway/index.ts';
+import type { GatewayClient } from '../gateway/index.ts';
 import type { ServerDeps } from '../http/index.ts';
 import { searchRequest, searchView } from '../http/routes/knowledge.ts';
 import type { Spaces } from '../knowledge/index.ts';

@@ -9,6 +9,7 @@ export * from './http.ts';
 export { IdleTimer } from './idle-timer.ts';
 export * from './ids.ts';
 export * from './jobs.ts';
+export type * from './language-model.ts';
 export { findJson } from './lenient-json.ts';
 export { nearest, nearNames } from './names.ts';
 export * from './options.ts';

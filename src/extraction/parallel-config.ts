@@ -65,7 +65,11 @@ export function rulesBetween(config: Partial<ParallelConfig>): readonly Parallel
   return problems;
 }
 
-/** Fills in the defaults. Throws RangeError naming every invalid field, value and range. */
+/**
+ * Fills in the defaults. Throws RangeError naming every invalid field, value and range.
+ *
+ * @internal For tests; production takes the values of the options, which have the same rules.
+ */
 export function parallelConfig(given: Partial<ParallelConfig> = {}): ParallelConfig {
   const workers = given.workers ?? parallelDefaults.workers;
   const config = { ...parallelDefaults, queueSize: defaultQueueSize(workers), ...given };

@@ -1,5 +1,5 @@
 // In-process clients of the gateway: text completions with JSON-format negotiation, and embeddings.
-import type { Clock } from '../core/index.ts';
+import type { Clock, TextCompletion, TextRequest } from '../core/index.ts';
 import { remainingMs } from '../core/index.ts';
 import { parseRequest } from './dialects/parse-request.ts';
 import { autoModel } from './dialects/openai-shared.ts';
@@ -7,32 +7,6 @@ import { GatewayError } from './errors.ts';
 import { modelIdentity } from './models/catalog.ts';
 import type { ModelRegistry } from './models/model-registry.ts';
 import type { CompletionOptions, CompletionRequest, CompletionResult } from './types.ts';
-
-export interface ChatMessage {
-  readonly role: 'system' | 'user' | 'assistant';
-  readonly content:
-    | string
-    | readonly (
-        | { readonly type: 'text'; readonly text: string }
-        | { readonly type: 'image_url'; readonly image_url: { readonly url: string } }
-      )[];
-}
-
-export interface TextRequest {
-  readonly requestId: string;
-  readonly caller: string;
-  readonly messages: readonly ChatMessage[];
-  /** Default: `auto`. */
-  readonly model?: string | undefined;
-  readonly temperature?: number | undefined;
-  readonly maxTokens?: number | undefined;
-  /** Requests JSON. Callers should parse leniently: not every model has a JSON mode. */
-  readonly json?: boolean | undefined;
-  /** With `json`: the schema to request where models support it. */
-  readonly schema?: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> } | undefined;
-  /** Its deadline, if it has one, is the request's. */
-  readonly signal: AbortSignal;
-}
 
 export interface EmbeddingRequest {
   readonly requestId: string;
@@ -61,7 +35,7 @@ export class GatewayClient {
   }
 
   /** Fails as `Gateway.complete` does. */
-  completeText(request: TextRequest): Promise<{ readonly text: string; readonly model: string }> {
+  completeText(request: TextRequest): Promise<TextCompletion> {
     if (request.json !== true) return this.#completeText(request, 'text');
     const best = request.schema ? 'schema' : 'object';
     return this.#formats.negotiate(request.model ?? autoModel, best, (format) =>

@@ -1,11 +1,10 @@
 // Gateway: one OpenAI-compatible endpoint over many AI models, with fallback, cooldowns, quotas and scores.
 export { completionText } from './client.ts';
-export type { GatewayClient, TextRequest } from './client.ts';
+export type { GatewayClient } from './client.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export { keyRejectedKind } from './models/health-check.ts';
 export { modelProblems } from './models/model-definition.ts';
-export type { ModelInput } from './models/model-definition.ts';
 export type { ModelView } from './models/model-service.ts';
 export { openGateway } from './open-gateway.ts';
 export type { Gateway } from './open-gateway.ts';

@@ -12,11 +12,4 @@ export {
   requestRepairs,
 } from './repairs.ts';
 export { openRowsGauge, PostgresLedgerStore } from './store.ts';
-export type {
-  Degradation,
-  LedgerEntry,
-  LedgerFilter,
-  LedgerRecorder,
-  LedgerStore,
-  RepairOutcome,
-} from './types.ts';
+export type { Degradation, LedgerEntry, LedgerRecorder, LedgerStore, RepairOutcome } from './types.ts';

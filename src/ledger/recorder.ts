@@ -6,7 +6,7 @@
 // stored ends up alone and the others pass.
 import type { Clock, Emitter, Random, Redactor } from '../core/index.ts';
 import { HeadworksError, kindOf, plainValue } from '../core/index.ts';
-import { exponentialBackoff } from '../resilience/retry.ts';
+import { WriteBehind } from '../resilience/write-behind.ts';
 import { LedgerError } from './errors.ts';
 import type { LedgerEvents } from './events.ts';
 import type { LedgerOptions } from './options.ts';
@@ -27,19 +27,14 @@ interface PendingRow {
   readonly durable: PromiseWithResolvers<void>;
 }
 
-/** From 250 ms up to 10 s. */
-const retryBackoff = exponentialBackoff({ initialMs: 250, maxMs: 10_000, jitter: 'equal' });
-
 /** The kind of the row that counts dropped rows; its subject is their kind. */
 export const overflowKind = 'ledger.overflow';
 
 export class BatchingLedgerRecorder implements LedgerRecorder {
   readonly #deps: LedgerRecorderDeps;
   readonly #pending = new Map<string, PendingRow>();
+  readonly #writer: WriteBehind;
   #inFlight = 0;
-  #writing: Promise<void> | undefined;
-  #cancelTimer: (() => void) | undefined;
-  #failures = 0;
   #wasRefused = false;
   #batchLimit: number;
   #isClosed = false;
@@ -47,6 +42,13 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
   constructor(deps: LedgerRecorderDeps) {
     this.#deps = deps;
     this.#batchLimit = deps.options.flushBatch;
+    this.#writer = new WriteBehind(deps, {
+      delayMs: deps.options.flushIntervalMs,
+      waiting: () => this.#pending.size,
+      write: () => this.#writeBatch(),
+      onFailure: (error, retryInMs) =>
+        deps.events.emit('ledger:store-failed', { cause: kindOf(error), waiting: this.pending, retryInMs }),
+    });
   }
 
   /** The number of rows that are not durable yet. */
@@ -61,14 +63,13 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
     if (this.#isClosed) return this.#reject(row);
     const isFull = this.pending >= this.#deps.options.maxPending && !this.#pending.has(rowKey(row));
     const durable = isFull ? this.#overflow(row) : this.#wait({ seen: row, durable: quietDeferred() });
-    if (!this.#writing && !this.#cancelTimer) this.#arm(this.#deps.options.flushIntervalMs);
+    this.#writer.wake();
     return durable;
   }
 
   /** Writes everything now. False when rows are still pending. */
   async flush(): Promise<boolean> {
-    await this.#writing;
-    if (this.#pending.size > 0) await this.#start();
+    await this.#writer.flush();
     return this.pending === 0;
   }
 
@@ -77,10 +78,9 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
     this.#isClosed = true;
     // Each rejected round halves the batch or drops one row, so this ends.
     while (!(await this.flush()) && this.#wasRefused);
-    this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
     for (const row of this.#pending.values()) this.#lose(row);
     this.#pending.clear();
+    await this.#writer.close();
   }
 
   #lose({ seen, durable }: PendingRow): void {
@@ -125,40 +125,22 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
     this.#deps.events.emit('ledger:lost', { kind, subject, cause, count });
   }
 
-  #arm(ms: number): void {
-    this.#cancelTimer?.();
-    this.#cancelTimer = this.#deps.clock.after(ms, () => void this.#start());
-  }
-
-  #start(): Promise<void> {
-    this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
-    this.#writing ??= this.#writeAll().finally(() => {
-      this.#writing = undefined;
-      // A row may have arrived since the last check of the map; nothing else would wake for it.
-      if (this.#pending.size > 0 && !this.#cancelTimer) this.#arm(this.#deps.options.flushIntervalMs);
-    });
-    return this.#writing;
-  }
-
-  async #writeAll(): Promise<void> {
-    while (this.#pending.size > 0) {
-      const batch = [...this.#pending.values().take(this.#batchLimit)];
-      for (const row of batch) this.#pending.delete(rowKey(row.seen));
-      this.#inFlight = batch.length;
-      try {
-        await this.#deps.store.record(batch.map((row) => row.seen));
-      } catch (error) {
-        this.#inFlight = 0;
-        return this.#putBack(batch, error);
-      }
+  async #writeBatch(): Promise<void> {
+    const batch = [...this.#pending.values().take(this.#batchLimit)];
+    for (const row of batch) this.#pending.delete(rowKey(row.seen));
+    this.#inFlight = batch.length;
+    try {
+      await this.#deps.store.record(batch.map((row) => row.seen));
+    } catch (error) {
       this.#inFlight = 0;
-      this.#settle(batch);
+      this.#putBack(batch, error);
+      throw error;
     }
+    this.#inFlight = 0;
+    this.#settle(batch);
   }
 
   #settle(batch: readonly PendingRow[]): void {
-    this.#failures = 0;
     this.#batchLimit = Math.min(this.#batchLimit * 2, this.#deps.options.flushBatch);
     for (const { seen, durable } of batch) {
       durable.resolve();
@@ -168,7 +150,6 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
   }
 
   #putBack(batch: readonly PendingRow[], error: unknown): void {
-    this.#failures += 1;
     this.#wasRefused = !(error instanceof HeadworksError && error.isRetryable);
     if (this.#wasRefused) this.#batchLimit = Math.max(Math.floor(batch.length / 2), 1);
     const [only, ...others] = batch;
@@ -181,13 +162,6 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
         durable: newer?.durable ?? row.durable,
       });
     }
-    const retryInMs = Math.round(retryBackoff.delayMs(this.#failures, this.#deps.random));
-    this.#deps.events.emit('ledger:store-failed', {
-      cause: kindOf(error),
-      waiting: this.pending,
-      retryInMs,
-    });
-    this.#arm(retryInMs);
   }
 }
 

@@ -1,6 +1,6 @@
 // headworks/admission: slots for concurrent work, limited per organization and in all, in this process or over Redis.
 import { optionValues } from '../core/options.ts';
-import { systemClock, systemIds } from '../core/index.ts';
+import { silentEmitter, systemClock, systemIds } from '../core/index.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import { admissionOptions } from '../tenancy/options.ts';
 import { MemorySlotStore } from '../tenancy/admission/memory-slot-store.ts';
@@ -90,7 +90,7 @@ export async function createAdmission(given: AdmissionOptions = {}): Promise<Adm
     limits: new FixedLimits(given.limits ?? {}),
     // Slots of other processes are unknown here: their own renewals and leases decide about them.
     executions: { unfinished: async () => [...held.values()], ended: async () => [] },
-    events: { emit: () => undefined },
+    events: silentEmitter,
     ledger: { record: async () => undefined },
     serverId: systemIds.uuid(),
     storeName: redis?.connection.address ?? 'this process',

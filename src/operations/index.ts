@@ -1,6 +1,6 @@
 // What the HTTP API uses of operations. Types only: nothing here loads a store.
 export type { Activity, RunSample } from './activity.ts';
-export type { AuditEntry, AuditRecord, AuditTrail } from './audit.ts';
+export type { AuditRecord, AuditTrail } from './audit.ts';
 export type { BackupService } from './backup/backup-service.ts';
 export type { DoctorReport } from './checks/check.ts';
 export type { DashboardAsset, DashboardFiles, DashboardLogins } from './dashboard.ts';

@@ -11,7 +11,6 @@ export type { Permit, RateLimiterSnapshot } from './rate-limiter/limiter.ts';
 export { MemoryRateWindow } from './rate-limiter/memory-window.ts';
 export type { MemoryRateWindowOptions } from './rate-limiter/memory-window.ts';
 export type {
-  GrantJournal,
   LocalRateWindow,
   RateLimits,
   RateWindow,

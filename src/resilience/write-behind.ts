@@ -22,7 +22,7 @@ export interface WriteBehindSource {
   readonly batchSize?: () => number;
   /** Writes some of it; what failed keeps waiting. Rejects when the store is unavailable. */
   readonly write: () => Promise<void>;
-  readonly onFailure: (error: unknown) => void;
+  readonly onFailure: (error: unknown, retryInMs: number) => void;
 }
 
 export class WriteBehind {
@@ -103,8 +103,9 @@ export class WriteBehind {
       }
     } catch (error) {
       this.#failures += 1;
-      onFailure(error);
-      if (!this.#isClosed) this.#arm(storeBackoff.delayMs(this.#failures, this.#deps.random));
+      const retryInMs = Math.round(storeBackoff.delayMs(this.#failures, this.#deps.random));
+      onFailure(error, retryInMs);
+      if (!this.#isClosed) this.#arm(retryInMs);
     }
   }
 

@@ -2,10 +2,7 @@
 export { admissionEvents } from './admission/events.ts';
 export type { AdmissionEvents } from './admission/events.ts';
 export type { LimitAdministration, LimitView } from './admission/limits.ts';
-export { alertRules } from './admission/monitoring.ts';
 export type { Alert } from './admission/monitoring.ts';
-export { openAdmission } from './admission/open-admission.ts';
-export type { OpenAdmission } from './admission/open-admission.ts';
 export type * from './admission/types.ts';
 export { AdmissionError, admissionErrorCodes, DeploymentError, deploymentErrorCodes } from './errors.ts';
 export { executionEvents, tenantEvents } from './events.ts';
@@ -21,11 +18,8 @@ export type {
   UploadLimits,
 } from './executions/start-execution.ts';
 export * from './executions/types.ts';
-export { openExecutions, openServerAdmission, openTenancy, openTenants } from './open-tenancy.ts';
-export type { OpenExecutions, TenantServices } from './open-tenancy.ts';
+export { openTenancy } from './open-tenancy.ts';
 export type { ApiKeyService } from './organizations/api-keys.ts';
 export type { OrganizationService } from './organizations/organizations.ts';
 export * from './types.ts';
-export { openWorkflows } from './workflows/open-workflows.ts';
-export type { WorkflowName } from './vocabulary.ts';
 export type * from './workflows/workflow.ts';

@@ -139,6 +139,7 @@ export async function openTenancy(deps: TenancyDeps) {
   };
 }
 
+/** @internal For tests. */
 export type TenantServices = Awaited<ReturnType<typeof openTenants>>;
 
 /** A notification can be lost: then a revoked key is rejected a quarter of a minute later. */
@@ -264,6 +265,7 @@ const stateDown = (): CoreError =>
     },
   );
 
+/** @internal For tests. */
 export type OpenExecutions = Awaited<ReturnType<typeof openExecutions>>;
 
 /** Defines the jobs and listens for ends; runs nothing before `work`. */

@@ -4,15 +4,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { EventBus, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
-import {
-  extractionEvents,
-  pageFormats,
-  WorkerPool,
-  parallelConfig,
-  runExtraction,
-} from '../../src/extraction/index.ts';
+import { extractionEvents, pageFormats } from '../../src/extraction/index.ts';
+import { WorkerPool } from '../../src/extraction/pipeline/worker-pool.ts';
+import { parallelConfig } from '../../src/extraction/parallel-config.ts';
+import { runExtraction } from '../../src/extraction/pipeline/run-session.ts';
 import { createLooker } from './looker-source-world.ts';
-import { openVault } from '../../src/extraction/vault/index.ts';
+import { openVault } from '../../src/extraction/vault/sessions.ts';
 import { createUndiciTransport } from '../../src/platform/http-client/undici-transport.ts';
 import { createRateLimiter } from '../support/resilience/memory-rate-limiter.ts';
 import type { LookerSimulatorOptions } from '../../src/simulators/looker/index.ts';

@@ -4,19 +4,12 @@ import { expect, it } from 'vitest';
 import type { EmittedEvent, EventListener } from '../../src/core/index.ts';
 import { EventBus, parseCron, seededIds, seededRandom } from '../../src/core/index.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
-import type {
-  ExtractionEvents,
-  ExtractionRun,
-  ExtractSource,
-  RunReport,
-} from '../../src/extraction/index.ts';
-import {
-  extractionRunHandler,
-  extractionRunJob,
-  noFigures,
-  RunService,
-  runEvents,
-} from '../../src/extraction/index.ts';
+import type { ExtractionEvents, ExtractionRun } from '../../src/extraction/index.ts';
+import type { ExtractSource } from '../../src/extraction/runs/run-job.ts';
+import type { RunReport } from '../../src/extraction/runs/run-service.ts';
+import { noFigures, RunService, runEvents } from '../../src/extraction/index.ts';
+import { extractionRunHandler } from '../../src/extraction/runs/run-job.ts';
+import { extractionRunJob } from '../../src/extraction/runs/run-job.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
 import { createMemoryJobQueue } from '../support/jobs/memory-job-queue.ts';
 import { createRateLimiter } from '../support/resilience/memory-rate-limiter.ts';

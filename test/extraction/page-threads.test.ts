@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RawPage } from '../../src/extraction/index.ts';
 import { singlePage } from '../support/extraction/pages.ts';
-import { WorkerPool } from '../../src/extraction/index.ts';
+import { WorkerPool } from '../../src/extraction/pipeline/worker-pool.ts';
 import { WorkerDiedError } from '../../src/extraction/pipeline/worker-pool.ts';
 
 async function threads(count: number): Promise<WorkerPool> {

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { helpDeskCredentials, startHelpDesk } from '../../examples/rest-source/server.ts';
 import { systemClock } from '../../src/core/index.ts';
-import { createHttpSource, loadDescription } from '../../src/extraction/index.ts';
+import { createHttpSource } from '../../src/extraction/sources/http-source.ts';
+import { loadDescription } from '../../src/extraction/sources/description/load.ts';
 import { createUndiciTransport } from '../../src/platform/http-client/undici-transport.ts';
 import { byText, walkSource } from '../support/walk-source.ts';
 

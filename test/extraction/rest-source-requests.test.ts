@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadDescription } from '../../src/extraction/index.ts';
+import { loadDescription } from '../../src/extraction/sources/description/load.ts';
 import type { PagePosition, PageRequest } from '../../src/extraction/types.ts';
 import type { InMemoryResponse, InMemoryRequest } from '../support/http-client/in-memory-transport.ts';
 import { countedPermits } from '../support/counted-permits.ts';

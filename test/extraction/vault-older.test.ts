@@ -8,14 +8,9 @@ import { estimateExtraction } from '../../src/app/extract.ts';
 import { resolveConfig } from '../../src/config/index.ts';
 import { messageOf, systemClock, systemIds, type EmittedEvent } from '../../src/core/index.ts';
 import type { ContentType } from '../../src/extraction/types.ts';
-import {
-  diffSessions,
-  exportVault,
-  openVault,
-  openVaultReader,
-  readResumable,
-  verifyVault,
-} from '../../src/extraction/vault/index.ts';
+import { diffSessions, exportVault, openVaultReader, verifyVault } from '../../src/extraction/vault/index.ts';
+import { openVault } from '../../src/extraction/vault/sessions.ts';
+import { readResumable } from '../../src/extraction/vault/session-state.ts';
 import { lockVault } from '../../src/extraction/vault/file.ts';
 import type { LookerSimulator } from '../../src/simulators/looker/index.ts';
 import { environmentFor, extractLooker, simulatedLooker, unthrottled } from '../support/extraction-runs.ts';

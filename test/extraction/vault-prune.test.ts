@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ParsedPage } from '../../src/extraction/types.ts';
-import type { PruneRule } from '../../src/extraction/vault/index.ts';
+import type { PruneRule } from '../../src/extraction/vault/prune.ts';
 import { diffSessions, openVaultReader, pruneVault, verifyVault } from '../../src/extraction/vault/index.ts';
 import { temporaryFolder } from '../support/services.ts';
 import type { VaultWorld } from '../support/vault-world.ts';

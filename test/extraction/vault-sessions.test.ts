@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import type { ParsedPage, SessionSpec } from '../../src/extraction/types.ts';
-import { openVault } from '../../src/extraction/vault/index.ts';
+import { openVault } from '../../src/extraction/vault/sessions.ts';
 import {
   extract,
   itemOf,

@@ -3,7 +3,9 @@
 // transaction, or `after` its commit.
 import { systemClock, systemIds } from '../../src/core/index.ts';
 import type { ParsedItem, ParsedPage } from '../../src/extraction/types.ts';
-import { contentHash, PageWriter, openVault } from '../../src/extraction/vault/index.ts';
+import { PageWriter } from '../../src/extraction/vault/index.ts';
+import { contentHash } from '../../src/extraction/vault/page-writer.ts';
+import { openVault } from '../../src/extraction/vault/sessions.ts';
 import { offsetPage } from '../support/extraction/pages.ts';
 
 const [path = '', killPage, killPlace] = process.argv.slice(2);

@@ -1,7 +1,8 @@
 // A thread that writes some of the pages of a session, each with 20 items of which some come on several pages.
 import { workerData } from 'node:worker_threads';
 import { systemClock } from '../../src/core/index.ts';
-import { contentHash, PageWriter } from '../../src/extraction/vault/index.ts';
+import { PageWriter } from '../../src/extraction/vault/index.ts';
+import { contentHash } from '../../src/extraction/vault/page-writer.ts';
 import { offsetPage } from '../support/extraction/pages.ts';
 
 const { path, writeLock, session, pages, isDying } = workerData as {

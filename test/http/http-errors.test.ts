@@ -7,7 +7,9 @@ import { CoreError, HeadworksError, coreErrorCodes, systemClock } from '../../sr
 import { extractionErrorCodes } from '../../src/extraction/errors.ts';
 import { gatewayErrorCodes } from '../../src/gateway/errors.ts';
 import { toErrorResponse } from '../../src/http/errors.ts';
-import { buildServer, errorMapping, httpErrorCodes } from '../../src/http/index.ts';
+import { buildServer } from '../../src/http/index.ts';
+import { errorMapping } from '../../src/http/errors.ts';
+import { httpErrorCodes } from '../../src/http/errors.ts';
 import { knowledgeErrorCodes } from '../../src/knowledge/errors.ts';
 import { ledgerErrorCodes } from '../../src/ledger/index.ts';
 import { admissionErrorCodes, deploymentErrorCodes } from '../../src/tenancy/errors.ts';

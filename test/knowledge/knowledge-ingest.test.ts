@@ -3,7 +3,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { JobContext } from '../../src/core/index.ts';
 import { CoreError, silentLog } from '../../src/core/index.ts';
 import { Artifacts } from '../../src/knowledge/artifacts/artifacts.ts';
-import type { Embedder, Reader, Space } from '../../src/knowledge/index.ts';
+import type { Space } from '../../src/knowledge/index.ts';
+import type { Embedder } from '../../src/knowledge/vectors/embedder.ts';
+import type { Reader } from '../../src/knowledge/reading/reader.ts';
 import { KnowledgeError } from '../../src/knowledge/index.ts';
 import { ingestHandler, ingestJob } from '../../src/knowledge/ingest/ingest-job.ts';
 import type { IngestDeps } from '../../src/knowledge/ingest/deps.ts';

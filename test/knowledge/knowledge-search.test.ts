@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/core/index.ts';
 import { offGraph } from '../../src/knowledge/graph/graph.ts';
 import type {
-  Embedder,
-  Embedders,
   ExpansionRequest,
   Graph,
   SearchResponse,
   SearchRequest,
   Space,
 } from '../../src/knowledge/index.ts';
+import type { Embedder } from '../../src/knowledge/vectors/embedder.ts';
+import type { Embedders } from '../../src/knowledge/vectors/embedder.ts';
 import type { SearchDeps } from '../../src/knowledge/search/search.ts';
 import { Search } from '../../src/knowledge/search/search.ts';
 import { KnowledgeError, searchDefaults } from '../../src/knowledge/index.ts';

@@ -13,7 +13,7 @@ import { knowledgeAlertRules } from '../../src/knowledge/maintenance/alerts.ts';
 import { Readiness } from '../../src/operations/readiness.ts';
 import type { GaugeSpec, Metrics, MetricSpec } from '../../src/platform/telemetry/metrics.ts';
 import { countEvents } from '../../src/platform/telemetry/metrics.ts';
-import { alertRules } from '../../src/tenancy/index.ts';
+import { alertRules } from '../../src/tenancy/admission/monitoring.ts';
 import { redisUrl, uniqueName } from '../support/services.ts';
 import { testConfig } from '../support/test-server.ts';
 

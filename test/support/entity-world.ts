@@ -9,15 +9,15 @@ import { EntityRepairs } from '../../src/knowledge/entities/reconcile.ts';
 import { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
 import type {
   ContextClues,
-  Embedder,
   EntityMention,
   EntityResolutionResult,
   EntityType,
-  LanguageModel,
   MentionPlace,
   ReadEvent,
   Space,
 } from '../../src/knowledge/index.ts';
+import type { Embedder } from '../../src/knowledge/vectors/embedder.ts';
+import type { LanguageModel } from '../../src/knowledge/models/structured-output.ts';
 import type { KnowledgeWorld } from './knowledge-world.ts';
 import { embeddersOf } from './knowledge-world.ts';
 

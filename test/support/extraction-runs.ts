@@ -6,7 +6,7 @@ import type { CommandExtractOptions as ExtractOptions, ExtractionSummary } from 
 import { extract } from '../../src/app/extract.ts';
 import { resolveConfig } from '../../src/config/index.ts';
 import type { EmittedEvent } from '../../src/core/index.ts';
-import { lookerContentTypes } from '../../src/extraction/index.ts';
+import { lookerContentTypes } from '../../src/extraction/sources/looker/description.ts';
 import type { LookerSimulator, LookerSimulatorOptions } from '../../src/simulators/looker/index.ts';
 import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
 

@@ -3,15 +3,11 @@ import type { EmittedEvent, HeadworksError } from '../../src/core/index.ts';
 import { EventBus, seededRandom } from '../../src/core/index.ts';
 import { VirtualClock } from './core/virtual-clock.ts';
 import type {
-  ExtractionResult,
-  ExtractionSpec,
   RawPage,
   OpenSession,
   CommittedPage,
-  PageProcessor,
   PagePosition,
   PageRequest,
-  ParallelConfig,
   RunTotals,
   SessionSpec,
   SessionTotals,
@@ -20,7 +16,13 @@ import type {
   TypeStatus,
   VaultSessions,
 } from '../../src/extraction/index.ts';
-import { extractionEvents, FetchError, parallelConfig, runExtraction } from '../../src/extraction/index.ts';
+import type { ExtractionResult } from '../../src/extraction/pipeline/run-session.ts';
+import type { ExtractionSpec } from '../../src/extraction/pipeline/run-session.ts';
+import type { PageProcessor } from '../../src/extraction/pipeline/worker-pool.ts';
+import type { ParallelConfig } from '../../src/extraction/parallel-config.ts';
+import { extractionEvents, FetchError } from '../../src/extraction/index.ts';
+import { parallelConfig } from '../../src/extraction/parallel-config.ts';
+import { runExtraction } from '../../src/extraction/pipeline/run-session.ts';
 import type { OnDeath, Processed } from '../../src/extraction/pipeline/worker-pool.ts';
 import { WorkerDiedError } from '../../src/extraction/pipeline/worker-pool.ts';
 import type { FailureKind } from '../../src/resilience/index.ts';

@@ -6,16 +6,16 @@ import { SqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
 import type { GraphWriter } from '../../src/knowledge/graph/write-batch.ts';
 import { writeBatch } from '../../src/knowledge/graph/write-batch.ts';
 import type {
-  Embedder,
   Graph,
   GraphAvailability,
   GraphBatch,
-  KnowledgeOptions,
-  LanguageModel,
-  Readers,
   SearchRequest,
   Space,
 } from '../../src/knowledge/index.ts';
+import type { Embedder } from '../../src/knowledge/vectors/embedder.ts';
+import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
+import type { LanguageModel } from '../../src/knowledge/models/structured-output.ts';
+import type { Readers } from '../../src/knowledge/reading/reader.ts';
 import { KnowledgeError, openKnowledge, searchDefaults } from '../../src/knowledge/index.ts';
 import type { IngestJobPayload } from '../../src/knowledge/ingest/ingest-job.ts';
 import { ingestJobName } from '../../src/knowledge/ingest/ingest-job.ts';

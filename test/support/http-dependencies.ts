@@ -15,12 +15,14 @@ import {
 import { VirtualClock } from './core/virtual-clock.ts';
 import { RunService, SourceService, runEvents } from '../../src/extraction/index.ts';
 import { GatewayError } from '../../src/gateway/index.ts';
-import type { ExtractionService, GatewayService, ServerDeps } from '../../src/http/index.ts';
+import type { ServerDeps } from '../../src/http/index.ts';
+import type { ExtractionService } from '../../src/http/deps.ts';
+import type { GatewayService } from '../../src/http/deps.ts';
 import { createTokenCheck, DashboardSessions, httpEvents } from '../../src/http/index.ts';
 import { ledgerEvents } from '../../src/ledger/index.ts';
 import { MemoryLedgerStore } from './ledger/memory-ledger-store.ts';
 import { Activity } from '../../src/operations/activity.ts';
-import type { AuditEntry } from '../../src/operations/index.ts';
+import type { AuditEntry } from '../../src/operations/audit.ts';
 import { emptyKnowledgeServices } from './knowledge-services.ts';
 import { emptyTenantServices } from './tenancy/tenant-services.ts';
 

@@ -1,13 +1,9 @@
 // Test doubles of knowledge: a reader of marked-up text, a resolver by exact name, a recording graph.
 import type { KnowledgeWorld } from './knowledge-world.ts';
 import type { GraphStep } from '../../src/knowledge/ingest/deps.ts';
-import type {
-  EntityMention,
-  RemovedIds,
-  Reader,
-  Reading,
-  EntityResolver,
-} from '../../src/knowledge/index.ts';
+import type { EntityMention, RemovedIds, Reading } from '../../src/knowledge/index.ts';
+import type { Reader } from '../../src/knowledge/reading/reader.ts';
+import type { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 
 /** `[Ann]` is a mention of a person, `[Ann] decided.` a decision of hers. */

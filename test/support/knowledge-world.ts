@@ -4,15 +4,10 @@ import { EventBus, seededIds, seededRandom, systemClock, systemIds } from '../..
 import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
 import { chunkText } from '../../src/knowledge/documents/chunk.ts';
 import { EventStore } from '../../src/knowledge/events/event-store.ts';
-import type {
-  Chunk,
-  Embedder,
-  Embedders,
-  IngestResult,
-  LanguageModel,
-  ParsedDocument,
-  Space,
-} from '../../src/knowledge/index.ts';
+import type { Chunk, IngestResult, ParsedDocument, Space } from '../../src/knowledge/index.ts';
+import type { Embedder } from '../../src/knowledge/vectors/embedder.ts';
+import type { Embedders } from '../../src/knowledge/vectors/embedder.ts';
+import type { LanguageModel } from '../../src/knowledge/models/structured-output.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
 import { knowledgeOptions } from '../../src/knowledge/options.ts';
 import { Spaces } from '../../src/knowledge/spaces/spaces.ts';

@@ -2,7 +2,8 @@
 import { onTestFinished } from 'vitest';
 import type { ContentType } from '../../src/extraction/types.ts';
 import { vaultMigrations } from '../../src/extraction/vault/file.ts';
-import { canonicalJson, contentHash } from '../../src/extraction/vault/index.ts';
+import { canonicalJson } from '../../src/extraction/vault/index.ts';
+import { contentHash } from '../../src/extraction/vault/page-writer.ts';
 import { openSqlite } from '../../src/platform/sqlite/open-sqlite.ts';
 import { offsetRequest, source as usualSource, specOf } from './vault-world.ts';
 

@@ -12,8 +12,10 @@ import type {
   ContentType,
   TypeEnd,
 } from '../../src/extraction/types.ts';
-import type { Vault } from '../../src/extraction/vault/index.ts';
-import { contentHash, PageWriter, openVault } from '../../src/extraction/vault/index.ts';
+import type { Vault } from '../../src/extraction/vault/sessions.ts';
+import { PageWriter } from '../../src/extraction/vault/index.ts';
+import { contentHash } from '../../src/extraction/vault/page-writer.ts';
+import { openVault } from '../../src/extraction/vault/sessions.ts';
 import { openSqlite } from '../../src/platform/sqlite/open-sqlite.ts';
 import { offsetPage } from './extraction/pages.ts';
 import { temporaryFolder } from './services.ts';

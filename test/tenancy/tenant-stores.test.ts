@@ -3,7 +3,7 @@ import { keyProblem, organizationOf } from '../support/tenancy/tenant-world.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { silentEmitter, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { exampleDeployment, exampleOrganization, exampleWorkflow } from '../support/tenancy/examples.ts';
-import { openTenants } from '../../src/tenancy/index.ts';
+import { openTenants } from '../../src/tenancy/open-tenancy.ts';
 import { postgresTenantStores } from '../../src/tenancy/postgres/postgres-tenant-store.ts';
 import { describeTenantStoresContract } from '../support/tenancy/tenant-stores.contract.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';

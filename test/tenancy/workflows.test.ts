@@ -2,7 +2,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openGatewayWorkflows } from '../support/tenancy/gateway-workflows.ts';
 import { systemClock, withTimeout } from '../../src/core/index.ts';
-import type { ExecutionInput, Workflow, WorkflowName } from '../../src/tenancy/index.ts';
+import type { ExecutionInput, Workflow } from '../../src/tenancy/index.ts';
+import type { WorkflowName } from '../../src/tenancy/vocabulary.ts';
 import type { GatewayWorldOptions } from '../support/gateway/gateway-world.ts';
 import { gatewayWorld } from '../support/gateway/gateway-world.ts';
 import { docxOf, paragraph, pdfOf } from '../support/sample-documents.ts';

@@ -6,20 +6,9 @@ export { diffSessions } from './diff.ts';
 export type { ItemChange } from './diff.ts';
 export { exportVault } from './export.ts';
 export { goneItems, nameWithSource, typeOfItem, vaultNameOf } from './missing-items.ts';
-export { contentHash, PageWriter } from './page-writer.ts';
+export { PageWriter } from './page-writer.ts';
 export { pruneVault } from './prune.ts';
-export type { PruneRule } from './prune.ts';
 export { openVaultReader } from './reader.ts';
-export type {
-  DeadLetter,
-  ItemRecord,
-  SessionRecord,
-  TypeRecord,
-  VaultReader,
-  VersionRecord,
-} from './reader.ts';
-export { readResumable } from './session-state.ts';
-export { openVault } from './sessions.ts';
-export type { Vault } from './sessions.ts';
+export type { DeadLetter, ItemRecord, VaultReader } from './reader.ts';
 export { verifyVault } from './verify.ts';
 export type { VerifyReport } from './verify.ts';

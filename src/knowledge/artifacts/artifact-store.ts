@@ -32,15 +32,18 @@ type EnqueueJob = (
 
 type RevisionWithText = Revision & { readonly text: string };
 
+export interface StoreDeps {
+  readonly clock: Clock;
+  readonly ids: IdSource;
+}
+
 export class ArtifactStore {
   readonly #database: Database;
-  readonly #clock: Clock;
-  readonly #ids: IdSource;
+  readonly #deps: StoreDeps;
 
-  constructor(database: Database, { clock, ids }: { readonly clock: Clock; readonly ids: IdSource }) {
+  constructor(database: Database, deps: StoreDeps) {
     this.#database = database;
-    this.#clock = clock;
-    this.#ids = ids;
+    this.#deps = deps;
   }
 
   /**
@@ -55,7 +58,7 @@ export class ArtifactStore {
     chunks: readonly ChunkDraft[],
     enqueue: EnqueueJob,
   ): Promise<IngestResult> {
-    const request = { space, document, chunks, enqueue, ids: this.#ids, at: this.#now() };
+    const request = { space, document, chunks, enqueue, ids: this.#deps.ids, at: this.#now() };
     try {
       return await this.#database.transaction((transaction) => acceptArtifact(transaction, request), {
         leaseMs: acceptLeaseMs,
@@ -236,7 +239,7 @@ export class ArtifactStore {
   }
 
   #now(): Date {
-    return new Date(this.#clock.now());
+    return new Date(this.#deps.clock.now());
   }
 }
 

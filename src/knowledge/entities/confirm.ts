@@ -1,7 +1,7 @@
 // Calls a model to select the candidate a name refers to: once for all candidates, and once more to repair an unusable answer.
-import type { IdSource } from '../../core/index.ts';
+import type { AnswerSchema, IdSource } from '../../core/index.ts';
 import { withTimeout, findJson, kindOf } from '../../core/index.ts';
-import type { AnswerSchema, Fields, LanguageModel, Messages } from '../models/structured-output.ts';
+import type { Fields, LanguageModel, Messages } from '../models/structured-output.ts';
 import {
   completeJson,
   fieldOf,
@@ -14,7 +14,7 @@ import type { ResolutionDeps } from './candidates.ts';
 import type { Profile } from './compare-clues.ts';
 import { identityOf } from './compare-clues.ts';
 
-/** Facts about a mention or a candidate in the prompt, bounded. */
+/** What the prompt says about a mention or a candidate, bounded. */
 export const summarizeProfile = (profile: Profile) => ({
   name: profile.names[0] ?? '',
   type: profile.type,

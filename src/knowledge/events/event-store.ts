@@ -1,9 +1,9 @@
 // Writes the readings of chunks (mentions and events) and lists events.
-import type { Clock, IdSource } from '../../core/index.ts';
 import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, sql } from '../../platform/postgres/sql.ts';
+import type { StoreDeps } from '../artifacts/artifact-store.ts';
 import { storedJson } from '../artifacts/artifact-store.ts';
 import type { RemovedMention } from '../artifacts/remove-artifact.ts';
 import { forgetEntities } from '../artifacts/remove-artifact.ts';
@@ -65,13 +65,11 @@ interface ResolvedReading {
 
 export class EventStore {
   readonly #database: Database;
-  readonly #clock: Clock;
-  readonly #ids: IdSource;
+  readonly #deps: StoreDeps;
 
-  constructor(database: Database, { clock, ids }: { readonly clock: Clock; readonly ids: IdSource }) {
+  constructor(database: Database, deps: StoreDeps) {
     this.#database = database;
-    this.#clock = clock;
-    this.#ids = ids;
+    this.#deps = deps;
   }
 
   /**
@@ -147,7 +145,7 @@ export class EventStore {
     });
     const byRef = new Map(mentions.map(({ mention, result }) => [mention.ref, entityOf(result)]));
     const mentionRows = mentions.map(({ mention, relation, result }) => ({
-      id: this.#ids.uuid(),
+      id: this.#deps.ids.uuid(),
       ...entityOf(result),
       surface: mention.surfaceForm,
       start_char: mention.startChar,
@@ -157,7 +155,7 @@ export class EventStore {
       relation,
     }));
     const eventRows = events.map((event) => ({
-      id: this.#ids.uuid(),
+      id: this.#deps.ids.uuid(),
       category: event.category,
       event_time: event.eventTime,
       narrative: event.narrative,
@@ -177,7 +175,7 @@ export class EventStore {
     const { spaceId, artifactUid, revisionId, chunkId } = place;
     return {
       parameters: sql`${spaceId}::integer, ${artifactUid}::uuid, ${revisionId}::uuid, ${chunkId}::bigint,
-        ${method}::text, ${new Date(this.#clock.now())}::timestamptz`,
+        ${method}::text, ${new Date(this.#deps.clock.now())}::timestamptz`,
       mentionRows: sql`${storedJson(mentionRows)}::jsonb`,
       eventRows: sql`${storedJson(eventRows)}::jsonb`,
     };

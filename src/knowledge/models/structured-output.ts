@@ -1,14 +1,8 @@
 // Structured output of language models: one call, lenient JSON parsing, one repair call for an unusable answer.
-import type { IdSource } from '../../core/index.ts';
+import type { AnswerSchema, IdSource, TextCompletion, TextRequest } from '../../core/index.ts';
 import { abortable } from '../../core/index.ts';
 import type { KnowledgeErrorCode } from '../errors.ts';
 import { KnowledgeError } from '../errors.ts';
-
-/** A JSON schema in the strict form of the providers: every property is required, none is added. */
-export interface AnswerSchema {
-  readonly name: string;
-  readonly schema: Readonly<Record<string, unknown>>;
-}
 
 export type Messages = readonly {
   readonly role: 'system' | 'user' | 'assistant';
@@ -20,18 +14,7 @@ export interface LanguageModel {
   /** False: no model is configured, which is not a degradation. */
   isConfigured(): boolean;
   /** Fails when no model responds within the signal's deadline. */
-  complete(request: {
-    readonly requestId: string;
-    /** Billed caller: `org:ID`, or `admin`. */
-    readonly caller: string;
-    readonly messages: Messages;
-    readonly temperature?: number;
-    readonly maxTokens?: number;
-    readonly json?: boolean;
-    /** Models without schema support get the request without it: answers are validated anyway. */
-    readonly schema?: AnswerSchema;
-    readonly signal: AbortSignal;
-  }): Promise<{ readonly text: string; readonly model: string }>;
+  complete(request: Omit<TextRequest, 'messages'> & { readonly messages: Messages }): Promise<TextCompletion>;
 }
 
 interface JsonCompletion<T> {

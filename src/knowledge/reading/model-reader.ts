@@ -1,8 +1,8 @@
 // Reads a chunk with a language model.
-import type { IdSource } from '../../core/index.ts';
+import type { AnswerSchema, IdSource } from '../../core/index.ts';
 import { findJson, messageOf } from '../../core/index.ts';
 import { KnowledgeError } from '../errors.ts';
-import type { AnswerSchema, LanguageModel, Messages } from '../models/structured-output.ts';
+import type { LanguageModel, Messages } from '../models/structured-output.ts';
 import { completeJson, promptData, schemaOf } from '../models/structured-output.ts';
 import { longestQuoteWords } from '../text/quotes.ts';
 import { readAnswer } from './parse-answer.ts';

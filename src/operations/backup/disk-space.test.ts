@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CoreError } from '../../core/index.ts';
-import { SqlError } from '../../platform/postgres/index.ts';
+import { SqlError } from '../../platform/postgres/sql.ts';
 import { explainFullDisk, createScratch, removeStaleScratch } from './disk-space.ts';
 
 const full = (code: string) => Object.assign(new Error(`${code}: no space left on device, write`), { code });

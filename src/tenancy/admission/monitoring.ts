@@ -122,7 +122,11 @@ const rules = {
   redis: { name: 'HeadworksAdmissionRedisDown', severity: 'critical', forMs: 0 },
 } as const satisfies Record<string, AlertRule>;
 
-/** The rules of monitoring/headworks-alerts.yml that this process evaluates itself. */
+/**
+ * The rules of monitoring/headworks-alerts.yml that this process evaluates itself.
+ *
+ * @internal For the tests that compare both.
+ */
 export const alertRules: readonly AlertRule[] = Object.values(rules);
 
 /** Parts of a limit. */

@@ -1,4 +1,5 @@
 // The workflow `prompt`: a template with {{parameters}}, and documents if there are any, completed by a model.
+import type { ChatMessage } from '../../core/index.ts';
 import { HeadworksError } from '../../core/index.ts';
 import { DeploymentError } from '../errors.ts';
 import { documentMessage, documentsAreData, fileProblems, readDocuments, warningsOf } from './documents.ts';
@@ -15,7 +16,6 @@ import {
 } from './fields.ts';
 import type {
   Fields,
-  ModelMessage,
   Workflow,
   WorkflowDeps,
   WorkflowProblem,
@@ -92,7 +92,7 @@ export async function completePrompt(
   { model, ids }: Pick<WorkflowDeps, 'model' | 'ids'>,
   { organizationId, executionId, signal }: Pick<WorkflowTask, 'organizationId' | 'executionId' | 'signal'>,
   prompt: ModelChoice & {
-    readonly messages: readonly ModelMessage[];
+    readonly messages: readonly ChatMessage[];
     readonly json?: boolean | undefined;
   },
 ): Promise<{ readonly text: string; readonly model: string }> {
@@ -111,7 +111,7 @@ export async function completePrompt(
   }
 }
 
-function inputTooLong(messages: readonly ModelMessage[], cause: unknown): DeploymentError {
+function inputTooLong(messages: readonly ChatMessage[], cause: unknown): DeploymentError {
   const characters = messages.reduce((sum, { content }) => sum + lengthOf(content), 0);
   const tokens = Math.ceil(characters / charactersPerToken).toLocaleString('en');
   return new DeploymentError(
@@ -121,7 +121,7 @@ function inputTooLong(messages: readonly ModelMessage[], cause: unknown): Deploy
   );
 }
 
-function lengthOf(content: ModelMessage['content']): number {
+function lengthOf(content: ChatMessage['content']): number {
   if (typeof content === 'string') return content.length;
   return content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
 }

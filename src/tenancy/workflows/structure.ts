@@ -1,4 +1,5 @@
 // The workflow `structure`: JSON that matches the deployment's schema from each document, or from all of them together.
+import type { ChatMessage } from '../../core/index.ts';
 import { findJson, HeadworksError } from '../../core/index.ts';
 import { SchemaCheckStopped } from '../../platform/json-schema/schema-checks.ts';
 import { DeploymentError } from '../errors.ts';
@@ -26,14 +27,7 @@ import {
   text,
 } from './fields.ts';
 import { completePrompt } from './prompt.ts';
-import type {
-  ModelMessage,
-  Workflow,
-  WorkflowDeps,
-  WorkflowProblem,
-  WorkflowResult,
-  WorkflowTask,
-} from './workflow.ts';
+import type { Workflow, WorkflowDeps, WorkflowProblem, WorkflowResult, WorkflowTask } from './workflow.ts';
 
 /** The result for one document. */
 export interface StructureResult {
@@ -156,7 +150,7 @@ interface Attempt {
 async function attempt(
   deps: WorkflowDeps,
   task: WorkflowTask,
-  messages: readonly ModelMessage[],
+  messages: readonly ChatMessage[],
 ): Promise<Attempt> {
   const schema = task.options['schema'];
   const { text: answer, model } = await completePrompt(deps, task, {
@@ -206,7 +200,7 @@ function structurePrompt(
   schema: unknown,
   instructions: readonly string[],
   documents: readonly NamedDocument[],
-): readonly ModelMessage[] {
+): readonly ChatMessage[] {
   const system = [
     'You take data out of documents. Answer with one JSON value that is valid against the JSON schema below, and with nothing else: no explanation, no code fence.',
     'Say only what the documents say. Where they say nothing: null if the schema allows it, else leave the field out if it is optional.',
@@ -218,10 +212,10 @@ function structurePrompt(
 }
 
 function repairPrompt(
-  messages: readonly ModelMessage[],
+  messages: readonly ChatMessage[],
   answer: string,
   violations: readonly string[],
-): readonly ModelMessage[] {
+): readonly ChatMessage[] {
   const list = violations.map((violation) => `- ${violation}`).join('\n');
   return [
     ...messages,

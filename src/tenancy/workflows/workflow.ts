@@ -1,5 +1,5 @@
 // Workflows: what deployments do, and what they need for it.
-import type { IdSource } from '../../core/index.ts';
+import type { TextCompletion, TextRequest, IdSource } from '../../core/index.ts';
 import type { Documents } from '../../platform/documents/documents.ts';
 import type { SchemaChecks } from '../../platform/json-schema/schema-checks.ts';
 import type { ExecutionInput, UploadedFile } from '../executions/types.ts';
@@ -38,33 +38,11 @@ export interface Workflow {
   run(task: WorkflowTask): Promise<WorkflowResult>;
 }
 
-export interface ModelMessage {
-  readonly role: 'system' | 'user' | 'assistant';
-  readonly content:
-    | string
-    | readonly (
-        | { readonly type: 'text'; readonly text: string }
-        | { readonly type: 'image_url'; readonly image_url: { readonly url: string } }
-      )[];
-}
-
 /** The gateway as workflows use it; retries and fallbacks are the gateway's. */
 export interface LanguageModel {
   /** Those of these names (comma-separated; `auto` matches any) that match no model now. Never fails. */
   unknownIn(model: string): Promise<readonly string[]>;
-  complete(request: {
-    readonly requestId: string;
-    /** Who is charged: `org:ID`. */
-    readonly caller: string;
-    readonly messages: readonly ModelMessage[];
-    /** Default `auto`. */
-    readonly model?: string | undefined;
-    readonly temperature?: number | undefined;
-    readonly maxTokens?: number | undefined;
-    /** Requests one JSON object. */
-    readonly json?: boolean | undefined;
-    readonly signal: AbortSignal;
-  }): Promise<{ readonly text: string; readonly model: string }>;
+  complete(request: TextRequest): Promise<TextCompletion>;
 }
 
 /** Which spaces an organization has. One implementation: knowledge, which is another domain. */

@@ -4,8 +4,8 @@ import type {
   Organization,
   StoredOrganizationKey,
   Workflow,
-  WorkflowName,
 } from '../../../src/tenancy/index.ts';
+import type { WorkflowName } from '../../../src/tenancy/vocabulary.ts';
 
 /** Milliseconds after a fixed moment. */
 export const moment = (ms: number): Date => new Date(Date.parse('2026-03-01T12:00:00Z') + ms);

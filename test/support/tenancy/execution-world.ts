@@ -6,11 +6,12 @@ import type {
   AcquireOptions,
   Deployment,
   Execution,
-  OpenExecutions,
   Workflow,
   WorkflowTask,
 } from '../../../src/tenancy/index.ts';
-import { executionEvents, openExecutions } from '../../../src/tenancy/index.ts';
+import type { OpenExecutions } from '../../../src/tenancy/open-tenancy.ts';
+import { executionEvents } from '../../../src/tenancy/index.ts';
+import { openExecutions } from '../../../src/tenancy/open-tenancy.ts';
 import { MemoryExecutionStore } from './memory-execution-store.ts';
 import { deploymentOptions } from '../../../src/tenancy/options.ts';
 import type { DeploymentOptions } from '../../../src/tenancy/options.ts';

@@ -1,6 +1,6 @@
 // Tenant services without any data; a test replaces those it is about.
 import { CoreError } from '../../../src/core/index.ts';
-import type { TenantServices } from '../../../src/http/index.ts';
+import type { TenantServices } from '../../../src/http/deps.ts';
 
 const nothing = (): never => {
   throw new CoreError('NOT_FOUND', 'There is nothing in this test.');

@@ -4,8 +4,8 @@ import { CoreError, EventBus, seededIds, seededRandom } from '../../../src/core/
 import { VirtualClock } from '../core/virtual-clock.ts';
 import { exampleWorkflow, moment } from './examples.ts';
 import { memoryTenantStores } from './memory-tenant-stores.ts';
-import type { TenantServices } from '../../../src/tenancy/index.ts';
-import { openTenants } from '../../../src/tenancy/index.ts';
+import type { TenantServices } from '../../../src/tenancy/open-tenancy.ts';
+import { openTenants } from '../../../src/tenancy/open-tenancy.ts';
 import { tenantEvents } from '../../../src/tenancy/events.ts';
 import type { TenantStores } from '../../../src/tenancy/types.ts';
 
