@@ -39,10 +39,16 @@ const ArtifactInput = z.strictObject({
       media_type: z.string().max(200).default('').describe('Empty: detected from the name and the content.'),
       content: z.base64().describe('Content in base64.'),
     })
-    .optional(),
+    .optional()
+    .describe('The document as a file. Send this or `text`.'),
   type: z.enum(artifactTypes).optional().describe('Default: by the kind of file.'),
-  title: z.string().max(1_000).optional(),
-  source_system: z.string().min(1).max(200).optional().describe('Default: "upload".'),
+  title: z.string().max(1_000).optional().describe('Default: the title in the document, or its name.'),
+  source_system: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('System that the document comes from, such as crm or drive. Default: "upload".'),
   source_id: z
     .string()
     .min(1)
@@ -50,7 +56,10 @@ const ArtifactInput = z.strictObject({
     .optional()
     .describe('Id at the source: the same id with other content is a new revision.'),
   source_ts: instant.optional().describe('When it was written, according to the source.'),
-  metadata: z.record(z.string(), z.unknown()).optional(),
+  metadata: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('Any JSON object; stored with the revision.'),
   mentions: z
     .array(structuredMention)
     .max(1_000)

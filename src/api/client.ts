@@ -1,4 +1,4 @@
-// The typed call: a route literal selects the types of its parameters and of its response. No contract is loaded.
+// The typed call: a route literal selects the types of its parameters and of its response. No schema is loaded.
 import type { z } from 'zod';
 import type { Api } from './all.ts';
 import type { Operation, OutputOf } from './operation.ts';

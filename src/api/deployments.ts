@@ -54,7 +54,7 @@ const changeable = {
     .nullable()
     .describe('Address that is notified of ended executions: http or https, without credentials.'),
   wait_seconds: z.number().describe('Seconds to wait for a slot; 0 rejects at once when none is free.'),
-  is_active: z.boolean(),
+  is_active: z.boolean().describe('False rejects new requests.'),
 };
 
 export const deploymentsApi = {

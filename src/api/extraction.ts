@@ -111,7 +111,7 @@ export const runsApi = {
         retry_failed: z
           .boolean()
           .default(false)
-          .describe('Request only pages and items again that failed in the last run.'),
+          .describe('Request only the pages and items that failed in the last run.'),
       })
       .refine((body) => !(body.fresh && body.retry_failed), 'fresh and retry_failed exclude each other')
       .nullish()
@@ -194,7 +194,7 @@ export const runsApi = {
   }),
 } as const;
 
-const type = z.string().min(1).max(200);
+const type = z.string().min(1).max(200).describe('Content type, for example dashboards.');
 const itemId = z.string().min(1).max(2_000).describe('Id of the item at the source.');
 
 const VaultItemRecord = z.object({

@@ -78,7 +78,9 @@ export const Model = z
   .meta({ id: 'Model', description: 'A model and how it performs.' });
 export type Model = z.infer<typeof Model>;
 
-const params = z.object({ id: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER) });
+const params = z.object({
+  id: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER).describe('Id of the model.'),
+});
 
 /** A whole number from 1 on. The gateway checks that together with everything else that is wrong. */
 const givenCount = z.number().meta({ type: 'integer', minimum: 1 });
@@ -108,8 +110,9 @@ export const ModelRequest = z.strictObject({
       context_tokens: givenCount.nullable().describe('Prompt and completion together; default: unknown.'),
     })
     .partial()
-    .optional(),
-  quotas: quotasOf(givenCount.optional()).optional(),
+    .optional()
+    .describe('What the model supports.'),
+  quotas: quotasOf(givenCount.optional()).optional().describe('Limits of one key; default: unlimited.'),
 });
 
 /** 31 days, in seconds. */
@@ -199,7 +202,7 @@ export const modelsApi = {
     id: 'models.set-active',
     summary: 'Enable or disable a model',
     params,
-    body: z.strictObject({ is_active: z.boolean() }),
+    body: z.strictObject({ is_active: z.boolean().describe('False disables the model.') }),
     output: Model,
   }),
 

@@ -91,6 +91,14 @@ type DefaultParams<Route extends RouteText> = {
   readonly none: Nothing;
 }[Route extends `${string}/:id${string}` ? 'id' : 'none'];
 
+/** `/jobs/:id/retry`: the id of a job. */
+function idParamsOf(path: string): typeof idParams | undefined {
+  const resource = /([a-z]+)\/:id/.exec(path)?.[1];
+  if (resource === undefined) return undefined;
+  const noun = resource === 'ledger' ? 'ledger entry' : resource.replace(/ies$/, 'y').replace(/s$/, '');
+  return z.object({ id: idParams.shape.id.describe(`Id of the ${noun}.`) });
+}
+
 const nothing: Nothing = z.strictObject({});
 /** Probes and files outside the API ignore unknown parameters. */
 const anything = z.object({});
@@ -121,7 +129,7 @@ export function operation<
     path,
     tag: spec.tag ?? /^\/api\/v1\/([a-z]+)/.exec(path)?.[1] ?? spec.id.replace(/\..*/, ''),
     access: spec.access ?? 'admin',
-    params: spec.params ?? (path.includes('/:id') ? (idParams as unknown as Params) : undefined),
+    params: spec.params ?? (idParamsOf(path) as unknown as Params | undefined),
     query: spec.query ?? ((path.startsWith('/api/v1/') ? nothing : anything) as unknown as Query),
     body: spec.body ?? (noBody as unknown as Body),
     status: spec.status ?? 200,

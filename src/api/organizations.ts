@@ -106,7 +106,7 @@ export const organizationsApi = {
     id: 'organizations.revoke-key',
     summary: 'Revoke a key of an organization permanently',
     description: 'All servers reject it within a second. Executions it started continue.',
-    params: organizationParams.extend({ id }),
+    params: organizationParams.extend({ id: id.describe('Id of the key.') }),
     output: OrganizationKey,
   }),
 } as const;

@@ -31,7 +31,7 @@ export const spacesApi = {
     access: 'tenant',
     query: ownerQuery,
     body: z.strictObject({
-      name: z.string().min(1).max(100),
+      name: z.string().min(1).max(100).describe('1 to 100 letters (a to z), digits, "-", "_" and ".".'),
       language: z
         .string()
         .min(1)
@@ -48,7 +48,7 @@ export const spacesApi = {
     id: 'spaces.delete',
     summary: 'Delete a space with everything in it',
     access: 'tenant',
-    params: z.object({ space: z.string().min(1).max(100) }),
+    params: z.object({ space: z.string().min(1).max(100).describe('Name of the space.') }),
     query: ownerQuery,
     status: 204,
     output: deleted,

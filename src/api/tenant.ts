@@ -57,7 +57,7 @@ const executeHeaders = z.looseObject({
     .describe('A repeated request with the same key returns the same execution and runs nothing twice.'),
 });
 
-const executionQuery = z.strictObject({ execution_id: id });
+const executionQuery = z.strictObject({ execution_id: id.describe('Id of the execution.') });
 
 export const ExecutionState = z
   .object({

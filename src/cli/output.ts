@@ -30,7 +30,7 @@ export class Output {
     this.#io.stdout.write(`${text}\n`);
   }
 
-  /** One document: spread out on a terminal, in one line otherwise. */
+  /** One document: indented on a terminal, in one line otherwise. */
   json(document: unknown): void {
     this.line(JSON.stringify(document, null, this.#io.isTty.stdout ? 2 : 0));
   }
@@ -147,8 +147,8 @@ function valueText(value: unknown): string {
 }
 
 /**
- * Text as it may go to a terminal: text from servers and users must not move the cursor, change colors, turn the order
- * of what follows, or hide.
+ * Text as it may go to a terminal: text from servers and users must not move the cursor, change colors, reverse the order
+ * of the text that follows, or be invisible.
  */
 export function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for

@@ -3,7 +3,7 @@
 export interface Clock {
   /** Wall-clock milliseconds since the epoch. May jump; use it for stamps that others read. */
   now(): number;
-  /** Milliseconds that never run backwards. Only differences mean anything. */
+  /** Milliseconds that never run backwards. Only differences are meaningful. */
   monotonic(): number;
   /** Resolves after `ms`; rejects with the signal's reason as soon as it aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

@@ -144,7 +144,7 @@ export function urlOption<Default extends string | null>(
   common: Common<Default> & { readonly schemes: readonly string[] },
 ): OptionSpec<string | Default> {
   const starts = common.schemes.map((scheme) => `${scheme}://`).join(' or ');
-  const allowed = `a URL that starts with ${starts}, special characters in user and password written as %XX`;
+  const allowed = `a URL that starts with ${starts}, with special characters in user and password percent-encoded`;
   return build<string | Default>(common, allowed, (raw) => {
     const value = typeof raw === 'string' ? raw.trim() : '';
     const hasScheme = common.schemes.some((scheme) => value.toLowerCase().startsWith(`${scheme}://`));

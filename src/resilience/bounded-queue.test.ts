@@ -129,7 +129,7 @@ describe('a bounded queue', () => {
   it.each([
     [{ maxItems: 0 }, 'maxItems must be a whole number above 0, not 0'],
     [{ maxItems: 1, maxBytes: 0 }, 'maxBytes must be above 0, not 0'],
-  ])('refuses %j', (options, message) => {
+  ])('rejects %j', (options, message) => {
     expect(() => new BoundedQueue(options)).toThrow(new RangeError(message));
   });
 

@@ -20,7 +20,7 @@ export interface WriteBehindSource {
    * a few rows without a pause would cost four times as much. Default: 1.
    */
   readonly batchSize?: () => number;
-  /** Writes some of it; what failed keeps waiting. Rejects when the store is unavailable. */
+  /** Writes some of it; failed entries stay pending. Rejects when the store is unavailable. */
   readonly write: () => Promise<void>;
   readonly onFailure: (error: unknown, retryInMs: number) => void;
 }

@@ -129,7 +129,7 @@ export async function openTenancy(deps: TenancyDeps) {
     queued: () => admission.controller.queued,
     repairs: [admission.repair, ...opened.repairs],
     retention: executionRetentionRules(store, options.retention),
-    /** Runs executions and webhooks, in a process that may. Call it when everything else is ready. */
+    /** Runs executions and webhooks, in a process that is allowed to. Call it when everything else is ready. */
     work: async () => {
       if (role === 'command' || !admission.mayRunExecutions) return;
       await opened.work();

@@ -56,9 +56,7 @@ describe('the dashboard', () => {
     await page.getByRole('button', { name: 'Log in' }).waitFor();
     await page.goto('about:blank');
     await page.goto(link);
-    await page
-      .getByText(/neither the token of a login link that still works .* nor the admin token/)
-      .waitFor();
+    await page.getByText(/neither the token of a valid login link .* nor the admin token/).waitFor();
     await page.goto(`${server.url}/dashboard/models?active=all`);
     await page.getByLabel('Admin token').fill(server.adminToken);
     await page.getByRole('button', { name: 'Log in' }).click();

@@ -232,7 +232,7 @@ describe('with data in every domain', () => {
   });
 });
 
-describe('with nothing at all', () => {
+describe('without any data', () => {
   it('both overviews are empty', async () => {
     const server = await buildServer(createTestDeps().dependencies);
     const read = async (path: string) =>

@@ -329,7 +329,7 @@ describe('access', () => {
 
   it('rejects a route that does not declare its access', () => {
     expect(() => bare().get('/forgotten', async () => 'secret')).toThrow(
-      'The route GET /forgotten does not say who may call it',
+      'The route GET /forgotten does not declare who may call it',
     );
   });
 

@@ -241,7 +241,7 @@ describe('bad input', async () => {
   });
 
   it.each(['limit=abc', 'limit=', 'limit=1.5', 'limit=501', 'limit=-1', 'limit=1&limit=2', 'after=1'])(
-    'refuses ?%s',
+    'rejects ?%s',
     async (query) => {
       expect((await server.inject({ url: `/api/v1/ledger?${query}`, headers: asAdmin })).statusCode).toBe(
         400,
@@ -249,14 +249,14 @@ describe('bad input', async () => {
     },
   );
 
-  it.each(['not-an-id', '..%2f..%2fetc', '%00', "1';drop table x;--"])('refuses %s as an id', async (id) => {
+  it.each(['not-an-id', '..%2f..%2fetc', '%00', "1';drop table x;--"])('rejects %s as an id', async (id) => {
     const answer = await server.inject({ url: `/api/v1/jobs/${id}`, headers: asAdmin });
     expect(answer.statusCode).toBe(400);
     expect(answer.json<ErrorBody>().error.details?.problems?.[0]?.field).toBe('path.id');
   });
 
   it.each(['{', 'nonsense', '{"kind":}', '{"__proto__":{"kind":"x"}}', '{"constructor":{"prototype":{}}}'])(
-    'refuses the body %s',
+    'rejects the body %s',
     async (body) => {
       const answer = await post(body);
       expect(answer.statusCode).toBe(400);

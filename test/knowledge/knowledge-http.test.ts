@@ -178,7 +178,7 @@ describe('knowledge over HTTP', () => {
     ['an unknown field', { text: 'a', color: 'red' }, 400, 'INPUT_INVALID'],
     ['too large a text', { text: 'a'.repeat(100_001) }, 400, 'INPUT_INVALID'],
     ['a space that is not there', { text: 'a', space: 'nowhere' }, 404, 'NOT_FOUND'],
-  ])('refuses %s', async (_, body, status, code) => {
+  ])('rejects %s', async (_, body, status, code) => {
     expect(await call('acme-key', 'POST', '/artifacts', body)).toMatchObject({
       status,
       body: { error: { code } },

@@ -169,7 +169,7 @@ describe('search over HTTP', () => {
     ],
     ['a day that is none', { query: 'x', filters: { to: '2026-02-30' } }, 400],
     ['a time that is none', { query: 'x', filters: { from: 'yesterday' } }, 400],
-  ])('refuses %s', async (_, body, status) => {
+  ])('rejects %s', async (_, body, status) => {
     expect((await search('acme-key', body)).status).toBe(status);
   });
 });

@@ -145,7 +145,7 @@ describe('search', () => {
     ['a budget of 51', { graphBudget: 51 }],
     ['half a seed', { graphSeedLimit: 0.5 }],
     ['a time that ends before it begins', { filter: { from: new Date(2), to: new Date(1) } }],
-  ])('refuses %s', async (_, request) => {
+  ])('rejects %s', async (_, request) => {
     await expect(search(await world.space(), request)).rejects.toMatchObject({ code: 'INPUT_INVALID' });
   });
 

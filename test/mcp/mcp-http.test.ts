@@ -77,7 +77,7 @@ describe('POST /mcp', () => {
     ['another type', { 'content-type': 'text/plain' }, message('ping'), 415],
     ['a page of another origin', { origin: 'https://evil.example' }, message('ping'), 403],
     ['a name that is not ours', { host: 'evil.example' }, message('ping'), 421],
-  ])('refuses %s', async (_name, headers, body, status) => {
+  ])('rejects %s', async (_name, headers, body, status) => {
     expect((await post(body, { ...asAdmin, ...headers })).statusCode).toBe(status);
   });
 

@@ -255,7 +255,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
       'limit: must be at most 20',
     );
     expect(await refusal(organization, 'search', { query: 'x', from: 'May' })).toContain(
-      'from: must be a moment',
+      'from: must be a time',
     );
     expect(await refusal(organization, 'search', { query: 'x', organization: 'globex' })).toContain(
       'organization: is not known here',
@@ -280,7 +280,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     expect(
       await refusal(admin, 'merge_entities', { winner_id: unknownId, loser_id: unknownId, reason: 'x' }),
     ).toContain('the same entity');
-    expect(await refusal(admin, 'nonsense')).toMatch(/There is no tool "nonsense"\. There are: search, /);
+    expect(await refusal(admin, 'nonsense')).toMatch(/There is no tool "nonsense"\. Available: search, /);
     await expect(
       organization.readResource({ uri: `headworks://artifacts/${unknownId}` }),
     ).rejects.toMatchObject({
@@ -335,7 +335,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
         const sentence = await refusal(organization, name);
         expect(sentence).toContain(`The tool "${name}" needs the admin token`);
         expect(sentence).toContain(
-          'There are: search, get_artifact, list_events, get_entity, ingest, job_status.',
+          'Available: search, get_artifact, list_events, get_entity, ingest, job_status.',
         );
       }
     expect(toolsFor('organization').map(({ access }) => access)).not.toContain('admin');

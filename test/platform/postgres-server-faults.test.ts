@@ -270,7 +270,7 @@ describe('sessions', () => {
     expect(rows).toEqual([{ statement: '1234ms', jit: 'off', idle: '1min', name: 'headworks', zone: 'UTC' }]);
   });
 
-  it('are not more than allowed, and all of them are used', async () => {
+  it('never exceed the maximum, and are all used', async () => {
     const database = await open({ poolSize: 3 });
     const name = uniqueName('busy');
     const work = Array.from({ length: 9 }, () =>

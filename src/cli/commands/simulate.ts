@@ -72,7 +72,7 @@ export function register(group: Command, context: CliContext): void {
     )
     .option(
       '--faults <faults>',
-      `name[=probability[:ms]],…: 429=0.05,slow=0.1:200,hang; a name alone has probability ${usualProbability}`,
+      `random faults as name[=probability[:ms]],…, such as 429=0.05,slow=0.1:200,hang; default probability ${usualProbability}`,
       readFaults,
     )
     .option('--fail <calls>', 'calls that always fail: dashboards:offset=200,looks:id=17:404', readFailures)

@@ -92,7 +92,7 @@ describe('reading JSON', () => {
     '{"a"}',
     '{"a":1,}',
     '',
-  ])('refuses %j', (text) => expect(isRead(bytesOf(text))).toBe(false));
+  ])('rejects %j', (text) => expect(isRead(bytesOf(text))).toBe(false));
 
   it('rejects too deep nesting without a stack overflow', () => {
     expect(isRead(bytesOf('['.repeat(200_000)))).toBe(false);

@@ -101,11 +101,16 @@ export const sourceInput = z
 /** Settings and options are replaced as a whole; name and kind cannot change. */
 export const sourceChange = z
   .strictObject({
-    settings: z.union([lookerSettings, restSettings]).optional(),
-    options: options.optional(),
+    settings: z
+      .union([lookerSettings, restSettings])
+      .optional()
+      .describe('Connection settings of the kind of source.'),
+    options: options
+      .optional()
+      .describe('Extraction options; those that are absent have the values of the server.'),
     schedule: schedule.optional(),
     vault: vault.optional(),
-    active: z.boolean().optional(),
+    active: z.boolean().optional().describe('Whether its schedule is active.'),
   })
   .refine((change) => Object.keys(change).length > 0, 'give at least one field to change')
   .meta({ description: 'The fields to update.', examples: [{ schedule: '0 */6 * * *' }, { active: false }] });

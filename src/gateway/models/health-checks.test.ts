@@ -32,7 +32,7 @@ function worker(
 }
 
 describe('scheduled probes', () => {
-  it('start once per interval in one of several processes, the first an interval after the start', async () => {
+  it('run once per interval in one of several processes, first after one interval', async () => {
     const clock = new VirtualClock();
     const schedule = new MemoryProbeSchedule();
     const workers = [worker(clock, schedule), worker(clock, schedule), worker(clock, schedule)];

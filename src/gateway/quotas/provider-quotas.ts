@@ -62,7 +62,7 @@ export class ProviderQuotas {
     return windows.length === 0 ? unlimited : this.#take(model, keyId, windows, estimate);
   }
 
-  /** Until when (epoch milliseconds) not even the smallest call is possible; null: it is now. Takes nothing. */
+  /** Until when (epoch milliseconds) not even the smallest call is possible; null: one is possible now. Uses no quota. */
   async exhaustedUntil(model: Model, keyId: string): Promise<number | null> {
     const windows = this.#windowsOf(model);
     if (windows.length === 0) return null;

@@ -41,7 +41,7 @@ describe('rounds', () => {
     [1, 2],
     [10, 11],
   ])(
-    'make with MAX_RETRIES %i exactly %i tries per model and sleep only between rounds',
+    'with MAX_RETRIES %i make exactly %i tries per model and sleep only between rounds',
     async (maxRetries, tries) => {
       for (const failureClass of transient) {
         const world = new RoutingWorld(
@@ -396,7 +396,7 @@ describe('the deadline', () => {
     },
   );
 
-  it('does not excuse a timeout reported by the provider', async () => {
+  it('counts a timeout reported by the provider as a failure', async () => {
     const script = { does: 'timeout', status: 504 } as const;
     const world = new RoutingWorld([{ name: 'a', script }], { maxRetries: 0 });
     await world.failure('a', { deadlineMs: 100 });

@@ -67,7 +67,7 @@ export class AttemptLog {
     return this.#writes.flush();
   }
 
-  /** Writes everything, then runs `read` while no write runs: exactly `waiting` is what it cannot see. */
+  /** Writes everything, then runs `read` while no write runs: `waiting` is then exactly what it does not include. */
   withWritesPaused<T>(read: () => Promise<T>): Promise<T> {
     return this.#writes.withWritesPaused(read);
   }

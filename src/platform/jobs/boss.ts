@@ -211,7 +211,7 @@ export class BossMaintenance {
         schedule: runSchedules,
         cronMonitorIntervalSeconds: Math.max(1, Math.round(cronMs / 1_000)),
         cronWorkerIntervalSeconds: Math.max(1, Math.round(cronMs / 6_000)),
-        // Lost jobs, retention and counts are handled by us; what remains of its supervision is index care on a server.
+        // Lost jobs, retention and counts are handled here; its supervision only maintains indexes on a server.
         supervise: database.capabilities.kind === 'server',
         superviseIntervalSeconds: 3_600,
         monitorIntervalSeconds: 3_600,

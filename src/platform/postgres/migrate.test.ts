@@ -27,7 +27,7 @@ describe('loadMigrations', () => {
     ['a duplicate', ['0001-a.sql', '0001-b.sql'], '0001-b should have the number 2'],
     ['a start past 1', ['0002-a.sql'], '0002-a should have the number 1'],
     ['a name that does not fit', ['1-a.sql'], '1-a.sql must be named like'],
-  ])('refuses %s', async (_, files, message) => {
+  ])('rejects %s', async (_, files, message) => {
     await expect(loadMigrations(await folderWith(...files))).rejects.toThrow(message);
   });
 });

@@ -71,7 +71,7 @@ const label = ({ number, name }: Pick<Migration, 'number' | 'name'>): string =>
 
 /**
  * Applies the missing migrations and returns them. Fails with STATE_UNUSABLE when the store was made by 0.1.0 or by a
- * newer version, when a migration was changed after it ran, or when rights are missing; a failing migration is rolled
+ * newer version, when a migration was changed after it ran, or when privileges are missing; a failing migration is rolled
  * back completely.
  */
 export async function migrate(

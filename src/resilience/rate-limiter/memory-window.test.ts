@@ -52,7 +52,7 @@ describe('the arrival guard', () => {
 });
 
 describe('any requests, limits, 429 responses and departures', () => {
-  it('never exceeds a limit, serves in order, pauses fully and leaks no waiter', async () => {
+  it('never exceeds a limit, serves in order, respects pauses and leaks no waiter', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 8 }),

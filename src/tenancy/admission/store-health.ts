@@ -124,7 +124,7 @@ export class StoreHealthMonitor {
     }
   }
 
-  /** Probes a store that is down without waiting for the next turn. Resolves when that is done. */
+  /** Probes a store that is down without waiting for the next scheduled probe. Resolves when that is done. */
   async probeNow(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     if (!this.isDown) {
