@@ -238,7 +238,7 @@ describe('an invalid source', () => {
       [{ ...good, name: '../x' }, 'lower-case letters'],
       [{ ...good, vault: '../../x.vault' }, 'without folders'],
       [{ ...good, schedule: '* * *' }, 'five'],
-      [{ ...good, schedule: '0 0 30 2 *' }, 'ever comes'],
+      [{ ...good, schedule: '0 0 30 2 *' }, 'there is no such day'],
       [{ ...good, options: { workers: 99 } }, 'options.workers: 99 must be a whole number from 1 to 50'],
       [{ ...good, options: { rate_limit_per_minute: 5, rate_limit_per_second: 6 } }, 'per minute'],
       [{ ...good, options: { password: secret } }, 'password'],

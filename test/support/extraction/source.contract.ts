@@ -68,8 +68,8 @@ const failures: readonly (readonly [how: Misbehavior, kind: FailureKind, isTrans
 
 /** Which of the timeouts it was. */
 const reasons: Readonly<Partial<Record<Misbehavior, string>>> = {
-  hang: 'no answer within',
-  silent: 'fell silent',
+  hang: 'no response within',
+  silent: 'in the middle of the response',
   drip: 'not finished within',
 };
 

@@ -55,7 +55,7 @@ export function createInMemoryTransport(options: InMemoryTransportOptions): Http
     const step = async <T>(work: () => Promise<T> | T, ms: number, wait: HttpWait): Promise<T> => {
       try {
         if (link.signal.aborted) throw link.signal.reason;
-        const what = wait === 'connect' ? 'connection' : 'answer';
+        const what = wait === 'connect' ? 'connection' : 'response';
         const late = () =>
           new HttpFailure('timeout', `${label}: no ${what} within ${ms} ms.`, undefined, wait);
         return await rejectAfter(clock, ms, abortable(Promise.resolve(work()), link.signal), late);
