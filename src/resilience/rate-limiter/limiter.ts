@@ -52,7 +52,8 @@ export class AdaptiveRateLimiter {
   readonly #window: RateWindow;
   readonly #clock: Clock;
   readonly #waiters = new LinkedQueue<Waiter>();
-  readonly #reports = new PendingReports();
+  /** Outcomes that callers reported and that the window has not received yet. */
+  #reports = emptyRequest;
   readonly #unsent = new Set<UnsentGrant>();
   /** Sent late and not yet reported to the window. */
   #sentLate: readonly UnsentGrant[] = [];
@@ -104,11 +105,11 @@ export class AdaptiveRateLimiter {
 
   /** Sends pending reports to the window and returns a current snapshot. */
   async refresh(): Promise<RateLimiterSnapshot> {
-    const reports = this.#reports.drain();
+    const reports = this.#takeReports();
     try {
-      this.#state = (await this.#window.exchange({ ...emptyRequest, ...reports })).state;
+      this.#state = (await this.#window.exchange(reports)).state;
     } catch (error) {
-      this.#reports.restore(reports);
+      this.#report(reports);
       throw error;
     }
     return this.snapshot();
@@ -118,14 +119,14 @@ export class AdaptiveRateLimiter {
   #exchange(): void {
     if (this.#isExchanging) return;
     const wanted = Math.min(this.#waiters.length, maxGrantsPerExchange);
-    const reports = this.#reports.drain();
+    const reports = this.#takeReports();
     const at = this.#clock.monotonic();
     const unsent = [...this.#unsent].filter((grant) => at - grant.at > lateAfterMs);
     const sentLate = this.#sentLate;
     this.#sentLate = [];
     const onFailure = (error: unknown) => {
       this.#isExchanging = false;
-      this.#reports.restore(reports);
+      this.#report(reports);
       this.#sentLate = [...sentLate, ...this.#sentLate];
       this.#rejectAll(error);
     };
@@ -158,12 +159,24 @@ export class AdaptiveRateLimiter {
       waiter.grant(reply);
     }
     // Their waiters have left. Used later these grants would violate the window, so they are returned.
-    if (used < reply.granted) this.#reports.returned(reply.granted - used, reply.stamp);
+    if (used < reply.granted)
+      this.#reports = { ...this.#reports, returned: reply.granted - used, returnedStamp: reply.stamp };
 
-    if (this.#reports.areUrgent || this.#sentLate.length > 0) return this.#exchange();
+    const { rateLimitedCalls, returned } = this.#reports;
+    if (rateLimitedCalls > 0 || returned > 0 || this.#sentLate.length > 0) return this.#exchange();
     if (this.#waiters.length === 0) return this.#cancelWakeUp();
     if (reply.granted === wanted) return this.#exchange();
     this.#wakeUpIn(reply.waitMs);
+  }
+
+  #report(reports: Partial<WindowRequest>): void {
+    this.#reports = mergeReports(this.#reports, reports);
+  }
+
+  #takeReports(): WindowRequest {
+    const reports = this.#reports;
+    this.#reports = emptyRequest;
+    return reports;
   }
 
   #trackUnsent(stamp: string): UnsentGrant {
@@ -191,12 +204,14 @@ export class AdaptiveRateLimiter {
       sent: () => this.#markSent(grant),
       succeeded: () =>
         once(() => {
-          this.#reports.succeeded(epoch);
+          this.#report({ successes: 1, successEpoch: epoch });
           if (this.#window.isLocal) this.#exchange();
         }),
       rateLimited: (hint) =>
         once(() => {
-          this.#reports.rateLimited(epoch, hint?.retryAfterMs ?? 0);
+          const { retryAfterMs = 0 } = hint ?? {};
+          const pauseMs = retryAfterMs > 0 ? Math.min(Math.ceil(retryAfterMs), longestPauseMs) : 0;
+          this.#report({ rateLimitedCalls: 1, rateLimitedEpoch: epoch, pauseMs });
           this.#exchange();
         }),
       failed: () => once(() => undefined),
@@ -228,68 +243,26 @@ export class AdaptiveRateLimiter {
   }
 }
 
-type Reports = Omit<WindowRequest, 'wanted' | 'sentLate' | 'unsent'>;
-
-const { wanted: _, sentLate: _late, unsent: _unsent, ...noReports } = emptyRequest;
-
 /** A longer Retry-After is cut to this. */
 const longestPauseMs = 31 * 24 * 3_600_000;
 
-/** Outcomes that callers reported and that the window has not received yet. */
-export class PendingReports {
-  #reports: Reports = noReports;
-
-  /** Must the window receive them before it grants anything more? */
-  get areUrgent(): boolean {
-    return this.#reports.rateLimitedCalls > 0 || this.#reports.returned > 0;
-  }
-
-  succeeded(epoch: number): void {
-    this.#add({ ...noReports, successes: 1, successEpoch: epoch });
-  }
-
-  rateLimited(epoch: number, retryAfterMs: number): void {
-    const pauseMs = retryAfterMs > 0 ? Math.min(Math.ceil(retryAfterMs), longestPauseMs) : 0;
-    this.#add({ ...noReports, rateLimitedCalls: 1, rateLimitedEpoch: epoch, pauseMs });
-  }
-
-  returned(count: number, stamp: string): void {
-    this.#reports = { ...this.#reports, returned: count, returnedStamp: stamp };
-  }
-
-  /** Everything so far, removed from here. */
-  drain(): Reports {
-    const reports = this.#reports;
-    this.#reports = noReports;
-    return reports;
-  }
-
-  /**
-   * Takes back the reports of a failed exchange, which may have arrived: successes and 429s may be reported twice, but
-   * returned grants would then be taken from other callers, so they are dropped and cost a little of the rate.
-   */
-  restore(reports: Reports): void {
-    this.#add(reports);
-  }
-
-  /** Successes of an older epoch no longer count. */
-  #add(more: Reports): void {
-    const current = this.#reports;
-    const successEpoch = Math.max(
-      current.successes > 0 ? current.successEpoch : 0,
-      more.successes > 0 ? more.successEpoch : 0,
-    );
-    const ofEpoch = [current, more].filter((reports) => reports.successEpoch === successEpoch);
-    this.#reports = {
-      successes: ofEpoch.reduce((sum, reports) => sum + reports.successes, 0),
-      successEpoch,
-      rateLimitedCalls: current.rateLimitedCalls + more.rateLimitedCalls,
-      rateLimitedEpoch: Math.max(current.rateLimitedEpoch, more.rateLimitedEpoch),
-      pauseMs: Math.max(current.pauseMs, more.pauseMs),
-      returned: current.returned,
-      returnedStamp: current.returnedStamp,
-    };
-  }
+/**
+ * Both together. Successes of an older epoch no longer count. `more` may be the reports of a failed exchange, which may
+ * have arrived: successes and 429s may be reported twice, but returned grants would then be taken from other callers, so
+ * those of `more` are dropped and cost a little of the rate.
+ */
+function mergeReports(current: WindowRequest, more: Partial<WindowRequest>): WindowRequest {
+  const both = [current, { ...emptyRequest, ...more }];
+  const successEpoch = Math.max(...both.map((reports) => (reports.successes > 0 ? reports.successEpoch : 0)));
+  const ofEpoch = both.filter((reports) => reports.successEpoch === successEpoch);
+  return {
+    ...current,
+    successes: ofEpoch.reduce((sum, reports) => sum + reports.successes, 0),
+    successEpoch,
+    rateLimitedCalls: current.rateLimitedCalls + (more.rateLimitedCalls ?? 0),
+    rateLimitedEpoch: Math.max(current.rateLimitedEpoch, more.rateLimitedEpoch ?? 0),
+    pauseMs: Math.max(current.pauseMs, more.pauseMs ?? 0),
+  };
 }
 
 /** The RateLimiterState of founding document 001 under its own field names, and what operators need besides. */
