@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import type { Clock } from '../../core/index.ts';
-import type { OpenSqliteOptions, SqliteMigration } from '../../platform/sqlite/open-sqlite.ts';
+import type { SqliteMigration } from '../../platform/sqlite/open-sqlite.ts';
 import { isCurrent, openSqlite, SqliteError, sqliteError } from '../../platform/sqlite/open-sqlite.ts';
 import type { BusyRetryOptions } from '../../platform/sqlite/retry-busy.ts';
 import { isSqliteBusy, retryWhileBusy } from '../../platform/sqlite/retry-busy.ts';
@@ -28,9 +28,8 @@ export const vaultMigrations: SqliteMigration[] = ['0001-baseline'].map((name, i
 /** For callers that retry: how long one try may block the thread, and so delay Ctrl-C. */
 export const shortBusyMs = 200;
 
-/** Creates or migrates the file. Fails with a SqliteError; a file that is not a vault is not changed. */
+/** Creates or migrates the file, which must be a vault or nothing (`openExistingVault`). Fails with a SqliteError. */
 export function openVaultFile(path: string, busyTimeoutMs?: number): DatabaseSync {
-  requireVaultOrNothing(path);
   if (!existsSync(path)) onFile(path, () => createFile(path));
   const db = openSqlite(path, { migrations: vaultMigrations, busyTimeoutMs });
   // Page writers merge the write-ahead log themselves, long before it reaches these 128 MB.
@@ -51,12 +50,54 @@ function createFile(path: string): void {
   }
 }
 
+/** A vault of this or an older version: its source, sessions, checkpoints and pages can be read. */
+export interface ExistingVault {
+  readonly db: DatabaseSync;
+  readonly isOlder: boolean;
+}
+
 /**
- * Migrates the vault of an older version so that it can be read; true when it was older. Fails with EXTRACTION_BUSY
- * while an extraction writes to it, and with SQLITE_UNUSABLE when it is not a vault or not writable; it is then unchanged.
+ * Opens a vault for reading, without migrating it. Null for a missing file, an empty one, and one without tables, whose
+ * process was killed right after it created the file. Fails with SQLITE_UNUSABLE for any other file: opening another
+ * database for writing would migrate it and switch it to WAL mode.
  */
-export function migrateVault(path: string): boolean {
-  if (isVaultCurrent(path)) return false;
+export function openExistingVault(path: string): ExistingVault | null {
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (file?.isFile() === false) throw unusable(path, 'it is not a file. Name another.');
+  if (!file || file.size === 0) return null;
+  const db = openReadOnly(path);
+  try {
+    return onFile(path, () => {
+      const id = Number(db.prepare('PRAGMA application_id').get()?.['application_id'] ?? 0);
+      const hasTables = db.prepare('SELECT 1 FROM sqlite_master LIMIT 1').get() !== undefined;
+      if (id !== applicationId && (id !== 0 || hasTables)) throw notAVault(path, id);
+      if (hasTables) return { db, isOlder: !isCurrent(db, path, vaultMigrations) };
+      db.close();
+      return null;
+    });
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+const notAVault = (path: string, id: number): SqliteError =>
+  unusable(
+    path,
+    id === firstApplicationId
+      ? 'it is a vault of Headworks 0.1, which this version cannot read. Extract into a new vault, or use version 0.1 for this one; it was not changed.'
+      : 'it is a SQLite file, but not a vault. Name another file; this one was not changed.',
+  );
+
+/**
+ * Opens a vault for reading at any time, also during an extraction, and migrates one of an older version before. Fails
+ * with EXTRACTION_BUSY when an extraction writes to an older one, and with SQLITE_UNUSABLE when there is no vault or an
+ * older one is not writable; it is then unchanged.
+ */
+export function openMigratedVault(path: string): { readonly db: DatabaseSync; readonly wasOlder: boolean } {
+  const existing = requireVault(path);
+  if (existing?.isOlder === false) return { db: existing.db, wasOlder: false };
+  existing?.db.close();
   try {
     const lock = lockVault(path);
     try {
@@ -67,17 +108,7 @@ export function migrateVault(path: string): boolean {
   } catch (error) {
     throw explainMigrationError(error, path);
   }
-  return true;
-}
-
-function isVaultCurrent(path: string): boolean {
-  requireVault(path);
-  const db = openReadOnly(path);
-  try {
-    return onFile(path, () => isCurrent(db, path, vaultMigrations));
-  } finally {
-    db.close();
-  }
+  return { db: openReadOnly(path), wasOlder: true };
 }
 
 function explainMigrationError(error: unknown, path: string): unknown {
@@ -99,55 +130,25 @@ function explainMigrationError(error: unknown, path: string): unknown {
   );
 }
 
-/**
- * Opens a vault of this or an older version for reading its source, sessions, checkpoints and pages. Null when it has
- * no tables yet. Fails with SQLITE_UNUSABLE when there is no vault.
- */
-export function openVaultFileUnmigrated(
-  path: string,
-): { readonly db: DatabaseSync; readonly isOlder: boolean } | null {
-  requireVault(path);
-  const db = openReadOnly(path);
-  try {
-    return onFile(path, () => {
-      const isOlder = !isCurrent(db, path, vaultMigrations);
-      if (db.prepare('SELECT 1 FROM sqlite_master LIMIT 1').get() !== undefined) return { db, isOlder };
-      // The process was killed right after it created the file.
-      db.close();
-      return null;
-    });
-  } catch (error) {
-    db.close();
-    throw error;
-  }
-}
-
-/** For reading at any time, also during an extraction. The file must be current (`migrateVault`). */
-export function openVaultFileReadOnly(path: string): DatabaseSync {
-  requireVault(path);
-  return openReadOnly(path, { migrations: vaultMigrations });
-}
-
-/** Fails with SQLITE_UNUSABLE when there is no vault. */
-export function requireVault(path: string): void {
-  requireVaultOrNothing(path);
-  if (!existsSync(path))
-    throw unusable(path, 'there is no such file. Name a vault that an extraction has written.');
-  if (statSync(path).size === 0)
-    throw unusable(path, 'it is empty. Name a vault that an extraction has written.');
+/** As `openExistingVault`, but fails with SQLITE_UNUSABLE for a missing or empty file. */
+export function requireVault(path: string): ExistingVault | null {
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (file && file.size > 0) return openExistingVault(path);
+  const problem = file ? 'it is empty' : 'there is no such file';
+  throw unusable(path, `${problem}. Name a vault that an extraction has written.`);
 }
 
 /**
  * A file in WAL mode needs write access even for reading. Without it, on a read-only disk or in a folder of another
  * user, no other process can write either: the file is then read as immutable.
  */
-function openReadOnly(path: string, options: OpenSqliteOptions = {}): DatabaseSync {
+function openReadOnly(path: string): DatabaseSync {
   try {
-    return openSqlite(path, { ...options, readOnly: true });
+    return openSqlite(path, { readOnly: true });
   } catch (error) {
     const hasUnmergedWrites = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
     if (hasUnmergedWrites || !isWriteDenied(error)) throw error;
-    return openSqlite(`${pathToFileURL(path).href}?immutable=1`, { ...options, readOnly: true });
+    return openSqlite(`${pathToFileURL(path).href}?immutable=1`, { readOnly: true });
   }
 }
 
@@ -162,37 +163,6 @@ export function onFile<T>(path: string, work: () => T): T {
     return work();
   } catch (error) {
     throw sqliteError(error, path);
-  }
-}
-
-/**
- * Fails with SQLITE_UNUSABLE for a file that is not a vault of this version: opening another database for writing would
- * migrate it and switch it to WAL mode.
- */
-export function requireVaultOrNothing(path: string): void {
-  const file = statSync(path, { throwIfNoEntry: false });
-  if (file?.isFile() === false) throw unusable(path, 'it is not a file. Name another.');
-  if (!file || file.size === 0) return;
-  const { id, hasTables } = readHeader(path);
-  if (id === applicationId || (id === 0 && !hasTables)) return;
-  throw unusable(
-    path,
-    id === firstApplicationId
-      ? 'it is a vault of Headworks 0.1, which this version cannot read. Extract into a new vault, or use version 0.1 for this one; it was not changed.'
-      : 'it is a SQLite file, but not a vault. Name another file; this one was not changed.',
-  );
-}
-
-function readHeader(path: string): { readonly id: number; readonly hasTables: boolean } {
-  const db = openReadOnly(path);
-  try {
-    const id = Number(db.prepare('PRAGMA application_id').get()?.['application_id'] ?? 0);
-    const hasTables = db.prepare('SELECT 1 FROM sqlite_master LIMIT 1').get() !== undefined;
-    return { id, hasTables };
-  } catch (error) {
-    throw sqliteError(error, path);
-  } finally {
-    db.close();
   }
 }
 

@@ -33,7 +33,7 @@ const batchSize = 1_000;
 
 /** Prunes a vault. Fails with EXTRACTION_BUSY during an extraction, or with a SqliteError. */
 export async function pruneVault(path: string, rule: PruneRule, options: PruneOptions): Promise<PruneReport> {
-  requireVault(path);
+  requireVault(path)?.db.close();
   const lock = lockVault(path);
   try {
     const db = openVaultFile(path);

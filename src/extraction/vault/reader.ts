@@ -2,7 +2,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { ExtractionError } from '../errors.ts';
 import type { SessionStatus, TypeStatus } from '../types.ts';
-import { migrateVault, onFile, openVaultFileReadOnly, sourceOf } from './file.ts';
+import { onFile, openMigratedVault, sourceOf } from './file.ts';
 
 export interface ItemQuery {
   readonly limit: number;
@@ -17,8 +17,8 @@ export interface ItemQuery {
  * with EXTRACTION_BUSY when it is older and an extraction writes to it.
  */
 export function openVaultReader(path: string): VaultReader {
-  const wasOlder = migrateVault(path);
-  return new VaultReader(path, openVaultFileReadOnly(path), wasOlder);
+  const { db, wasOlder } = openMigratedVault(path);
+  return new VaultReader(path, db, wasOlder);
 }
 
 /** A stored hash as 16 hexadecimal digits. */

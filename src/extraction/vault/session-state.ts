@@ -1,5 +1,4 @@
 // The state of sessions: which one a run resumes, what it has done, and how a type ends.
-import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type {
   ContentType,
@@ -11,7 +10,7 @@ import type {
   TypeStatus,
 } from '../types.ts';
 import { canonicalJson } from './canonical-json.ts';
-import { onFile, openVaultFileUnmigrated, requireSource } from './file.ts';
+import { onFile, openExistingVault, requireSource } from './file.ts';
 
 export interface Resumable {
   readonly number: number;
@@ -108,10 +107,9 @@ const nothing: FoundInVault = { progress: [], redefined: [] };
 
 /** What a run would find in a vault, which is not changed. Fails like `openVault`, except for a missing file. */
 export function readResumable(path: string, spec: SessionSpec): FoundInVault {
-  if (spec.fresh === true || !existsSync(path)) return nothing;
-  const unmigrated = openVaultFileUnmigrated(path);
-  if (!unmigrated) return nothing;
-  const { db } = unmigrated;
+  const existing = spec.fresh === true ? null : openExistingVault(path);
+  if (!existing) return nothing;
+  const { db } = existing;
   try {
     return onFile(path, () => {
       requireSource(db, path, spec.source);

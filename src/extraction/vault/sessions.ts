@@ -1,5 +1,4 @@
 // The main thread's side of a vault: opening it, its sessions and their totals.
-import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock, IdSource } from '../../core/index.ts';
 import { immediate } from '../../platform/sqlite/open-sqlite.ts';
@@ -21,8 +20,7 @@ import {
   createWriteLock,
   onFile,
   openVaultFile,
-  openVaultFileUnmigrated,
-  requireVaultOrNothing,
+  openExistingVault,
   requireSource,
   shortBusyMs,
 } from './file.ts';
@@ -65,14 +63,13 @@ export interface Vault {
 
 /** Fails with EXTRACTION_VAULT_FOREIGN: the vault of another source is not migrated either. */
 function isOlderVault(path: string, source: string): boolean {
-  const isThere = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
-  const unmigrated = isThere ? openVaultFileUnmigrated(path) : null;
-  if (!unmigrated) return false;
+  const existing = openExistingVault(path);
+  if (!existing) return false;
   try {
-    requireSource(unmigrated.db, path, source);
-    return unmigrated.isOlder;
+    requireSource(existing.db, path, source);
+    return existing.isOlder;
   } finally {
-    unmigrated.db.close();
+    existing.db.close();
   }
 }
 
@@ -81,7 +78,7 @@ function isOlderVault(path: string, source: string): boolean {
  * EXTRACTION_VAULT_FOREIGN (it belongs to another source) or a SqliteError; nothing is changed then.
  */
 export function openVault(path: string, options: OpenVaultOptions): Vault {
-  requireVaultOrNothing(path);
+  openExistingVault(path)?.db.close();
   const lock = lockVault(path);
   try {
     const wasOlder = isOlderVault(path, options.source);
