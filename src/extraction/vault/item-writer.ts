@@ -34,7 +34,6 @@ interface Head {
   readonly session: number;
   readonly position: number;
   readonly rawHash: bigint;
-  readonly version: number;
   readonly isDeleted: boolean;
 }
 
@@ -54,64 +53,45 @@ export class ItemWriter {
     const head = this.#head(item.id, observation.type);
     if (!head) return { ...this.#add(item, observation, 1), isDuplicate: false, isNew: true };
     const isDuplicate = head.session === observation.session;
-    if (!isDuplicate) return { ...this.#update(head, item, observation), isDuplicate, isNew: false };
-    const change = supersedes(item, observation, head) ? this.#replace(head, item, observation) : unchanged;
-    return { ...change, isDuplicate, isNew: false };
+    return { ...this.#update(head, item, observation, isDuplicate), isDuplicate, isNew: false };
+  }
+
+  #update(head: Head, item: ParsedItem, observation: Observation, isDuplicate: boolean): Change {
+    const { type, session, position, at } = observation;
+    if (isDuplicate && !supersedes(item, observation, head)) return unchanged;
+    if (!head.isDeleted && head.rawHash === item.rawHash) {
+      this.#statements.touch.run(session, position, at, type, item.id);
+      return unchanged;
+    }
+    // What this session wrote of the item is replaced, as if it was received for the first time.
+    const deleted = isDuplicate ? this.#statements.deleteVersion.run(type, item.id, session).changes : 0;
+    const { outcome, versions } = this.#addTo(item, observation);
+    return { outcome, versions: versions - Number(deleted) };
+  }
+
+  /** Adds a version to those of earlier sessions, unless the newest has the same content. */
+  #addTo(item: ParsedItem, observation: Observation): Change {
+    const { type } = observation;
+    const newest = this.#statements.newestVersion.get(type, item.id);
+    if (!newest) return this.#add(item, observation, 1);
+    const number = Number(newest['number']);
+    // After a deletion.
+    if (newest['hash'] === null) return this.#add(item, observation, number + 1);
+    const data = this.#statements.data.get(type, item.id, number)?.['data'] as Uint8Array;
+    if (isSameJson(data, item.raw)) {
+      this.#putHead({ ...item, raw: data }, observation, number, newest['hash'] as bigint);
+      return unchanged;
+    }
+    this.#add(item, observation, number + 1);
+    return changed;
   }
 
   #add(item: ParsedItem, observation: Observation, version: number): Change {
-    this.#putVersion(item, observation, version);
-    return added;
-  }
-
-  #putVersion(item: ParsedItem, observation: Observation, version: number): void {
     const { id, raw, rawHash } = item;
     const { type, session, at } = observation;
     this.#statements.insertVersion.run(type, id, version, session, at, raw.byteLength, rawHash, raw);
     this.#putHead(item, observation, version);
-  }
-
-  /** `head` is the state after earlier sessions. */
-  #update(head: Head, item: ParsedItem, observation: Observation): Change {
-    const { type, session, position, at } = observation;
-    if (head.isDeleted) return this.#add(item, observation, this.#newestVersion(item.id, type) + 1);
-    if (head.rawHash === item.rawHash) {
-      this.#statements.touch.run(session, position, at, type, item.id);
-      return unchanged;
-    }
-    if (isSameJson(this.#data(item.id, type, head.version), item.raw)) {
-      this.#statements.touchRaw.run(session, position, at, item.rawHash, type, item.id);
-      return unchanged;
-    }
-    this.#putVersion(item, observation, this.#newestVersion(item.id, type) + 1);
-    return changed;
-  }
-
-  /** Deletes what this session wrote of the item, then writes it as if it was received for the first time. */
-  #replace(head: Head, item: ParsedItem, observation: Observation): Change {
-    const { type, session, position, at } = observation;
-    if (head.rawHash === item.rawHash) {
-      this.#statements.touch.run(session, position, at, type, item.id);
-      return unchanged;
-    }
-    const deletedVersions = Number(this.#statements.deleteVersion.run(type, item.id, session).changes);
-    const { outcome, versions } = this.#rewrite(item, observation);
-    return { outcome, versions: versions - deletedVersions };
-  }
-
-  #rewrite(item: ParsedItem, observation: Observation): Change {
-    const { type } = observation;
-    const before = this.#statements.newestVersion.get(type, item.id);
-    if (!before) return this.#add(item, observation, 1);
-    const number = Number(before['number']);
-    if (before['hash'] === null) return this.#add(item, observation, number + 1);
-    const data = this.#data(item.id, type, number);
-    if (isSameJson(data, item.raw)) {
-      this.#putHead({ ...item, raw: data }, observation, number, before['hash'] as bigint);
-      return unchanged;
-    }
-    this.#putVersion(item, observation, number + 1);
-    return changed;
+    return added;
   }
 
   #head(id: string, type: number): Head | undefined {
@@ -121,17 +101,8 @@ export class ItemWriter {
       session: Number(row['session']),
       position: Number(row['position']),
       rawHash: row['raw_hash'] as bigint,
-      version: Number(row['version']),
       isDeleted: row['deleted_at'] !== null,
     };
-  }
-
-  #newestVersion(id: string, type: number): number {
-    return Number(this.#statements.newestVersion.get(type, id)?.['number'] ?? 0);
-  }
-
-  #data(id: string, type: number, version: number): Uint8Array {
-    return this.#statements.data.get(type, id, version)?.['data'] as Uint8Array;
   }
 
   #putHead(item: ParsedItem, observation: Observation, version: number, hash = item.rawHash): void {
@@ -155,15 +126,8 @@ function prepare(db: DatabaseSync) {
     return statement;
   };
   return {
-    head: withBigInts(
-      db.prepare(`SELECT session, position, raw_hash, version, deleted_at FROM items ${ofItem}`),
-    ),
+    head: withBigInts(db.prepare(`SELECT session, position, raw_hash, deleted_at FROM items ${ofItem}`)),
     touch: db.prepare(`UPDATE items SET session = ?, position = ?, synced_at = ? ${ofItem}`),
-    touchRaw: db.prepare(
-      `UPDATE items SET session = ?1, position = ?2, synced_at = ?3, raw_hash = ?4, 
-         raw_check = CASE WHEN hash = ?4 THEN NULL ELSE ~?4 END
-       WHERE content_type = ?5 AND id = ?6`,
-    ),
     putHead: db.prepare(
       `INSERT OR REPLACE INTO items
          (content_type, id, name, owner, folder, created_at, updated_at, synced_at, session, position, size, hash,
