@@ -1,6 +1,6 @@
 // Pagination by number: the position of an item (offset) or the number of a page.
 import type { EndOfList, PagePosition, PageResult } from '../types.ts';
-import type { ListConfig, ListProblem, Paginator, ReplayedPage } from './paginator.ts';
+import type { ListConfig, ListProblem, Paginator } from './paginator.ts';
 import {
   failedPages,
   haveSameEdges,
@@ -60,29 +60,23 @@ abstract class NumberedPaginator implements Paginator {
     const gap = this.#nextGap();
     if (!gap) return null;
     const span = { start: gap.start, length: Math.min(this.nextLength(), gap.end - gap.start) };
-    this.#inFlight++;
-    this.requested.add(span.start, span.start + span.length);
-    return this.positionAt(span);
+    const position = this.positionAt(span);
+    this.replay(position);
+    return position;
   }
 
-  onCommitted(page: PageResult): void {
-    this.#inFlight--;
-    this.config.group.recordSuccess();
-    this.#apply(page);
-  }
-
-  onFailed(_position: PagePosition, isTransient: boolean): void {
-    this.#inFlight--;
-    this.config.group.recordFailure(isTransient);
-    this.#skip(isTransient);
-  }
-
-  replay(page: ReplayedPage): void {
-    const { position } = 'done' in page ? page.done.request : page.failed;
+  replay(position: PagePosition): void {
     const { start, length } = this.spanOf(position);
+    this.#inFlight++;
     this.requested.add(start, start + length);
-    if ('done' in page) this.#apply(page.done);
-    else this.#skip(true);
+  }
+
+  /** A permanent failure affects the next page too; after a transient one a single page is skipped. */
+  onFailed(isTransient: boolean): void {
+    this.#inFlight--;
+    this.settledPages++;
+    this.#hasFailed = true;
+    this.#consecutiveFailures = isTransient ? this.#consecutiveFailures + 1 : failedPagesAtEnd;
   }
 
   get end(): EndOfList | null {
@@ -115,14 +109,8 @@ abstract class NumberedPaginator implements Paginator {
     return this.#inFlight > 0 || this.#consecutiveFailures >= failedPagesAtEnd ? null : gap;
   }
 
-  /** A permanent failure affects the next page too; after a transient one a single page is skipped. */
-  #skip(isTransient: boolean): void {
-    this.settledPages++;
-    this.#hasFailed = true;
-    this.#consecutiveFailures = isTransient ? this.#consecutiveFailures + 1 : failedPagesAtEnd;
-  }
-
-  #apply(page: PageResult): void {
+  onCommitted(page: PageResult): void {
+    this.#inFlight--;
     const { position } = page.request;
     const { group, endpoint } = this.config;
     const count = pageLength(page, endpoint);
@@ -249,10 +237,9 @@ export class PagePaginator extends NumberedPaginator {
     this.#limit = config.limit;
   }
 
-  override replay(page: ReplayedPage): void {
-    const { position } = 'done' in page ? page.done.request : page.failed;
+  override replay(position: PagePosition): void {
     if (position.kind === 'page') this.#limit = position.limit;
-    super.replay(page);
+    super.replay(position);
   }
 
   protected override nextLength(): number {

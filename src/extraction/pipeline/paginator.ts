@@ -8,20 +8,15 @@ export interface ListProblem {
   readonly message: string;
 }
 
-/** A page of an earlier run of the session. */
-export type ReplayedPage = { readonly done: PageResult } | { readonly failed: PageRequest };
-
-/**
- * Every position that `next` returned is answered by exactly one of `onCommitted` and `onFailed`. `replay` has the same
- * effect as `next` and its answer; pages are replayed in the order of the source.
- */
+/** Every position that `next` returned, or that was replayed, is answered by exactly one of `onCommitted` and `onFailed`. */
 export interface Paginator {
   /** The next page; null when there is none, or none before another one is answered. */
   next(): PagePosition | null;
+  /** A page of an earlier run, as if `next` had returned it. Pages are replayed in the order of the source. */
+  replay(position: PagePosition): void;
   onCommitted(page: PageResult): void;
   /** `isTransient`: for a reason that may affect the next page as well. */
-  onFailed(position: PagePosition, isTransient: boolean): void;
-  replay(page: ReplayedPage): void;
+  onFailed(isTransient: boolean): void;
   /** As reported by the source; null when unknown. */
   readonly total: number | null;
   /** Null while pages are in flight or left to request. */
@@ -73,16 +68,20 @@ export function listKey({ endpoint, parents }: ListRef): string {
 }
 
 function positionKey(position: PagePosition): string {
-  switch (position.kind) {
-    case 'single':
-      return 'single';
-    case 'offset':
-      return `offset:${position.offset}+${position.limit}`;
-    case 'page':
-      return `page:${position.page}*${position.limit}`;
-    case 'cursor':
-  }
+  if (position.kind === 'single') return 'single';
+  if (position.kind === 'offset') return `offset:${position.offset}+${position.limit}`;
+  if (position.kind === 'page') return `page:${position.page}*${position.limit}`;
   return `cursor:${position.index}:${position.cursor ?? ''}`;
+}
+
+/** More than any page has items. */
+const largestPage = 1_000_000;
+
+/** The position of a page's first item in its list. */
+export function firstItemOf({ position }: PageRequest): number {
+  if (position.kind === 'offset') return position.offset;
+  if (position.kind === 'page') return position.page * position.limit;
+  return position.kind === 'cursor' ? position.index * largestPage : 0;
 }
 
 /** How many items a page held, stored or not. */
@@ -151,25 +150,18 @@ export class CursorPaginator implements Paginator {
     return this.#position(this.#next);
   }
 
-  onCommitted(page: PageResult): void {
-    this.#isInFlight = false;
-    this.#config.group.recordSuccess();
-    this.#apply(page);
+  replay(): void {
+    this.#isInFlight = true;
   }
 
   /** The page after a failed one is unknown. */
-  onFailed(_position: PagePosition, isTransient: boolean): void {
+  onFailed(): void {
     this.#isInFlight = false;
-    this.#config.group.recordFailure(isTransient);
     this.#finish(failedPages);
   }
 
-  replay(page: ReplayedPage): void {
-    if ('done' in page) this.#apply(page.done);
-    else this.#finish(failedPages);
-  }
-
-  #apply(page: PageResult): void {
+  onCommitted(page: PageResult): void {
+    this.#isInFlight = false;
     const { position } = page.request;
     // The largest total wins: a source that shrinks while it is read moves items past the reader.
     if (page.total !== null) this.total = Math.max(this.total ?? 0, page.total);

@@ -12,8 +12,8 @@ import type {
   TypeStatus,
 } from '../types.ts';
 import { OffsetPaginator, PagePaginator } from './numbered-paginator.ts';
-import type { ListConfig, ListProblem, Paginator, ReplayedPage } from './paginator.ts';
-import { CursorPaginator, failedPages, ListGroup, listKey, requestFor } from './paginator.ts';
+import type { ListConfig, ListProblem, Paginator } from './paginator.ts';
+import { CursorPaginator, failedPages, firstItemOf, ListGroup, listKey, requestFor } from './paginator.ts';
 
 /** A type with nothing left to request. */
 export interface FinishedType {
@@ -96,14 +96,16 @@ export class Planner {
   }
 
   #replay(plan: TypePlan, done: readonly PageResult[], failed: readonly PageRequest[]): void {
-    const pages: ReplayedPage[] = [
-      ...done.map((page) => ({ done: page })),
-      ...failed.filter(({ key }) => !key.startsWith(parentKeyPrefix)).map((request) => ({ failed: request })),
+    const pages = [
+      ...done.map((page) => ({ request: page.request, page })),
+      ...failed
+        .filter(({ key }) => !key.startsWith(parentKeyPrefix))
+        .map((request) => ({ request, page: null })),
     ];
     if (failed.length > 0 || done.some(({ rejectedCount }) => rejectedCount > 0)) plan.hasMissingItems = true;
-    for (const page of pages.sort((a, b) => replayOrder(requestOf(a)) - replayOrder(requestOf(b)))) {
-      plan.replay(page);
-      if ('done' in page) this.#addChildren(page.done);
+    for (const { request, page } of pages.sort((a, b) => replayOrder(a.request, b.request))) {
+      plan.replay(request, page);
+      if (page) this.#addChildren(page);
     }
   }
 
@@ -125,6 +127,7 @@ export class Planner {
 
 interface List {
   readonly ref: ListRef;
+  readonly group: ListGroup;
   readonly paginator: Paginator;
 }
 
@@ -180,18 +183,27 @@ class TypePlan {
 
   committed(page: PageResult): void {
     if (page.rejectedCount > 0) this.hasMissingItems = true;
-    this.#settle(page.request, ({ paginator }) => paginator.onCommitted(page));
+    this.#settle(page.request, ({ group, paginator }) => {
+      group.recordSuccess();
+      paginator.onCommitted(page);
+    });
   }
 
   failed(request: PageRequest, isTransient: boolean): void {
     this.hasMissingItems = true;
-    this.#settle(request, ({ paginator }) => paginator.onFailed(request.position, isTransient));
+    this.#settle(request, ({ group, paginator }) => {
+      group.recordFailure(isTransient);
+      paginator.onFailed(isTransient);
+    });
   }
 
-  replay(page: ReplayedPage): void {
-    const { list: ref } = requestOf(page);
-    if (ref.parents.length > 0) this.addChild(ref);
-    this.#open.get(listKey(ref))?.paginator.replay(page);
+  /** A page of an earlier run; `page` null: it failed. Failures of earlier runs do not count as consecutive ones. */
+  replay({ list, position }: PageRequest, page: PageResult | null): void {
+    if (list.parents.length > 0) this.addChild(list);
+    const paginator = this.#open.get(listKey(list))?.paginator;
+    paginator?.replay(position);
+    if (page) paginator?.onCommitted(page);
+    else paginator?.onFailed(true);
   }
 
   /** Nothing is in flight and nothing is left to request. */
@@ -253,7 +265,7 @@ class TypePlan {
       group,
       isSingleItem: isSingleItem(endpoint, this.type.shape),
     });
-    const list = { ref, paginator };
+    const list = { ref, group, paginator };
     this.#open.set(listKey(ref), list);
     return list;
   }
@@ -292,25 +304,7 @@ function parentProblem({ type }: TypePlan, { type: { name: parent } }: TypePlan)
   };
 }
 
-const requestOf = (page: ReplayedPage): PageRequest => ('done' in page ? page.done.request : page.failed);
-
-const childrenLast = 2 ** 40;
-
 /** In the order of the source, root lists before child lists. */
-function replayOrder({ list, position }: PageRequest): number {
-  return (list.parents.length > 0 ? childrenLast : 0) + firstPosition(position);
-}
-
-/** The order of pages within their list. */
-function firstPosition(position: PagePosition): number {
-  switch (position.kind) {
-    case 'offset':
-      return position.offset;
-    case 'page':
-      return position.page * position.limit;
-    case 'cursor':
-      return position.index;
-    case 'single':
-  }
-  return 0;
+function replayOrder(one: PageRequest, other: PageRequest): number {
+  return one.list.parents.length - other.list.parents.length || firstItemOf(one) - firstItemOf(other);
 }

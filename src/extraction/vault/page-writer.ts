@@ -3,7 +3,8 @@ import { hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../core/index.ts';
 import { immediate } from '../../platform/sqlite/open-sqlite.ts';
-import type { CommittedPage, ListRef, PageRequest, PageResult, ParsedPage, RawPage } from '../types.ts';
+import { firstItemOf } from '../pipeline/paginator.ts';
+import type { CommittedPage, ListRef, PageResult, ParsedPage, RawPage } from '../types.ts';
 import {
   blockUntilVaultUnlocked,
   withWriteLock,
@@ -76,7 +77,7 @@ export class PageWriter {
   #write(session: number, type: number, page: ParsedPage, header: PageHeader): WrittenPage {
     const { request, items, rejected } = page;
     const at = this.#clock.now();
-    const start = firstPosition(request);
+    const start = firstItemOf(request);
     const written = { added: 0, changed: 0, unchanged: 0, repeated: 0 };
     let [newItems, newVersions] = [0, 0];
     items.forEach((item, index) => {
@@ -157,23 +158,6 @@ function prepare(db: DatabaseSync) {
               items_seen = items_seen + ?, duplicates = duplicates + ?, page_count = page_count + 1 WHERE ${ofPage}`,
     ),
   };
-}
-
-/** More than any page has items. */
-const largestPage = 1_000_000;
-
-/** The position of the page's first item in the order of the source. */
-function firstPosition({ position }: PageRequest): number {
-  switch (position.kind) {
-    case 'offset':
-      return position.offset;
-    case 'page':
-      return position.page * position.limit;
-    case 'cursor':
-      return position.index * largestPage;
-    case 'single':
-  }
-  return 0;
 }
 
 /** First 64 bits of SHA-256, as a signed integer: SQLite has no unsigned ones. */
