@@ -4,7 +4,7 @@ import { EventBus, seededRandom, systemClock, systemIds, systemRandom } from '..
 import { VirtualClock } from '../test/support/core/virtual-clock.ts';
 import type { CommittedPage, Source, ContentType, VaultSessions } from '../src/extraction/index.ts';
 import type { PageProcessor } from '../src/extraction/pipeline/worker-pool.ts';
-import { extractionEvents, FetchError, pageFormats } from '../src/extraction/index.ts';
+import { extractionEvents, FetchError } from '../src/extraction/index.ts';
 import { WorkerPool } from '../src/extraction/pipeline/worker-pool.ts';
 import { parallelConfig } from '../src/extraction/parallel-config.ts';
 import { runExtraction } from '../src/extraction/pipeline/run-session.ts';
@@ -70,11 +70,9 @@ export async function writingAgainstPipeline(count: number): Promise<{ bare: num
 }
 
 function writeOnly(folder: string, pages: readonly Uint8Array[]): number {
-  const format = pageFormats([type])[type.name];
-  if (!format) throw new Error('unreachable');
   const parsed = pages.map((bytes, index) => {
     const offset = index * perPage;
-    return parsePage(offsetPage(type.name, offset, perPage), bytes, format);
+    return parsePage(offsetPage(type.name, offset, perPage), bytes, [type]);
   });
   const path = join(folder, 'bare.vault');
   const vault = openVault(path, { source: 'bench', clock: systemClock, ids: systemIds });
@@ -98,7 +96,7 @@ function writeOnly(folder: string, pages: readonly Uint8Array[]): number {
 async function pipelineOver(folder: string, pages: readonly Uint8Array[]): Promise<number> {
   const path = join(folder, 'bench.vault');
   const vault = openVault(path, { source: 'bench', clock: systemClock, ids: systemIds });
-  const settings = { vaultPath: path, writeLock: vault.writeLock, formats: pageFormats([type]) };
+  const settings = { vaultPath: path, writeLock: vault.writeLock, types: [type] };
   const threads = new WorkerPool(thread, settings, { count: 2, onDeath: () => undefined });
   await threads.ready();
   const source: Source = {

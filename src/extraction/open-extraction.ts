@@ -8,7 +8,6 @@ import {
   every,
   kindOf,
   messageOf,
-  parseCron,
   Redactor,
   systemClock,
   systemIds,
@@ -42,7 +41,6 @@ import type { ExtractionOptionValues, LookerOptionValues, SourceChoice } from '.
 import { resolveSource } from './sources/resolve-source.ts';
 import { createHttpSource } from './sources/http-source.ts';
 import type { ContentType, PageRequest, SessionSpec, Source } from './types.ts';
-import { pageFormats } from './types.ts';
 import { waitForVaultLock } from './vault/file.ts';
 import { readResumable } from './vault/session-state.ts';
 import type { VaultService } from './vault/vault-service.ts';
@@ -118,7 +116,7 @@ export async function extract(
             {
               vaultPath: vault.path,
               writeLock: vault.writeLock,
-              formats: pageFormats(ofRun),
+              types: ofRun,
               secrets: source.secrets ?? [],
             },
             { count: Math.min(extraction.workers, availableParallelism()), onDeath },
@@ -387,7 +385,6 @@ export async function openExtraction(deps: ExtractionDeps): Promise<Extraction> 
     ...common,
     inTransaction: (work) => database.transaction(work),
     jobs,
-    nextTime: (cron, afterMs) => parseCron(cron).next(afterMs),
   });
   const extraction: Extraction = {
     sources,

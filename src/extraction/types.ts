@@ -217,47 +217,9 @@ export type EndOfList =
 /** How many lists of a type ended by which evidence. */
 export type EndCounts = Readonly<Partial<Record<EndOfList['by'], number>>>;
 
-/** How worker threads parse the pages of a type: plain data. */
-export interface PageFormat {
-  /** By name of the endpoint. */
-  readonly endpoints: Readonly<
-    Record<string, { readonly shape: ItemShape; readonly isListingOnly: boolean }>
-  >;
-  /** Of the types whose lists the items name. */
-  readonly children: readonly ChildRule[];
-}
-
-export interface ChildRule extends Omit<ParentRule, 'type'> {
-  /** The child's type and endpoint. */
-  readonly type: string;
+/** A parent rule as the parent's pages are parsed with it: it names lists of this type at this endpoint. */
+export interface ChildRule extends ParentRule {
   readonly endpoint: string;
-}
-
-/** The formats of all types, by name. */
-export function pageFormats(types: readonly ContentType[]): Readonly<Record<string, PageFormat>> {
-  return Object.fromEntries(
-    types.map((type) => [
-      type.name,
-      {
-        endpoints: Object.fromEntries(
-          type.endpoints.map(({ name, shape, isListingOnly = false }) => [
-            name,
-            { shape: shape ?? type.shape, isListingOnly },
-          ]),
-        ),
-        children: types.flatMap((child) => (child.parent?.type === type.name ? childRules(child) : [])),
-      },
-    ]),
-  );
-}
-
-/** Lists of children are at the endpoints that are not mere listings. */
-function childRules({ name, endpoints, parent }: ContentType): readonly ChildRule[] {
-  if (!parent) return [];
-  const { itemsAt, keys, parentKeys, hasChildrenAt } = parent;
-  return endpoints
-    .filter(({ isListingOnly }) => isListingOnly !== true)
-    .map((endpoint) => ({ type: name, endpoint: endpoint.name, itemsAt, keys, parentKeys, hasChildrenAt }));
 }
 
 export type SessionStatus = 'running' | 'interrupted' | 'completed' | 'incomplete' | 'failed';

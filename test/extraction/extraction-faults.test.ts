@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { EventBus, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
-import { extractionEvents, pageFormats } from '../../src/extraction/index.ts';
+import { extractionEvents } from '../../src/extraction/index.ts';
 import { WorkerPool } from '../../src/extraction/pipeline/worker-pool.ts';
 import { parallelConfig } from '../../src/extraction/parallel-config.ts';
 import { runExtraction } from '../../src/extraction/pipeline/run-session.ts';
@@ -235,7 +235,7 @@ describe('a worker thread that dies', () => {
               {
                 vaultPath: vault.path,
                 writeLock: vault.writeLock,
-                formats: pageFormats(of),
+                types: of,
                 marker,
               } as never,
               { count: 2, onDeath },

@@ -2,7 +2,7 @@
 import { MemoryRunStore, MemorySourceStore } from '../support/extraction/memory-stores.ts';
 import { expect, it } from 'vitest';
 import type { EmittedEvent, EventListener } from '../../src/core/index.ts';
-import { EventBus, parseCron, seededIds, seededRandom } from '../../src/core/index.ts';
+import { EventBus, seededIds, seededRandom } from '../../src/core/index.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
 import type { ExtractionEvents, ExtractionRun } from '../../src/extraction/index.ts';
 import type { ExtractSource } from '../../src/extraction/runs/run-job.ts';
@@ -51,7 +51,6 @@ async function world(extract: (clock: VirtualClock) => ExtractSource) {
         get: (id) => jobs.get(id),
       },
       inTransaction: (work) => work(undefined),
-      nextTime: (cron, afterMs) => parseCron(cron).next(afterMs),
     });
   const services = [service(), service()];
   const [first] = services as [RunService, RunService];

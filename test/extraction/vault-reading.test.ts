@@ -3,7 +3,6 @@ import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { pageFormats } from '../../src/extraction/types.ts';
 import { parsePage } from '../../src/extraction/parsing/parse-page.ts';
 import type { ItemShape, PageRequest, ParsedPage } from '../../src/extraction/types.ts';
 import {
@@ -168,16 +167,14 @@ describe('verifying a vault', () => {
       }),
     ];
     const { id } = sessions.open(specOf({ types }));
-    const look = (number: number, request: PageRequest = offsetRequest(0, 2)) => {
+    const look = (number: number, request: PageRequest = offsetRequest(0, 2, 'looks')) => {
       const text = JSON.stringify({
         id: number,
         title: `Look ${number}`,
         folder: { id: 12 },
         updated_at: '2026-01-02T03:04:05Z',
       });
-      const format = pageFormats(types)[request.list.parents.length === 0 ? 'looks' : 'tiles'];
-      if (!format) throw new Error('There is no such type.');
-      return parsePage(request, Buffer.from(`[${text}]`), format).items;
+      return parsePage(request, Buffer.from(`[${text}]`), types).items;
     };
     const write = (page: ParsedPage, total: number | null = null) =>
       world.writer.write(id, page, { total, nextLink: null });

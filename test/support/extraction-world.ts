@@ -17,7 +17,7 @@ import type {
   VaultSessions,
 } from '../../src/extraction/index.ts';
 import type { ExtractionResult } from '../../src/extraction/pipeline/run-session.ts';
-import type { ExtractionSpec } from '../../src/extraction/pipeline/run-session.ts';
+import type { ExtractionSpec } from '../../src/extraction/pipeline/page-pipeline.ts';
 import type { PageProcessor } from '../../src/extraction/pipeline/worker-pool.ts';
 import type { ParallelConfig } from '../../src/extraction/parallel-config.ts';
 import { extractionEvents, FetchError } from '../../src/extraction/index.ts';

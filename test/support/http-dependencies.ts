@@ -243,7 +243,6 @@ function extractionServices(clock: VirtualClock, ids: IdSource): ExtractionServi
       ids,
       events: new EventBus(runEvents, () => clock.now()),
       redact: (text) => text,
-      nextTime: (_cron, afterMs) => afterMs + 60_000,
     }),
   };
 }

@@ -1,5 +1,4 @@
 // Reads a source as the pipeline does, page after page, and keeps the items: planner, source and parser without a vault.
-import { pageFormats } from '../../src/extraction/types.ts';
 import { parsePage } from '../../src/extraction/parsing/parse-page.ts';
 import { Planner } from '../../src/extraction/pipeline/planner.ts';
 import type { PageRequest, ParsedItem, Source } from '../../src/extraction/types.ts';
@@ -19,7 +18,6 @@ export async function walkSource(source: Source, batchSize: number): Promise<Wal
   await source.connect(signal);
   const { types } = source;
   const planner = new Planner(types, [], batchSize);
-  const formats = pageFormats(types);
   const items: Record<string, ParsedItem[]> = Object.fromEntries(types.map(({ name }) => [name, []]));
   const requests: PageRequest[] = [];
   let rejected = 0;
@@ -27,9 +25,7 @@ export async function walkSource(source: Source, batchSize: number): Promise<Wal
     requests.push(request);
     const page = await source.fetch(request, signal);
     const { type } = request.list;
-    const format = formats[type];
-    if (!format) throw new Error(`There is no format for ${type}.`);
-    const parsed = parsePage(request, page.bytes, format);
+    const parsed = parsePage(request, page.bytes, types);
     items[type]?.push(...parsed.items);
     rejected += parsed.rejected.length;
     planner.committed({

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { childList, offsetPage, pageOfList, typeOf } from '../../../test/support/extraction/pages.ts';
-import type { ContentType, ItemShape, PageFormat, PageRequest } from '../types.ts';
-import { pageFormats } from '../types.ts';
+import type { ContentType, ItemShape, PageRequest } from '../types.ts';
 import { PageRejectedError, parsePage } from './parse-page.ts';
 
 const request = offsetPage('things', 0, 10);
@@ -15,13 +14,9 @@ const list: ItemShape = {
   createdAt: ['created'],
   updatedAt: ['updated'],
 };
-const formatOf = (shape: ItemShape): PageFormat => ({
-  endpoints: { '': { shape, isListingOnly: false } },
-  children: [],
-});
 const bytesOf = (text: string) => new Uint8Array(Buffer.from(text));
 const parse = (text: string, shape = list, of: PageRequest = request) =>
-  parsePage(of, bytesOf(text), formatOf(shape));
+  parsePage(of, bytesOf(text), [typeOf(of.list.type, 'offset', { shape })]);
 
 describe('parsing a page', () => {
   it('reads the facts of an item, its own bytes and their hash', () => {
@@ -70,7 +65,9 @@ describe('parsing a page', () => {
 
   it('rejects bytes that are not UTF-8', () => {
     const broken = new Uint8Array([...bytesOf('[{"id":"'), 0xff, 0xfe, ...bytesOf('"}]')]);
-    expect(() => parsePage(request, broken, formatOf(list))).toThrow(PageRejectedError);
+    expect(() => parsePage(request, broken, [typeOf('things', 'offset', { shape: list })])).toThrow(
+      PageRejectedError,
+    );
   });
 
   it('keeps every digit of an id past 2^53: two ids never become one', () => {
@@ -134,9 +131,9 @@ describe('children listed in the items of a page', () => {
     ],
     parent: { type: 'looks', keys: { id: ['id'] } },
   });
-  const formats = pageFormats([models, explores, looks]);
+  const types = [models, explores, looks];
   const read = (type: string, text: string, of: PageRequest = offsetPage(type, 0, 10)) =>
-    parsePage(of, bytesOf(text), formats[type] ?? formatOf(list));
+    parsePage(of, bytesOf(text), types);
 
   it("are lists with the parent's keys, and one without a key is rejected", () => {
     const text = '[{"name":"m","explores":[{"name":"e"},{"label":"?"}]},{"name":"n","explores":[]}]';

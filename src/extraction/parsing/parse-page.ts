@@ -3,10 +3,10 @@ import { isUtf8 } from 'node:buffer';
 import { messageOf } from '../../core/index.ts';
 import type {
   ChildRule,
+  ContentType,
   ItemShape,
   JsonPath,
   ListRef,
-  PageFormat,
   PageRequest,
   ParsedItem,
   ParsedPage,
@@ -40,14 +40,29 @@ export class PageRejectedError extends Error {
   }
 }
 
-/** Throws PageRejectedError when the page is not JSON or not of the expected shape; single items are only rejected. */
-export function parsePage(request: PageRequest, bytes: Uint8Array, format: PageFormat): ParsedPage {
+/**
+ * `types` are all types of the run. Throws PageRejectedError when the page is not JSON or not of the expected shape;
+ * single items are only rejected.
+ */
+export function parsePage(
+  request: PageRequest,
+  bytes: Uint8Array,
+  types: readonly ContentType[],
+): ParsedPage {
   if (bytes.length === 0) throw new PageRejectedError('malformed', 'The response is empty.');
   if (!isUtf8(bytes)) throw new PageRejectedError('malformed', 'The response is not UTF-8 text.');
-  const endpoint = format.endpoints[request.list.endpoint];
-  if (!endpoint) throw new TypeError(`${request.list.type} has no endpoint "${request.list.endpoint}".`);
-  const { shape, isListingOnly } = endpoint;
-  const page = new PageBuilder(request.list, bytes, shape, format.children, isListingOnly);
+  const { list } = request;
+  const type = types.find(({ name }) => name === list.type);
+  const endpoint = type?.endpoints.find(({ name }) => name === list.endpoint);
+  if (!type || !endpoint) throw new TypeError(`${list.type} has no endpoint "${list.endpoint}".`);
+  const { shape = type.shape, isListingOnly = false } = endpoint;
+  const page = new PageBuilder(
+    list,
+    bytes,
+    shape,
+    childRules(list.type, types, isListingOnly),
+    isListingOnly,
+  );
   const { items, rejected, children } = page;
   if (shape.items.kind === 'single') {
     page.addBody();
@@ -57,6 +72,22 @@ export function parsePage(request: PageRequest, bytes: Uint8Array, format: PageF
   const at = (path: ItemShape['total']) => (path === undefined ? undefined : valueAt(envelope, path));
   const nextCursor = textOf(at(shape.nextCursor));
   return { request, items, rejected, children, nextCursor, total: countOf(at(shape.total)) };
+}
+
+/** Items that are requested one by one name no further lists of their own type. */
+function childRules(
+  parent: string,
+  types: readonly ContentType[],
+  isListingOnly: boolean,
+): readonly ChildRule[] {
+  const children = types.filter(
+    (type) => type.parent?.type === parent && (isListingOnly || type.name !== parent),
+  );
+  return children.flatMap(({ name, endpoints, parent: rule }) =>
+    endpoints
+      .filter((endpoint) => endpoint.isListingOnly !== true)
+      .flatMap((endpoint) => (rule ? [{ ...rule, type: name, endpoint: endpoint.name }] : [])),
+  );
 }
 
 function readItems(bytes: Uint8Array, path: readonly string[], page: PageBuilder): unknown {
@@ -103,9 +134,8 @@ class PageBuilder {
     this.#list = list;
     this.#bytes = bytes;
     this.#shape = shape;
-    // Items that are requested one by one name no further lists of their own type.
-    this.#rules = rules.filter(({ type }) => isListingOnly || type !== list.type);
-    this.#fields = new FieldReader(shape, this.#rules);
+    this.#rules = rules;
+    this.#fields = new FieldReader(shape, rules);
     this.#isListingOnly = isListingOnly;
   }
 

@@ -1,5 +1,4 @@
 // Estimates the calls and minutes of an extraction with at most one small call per list.
-import { pageFormats } from '../types.ts';
 import { parsePage } from '../parsing/parse-page.ts';
 import type { ParallelConfig } from '../parallel-config.ts';
 import type { ContentType, Endpoint, PagePosition, PageRequest, RawPage, TypeProgress } from '../types.ts';
@@ -43,15 +42,13 @@ export async function estimate(
   { progress = [], maxCalls = null }: EstimateOptions = {},
 ): Promise<Estimate> {
   const remaining = remainingCalls(types, progress, parallel.batchSize);
-  const formats = pageFormats(types);
   let probes = 0;
   const totalOf = async (type: ContentType, endpoint: Endpoint): Promise<number | null> => {
     const request = probeOf(type, endpoint);
-    const format = formats[type.name];
-    if (!request || !format) return null;
+    if (!request) return null;
     probes++;
     const page = await fetch(request);
-    return page.total ?? parsePage(page.request, page.bytes, format).total;
+    return page.total ?? parsePage(page.request, page.bytes, types).total;
   };
   const found: TypeEstimate[] = [];
   for (const type of types)

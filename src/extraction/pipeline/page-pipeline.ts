@@ -5,11 +5,22 @@
 import type { Clock, Emitter, Random } from '../../core/index.ts';
 import { onAbort } from '../../core/index.ts';
 import { busyRetryPauseMs, isSqliteBusy } from '../../platform/sqlite/retry-busy.ts';
-import { BoundedQueue } from '../../resilience/index.ts';
+import type { AdaptiveRateLimiter } from '../../resilience/index.ts';
+import { BoundedQueue, exponentialBackoff } from '../../resilience/index.ts';
 import { FetchError } from '../errors.ts';
 import type { ExtractionEvents, FailedPageCause } from '../events.ts';
+import type { ParallelConfig } from '../parallel-config.ts';
 import { queueBytes } from '../parallel-config.ts';
-import type { RawPage, CommittedPage, PageRequest, Source, TypeStatus, VaultSessions } from '../types.ts';
+import type {
+  CommittedPage,
+  ContentType,
+  PageRequest,
+  RawPage,
+  SessionSpec,
+  Source,
+  TypeStatus,
+  VaultSessions,
+} from '../types.ts';
 import { vaultLockTimeoutMs } from '../vault/file.ts';
 import { WorkItem } from '../work-item.ts';
 import type { WorkerMetrics } from '../worker-metrics.ts';
@@ -17,26 +28,41 @@ import type { ListProblem } from './paginator.ts';
 import type { FinishedType, Planner } from './planner.ts';
 import type { RetryPolicy, Attempts } from './retry-policy.ts';
 import { decideRetry, pageRejected } from './retry-policy.ts';
-import type { PageProcessor, Processed } from './worker-pool.ts';
+import type { OnDeath, PageProcessor, Processed } from './worker-pool.ts';
 import { PageBuffers, WorkerDiedError } from './worker-pool.ts';
 
-export interface PagePipelineDeps {
-  readonly sessionId: string;
+export interface ExtractionSpec {
+  readonly types: readonly ContentType[];
+  readonly parallel: ParallelConfig;
+  readonly maxCalls: number | null;
+  readonly retries: number;
+  readonly retryDelayMs: number;
+  readonly fresh: SessionSpec['fresh'];
+  readonly retryFailed: boolean;
+  /** The path of the vault, for events. */
+  readonly vault: string;
+  /** Settings as given, without secrets: stored with the session. */
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+export interface RunDeps {
+  /** Connected. */
   readonly source: Source;
-  readonly pacer: Pacer;
-  readonly clock: Clock;
-  readonly events: Emitter<ExtractionEvents>;
   readonly sessions: VaultSessions;
+  readonly limiter: AdaptiveRateLimiter;
+  /** Called only when there is something to request. */
+  readonly startThreads: (types: readonly ContentType[], onDeath: OnDeath) => PageProcessor;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly events: Emitter<ExtractionEvents>;
+}
+
+export interface PagePipelineDeps extends RunDeps {
+  readonly spec: ExtractionSpec;
+  readonly sessionId: string;
   readonly threads: PageProcessor;
   readonly planner: Planner;
   readonly metrics: WorkerMetrics;
-  readonly random: Random;
-  readonly types: ReadonlySet<string>;
-  /** Pages in flight. */
-  readonly workers: number;
-  readonly queueSize: number;
-  readonly maxCalls: number | null;
-  readonly rules: RetryPolicy;
 }
 
 /** Why a run ended. */
@@ -52,6 +78,7 @@ interface Queued extends Task {
 }
 
 const noAttempts: Attempts = { failures: 0, rateLimitedCalls: 0 };
+const longestRetryMs = 30_000;
 /** After a stop: the time for committing fetched pages, and then the time until threads are terminated. */
 const drainMs = 600;
 const lastPageMs = 250;
@@ -62,16 +89,22 @@ export class PagePipeline {
   readonly statuses = new Map<string, TypeStatus>();
   /** Of the types that have finished. */
   readonly problems: ListProblem[] = [];
+  /** Calls of this run. */
+  calls = 0;
+  /** Calls of this run that received a 429. */
+  rateLimitedCalls = 0;
+  /** Pages failed or items were rejected in this run. */
+  hasMissingItems = false;
   readonly #deps: PagePipelineDeps;
+  readonly #types: ReadonlySet<string>;
+  readonly #pacer: Pacer;
+  readonly #rules: RetryPolicy;
   readonly #queue: BoundedQueue<Queued>;
   readonly #buffers = new PageBuffers(queueBytes);
   /** Requested before anything new. */
   readonly #retries: Task[] = [];
   readonly #stopping = new AbortController();
   readonly #over = Promise.withResolvers<RunEnd>();
-  #calls = 0;
-  #rateLimitedCalls = 0;
-  #hasMissingItems = false;
   /** Types are being finished, or wait for a vault that another process has locked. */
   #isFinishing = false;
   /** When the vault was first found locked by another process. */
@@ -83,22 +116,17 @@ export class PagePipeline {
   #isOutOfCalls = false;
 
   constructor(deps: PagePipelineDeps) {
+    const { types, parallel, retries, retryDelayMs } = deps.spec;
     this.#deps = deps;
-    this.#queue = new BoundedQueue({ maxItems: deps.queueSize, maxBytes: queueBytes });
+    this.#types = new Set(types.map(({ name }) => name));
+    this.#pacer = new Pacer(parallel.rateLimitPerSecond, deps.clock);
+    this.#rules = {
+      retries,
+      backoff: exponentialBackoff({ initialMs: retryDelayMs, maxMs: longestRetryMs, jitter: 'equal' }),
+    };
+    this.#queue = new BoundedQueue({ maxItems: parallel.queueSize, maxBytes: queueBytes });
   }
 
-  /** Calls of this run. */
-  get calls(): number {
-    return this.#calls;
-  }
-  /** Calls of this run that received a 429. */
-  get rateLimitedCalls(): number {
-    return this.#rateLimitedCalls;
-  }
-  /** Pages failed or items were rejected in this run. */
-  get hasMissingItems(): boolean {
-    return this.#hasMissingItems;
-  }
   get queuedPages(): number {
     return this.#queue.length;
   }
@@ -132,13 +160,13 @@ export class PagePipeline {
   /** Starts whatever can be started. Called after every change of state. */
   #pump(): void {
     if (this.#stopping.signal.aborted || this.#isFinishing) return;
-    const { planner, workers } = this.#deps;
+    const { planner, spec } = this.#deps;
     this.#isFinishing = true;
     this.#write(
       () => planner.takeFinished((finished) => this.#finish(finished)),
       () => {
         this.#isFinishing = false;
-        while (this.#inFlight < workers && this.#startNext());
+        while (this.#inFlight < spec.parallel.workers && this.#startNext());
         if (planner.isFinished) this.#over.resolve('done');
         else if (this.#isOutOfCalls && this.#inFlight + this.#unsettled === 0)
           this.#over.resolve('max-calls');
@@ -165,15 +193,15 @@ export class PagePipeline {
   }
 
   #startNext(): boolean {
-    const { planner, maxCalls } = this.#deps;
+    const { planner, spec } = this.#deps;
     if (this.#isOutOfCalls) return false;
     const task = this.#retries.shift() ?? newTask(planner.next());
     if (!task) return false;
-    if (maxCalls !== null && this.#calls >= maxCalls) {
+    if (spec.maxCalls !== null && this.calls >= spec.maxCalls) {
       this.#isOutOfCalls = true;
       return false;
     }
-    this.#calls++;
+    this.calls++;
     this.#inFlight++;
     void this.#fetch(task).finally(() => {
       this.#inFlight--;
@@ -190,15 +218,15 @@ export class PagePipeline {
       const queued = this.#enqueue(await this.#call(task.request, signal), task);
       await this.#queue.put(queued, queued.work.page.bytes.byteLength, signal);
     } catch (error) {
-      if (error instanceof FetchError && error.failure.kind === 'rate-limit') this.#rateLimitedCalls++;
+      if (error instanceof FetchError && error.failure.kind === 'rate-limit') this.rateLimitedCalls++;
       if (!signal.aborted) this.#handleFailure(error, task);
     }
   }
 
   /** One call. Fails with a FetchError, with the limiter's error, or with the signal's reason. */
   async #call(request: PageRequest, signal: AbortSignal): Promise<RawPage> {
-    const { sessionId: session, source, pacer, clock, events } = this.#deps;
-    await pacer.wait(signal);
+    const { sessionId: session, source, clock, events } = this.#deps;
+    await this.#pacer.wait(signal);
     // Waiting for a permit is not part of the call.
     let sentAt = clock.monotonic();
     const report = (outcome: string) => {
@@ -219,35 +247,30 @@ export class PagePipeline {
     if (page.bytes.byteLength === 0) throw pageRejected('The response is empty.');
     const held = { ...page, bytes: this.#buffers.hold(page.bytes) };
     const fields = { contentType: task.request.list.type, page: held, batchNumber: this.#batches++ };
-    const work = new WorkItem(fields, this.#deps.types);
+    const work = new WorkItem(fields, this.#types);
     work.become('queued');
     this.#unsettled++;
     return { ...task, work };
   }
 
   /** Retries the page, fails it, or stops the run. */
-  #handleFailure(error: unknown, task: Task, cause?: FailedPageCause): void {
-    const { rules, random, events, sessionId: session } = this.#deps;
-    const {
-      list: { type },
-      key: page,
-    } = task.request;
-    const decision = decideRetry(error, task.attempts, rules, random);
+  #handleFailure(error: unknown, { request, attempts: before }: Task, cause?: FailedPageCause): void {
+    const { random, events, sessionId: session } = this.#deps;
+    const decision = decideRetry(error, before, this.#rules, random);
     if (decision.action === 'stop') return this.#over.reject(decision.error);
     if (decision.action === 'give-up')
-      return this.#giveUp(task.request, cause ?? decision.cause, decision.message, decision.isTransient);
+      return this.#giveUp(request, cause ?? decision.cause, decision.message, decision.isTransient);
     const { attempts, delayMs } = decision;
     const attempt = attempts.failures + attempts.rateLimitedCalls;
-    const payload = {
+    events.emit('extraction:page-retried', {
       session,
-      type,
-      page,
+      type: request.list.type,
+      page: request.key,
       cause: cause ?? decision.cause,
       attempt,
       waitMs: Math.round(delayMs),
-    };
-    events.emit('extraction:page-retried', payload);
-    void this.#retry({ request: task.request, attempts }, delayMs);
+    });
+    void this.#retry({ request, attempts }, delayMs);
   }
 
   async #retry(task: Task, waitMs: number): Promise<void> {
@@ -260,11 +283,9 @@ export class PagePipeline {
 
   #giveUp(request: PageRequest, cause: FailedPageCause, message: string, isTransient: boolean): void {
     const { sessions, sessionId, planner, metrics, events } = this.#deps;
-    const {
-      list: { type },
-      key: page,
-    } = request;
-    this.#hasMissingItems = true;
+    const { list, key: page } = request;
+    const { type } = list;
+    this.hasMissingItems = true;
     this.#unsettled++;
     this.#write(
       () => sessions.fail(sessionId, request, cause, message),
@@ -325,7 +346,7 @@ export class PagePipeline {
     const { request, itemCount, rejectedCount, written, total } = page;
     const { type } = request.list;
     work.become('completed');
-    if (rejectedCount > 0) this.#hasMissingItems = true;
+    if (rejectedCount > 0) this.hasMissingItems = true;
     const items = itemCount - written.repeated;
     metrics.incrementProcessed(type, items);
     for (let rejected = 0; rejected < rejectedCount; rejected++)

@@ -1,18 +1,15 @@
 // Runs a session of a vault: opens or resumes it, runs the pipeline, and finishes it.
-import type { Clock, Emitter, Random } from '../../core/index.ts';
+import type { Emitter } from '../../core/index.ts';
 import { CoreError, every } from '../../core/index.ts';
 import { isSqliteBusy } from '../../platform/sqlite/retry-busy.ts';
-import type { AdaptiveRateLimiter, RateLimiterSnapshot } from '../../resilience/index.ts';
-import { exponentialBackoff } from '../../resilience/index.ts';
+import type { RateLimiterSnapshot } from '../../resilience/index.ts';
 import type { ExtractionEvents, ProgressFigures, TypeFigures } from '../events.ts';
-import type { ParallelConfig } from '../parallel-config.ts';
 import type {
   OpenSession,
   RunTotals,
   SessionSpec,
   SessionStatus,
   SessionTotals,
-  Source,
   ContentType,
   TypeProgress,
   TypeStatus,
@@ -21,37 +18,10 @@ import type {
 import { vaultLockTimeoutMs, waitForVaultLock } from '../vault/file.ts';
 import type { WorkerMetricsSnapshot } from '../worker-metrics.ts';
 import { WorkerMetrics } from '../worker-metrics.ts';
-import type { RunEnd } from './page-pipeline.ts';
-import { Pacer, PagePipeline } from './page-pipeline.ts';
+import type { ExtractionSpec, RunDeps, RunEnd } from './page-pipeline.ts';
+import { PagePipeline } from './page-pipeline.ts';
 import type { ListProblem } from './paginator.ts';
 import { Planner } from './planner.ts';
-import type { OnDeath, PageProcessor } from './worker-pool.ts';
-
-export interface ExtractionSpec {
-  readonly types: readonly ContentType[];
-  readonly parallel: ParallelConfig;
-  readonly maxCalls: number | null;
-  readonly retries: number;
-  readonly retryDelayMs: number;
-  readonly fresh: SessionSpec['fresh'];
-  readonly retryFailed: boolean;
-  /** The path of the vault, for events. */
-  readonly vault: string;
-  /** Settings as given, without secrets: stored with the session. */
-  readonly settings: Readonly<Record<string, unknown>>;
-}
-
-export interface RunDeps {
-  /** Connected. */
-  readonly source: Source;
-  readonly sessions: VaultSessions;
-  readonly limiter: AdaptiveRateLimiter;
-  /** Called only when there is something to request. */
-  readonly startThreads: (types: readonly ContentType[], onDeath: OnDeath) => PageProcessor;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly events: Emitter<ExtractionEvents>;
-}
 
 export interface TypeResult extends TypeFigures {
   /** All stored items of the type, from any session. */
@@ -88,7 +58,6 @@ const vaultLocked = (vault: string) =>
     waitMs: null,
   }) as const;
 
-const longestRetryMs = 30_000;
 const progressMs = 250;
 
 /**
@@ -126,24 +95,7 @@ export async function runExtraction(
     metrics.recordError(worker, error);
     events.emit('extraction:worker-died', { session: id, worker, error, workersAlive });
   });
-  const backoff = exponentialBackoff({
-    initialMs: spec.retryDelayMs,
-    maxMs: longestRetryMs,
-    jitter: 'equal',
-  });
-  const run = new PagePipeline({
-    ...deps,
-    sessionId: id,
-    threads,
-    pacer: new Pacer(spec.parallel.rateLimitPerSecond, clock),
-    planner,
-    metrics,
-    types: new Set(names),
-    workers,
-    queueSize: spec.parallel.queueSize,
-    maxCalls: spec.maxCalls,
-    rules: { retries: spec.retries, backoff },
-  });
+  const run = new PagePipeline({ ...deps, spec, sessionId: id, threads, planner, metrics });
   const figures = (): ProgressFigures => ({
     types: typeFigures(session, planner, metrics, run.statuses),
     calls: run.calls,

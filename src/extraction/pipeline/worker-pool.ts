@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import { CoreError, HeadworksError, messageOf } from '../../core/index.ts';
 import type { FailedPageCause } from '../events.ts';
-import type { CommittedPage, NamedSecret, PageFormat, PageRequest, RawPage } from '../types.ts';
+import type { CommittedPage, NamedSecret, ContentType, RawPage } from '../types.ts';
 
 export type Processed = Extract<WorkerReply, { kind: 'committed' | 'rejected' }>;
 
@@ -41,18 +41,13 @@ export interface PageProcessor {
   terminate(): Promise<void>;
 }
 
-interface Waiting {
-  readonly resolve: (message: WorkerReply) => void;
-  readonly reject: (error: Error) => void;
-}
-
 interface Thread {
   readonly name: string;
-  readonly started: PromiseWithResolvers<void>;
   readonly worker: Worker;
-  readonly exited: Promise<void>;
-  /** Its assigned pages in the order of processing. */
-  readonly pages: Waiting[];
+  readonly started: PromiseWithResolvers<void>;
+  readonly exited: PromiseWithResolvers<void>;
+  /** The replies about its assigned pages, in the order of processing. */
+  readonly pages: PromiseWithResolvers<WorkerReply>[];
   isReady: boolean;
   lastError: string | null;
 }
@@ -73,7 +68,7 @@ export class WorkerPool implements PageProcessor {
   readonly size: number;
   readonly places: number;
   readonly #threads = new Set<Thread>();
-  readonly #waiting: { resolve: (thread: Thread) => void; reject: (error: Error) => void }[] = [];
+  readonly #waiting: PromiseWithResolvers<Thread>[] = [];
   readonly #onDeath: OnDeath;
   #lastDeath = 'none was started';
   #isClosing = false;
@@ -107,7 +102,7 @@ export class WorkerPool implements PageProcessor {
     this.#isClosing = true;
     const threads = [...this.#threads];
     for (const { worker } of threads) post(worker, { kind: 'close' });
-    await Promise.all(threads.map(({ exited }) => exited));
+    await Promise.all(threads.map(({ exited }) => exited.promise));
   }
 
   async terminate(): Promise<void> {
@@ -117,17 +112,9 @@ export class WorkerPool implements PageProcessor {
 
   #start(entry: URL, settings: WorkerSettings, name: string): void {
     const worker = new Worker(entry, { workerData: settings, name });
-    const { promise: exited, resolve } = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
-    const thread: Thread = {
-      name,
-      started,
-      worker,
-      exited,
-      pages: [],
-      isReady: false,
-      lastError: null,
-    };
+    const exited = Promise.withResolvers<void>();
+    const thread: Thread = { name, worker, started, exited, pages: [], isReady: false, lastError: null };
     this.#threads.add(thread);
     worker.on('message', (message: WorkerReply) => {
       if (message.kind !== 'ready') return thread.pages.shift()?.resolve(message);
@@ -139,24 +126,25 @@ export class WorkerPool implements PageProcessor {
     worker.on('exit', (code) => {
       this.#lose(thread, thread.lastError ?? `it ended with code ${code}`);
       started.resolve();
-      resolve();
+      exited.resolve();
     });
   }
 
   /** The bytes are not transferred: if the thread dies, the page costs no second call. */
   #send(thread: Thread, sessionId: string, page: RawPage): Promise<WorkerReply> {
-    const work: PageWork = { kind: 'page', sessionId, ...page };
-    return new Promise<WorkerReply>((resolve, reject) => {
-      thread.pages.push({ resolve, reject });
-      post(thread.worker, work);
-    });
+    const reply = Promise.withResolvers<WorkerReply>();
+    thread.pages.push(reply);
+    post(thread.worker, { kind: 'page', sessionId, ...page });
+    return reply.promise;
   }
 
   #take(): Promise<Thread> {
     const thread = this.#leastBusy();
     if (thread) return Promise.resolve(thread);
     if (this.#threads.size === 0) return Promise.reject(this.#noneLeft());
-    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    const waiting = Promise.withResolvers<Thread>();
+    this.#waiting.push(waiting);
+    return waiting.promise;
   }
 
   #leastBusy(): Thread | undefined {
@@ -247,19 +235,16 @@ export interface WorkerSettings {
   readonly vaultPath: string;
   /** `Vault.writeLock`. */
   readonly writeLock: SharedArrayBuffer;
-  readonly formats: Readonly<Record<string, PageFormat>>;
+  /** All types of the run. */
+  readonly types: readonly ContentType[];
   /** `Source.secrets`. */
   readonly secrets?: readonly NamedSecret[];
 }
 
-export interface PageWork {
+/** Its bytes are shared with the main thread: not to be changed, nor read after the reply. */
+export interface PageWork extends RawPage {
   readonly kind: 'page';
   readonly sessionId: string;
-  readonly request: PageRequest;
-  /** Shared with the main thread: not to be changed, nor read after the reply. */
-  readonly bytes: Uint8Array;
-  readonly total: number | null;
-  readonly nextLink: string | null;
 }
 
 export type WorkerRequest = PageWork | { readonly kind: 'close' };

@@ -8,15 +8,13 @@ import { SecretMasker } from '../sources/secrets.ts';
 import { PageWriter } from '../vault/index.ts';
 import type { WorkerReply, PageWork, WorkerSettings, WorkerRequest } from './worker-pool.ts';
 
-const { vaultPath, writeLock, formats, secrets = [] } = workerData as WorkerSettings;
+const { vaultPath, writeLock, types, secrets = [] } = workerData as WorkerSettings;
 const masker = new SecretMasker(secrets);
 const writer = new PageWriter(vaultPath, { clock: systemClock, writeLock });
 
 function handle({ sessionId, request, bytes, total, nextLink }: PageWork): WorkerReply {
-  const format = formats[request.list.type];
-  if (!format) throw new TypeError(`There is no format for ${request.list.type}.`);
   try {
-    const parsed = parsePage(request, bytes, format);
+    const parsed = parsePage(request, bytes, types);
     const page = { ...parsed, nextCursor: parsed.nextCursor && masker.mask(parsed.nextCursor) };
     return { kind: 'committed', page: writer.write(sessionId, page, { total, nextLink }) };
   } catch (error) {

@@ -1,6 +1,6 @@
 // Starts, schedules, stops and reports runs; commands report their own runs here.
 import type { Clock, Emitter, IdSource, JobQueue } from '../../core/index.ts';
-import { CoreError } from '../../core/index.ts';
+import { CoreError, parseCron } from '../../core/index.ts';
 import type { RunEvents } from './run-record.ts';
 import type { RunRequest } from './run-job.ts';
 import { extractionRunJob } from './run-job.ts';
@@ -26,8 +26,6 @@ export interface RunServiceDeps {
   readonly ids: IdSource;
   readonly events: Emitter<RunEvents>;
   readonly redact: (text: string) => string;
-  /** The next occurrence of a cron expression after `afterMs`. Fails with INPUT_INVALID. */
-  readonly nextTime: (cron: string, afterMs: number) => number;
 }
 
 /** The report of a command about its own run. */
@@ -106,7 +104,7 @@ export class RunService {
   /** The next occurrence of its schedule; in the past when due. Null without an active schedule. */
   nextRunAt({ schedule, active, lastScheduledAt }: ExtractionSource): Date | null {
     if (schedule === null || !active) return null;
-    return new Date(this.#deps.nextTime(schedule, lastScheduledAt.getTime()));
+    return new Date(parseCron(schedule).next(lastScheduledAt.getTime()));
   }
 
   async list(filter: RunFilter): Promise<readonly ExtractionRun[]> {

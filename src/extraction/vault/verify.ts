@@ -40,17 +40,18 @@ function checkFile({ db }: VaultReader, tally: Tally): void {
 }
 
 /** Every version has the data of its hash and belongs to an item, whose fields match its newest data. */
-export function checkVersions({ db }: VaultReader, tally: Tally, signal: AbortSignal | undefined): void {
+function checkVersions({ db }: VaultReader, tally: Tally, signal: AbortSignal | undefined): void {
   const statement = db.prepare(
     `SELECT type.name AS type, version.id, version.number, version.session AS version_session, version.size,
             version.hash, CAST(version.data AS BLOB) AS data, head.id IS NULL AS is_orphan,
-            head.version IS version.number AS is_newest, head.session, head.name, owner, folder, created_at, updated_at
+            head.version IS version.number AS is_newest, head.session, head.name, owner, folder,
+            created_at AS createdAt, updated_at AS updatedAt
      FROM content_versions AS version
      LEFT JOIN content_types AS type ON type.number = version.content_type
      LEFT JOIN items AS head ON head.content_type = version.content_type AND head.id = version.id`,
   );
   statement.setReadBigInts(true);
-  const facts = new FieldChecker(db);
+  const fieldProblemOf = createFieldCheck(db);
   for (const row of statement.iterate()) {
     signal?.throwIfAborted();
     tally.versions += 1;
@@ -60,7 +61,7 @@ export function checkVersions({ db }: VaultReader, tally: Tally, signal: AbortSi
     if (problem) damaged(`Version ${String(row['number'])} ${problem}`);
     else if (row['is_orphan'] === 1n) damaged(`Version ${String(row['number'])} belongs to no item.`);
     else if (row['is_newest'] === 1n && row['data'] instanceof Uint8Array) {
-      const wrong = facts.problem(row, row['data']);
+      const wrong = fieldProblemOf(row, row['data']);
       if (wrong !== undefined) damaged(wrong);
     }
   }
@@ -86,7 +87,7 @@ function versionProblem({ data, size, hash }: Row): string | undefined {
  * Each item refers to the version with its data; a deleted one, and no other, ends with a deletion. Pruning removes only
  * the beginning of a history, so that the rest has no gap.
  */
-export function checkHeads({ db }: VaultReader, tally: Tally, signal: AbortSignal | undefined): void {
+function checkHeads({ db }: VaultReader, tally: Tally, signal: AbortSignal | undefined): void {
   const rows = db
     .prepare(
       `SELECT type.name AS type, head.id, head.size IS version.size AND head.hash IS version.hash AS fits,
@@ -123,7 +124,7 @@ function headProblem(row: Row): string | undefined {
 }
 
 /** Every session has a checkpoint for each of its types. */
-export function checkCheckpoints({ db }: VaultReader, tally: Tally): void {
+function checkCheckpoints({ db }: VaultReader, tally: Tally): void {
   const rows = db
     .prepare(
       `SELECT session.number, requested.value ->> 'name' AS name
@@ -136,7 +137,7 @@ export function checkCheckpoints({ db }: VaultReader, tally: Tally): void {
     tally.add('damaged', String(name), null, `The checkpoint of session ${Number(number)} is missing.`);
 }
 
-export function checkTypes(reader: VaultReader, tally: Tally): void {
+function checkTypes(reader: VaultReader, tally: Tally): void {
   for (const type of reader.types()) {
     checkCounts(reader, type, tally);
     const incomplete = (message: string) => tally.add('incomplete', type.type, null, message);
@@ -197,7 +198,7 @@ export interface VerifyReport {
 
 export const maxProblems = 100;
 
-export class Tally {
+class Tally {
   items = 0;
   versions = 0;
   pages = 0;
@@ -221,68 +222,54 @@ export class Tally {
   }
 }
 
-interface Reader {
-  readonly shape: ItemShape;
-  readonly finder: FieldReader;
-}
-
 const facts = ['name', 'owner', 'folder', 'createdAt', 'updatedAt'] as const;
-const columns = { createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 
-export class FieldChecker {
-  readonly #types: (session: number) => readonly ContentType[];
-  readonly #readers = new Map<string, readonly Reader[]>();
-
-  constructor(db: DatabaseSync) {
-    const statement = db.prepare('SELECT types FROM extraction_sessions WHERE number = ?');
-    this.#types = (session) => JSON.parse(String(statement.get(session)?.['types'] ?? '[]')) as ContentType[];
-  }
-
-  /**
-   * The problem of the item in `row`, or undefined. Its fields were read with the type's definition of the session that
-   * wrote the version or of the one that saw the item last, in the shape of any of its endpoints.
-   */
-  problem(row: Row, data: Uint8Array): string | undefined {
+/**
+ * A check of the item in a row, which returns its problem. Its fields were read with the type's definition of the session
+ * that wrote the version or of the one that saw the item last, in the shape of any of its endpoints.
+ */
+function createFieldCheck(db: DatabaseSync): (row: Row, data: Uint8Array) => string | undefined {
+  const types = db.prepare('SELECT types FROM extraction_sessions WHERE number = ?');
+  const readers = new Map<string, readonly ShapeReader[]>();
+  const readersOf = (session: number, type: string): readonly ShapeReader[] => {
+    const key = `${session} ${type}`;
+    const known = readers.get(key);
+    if (known) return known;
+    const stored = JSON.parse(String(types.get(session)?.['types'] ?? '[]')) as readonly ContentType[];
+    const shapes = stored
+      .filter(({ name }) => name === type)
+      .flatMap(({ shape, endpoints }) => [shape, ...endpoints.flatMap((endpoint) => endpoint.shape ?? [])]);
+    const found = shapes.map((shape) => ({ shape, fields: new FieldReader(shape, []) }));
+    readers.set(key, found);
+    return found;
+  };
+  return (row, data) => {
     const sessions = [...new Set([Number(row['session']), Number(row['version_session'])])];
-    const readers = sessions.flatMap((session) => this.#readersOf(session, String(row['type'])));
-    const problems = readers.map((reader) => problemOf(row, reader, data));
+    const problems = sessions
+      .flatMap((session) => readersOf(session, String(row['type'])))
+      .map((reader) => fieldProblem(row, reader, data));
     // Without a stored definition there is nothing to compare; that it is missing is found elsewhere.
     return problems.includes(undefined) ? undefined : problems[0];
-  }
-
-  #readersOf(session: number, type: string): readonly Reader[] {
-    const key = `${session} ${type}`;
-    const known = this.#readers.get(key);
-    if (known) return known;
-    const definition = this.#types(session).find(({ name }) => name === type);
-    const shapes = definition
-      ? [definition.shape, ...definition.endpoints.flatMap(({ shape }) => shape ?? [])]
-      : [];
-    const readers = shapes.map((shape) => ({ shape, finder: new FieldReader(shape, []) }));
-    this.#readers.set(key, readers);
-    return readers;
-  }
+  };
 }
 
-function problemOf(row: Row, { shape, finder }: Reader, data: Uint8Array): string | undefined {
-  const read = readItem(finder.read(data, 0).fields, shape, null);
+interface ShapeReader {
+  readonly shape: ItemShape;
+  readonly fields: FieldReader;
+}
+
+function fieldProblem(row: Row, { shape, fields }: ShapeReader, data: Uint8Array): string | undefined {
+  const read = readItem(fields.read(data, 0).fields, shape, null);
   if ('rejected' in read) return `Its data is not an item: ${read.rejected.message}`;
   if (!isIdOf(String(row['id']), read.item, shape)) return `Its data is that of the item ${read.item.id}.`;
-  const wrong = facts.filter((fact) => read.item[fact] !== stored(row, fact));
+  const stored = (fact: string) => (typeof row[fact] === 'bigint' ? Number(row[fact]) : row[fact]);
+  const wrong = facts.filter((fact) => read.item[fact] !== stored(fact));
   return wrong.length === 0 ? undefined : `Its columns differ from its data: ${wrong.join(', ')}.`;
 }
 
 /** The parent's id is not in the item's data. */
 const isIdOf = (id: string, item: ParsedItem, { isIdWithinParent }: ItemShape): boolean =>
   id === item.id || (isIdWithinParent === true && id.endsWith(`::${item.id}`));
-
-function stored(row: Row, fact: (typeof facts)[number]): unknown {
-  if (fact === 'createdAt' || fact === 'updatedAt') {
-    const value = row[columns[fact]];
-    return value === null ? null : Number(value);
-  }
-  return row[fact];
-}
 
 interface Range {
   readonly from: number;

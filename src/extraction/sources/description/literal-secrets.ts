@@ -1,5 +1,6 @@
 // Finds literal secrets in source files. Files are shared and kept in git, so secrets must be `${NAME}`.
 import { isSecretName, maskShapes } from '../../../core/redaction.ts';
+import { valueAt } from '../../parsing/json.ts';
 import type { Path, Problem, SourceFile } from './yaml-file.ts';
 import { pathText } from './yaml-file.ts';
 
@@ -26,7 +27,7 @@ export function literalSecrets(file: SourceFile): readonly Problem[] {
       secretKeys(mapping(mapping(resource)['query'])).map((key) => ['resources', index, 'query', key]),
     ),
   ];
-  const literal = places.filter((path) => isLiteral(valueAt(file.written, path)));
+  const literal = places.filter((path) => isLiteral(valueAt(file.written, path.map(String))));
   const alike = textsIn(file.written).filter(
     // A password before the host is reported separately.
     ([path, text]) => maskShapes(text) !== text && !(path[0] === 'base_url' && text.includes('@')),
@@ -54,9 +55,6 @@ function textsIn(value: unknown, path: Path = []): readonly (readonly [path: Pat
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => textsIn(inner, [...path, key]));
 }
-
-const valueAt = (value: unknown, path: Path): unknown =>
-  path.reduce<unknown>((at, key) => (at as Readonly<Record<PropertyKey, unknown>>)[key], value);
 
 const secretKeys = (map: Readonly<Record<string, unknown>>): readonly string[] =>
   Object.keys(map).filter((name) => isSecretName(name) || keyNames.test(name));

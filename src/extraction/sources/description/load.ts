@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import type { z } from 'zod';
 import { ExtractionError } from '../../errors.ts';
+import { valueAt } from '../../parsing/json.ts';
 import { limiterKey } from '../../rate-limiter.ts';
 import { SecretMasker } from '../secrets.ts';
 import { literalSecrets } from './literal-secrets.ts';
@@ -81,17 +82,9 @@ function schemaProblems(error: z.ZodError, source: SourceFile): readonly Problem
     const place = pathText(issue.path);
     if (source.variables.get(place)?.some(({ value }) => value === '')) return [];
     const key = issue.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
-    const text = isThere(source, issue.path) ? issue.message : 'is missing';
+    const text = valueAt(source.value, issue.path.map(String)) === undefined ? 'is missing' : issue.message;
     return [{ line: source.lineOf(issue.path, key), text: place === '' ? text : `${place}: ${text}` }];
   });
-}
-
-function isThere({ value }: SourceFile, path: readonly PropertyKey[]): boolean {
-  const at = path.reduce<unknown>(
-    (inner, key) => (inner as Readonly<Record<PropertyKey, unknown>> | null | undefined)?.[key],
-    value,
-  );
-  return at !== undefined;
 }
 
 function addressProblems({ base_url }: RestSource, { lineOf }: SourceFile): readonly Problem[] {

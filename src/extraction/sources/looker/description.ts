@@ -211,16 +211,17 @@ export function lookerDescription({
   clientSecret,
   folders,
 }: LookerOptions): SourceDescription {
-  const address = parseLookerUrl(baseUrl);
+  const base = parseLookerUrl(baseUrl);
+  const api = `${base}/api/4.0`;
   const labels = {
-    server: `Looker at ${address.base}`,
+    server: `Looker at ${base}`,
     addressSetting: 'LOOKER_BASE_URL',
     credentialSettings: 'LOOKER_CLIENT_ID and LOOKER_CLIENT_SECRET',
   };
   const hasFilter = folders !== undefined && folders.ids.length > 0;
   return {
-    name: `looker ${address.base}`,
-    baseUrl: address.api,
+    name: `looker ${base}`,
+    baseUrl: api,
     labels,
     headers: {},
     auth: {
@@ -237,12 +238,10 @@ export function lookerDescription({
     types: lookerTypes,
     narrowTypes: hasFilter
       ? async (get, signal) =>
-          lookerTypesInFolders(
-            await findFolders(folders, { api: address.api, labels, get: (url) => get(url, signal) }),
-          )
+          lookerTypesInFolders(await findFolders(folders, { api, labels, get: (url) => get(url, signal) }))
       : undefined,
     secrets: [],
-    limiterKey: limiterKey(address.host, clientId),
+    limiterKey: limiterKey(new URL(base).host, clientId),
   };
 }
 
@@ -256,17 +255,11 @@ function isCredentialError(status: number, body: Readonly<Record<string, unknown
   return (status === 400 || status === 404 || status === 422) && isLookerError;
 }
 
-export interface LookerUrl {
-  /** `https://acme.looker.com:19999` */
-  readonly base: string;
-  /** `https://acme.looker.com:19999/api/4.0` */
-  readonly api: string;
-  /** With the port, if it is not the default one. */
-  readonly host: string;
-}
-
-/** Accepts a URL with or without `/api/4.0`, trailing slash and port. Fails with EXTRACTION_SOURCE_INVALID. */
-export function parseLookerUrl(baseUrl: string): LookerUrl {
+/**
+ * The base URL (`https://acme.looker.com:19999`) of one with or without `/api/4.0`, trailing slash and port. Fails with
+ * EXTRACTION_SOURCE_INVALID.
+ */
+export function parseLookerUrl(baseUrl: string): string {
   const url = URL.canParse(baseUrl.trim()) ? new URL(baseUrl.trim()) : undefined;
   if (!url || !/^https?:$/.test(url.protocol))
     throw invalid('is not a web address; write it like https://acme.looker.com');
@@ -275,8 +268,7 @@ export function parseLookerUrl(baseUrl: string): LookerUrl {
   if (url.search !== '' || url.hash !== '')
     throw invalid('has a query or fragment; write it like https://acme.looker.com');
   const path = url.pathname.replace(/\/+$/, '').replace(/\/api(\/\d+\.\d+)?$/, '');
-  const base = url.origin + path.replace(/\/+$/, '');
-  return { base, api: `${base}/api/4.0`, host: url.host };
+  return url.origin + path.replace(/\/+$/, '');
 }
 
 function invalid(problem: string): ExtractionError {

@@ -26,7 +26,7 @@ const pageSize = 500;
  */
 export async function findFolders(filter: FolderFilter, deps: FolderDeps): Promise<readonly string[]> {
   try {
-    return await resolveFolders(filter, (offset) => folderPage(offset, deps));
+    return selectFolders(filter, await allFolders(deps));
   } catch (error) {
     throw error instanceof FetchError ? foldersUnavailable(deps.labels, error) : error;
   }
@@ -45,16 +45,10 @@ interface FolderRow {
   readonly parentId: string | null;
 }
 
-/** Returns a page of the list of folders. */
-type FolderPage = (
-  offset: number,
-) => Promise<{ readonly rows: readonly FolderRow[]; readonly total: number | null }>;
-
 /** Looker keeps LookML dashboards in a folder with this id, which no list contains. */
 const unlisted: ReadonlySet<string> = new Set(['lookml']);
 
-async function resolveFolders(filter: FolderFilter, page: FolderPage): Promise<readonly string[]> {
-  const folders = await allFolders(page);
+function selectFolders(filter: FolderFilter, folders: readonly FolderRow[]): readonly string[] {
   const known = new Set(folders.map(({ id }) => id));
   const missing = filter.ids.filter((id) => !known.has(id) && !unlisted.has(id));
   if (missing.length > 0)
@@ -74,10 +68,10 @@ async function resolveFolders(filter: FolderFilter, page: FolderPage): Promise<r
  * Listing all folders takes fewer calls than one call per folder. Without a total it continues until an empty page,
  * because a server may return shorter pages than requested. Fails with a FetchError when a page has nothing new.
  */
-async function allFolders(page: FolderPage): Promise<readonly FolderRow[]> {
+async function allFolders(deps: FolderDeps): Promise<readonly FolderRow[]> {
   const all = new Map<string, FolderRow>();
   for (let read = 0; ;) {
-    const { rows, total } = await page(read);
+    const { rows, total } = await folderPage(read, deps);
     if (rows.length > 0 && rows.every(({ id }) => all.has(id)))
       throw new FetchError(
         failureOfKind('malformed', 200),
