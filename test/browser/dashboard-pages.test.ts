@@ -45,16 +45,16 @@ describe('dashboard pages with data', () => {
       const run = `/extraction/runs/${world.runs[1].id}`;
       const { id: barred } = await world.model('barred');
       const pages: readonly (readonly [path: string, shown: readonly string[]])[] = [
-        ['/', ['2 of 100 in flight', 'limited: rate-limit, in', 'key-rejected: 2', 'acme: incomplete']],
+        ['/', ['2 of 100 in flight', 'limited: available in', 'key-rejected: 2', 'acme: incomplete']],
         ['/extraction', ['Start run', '2 of 3 types', 'items/s']],
         [run, ['1 page failed', 'server-error', 'Retry failed pages']],
         [`${run}/vault?type=users`, ['Show more', 'deleted']],
         [`${run}/vault?type=users&item=1`, ['2 versions. Changed lines are marked.', 'Older version']],
-        ['/models', ['swift', 'cooling down, in', 'rate-limit', 'Try a prompt']],
-        [`/models/${barred}`, ['Cooldowns', 'Source', 'Ranking explained', 'authentication']],
+        ['/models', ['swift', 'cooling down', 'available in', 'rate-limit', 'Test prompt']],
+        [`/models/${barred}`, ['Cooldowns', 'default', 'Ranking', 'authentication']],
         ['/tenants', ['2 of 100 in flight', 'Global concurrency', 'Executions']],
-        [`/tenants/${world.busy.organizationId}`, ['2 of 2 in flight', 'active', 'executing']],
-        ['/ledger', ['2 open', 'Repair all', 'authentication', 'old']],
+        [`/tenants/${world.busy.organizationId}`, ['2 of 2 in flight', 'active', 'running']],
+        ['/ledger', ['2 open entries', 'Repair all entries', 'authentication', 'ago']],
         ['/ledger?state=repaired', ['No repaired entries']],
         ['/nowhere', ['Page not found']],
         ['/models/999999', ['Could not load the model']],
@@ -76,14 +76,14 @@ describe('dashboard pages with data', () => {
 
   /** Elements that must be visible without horizontal scrolling. */
   function inSight(path: string, page: Page): readonly Locator[] {
-    const executing = page.getByText('executing', { exact: true }).first();
-    if (path === '/tenants') return [button(page, 'Edit limit of busy'), executing];
+    const running = page.getByText('running', { exact: true }).first();
+    if (path === '/tenants') return [button(page, 'Edit limit of busy'), running];
     if (path === '/extraction')
       return [page.getByText('2 of 3 types').first(), page.getByText(/items\/s/).first()];
     if (path.startsWith('/extraction/runs/') && !path.includes('vault'))
       return [page.getByText('server-error', { exact: true }).first()];
-    if (path === '/models') return [page.getByRole('columnheader', { name: 'Success' })];
-    return path.startsWith('/tenants/') ? [executing] : [];
+    if (path === '/models') return [page.getByRole('columnheader', { name: 'Success rate' })];
+    return path.startsWith('/tenants/') ? [running] : [];
   }
 
   async function rightEdge(what: Locator): Promise<number> {
@@ -107,14 +107,14 @@ describe('dashboard pages with data', () => {
       ['/extraction', 'Start run of acme'],
       ['/models', 'Prompt'],
       ['/tenants', 'Edit limit of busy'],
-      ['/ledger', 'Repair all'],
+      ['/ledger', 'Repair all entries'],
     ] as const;
     for (const [path, name] of goals) {
       await open(path);
       await page.getByRole('link', { name: 'Flow', exact: true }).waitFor();
       await contains(
         page,
-        name === 'Prompt' ? 'Try a prompt' : path === '/tenants' ? 'busy' : (name.split(' ')[0] ?? ''),
+        name === 'Prompt' ? 'Test prompt' : path === '/tenants' ? 'busy' : (name.split(' ')[0] ?? ''),
       );
       const walk = `(() => {
         const here = document.activeElement;
@@ -154,7 +154,7 @@ describe('dashboard pages with data', () => {
       await field.pressSequentially(typed);
       await page.getByText('Enter a whole number from 1 to 2147483647.').waitFor();
       expect(await field.inputValue()).toBe(typed);
-      expect(await button(page, 'Save').isDisabled()).toBe(true);
+      expect(await button(page, 'Save limit').isDisabled()).toBe(true);
     }
     expect(await limit()).toMatchObject({ custom_limit: null });
     await page.keyboard.press('Escape');
@@ -193,12 +193,12 @@ describe('dashboard pages with data', () => {
     await button(page, 'Add organization').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Name' }).fill('busy');
-    await dialog.getByRole('button', { name: 'Add' }).click();
+    await dialog.getByRole('button', { name: 'Add organization' }).click();
     await dialog.getByText(/There is already an organization/).waitFor();
     expect(await dialog.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('busy');
     await vi.waitFor(async () => expect(await accessibilityFaults()).toEqual([]), polling);
     await dialog.getByRole('textbox', { name: 'Name' }).fill('third');
-    await dialog.getByRole('button', { name: 'Add' }).click();
+    await dialog.getByRole('button', { name: 'Add organization' }).click();
     await page.getByText('Created third.').waitFor();
     await dialog.waitFor({ state: 'detached' });
 
@@ -224,9 +224,9 @@ describe('dashboard pages with data', () => {
 
     await page
       .getByRole('row', { name: /second/ })
-      .getByRole('button', { name: 'Revoke' })
+      .getByRole('button', { name: 'Revoke key' })
       .click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click();
     await page.getByText('Revoked key second.').waitFor();
     await page.getByRole('row', { name: /second.*revoked/ }).waitFor();
     const { keys } = await world.read<OrganizationKeys>(`/organizations/${organizationId}/keys`);
@@ -237,18 +237,18 @@ describe('dashboard pages with data', () => {
   it('pause, resume, disable and check a model, and show the attempts of a prompt', async () => {
     const { id } = await world.model('steady');
     const { page, open } = await at(`/models/${id}`);
-    await button(page, 'Pause for 10 min').click();
-    await page.getByText(/^cooling down, in (9|10) min/).waitFor();
+    await button(page, 'Pause model for 10 min').click();
+    await page.getByText(/^available in (9|10) min/).waitFor();
     expect((await world.model('steady')).cooldowns).toMatchObject([
       { cause: 'manual', reason: 'set in the dashboard' },
     ]);
     await button(page, 'Clear cooldown').click();
     await page.getByText('available', { exact: true }).waitFor();
     expect((await world.model('steady')).cooldowns).toEqual([]);
-    await button(page, 'Disable').click();
+    await button(page, 'Disable model').click();
     await page.getByText('disabled', { exact: true }).waitFor();
     expect((await world.model('steady')).is_active).toBe(false);
-    await button(page, 'Enable').click();
+    await button(page, 'Enable model').click();
     await page.getByText('available', { exact: true }).waitFor();
     await button(page, 'Run health check').click();
     await page.getByText(/steady responded in \d+ ms/).waitFor();
@@ -259,7 +259,7 @@ describe('dashboard pages with data', () => {
     await open('/models');
     await page.getByRole('textbox', { name: 'Prompt' }).fill('Is it so?');
     await button(page, 'Send prompt').click();
-    const box = page.getByRole('region', { name: 'Try a prompt' });
+    const box = page.getByRole('region', { name: 'Test prompt' });
     await box.getByText(/responded in .* after \d attempts/).waitFor();
     await box.getByText('Yes.', { exact: true }).waitFor();
     await box.getByText('success', { exact: true }).waitFor();
@@ -272,7 +272,7 @@ describe('dashboard pages with data', () => {
   it('compare two versions side by side and retry failed pages', async () => {
     const { page, open } = await at(`/extraction/runs/${world.runs[1].id}/vault?type=users`);
     await page
-      .getByRole('row', { name: / 2 \d+$/ })
+      .getByRole('row', { name: / 2 [\d.]+ k?B$/ })
       .first()
       .getByRole('button')
       .click();
@@ -312,15 +312,15 @@ describe('dashboard pages with data', () => {
     const { page } = await at('/ledger');
     await page.getByRole('button', { name: /barred/ }).click();
     // Its key is still cooling down, so the repair cannot check it.
-    await page.getByRole('button', { name: 'Repair', exact: true }).click();
-    await page.getByText('Repair of one entry: completed: 1 still open').waitFor();
+    await page.getByRole('button', { name: 'Repair entry' }).click();
+    await page.getByText('Repair of one entry completed: 1 still open').waitFor();
     await warm('barred');
-    await page.getByRole('button', { name: 'Repair', exact: true }).click();
-    await page.getByText('Repair of one entry: completed: 1 repaired').waitFor();
+    await page.getByRole('button', { name: 'Repair entry' }).click();
+    await page.getByText('Repair of one entry completed: 1 repaired').waitFor();
     expect(await open()).toEqual(['locked']);
     await warm('locked');
-    await button(page, 'Repair all').click();
-    await page.getByText('Repair of all entries: completed: 1 repaired').waitFor();
+    await button(page, 'Repair all entries').click();
+    await page.getByText('Repair of all entries completed: 1 repaired').waitFor();
     const progress = page.getByRole('progressbar', { name: 'Repair progress of all entries' });
     await vi.waitFor(
       async () => expect(await progress.first().getAttribute('aria-valuenow')).toBe('100'),

@@ -14,7 +14,7 @@ afterAll(() => browser.close());
 const emptyPages = [
   ['/', ['No sources yet', 'No runs yet', 'No degradations', /\d+ models without a key/]],
   ['/extraction', ['headworks sources create --help', 'headworks extract --help']],
-  ['/models', ['No models available', 'headworks models create --help', 'Try a prompt']],
+  ['/models', ['No models available', 'headworks models create --help', 'Test prompt']],
   ['/tenants', ['No organizations yet', 'headworks organizations create NAME', 'Add organization']],
   ['/knowledge', []],
   ['/ledger', ['No degradations recorded']],

@@ -5,7 +5,6 @@ import {
   Alert,
   Anchor,
   AppShell,
-  Badge,
   Burger,
   Group,
   NavLink,
@@ -36,7 +35,7 @@ import type { Connection } from './api/live.ts';
 import { useLiveConnection } from './api/live.ts';
 import { FiringAlerts } from './firing-alerts.tsx';
 import { notifyFailure } from './parts/action.tsx';
-import { dotColor } from './theme.ts';
+import { StateBadge } from './parts/state-badge.tsx';
 
 const pages = [
   { path: '/', label: 'Flow', icon: IconSitemap },
@@ -137,9 +136,11 @@ function useAlerts(): Alerts['alerts'] {
 function ConnectionBadge({ connection }: { readonly connection: Connection }) {
   const tone = connection === 'live' ? 'good' : connection === 'lost' ? 'bad' : 'idle';
   return (
-    <Badge variant="dot" color={dotColor(tone)} role="status" tt="none">
-      {connection === 'live' ? 'live' : connection === 'lost' ? 'disconnected' : 'connecting'}
-    </Badge>
+    <span role="status">
+      <StateBadge tone={tone}>
+        {connection === 'live' ? 'live' : connection === 'lost' ? 'disconnected' : 'connecting'}
+      </StateBadge>
+    </span>
   );
 }
 

@@ -30,5 +30,6 @@ export const toneColor: Readonly<Record<Tone, string>> = {
   idle: 'gray',
 };
 
-/** Color of a dot; the default gray is invisible in the dark scheme. */
-export const dotColor = (tone: Tone): string => (tone === 'idle' ? 'gray.6' : toneColor[tone]);
+/** Color for a used share of a limit, 0 to 1. */
+export const fullness = (share: number): string =>
+  toneColor[share >= 1 ? 'bad' : share >= 0.8 ? 'warning' : 'good'];

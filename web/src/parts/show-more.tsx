@@ -1,6 +1,5 @@
 // "Show more" button of a paginated list.
 import { Button } from '@mantine/core';
-import type { MantineSpacing } from '@mantine/core';
 
 interface PagedQuery {
   readonly hasNextPage: boolean;
@@ -9,12 +8,13 @@ interface PagedQuery {
 }
 
 /** Renders nothing on the last page. */
-export function ShowMore({ of, mt }: { readonly of: PagedQuery; readonly mt?: MantineSpacing }) {
+export function ShowMore({ of }: { readonly of: PagedQuery }) {
   if (!of.hasNextPage) return null;
   return (
     <Button
-      {...(mt === undefined ? {} : { mt })}
+      mt="sm"
       variant="default"
+      w="fit-content"
       loading={of.isFetchingNextPage}
       onClick={() => void of.fetchNextPage()}
     >

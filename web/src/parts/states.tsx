@@ -1,4 +1,4 @@
-// Loading, empty and error states of every page, and its title.
+// Title, sections, and loading, empty and error states of every page.
 import { Alert, Anchor, Button, Center, Group, Loader, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import { IconAlertTriangle, IconPlugConnectedX } from '@tabler/icons-react';
@@ -109,6 +109,28 @@ export function Shown<T>({
       <Loading what={what} />
     );
   return isEmpty?.(query.data) ? <>{empty}</> : <>{children(query.data)}</>;
+}
+
+export interface SectionProps {
+  readonly title: string;
+  /** Level of the heading. */
+  readonly order?: 2 | 3;
+  readonly right?: ReactNode;
+  readonly children: ReactNode;
+}
+
+export function Section({ title, order = 2, right, children }: SectionProps) {
+  return (
+    <section>
+      <Group justify="space-between" mb="xs">
+        <Title order={order} size={order === 2 ? 'h4' : 'h5'}>
+          {title}
+        </Title>
+        {right}
+      </Group>
+      {children}
+    </section>
+  );
 }
 
 const back = (

@@ -1,12 +1,12 @@
 // Failed pages with their cause, and a button to retry them.
 import type { ExtractionRun, VaultSummary } from '../../../../src/api/extraction.ts';
-import { Badge, Button, Group, Table, Text, Title } from '@mantine/core';
+import { Button, Code, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client.ts';
-import { useIsNarrow } from '../../parts/narrow.ts';
-import { Empty, Shown } from '../../parts/states.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Empty, Section, Shown } from '../../parts/states.tsx';
+import { DataTable, Detail, type Column } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { Wide } from '../../parts/wide.tsx';
 import { isOpen } from './run-facts.ts';
 import { useSources, useStartRun } from './sources.tsx';
 
@@ -20,22 +20,26 @@ export function useVault(run: string) {
 export function DeadLetters({ run }: { readonly run: ExtractionRun }) {
   const query = useVault(run.id);
   return (
-    <section>
-      <Group justify="space-between" mb="xs">
-        <Title order={2} size="h4">
-          Failed pages
-        </Title>
-        {(query.data?.dead_letters.length ?? 0) > 0 ? <RetryButton run={run} /> : null}
-      </Group>
+    <Section
+      title="Failed pages"
+      right={(query.data?.dead_letters.length ?? 0) > 0 ? <RetryButton run={run} /> : null}
+    >
       <Shown
         what="the vault"
         query={query}
         isEmpty={({ dead_letters: letters }) => letters.length === 0}
-        empty={<Empty title="No failed pages" />}
+        empty={<Empty title="No failed pages">Pages that fail after all retries are listed here.</Empty>}
       >
-        {({ dead_letters: letters }) => <Letters letters={letters} />}
+        {({ dead_letters: letters }) => (
+          <DataTable
+            label="Failed pages"
+            columns={columns}
+            rows={letters}
+            keyOf={({ session, type, page }) => `${session} ${type} ${page}`}
+          />
+        )}
       </Shown>
-    </section>
+    </Section>
   );
 }
 
@@ -47,7 +51,7 @@ function RetryButton({ run }: { readonly run: ExtractionRun }) {
   if (source === undefined)
     return (
       <Text size="sm" c="dimmed">
-        Retry with headworks extract … --retry-failed
+        Retry with <Code>headworks extract … --retry-failed</Code>
       </Text>
     );
   return (
@@ -62,48 +66,27 @@ function RetryButton({ run }: { readonly run: ExtractionRun }) {
   );
 }
 
-function Letters({ letters }: { readonly letters: VaultSummary['dead_letters'] }) {
-  const isNarrow = useIsNarrow();
-  return (
-    <Wide label="Failed pages">
-      <Table verticalSpacing={4} {...(isNarrow ? { horizontalSpacing: 6 } : { miw: 560 })}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Type</Table.Th>
-            {isNarrow ? null : <Table.Th>Page</Table.Th>}
-            <Table.Th>Cause</Table.Th>
-            {isNarrow ? null : <Table.Th>When</Table.Th>}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {letters.map((letter) => (
-            <Table.Tr key={`${letter.session} ${letter.type} ${letter.page}`}>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                {letter.type}
-                {isNarrow ? (
-                  <Text size="xs" c="dimmed">
-                    {letter.page}, <Ago at={letter.at} />
-                  </Text>
-                ) : null}
-              </Table.Td>
-              {isNarrow ? null : <Table.Td style={{ overflowWrap: 'anywhere' }}>{letter.page}</Table.Td>}
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                <Badge variant="light" tt="none" color="orange">
-                  {letter.cause}
-                </Badge>
-                <Text size="xs" c="dimmed">
-                  {letter.message}
-                </Text>
-              </Table.Td>
-              {isNarrow ? null : (
-                <Table.Td>
-                  <Ago at={letter.at} />
-                </Table.Td>
-              )}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Wide>
-  );
-}
+const columns: readonly Column<VaultSummary['dead_letters'][number]>[] = [
+  {
+    title: 'Type',
+    cell: ({ type, page, at }) => (
+      <>
+        {type}
+        <Detail isNarrowOnly>
+          {page}, <Ago at={at} />
+        </Detail>
+      </>
+    ),
+  },
+  { title: 'Page', isWideOnly: true, cell: ({ page }) => page },
+  {
+    title: 'Cause',
+    cell: ({ cause, message }) => (
+      <>
+        <StateBadge tone="warning">{cause}</StateBadge>
+        <Detail>{message}</Detail>
+      </>
+    ),
+  },
+  { title: 'Failed', isWideOnly: true, cell: ({ at }) => <Ago at={at} /> },
+];

@@ -24,7 +24,7 @@ export function ItemVersions({ run, type, id, onBack }: ItemProps & { readonly o
     <Stack>
       <Group>
         <Button size="xs" variant="default" onClick={onBack}>
-          All {type}
+          Show all {type}
         </Button>
       </Group>
       <Shown what="the item" query={query}>
@@ -134,7 +134,13 @@ function Version({
           json === null ? (
             <Text c="dimmed">Deleted in this version.</Text>
           ) : (
-            <Code block tabIndex={0} aria-label={label} fz="xs">
+            <Code
+              block
+              tabIndex={0}
+              aria-label={label}
+              fz="xs"
+              style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}
+            >
               <Lines text={json} marked={marked} isFolded={isFolded} />
             </Code>
           )

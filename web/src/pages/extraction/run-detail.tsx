@@ -1,16 +1,17 @@
 // One run: types, throughput, failed pages.
 import type { ExtractionRun } from '../../../../src/api/extraction.ts';
-import { Alert, Anchor, Badge, Button, Group, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Button, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { call, get } from '../../api/client.ts';
 import { useAction } from '../../parts/action.tsx';
+import { numberText, rateText } from '../../parts/format.ts';
+import { StateBadge } from '../../parts/state-badge.tsx';
 import { PageTitle, Shown } from '../../parts/states.tsx';
 import { Ago, Took } from '../../parts/time.tsx';
-import { toneColor } from '../../theme.ts';
 import { DeadLetters } from './dead-letters.tsx';
 import { Throughput } from './throughput.tsx';
-import { isOpen, itemsOf, originLabels, rateText, runTone, totalOf } from './run-facts.ts';
+import { isOpen, itemsOf, originLabels, runTone, totalOf } from './run-facts.ts';
 import { RunTypes } from './run-types.tsx';
 
 export function RunDetail({ id }: { readonly id: string }) {
@@ -34,7 +35,7 @@ export function RunDetail({ id }: { readonly id: string }) {
 function Run({ run }: { readonly run: ExtractionRun }) {
   const stop = useAction(() => call('POST', `/api/v1/extraction/runs/${run.id}/stop`), {
     stale: ['extraction'],
-    done: () => 'Stopping the run. ExtractionSummary items are kept.',
+    done: () => 'Stopping the run. Extracted items are kept.',
   });
   return (
     <Stack gap="lg">
@@ -47,7 +48,7 @@ function Run({ run }: { readonly run: ExtractionRun }) {
               </Button>
               {isOpen(run) ? (
                 <Button size="xs" color="red" loading={stop.isRunning} onClick={() => stop.run(undefined)}>
-                  Stop
+                  Stop run
                 </Button>
               ) : null}
             </Group>
@@ -73,16 +74,14 @@ function Facts({ run }: { readonly run: ExtractionRun }) {
   const total = totalOf(run);
   return (
     <Group style={{ gap: '4px 20px' }}>
-      <Badge variant="light" tt="none" size="lg" color={toneColor[runTone[run.state]]}>
-        {run.state}
-      </Badge>
+      <StateBadge tone={runTone[run.state]}>{run.state}</StateBadge>
       <Text size="sm">
-        {itemsOf(run)}
-        {total === null ? '' : ` of ${total}`} items
+        {numberText(itemsOf(run))}
+        {total === null ? '' : ` of ${numberText(total)}`} items
       </Text>
-      {run.items_per_second === null ? null : <Text size="sm">{rateText(run)}</Text>}
+      {run.items_per_second === null ? null : <Text size="sm">{rateText(run.items_per_second)}</Text>}
       <Text size="sm">
-        {run.calls} calls, {run.rate_limited_calls} rate-limited
+        {numberText(run.calls)} calls, {numberText(run.rate_limited_calls)} rate-limited
       </Text>
       {run.multiplier > 1 ? (
         <Text size="sm">

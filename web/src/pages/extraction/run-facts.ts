@@ -38,12 +38,6 @@ export function typesText({ types }: Pick<ExtractionRun, 'types'>): string | nul
   return complete === types.length ? `all ${complete} types` : `${complete} of ${types.length} types`;
 }
 
-/** `12.5 items/s`; null without a measurement. */
-export const rateText = ({
-  items_per_second: rate,
-}: Pick<ExtractionRun, 'items_per_second'>): string | null =>
-  rate === null ? null : `${rate.toFixed(rate < 10 ? 1 : 0)} items/s`;
-
 export function percentOf(done: number, total: number | null): number {
   if (total === null || total === 0) return 0;
   return Math.min(100, (done / total) * 100);

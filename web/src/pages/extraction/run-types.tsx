@@ -1,6 +1,9 @@
 // Progress and status of each type of a run.
 import type { ExtractionRun } from '../../../../src/api/extraction.ts';
-import { Badge, Group, Progress, SimpleGrid, Text, Title } from '@mantine/core';
+import { Group, Progress, SimpleGrid, Text } from '@mantine/core';
+import { numberText } from '../../parts/format.ts';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Empty, Section } from '../../parts/states.tsx';
 import { toneColor, type Tone } from '../../theme.ts';
 import { useVault } from './dead-letters.tsx';
 import { percentOf } from './run-facts.ts';
@@ -17,12 +20,10 @@ const tones: Readonly<Record<Type['status'], Tone>> = {
 export function RunTypes({ run }: { readonly run: ExtractionRun }) {
   const vault = useVault(run.id);
   const reasons = new Map(vault.data?.types.map(({ type, reason }) => [type, reason]));
-  if (run.types.length === 0) return <Text c="dimmed">No type has started yet.</Text>;
+  if (run.types.length === 0)
+    return <Empty title="No types yet">Types appear when the run starts to extract them.</Empty>;
   return (
-    <section>
-      <Title order={2} size="h4" mb="xs">
-        Types
-      </Title>
+    <Section title="Types">
       <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} spacing="lg" verticalSpacing="sm">
         {run.types.map((type) => (
           <TypeProgress
@@ -32,12 +33,12 @@ export function RunTypes({ run }: { readonly run: ExtractionRun }) {
           />
         ))}
       </SimpleGrid>
-    </section>
+    </Section>
   );
 }
 
 function TypeProgress({ type, reason }: { readonly type: Type; readonly reason: string | null }) {
-  const color = toneColor[tones[type.status]];
+  const tone = tones[type.status];
   return (
     <div>
       <Group justify="space-between" gap="xs" wrap="nowrap" mb={4}>
@@ -46,17 +47,15 @@ function TypeProgress({ type, reason }: { readonly type: Type; readonly reason: 
         </Text>
         <Group gap="xs" wrap="nowrap">
           <Text size="sm">
-            {type.items}
-            {type.total === null ? '' : ` of ${type.total}`}
+            {numberText(type.items)}
+            {type.total === null ? '' : ` of ${numberText(type.total)}`}
           </Text>
-          <Badge variant="light" tt="none" color={color} miw={92}>
-            {type.status}
-          </Badge>
+          <StateBadge tone={tone}>{type.status === 'pending' ? 'queued' : type.status}</StateBadge>
         </Group>
       </Group>
       <Progress
         value={type.status === 'completed' ? 100 : percentOf(type.items, type.total)}
-        color={color}
+        color={toneColor[tone]}
         size="sm"
         aria-label={`Progress of ${type.type}`}
       />

@@ -4,14 +4,14 @@ import type {
   ExtractionSource,
   ExtractionSources,
 } from '../../../../src/api/extraction.ts';
-import { Button, Code, Table, Text, Title } from '@mantine/core';
+import { Button, Code, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { call, get } from '../../api/client.ts';
 import { useAction } from '../../parts/action.tsx';
-import { Empty, Shown } from '../../parts/states.tsx';
+import { Empty, Section, Shown } from '../../parts/states.tsx';
 import { useLocation } from 'wouter';
 import { Until } from '../../parts/time.tsx';
-import { ActionsHeader, Wide } from '../../parts/wide.tsx';
+import { DataTable, Detail, type Column } from '../../parts/table.tsx';
 
 /** Starts a run of a source and opens its page; `again` retries failed pages. */
 export function useStartRun() {
@@ -40,11 +40,38 @@ export function useSources() {
 
 export function Sources() {
   const query = useSources();
+  const start = useStartRun();
+  const columns: readonly Column<ExtractionSource>[] = [
+    {
+      title: 'Name',
+      cell: ({ name, kind }) => (
+        <>
+          <Text size="sm" fw={600}>
+            {name}
+          </Text>
+          <Detail>{kind}</Detail>
+        </>
+      ),
+    },
+    { title: 'Next run', cell: (source) => <NextRun source={source} /> },
+    {
+      title: 'Actions',
+      kind: 'actions',
+      cell: ({ id, name }) => (
+        <Button
+          size="compact-xs"
+          variant="default"
+          loading={start.isRunning}
+          onClick={() => start.run({ source: id })}
+          aria-label={`Start run of ${name}`}
+        >
+          Start run
+        </Button>
+      ),
+    },
+  ];
   return (
-    <section>
-      <Title order={2} size="h4" mb="xs">
-        Sources
-      </Title>
+    <Section title="Sources">
       <Shown
         what="the sources"
         query={query}
@@ -55,64 +82,19 @@ export function Sources() {
           </Empty>
         }
       >
-        {({ sources }) => <SourceTable sources={sources} />}
+        {({ sources }) => (
+          <DataTable label="Sources" columns={columns} rows={sources} keyOf={({ id }) => id} />
+        )}
       </Shown>
-    </section>
+    </Section>
   );
 }
 
-function SourceTable({ sources }: { readonly sources: readonly ExtractionSource[] }) {
-  const start = useStartRun();
+function NextRun({ source: { next_run_at: at, schedule } }: { readonly source: ExtractionSource }) {
   return (
-    <Wide label="Sources">
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Name</Table.Th>
-            <Table.Th>Next run</Table.Th>
-            <ActionsHeader />
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {sources.map((source) => (
-            <Table.Tr key={source.id}>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                <Text size="sm" fw={600}>
-                  {source.name}
-                </Text>
-                <Text size="xs" c="dimmed">
-                  {source.kind}
-                </Text>
-              </Table.Td>
-              <Table.Td>
-                {source.next_run_at === null ? (
-                  <Text size="sm" c="dimmed">
-                    {source.schedule === null ? 'Manual' : 'Disabled'}
-                  </Text>
-                ) : (
-                  <Until at={source.next_run_at} over="now" />
-                )}
-                {source.schedule === null ? null : (
-                  <Text size="xs" c="dimmed">
-                    {source.schedule} (UTC)
-                  </Text>
-                )}
-              </Table.Td>
-              <Table.Td ta="right">
-                <Button
-                  size="compact-xs"
-                  variant="default"
-                  loading={start.isRunning}
-                  onClick={() => start.run({ source: source.id })}
-                  aria-label={`Start run of ${source.name}`}
-                >
-                  Start run
-                </Button>
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Wide>
+    <>
+      {at === null ? schedule === null ? 'Manual' : 'Disabled' : <Until at={at} over="now" />}
+      {schedule === null ? null : <Detail>{schedule} (UTC)</Detail>}
+    </>
   );
 }

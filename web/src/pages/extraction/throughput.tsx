@@ -1,11 +1,11 @@
 // Throughput of a run, and its backoff after 429 responses.
 import type { ExtractionRun, RunSamples } from '../../../../src/api/extraction.ts';
-import { SimpleGrid, Title } from '@mantine/core';
+import { SimpleGrid } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { get } from '../../api/client.ts';
 import { Chart, type Line } from '../../parts/chart.tsx';
-import { Empty, Shown } from '../../parts/states.tsx';
+import { Empty, Section, Shown } from '../../parts/states.tsx';
 import { throughputOf } from './throughput-of.ts';
 import { isOpen } from './run-facts.ts';
 
@@ -16,27 +16,20 @@ export function Throughput({ run }: { readonly run: ExtractionRun }) {
     refetchInterval: isOpen(run) ? 2_000 : false,
   });
   return (
-    <section>
-      <Title order={2} size="h4" mb="xs">
-        Throughput
-      </Title>
+    <Section title="Throughput">
       <Shown
         what="throughput"
         query={query}
         isEmpty={({ samples }) => samples.length < 2}
         empty={
-          isOpen(run) ? (
-            <Empty title="Not enough data yet" />
-          ) : (
-            <Empty title="Not enough data to chart">
-              Throughput is sampled about once a second and kept in memory until the server restarts.
-            </Empty>
-          )
+          <Empty title="Not enough data to chart">
+            Throughput is sampled about once a second and kept in memory until the server restarts.
+          </Empty>
         }
       >
         {({ samples }) => <ThroughputCharts samples={samples} />}
       </Shown>
-    </section>
+    </Section>
   );
 }
 

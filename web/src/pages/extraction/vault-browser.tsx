@@ -1,13 +1,15 @@
 // Vault of a run: types, items, and versions of an item side by side.
 import type { VaultItems, VaultSummary } from '../../../../src/api/extraction.ts';
-import { Anchor, Badge, Box, Grid, NavLink, Select, Stack, Table, Text } from '@mantine/core';
+import { Anchor, Box, Grid, NavLink, Select } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useSearchParams } from 'wouter';
 import { get } from '../../api/client.ts';
-import { Empty, Failed, Loading, PageTitle, Shown } from '../../parts/states.tsx';
+import { numberText, sizeText } from '../../parts/format.ts';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Empty, PageTitle, Shown } from '../../parts/states.tsx';
+import { DataTable, Detail, type Column } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { Wide } from '../../parts/wide.tsx';
-import { toneColor, type Tone } from '../../theme.ts';
+import type { Tone } from '../../theme.ts';
 import { useVault } from './dead-letters.tsx';
 import { ItemVersions } from './item-versions.tsx';
 import type { Names } from './names.ts';
@@ -29,7 +31,7 @@ export function VaultBrowser({ run }: { readonly run: string }) {
         what="the vault"
         query={query}
         isEmpty={({ types }) => types.length === 0}
-        empty={<Empty title="The vault is empty" />}
+        empty={<Empty title="The vault is empty">Items appear when a run extracts them.</Empty>}
       >
         {({ types }) => {
           const type = params.get('type') ?? types[0]?.type ?? '';
@@ -81,11 +83,7 @@ function Types({
             onClick={() => onChoose(type.type)}
             label={type.type}
             description={describe(type)}
-            rightSection={
-              <Badge variant="light" tt="none" color={toneColor[statusTone(type.status)]}>
-                {type.live}
-              </Badge>
-            }
+            rightSection={<StateBadge tone={statusTone(type.status)}>{numberText(type.live)}</StateBadge>}
           />
         ))}
       </Box>
@@ -123,53 +121,47 @@ function Items({
         signal,
       ),
     getNextPageParam: ({ next }) => next,
+    select: ({ pages }) => pages.flatMap(({ items }) => items),
   });
-  const items = query.data?.pages.flatMap((page) => page.items);
-  if (items === undefined)
-    return query.isError ? <Failed what="the items" error={query.error} /> : <Loading what="the items" />;
-  if (items.length === 0) return <Empty title={`No ${type}`} />;
+  const columns: readonly Column<VaultItems['items'][number]>[] = [
+    {
+      title: 'Name',
+      cell: (item) => (
+        <>
+          <Anchor component="button" type="button" size="sm" ta="left" onClick={() => onOpen(item.id)}>
+            {item.name ?? item.id}
+          </Anchor>
+          {item.deleted_at === null ? null : (
+            <Detail>
+              deleted <Ago at={item.deleted_at} />
+            </Detail>
+          )}
+        </>
+      ),
+    },
+    { title: 'Owner', cell: ({ owner }) => nameOf(names, 'users', owner) },
+    { title: 'Folder', isWideOnly: true, cell: ({ folder }) => nameOf(names, 'folders', folder) },
+    { title: 'Versions', kind: 'number', cell: ({ versions }) => numberText(versions) },
+    { title: 'Size', kind: 'number', isWideOnly: true, cell: ({ size }) => sizeText(size) },
+  ];
   return (
-    <Stack>
-      <Wide label={`Items of the type ${type}`}>
-        <Table verticalSpacing={4} miw={480} highlightOnHover>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Name</Table.Th>
-              <Table.Th>Owner</Table.Th>
-              <Table.Th>Folder</Table.Th>
-              <Table.Th ta="right">Versions</Table.Th>
-              <Table.Th ta="right">Bytes</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {items.map((item) => (
-              <Table.Tr key={item.id}>
-                <Table.Td>
-                  <Anchor
-                    component="button"
-                    type="button"
-                    size="sm"
-                    ta="left"
-                    onClick={() => onOpen(item.id)}
-                  >
-                    {item.name ?? item.id}
-                  </Anchor>
-                  {item.deleted_at === null ? null : (
-                    <Text size="xs" c="dimmed">
-                      deleted <Ago at={item.deleted_at} />
-                    </Text>
-                  )}
-                </Table.Td>
-                <Table.Td>{nameOf(names, 'users', item.owner)}</Table.Td>
-                <Table.Td>{nameOf(names, 'folders', item.folder)}</Table.Td>
-                <Table.Td ta="right">{item.versions}</Table.Td>
-                <Table.Td ta="right">{item.size}</Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Wide>
+    <>
+      <Shown
+        what="the items"
+        query={query}
+        isEmpty={(items) => items.length === 0}
+        empty={<Empty title={`No ${type}`}>The source has no items of this type.</Empty>}
+      >
+        {(items) => (
+          <DataTable
+            label={`Items of the type ${type}`}
+            columns={columns}
+            rows={items}
+            keyOf={({ id }) => id}
+          />
+        )}
+      </Shown>
       <ShowMore of={query} />
-    </Stack>
+    </>
   );
 }

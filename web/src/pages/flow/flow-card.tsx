@@ -1,10 +1,12 @@
 // One card of the diagram: figure, limit, last 30 minutes, degradations. Links to its page.
-import { Badge, Progress, Text, UnstyledButton } from '@mantine/core';
+import { Progress, Text, UnstyledButton } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { toneColor } from '../../theme.ts';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { fullness } from '../../theme.ts';
 import classes from './flow-diagram.module.css';
 import { MinuteBars, type MinuteBarsProps } from './minute-bars.tsx';
+import { numberText } from '../../parts/format.ts';
 import { openOf, type Degraded } from './labels.ts';
 
 export interface FlowCardProps {
@@ -45,34 +47,20 @@ export function FlowCard({
           {name}
         </Text>
         {open > 0 ? (
-          <Badge
-            component="span"
-            size="sm"
-            variant="light"
-            color={toneColor.warning}
-            tt="none"
-            title="Open ledger entries"
-          >
-            {open} open
-          </Badge>
+          <span title="Open ledger entries">
+            <StateBadge tone="warning">{open} open</StateBadge>
+          </span>
         ) : null}
       </span>
       <span className={classes['figure']}>
         <Text component="span" fz={26} fw={700} lh={1.1}>
-          {value}
+          {typeof value === 'number' ? numberText(value) : value}
         </Text>
         <Text component="span" size="xs" c="dimmed">
           {unit}
         </Text>
       </span>
-      {share === null ? null : (
-        <Progress
-          value={share * 100}
-          size="sm"
-          color={toneColor[share >= 1 ? 'bad' : share >= 0.8 ? 'warning' : 'good']}
-          aria-hidden
-        />
-      )}
+      {share === null ? null : <Progress value={share * 100} size="sm" color={fullness(share)} aria-hidden />}
       {bars === undefined ? null : <MinuteBars {...bars} />}
       <Text component="span" size="xs" c="dimmed" className={classes['words']}>
         {children}

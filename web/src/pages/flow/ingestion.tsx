@@ -1,12 +1,13 @@
 // Ingestion: sources → vault → knowledge ← gateway → providers.
 import type { Flow } from '../../../../src/api/overview.ts';
-import { Badge } from '@mantine/core';
+import { counted, plural, rateText } from '../../parts/format.ts';
+import { StateBadge } from '../../parts/state-badge.tsx';
 import { Ago, Until } from '../../parts/time.tsx';
-import { toneColor } from '../../theme.ts';
+import type { Tone } from '../../theme.ts';
 import { Arrow } from './arrow.tsx';
 import classes from './flow-diagram.module.css';
 import { FlowCard, Line } from './flow-card.tsx';
-import { callsNow, counted, degradedOf, plural, backoffText, requestsInFlight } from './labels.ts';
+import { callsNow, degradedOf, backoffText, requestsInFlight } from './labels.ts';
 
 /** Maximum lines of a list. */
 const mostLines = 3;
@@ -19,7 +20,7 @@ export function Ingestion({ flow }: { readonly flow: Flow }) {
   return (
     <section aria-label="Ingestion" className={classes['stream']}>
       <SourcesCard flow={flow} running={running} />
-      <Arrow says={rate > 0 ? `${rate.toFixed(rate < 10 ? 1 : 0)} items/s` : null} isBusy={rate > 0} />
+      <Arrow says={rate > 0 ? rateText(rate) : null} isBusy={rate > 0} />
       <VaultCard flow={flow} running={running} />
       <Arrow says={knowledge.jobs_running > 0 ? 'extracting' : null} isBusy={knowledge.jobs_running > 0} />
       <FlowCard
@@ -109,7 +110,7 @@ function VaultCard({ flow, running }: { readonly flow: Flow; readonly running: R
       name="Vault"
       href="/extraction"
       value={running.length}
-      unit={running.length === 1 ? 'active run' : 'active runs'}
+      unit={plural(running.length, 'active run')}
       degraded={degradedOf(flow.degraded, 'extraction')}
     >
       {running.slice(0, mostLines).map(({ id, source, items, total }) => (
@@ -123,28 +124,16 @@ function VaultCard({ flow, running }: { readonly flow: Flow; readonly running: R
         <Line>No runs yet</Line>
       ) : (
         <Line>
-          {last.source}: <RunState state={last.state} /> {last.items} items, <Ago at={last.finished_at} />
+          {last.source}: <StateBadge tone={lastTone(last.state)}>{last.state}</StateBadge>{' '}
+          {counted(last.items, 'item')}, <Ago at={last.finished_at} />
         </Line>
       )}
     </FlowCard>
   );
 }
 
-/** Highlights runs that did not complete. */
-function RunState({ state }: { readonly state: string }) {
-  if (state === 'completed') return <>{state}</>;
-  return (
-    <Badge
-      component="span"
-      size="sm"
-      variant="light"
-      color={toneColor[state === 'failed' ? 'bad' : 'warning']}
-      tt="none"
-    >
-      {state}
-    </Badge>
-  );
-}
+const lastTone = (state: string): Tone =>
+  state === 'completed' ? 'good' : state === 'failed' ? 'bad' : 'warning';
 
 function Cooling({ gateway: { available, cooling, without_key: keyless } }: Pick<Flow, 'gateway'>) {
   if (cooling.length === 0)
@@ -157,7 +146,8 @@ function Cooling({ gateway: { available, cooling, without_key: keyless } }: Pick
     <>
       {cooling.slice(0, mostLines).map(({ id, name, available_at: at, cause }) => (
         <Line key={id}>
-          {name}: {cause ?? 'cooling down'}, <Until at={at} over="available" />
+          {name}: available <Until at={at} over="now" />
+          {cause === null ? '' : ` (${cause})`}
         </Line>
       ))}
       {cooling.length > mostLines ? <Line>and {cooling.length - mostLines} more</Line> : null}

@@ -1,11 +1,8 @@
 // Labels and figures of the diagram.
 import type { Flow } from '../../../../src/api/overview.ts';
+import { counted } from '../../parts/format.ts';
 
 export type Degraded = Flow['degraded'];
-
-export const plural = (count: number, word: string): string => (count === 1 ? word : `${word}s`);
-
-export const counted = (count: number, word: string): string => `${count} ${plural(count, word)}`;
 
 /** Kinds of one domain, without its prefix. */
 export const degradedOf = (all: Degraded, domain: string): Degraded =>

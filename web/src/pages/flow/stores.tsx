@@ -1,12 +1,17 @@
 // State of each store.
 import type { Flow } from '../../../../src/api/overview.ts';
-import { Badge, Text, Title } from '@mantine/core';
-import { dotColor, type Tone } from '../../theme.ts';
+import { Text, Title } from '@mantine/core';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import type { Tone } from '../../theme.ts';
 import classes from './flow-diagram.module.css';
 
 type State = Flow['dependencies'][number]['state'];
 
-const words: Readonly<Record<State, string>> = { up: 'up', down: 'down', 'not-configured': 'not configured' };
+const labels: Readonly<Record<State, string>> = {
+  up: 'up',
+  down: 'down',
+  'not-configured': 'not configured',
+};
 const tones: Readonly<Record<State, Tone>> = { up: 'good', down: 'bad', 'not-configured': 'idle' };
 
 export function Stores({ flow }: { readonly flow: Flow }) {
@@ -17,9 +22,9 @@ export function Stores({ flow }: { readonly flow: Flow }) {
       </Title>
       {flow.dependencies.map(({ name, state, detail }) => (
         <div key={name}>
-          <Badge variant="dot" tt="none" color={dotColor(tones[state])}>
-            {name}: {words[state]}
-          </Badge>
+          <StateBadge tone={tones[state]}>
+            {name}: {labels[state]}
+          </StateBadge>
           {state === 'down' && detail !== null ? (
             <Text size="xs" c="dimmed" className={classes['words']}>
               {detail}

@@ -1,10 +1,11 @@
 // Tenant requests: tenants → admission → executions → gateway; and the ledger.
 import type { Flow } from '../../../../src/api/overview.ts';
 import { Text } from '@mantine/core';
+import { plural } from '../../parts/format.ts';
 import { Arrow } from './arrow.tsx';
 import classes from './flow-diagram.module.css';
 import { FlowCard, Line } from './flow-card.tsx';
-import { degradedOf, plural } from './labels.ts';
+import { degradedOf } from './labels.ts';
 
 export function TenantRequests({ flow }: { readonly flow: Flow }) {
   const { admission, executions, last_minute: minute, minutes } = flow;

@@ -2,6 +2,8 @@
 import type { KnowledgeEvent } from '../../../../src/api/knowledge.ts';
 import { Anchor, Paper, Stack, Text } from '@mantine/core';
 import { Fragment } from 'react';
+import { percentText } from '../../parts/format.ts';
+import { dateText } from '../../parts/time.tsx';
 import { Link } from 'wouter';
 import { CategoryBadge } from './category-badge.tsx';
 import { EntityLink } from './entities/entity-link.tsx';
@@ -25,8 +27,8 @@ function EventCard({ event }: { readonly event: KnowledgeEvent }) {
     <Paper withBorder p="xs" component="article">
       <Text size="xs" c="dimmed">
         <CategoryBadge category={event.category} />{' '}
-        {event.event_time === null ? '' : `${event.event_time.slice(0, 10)}, `}
-        confidence {Math.round(event.confidence * 100)}%, extracted by{' '}
+        {event.event_time === null ? '' : `${dateText(event.event_time)}, `}
+        confidence {percentText(event.confidence)}, extracted by{' '}
         {event.method === 'model' ? 'a model' : 'rules'}
       </Text>
       <Anchor component={Link} href={href} size="sm" style={{ overflowWrap: 'anywhere' }}>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { counted, knownAs, likelyText, rangesText } from './labels.ts';
+import { knownAs, likelyText, rangesText } from './labels.ts';
 
 describe('likelyText', () => {
   it('never shows certainty for a pair under review', () =>
@@ -10,14 +10,6 @@ describe('labels', () => {
   it('join adjacent chunks', () => {
     expect(rangesText([9, 2, 3, 0, 4])).toBe('0, 2–4, 9');
     expect(rangesText([])).toBe('');
-  });
-
-  it('count one and many', () => {
-    expect([counted(1, 'event'), counted(1200, 'event'), counted(0, 'entity', 'entities')]).toEqual([
-      '1 event',
-      '1,200 events',
-      '0 entities',
-    ]);
   });
 
   it('tell entities of the same name apart', () => {

@@ -2,6 +2,7 @@
 import type { KnowledgeEvent } from '../../../../src/api/knowledge.ts';
 import type { Entity } from '../../../../src/api/entities.ts';
 import type { Artifact } from '../../../../src/api/artifacts.ts';
+import { percentText } from '../../parts/format.ts';
 import type { Tone } from '../../theme.ts';
 
 export type EntityType = Entity['type'];
@@ -58,13 +59,9 @@ export const stateTones: Readonly<Record<Artifact['status']['state'], Tone>> = {
   partial: 'warning',
 };
 
-/** `3 mentions`, `1 mention`. */
-export const counted = (count: number, one: string, many = `${one}s`): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
-
 /** `62%`; `< 1%` and `> 99%` at the ends: a pair under review is never certain. */
 export const likelyText = (share: number): string =>
-  share < 0.01 ? '< 1%' : share > 0.99 ? '> 99%' : `${Math.round(share * 100)}%`;
+  share < 0.01 ? '< 1%' : share > 0.99 ? '> 99%' : percentText(share);
 
 /** `0, 2–4, 9`. */
 export function rangesText(positions: readonly number[]): string {

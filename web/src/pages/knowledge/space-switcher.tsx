@@ -19,7 +19,7 @@ export function SpaceSwitcher({ section }: { readonly section: string }) {
   return (
     <Select
       aria-label="Space"
-      w={{ base: '100%', xs: 260 }}
+      w={{ base: '100%', xs: 320 }}
       searchable
       allowDeselect={false}
       nothingFoundMessage="No such space"

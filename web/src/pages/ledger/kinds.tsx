@@ -1,8 +1,10 @@
 // Kinds of entries: count, repair, and a button that starts it.
 import type { LedgerKinds, RepairRequested } from '../../../../src/api/ledger.ts';
-import { Badge, Button, Card, Group, SimpleGrid, Stack, Text, UnstyledButton } from '@mantine/core';
+import { Button, Card, Group, SimpleGrid, Stack, Text, UnstyledButton } from '@mantine/core';
 import { call } from '../../api/client.ts';
 import { useAction } from '../../parts/action.tsx';
+import { counted, numberText } from '../../parts/format.ts';
+import { StateBadge } from '../../parts/state-badge.tsx';
 import { requestedRepairs } from './requested-repairs.ts';
 
 type Kind = LedgerKinds['kinds'][number];
@@ -39,10 +41,12 @@ export function Kinds({ kinds, state, chosen, onChoose }: KindsProps) {
   return (
     <Stack gap="sm">
       <Group justify="space-between">
-        <Text role="status">{open === 0 ? 'No open entries' : `${open} open`}</Text>
+        <Text role="status">
+          {open === 0 ? 'No open entries' : counted(open, 'open entry', 'open entries')}
+        </Text>
         {open > 0 ? (
           <Button size="xs" loading={repair.isRunning} onClick={() => repair.run({})}>
-            Repair all
+            Repair all entries
           </Button>
         ) : null}
       </Group>
@@ -82,9 +86,7 @@ function KindCard({
           <Text fw={600} size="sm" style={{ overflowWrap: 'anywhere' }}>
             {kind.kind}
           </Text>
-          <Badge color={state === 'open' ? 'orange' : 'teal'} variant="light" size="lg">
-            {kind[state]}
-          </Badge>
+          <StateBadge tone={state === 'open' ? 'warning' : 'good'}>{numberText(kind[state])}</StateBadge>
         </Group>
       </UnstyledButton>
       <Text size="xs" c="dimmed" mt={4}>
@@ -98,9 +100,9 @@ function KindCard({
           w="fit-content"
           loading={repair.isRunning}
           onClick={() => repair.run({ kind: kind.kind })}
-          aria-label={`Repair all ${kind.kind}`}
+          aria-label={`Repair entries of ${kind.kind}`}
         >
-          Repair all
+          Repair entries
         </Button>
       ) : null}
     </Card>

@@ -39,10 +39,11 @@ function RepairCard({ job }: { readonly job: Job }) {
     <Card withBorder padding="sm">
       <Group justify="space-between">
         <Text size="sm">
-          Repair of {what}: {repairOutcome(job)}
+          Repair of {what} {repairOutcome(job)}
         </Text>
         <Text size="sm" c="dimmed">
-          {total === null ? (done > 0 ? `${done} so far` : '') : `${done} of ${total}`} {message ?? ''}
+          {isRunning && total === null && done > 0 ? `${done} so far` : ''}
+          {total === null ? '' : `${done} of ${total}`} {message ?? ''}
         </Text>
       </Group>
       {job.state === 'skipped' ? null : (

@@ -1,13 +1,15 @@
 // Entries, newest first, page by page.
 import type { LedgerEntry, LedgerPage } from '../../../../src/api/ledger.ts';
-import { Accordion, Anchor, Badge, Button, Code, Group, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Accordion, Anchor, Button, Code, Group, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { call, get } from '../../api/client.ts';
 import { useAction } from '../../parts/action.tsx';
-import { Empty, Failed, Loading } from '../../parts/states.tsx';
-import { Age, Ago, Until } from '../../parts/time.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Empty, Shown } from '../../parts/states.tsx';
+import { Ago, Until } from '../../parts/time.tsx';
+import { numberText } from '../../parts/format.ts';
 import type { RowDocument } from './documents.ts';
 import { documentIdOf, useDocuments } from './documents.ts';
 import { useRepair } from './kinds.tsx';
@@ -23,24 +25,32 @@ export function Rows({ state, kind }: { readonly state: 'open' | 'repaired'; rea
       get<LedgerPage>('/api/v1/ledger', { state, kind, after: pageParam, limit: 50 }, signal),
     getNextPageParam: ({ next }) => next,
   });
-  if (query.data === undefined)
-    return query.isError ? <Failed what="the entries" error={query.error} /> : <Loading what="the entries" />;
-  const { pages } = query.data;
-  if (pages.every(({ entries }) => entries.length === 0))
-    return (
-      <Empty title={state === 'open' ? 'No open entries' : 'No repaired entries'}>
-        {kind === null ? null : `Of kind ${kind}.`}
-      </Empty>
-    );
   return (
-    <Stack>
-      <Accordion variant="separated" order={2} chevronPosition="left">
-        {pages.map(({ entries }, index) => (
-          <PageRows key={entries[0]?.id ?? index} entries={entries} />
-        ))}
-      </Accordion>
+    <div>
+      <Shown
+        what="the entries"
+        query={query}
+        isEmpty={({ pages }) => pages.every(({ entries }) => entries.length === 0)}
+        empty={
+          <Empty title={state === 'open' ? 'No open entries' : 'No repaired entries'}>
+            {kind === null
+              ? state === 'open'
+                ? 'Failures and fallbacks appear here, with their cause and repair.'
+                : 'Entries move here when they are repaired or resolved.'
+              : `Choose another kind than ${kind}.`}
+          </Empty>
+        }
+      >
+        {({ pages }) => (
+          <Accordion variant="separated" order={2} chevronPosition="left">
+            {pages.map(({ entries }, index) => (
+              <PageRows key={entries[0]?.id ?? index} entries={entries} />
+            ))}
+          </Accordion>
+        )}
+      </Shown>
       <ShowMore of={query} />
-    </Stack>
+    </div>
   );
 }
 
@@ -66,13 +76,11 @@ function Row({ entry, document }: RowProps) {
             {entry.kind}
           </Text>
           <Group gap="xs">
-            <Badge variant="light" color="gray" tt="none">
-              {entry.cause}
-            </Badge>
+            <StateBadge tone="idle">{entry.cause}</StateBadge>
             {entry.count > 1 ? <Text size="xs">× {entry.count}</Text> : null}
             <Text size="xs" c="dimmed">
               {entry.repaired_at === null ? (
-                <Age at={entry.first_seen_at} />
+                <Ago at={entry.first_seen_at} />
               ) : (
                 <>
                   repaired <Ago at={entry.repaired_at} />
@@ -97,28 +105,28 @@ function Detail({ entry, document }: RowProps) {
   const repair = useRepair();
   const activeRepair = repairOfEntry(entry.id, useRepairs());
   const facts: readonly (readonly [string, React.ReactNode])[] = [
-    ['message', entry.message],
-    ['subject', entry.subject],
+    ['Message', entry.message],
+    ['Subject', entry.subject],
     ...(document === null
       ? []
       : ([
           [
-            'document',
+            'Document',
             <Anchor key="document" component={Link} href={document.href} size="sm">
               {document.title}
             </Anchor>,
           ],
         ] as const)),
-    ['seen', entry.count === 1 ? 'once' : `${entry.count} times`],
-    ['first seen', <Ago key="first" at={entry.first_seen_at} />],
-    ['last seen', <Ago key="last" at={entry.last_seen_at} />],
+    ['Occurrences', numberText(entry.count)],
+    ['First seen', <Ago key="first" at={entry.first_seen_at} />],
+    ['Last seen', <Ago key="last" at={entry.last_seen_at} />],
     ...(entry.repaired_at === null
       ? ([
-          ['repair attempts', entry.repair_attempts],
-          ['next attempt', <Until key="next" at={entry.next_repair_at} over="due" />],
+          ['Repair attempts', entry.repair_attempts],
+          ['Next attempt', <Until key="next" at={entry.next_repair_at} over="due" />],
         ] as const)
-      : ([['repaired', entry.repaired_how ?? '']] as const)),
-    ...(entry.last_repair_error === null ? [] : ([['last error', entry.last_repair_error]] as const)),
+      : ([['Repair', entry.repaired_how ?? '']] as const)),
+    ...(entry.last_repair_error === null ? [] : ([['Last error', entry.last_repair_error]] as const)),
   ];
   return (
     <Stack gap="sm">
@@ -126,7 +134,7 @@ function Detail({ entry, document }: RowProps) {
         <Table.Tbody>
           {facts.map(([name, value]) => (
             <Table.Tr key={name}>
-              <Table.Th w={110} fw={400} c="dimmed" style={{ verticalAlign: 'top' }}>
+              <Table.Th w={140} fw={400} c="dimmed" style={{ verticalAlign: 'top' }}>
                 {name}
               </Table.Th>
               <Table.Td style={{ overflowWrap: 'anywhere' }}>{value}</Table.Td>
@@ -135,14 +143,14 @@ function Detail({ entry, document }: RowProps) {
         </Table.Tbody>
       </Table>
       {Object.keys(entry.details).length === 0 ? null : (
-        <Code block tabIndex={0}>
+        <Code block tabIndex={0} style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
           {JSON.stringify(entry.details, null, 2)}
         </Code>
       )}
       {entry.repaired_at === null ? (
         <Group align="flex-end">
           <Button size="xs" loading={repair.isRunning} onClick={() => repair.run({ id: entry.id })}>
-            Repair
+            Repair entry
           </Button>
           {activeRepair === null ? null : (
             <Text size="sm" role="status">
@@ -179,7 +187,7 @@ function ResolveForm({ id }: { readonly id: string }) {
         loading={resolve.isRunning}
         onClick={() => resolve.run(how.trim())}
       >
-        Resolve
+        Resolve entry
       </Button>
     </Group>
   );

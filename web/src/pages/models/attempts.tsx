@@ -1,56 +1,44 @@
 // Recent attempts of a model.
 import type { ModelExplanation } from '../../../../src/api/models.ts';
-import { Badge, Table, Title } from '@mantine/core';
-import { Empty } from '../../parts/states.tsx';
+import { durationText, numberText } from '../../parts/format.ts';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Empty, Section } from '../../parts/states.tsx';
+import { DataTable, type Column } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { Wide } from '../../parts/wide.tsx';
 
-export function Attempts({ attempts }: { readonly attempts: ModelExplanation['recent_attempts'] }) {
+type Attempt = ModelExplanation['recent_attempts'][number];
+
+const columns: readonly Column<Attempt>[] = [
+  { title: 'Started', cell: ({ at }) => <Ago at={at} /> },
+  { title: 'Outcome', cell: ({ outcome }) => <OutcomeBadge outcome={outcome} /> },
+  { title: 'Status', kind: 'number', isWideOnly: true, cell: ({ status }) => status ?? '–' },
+  { title: 'Duration', kind: 'number', cell: ({ duration_ms: ms }) => durationText(ms) },
+  {
+    title: 'Tokens',
+    kind: 'number',
+    isWideOnly: true,
+    cell: ({ prompt_tokens: prompt, completion_tokens: completion }) => numberText(prompt + completion),
+  },
+  { title: 'Caller', isWideOnly: true, cell: ({ caller }) => caller },
+];
+
+export function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }) {
   return (
-    <section>
-      <Title order={2} size="h4" mb="xs">
-        Recent attempts
-      </Title>
+    <Section title="Recent attempts">
       {attempts.length === 0 ? (
-        <Empty title="No attempts yet" />
+        <Empty title="No attempts yet">Attempts appear when a request is routed to this model.</Empty>
       ) : (
-        <Wide label="Recent attempts">
-          <Table verticalSpacing={4} miw={560}>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>When</Table.Th>
-                <Table.Th>Outcome</Table.Th>
-                <Table.Th ta="right">Status</Table.Th>
-                <Table.Th ta="right">Duration</Table.Th>
-                <Table.Th ta="right">Tokens</Table.Th>
-                <Table.Th>Caller</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {attempts.map((attempt) => (
-                <Table.Tr key={`${attempt.request_id} ${attempt.at}`}>
-                  <Table.Td>
-                    <Ago at={attempt.at} />
-                  </Table.Td>
-                  <Table.Td>
-                    <Badge
-                      variant="light"
-                      tt="none"
-                      color={attempt.outcome === 'success' ? 'teal' : 'orange'}
-                    >
-                      {attempt.outcome}
-                    </Badge>
-                  </Table.Td>
-                  <Table.Td ta="right">{attempt.status ?? '–'}</Table.Td>
-                  <Table.Td ta="right">{Math.round(attempt.duration_ms)} ms</Table.Td>
-                  <Table.Td ta="right">{attempt.prompt_tokens + attempt.completion_tokens}</Table.Td>
-                  <Table.Td>{attempt.caller}</Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Wide>
+        <DataTable
+          label="Recent attempts"
+          columns={columns}
+          rows={attempts}
+          keyOf={({ request_id: id, at }) => `${id} ${at}`}
+        />
       )}
-    </section>
+    </Section>
   );
+}
+
+export function OutcomeBadge({ outcome }: { readonly outcome: string }) {
+  return <StateBadge tone={outcome === 'success' ? 'good' : 'warning'}>{outcome}</StateBadge>;
 }

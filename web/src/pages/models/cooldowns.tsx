@@ -1,47 +1,36 @@
 // Cooldowns of a model by key.
 import type { Model } from '../../../../src/api/models.ts';
-import { Code, Table, Text, Title } from '@mantine/core';
+import { Code } from '@mantine/core';
+import { Section } from '../../parts/states.tsx';
+import { DataTable, Detail, type Column } from '../../parts/table.tsx';
 import { Until } from '../../parts/time.tsx';
-import { Wide } from '../../parts/wide.tsx';
+
+const columns: readonly Column<Model['cooldowns'][number]>[] = [
+  { title: 'Key', cell: ({ key_id: key }) => (key === '*' ? 'all keys' : <Code>{key}</Code>) },
+  { title: 'Ends', cell: ({ until }) => <Until at={until} over="now" /> },
+  {
+    title: 'Cause',
+    cell: ({ cause, reason, source }) => (
+      <>
+        {cause}
+        {reason === null ? null : <Detail>{reason}</Detail>}
+        <Detail isNarrowOnly>{source}</Detail>
+      </>
+    ),
+  },
+  { title: 'Source', isWideOnly: true, cell: ({ source }) => source },
+];
 
 export function Cooldowns({ cooldowns }: Pick<Model, 'cooldowns'>) {
   if (cooldowns.length === 0) return null;
   return (
-    <section>
-      <Title order={2} size="h4" mb="xs">
-        Cooldowns
-      </Title>
-      <Wide label="Cooldowns">
-        <Table verticalSpacing={4} miw={480}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Key</Table.Th>
-              <Table.Th>Ends</Table.Th>
-              <Table.Th>Cause</Table.Th>
-              <Table.Th>Source</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {cooldowns.map(({ key_id: key, until, cause, source, reason }) => (
-              <Table.Tr key={`${key} ${cause}`}>
-                <Table.Td>{key === '*' ? 'all keys' : <Code>{key}</Code>}</Table.Td>
-                <Table.Td>
-                  <Until at={until} over="now" />
-                </Table.Td>
-                <Table.Td>
-                  {cause}
-                  {reason === null ? null : (
-                    <Text size="xs" c="dimmed">
-                      {reason}
-                    </Text>
-                  )}
-                </Table.Td>
-                <Table.Td>{source}</Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Wide>
-    </section>
+    <Section title="Cooldowns">
+      <DataTable
+        label="Cooldowns"
+        columns={columns}
+        rows={cooldowns}
+        keyOf={({ key_id: key, cause }) => `${key} ${cause}`}
+      />
+    </Section>
   );
 }

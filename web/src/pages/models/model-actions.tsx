@@ -3,6 +3,7 @@ import type { Model, Probes } from '../../../../src/api/models.ts';
 import { Button, Group } from '@mantine/core';
 import { call } from '../../api/client.ts';
 import { useAction } from '../../parts/action.tsx';
+import { durationText } from '../../parts/format.ts';
 import { withLocalTimes } from '../../parts/time-texts.ts';
 
 export function ModelActions({ model }: { readonly model: Model }) {
@@ -43,7 +44,7 @@ export function ModelActions({ model }: { readonly model: Model }) {
         </Button>
       ) : (
         <Button size="xs" variant="default" loading={cool.isRunning} onClick={() => cool.run(600)}>
-          Pause for 10 min
+          Pause model for 10 min
         </Button>
       )}
       <Button
@@ -52,7 +53,7 @@ export function ModelActions({ model }: { readonly model: Model }) {
         loading={enable.isRunning}
         onClick={() => enable.run(!model.is_active)}
       >
-        {model.is_active ? 'Disable' : 'Enable'}
+        {model.is_active ? 'Disable model' : 'Enable model'}
       </Button>
     </Group>
   );
@@ -62,6 +63,6 @@ export function ModelActions({ model }: { readonly model: Model }) {
 function probeText({ probes: [probe] }: Probes): string {
   if (probe === undefined) return 'Not checked.';
   const { model, outcome, reason, duration_ms: took } = probe;
-  if (outcome === 'success') return `${model} responded in ${Math.round(took ?? 0)} ms.`;
+  if (outcome === 'success') return `${model} responded in ${durationText(took ?? 0)}.`;
   return `${model}: ${outcome}${reason === null ? '' : `, ${withLocalTimes(reason)}`}.`;
 }

@@ -1,16 +1,17 @@
 // One model: figures, cooldowns, history, ranking explanation, recent attempts.
 import type { ModelExplanation } from '../../../../src/api/models.ts';
-import { Anchor, Card, Group, List, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Card, Group, List, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { get } from '../../api/client.ts';
-import { PageTitle, Shown } from '../../parts/states.tsx';
+import { numberText, percentText } from '../../parts/format.ts';
+import { PageTitle, Section, Shown } from '../../parts/states.tsx';
 import { withLocalTimes } from '../../parts/time-texts.ts';
 import { Attempts } from './attempts.tsx';
 import { Cooldowns } from './cooldowns.tsx';
 import { ModelActions } from './model-actions.tsx';
 import { ModelHistory } from './model-history.tsx';
-import { coolingCause, ModelState, percent, seconds } from './model-state.tsx';
+import { coolingCause, latencyText, ModelState } from './model-state.tsx';
 
 export function ModelDetail({ id }: { readonly id: string }) {
   const query = useQuery({
@@ -51,16 +52,17 @@ function Explained({ explanation }: { readonly explanation: ModelExplanation }) 
         <Figure name="Score" value={model.effective_reliability_score.toFixed(2)} />
         <Figure
           name="Success rate"
-          value={model.request_count === 0 ? '–' : `${percent(model.success_rate)} of ${model.request_count}`}
+          value={
+            model.request_count === 0
+              ? '–'
+              : `${percentText(model.success_rate)} of ${numberText(model.request_count)}`
+          }
         />
-        <Figure name="Latency (avg)" value={seconds(model.average_response_time)} />
+        <Figure name="Latency (avg)" value={latencyText(model)} />
       </SimpleGrid>
       <Cooldowns cooldowns={model.cooldowns} />
       <ModelHistory id={model.id} />
-      <section>
-        <Title order={2} size="h4" mb="xs">
-          Ranking explained
-        </Title>
+      <Section title="Ranking">
         <Text size="sm" mb="xs">
           {sentence(withLocalTimes(explanation.position_reason))}
         </Text>
@@ -69,7 +71,7 @@ function Explained({ explanation }: { readonly explanation: ModelExplanation }) 
             <List.Item key={step}>{step}</List.Item>
           ))}
         </List>
-      </section>
+      </Section>
       <Attempts attempts={explanation.recent_attempts} />
     </Stack>
   );

@@ -1,11 +1,11 @@
 // Success rate and latency of a model over time.
 import type { ModelHistory } from '../../../../src/api/models.ts';
-import { Group, Select, SimpleGrid, Title } from '@mantine/core';
+import { Select, SimpleGrid } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { get } from '../../api/client.ts';
 import { Chart, type Line } from '../../parts/chart.tsx';
-import { Empty, Shown } from '../../parts/states.tsx';
+import { Empty, Section, Shown } from '../../parts/states.tsx';
 import { hoursToShow } from './history-span.ts';
 
 const spans = [
@@ -20,11 +20,9 @@ export function ModelHistory({ id }: { readonly id: number }) {
   const hours = chosen ?? hoursToShow(day.data);
   const query = useHistory(id, hours);
   return (
-    <section>
-      <Group justify="space-between" mb="xs">
-        <Title order={2} size="h4">
-          History
-        </Title>
+    <Section
+      title="History"
+      right={
         <Select
           size="xs"
           w={130}
@@ -34,16 +32,17 @@ export function ModelHistory({ id }: { readonly id: number }) {
           allowDeselect={false}
           onChange={setChosen}
         />
-      </Group>
+      }
+    >
       <Shown
         what="its history"
         query={query}
         isEmpty={({ intervals }) => intervals.length === 0}
-        empty={<Empty title="No requests in this time range" />}
+        empty={<Empty title="No requests in this time range">Choose a longer one.</Empty>}
       >
         {(history) => <HistoryCharts history={history} />}
       </Shown>
-    </section>
+    </Section>
   );
 }
 
@@ -76,7 +75,7 @@ function linesOf({ intervals }: ModelHistory) {
   const times = intervals.map(({ at }) => Date.parse(at));
   const reliability: Line[] = [
     {
-      label: 'success rate, %',
+      label: 'success rate (%)',
       color: 'teal',
       values: intervals.map(({ requests, successes }) =>
         requests === 0 ? null : (successes / requests) * 100,
@@ -86,7 +85,7 @@ function linesOf({ intervals }: ModelHistory) {
   ];
   const latency: Line[] = [
     {
-      label: 'seconds',
+      label: 'latency (avg), s',
       color: 'blue',
       values: intervals.map(({ successes, average_seconds: average }) => (successes === 0 ? null : average)),
     },

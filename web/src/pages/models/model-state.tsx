@@ -1,33 +1,23 @@
-// State badge of a model.
+// State and latency of a model.
 import type { Model } from '../../../../src/api/models.ts';
-import { Badge } from '@mantine/core';
+import { durationText } from '../../parts/format.ts';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Detail } from '../../parts/table.tsx';
 import { Until, useNow } from '../../parts/time.tsx';
-import { toneColor } from '../../theme.ts';
 
 export function ModelState({ model }: { readonly model: Model }) {
   const now = useNow();
-  if (!model.is_active) return <StateText tone="idle">disabled</StateText>;
-  if (!model.is_configured) return <StateText tone="idle">no key</StateText>;
-  if (model.available_at !== null && Date.parse(model.available_at) > now)
-    return (
-      <StateText tone="warning">
-        cooling down, <Until at={model.available_at} over="now" />
-      </StateText>
-    );
-  return <StateText tone="good">available</StateText>;
-}
-
-function StateText({
-  tone,
-  children,
-}: {
-  readonly tone: keyof typeof toneColor;
-  readonly children: React.ReactNode;
-}) {
+  if (!model.is_active) return <StateBadge tone="idle">disabled</StateBadge>;
+  if (!model.is_configured) return <StateBadge tone="idle">no key</StateBadge>;
+  if (model.available_at === null || Date.parse(model.available_at) <= now)
+    return <StateBadge tone="good">available</StateBadge>;
   return (
-    <Badge variant="light" color={toneColor[tone]} tt="none">
-      {children}
-    </Badge>
+    <div>
+      <StateBadge tone="warning">cooling down</StateBadge>
+      <Detail>
+        available <Until at={model.available_at} over="now" />
+      </Detail>
+    </div>
   );
 }
 
@@ -38,6 +28,6 @@ export function coolingCause(model: Model): string | null {
   return first.reason === null ? first.cause : `${first.cause}: ${first.reason}`;
 }
 
-export const percent = (share: number): string => `${Math.round(share * 100)}%`;
-export const seconds = (value: number): string =>
-  value === 0 ? '–' : `${value.toFixed(value < 10 ? 2 : 0)} s`;
+/** Average latency; a dash before the first success. */
+export const latencyText = ({ average_response_time: seconds }: Model): string =>
+  seconds === 0 ? '–' : durationText(seconds * 1_000);

@@ -1,11 +1,13 @@
 // Sends a prompt through the gateway and shows every attempt live.
 import type { PromptCompletion } from '../../../../src/api/prompts.ts';
 import type { StreamedEvent } from '../../../../src/api/server.ts';
-import { Alert, Badge, Button, Card, Group, Stack, Text, Textarea, Timeline, Title } from '@mantine/core';
+import { Alert, Button, Card, Group, Stack, Text, Textarea, Timeline, Title } from '@mantine/core';
 import type { FormEvent } from 'react';
 import { useCallback, useRef, useState } from 'react';
 import { call } from '../../api/client.ts';
 import { useLiveEvents } from '../../api/live.ts';
+import { durationText } from '../../parts/format.ts';
+import { OutcomeBadge } from './attempts.tsx';
 
 /** Payload of the live event. */
 interface Tried {
@@ -33,7 +35,7 @@ export function PromptBox() {
     }, []),
   );
 
-  const ask = async (event: FormEvent): Promise<void> => {
+  const send = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     requestId.current = `dashboard-${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`;
     setBusy(true);
@@ -55,11 +57,11 @@ export function PromptBox() {
   };
 
   return (
-    <Card withBorder component="section" aria-label="Try a prompt">
+    <Card withBorder component="section" aria-label="Test prompt">
       <Title order={2} size="h4" mb="xs">
-        Try a prompt
+        Test prompt
       </Title>
-      <form onSubmit={(event) => void ask(event)}>
+      <form onSubmit={(event) => void send(event)}>
         <Stack gap="sm">
           <Textarea
             label="Prompt"
@@ -87,7 +89,7 @@ export function PromptBox() {
         {answer === null ? null : (
           <Alert
             color="teal"
-            title={`${answer.selected_model} responded in ${answer.response_time_seconds.toFixed(2)} s${
+            title={`${answer.selected_model} responded in ${durationText(answer.response_time_seconds * 1_000)}${
               answer.attempts === 1 ? '' : `, after ${answer.attempts} attempts`
             }`}
           >
@@ -111,12 +113,10 @@ function TriedModels({ tried }: { readonly tried: readonly Tried[] }) {
           title={<Text size="sm">{each.model}</Text>}
         >
           <Group gap="xs">
-            <Badge variant="light" tt="none" color={each.outcome === 'success' ? 'teal' : 'orange'}>
-              {each.outcome}
-            </Badge>
+            <OutcomeBadge outcome={each.outcome} />
             <Text size="xs" c="dimmed">
               {each.status === null ? '' : `${each.status}, `}
-              {Math.round(each.duration_ms)} ms
+              {durationText(each.duration_ms)}
             </Text>
           </Group>
         </Timeline.Item>

@@ -49,7 +49,7 @@ export function AddOrganization() {
           />
           <Group justify="flex-end" mt="md">
             <Button type="submit" disabled={name.trim() === ''} loading={add.isRunning}>
-              Add
+              Add organization
             </Button>
           </Group>
         </form>

@@ -4,7 +4,7 @@ import { Card, Group, Progress, SimpleGrid, Text, Title } from '@mantine/core';
 import { useMemo } from 'react';
 import { Chart, type Line } from '../../parts/chart.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { fullness } from './fullness.ts';
+import { fullness } from '../../theme.ts';
 
 const hourMs = 3_600_000;
 
@@ -12,7 +12,7 @@ export function Admissions({ overview }: { readonly overview: OrganizationsOverv
   const { global_used: used, global_limit: limit, minutes } = overview;
   const { times, lines } = useMemo(() => linesOf(minutes), [minutes]);
   const last = times.at(-1) ?? 0;
-  const share = used === null ? 0 : (used / limit) * 100;
+  const share = used === null ? 0 : used / limit;
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }}>
       <Card withBorder component="section">
@@ -26,7 +26,7 @@ export function Admissions({ overview }: { readonly overview: OrganizationsOverv
           <Text c="dimmed">of {limit} in flight</Text>
         </Group>
         <Progress
-          value={share}
+          value={share * 100}
           color={fullness(share)}
           size="lg"
           aria-label="Used share of the global limit"
@@ -39,7 +39,7 @@ export function Admissions({ overview }: { readonly overview: OrganizationsOverv
       </Card>
       <Card withBorder component="section">
         <Title order={2} size="h5" mb="xs">
-          Last hour
+          Requests per minute, last hour
         </Title>
         <Chart
           label="Admitted and rejected requests per minute."

@@ -4,15 +4,16 @@ import type {
   OrganizationKey,
   OrganizationKeys,
 } from '../../../../src/api/organizations.ts';
-import { Alert, Badge, Button, Code, CopyButton, Group, Table, Text, TextInput, Title } from '@mantine/core';
+import { Alert, Button, Code, CopyButton, Group, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
 import { useState } from 'react';
 import { call, get } from '../../api/client.ts';
 import { ConfirmButton, useAction } from '../../parts/action.tsx';
-import { Empty, Shown } from '../../parts/states.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Empty, Section, Shown } from '../../parts/states.tsx';
+import { DataTable, Detail, type Column } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { ActionsHeader, Wide } from '../../parts/wide.tsx';
 
 const pathOf = (organization: string): string =>
   `/api/v1/organizations/${encodeURIComponent(organization)}/keys`;
@@ -22,42 +23,52 @@ export function Keys({ organization }: { readonly organization: string }) {
     queryKey: ['tenants', 'keys', organization],
     queryFn: ({ signal }) => get<OrganizationKeys>(pathOf(organization), {}, signal),
   });
+  const columns: readonly Column<OrganizationKey>[] = [
+    {
+      title: 'Name',
+      cell: ({ name, prefix, created_at: at }) => (
+        <>
+          {name} <Code>{prefix}…</Code>
+          <Detail>
+            created <Ago at={at} />
+          </Detail>
+        </>
+      ),
+    },
+    {
+      title: 'State',
+      cell: (key) => (
+        <StateBadge tone={stateOf(key) === 'active' ? 'good' : 'idle'}>{stateOf(key)}</StateBadge>
+      ),
+    },
+    {
+      title: 'Actions',
+      kind: 'actions',
+      cell: (key) =>
+        stateOf(key) === 'active' ? <RevokeButton organization={organization} record={key} /> : null,
+    },
+  ];
   return (
-    <section>
-      <Title order={2} size="h4" mb="xs">
-        Keys
-      </Title>
+    <Section title="API keys">
       <NewKey organization={organization} />
       <Shown
-        what="its keys"
+        what="the API keys"
         query={query}
         isEmpty={({ keys }) => keys.length === 0}
         empty={<Empty title="No API keys yet">Create one to call deployments.</Empty>}
       >
-        {({ keys }) => (
-          <Wide label="Keys">
-            <Table verticalSpacing={4} mt="sm">
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>Name</Table.Th>
-                  <Table.Th>State</Table.Th>
-                  <ActionsHeader />
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {keys.map((key) => (
-                  <KeyRow key={key.id} organization={organization} record={key} />
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Wide>
-        )}
+        {({ keys }) => <DataTable label="API keys" columns={columns} rows={keys} keyOf={({ id }) => id} />}
       </Shown>
-    </section>
+    </Section>
   );
 }
 
-function KeyRow({
+function stateOf({ revoked_at: revoked, expires_at: expires }: OrganizationKey): string {
+  if (revoked !== null) return 'revoked';
+  return expires !== null && Date.parse(expires) < Date.now() ? 'expired' : 'active';
+}
+
+function RevokeButton({
   organization,
   record,
 }: {
@@ -68,34 +79,15 @@ function KeyRow({
     stale: ['tenants'],
     done: () => `Revoked key ${record.name}.`,
   });
-  const isOver = record.expires_at !== null && Date.parse(record.expires_at) < Date.now();
-  const state = record.revoked_at === null ? (isOver ? 'expired' : 'active') : 'revoked';
   return (
-    <Table.Tr>
-      <Table.Td style={{ overflowWrap: 'anywhere' }}>
-        {record.name} <Code>{record.prefix}…</Code>
-        <Text size="xs" c="dimmed">
-          made <Ago at={record.created_at} />
-        </Text>
-      </Table.Td>
-      <Table.Td>
-        <Badge variant="light" tt="none" color={state === 'active' ? 'teal' : 'gray'}>
-          {state}
-        </Badge>
-      </Table.Td>
-      <Table.Td ta="right">
-        {state === 'active' ? (
-          <ConfirmButton
-            label="Revoke"
-            size="compact-xs"
-            variant="default"
-            loading={revoke.isRunning}
-            question={`Requests with the key ${record.name} are rejected from now on. This cannot be undone.`}
-            onConfirm={() => revoke.run(undefined)}
-          />
-        ) : null}
-      </Table.Td>
-    </Table.Tr>
+    <ConfirmButton
+      label="Revoke key"
+      size="compact-xs"
+      variant="default"
+      loading={revoke.isRunning}
+      question={`Requests with the key ${record.name} are rejected from now on. This cannot be undone.`}
+      onConfirm={() => revoke.run(undefined)}
+    />
   );
 }
 
@@ -119,7 +111,7 @@ function NewKey({ organization }: { readonly organization: string }) {
   return (
     <>
       <form onSubmit={submit}>
-        <Group gap="xs" align="flex-end">
+        <Group gap="xs" align="flex-end" mb="sm">
           <TextInput
             size="xs"
             label="Name of the new key"
@@ -136,7 +128,7 @@ function NewKey({ organization }: { readonly organization: string }) {
       {made === null ? null : (
         <Alert
           color="teal"
-          mt="sm"
+          mb="sm"
           title={`API key ${made.name}`}
           withCloseButton
           onClose={() => setMade(null)}
@@ -147,7 +139,7 @@ function NewKey({ organization }: { readonly organization: string }) {
             <CopyButton value={made.key}>
               {({ copied, copy }) => (
                 <Button size="compact-xs" variant="default" onClick={copy}>
-                  {copied ? 'Copied' : 'Copy'}
+                  {copied ? 'Copied' : 'Copy key'}
                 </Button>
               )}
             </CopyButton>

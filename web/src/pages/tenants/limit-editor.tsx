@@ -6,6 +6,7 @@ import type { FormEvent } from 'react';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { useAction } from '../../parts/action.tsx';
+import { numberText } from '../../parts/format.ts';
 import { highestLimit, parseLimit } from './parse-limit.ts';
 
 export function LimitEditor({ limit }: { readonly limit: Limit }) {
@@ -16,7 +17,7 @@ export function LimitEditor({ limit }: { readonly limit: Limit }) {
   ) : (
     <Group gap={4} wrap="nowrap">
       <Text size="sm">
-        {limit.limit}
+        {numberText(limit.limit)}
         {limit.custom_limit === null ? ' (default)' : ''}
       </Text>
       <ActionIcon
@@ -74,7 +75,7 @@ function Editor({ limit, onClose }: { readonly limit: Limit; readonly onClose: (
           autoFocus
         />
         <Button size="compact-xs" type="submit" disabled={wanted === null} loading={save.isRunning}>
-          Save
+          Save limit
         </Button>
         {limit.custom_limit === null ? null : (
           <Button size="compact-xs" variant="default" onClick={() => save.run(null)}>

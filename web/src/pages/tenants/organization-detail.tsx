@@ -1,11 +1,13 @@
 // One organization: limit, keys, deployments, executions.
 import type { Limit } from '../../../../src/api/limits.ts';
 import type { Deployments } from '../../../../src/api/deployments.ts';
-import { Anchor, Code, Group, Stack, Table, Text, Title } from '@mantine/core';
+import { Anchor, Code, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { get } from '../../api/client.ts';
-import { Empty, PageTitle, Shown } from '../../parts/states.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Empty, PageTitle, Section, Shown } from '../../parts/states.tsx';
+import { DataTable, Detail, type Column } from '../../parts/table.tsx';
 import { Executions } from './executions.tsx';
 import { Keys } from './keys.tsx';
 import { LimitEditor } from './limit-editor.tsx';
@@ -32,7 +34,7 @@ export function OrganizationDetail({ id }: { readonly id: string }) {
                 </Text>
                 <Group gap="xs">
                   <Text size="sm" c="dimmed">
-                    limit
+                    Limit
                   </Text>
                   <LimitEditor limit={limit} />
                 </Group>
@@ -57,12 +59,9 @@ function Deployments({ organization }: { readonly organization: string }) {
     queryFn: ({ signal }) => get<Deployments>('/api/v1/deployments', { organization }, signal),
   });
   return (
-    <section>
-      <Title order={2} size="h4" mb="xs">
-        Deployments
-      </Title>
+    <Section title="Deployments">
       <Shown
-        what="its deployments"
+        what="the deployments"
         query={query}
         isEmpty={({ deployments }) => deployments.length === 0}
         empty={
@@ -72,31 +71,28 @@ function Deployments({ organization }: { readonly organization: string }) {
         }
       >
         {({ deployments }) => (
-          <Table verticalSpacing={4}>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Name</Table.Th>
-                <Table.Th>Workflow</Table.Th>
-                <Table.Th>State</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {deployments.map((deployment) => (
-                <Table.Tr key={deployment.id}>
-                  <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                    {deployment.name}
-                    <Text size="xs" c="dimmed">
-                      POST {deployment.path}
-                    </Text>
-                  </Table.Td>
-                  <Table.Td>{deployment.workflow}</Table.Td>
-                  <Table.Td>{deployment.is_active ? 'active' : 'disabled'}</Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
+          <DataTable label="Deployments" columns={columns} rows={deployments} keyOf={({ id }) => id} />
         )}
       </Shown>
-    </section>
+    </Section>
   );
 }
+
+const columns: readonly Column<Deployments['deployments'][number]>[] = [
+  {
+    title: 'Name',
+    cell: ({ name, path }) => (
+      <>
+        {name}
+        <Detail>POST {path}</Detail>
+      </>
+    ),
+  },
+  { title: 'Workflow', cell: ({ workflow }) => workflow },
+  {
+    title: 'State',
+    cell: ({ is_active: isActive }) => (
+      <StateBadge tone={isActive ? 'good' : 'idle'}>{isActive ? 'active' : 'disabled'}</StateBadge>
+    ),
+  },
+];

@@ -6,7 +6,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Route, Switch } from 'wouter';
 import { get } from '../../api/client.ts';
-import { Empty, PageTitle, Shown } from '../../parts/states.tsx';
+import { Empty, PageTitle, Section, Shown } from '../../parts/states.tsx';
 import { Admissions } from './admissions.tsx';
 import { AddOrganization } from './add-organization.tsx';
 import { Executions } from './executions.tsx';
@@ -68,7 +68,9 @@ function AllOrganizations() {
                 onChange={({ currentTarget }) => setName(currentTarget.value)}
               />
             ) : null}
-            <OrganizationTable overview={data} />
+            <Section title="Organizations">
+              <OrganizationTable overview={data} />
+            </Section>
             <Executions />
           </Stack>
         )}

@@ -5,15 +5,16 @@ import { Alert, Chip, Grid, Group, List, Stack, Text, Title } from '@mantine/cor
 import { useState } from 'react';
 import { useLocation, useSearchParams } from 'wouter';
 import { ConfirmButton, useAction } from '../../../parts/action.tsx';
-import { Empty, Shown } from '../../../parts/states.tsx';
-import { Ago } from '../../../parts/time.tsx';
+import { Empty, Section, Shown } from '../../../parts/states.tsx';
+import { Ago, dateText } from '../../../parts/time.tsx';
 import { change, useRead } from '../queries.ts';
 import { EventList } from '../event-list.tsx';
 import '../knowledge.css';
 import { parseRanges } from '../marks.ts';
 import { useAddress, usePlace } from '../place.ts';
-import { artifactTypeLabels, counted } from '../labels.ts';
-import { ArtifactStatus, StateBadge } from './artifact-status.tsx';
+import { counted } from '../../../parts/format.ts';
+import { artifactTypeLabels } from '../labels.ts';
+import { ArtifactStatus, ArtifactState } from './artifact-status.tsx';
 import { targetMarks, evidenceMarks, useNameMarks } from './document-marks.ts';
 import { DocumentView } from './document-view.tsx';
 import { Revisions } from './revisions.tsx';
@@ -42,16 +43,10 @@ function Artifact({ artifact }: { readonly artifact: Artifact }) {
         </Grid.Col>
         <Grid.Col span={{ base: 12, md: 5, lg: 4 }}>
           <Stack gap="lg">
-            <section aria-labelledby="in-and-missing">
-              <Title order={3} size="h5" mb="xs" id="in-and-missing">
-                Processing status
-              </Title>
+            <Section order={3} title="Processing status">
               <ArtifactStatus status={artifact.status} />
-            </section>
-            <section aria-labelledby="events-of-it">
-              <Title order={3} size="h5" mb="xs" id="events-of-it">
-                Events
-              </Title>
+            </Section>
+            <Section order={3} title="Events">
               <Shown
                 what="the events"
                 query={events}
@@ -60,7 +55,7 @@ function Artifact({ artifact }: { readonly artifact: Artifact }) {
               >
                 {(data) => <EventList events={data.events} />}
               </Shown>
-            </section>
+            </Section>
             <Revisions id={uid} />
           </Stack>
         </Grid.Col>
@@ -71,9 +66,9 @@ function Artifact({ artifact }: { readonly artifact: Artifact }) {
 
 function EmptyState({ artifact }: { readonly artifact: Artifact }) {
   return artifact.status.steps.read.pending > 0 ? (
-    <Empty title="Extraction in progress" />
+    <Empty title="No events yet">Extraction is running.</Empty>
   ) : (
-    <Empty title="No events found" />
+    <Empty title="No events">Nothing in this document was recognized as an event.</Empty>
   );
 }
 
@@ -88,10 +83,10 @@ function Header({ artifact }: { readonly artifact: Artifact }) {
         <RemoveButton uid={uid} />
       </Group>
       <Group gap="sm">
-        <StateBadge status={artifact.status} />
+        <ArtifactState status={artifact.status} />
         <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
           {artifactTypeLabels[artifact.type]}
-          {artifact.source_ts === null ? '' : ` of ${artifact.source_ts.slice(0, 10)}`}, from{' '}
+          {artifact.source_ts === null ? '' : ` of ${dateText(artifact.source_ts)}`}, from{' '}
           {artifact.source_system}: {sourceId}; {counted(artifact.chunk_count, 'chunk')},{' '}
           {counted(artifact.token_count, 'token')}; ingested <Ago at={artifact.ingested_at} />
         </Text>

@@ -1,9 +1,12 @@
 // Processing status of an artifact: steps, missing chunks and their causes.
 import type { Artifact } from '../../../../../src/api/artifacts.ts';
-import { Alert, Anchor, Badge, List, Stack, Table, Text } from '@mantine/core';
+import { Alert, Anchor, List, Stack, Text } from '@mantine/core';
 import { Link } from 'wouter';
+import { StateBadge } from '../../../parts/state-badge.tsx';
+import { DataTable, Detail, type Column } from '../../../parts/table.tsx';
 import { toneColor } from '../../../theme.ts';
-import { counted, rangesText, stateTones, stepLabels } from '../labels.ts';
+import { counted } from '../../../parts/format.ts';
+import { rangesText, stateTones, stepLabels } from '../labels.ts';
 
 type Status = Artifact['status'];
 type Step = keyof Status['steps'];
@@ -19,7 +22,7 @@ const stateLabels: Readonly<Record<Status['state'], string>> = {
 };
 
 /** A completed artifact is marked when rules replaced a failed model: a repair adds the rest. */
-export function StateBadge({
+export function ArtifactState({
   status,
 }: {
   readonly status: Pick<Status, 'state' | 'read_by_rules' | 'model_fallbacks'>;
@@ -27,10 +30,10 @@ export function StateBadge({
   const { state, read_by_rules: byRules, model_fallbacks: fallbacks } = status;
   const tone = state === 'complete' && fallbacks.length > 0 ? 'warning' : stateTones[state];
   return (
-    <Badge color={toneColor[tone]} variant="dot" tt="none" miw="max-content">
-      {stateLabels[state]}
-      {state === 'complete' && byRules > 0 ? ', extracted by rules' : ''}
-    </Badge>
+    <>
+      <StateBadge tone={tone}>{stateLabels[state]}</StateBadge>
+      {state === 'complete' && byRules > 0 ? <Detail>extracted by rules</Detail> : null}
+    </>
   );
 }
 
@@ -54,53 +57,38 @@ export function stepsText(status: Status): string {
 }
 
 export function ArtifactStatus({ status }: { readonly status: Status }) {
+  const columns: readonly Column<Step>[] = [
+    {
+      title: 'Step',
+      cell: (step) => (
+        <>
+          {stepLabels[step]}
+          {step === 'read' && status.read_by_rules > 0 ? (
+            <Detail>{status.read_by_rules} by rules</Detail>
+          ) : null}
+        </>
+      ),
+    },
+    {
+      title: 'Done',
+      kind: 'number',
+      cell: (step) => (isConfigured(status.steps[step]) ? status.steps[step].done : 'not configured'),
+    },
+    {
+      title: 'Missing',
+      kind: 'number',
+      cell: (step) => {
+        const { failed, skipped, pending } = status.steps[step];
+        return failed + skipped + pending || '–';
+      },
+    },
+  ];
   return (
     <Stack gap="xs">
-      <Table verticalSpacing={4} horizontalSpacing={4} aria-label="Steps">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Step</Table.Th>
-            <Table.Th ta="right">Done</Table.Th>
-            <Table.Th ta="right">Missing</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {steps.map((step) => (
-            <StepRow key={step} step={step} status={status} />
-          ))}
-        </Table.Tbody>
-      </Table>
+      <DataTable label="Steps" columns={columns} rows={steps} keyOf={(step) => step} />
       {status.read_by_rules === 0 ? null : <ByRules status={status} />}
       {status.missing.length === 0 ? null : <Missing missing={status.missing} />}
     </Stack>
-  );
-}
-
-function StepRow({ step, status }: { readonly step: Step; readonly status: Status }) {
-  const counts = status.steps[step];
-  const missing = counts.failed + counts.skipped + counts.pending;
-  return (
-    <Table.Tr>
-      <Table.Td>
-        {stepLabels[step]}
-        {step === 'read' && status.read_by_rules > 0 ? (
-          <Text span size="xs" c="dimmed">
-            {' '}
-            ({status.read_by_rules} by rules)
-          </Text>
-        ) : null}
-      </Table.Td>
-      {isConfigured(counts) ? (
-        <>
-          <Table.Td ta="right">{counts.done}</Table.Td>
-          <Table.Td ta="right">{missing === 0 ? '–' : missing}</Table.Td>
-        </>
-      ) : (
-        <Table.Td colSpan={2} ta="right" c="dimmed">
-          not configured
-        </Table.Td>
-      )}
-    </Table.Tr>
   );
 }
 

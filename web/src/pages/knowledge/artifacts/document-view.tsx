@@ -3,6 +3,7 @@ import { Anchor, Box, Button, Group, Paper, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
+import { numberText } from '../../../parts/format.ts';
 import type { Piece, Range } from '../marks.ts';
 import { splitByMarks } from '../marks.ts';
 import { useAddress } from '../place.ts';
@@ -113,7 +114,7 @@ function Windows({
   return (
     <Group justify="space-between" p="xs" gap="xs">
       <Text size="xs" c="dimmed">
-        Characters {from.toLocaleString('en')} to {to.toLocaleString('en')} of {total.toLocaleString('en')}
+        Characters {numberText(from)} to {numberText(to)} of {numberText(total)}
       </Text>
       <Group gap="xs">
         <Button
@@ -122,10 +123,10 @@ function Windows({
           disabled={from === 0}
           onClick={() => onGo(Math.max(0, from - windowChars))}
         >
-          Previous
+          Show previous
         </Button>
         <Button size="xs" variant="default" disabled={to === total} onClick={() => onGo(from + windowChars)}>
-          Next
+          Show next
         </Button>
       </Group>
     </Group>

@@ -8,7 +8,7 @@ import { useLocation } from 'wouter';
 import { useAction } from '../../../parts/action.tsx';
 import { change } from '../queries.ts';
 import { useAddress, usePlace } from '../place.ts';
-import { counted } from '../labels.ts';
+import { counted } from '../../../parts/format.ts';
 
 const outcomeLabels = {
   added: 'Ingested',
@@ -97,7 +97,7 @@ function PasteForm({
         onChange={({ currentTarget }) => setText(currentTarget.value)}
       />
       <Button type="submit" size="xs" mt="xs" loading={isRunning} disabled={text.trim() === ''}>
-        Ingest
+        Ingest text
       </Button>
     </form>
   );

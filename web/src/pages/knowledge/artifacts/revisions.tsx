@@ -1,18 +1,16 @@
 // Revisions of a document, if there are several.
 import type { Revisions } from '../../../../../src/api/artifacts.ts';
-import { List, Text, Title } from '@mantine/core';
+import { List, Text } from '@mantine/core';
+import { Section } from '../../../parts/states.tsx';
 import { Ago } from '../../../parts/time.tsx';
 import { useRead } from '../queries.ts';
-import { counted } from '../labels.ts';
+import { counted } from '../../../parts/format.ts';
 
 export function Revisions({ id }: { readonly id: string }) {
   const { data } = useRead<Revisions>(`/artifacts/${id}/revisions`);
   if (data === undefined || data.revisions.length < 2) return null;
   return (
-    <section aria-labelledby="revisions">
-      <Title order={3} size="h5" mb="xs" id="revisions">
-        {counted(data.revisions.length, 'revision')}
-      </Title>
+    <Section order={3} title={counted(data.revisions.length, 'revision')}>
       <List size="sm">
         {data.revisions.map((revision) => (
           <List.Item key={revision.revision_id}>
@@ -23,6 +21,6 @@ export function Revisions({ id }: { readonly id: string }) {
           </List.Item>
         ))}
       </List>
-    </section>
+    </Section>
   );
 }

@@ -1,11 +1,13 @@
 // Entities of a space, filtered by name, type and review state.
 import type { Entities, Entity } from '../../../../../src/api/entities.ts';
-import { Badge, Checkbox, Code, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Checkbox, Code, Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
+import { numberText } from '../../../parts/format.ts';
+import { StateBadge } from '../../../parts/state-badge.tsx';
 import { Empty, Shown } from '../../../parts/states.tsx';
-import { toneColor } from '../../../theme.ts';
+import { DataTable, Detail, type Column } from '../../../parts/table.tsx';
 import { useList } from '../queries.ts';
 import { entityTypeLabels, reviewLabels } from '../labels.ts';
 import { EntityLink } from './entity-link.tsx';
@@ -32,13 +34,24 @@ export function EntitiesPage() {
         what="the entities"
         query={list}
         isEmpty={(pages) => pages.every(({ entities }) => entities.length === 0)}
-        empty={isNarrowed ? <Empty title="No matching entities" /> : <EmptyState />}
+        empty={
+          isNarrowed ? (
+            <Empty title="No matching entities">Change or clear the filters.</Empty>
+          ) : (
+            <EmptyState />
+          )
+        }
       >
         {(pages) => (
-          <>
-            <EntityTable entities={pages.flatMap(({ entities }) => entities)} />
+          <div>
+            <DataTable
+              label="Entities"
+              columns={columns}
+              rows={pages.flatMap(({ entities }) => entities)}
+              keyOf={({ id }) => id}
+            />
             <ShowMore of={list} />
-          </>
+          </div>
         )}
       </Shown>
     </Stack>
@@ -100,57 +113,35 @@ function Filters() {
   );
 }
 
-function EntityTable({ entities }: { readonly entities: readonly Entity[] }) {
-  return (
-    <Table.ScrollContainer minWidth={600} type="native">
-      <Table verticalSpacing={6} highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Name</Table.Th>
-            <Table.Th>Type</Table.Th>
-            <Table.Th>Aliases</Table.Th>
-            <Table.Th ta="right">Mentions</Table.Th>
-            <Table.Th ta="right">Events</Table.Th>
-            <Table.Th>Review</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {entities.map((entity) => (
-            <Table.Tr key={entity.id}>
-              <Table.Td>
-                <Text size="sm" fw={500} component="div">
-                  <EntityLink id={entity.id} name={entity.canonical_name} />
-                </Text>
-                <Text size="xs" c="dimmed">
-                  {[entity.role, entity.organization, entity.email]
-                    .filter((clue) => clue !== null)
-                    .join(', ')}
-                </Text>
-              </Table.Td>
-              <Table.Td>{entityTypeLabels[entity.type]}</Table.Td>
-              <Table.Td>
-                <Text size="xs" c="dimmed" lineClamp={2}>
-                  {entity.aliases.length === 0 ? '–' : entity.aliases.join(', ')}
-                </Text>
-              </Table.Td>
-              <Table.Td ta="right">{entity.mention_count}</Table.Td>
-              <Table.Td ta="right">{entity.event_count}</Table.Td>
-              <Table.Td>
-                <ReviewBadge entity={entity} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
-  );
-}
+const columns: readonly Column<Entity>[] = [
+  {
+    title: 'Name',
+    cell: (entity) => (
+      <>
+        <Text size="sm" fw={600} component="div">
+          <EntityLink id={entity.id} name={entity.canonical_name} />
+        </Text>
+        <Detail>
+          {[entity.role, entity.organization, entity.email].filter((clue) => clue !== null).join(', ')}
+        </Detail>
+        <Detail isNarrowOnly>
+          {entityTypeLabels[entity.type]} <ReviewBadge entity={entity} />
+        </Detail>
+      </>
+    ),
+  },
+  { title: 'Type', isWideOnly: true, cell: ({ type }) => entityTypeLabels[type] },
+  {
+    title: 'Aliases',
+    isWideOnly: true,
+    cell: ({ aliases }) => (aliases.length === 0 ? '–' : aliases.join(', ')),
+  },
+  { title: 'Mentions', kind: 'number', cell: ({ mention_count: count }) => numberText(count) },
+  { title: 'Events', kind: 'number', cell: ({ event_count: count }) => numberText(count) },
+  { title: 'Review', isWideOnly: true, cell: (entity) => <ReviewBadge entity={entity} /> },
+];
 
 export function ReviewBadge({ entity }: { readonly entity: Entity }) {
   if (entity.review_reason === null) return null;
-  return (
-    <Badge color={toneColor.warning} variant="dot" tt="none" fw={500} style={{ flexShrink: 0 }}>
-      {reviewLabels[entity.review_reason]}
-    </Badge>
-  );
+  return <StateBadge tone="warning">{reviewLabels[entity.review_reason]}</StateBadge>;
 }

@@ -1,14 +1,13 @@
 // One entity: attributes, graph, events, mentions, possible duplicates, merges.
 import type { KnowledgeEvents } from '../../../../../src/api/knowledge.ts';
 import type { EntityDetail } from '../../../../../src/api/entities.ts';
-import { Alert, Grid, Group, Stack, Text, Title } from '@mantine/core';
-import type { ReactNode } from 'react';
-import { useId } from 'react';
-import { Empty, Shown } from '../../../parts/states.tsx';
+import { Alert, Code, Grid, Group, Stack, Text, Title } from '@mantine/core';
+import { Empty, Section, Shown } from '../../../parts/states.tsx';
 import { useRead } from '../queries.ts';
 import { EventList } from '../event-list.tsx';
 import { GraphExplorer } from '../graph/graph-explorer.tsx';
-import { counted, entityTypeLabels } from '../labels.ts';
+import { counted } from '../../../parts/format.ts';
+import { entityTypeLabels } from '../labels.ts';
 import { ReviewBadge } from './entities-page.tsx';
 import { EntityFacts } from './entity-facts.tsx';
 import { EntityPairs } from './entity-pairs.tsx';
@@ -47,24 +46,24 @@ function Entity({ entity }: { readonly entity: EntityDetail }) {
         <ReviewBadge entity={entity} />
       </Group>
       <EntityFacts entity={entity} />
-      <Section title="Related">
+      <Section order={3} title="Related">
         <GraphExplorer key={entity.id} entityId={entity.id} name={entity.canonical_name} />
       </Section>
       <Grid gap="lg">
         <Grid.Col span={{ base: 12, md: 6 }}>
-          <Section title={counted(entity.event_count, 'event')}>
+          <Section order={3} title={counted(entity.event_count, 'event')}>
             <Events id={entity.id} />
           </Section>
         </Grid.Col>
         <Grid.Col span={{ base: 12, md: 6 }}>
           <Stack gap="lg">
-            <Section title={counted(entity.mention_count, 'mention')}>
+            <Section order={3} title={counted(entity.mention_count, 'mention')}>
               <Mentions entity={entity} />
             </Section>
-            <Section title="Possible duplicates">
+            <Section order={3} title="Possible duplicates">
               <EntityPairs entity={entity} />
             </Section>
-            <Section title="Merges">
+            <Section order={3} title="Merges">
               <Merges entity={entity} />
               <MergeForm entity={entity} />
             </Section>
@@ -75,18 +74,6 @@ function Entity({ entity }: { readonly entity: EntityDetail }) {
   );
 }
 
-function Section({ title, children }: { readonly title: string; readonly children: ReactNode }) {
-  const id = useId();
-  return (
-    <section aria-labelledby={id}>
-      <Title order={3} size="h5" mb="xs" id={id}>
-        {title}
-      </Title>
-      {children}
-    </section>
-  );
-}
-
 function Events({ id }: { readonly id: string }) {
   const query = useRead<KnowledgeEvents>('/events', { entity_id: id, limit: mostEvents });
   return (
@@ -94,14 +81,15 @@ function Events({ id }: { readonly id: string }) {
       what="the events"
       query={query}
       isEmpty={({ events }) => events.length === 0}
-      empty={<Empty title="No events for this entity" />}
+      empty={<Empty title="No events">Events that involve this entity are listed here.</Empty>}
     >
       {({ events, next }) => (
         <>
           <EventList events={events} />
           {next === null ? null : (
             <Text size="xs" c="dimmed" mt="xs">
-              Showing the newest {mostEvents}. For all, run headworks events list --entity-id {id}
+              Showing the newest {mostEvents}. For all, run{' '}
+              <Code>headworks events list --entity-id {id}</Code>
             </Text>
           )}
         </>

@@ -8,7 +8,7 @@ import { Empty } from '../../../parts/states.tsx';
 import { change } from '../queries.ts';
 import { formatRanges } from '../marks.ts';
 import { useAddress, usePlace } from '../place.ts';
-import { counted } from '../labels.ts';
+import { counted, percentText } from '../../../parts/format.ts';
 
 type Mention = EntityDetail['mentions'][number];
 
@@ -25,7 +25,8 @@ export function Mentions({ entity }: { readonly entity: EntityDetail }) {
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [isAll, setAll] = useState(false);
   const { mentions } = entity;
-  if (mentions.length === 0) return <Empty title="No mentions" />;
+  if (mentions.length === 0)
+    return <Empty title="No mentions">Documents that mention this entity are listed here.</Empty>;
   const toggle = (id: string): void =>
     setChosen(chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen, id]);
   return (
@@ -83,7 +84,7 @@ function MentionRow({
         </Anchor>
         <Text span size="xs" c="dimmed">
           {' '}
-          {methodLabels[mention.method] ?? mention.method}, {Math.round(mention.confidence * 100)}%
+          {methodLabels[mention.method] ?? mention.method}, {percentText(mention.confidence)}
         </Text>
       </Text>
     </Group>
@@ -133,7 +134,7 @@ function SplitForm({
           onChange={({ currentTarget }) => setName(currentTarget.value)}
         />
         <Button type="submit" size="xs" loading={splitting.isRunning} disabled={name.trim() === ''}>
-          Split off
+          Split off mentions
         </Button>
       </Group>
     </form>

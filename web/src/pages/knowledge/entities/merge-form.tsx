@@ -6,7 +6,8 @@ import { useState } from 'react';
 import { ConfirmButton, useAction } from '../../../parts/action.tsx';
 import { change, useRead } from '../queries.ts';
 import { usePlace } from '../place.ts';
-import { counted, entityTypeLabels, knownAs } from '../labels.ts';
+import { counted } from '../../../parts/format.ts';
+import { entityTypeLabels, knownAs } from '../labels.ts';
 
 const mostFound = 20;
 
@@ -50,7 +51,7 @@ export function MergeForm({ entity }: { readonly entity: Entity }) {
         onSearchChange={setTyped}
       />
       <ConfirmButton
-        label="Merge"
+        label="Merge entity"
         size="xs"
         variant="default"
         disabled={chosen === null}

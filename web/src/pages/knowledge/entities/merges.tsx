@@ -48,7 +48,7 @@ function MergeRow({ merge }: { readonly merge: EntityMerge }) {
           onClick={() => undoing.run(undefined)}
           style={{ flexShrink: 0 }}
         >
-          Undo
+          Undo merge
         </Button>
       )}
     </Group>

@@ -9,7 +9,8 @@ import { Empty, Failed, Loading } from '../../../parts/states.tsx';
 import { readOptions } from '../queries.ts';
 import { useAddress, usePlace } from '../place.ts';
 import type { EntityType } from '../labels.ts';
-import { categoryLabels, counted, entityTypeLabels } from '../labels.ts';
+import { counted } from '../../../parts/format.ts';
+import { categoryLabels, entityTypeLabels } from '../labels.ts';
 import type { GraphNode } from './neighborhood.ts';
 import { degreesOf, joined } from './neighborhood.ts';
 

@@ -3,7 +3,8 @@ import type { Entity } from '../../../../../src/api/entities.ts';
 import { Box, Group, Text } from '@mantine/core';
 import { Fragment } from 'react';
 import { EntityLink } from '../entities/entity-link.tsx';
-import { counted, entityTypeLabels } from '../labels.ts';
+import { counted } from '../../../parts/format.ts';
+import { entityTypeLabels } from '../labels.ts';
 
 const listed = (values: readonly string[]): string | null => (values.length === 0 ? null : values.join(', '));
 

@@ -1,6 +1,7 @@
 // Search result with highlights; the title links to the place in the document.
 import type { SearchResponse } from '../../../../../src/api/knowledge.ts';
 import { Anchor, Group, Paper, Text } from '@mantine/core';
+import { dateText } from '../../../parts/time.tsx';
 import { Link } from 'wouter';
 import { MarkedText } from '../marked-text.tsx';
 import { formatRanges } from '../marks.ts';
@@ -28,7 +29,7 @@ export function HitCard({ hit }: { readonly hit: Hit }) {
         </Anchor>
         <Text size="xs" c="dimmed">
           {artifactTypeLabels[hit.type]}
-          {hit.source_ts === null ? '' : `, ${hit.source_ts.slice(0, 10)}`}
+          {hit.source_ts === null ? '' : `, ${dateText(hit.source_ts)}`}
         </Text>
       </Group>
       {hit.heading === null || hit.heading === hit.title ? null : (

@@ -1,6 +1,7 @@
 // Graph expansion of the results: events that share an actor or subject with them.
 import type { SearchResponse } from '../../../../../src/api/knowledge.ts';
 import { Anchor, Paper, Stack, Text, Title } from '@mantine/core';
+import { dateText } from '../../../parts/time.tsx';
 import { Link } from 'wouter';
 import { CategoryBadge } from '../category-badge.tsx';
 import { useAddress } from '../place.ts';
@@ -30,7 +31,7 @@ function RelatedItem({ item }: { readonly item: Related }) {
     <Paper withBorder p="xs" component="article">
       <Text size="xs" c="dimmed">
         <CategoryBadge category={item.category} /> {reasonLabel(item.reason)}
-        {item.event_time === null ? '' : `, ${item.event_time.slice(0, 10)}`}
+        {item.event_time === null ? '' : `, ${dateText(item.event_time)}`}
       </Text>
       <Anchor
         component={Link}

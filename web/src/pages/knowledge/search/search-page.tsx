@@ -7,7 +7,7 @@ import { change } from '../queries.ts';
 import { EntityLink } from '../entities/entity-link.tsx';
 import { usePlace } from '../place.ts';
 import type { EntityType } from '../labels.ts';
-import { counted } from '../labels.ts';
+import { counted } from '../../../parts/format.ts';
 import { HitCard } from './hit-card.tsx';
 import { RelatedList } from './related-list.tsx';
 import { SearchForm } from './search-form.tsx';
