@@ -72,9 +72,9 @@ const boundaries: readonly Boundary[] = [
   },
   {
     name: 'client',
-    from: inside('client'),
-    mayImport: [api, inside('client')],
-    comment: 'client imports api only: it runs outside of the server.',
+    from: '^src/library/client\\.ts$',
+    mayImport: [api],
+    comment: 'The client imports api only: it runs outside of the server.',
   },
   {
     name: 'http',

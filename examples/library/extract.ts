@@ -1,9 +1,9 @@
-// Extracts the help desk of ../rest-source into a vault and reads it. Start its server first: see ../rest-source.
-import { fileURLToPath } from 'node:url';
+// Extracts the source that a YAML file describes into a vault, and reads it: node extract.ts helpdesk.yaml
+// examples/rest-source has the file and a server to try it with.
 import { extract, openVault } from 'headworks/extraction';
 
 const report = await extract({
-  source: fileURLToPath(new URL('../rest-source/helpdesk.yaml', import.meta.url)),
+  source: process.argv[2] ?? 'helpdesk.yaml',
   vault: 'helpdesk.vault',
   ratePerMinute: 600,
   env: process.env,
@@ -11,5 +11,5 @@ const report = await extract({
 console.log(`${report.status}: ${report.items} items in ${report.calls} calls`);
 
 const vault = openVault(report.vault);
-for (const { id, name } of vault.items('projects')) console.log(id, name);
+for (const type of vault.types()) for (const { id, name } of vault.items(type)) console.log(type, id, name);
 vault.close();

@@ -12,6 +12,7 @@ async function get(): Promise<unknown> {
     throw new Error('rate limited');
   }
   permit.succeeded();
+  if (!response.ok) throw new Error(`${url} responded with ${response.status}`);
   return response.json();
 }
 

@@ -4,12 +4,16 @@ Route, OpenAPI document, typed client, command and MCP tool all derive from it.
 
 To add an operation:
 1. `api/<resource>.ts`: add it to the resource's object, for example
-   `get: operation('GET /api/v1/widgets/:id', { id: 'widgets.get', summary: 'Get a widget',
-   output: Widget })`. A new resource is also added to `api/all.ts`.
-2. `http/routes/<resource>.ts`: add the handler under the same name to the `implement` call. It receives parsed input
-   and returns domain objects, both in camelCase; `toWire` maps names and dates by the schema.
-3. Command: `commandFor(group, context, widgetsApi.get, { name: 'get', examples, print })` in `cli/commands/`.
-4. Tool: `toolFor(widgetsApi.get, { name: 'get_widget', title, description })` in `mcp/tools.ts`.
+   `list: operation('GET /api/v1/widgets', { id: 'widgets.list', summary: 'List widgets', output: Widgets })`.
+   A new resource is also added to `api/all.ts`.
+2. `http/routes/<domain>.ts`: add the handler under the same name to the `implement` call of the resource. It receives
+   parsed input and returns domain objects, both in camelCase; `toWire` maps names and dates by the schema. A new file is
+   added to `routes` in `http/server.ts`.
+3. Command: `commandFor(group, context, widgetsApi.list, { name: 'list', examples, print })` in `cli/commands/`. A new
+   group is added to `commandGroups` in `cli/program.ts`.
+4. MCP tool: `toolFor(widgetsApi.list, { name: 'list_widgets', title, description })` in `mcp/tools/`, and a row in
+   docs/guide/mcp.md.
+5. `npm run docs`, then `npm test -- http-access test/mcp src/cli`: those tests list every route, tool and command.
 
 Contracts are loaded by commands that must start fast: they import zod and type-only domain types, nothing else.
 */

@@ -1,12 +1,13 @@
 // headworks/admission: slots for concurrent work, limited per organization and in all, in this process or over Redis.
 import { optionValues } from '../core/options.ts';
-import { silentEmitter, systemClock, systemIds } from '../core/index.ts';
+import { CoreError, silentEmitter, systemClock, systemIds } from '../core/index.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
-import { admissionOptions } from '../tenancy/options.ts';
+import { admissionOptions, maxLimit } from '../tenancy/options.ts';
 import { MemorySlotStore } from '../tenancy/admission/memory-slot-store.ts';
 import { openAdmission } from '../tenancy/admission/open-admission.ts';
 import { RedisSlotStore } from '../tenancy/admission/redis/redis-slot-store.ts';
 import type { LimitStore, OrganizationLimit, Slot } from '../tenancy/admission/types.ts';
+import { checkNames } from './check-names.ts';
 
 /**
  * Settings of {@link createAdmission}.
@@ -18,12 +19,17 @@ export interface AdmissionOptions {
   readonly globalLimit?: number;
   /** Slots of an organization without a limit of its own. Default: 20. */
   readonly defaultLimit?: number;
-  /** Slots by organization. */
+  /** Slots by organization; whole numbers from 1. The same in all processes that share slots. */
   readonly limits?: Readonly<Record<string, number>>;
   /** Shares the slots between processes. Default: this process counts alone. */
   readonly redisUrl?: string;
   /** Prefix of the keys in Redis; the same in all processes that share slots. Default: `headworks:`. */
   readonly keyPrefix?: string;
+  /**
+   * During a confirmed outage of Redis. `open` (default): admit within a share of each limit; a process that never
+   * reached Redis counts alone. `closed`: admit nothing.
+   */
+  readonly redisFailureMode?: 'open' | 'closed';
 }
 
 /**
@@ -74,10 +80,13 @@ export interface Admission {
  * }
  */
 export async function createAdmission(given: AdmissionOptions = {}): Promise<Admission> {
+  checkNames('createAdmission', given, optionNames);
   const options = optionValues(admissionOptions, {
     globalLimit: given.globalLimit,
     defaultLimit: given.defaultLimit,
+    redisFailureMode: given.redisFailureMode,
   });
+  for (const [organization, limit] of Object.entries(given.limits ?? {})) checkLimit(organization, limit);
   await using closing = new AsyncDisposableStack();
   const redis = given.redisUrl === undefined ? null : await openRedis(given.redisUrl, given, closing);
   const store = { ...options, clock: systemClock };
@@ -137,6 +146,17 @@ async function openRedis(
   const probe = new RedisProbe({ url, keyPrefix });
   closing.defer(() => probe.close());
   return { connection, probe };
+}
+
+const optionNames = ['globalLimit', 'defaultLimit', 'limits', 'redisUrl', 'keyPrefix', 'redisFailureMode'];
+
+function checkLimit(organization: string, limit: unknown): void {
+  if (organization !== '' && Number.isInteger(limit) && Number(limit) >= 1 && Number(limit) <= maxLimit)
+    return;
+  throw new CoreError(
+    'CONFIG_INVALID',
+    `limits.${organization} must be a whole number from 1 to ${maxLimit}, not ${String(limit)}.`,
+  );
 }
 
 /** Limits of this process: given at the start, changed by `setLimit`. */

@@ -1,5 +1,6 @@
 // headworks/extraction: extracts a REST source into a vault and reads vaults, without a server.
 import { resolve } from 'node:path';
+import { checkNames } from './check-names.ts';
 import { optionValues } from '../core/options.ts';
 import * as extraction from '../extraction/index.ts';
 import { extractionOptions, lookerOptions } from '../extraction/options.ts';
@@ -33,6 +34,19 @@ export interface ExtractOptions {
   readonly signal?: AbortSignal;
 }
 
+const optionNames = [
+  'source',
+  'vault',
+  'ratePerMinute',
+  'ratePerSecond',
+  'workers',
+  'types',
+  'fresh',
+  'env',
+  'dataFolder',
+  'signal',
+];
+
 /**
  * What {@link extract} did.
  *
@@ -61,6 +75,7 @@ export interface ExtractionReport {
  * if (status !== 'completed') console.log(`${status} after ${items} items`);
  */
 export async function extract(options: ExtractOptions): Promise<ExtractionReport> {
+  checkNames('extract', options, optionNames);
   const { dataFolder = '.headworks', env = {}, signal = new AbortController().signal } = options;
   const settings = {
     extraction: optionValues(extractionOptions, {
@@ -112,7 +127,7 @@ export interface VaultItem {
 export interface Vault {
   /** Names of the content types. */
   types(): readonly string[];
-  /** Items of a type in the order of their ids, without deleted ones. */
+  /** Items of a type in the order of their ids, without deleted ones. Fails when the vault has no such type. */
   items(type: string): Iterable<VaultItem>;
   close(): void;
 }

@@ -5,8 +5,9 @@ import { gatewayEvents } from '../gateway/events.ts';
 import { openGateway } from '../gateway/open-gateway.ts';
 import { gatewayOptions } from '../gateway/options.ts';
 import type { ModelDefinition } from '../gateway/types.ts';
-import type { StoreOptions } from './store.ts';
+import type { StoreOptions } from './store-options.ts';
 import { openStore } from './store.ts';
+import { checkNames } from './check-names.ts';
 
 /**
  * A model behind an OpenAI-compatible API.
@@ -34,8 +35,10 @@ export interface GatewayOptions extends StoreOptions {
   readonly models?: readonly GatewayModel[];
   /** Where the keys of providers are. Default: none. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Extra tries per model after transient failures. Default: 10. */
+  /** Extra tries per model after transient failures, one second apart. Default: 1. */
   readonly maxRetries?: number;
+  /** Milliseconds until `complete` fails, all tries together. Default: 60,000. */
+  readonly timeoutMs?: number;
 }
 
 /**
@@ -83,6 +86,8 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
+const optionNames = ['models', 'env', 'maxRetries', 'timeoutMs', 'dataFolder', 'databaseUrl'];
+
 /**
  * Creates a gateway. Cooldowns and scores of models are kept in its store.
  *
@@ -99,11 +104,14 @@ export interface Gateway {
  * await gateway.close();
  */
 export async function createGateway(given: GatewayOptions): Promise<Gateway> {
+  checkNames('createGateway', given, optionNames);
   await using closing = new AsyncDisposableStack();
   const options = optionValues(gatewayOptions, {
     // Checked by the option.
     models: given.models as readonly ModelDefinition[] | undefined,
-    maxRetries: given.maxRetries,
+    maxRetries: given.maxRetries ?? 1,
+    retryDelaySeconds: 1,
+    requestTimeoutSeconds: (given.timeoutMs ?? 60_000) / 1_000,
   });
   const database = await openStore({ dataFolder: '.headworks/gateway', ...given }, closing);
   const gateway = await openGateway({

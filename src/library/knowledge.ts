@@ -7,8 +7,9 @@ import { searchDefaults } from '../knowledge/search/types.ts';
 import { jobEventSpecs } from '../platform/jobs/events.ts';
 import { createJobQueue } from '../platform/jobs/queue.ts';
 import type { CompletionRequest } from './gateway.ts';
-import type { StoreOptions } from './store.ts';
+import type { StoreOptions } from './store-options.ts';
 import { openStore } from './store.ts';
+import { checkNames } from './check-names.ts';
 
 /**
  * Settings of {@link createKnowledge}.
@@ -90,6 +91,7 @@ const drainMs = 10_000;
  * await knowledge.close();
  */
 export async function createKnowledge(given: KnowledgeOptions): Promise<Knowledge> {
+  checkNames('createKnowledge', given, ['model', 'onDegradation', 'dataFolder', 'databaseUrl']);
   await using closing = new AsyncDisposableStack();
   const { model } = given;
   const options = optionValues(knowledgeOptions);

@@ -1,5 +1,6 @@
 // headworks/resilience: rate limiting, retries, circuit breaking and bounded queues, for any program.
 import { systemClock, systemRandom } from '../core/index.ts';
+import { checkNames } from './check-names.ts';
 import type { Permit, RetryHint } from '../resilience/index.ts';
 import {
   AdaptiveRateLimiter,
@@ -54,6 +55,7 @@ export interface RateLimiter {
  * else permit.succeeded();
  */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
+  checkNames('createRateLimiter', options, ['perSecond', 'perMinute', 'isAdaptive']);
   const { perSecond, perMinute, isAdaptive = true } = options;
   const limits = { perSecond, perMinute };
   return new AdaptiveRateLimiter(

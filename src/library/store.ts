@@ -5,19 +5,7 @@ import { silentLog, systemClock } from '../core/index.ts';
 import { openDataFolder } from '../platform/data-folder/data-folder.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import { loadMigrations, migrate } from '../platform/postgres/index.ts';
-
-/**
- * Where state is kept: in an embedded Postgres in a folder that one process uses at a time, or in a Postgres server
- * (15 or newer, with pgvector for embeddings) that many share.
- *
- * @example const options: StoreOptions = { dataFolder: '.headworks' };
- */
-export interface StoreOptions {
-  /** Default: `.headworks/gateway` or `.headworks/knowledge` in the working directory. */
-  readonly dataFolder?: string;
-  /** `postgres://…`; replaces the data folder. */
-  readonly databaseUrl?: string;
-}
+import type { StoreOptions } from './store-options.ts';
 
 /** A migrated database that closes with `closing`. Fails with DATA_FOLDER_BUSY or STATE_UNAVAILABLE. */
 export async function openStore(

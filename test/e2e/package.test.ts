@@ -167,13 +167,17 @@ describe('the installed package', () => {
     const helpDesk = await startHelpDesk();
     try {
       const { user, password } = helpDeskCredentials;
-      const printed = await runExample('extract', {
-        HELPDESK_URL: helpDesk.url,
-        HELPDESK_USER: user,
-        HELPDESK_PASSWORD: password,
-      });
+      const printed = await runExample(
+        'extract',
+        {
+          HELPDESK_URL: helpDesk.url,
+          HELPDESK_USER: user,
+          HELPDESK_PASSWORD: password,
+        },
+        ['rest-source/helpdesk.yaml'],
+      );
       expect(printed).toMatch(/^completed: 80 items in \d+ calls$/m);
-      expect(printed).toContain('R&D Project R&D');
+      expect(printed).toContain('projects R&D Project R&D');
     } finally {
       await helpDesk.stop();
     }
@@ -268,8 +272,12 @@ async function oldNode(): Promise<{ program: string; args: readonly string[] }> 
 }
 
 /** Runs a script of examples/library, copied from the installed package, and returns what it printed. */
-const runExample = (name: string, env: Readonly<Record<string, string>> = {}): Promise<string> =>
-  expectSuccess(process.execPath, [join('library', `${name}.ts`)], project(), env);
+const runExample = (
+  name: string,
+  env: Readonly<Record<string, string>> = {},
+  args: readonly string[] = [],
+): Promise<string> =>
+  expectSuccess(process.execPath, [join('library', `${name}.ts`), ...args], project(), env);
 
 /** A server of the test's own, not one of our simulators. */
 async function serve(handle: (request: IncomingMessage, response: ServerResponse) => unknown) {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ApiCallError, createClient, type ClientOptions } from './index.ts';
+import { ApiCallError, createClient, type ClientOptions } from './client.ts';
 
 interface Received {
   readonly method: string;

@@ -1,0 +1,14 @@
+// Where programs that embed a part of Headworks keep its state; apart from the code, so that its types stay small.
+
+/**
+ * Where state is kept: in an embedded Postgres in a folder that one process uses at a time, or in a Postgres server
+ * (15 or newer, with pgvector for embeddings) that many share.
+ *
+ * @example const options: StoreOptions = { dataFolder: '.headworks' };
+ */
+export interface StoreOptions {
+  /** Default: `.headworks/gateway` or `.headworks/knowledge` in the working directory. */
+  readonly dataFolder?: string;
+  /** `postgres://…`; replaces the data folder. */
+  readonly databaseUrl?: string;
+}
