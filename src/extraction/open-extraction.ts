@@ -213,7 +213,10 @@ async function withSource<T>(
     closing,
     signal,
     onLocked: (reason) => waits.report('limits-locked', reason),
-    onSharingChange: (error) => emitSharingChange(events, error),
+    onSharingChange: (error) => {
+      if (error === undefined) events.emit('extraction:limits-shared', {});
+      else events.emit('extraction:limits-unshared', { error: messageOf(error) });
+    },
   });
   const transport = createUndiciTransport({ connectionsPerOrigin: 64 });
   closing.defer(() => transport.close());
@@ -229,11 +232,6 @@ async function withSource<T>(
   closing.defer(() => source.close());
   await source.connect(signal, (reason, waitMs) => waits.report('source-busy', reason, waitMs));
   return await work({ source, types: selectTypes(source.types, selected), limiter, events, waits, closing });
-}
-
-function emitSharingChange(events: Emitter<ExtractionEvents>, error: unknown): void {
-  if (error === undefined) events.emit('extraction:limits-shared', {});
-  else events.emit('extraction:limits-unshared', { error: messageOf(error) });
 }
 
 /** Folders without types select the types that have folders. */
@@ -450,15 +448,15 @@ function settingsFor(
   env: Environment,
   retryFailed: boolean,
 ): ExtractionSettings {
+  const { clientId, clientSecret } = server.looker;
+  // The server may have these two under other names, or from its file.
+  const values: Readonly<Record<string, string | null | undefined>> = {
+    ...env,
+    LOOKER_CLIENT_ID: clientId,
+    LOOKER_CLIENT_SECRET: clientSecret,
+  };
   const valueOf = (variable: string): string => {
-    // The server may have these two under other names, or from its file.
-    const { clientId, clientSecret } = server.looker;
-    const value =
-      variable === 'LOOKER_CLIENT_ID'
-        ? clientId
-        : variable === 'LOOKER_CLIENT_SECRET'
-          ? clientSecret
-          : env[variable];
+    const value = values[variable];
     if (value) return value;
     throw new CoreError('CONFIG_INVALID', `The environment variable ${variable} is not set in the server.`);
   };

@@ -56,13 +56,8 @@ export function parsePage(
   const endpoint = type?.endpoints.find(({ name }) => name === list.endpoint);
   if (!type || !endpoint) throw new TypeError(`${list.type} has no endpoint "${list.endpoint}".`);
   const { shape = type.shape, isListingOnly = false } = endpoint;
-  const page = new PageBuilder(
-    list,
-    bytes,
-    shape,
-    childRules(list.type, types, isListingOnly),
-    isListingOnly,
-  );
+  const rules = childRules(list.type, types, isListingOnly);
+  const page = new PageBuilder({ list, bytes, shape, rules, isListingOnly });
   const { items, rejected, children } = page;
   if (shape.items.kind === 'single') {
     page.addBody();
@@ -112,43 +107,39 @@ function isJson(bytes: Uint8Array): boolean {
   }
 }
 
+interface PageSource {
+  readonly list: ListRef;
+  readonly bytes: Uint8Array;
+  readonly shape: ItemShape;
+  /** Of the lists that its items name. */
+  readonly rules: readonly ChildRule[];
+  /** Its elements only name lists, and are not stored. */
+  readonly isListingOnly: boolean;
+}
+
 class PageBuilder {
   readonly items: ParsedItem[] = [];
   readonly rejected: RejectedItem[] = [];
   readonly children: ListRef[] = [];
-  readonly #list: ListRef;
-  readonly #bytes: Uint8Array;
-  readonly #shape: ItemShape;
-  readonly #rules: readonly ChildRule[];
+  readonly #source: PageSource;
   readonly #fields: FieldReader;
-  /** Its elements only name lists, and are not stored. */
-  readonly #isListingOnly: boolean;
 
-  constructor(
-    list: ListRef,
-    bytes: Uint8Array,
-    shape: ItemShape,
-    rules: readonly ChildRule[],
-    isListingOnly: boolean,
-  ) {
-    this.#list = list;
-    this.#bytes = bytes;
-    this.#shape = shape;
-    this.#rules = rules;
-    this.#fields = new FieldReader(shape, rules);
-    this.#isListingOnly = isListingOnly;
+  constructor(source: PageSource) {
+    this.#source = source;
+    this.#fields = new FieldReader(source.shape, source.rules);
   }
 
   /** Adds the element that starts here and returns where it ends. Invalid JSON rejects only this element. */
   add(start: number): number {
+    const { bytes } = this.#source;
     try {
-      const { end, fields } = this.#fields.read(this.#bytes, start);
+      const { end, fields } = this.#fields.read(bytes, start);
       this.#add(fields);
       return end;
     } catch (error) {
       if (!(error instanceof JsonScanError)) throw error;
-      const end = skipValue(this.#bytes, start);
-      const raw = this.#bytes.subarray(start, end);
+      const end = skipValue(bytes, start);
+      const raw = bytes.subarray(start, end);
       this.rejected.push(reject(raw, 'malformed', `The item is not valid JSON: ${error.message}.`));
       return end;
     }
@@ -156,9 +147,10 @@ class PageBuilder {
 
   /** Adds the whole body, without the white space around it, which is not part of its content. */
   addBody(): void {
+    const { bytes } = this.#source;
     try {
-      const { end, fields } = this.#fields.read(this.#bytes, skipSpace(this.#bytes, 0));
-      if (skipSpace(this.#bytes, end) < this.#bytes.length)
+      const { end, fields } = this.#fields.read(bytes, skipSpace(bytes, 0));
+      if (skipSpace(bytes, end) < bytes.length)
         throw new JsonScanError('there is unexpected data after the value', end);
       this.#add(fields);
     } catch (error) {
@@ -168,23 +160,21 @@ class PageBuilder {
   }
 
   #add(fields: ItemFields): void {
-    if (this.#isListingOnly) {
-      if (isObject(fields.raw)) for (const rule of this.#rules) this.#addChildren(fields, rule);
+    const { list, shape, rules, isListingOnly } = this.#source;
+    if (isListingOnly) {
+      if (isObject(fields.raw)) for (const rule of rules) this.#addChildren(fields, rule);
       else this.rejected.push(notAnObject(fields.raw));
       return;
     }
-    const read = readItem(fields, this.#shape, this.#parentId);
+    // Prepended to ids that are unique within their parent only: the parent's first key.
+    const parentId = Object.values(list.parents.at(-1) ?? {})[0] ?? null;
+    const read = readItem(fields, shape, parentId);
     if ('rejected' in read) {
       this.rejected.push(read.rejected);
       return;
     }
     this.items.push(read.item);
-    for (const rule of this.#rules) this.#addChildren(fields, rule);
-  }
-
-  /** Prepended to ids that are unique within their parent only: the parent's first key. */
-  get #parentId(): string | null {
-    return Object.values(this.#list.parents.at(-1) ?? {})[0] ?? null;
+    for (const rule of rules) this.#addChildren(fields, rule);
   }
 
   #addChildren(fields: ItemFields, rule: ChildRule): void {
@@ -211,7 +201,7 @@ class PageBuilder {
 
   #rejectChild({ raw }: ItemFields, cause: string, message: string): void {
     const rejected = reject(raw, cause, message);
-    this.rejected.push(this.#isListingOnly ? rejected : { ...rejected, isChild: true });
+    this.rejected.push(this.#source.isListingOnly ? rejected : { ...rejected, isChild: true });
   }
 }
 

@@ -88,7 +88,7 @@ export function openVault(path: string, options: OpenVaultOptions): Vault {
       path,
       wasOlder,
       writeLock,
-      sessions: new SqliteVaultSessions({ path, db, writeLock, clock: options.clock, ids: options.ids }),
+      sessions: new SqliteVaultSessions(db, path, writeLock, options),
       prune: (rule, signal) => pruneVersions(path, db, rule, { clock: options.clock, signal }),
       close: () => {
         if (db.isOpen) db.close();
@@ -101,31 +101,21 @@ export function openVault(path: string, options: OpenVaultOptions): Vault {
   }
 }
 
-interface Dependencies {
-  readonly path: string;
-  readonly db: DatabaseSync;
-  readonly writeLock: SharedArrayBuffer;
-  readonly clock: Clock;
-  readonly ids: IdSource;
-}
-
 type Opened = Omit<OpenSession, 'lost' | 'redefined'>;
 
-export class SqliteVaultSessions implements VaultSessions {
-  readonly #path: string;
+class SqliteVaultSessions implements VaultSessions {
   readonly #db: DatabaseSync;
+  readonly #path: string;
   readonly #writeLock: SharedArrayBuffer;
-  readonly #clock: Clock;
-  readonly #ids: IdSource;
+  readonly #options: OpenVaultOptions;
   /** By session, as it was opened. */
   readonly #callsBefore = new Map<string, number>();
 
-  constructor({ path, db, writeLock, clock, ids }: Dependencies) {
-    this.#path = path;
+  constructor(db: DatabaseSync, path: string, writeLock: SharedArrayBuffer, options: OpenVaultOptions) {
     this.#db = db;
+    this.#path = path;
     this.#writeLock = writeLock;
-    this.#clock = clock;
-    this.#ids = ids;
+    this.#options = options;
   }
 
   open(spec: SessionSpec): OpenSession {
@@ -160,7 +150,7 @@ export class SqliteVaultSessions implements VaultSessions {
           `INSERT OR REPLACE INTO dead_letters (session, content_type, page_key, item_index, cause, message, created_at)
            VALUES (?, ?, ?, 0, ?, ?, ?)`,
         )
-        .run(session, type, request.key, cause, message, this.#clock.now());
+        .run(session, type, request.key, cause, message, this.#options.clock.now());
     });
   }
 
@@ -170,7 +160,7 @@ export class SqliteVaultSessions implements VaultSessions {
         session: numberOfSession(this.#db, sessionId),
         type: numberOfType(this.#db, type),
         end,
-        at: this.#clock.now(),
+        at: this.#options.clock.now(),
       }),
     );
   }
@@ -180,7 +170,7 @@ export class SqliteVaultSessions implements VaultSessions {
       const session = numberOfSession(this.#db, sessionId);
       this.#db
         .prepare('UPDATE extraction_sessions SET status = ?, finished_at = ? WHERE number = ?')
-        .run(status, this.#clock.now(), session);
+        .run(status, this.#options.clock.now(), session);
       addRun(this.#db, session, run, this.#callsBefore.get(sessionId) ?? 0);
       return readTotals(this.#db, session);
     });
@@ -197,14 +187,14 @@ export class SqliteVaultSessions implements VaultSessions {
   }
 
   #begin(spec: SessionSpec): Opened {
-    const id = this.#ids.uuid();
+    const id = this.#options.ids.uuid();
     const { source, types, workerCount, config } = spec;
     const { lastInsertRowid: session } = this.#db
       .prepare(
         `INSERT INTO extraction_sessions (id, source, status, started_at, active_since, worker_count, types, config)
          VALUES (?1, ?2, 'running', ?3, ?3, ?4, ?5, ?6)`,
       )
-      .run(id, source, this.#clock.now(), workerCount, typesText(types), JSON.stringify(config));
+      .run(id, source, this.#options.clock.now(), workerCount, typesText(types), JSON.stringify(config));
     const checkpoint = this.#db.prepare(
       `INSERT INTO checkpoints (session, content_type, scope, status) VALUES (?, ?, ?, 'pending')`,
     );
@@ -231,7 +221,7 @@ export class SqliteVaultSessions implements VaultSessions {
            SET status = 'running', finished_at = NULL, active_since = ?, worker_count = ?, config = ?
            WHERE number = ?`,
         )
-        .run(this.#clock.now(), spec.workerCount, JSON.stringify(spec.config), number);
+        .run(this.#options.clock.now(), spec.workerCount, JSON.stringify(spec.config), number);
     else this.#db.prepare(`UPDATE extraction_sessions SET status = 'completed' WHERE number = ?`).run(number);
     return { id, isResumed: true, isComplete, progress, totals: readTotals(this.#db, number) };
   }
@@ -262,7 +252,7 @@ const computed = `
  * Adds a finished run. `callsBefore` are the calls of the previous runs: during the run its pages were counted as calls,
  * in case it is killed. Within a transaction of the caller, like everything here.
  */
-export function addRun(db: DatabaseSync, session: number, run: RunTotals, callsBefore: number): void {
+function addRun(db: DatabaseSync, session: number, run: RunTotals, callsBefore: number): void {
   const { calls, errors, activeMs } = run;
   db.prepare(
     `UPDATE extraction_sessions SET total_calls = ?, errors = errors + ?, active_ms = active_ms + ?,
@@ -275,7 +265,7 @@ export function addRun(db: DatabaseSync, session: number, run: RunTotals, callsB
  * Closes killed runs: they were active at least until the last item they wrote, and made at least one call per committed
  * page. The vault's lock is held, so that none of them is still running.
  */
-export function closeKilledRuns(db: DatabaseSync): void {
+function closeKilledRuns(db: DatabaseSync): void {
   const killed = db.prepare('SELECT number FROM extraction_sessions WHERE active_since IS NOT NULL').all();
   for (const { number } of killed) {
     db.prepare(
@@ -287,7 +277,7 @@ export function closeKilledRuns(db: DatabaseSync): void {
   }
 }
 
-export function readTotals(db: DatabaseSync, session: number): SessionTotals {
+function readTotals(db: DatabaseSync, session: number): SessionTotals {
   const row = db
     .prepare(
       `SELECT total_items AS items, total_calls AS calls, errors, active_ms AS activeMs,
