@@ -23,9 +23,9 @@ export function openMcp(
   return {
     answer: async ({ caller, credential, ...request }) => {
       // Imported on the first request: the MCP SDK takes 0.2 s and 30 MB, and most servers never receive one.
-      const { answerHttp } = await import('../mcp/index.ts');
+      const { handleHttp } = await import('../mcp/index.ts');
       const api = new ServerSession(urlOf(), credential, transport);
-      return answerHttp({ api, caller, version, log }, request);
+      return handleHttp({ api, caller, version, log }, request);
     },
     close: () => transport.close(),
   };

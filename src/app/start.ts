@@ -19,7 +19,7 @@ import { runDoctor } from '../operations/doctor.ts';
 import { Readiness } from '../operations/readiness.ts';
 import { isLoopback } from '../platform/http-client/addresses.ts';
 import { openTracer, tracingWarnings } from '../platform/telemetry/tracing.ts';
-import { takeDataFolder } from './client/data-folder.ts';
+import { acquireDataFolder } from './client/data-folder.ts';
 import { Presence } from './client/presence.ts';
 import type { ServerRole } from './client/server-file.ts';
 import { removeServerFile, writeServerFile } from './client/server-file.ts';
@@ -253,7 +253,7 @@ async function prepareFolder(
 ): Promise<AdminToken> {
   if (options.role === 'worker')
     return { token: config.server.adminToken ?? systemIds.token(32), isUnseen: false };
-  const folder = await takeDataFolder(config, options);
+  const folder = await acquireDataFolder(config, options);
   closing.defer(() => folder.release());
   await removeStaleScratch(folder.path);
   return ensureAdminToken(folder.path, config.server.adminToken, systemIds);

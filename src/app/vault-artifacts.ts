@@ -26,7 +26,7 @@ interface VaultMention {
 
 const itemsAtOnce = 500;
 /** Per item; dashboards with hundreds of tiles use a handful of models. */
-const mostMentions = 200;
+const maxMentions = 200;
 
 /** The vault stays open while its items are read. `system`: the source system in the space. Fails as opening a vault does. */
 export async function* documentsOfVault(choice: VaultChoice, system?: string): AsyncGenerator<VaultDocument> {
@@ -132,12 +132,12 @@ function documentOf(item: ItemRecord, data: string, about: About): VaultDocument
     mentions: mentions
       .filter(({ name: each }) => each.trim() !== '')
       .map((each) => ({ ...each, name: each.name.slice(0, longestName) }))
-      .slice(0, mostMentions),
+      .slice(0, maxMentions),
   };
 }
 
 const longestName = 300;
-const longestIdentity = 250;
+const maxIdentityLength = 250;
 
 /** Empty without an id of the source, or with one that is too long. */
 function identityOf(
@@ -147,7 +147,7 @@ function identityOf(
 ): { readonly identity?: string } {
   const kind = relation === 'owner' ? 'user' : relation;
   const identity = `${source.replaceAll('#', ' ')}#${kind}/${id ?? ''}`;
-  return id === undefined || id.trim() === '' || identity.length > longestIdentity ? {} : { identity };
+  return id === undefined || id.trim() === '' || identity.length > maxIdentityLength ? {} : { identity };
 }
 
 /** With the source's id, if it has one. */

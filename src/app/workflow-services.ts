@@ -25,7 +25,7 @@ export function knowledgeSearchOf({
         const unknown = issue.code === 'unrecognized_keys' ? issue.keys : [];
         return unknown.length > 0
           ? unknown.map((key) => ({
-              field: [...issue.path, key.slice(0, longestField)].join('.'),
+              field: [...issue.path, key.slice(0, maxFieldLength)].join('.'),
               message: 'is unknown',
             }))
           : [{ field: issue.path.join('.'), message: issue.message }];
@@ -40,7 +40,7 @@ export function knowledgeSearchOf({
 }
 
 /** Names of unknown fields are shown, and may be very long. */
-const longestField = 100;
+const maxFieldLength = 100;
 
 /** Checks the spaces that deployments name. */
 function spaceCheckOf(spaces: Pick<Spaces, 'resolve'>): SpaceCheck {

@@ -146,7 +146,7 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
     keyOf: (credential: string) => state.keys.verify(credential)?.id ?? null,
     /** Why a known gateway key is rejected. */
     keyRefusal: (credential: string) => {
-      const why = state.keys.whyRefused(credential);
+      const why = state.keys.rejectionReason(credential);
       return why === 'expired' || why === 'revoked' ? why : null;
     },
     repairs: [rejectedKeyRepair(models)] as const,

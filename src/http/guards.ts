@@ -54,7 +54,7 @@ export function installOriginCheck(
 
   server.addHook('onRequest', (request, reply, done) => {
     const { host = '', origin } = request.headers;
-    const refusal = isHostAllowed(host) ? originRefusal(origin, host, origins) : hostRefusal(host);
+    const refusal = isHostAllowed(host) ? originRejection(origin, host, origins) : hostRejection(host);
     if (refusal) {
       events.emit('http:access-refused', { requestId: request.id, route: '', code: refusal.code });
       return done(refusal);
@@ -101,7 +101,7 @@ function isAllowedHost(header: string, allowed: ReadonlySet<string>): boolean {
 const withoutPort = (host: string): string => host.replace(/:\d{1,5}$/, '');
 const bareName = (host: string): string => withoutPort(host).replace(/^\[(.*)\]$/, '$1');
 
-function hostRefusal(header: string): HttpError {
+function hostRejection(header: string): HttpError {
   const name = bareName(header.toLowerCase()).slice(0, 100);
   return new HttpError(
     'HTTP_HOST_NOT_ALLOWED',
@@ -109,7 +109,7 @@ function hostRefusal(header: string): HttpError {
   );
 }
 
-function originRefusal(
+function originRejection(
   header: string | undefined,
   host: string,
   allowed: ReadonlySet<string>,
@@ -166,13 +166,13 @@ export function installNulCheck(server: FastifyInstance): void {
     ].filter((field) => field !== null);
     if (fields.length === 0) return done();
     return done(
-      invalidFields(fields.map((field) => ({ field: field.slice(0, longestField), message: nulMessage }))),
+      invalidFields(fields.map((field) => ({ field: field.slice(0, maxFieldLength), message: nulMessage }))),
     );
   });
 }
 
 /** Field names come from the caller and may be long. */
-const longestField = 200;
+const maxFieldLength = 200;
 
 /** Not by recursion: input may be nested deeper than any stack. */
 function firstWithNul(place: string, sent: unknown, leftOut: readonly string[] = []): string | null {
@@ -223,7 +223,7 @@ function matches(url: string, path: string): boolean {
 }
 
 /** Nothing may be loaded or framed; the docs page sets its own policy. */
-const strictest = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+const strictestPolicy = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 export function installSecurityHeaders(server: FastifyInstance): void {
   server.addHook('onSend', async (request, reply) => {
@@ -234,7 +234,7 @@ export function installSecurityHeaders(server: FastifyInstance): void {
       'referrer-policy': 'no-referrer',
       'cross-origin-resource-policy': 'same-origin',
     });
-    if (!reply.hasHeader('content-security-policy')) reply.header('content-security-policy', strictest);
+    if (!reply.hasHeader('content-security-policy')) reply.header('content-security-policy', strictestPolicy);
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
   });
 }

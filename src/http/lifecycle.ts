@@ -44,7 +44,7 @@ export class Traffic {
     return this.draining.aborted;
   }
 
-  stopTaking(): void {
+  stopAccepting(): void {
     this.#drain.abort(shuttingDown());
   }
 
@@ -175,7 +175,7 @@ const lastWordsMs = 500;
  */
 export async function drain(server: FastifyInstance, graceMs: number): Promise<DrainReport> {
   const { traffic, openStreams } = server;
-  traffic.stopTaking();
+  traffic.stopAccepting();
   openStreams.finishAll();
   server.server.closeIdleConnections();
   await traffic.idle(graceMs);

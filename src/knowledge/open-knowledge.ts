@@ -185,7 +185,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
   const spaces = new Spaces({
     database,
     clock,
-    onDeleted: ({ spaceId }) => graphStep.forgetSpace(spaceId),
+    onDeleted: ({ spaceId }) => graphStep.removeSpace(spaceId),
   });
   const readers = overrides.readers ?? createReaders({ model, ids, readWithModel: options.readWithModel });
   const resolution = { ...common, entities: entityStore, embedders, model, alerts };

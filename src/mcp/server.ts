@@ -152,7 +152,7 @@ export interface McpHttpResponse {
 /**
  * The response to one message or batch. Stateless: any server may handle the next message. Fails when the signal aborts.
  */
-export async function answerHttp(
+export async function handleHttp(
   deps: McpDeps,
   { headers, body, signal }: McpHttpRequest,
 ): Promise<McpHttpResponse> {

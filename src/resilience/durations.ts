@@ -1,7 +1,7 @@
 // Parses the durations and times in server responses. Strict: returns undefined instead of guessing.
 
 /** A longer hint is ignored: no quota window is longer than a month. */
-export const longestHintMs = 31 * 24 * 3_600_000;
+export const maxHintMs = 31 * 24 * 3_600_000;
 
 const unitMs: Readonly<Record<string, number>> = {
   d: 86_400_000,
@@ -16,7 +16,7 @@ const unitMs: Readonly<Record<string, number>> = {
 
 /** Whole milliseconds from 0 to 31 days, rounded up; else undefined. */
 export function plausibleMs(ms: number | undefined): number | undefined {
-  if (ms === undefined || !(ms >= 0 && ms <= longestHintMs)) return undefined;
+  if (ms === undefined || !(ms >= 0 && ms <= maxHintMs)) return undefined;
   // Without the subtraction, 7.66 s (7660.000000000001 ms) would become 7661.
   return Math.max(0, Math.ceil(ms - 1e-6));
 }

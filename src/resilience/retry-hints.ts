@@ -62,13 +62,13 @@ function lowerCased(headers: Readonly<Record<string, string>>): Readonly<Record<
 }
 
 /** Larger bodies are not error messages and are not parsed. */
-const longestBody = 64 * 1024;
+const maxBodyLength = 64 * 1024;
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** The JSON object in a body, or the first element of an array (Gemini). Undefined for anything else. */
 export function jsonBody(body: string): Json | undefined {
-  if (body.length > longestBody) return undefined;
+  if (body.length > maxBodyLength) return undefined;
   try {
     const parsed: unknown = JSON.parse(body);
     return asObject(Array.isArray(parsed) ? parsed[0] : parsed);
@@ -80,7 +80,7 @@ export function jsonBody(body: string): Json | undefined {
 /** The message fields of an error body, or the text itself when it is not JSON. */
 export function messagesIn(body: string): readonly string[] {
   const json = jsonBody(body);
-  if (!json) return body.length > longestBody ? [] : [body];
+  if (!json) return body.length > maxBodyLength ? [] : [body];
   const places = [json, asObject(json['error']), ...asArray(json['errors']).map(asObject)];
   return places.flatMap((place) =>
     ['message', 'error', 'detail', 'title', 'type', 'reason']

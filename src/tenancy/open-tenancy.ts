@@ -131,7 +131,7 @@ export async function openTenancy(deps: TenancyDeps) {
     retention: executionRetentionRules(store, options.retention),
     /** Runs executions and webhooks, in a process that is allowed to. Call it when everything else is ready. */
     work: async () => {
-      if (role === 'command' || !admission.mayRunExecutions) return;
+      if (role === 'command' || !admission.canRunExecutions) return;
       await opened.work();
       open.defer(every(clock, orphansEveryMs, failOrphans));
     },
@@ -243,7 +243,7 @@ export async function openServerAdmission(deps: ServerAdmissionDeps) {
   return {
     ...admission,
     /** Without Redis only the server that counts slots may run executions: elsewhere they would have none. */
-    mayRunExecutions: guard() === null,
+    canRunExecutions: guard() === null,
     close: () => open.disposeAsync(),
   };
 }

@@ -76,7 +76,7 @@ describe('two processes on one server', () => {
     const { key, record } = await one.state.keys.create({ name: 'x', expiresAt: null, dailyTokenCap: null });
     await expect.poll(() => two.state.keys.verify(key), soon).toEqual(record);
     await two.state.keys.revoke(record.id);
-    await expect.poll(() => one.state.keys.whyRefused(key), soon).toBe('revoked');
+    await expect.poll(() => one.state.keys.rejectionReason(key), soon).toBe('revoked');
     await one.state.models.setActive(one.modelId, false);
     await expect.poll(() => two.state.models.byId(one.modelId)?.isActive, soon).toBe(false);
     await two.state.models.setActive(one.modelId, true);

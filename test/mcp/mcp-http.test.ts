@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HeadworksError } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import type { ApiTransport } from '../../src/api/client.ts';
-import { answerHttp } from '../../src/mcp/index.ts';
+import { handleHttp } from '../../src/mcp/index.ts';
 import type { TestDeps } from '../support/http-dependencies.ts';
 import { adminToken, asAdmin, organizationKey, createTestDeps } from '../support/http-dependencies.ts';
 
@@ -26,7 +26,7 @@ describe('POST /mcp', () => {
       mcp: ({ caller, credential, ...request }) => {
         credentials.push(credential);
         const transport = { call: (...args) => api(...args) } as ApiTransport;
-        return answerHttp({ api: transport, caller, version: '1', log }, request);
+        return handleHttp({ api: transport, caller, version: '1', log }, request);
       },
     });
   });

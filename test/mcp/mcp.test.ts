@@ -270,7 +270,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
         /The start of the (?:search )?period is after .*\(INPUT_INVALID\)/,
       );
     expect(await refusal(organization, 'get_entity', { name: 'a\0' })).toMatch(
-      /query\.name: must not hold the character U\+0000.*\(INPUT_INVALID\)/,
+      /query\.name: must not contain the character U\+0000.*\(INPUT_INVALID\)/,
     );
     expect(await refusal(organization, 'get_artifact', { artifact_id: unknownId })).toMatch(
       /There is no artifact .* Use search to find documents.*\(NOT_FOUND\)/,

@@ -77,7 +77,7 @@ export function graphSubject(world: KnowledgeWorld, graph: Graph): GraphSubject 
       )),
     forgetRows: async (eventIds) =>
       void (await database.query(sql`delete from semantic_event where event_id = any(${eventIds}::uuid[])`)),
-    forgetSpace: (spaceId) => world.spaces.delete({ spaceId, name: '' }),
+    removeSpace: (spaceId) => world.spaces.delete({ spaceId, name: '' }),
     all: (after) => source.all(after),
   };
 }

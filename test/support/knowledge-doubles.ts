@@ -105,7 +105,7 @@ export class RecordingGraph implements GraphStep {
     if (gone.eventIds.length + gone.entityIds.length > 0) this.gone.push(gone);
   }
 
-  async forgetSpace(): Promise<void> {
+  async removeSpace(): Promise<void> {
     this.chunks.length = 0;
   }
 }

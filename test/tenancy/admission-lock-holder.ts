@@ -1,8 +1,8 @@
 // Takes a lock and says so; holds it until it is killed.
 import { systemClock } from '../../src/core/index.ts';
-import { takeSessionLock } from '../../src/platform/postgres/server/session-lock.ts';
+import { acquireSessionLock } from '../../src/platform/postgres/server/session-lock.ts';
 
 const [url = '', name = ''] = process.argv.slice(2);
-const lock = await takeSessionLock({ url, name, mode: 'exclusive', clock: systemClock });
+const lock = await acquireSessionLock({ url, name, mode: 'exclusive', clock: systemClock });
 process.stdout.write(lock ? 'held\n' : 'taken\n');
 setInterval(() => undefined, 60_000);

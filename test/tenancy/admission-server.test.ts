@@ -13,7 +13,7 @@ import type { Config } from '../../src/config/index.ts';
 import { kindOf, systemClock, systemIds } from '../../src/core/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { checkNotifyRoundTrip } from '../../src/platform/postgres/change-feed.ts';
-import { takeSessionLock } from '../../src/platform/postgres/server/session-lock.ts';
+import { acquireSessionLock } from '../../src/platform/postgres/server/session-lock.ts';
 import { alertRules } from '../../src/tenancy/admission/monitoring.ts';
 import { openServerAdmission } from '../../src/tenancy/open-tenancy.ts';
 import { databaseUrl, redisUrl, uniqueName } from '../support/services.ts';
@@ -72,14 +72,14 @@ describe('without Redis', () => {
     await first.close();
     const second = await openServer(config);
     await second.admission.controller.acquire(request('1'));
-    expect(second.admission.mayRunExecutions).toBe(true);
+    expect(second.admission.canRunExecutions).toBe(true);
   });
 
   it('a command beside it works, but admits no requests', async () => {
     const config = await testConfig();
     await openServer(config);
     const command = await openServer(config, 'command');
-    expect(command.admission.mayRunExecutions).toBe(false);
+    expect(command.admission.canRunExecutions).toBe(false);
     await expect(command.admission.controller.acquire(request('1'))).rejects.toMatchObject({
       code: 'ADMISSION_NEEDS_REDIS',
     });
@@ -141,7 +141,7 @@ describe('with Redis', () => {
     await one.admission.controller.acquire(request('1'));
     await two.admission.controller.acquire(request('2'));
     const worker = await openServer(await testConfig({ ...schema, ...prefix }), 'worker');
-    expect(worker.admission.mayRunExecutions).toBe(true);
+    expect(worker.admission.canRunExecutions).toBe(true);
     await one.admission.controller.release({ organizationId: 'org_x', executionId: '1' });
     await two.admission.controller.release({ organizationId: 'org_x', executionId: '2' });
   });
@@ -191,7 +191,7 @@ describe('servers with Redis and one without', () => {
     const server = await openServer(config.with);
     const take = async () => {
       await cut(config.lock);
-      return takeSessionLock({
+      return acquireSessionLock({
         url: databaseUrl(),
         name: config.lock,
         mode: 'exclusive',
@@ -219,7 +219,8 @@ describe('the lock of one server', () => {
     });
     onTestFinished(() => void holder.kill('SIGKILL'));
     await once(holder.stdout, 'data');
-    const take = () => takeSessionLock({ url: databaseUrl(), name, mode: 'exclusive', clock: systemClock });
+    const take = () =>
+      acquireSessionLock({ url: databaseUrl(), name, mode: 'exclusive', clock: systemClock });
     expect(await take()).toBeNull();
     holder.kill('SIGKILL');
     let lock = await take();
@@ -231,12 +232,12 @@ describe('the lock of one server', () => {
     const name = uniqueName('lock');
     const states: string[] = [];
     const options = { url: databaseUrl(), name, mode: 'exclusive', clock: systemClock } as const;
-    const lock = await takeSessionLock({ ...options, onChange: (state) => states.push(state) });
+    const lock = await acquireSessionLock({ ...options, onChange: (state) => states.push(state) });
     onTestFinished(() => lock?.close());
     await cut(name);
     await expect.poll(() => states, { timeout: 20_000 }).toEqual(['lost', 'held']);
     await cut(name);
-    const other = await takeSessionLock(options);
+    const other = await acquireSessionLock(options);
     await expect.poll(() => states, { timeout: 20_000 }).toEqual(['lost', 'held', 'lost', 'taken']);
     await other?.close();
     await expect.poll(() => lock?.state, { timeout: 20_000 }).toBe('held');

@@ -618,7 +618,7 @@ describe('a caller that disconnects', () => {
     const world = await tenantApiWorld();
     const calling = world.call('POST', `${deploymentPath}?timeout=300`, { headers: json, body: '{}' });
     await soon(async () => expect(await world.store.unfinished()).toHaveLength(1));
-    world.server.traffic.stopTaking();
+    world.server.traffic.stopAccepting();
     expect(await calling).toMatchObject({ status: 200, body: { status: 'queued' } });
     expect(await world.call('POST', deploymentPath)).toMatchObject({
       status: 503,

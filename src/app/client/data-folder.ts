@@ -23,7 +23,7 @@ interface FolderRequest {
 }
 
 /** Fails with DATA_FOLDER_BUSY when the holder does not hand over. */
-export async function takeDataFolder(
+export async function acquireDataFolder(
   config: Config,
   { role, purpose = `headworks ${role}`, announce }: FolderRequest,
 ): Promise<DataFolder> {

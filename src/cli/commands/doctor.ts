@@ -14,7 +14,7 @@ import type { CliSession } from '../session.ts';
 type DoctorCheck = Doctor['checks'][number];
 
 /** Four times what a start on a Postgres server takes on two busy cores. */
-const longestStartMs = 20_000;
+const maxStartMs = 20_000;
 
 export function register(command: Command, context: CliContext): void {
   command.addHelpText(
@@ -53,8 +53,7 @@ async function checksOfServer(session: CliSession, config: Config): Promise<read
   const { clock, signal } = session.io;
   const late = new AbortController();
   // An embedded store may be slow to open, but does not hang.
-  const cancel =
-    config.state.databaseUrl === null ? null : clock.after(longestStartMs, () => late.abort(hung()));
+  const cancel = config.state.databaseUrl === null ? null : clock.after(maxStartMs, () => late.abort(hung()));
   try {
     return await session.withClient(
       async (client) => {
@@ -75,7 +74,7 @@ async function checksOfServer(session: CliSession, config: Config): Promise<read
 const hung = (): CoreError =>
   new CoreError(
     'SERVER_UNREACHABLE',
-    `No server responded, and none could be started, within ${longestStartMs / 1_000} s. A store may hang.`,
+    `No server responded, and none could be started, within ${maxStartMs / 1_000} s. A store may hang.`,
   );
 
 async function offlineChecks(session: CliSession, failure: HeadworksError): Promise<readonly DoctorCheck[]> {

@@ -117,7 +117,7 @@ function jsonProgress({ out, redactor }: CliSession): ExtractionProgress {
 }
 
 /** Above bars, which show the rest. */
-const worthALine =
+const loggedEvents =
   /:(page-failed|worker-died|rows-lost|types-redefined|vault-migrated|setting-ignored|waiting|limits-\w+)$/;
 
 /** Every few seconds is enough for a log. */
@@ -215,7 +215,8 @@ class BarProgress implements ExtractionProgress {
 
   readonly show = ({ name, payload }: EmittedEvent): void => {
     if (name === 'extraction:progress') this.#draw(payload as unknown as ProgressFigures);
-    if (worthALine.test(name)) this.#log(printable(this.#session.redactor.text(lineOf(name, payload) ?? '')));
+    if (loggedEvents.test(name))
+      this.#log(printable(this.#session.redactor.text(lineOf(name, payload) ?? '')));
   };
 
   /** Above the bars; they draw it only once there is one of them. */

@@ -18,11 +18,11 @@ export function register(command: Command, context: CliContext): void {
       from: {
         description:
           'only documents written at this time or later (undated ones: ingested), such as 2026-03-01',
-        parse: dayOrMoment,
+        parse: dayOrTime,
       },
       to: {
         description: 'only documents written at this time or earlier; a date includes the whole day, in UTC',
-        parse: dayOrMoment,
+        parse: dayOrTime,
       },
     },
     examples: [
@@ -37,7 +37,7 @@ export function register(command: Command, context: CliContext): void {
 }
 
 /** A moment in UTC; a day stays a day, and what is neither is left to the check of the API. */
-function dayOrMoment(text: string): string {
+function dayOrTime(text: string): string {
   const time = new Date(text);
   return Number.isNaN(time.getTime()) || /^[\d-]+$/.test(text) ? text : time.toISOString();
 }

@@ -162,7 +162,7 @@ function printLookerAddress({ out }: CliSession, { url, clientId, clientSecret }
   out.line('Ctrl-C stops it.');
 }
 
-const mostItems = 10_000_000;
+const maxItemsPerType = 10_000_000;
 
 /** `dashboards=5000,looks=200` */
 export function readItems(text: string): NonNullable<LookerSimulatorOptions['items']> {
@@ -170,8 +170,8 @@ export function readItems(text: string): NonNullable<LookerSimulatorOptions['ite
   for (const part of parts(text)) {
     const [, name = '', count = ''] = /^([^=]*)=(\d{1,8})$/.exec(part) ?? [];
     const type = simulatedTypes.find((known) => known === name);
-    if (type === undefined || Number(count) > mostItems)
-      refuse(part, `type=count with a count from 0 to ${mostItems}, of ${simulatedTypes.join(', ')}`);
+    if (type === undefined || Number(count) > maxItemsPerType)
+      refuse(part, `type=count with a count from 0 to ${maxItemsPerType}, of ${simulatedTypes.join(', ')}`);
     else counts.set(type, Number(count));
   }
   if ((counts.get('explores') ?? 0) > 0 && (counts.get('lookml_models') ?? 0) === 0)

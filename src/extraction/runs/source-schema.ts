@@ -12,7 +12,7 @@ const lookerSettings = z.strictObject({
   base_url: z
     .url({ protocol: /^https?$/, error: 'must be a web address like https://acme.looker.com' })
     .max(2000)
-    .refine((text) => !hasCredentials(text), 'must not hold a user or password'),
+    .refine((text) => !hasCredentials(text), 'must not contain a user or password'),
   client_id_env: variable
     .default('LOOKER_CLIENT_ID')
     .describe('Environment variable of the server with the client id.'),

@@ -23,7 +23,7 @@ export interface HttpSourceOptions {
   readonly redact?: (text: string) => string;
 }
 
-const longestMessage = 500;
+const maxMessageLength = 500;
 
 /**
  * The caller closes the transport.
@@ -53,7 +53,7 @@ export function createHttpSource(description: SourceDescription, options: HttpSo
   function redacted(error: unknown): unknown {
     if (!(error instanceof FetchError)) return error;
     const message = redact(error.message);
-    const truncated = message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message;
+    const truncated = message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message;
     return new FetchError(error.failure, truncated, error);
   }
 

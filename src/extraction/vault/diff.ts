@@ -75,7 +75,7 @@ export interface FieldChange {
   readonly to: string | null;
 }
 
-const longestValue = 200;
+const maxValueLength = 200;
 
 /** At most `limit` changes, in the order of sorted keys. */
 export function compareJson(from: unknown, to: unknown, limit = 50): readonly FieldChange[] {
@@ -113,5 +113,5 @@ function keysOf(from: Container, to: Container): readonly string[] {
 
 function shown(value: unknown): string {
   const text = canonicalJson(value);
-  return text.length <= longestValue ? text : `${text.slice(0, longestValue - 1)}…`;
+  return text.length <= maxValueLength ? text : `${text.slice(0, maxValueLength - 1)}…`;
 }

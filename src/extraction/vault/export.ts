@@ -133,7 +133,7 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
 /** Reserved by Windows with any extension. */
 const reserved = /^(con|prn|aux|nul|com\d|lpt\d)$/;
 const plain = /^[a-z0-9][a-z0-9_-]{0,79}$/;
-const longestPrefix = 40;
+const maxPrefixLength = 40;
 const hashDigits = 20;
 
 /**
@@ -147,6 +147,6 @@ export function fileNameOf(id: string): string {
     .toLowerCase()
     .replaceAll(/[^a-z0-9_]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')
-    .slice(0, longestPrefix);
+    .slice(0, maxPrefixLength);
   return `${readable}~${hash('sha256', id, 'hex').slice(0, hashDigits)}`;
 }

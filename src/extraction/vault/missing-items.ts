@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { kindOf } from '../../core/index.ts';
 import type { ItemRecord, VaultReader } from './reader.ts';
 
-const longestSystem = 200;
+const maxSystemLength = 200;
 
 /** The source system of a vault's documents. */
 export const vaultNameOf = ({ path }: Pick<VaultReader, 'path'>): string =>
@@ -16,9 +16,9 @@ export const vaultNameOf = ({ path }: Pick<VaultReader, 'path'>): string =>
  */
 export function nameWithSource(name: string, source: string): string {
   const whole = `${name} of ${source}`;
-  if (whole.length <= longestSystem) return whole;
+  if (whole.length <= maxSystemLength) return whole;
   const hash = createHash('sha256').update(source).digest('hex').slice(0, 16);
-  return `${name.slice(0, longestSystem - hash.length - 4)} of ${hash}`;
+  return `${name.slice(0, maxSystemLength - hash.length - 4)} of ${hash}`;
 }
 
 export interface GoneItems {

@@ -174,7 +174,7 @@ const supersededPosition = -1;
  * Makes failed pages requestable again; their dead letters stay until the pages are committed. Pages with rejected items
  * are requested again too: the source may have been corrected.
  */
-export function forgetFailedPages(db: DatabaseSync, session: number): void {
+export function resetFailedPages(db: DatabaseSync, session: number): void {
   const flawed = "session = ?1 AND result ->> 'rejectedCount' > 0";
   // The content of a retried page is newer and must win, whatever the item's earlier position.
   db.prepare(

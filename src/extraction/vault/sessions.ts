@@ -31,7 +31,7 @@ import {
   dropRemnants,
   findResumable,
   finishType,
-  forgetFailedPages,
+  resetFailedPages,
   readProgress,
   typesText,
   typesWithLostRows,
@@ -211,7 +211,7 @@ class SqliteVaultSessions implements VaultSessions {
 
   #resume(there: Resumable, spec: SessionSpec): Opened {
     const { number, id } = there;
-    if (spec.retryFailed) forgetFailedPages(this.#db, number);
+    if (spec.retryFailed) resetFailedPages(this.#db, number);
     const progress = readProgress(this.#db, number, spec.types);
     const isComplete = progress.every(({ status }) => status === 'completed');
     if (!isComplete)

@@ -121,8 +121,8 @@ export class Router {
       const result = await this.#tryModel(run, state, hasOthers);
       if (result) return result;
       run.throwIfCanceled();
-      const isWorthRetry = state.status === 'retryable' && hasTriesLeft(state, maxRetries);
-      if (!isWorthRetry || state.tries === triesBefore) return undefined;
+      const canRetry = state.status === 'retryable' && hasTriesLeft(state, maxRetries);
+      if (!canRetry || state.tries === triesBefore) return undefined;
       if (!(await this.#sleep(run, this.#deps.policy.retryDelayMs))) return undefined;
     }
   }

@@ -32,9 +32,9 @@ describe('GatewayKeys', () => {
       `hwk_${'a'.repeat(43)}`,
     ]) {
       expect(keys.verify(wrong)).toBeUndefined();
-      expect(keys.whyRefused(wrong)).toBe('unknown');
+      expect(keys.rejectionReason(wrong)).toBe('unknown');
     }
-    expect(keys.whyRefused(key)).toBeUndefined();
+    expect(keys.rejectionReason(key)).toBeUndefined();
   });
 
   it('rejects a key from the moment it expires', async () => {
@@ -45,7 +45,7 @@ describe('GatewayKeys', () => {
     expect(keys.verify(key)).toBeDefined();
     await clock.advance(1);
     expect(keys.verify(key)).toBeUndefined();
-    expect(keys.whyRefused(key)).toBe('expired');
+    expect(keys.rejectionReason(key)).toBe('expired');
   });
 
   it('shares created and revoked keys between processes', async () => {
@@ -58,7 +58,7 @@ describe('GatewayKeys', () => {
     expect(two.keys.verify(key)).toBeUndefined();
     await world.clock.advance(0);
     expect(one.keys.verify(key)).toBeUndefined();
-    expect(one.keys.whyRefused(key)).toBe('revoked');
+    expect(one.keys.rejectionReason(key)).toBe('revoked');
     expect(one.keys.list()).toMatchObject([{ revokedAt: new Date(moment(0)) }]);
     await expect(one.keys.revoke('nonsense')).rejects.toMatchObject({ code: 'GATEWAY_KEY_NOT_FOUND' });
   });
@@ -82,7 +82,7 @@ describe('GatewayKeys', () => {
     await keys.revoke(record.id);
     await clock.advance(10);
     await read;
-    expect(keys.whyRefused(key)).toBe('revoked');
+    expect(keys.rejectionReason(key)).toBe('revoked');
   });
 
   it('verifies from memory while the store is unavailable, and creates no key then', async () => {

@@ -62,7 +62,7 @@ export class GatewayKeys {
   }
 
   /** Why `verify` rejects it. */
-  whyRefused(key: string): 'unknown' | KeyRefusal | undefined {
+  rejectionReason(key: string): 'unknown' | KeyRefusal | undefined {
     const known = this.#book.find(key);
     return known ? this.#refusal(known) : 'unknown';
   }

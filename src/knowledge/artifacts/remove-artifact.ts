@@ -28,7 +28,7 @@ export async function removeArtifact(
   await transaction.query(sql`delete from artifact where artifact_uid = ${artifactUid}::uuid`);
   const mentioned = await forgetEntities(transaction, spaceId, mentions.rows);
   const unmentioned = await forgetUnmentioned(transaction, spaceId, artifactUid);
-  await forgetOrigin(transaction, spaceId, artifactUid);
+  await clearOrigin(transaction, spaceId, artifactUid);
   return { eventIds: events.rows.map(({ id }) => id), entityIds: [...mentioned, ...unmentioned] };
 }
 
@@ -67,7 +67,7 @@ async function deleteUnmentioned(transaction: Transaction, condition: Sql): Prom
 }
 
 /** Removes aliases and origins that only this artifact contributed. */
-async function forgetOrigin(transaction: Transaction, spaceId: number, artifactUid: string): Promise<void> {
+async function clearOrigin(transaction: Transaction, spaceId: number, artifactUid: string): Promise<void> {
   await transaction.query(sql`
     with given as (
       select a.entity_id, a.normalized_alias, a.alias from entity_alias a join entity e using (entity_id)
@@ -111,8 +111,8 @@ export async function forgetEntities(
   );
   const left = removed.filter(({ entityId }) => !gone.has(entityId));
   if (left.length > 0) {
-    await forgetEmptyMerges(transaction, spaceId, left);
-    await forgetNames(transaction, spaceId, left);
+    await deleteEmptyMerges(transaction, spaceId, left);
+    await deleteNames(transaction, spaceId, left);
   }
   return [...gone];
 }
@@ -121,7 +121,7 @@ export async function forgetEntities(
  * Deletes merged entities that these mentions were resolved to, directly or through further merges, and to which no mention
  * is resolved any more; with them their merge and, unless another mention uses it, their name on the winner.
  */
-async function forgetEmptyMerges(
+async function deleteEmptyMerges(
   transaction: Transaction,
   spaceId: number,
   removed: readonly RemovedMention[],
@@ -152,7 +152,7 @@ async function forgetEmptyMerges(
         and lower(m.surface_form) = lower(a.alias))`);
 }
 
-async function forgetNames(
+async function deleteNames(
   transaction: Transaction,
   spaceId: number,
   removed: readonly RemovedMention[],

@@ -99,11 +99,11 @@ interface TextUnit {
 }
 
 /** Longer ones (a line of data, a table) are cut between words, or between characters if there is no other place. */
-const largestUnitTokens = 300;
+const maxUnitTokens = 300;
 /** In characters; about four are a token of prose. */
-const longestUnit = largestUnitTokens * 4;
+const maxUnitLength = maxUnitTokens * 4;
 /** A longer line is not a heading. */
-const longestHeading = 200;
+const maxHeadingLength = 200;
 
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
 
@@ -168,13 +168,13 @@ function headingAt(
   index: number,
 ): { readonly level: number; readonly title: string; readonly lines: number } | null {
   const text = lines[index]?.text ?? '';
-  if (text.length > longestHeading) return null;
+  if (text.length > maxHeadingLength) return null;
   const marked = markdownHeading.exec(text);
   if (marked?.[1] !== undefined)
     return { level: marked[1].length, title: (marked[2] ?? '').trim(), lines: 1 };
   const under = underline.exec(lines[index + 1]?.text ?? '')?.[1];
-  const standsAlone = index === 0 || lines[index - 1]?.text.trim() === '';
-  if (under === undefined || !standsAlone || text.trim() === '' || underline.test(text)) return null;
+  const isStandalone = index === 0 || lines[index - 1]?.text.trim() === '';
+  if (under === undefined || !isStandalone || text.trim() === '' || underline.test(text)) return null;
   return { level: under.startsWith('=') ? 1 : 2, title: text.trim(), lines: 2 };
 }
 
@@ -195,8 +195,8 @@ function* cutLong(
   end: number,
 ): Generator<readonly [start: number, end: number]> {
   for (let from = start; from < end;) {
-    const limit = Math.min(end, from + longestUnit);
-    const isShort = limit === end && estimateTokens(text, from, end) <= largestUnitTokens;
+    const limit = Math.min(end, from + maxUnitLength);
+    const isShort = limit === end && estimateTokens(text, from, end) <= maxUnitTokens;
     const cut = isShort ? end : cutBefore(text, from, limit);
     yield [from, cut];
     from = cut;
@@ -206,7 +206,7 @@ function* cutLong(
 /** The last position before `limit` between two words; else one that does not split a character. */
 function cutBefore(text: string, from: number, limit: number): number {
   let most = limit;
-  while (estimateTokens(text, from, most) > largestUnitTokens) most = from + Math.floor((most - from) / 2);
+  while (estimateTokens(text, from, most) > maxUnitTokens) most = from + Math.floor((most - from) / 2);
   for (let at = most; at > from + 1; at--) if (isBlankAt(text, at - 1)) return at;
   const isParted =
     (text.charCodeAt(most - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(most) & 0xfc00) === 0xdc00;

@@ -14,7 +14,7 @@ interface TextHead {
 
 const known = /^(?:from|to|cc|date|sent|subject)$/i;
 const line = /^([A-Za-z][A-Za-z -]{0,30}):[ \t]+(\S.*)$/;
-const mostLines = 20;
+const maxLines = 20;
 
 const heading = /^\s*#{1,6}[ \t]+\S[^\n]*\n\s*/;
 
@@ -40,7 +40,7 @@ export function readTextHead(text: string): TextHead | null {
 /** Header values by lower-case name. */
 function fieldsOf(text: string): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
-  for (const each of text.split(/\r?\n/, mostLines)) {
+  for (const each of text.split(/\r?\n/, maxLines)) {
     const [, name = '', value = ''] = line.exec(each) ?? [];
     if (name === '' || (fields.size === 0 && !known.test(name))) break;
     // The first one counts: later ones may be quoted.

@@ -32,7 +32,7 @@ export function readJsonDocument(text: string): JsonDocument {
 }
 
 /** Deeper than any real document; deeper nesting is an attack. */
-const deepestText = 500;
+const maxTextDepth = 500;
 /** Deeper values are written as JSON. */
 const deepestPath = 40;
 
@@ -60,10 +60,10 @@ interface ParsedJson {
 
 /** Null when it is neither. Fails with KNOWLEDGE_DOCUMENT_UNREADABLE when it is nested too deeply. */
 function parseJsonText(text: string): ParsedJson | null {
-  if (isNestedBeyond(text, deepestText))
+  if (isNestedBeyond(text, maxTextDepth))
     throw new KnowledgeError(
       'KNOWLEDGE_DOCUMENT_UNREADABLE',
-      `The document cannot be read: as JSON it is nested more than ${deepestText} levels deep. Send it flatter, or as text.`,
+      `The document cannot be read: as JSON it is nested more than ${maxTextDepth} levels deep. Send it flatter, or as text.`,
     );
   try {
     return { value: JSON.parse(text) as unknown, brokenLines: 0 };
@@ -221,9 +221,9 @@ function personOf(
   };
 }
 
-const longestClue = 100;
+const maxClueLength = 100;
 const clueOf = (value: string | undefined): string | null =>
-  value === undefined || value === '' || value.length > longestClue || !/\p{L}/u.test(value) ? null : value;
+  value === undefined || value === '' || value.length > maxClueLength || !/\p{L}/u.test(value) ? null : value;
 
 const word = String.raw`\p{Lu}[\p{L}\p{M}'’.-]*`;
 const between = 'van|von|der|den|de|da|di|del|della|la|le|bin|ibn|al|el|ter|ten|dos|du|zu|y|e';

@@ -6,7 +6,7 @@ import { KnowledgeError } from '../errors.ts';
 import type { DocumentReader } from './parse-input.ts';
 
 export function openFileParser(clock: Clock): DocumentReader & { close(): Promise<void> } {
-  const documents = new Documents({ clock, takesPictures: false });
+  const documents = new Documents({ clock, acceptsImages: false });
   return {
     read: async (file, signal) => {
       try {

@@ -31,10 +31,10 @@ export interface ParseDeps {
   readonly maxDocumentBytes: number;
 }
 
-const longestText = 5_000_000;
-const longestTitle = 300;
+const maxTextLength = 5_000_000;
+const maxTitleLength = 300;
 /** It must fit into an index row of Postgres. */
-const longestSourceBytes = 2_000;
+const maxSourceBytes = 2_000;
 
 /** Fails with INPUT_INVALID or KNOWLEDGE_DOCUMENT_UNREADABLE. */
 export async function parseIngestRequest(
@@ -56,7 +56,7 @@ export async function parseIngestRequest(
     type: request.type ?? found.type,
     sourceSystem: checkedName(request.sourceSystem ?? 'upload', 'source_system'),
     sourceId: checkedName(request.sourceId ?? found.sourceId, 'source_id'),
-    title: truncate(title === '' ? firstLine(text) : title, longestTitle),
+    title: truncate(title === '' ? firstLine(text) : title, maxTitleLength),
     text,
     sourceTs: request.sourceTs ?? found.sourceTs,
     metadata: {
@@ -129,9 +129,9 @@ const firstLine = (text: string): string => truncate((text.trim().split('\n', 1)
 
 function checkedText(given: string): string {
   const text = cleanText(given);
-  if (text.length > longestText)
+  if (text.length > maxTextLength)
     throw invalid(
-      `The document has ${text.length.toLocaleString('en')} characters; at most ${longestText.toLocaleString('en')} are accepted. Split it.`,
+      `The document has ${text.length.toLocaleString('en')} characters; at most ${maxTextLength.toLocaleString('en')} are accepted. Split it.`,
     );
   if (isBinary(given))
     throw new KnowledgeError(
@@ -152,9 +152,9 @@ function isBinary(text: string): boolean {
 
 function checkedName(given: string, field: string): string {
   const name = cleanText(given).trim();
-  if (name !== '' && Buffer.byteLength(name) <= longestSourceBytes) return name;
+  if (name !== '' && Buffer.byteLength(name) <= maxSourceBytes) return name;
   throw invalid(
-    name === '' ? `${field} must not be empty.` : `${field} must have at most ${longestSourceBytes} bytes.`,
+    name === '' ? `${field} must not be empty.` : `${field} must have at most ${maxSourceBytes} bytes.`,
   );
 }
 
@@ -162,10 +162,10 @@ const invalid = (message: string): CoreError =>
   new CoreError('INPUT_INVALID', `Nothing was ingested. ${message}`);
 
 /** They are resolved together, like a chunk of 10,000 names. */
-const mostMentions = 10_000;
+const maxMentions = 10_000;
 const longestName = 300;
-const largestMetadataBytes = 65_536;
-const deepestMetadata = 20;
+const maxMetadataBytes = 65_536;
+const maxMetadataDepth = 20;
 
 /** Without NUL, which Postgres rejects, and without lone surrogates. Offsets refer to this text. */
 function cleanText(text: string): string {
@@ -182,20 +182,20 @@ export function cleanMentions(given: readonly StructuredMention[]): {
   readonly warnings: readonly string[];
   readonly truncated: number;
 } {
-  const seen = given.slice(0, mostMentions).flatMap((mention) => {
+  const seen = given.slice(0, maxMentions).flatMap((mention) => {
     const surfaceForm = withoutInvisible(mention.surfaceForm.toWellFormed()).trim().slice(0, longestName);
     return surfaceForm === '' ? [] : [{ ...mention, surfaceForm: surfaceForm.toWellFormed() }];
   });
-  const empty = Math.min(given.length, mostMentions) - seen.length;
+  const empty = Math.min(given.length, maxMentions) - seen.length;
   return {
     mentions: withoutRepeats(seen),
-    truncated: Math.max(0, given.length - mostMentions),
+    truncated: Math.max(0, given.length - maxMentions),
     warnings: [
       ...(empty > 0
         ? [`Omitted because they have no visible name: ${empty} of its structured mentions.`]
         : []),
-      ...(given.length > mostMentions
-        ? [`Only the first ${mostMentions} of its ${given.length} structured mentions were used.`]
+      ...(given.length > maxMentions
+        ? [`Only the first ${maxMentions} of its ${given.length} structured mentions were used.`]
         : []),
     ],
   };
@@ -224,11 +224,11 @@ const identityOf = ({ surfaceForm, type, contextClues: { email, identity } }: St
 
 /** As JSON that jsonb accepts. Fails with INPUT_INVALID when it is too large or too deep. */
 function cleanMetadata(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  if (isDeeper(given, deepestMetadata))
-    throw invalid(`The metadata is nested more than ${deepestMetadata} levels deep.`);
+  if (isDeeper(given, maxMetadataDepth))
+    throw invalid(`The metadata is nested more than ${maxMetadataDepth} levels deep.`);
   const text = JSON.stringify(given, withCleanNames);
-  if (Buffer.byteLength(text) > largestMetadataBytes)
-    throw invalid(`The metadata has more than ${largestMetadataBytes.toLocaleString('en')} bytes as JSON.`);
+  if (Buffer.byteLength(text) > maxMetadataBytes)
+    throw invalid(`The metadata has more than ${maxMetadataBytes.toLocaleString('en')} bytes as JSON.`);
   // Reserved keys.
   const {
     mentions: _,

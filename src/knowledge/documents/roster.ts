@@ -26,7 +26,7 @@ interface Entry {
 }
 
 /** Bounds memory on directories and exports. */
-const mostPeople = 5_000;
+const maxPeople = 5_000;
 
 export class Roster {
   readonly #people = new Map<string, Entry>();
@@ -43,7 +43,7 @@ export class Roster {
     if (clean === '' || words.length > 5 || words.some((word) => sharedNames.has(word))) return;
     const key = words.join(' ');
     const known = this.#people.get(key);
-    if (!known && this.#people.size >= mostPeople) return;
+    if (!known && this.#people.size >= maxPeople) return;
     const entry = known ?? { name: clean, clues: {}, isAmbiguous: false };
     const email = clues.email?.toLowerCase();
     const [employer, other] = [entry.clues.organization, clues.organization];

@@ -65,7 +65,7 @@ export class MentionDecisions {
   readonly fallbacks: Fallback[] = [];
   readonly #deps: ResolutionDeps & Required<Pick<ResolutionDeps, 'breaker'>>;
   readonly #chunk: ChunkContext;
-  readonly #mayAskModel: boolean;
+  readonly #mayCallModel: boolean;
   readonly #inChunk: Set<string>;
   readonly #drafts: OpenDraft[] = [];
   readonly #draftsByKey = new Map<string, OpenDraft[]>();
@@ -77,11 +77,11 @@ export class MentionDecisions {
   constructor(
     deps: ResolutionDeps & Required<Pick<ResolutionDeps, 'breaker'>>,
     chunk: ChunkContext,
-    mayAskModel = true,
+    mayCallModel = true,
   ) {
     this.#deps = deps;
     this.#chunk = chunk;
-    this.#mayAskModel = mayAskModel;
+    this.#mayCallModel = mayCallModel;
     this.#inChunk = new Set(chunk.inChunk);
   }
 
@@ -217,7 +217,7 @@ export class MentionDecisions {
       });
     let confirmation: Confirmation | null;
     try {
-      confirmation = await this.#askModel(group, close);
+      confirmation = await this.#callModel(group, close);
     } catch (error) {
       if (isFatal(error, this.#chunk.signal)) throw error;
       keepOpen('confirmation-failed', describeConfirmationFailure(error), null, error);
@@ -236,7 +236,7 @@ export class MentionDecisions {
   }
 
   /** Null when no model can be called. */
-  async #askModel(
+  async #callModel(
     group: MentionGroup,
     close: readonly MatchedCandidate<Target>[],
   ): Promise<Confirmation | null> {
@@ -250,7 +250,7 @@ export class MentionDecisions {
     const known = confirmations.get(key);
     if (known) return known;
     const isOver = this.#chunk.confirmationCount >= maxConfirmations;
-    if (!canUseModel(this.#deps) || isOver || !this.#mayAskModel) return null;
+    if (!canUseModel(this.#deps) || isOver || !this.#mayCallModel) return null;
     const confirmation = await confirmInTime(this.#deps, question, signal, (work) =>
       this.#deps.breaker.execute(() => {
         this.#chunk.confirmationCount += 1;

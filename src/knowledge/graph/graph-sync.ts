@@ -92,7 +92,7 @@ export class GraphSync implements GraphStep {
     );
   }
 
-  forgetSpace(spaceId: number): Promise<void> {
+  removeSpace(spaceId: number): Promise<void> {
     return this.#removeFromGraph(spaceId, (graph, signal) => graph.prune(spaceId, signal));
   }
 

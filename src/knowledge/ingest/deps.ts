@@ -18,7 +18,7 @@ export interface GraphStep {
   /** Never fails because of the graph: failures are in the step results. */
   put(spaceId: number, chunkIds: readonly number[], signal: AbortSignal): Promise<readonly ChunkStepResult[]>;
   forget(spaceId: number, removed: RemovedIds): Promise<void>;
-  forgetSpace(spaceId: number): Promise<void>;
+  removeSpace(spaceId: number): Promise<void>;
 }
 
 export interface IngestDeps {

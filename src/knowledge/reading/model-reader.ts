@@ -4,7 +4,7 @@ import { findJson, messageOf } from '../../core/index.ts';
 import { KnowledgeError } from '../errors.ts';
 import type { LanguageModel, Messages } from '../models/structured-output.ts';
 import { completeJson, promptData, schemaOf } from '../models/structured-output.ts';
-import { longestQuoteWords } from '../text/quotes.ts';
+import { maxQuoteWords } from '../text/quotes.ts';
 import { readAnswer } from './parse-answer.ts';
 import type { Reader, ReadingTask } from './reader.ts';
 import type { Reading } from './types.ts';
@@ -91,7 +91,7 @@ const instructions = [
   '  "event_time": "YYYY-MM-DD" or null (when it happened or is due),',
   '  "subject": what it is about, a name from mentions if it is one, or null,',
   `  "actors": [{"name": a canonical_name from mentions, "role": ${oneOf(actorRoles)}}],`,
-  `  "evidence": [a quote of at most ${longestQuoteWords} words, copied from the text letter by letter],`,
+  `  "evidence": [a quote of at most ${maxQuoteWords} words, copied from the text letter by letter],`,
   '  "confidence": a number from 0 to 1}]}',
   'Categories: Commitment (someone will do something), Execution (it was done), Decision (it was decided or agreed), Collaboration (people worked together), QualityRisk (a risk, concern or defect), Feedback (an opinion or request), Change (a plan, date or number changed), Stakeholder (customers, partners, investors, the board).',
   'List only what the text says. An event without a literal quote is worthless. Empty lists are a good answer.',

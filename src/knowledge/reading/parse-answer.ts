@@ -16,8 +16,8 @@ import type { Place } from '../text/quotes.ts';
 import { QuoteFinder, TextOccurrences, quoteRange } from '../text/quotes.ts';
 
 /** More than a chunk can contain; entries beyond are dropped and counted. */
-const mostMentions = 20_000;
-const mostEvents = 2_000;
+const maxMentions = 20_000;
+const maxEvents = 2_000;
 
 /** The lists of an answer; a bare list contains events or mentions. Null when it has neither. */
 function answerLists(
@@ -47,8 +47,8 @@ export function readAnswer(value: unknown, task: Pick<ReadingTask, 'chunk' | 'do
 }
 
 const longestName = 300;
-const mostActors = 1_000;
-const mostQuotes = 20;
+const maxActors = 1_000;
+const maxQuotes = 20;
 
 class AnswerReader {
   readonly #chunk: ReadingTask['chunk'];
@@ -67,8 +67,8 @@ class AnswerReader {
   }
 
   read(mentions: readonly unknown[], events: readonly unknown[]): Reading {
-    for (const entry of this.#first(mentions, mostMentions, 'mentions-too-many')) this.#addMention(entry);
-    const read = this.#first(events, mostEvents, 'events-too-many').flatMap(
+    for (const entry of this.#first(mentions, maxMentions, 'mentions-too-many')) this.#addMention(entry);
+    const read = this.#first(events, maxEvents, 'events-too-many').flatMap(
       (entry) => this.#eventOf(entry) ?? [],
     );
     const dropped = Array.from(this.#dropped, ([reason, count]) => ({ reason, count }));
@@ -180,7 +180,7 @@ class AnswerReader {
     const given = listField(fields, 'evidence evidence_quote quote quotes evidence_quotes source_quote');
     const places = new Map<number, Place>();
     let refused = 0;
-    for (const one of this.#first(given, mostQuotes, 'quotes-too-many')) {
+    for (const one of this.#first(given, maxQuotes, 'quotes-too-many')) {
       const inner = fieldsOf(one);
       const quote = inner ? fieldOf(inner, 'quote text evidence span') : one;
       const place = typeof quote === 'string' ? this.#finder.find(quote) : null;
@@ -199,7 +199,7 @@ class AnswerReader {
   #actorsOf(fields: Fields): ReadEvent['actors'] {
     const found = new Map<string, ReadEvent['actors'][number]>();
     const given = listField(fields, 'actors actor participants people who');
-    for (const one of this.#first(given, mostActors, 'actors-too-many')) {
+    for (const one of this.#first(given, maxActors, 'actors-too-many')) {
       const actor = fieldsOf(one);
       const text = typeof one === 'string' ? one.trim() : null;
       const name = actor

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { systemIds } from '../../core/index.ts';
 import { DocumentModel } from '../documents/document.ts';
-import { longestQuoteWords } from '../text/quotes.ts';
+import { maxQuoteWords } from '../text/quotes.ts';
 import { estimateReading } from './model-reader.ts';
 import { createReaders, createRulesReader } from './rules-reader.ts';
 import type { Reading } from './types.ts';
@@ -44,7 +44,7 @@ function expectExact({ mentions, events }: Reading, text: string, startChar = 0)
     expect(evidence.length).toBeGreaterThan(0);
     for (const { quote, startChar: start, endChar: end } of evidence) {
       expect(text.slice(start - startChar, end - startChar)).toBe(quote);
-      expect(quote.trim().split(/\s+/).length).toBeLessThanOrEqual(longestQuoteWords);
+      expect(quote.trim().split(/\s+/).length).toBeLessThanOrEqual(maxQuoteWords);
       expect(quote).not.toBe('');
     }
     for (const { ref } of actors) expect(refs).toContain(ref);

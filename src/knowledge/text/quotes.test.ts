@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { longestQuoteWords, QuoteFinder, quoteRange } from './quotes.ts';
+import { maxQuoteWords, QuoteFinder, quoteRange } from './quotes.ts';
 
 /** Any units, whole characters or not. */
 const anything = fc
@@ -62,7 +62,7 @@ describe('quoteRange', () => {
           const text = words.join(' ');
           const at = pick % text.length;
           const { start, end } = quoteRange(text, { start: 0, end: text.length }, at);
-          expect(text.slice(start, end).split(' ').length).toBeLessThanOrEqual(longestQuoteWords);
+          expect(text.slice(start, end).split(' ').length).toBeLessThanOrEqual(maxQuoteWords);
           expect(start).toBeLessThanOrEqual(at);
           expect(end).toBeGreaterThanOrEqual(at);
         },

@@ -1,7 +1,7 @@
 // Finds quotes and clues in a document: where a quote occurs, and whether a phrase occurs at all.
 
 /** The limit of the founding document. */
-export const longestQuoteWords = 25;
+export const maxQuoteWords = 25;
 
 export interface Place {
   readonly start: number;
@@ -13,11 +13,11 @@ const wordPattern = /\S+/g;
 /** The span, shortened to 25 words that contain `around` if it is longer. */
 export function quoteRange(text: string, { start, end }: Place, around = start): Place {
   const words = [...text.slice(start, end).matchAll(wordPattern)];
-  if (words.length <= longestQuoteWords) return { start, end };
+  if (words.length <= maxQuoteWords) return { start, end };
   const at = words.findIndex(({ index, 0: word }) => start + index + word.length > around);
-  const first = Math.max(0, Math.min(at - 5, words.length - longestQuoteWords));
-  const from = at < longestQuoteWords ? 0 : first;
-  const [head, tail] = [words[from], words[from + longestQuoteWords - 1]];
+  const first = Math.max(0, Math.min(at - 5, words.length - maxQuoteWords));
+  const from = at < maxQuoteWords ? 0 : first;
+  const [head, tail] = [words[from], words[from + maxQuoteWords - 1]];
   return {
     start: start + (head?.index ?? 0),
     end: tail ? start + tail.index + tail[0].length : end,
@@ -117,13 +117,13 @@ const endsWithLetter = new RegExp(`${letter}$`, 'u');
 const addressContinues = new RegExp(`^[.-]${letter}`, 'u');
 
 /** Characters searched per answer: fifty clues in the longest document. */
-const mostLookedThrough = 250_000_000;
+const maxSearchedCharacters = 250_000_000;
 /** Whether clues of one answer occur in the document; each clue is searched once. */
 export class TextOccurrences {
   readonly #near: string;
   readonly #whole: () => string;
   readonly #known = new Map<string, boolean>();
-  #left = mostLookedThrough;
+  #left = maxSearchedCharacters;
 
   constructor(
     { title, foldedText }: { readonly title: string; readonly foldedText: () => string },

@@ -280,7 +280,7 @@ export class NearestIndexes {
     const type = indexedType(dimensions);
     try {
       if (type !== null) {
-        if (!(await this.#isWorthIt(model))) return;
+        if (!(await this.#hasEnoughVectors(model))) return;
         await this.#database.transaction((transaction) => build(transaction, model, dimensions, type), {
           leaseMs: buildLeaseMs,
         });
@@ -291,7 +291,7 @@ export class NearestIndexes {
     this.#settled.add(key);
   }
 
-  async #isWorthIt(model: string): Promise<boolean> {
+  async #hasEnoughVectors(model: string): Promise<boolean> {
     const { rows } = await this.#database.query<{ count: number }>(sql`
       select count(*) from (
         select from chunk_vector where model = ${model} limit ${this.#from + 1}) as counted`);

@@ -21,12 +21,12 @@ export async function openServerTarget(
   closing: AsyncDisposableStack,
 ): Promise<Database> {
   const { openServerDatabase } = await import('../../platform/postgres/server/server-store.ts');
-  const { takeSessionLock } = await import('../../platform/postgres/server/session-lock.ts');
+  const { acquireSessionLock } = await import('../../platform/postgres/server/session-lock.ts');
   for (const [name, holder] of [
     [serverLockName(schema), 'server'],
     [workerLockName(schema), 'worker'],
   ] as const) {
-    const lock = await takeSessionLock({ url, name, mode: 'exclusive', clock: systemClock });
+    const lock = await acquireSessionLock({ url, name, mode: 'exclusive', clock: systemClock });
     if (!lock)
       throw new CoreError(
         'CONFLICT',
@@ -72,8 +72,8 @@ export async function requireEmpty(database: Database, where: string): Promise<v
 /** Held by a worker until `closing` is disposed. Fails with CONFLICT during a restore. */
 export async function holdWorkerLock({ state }: Config, closing: AsyncDisposableStack): Promise<void> {
   if (state.databaseUrl === null) return;
-  const { takeSessionLock } = await import('../../platform/postgres/server/session-lock.ts');
-  const lock = await takeSessionLock({
+  const { acquireSessionLock } = await import('../../platform/postgres/server/session-lock.ts');
+  const lock = await acquireSessionLock({
     url: state.databaseUrl,
     name: workerLockName(state.schema),
     mode: 'shared',

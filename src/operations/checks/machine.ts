@@ -13,7 +13,7 @@ const leastFreeBytes = 1024 ** 3;
 /** Below this, writes fail soon: the embedded store alone writes in steps of 16 MB. */
 const nearlyFullBytes = 32 * 1024 ** 2;
 /** A busy gateway can have this many connections open. */
-const fewestOpenFiles = 4_096;
+const minOpenFiles = 4_096;
 
 export interface Versions {
   readonly headworks: string;
@@ -106,11 +106,11 @@ export function openFiles(limits: string | null): Finding {
   const most = /^Max open files\s+(\S+)/m.exec(limits ?? '')?.[1];
   if (most === undefined) return ok('This system reports no limit of open files.');
   const detail = `The limit is ${most} open files.`;
-  return most === 'unlimited' || Number(most) >= fewestOpenFiles
+  return most === 'unlimited' || Number(most) >= minOpenFiles
     ? ok(detail)
     : warning(
         detail,
-        `Connections count as files. Raise the limit to ${fewestOpenFiles} or more: ulimit -n, or LimitNOFILE= of the service.`,
+        `Connections count as files. Raise the limit to ${minOpenFiles} or more: ulimit -n, or LimitNOFILE= of the service.`,
       );
 }
 

@@ -8,7 +8,7 @@ import type { ReadinessReport } from '../readiness.ts';
 import type { Finding } from './check.ts';
 import { notConfigured, ok, problem, warning } from './check.ts';
 
-const largestClockSkewMs = 5_000;
+const maxClockSkewMs = 5_000;
 /** Share of connections or memory above which the rest may run out when another process starts. */
 const highUse = 0.9;
 
@@ -105,7 +105,7 @@ export async function clock(
       }),
     ]);
   const detail = `${others.map(([name, skewMs]) => `${Math.round(skewMs)} ms off from ${name}`).join(', ')}.`;
-  return others.every(([, skewMs]) => skewMs <= largestClockSkewMs)
+  return others.every(([, skewMs]) => skewMs <= maxClockSkewMs)
     ? ok(detail)
     : warning(detail, 'Synchronize the clocks of all machines (NTP): limits and leases depend on them.');
 }

@@ -18,7 +18,7 @@ export interface DocumentsOptions {
   /** Maximum length of the text. */
   readonly maxCharacters?: number;
   /** False: images are rejected. Default: true. */
-  readonly takesPictures?: boolean;
+  readonly acceptsImages?: boolean;
 }
 
 const defaultTimeoutMs = 30_000;
@@ -33,13 +33,13 @@ export class Documents {
   readonly #timeoutMs: number;
   readonly #memoryMb: number;
   readonly #maxCharacters: number;
-  readonly #takesPictures: boolean;
+  readonly #acceptsImages: boolean;
 
   constructor(options: DocumentsOptions) {
     this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
     this.#memoryMb = options.memoryMb ?? defaultMemoryMb;
     this.#maxCharacters = options.maxCharacters ?? defaultMaxCharacters;
-    this.#takesPictures = options.takesPictures ?? true;
+    this.#acceptsImages = options.acceptsImages ?? true;
     this.#pool = new ThreadPool({
       entry: threadModule('./document-thread', import.meta.url),
       clock: options.clock,
@@ -49,13 +49,13 @@ export class Documents {
 
   /** Why the file cannot be read, or is not of its declared type, from its first bytes; else null. */
   contradiction(file: DocumentFile): string | null {
-    return contradictionOf(file, this.#takesPictures);
+    return contradictionOf(file, this.#acceptsImages);
   }
 
   /** Fails with UnreadableDocument, or with the signal's reason. */
   async read(file: DocumentFile, signal: AbortSignal): Promise<DocumentContent> {
     signal.throwIfAborted();
-    const decided = decideType(file, this.#takesPictures);
+    const decided = decideType(file, this.#acceptsImages);
     if ('problem' in decided) throw new UnreadableDocument(file.name, decided.problem);
     const { mediaType, format } = decided;
     if (format === 'image')

@@ -151,9 +151,9 @@ const pdfWithin = 1_024;
 const textWithin = 8_192;
 
 /** UTF-8 with a few zero bytes: text if it is declared as text. */
-export const textWithZeros = 'text-with-zeros';
+export const textWithNulls = 'text-with-zeros';
 
-/** A media type; `text` or textWithZeros for any text; `unknown` for unknown binary content. */
+/** A media type; `text` or textWithNulls for any text; `unknown` for unknown binary content. */
 export function sniff(bytes: Uint8Array): string {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, textWithin));
   for (const [type, signature, offset = 0] of signatures)
@@ -169,7 +169,7 @@ export function sniff(bytes: Uint8Array): string {
   if (!head.includes(0)) return 'text';
   // UTF-16 of Latin letters has a zero in every other byte; of other letters it has controls, or is not UTF-8.
   const zeros = head.reduce((count, byte) => count + Number(byte === 0), 0);
-  return zeros <= head.length / 10 && isUtf8(bytes) ? textWithZeros : 'unknown';
+  return zeros <= head.length / 10 && isUtf8(bytes) ? textWithNulls : 'unknown';
 }
 
 /** Control characters that any text may have. */
@@ -195,14 +195,14 @@ export type DecidedType =
 const textual: ReadonlySet<DocumentFormat> = new Set<DocumentFormat>(['text', 'html', 'eml']);
 
 /** Reads only the beginning of the file, or the names in a zip file. */
-export function decideType(file: DocumentFile, takesPictures = true): DecidedType {
+export function decideType(file: DocumentFile, acceptsImages = true): DecidedType {
   if (file.bytes.byteLength === 0) return { problem: 'it is empty; send a file with content.' };
   const seen = seenIn(file);
   const mediaType = isUndeclared(file.mediaType) ? guessed(file.name, seen) : declared(file, seen);
   const format = formatOf(mediaType);
-  if (!format) return { problem: unsupported(mediaType, takesPictures) };
-  if (format === 'image' && !takesPictures)
-    return { problem: `it is an image, and only text is accepted here. ${sendOneOf(takesPictures)}` };
+  if (!format) return { problem: unsupported(mediaType, acceptsImages) };
+  if (format === 'image' && !acceptsImages)
+    return { problem: `it is an image, and only text is accepted here. ${sendOneOf(acceptsImages)}` };
   const isTrue = textual.has(format) ? seen === 'text' : seen === mediaType;
   return isTrue ? { mediaType, format } : { problem: contradiction(mediaType, seen) };
 }
@@ -210,7 +210,7 @@ export function decideType(file: DocumentFile, takesPictures = true): DecidedTyp
 /** Zero bytes are accepted only if the file is declared as text: archives of texts have them, too. */
 function seenIn({ name, mediaType, bytes }: DocumentFile): string {
   const seen = sniff(bytes);
-  if (seen !== textWithZeros) return seen;
+  if (seen !== textWithNulls) return seen;
   const type = isUndeclared(mediaType) ? typeByExtension(name) : canonicalType(mediaType);
   const format = type === undefined ? undefined : formatOf(type);
   return format && textual.has(format) ? 'text' : 'unknown';
@@ -238,24 +238,24 @@ function declared({ name, mediaType }: DocumentFile, seen: string): string {
 }
 
 /** Why the file cannot be read, or is not of its declared type, as a sentence; else null. */
-export function contradictionOf(file: DocumentFile, takesPictures = true): string | null {
-  const decided = decideType(file, takesPictures);
+export function contradictionOf(file: DocumentFile, acceptsImages = true): string | null {
+  const decided = decideType(file, acceptsImages);
   return 'problem' in decided ? new UnreadableDocument(file.name, decided.problem).message : null;
 }
 
-const sendOneOf = (takesPictures: boolean): string =>
-  `Send one of: ${readableTypes.filter((type) => takesPictures || formatOf(type) !== 'image').join(', ')}.`;
+const sendOneOf = (acceptsImages: boolean): string =>
+  `Send one of: ${readableTypes.filter((type) => acceptsImages || formatOf(type) !== 'image').join(', ')}.`;
 
 /** For text that was not recognized. */
 const textHint =
   'Text is recognized by its name or type and must be UTF-8 with few zero bytes (U+0000), or UTF-16 with a byte order mark.';
 
-function unsupported(mediaType: string, takesPictures: boolean): string {
+function unsupported(mediaType: string, acceptsImages: boolean): string {
   const what = mediaType === 'unknown' ? 'it is of an unknown type' : `it is ${said(mediaType)}`;
   const remedy =
     mediaType === 'application/x-ole-storage'
       ? 'Save it as .docx or PDF, without a password.'
-      : sendOneOf(takesPictures);
+      : sendOneOf(acceptsImages);
   return `${what}, which cannot be read. ${remedy}${mediaType === 'unknown' ? ` ${textHint}` : ''}`;
 }
 

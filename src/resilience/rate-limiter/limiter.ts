@@ -210,7 +210,7 @@ export class AdaptiveRateLimiter {
       rateLimited: (hint) =>
         once(() => {
           const { retryAfterMs = 0 } = hint ?? {};
-          const pauseMs = retryAfterMs > 0 ? Math.min(Math.ceil(retryAfterMs), longestPauseMs) : 0;
+          const pauseMs = retryAfterMs > 0 ? Math.min(Math.ceil(retryAfterMs), maxPauseMs) : 0;
           this.#report({ rateLimitedCalls: 1, rateLimitedEpoch: epoch, pauseMs });
           this.#exchange();
         }),
@@ -244,7 +244,7 @@ export class AdaptiveRateLimiter {
 }
 
 /** A longer Retry-After is cut to this. */
-const longestPauseMs = 31 * 24 * 3_600_000;
+const maxPauseMs = 31 * 24 * 3_600_000;
 
 /**
  * Both together. Successes of an older epoch no longer count. `more` may be the reports of a failed exchange, which may

@@ -145,7 +145,7 @@ const windows = [
   { name: 'perMinute', windowMs: 60_000, guardMs: 300 },
 ] as const;
 
-const largestLimit = 1_000_000;
+const maxWindowLimit = 1_000_000;
 
 /** The windows of these limits. Throws RangeError naming a limit that is not a whole number from 1. */
 export function slidingWindows(limits: RateLimits): readonly SlidingWindow[] {
@@ -153,8 +153,8 @@ export function slidingWindows(limits: RateLimits): readonly SlidingWindow[] {
   for (const { name, windowMs, guardMs } of windows) {
     const limit = limits[name];
     if (limit === undefined) continue;
-    if (!(Number.isInteger(limit) && limit >= 1 && limit <= largestLimit))
-      throw new RangeError(`${name} must be a whole number from 1 to ${largestLimit}, not ${limit}`);
+    if (!(Number.isInteger(limit) && limit >= 1 && limit <= maxWindowLimit))
+      throw new RangeError(`${name} must be a whole number from 1 to ${maxWindowLimit}, not ${limit}`);
     found.push({ limit, windowMs, guardMs });
   }
   if (found.length === 0) throw new RangeError('perSecond or perMinute must be given');
@@ -191,7 +191,7 @@ export const adaptation = {
   increase: 1.5,
   decrease: 0.9,
   /** The slowest rate: a server that rejects 1/64 of the limit cannot be satisfied by pacing. */
-  largestMultiplier: 64,
+  maxMultiplier: 64,
   successesPerStep: 10,
   firstProbeSuccesses: 100,
   largestProbeSuccesses: 1_600,
@@ -263,7 +263,7 @@ export function afterRateLimited(
   if (!isAdaptive || rateLimitedEpoch !== state.epoch) return counted;
   const hasProbeFailed = state.multiplier <= state.ceiling;
   const hasSettled = clockMs - state.steppedAt >= adaptation.settlingMs;
-  const multiplier = Math.min(adaptation.largestMultiplier, state.multiplier * adaptation.increase);
+  const multiplier = Math.min(adaptation.maxMultiplier, state.multiplier * adaptation.increase);
   return {
     ...counted,
     multiplier,

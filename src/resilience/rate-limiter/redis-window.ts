@@ -38,7 +38,7 @@ export class RedisRateWindow implements RateWindow {
     this.#policy = [
       adaptation.increase,
       adaptation.decrease,
-      adaptation.largestMultiplier,
+      adaptation.maxMultiplier,
       adaptation.successesPerStep,
       adaptation.firstProbeSuccesses,
       adaptation.largestProbeSuccesses,

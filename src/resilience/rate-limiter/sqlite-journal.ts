@@ -150,7 +150,7 @@ export class SqliteGrantJournal implements GrantJournal {
     this.#sincePruning = 0;
     this.#db
       .prepare('DELETE FROM rate_limit_grants WHERE limiter = ? AND id <= ?')
-      .run(this.#limiter, this.#firstNeeded(this.#row().largestLimit));
+      .run(this.#limiter, this.#firstNeeded(this.#row().maxWindowLimit));
   }
 
   /** The row before the newest `limit` grants: each has at most one row, and one more if its call was sent late. */
@@ -166,14 +166,14 @@ export class SqliteGrantJournal implements GrantJournal {
     return Number(this.#foreignWrites.get()?.['data_version']);
   }
 
-  #row(): { state: string | null; largestLimit: number; shiftedMs: number } {
+  #row(): { state: string | null; maxWindowLimit: number; shiftedMs: number } {
     const row = this.#db
       .prepare('SELECT state, largest_limit, shifted_ms FROM rate_limit_states WHERE limiter = ?')
       .get(this.#limiter);
     const text = row?.['state'];
     return {
       state: typeof text === 'string' ? text : null,
-      largestLimit: Number(row?.['largest_limit'] ?? 1),
+      maxWindowLimit: Number(row?.['largest_limit'] ?? 1),
       shiftedMs: Number(row?.['shifted_ms'] ?? 0),
     };
   }

@@ -7,7 +7,7 @@ import { Faults, permanentFailure } from './faults.ts';
 import type { ListingQuery, Route } from './requests.ts';
 import { findRoute, readListingQuery } from './requests.ts';
 import type { Answer } from './responses.ts';
-import { failed, invalid, json, malformed, pageAnswer, refused, without } from './responses.ts';
+import { failed, invalid, json, malformed, pageResponse, refused, without } from './responses.ts';
 import type { LookerSimulatorStats, SimulatorBehavior } from './types.ts';
 
 export interface ApiCall {
@@ -177,7 +177,7 @@ export class LookerApi {
           : undefined;
     const bytes = extra ? withExtra(listing.bytes, extra) : listing.bytes;
     const place = { url: address.origin + address.pathname, hasTotal: this.#behavior.hasTotal };
-    return pageAnswer({ ...listing, bytes }, query, place);
+    return pageResponse({ ...listing, bytes }, query, place);
   }
 
   #item(route: ContentRoute, { searchParams }: URL): Answer {

@@ -59,7 +59,7 @@ function retryAfter(waitMs: number, style: RetryAfterStyle, now: number): Readon
 }
 
 /** A page with its headers; calls without a limit get none. */
-export function pageAnswer(
+export function pageResponse(
   listing: Listing,
   query: ListingQuery,
   place: { readonly url: string; readonly hasTotal: boolean },

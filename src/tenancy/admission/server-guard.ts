@@ -30,8 +30,8 @@ export async function openServerGuard(
 ): Promise<GuardCheck> {
   if (databaseUrl === null || !database.capabilities.isShared) return () => null;
   if (!isServer) return () => (hasRedis ? null : needsRedis('This process is not a permanent server.'));
-  const { takeSessionLock } = await import('../../platform/postgres/server/session-lock.ts');
-  const lock = await takeSessionLock({
+  const { acquireSessionLock } = await import('../../platform/postgres/server/session-lock.ts');
+  const lock = await acquireSessionLock({
     url: databaseUrl,
     name: serverLockName(database.schema),
     mode: hasRedis ? 'shared' : 'exclusive',

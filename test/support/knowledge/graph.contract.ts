@@ -19,7 +19,7 @@ export interface GraphSubject {
   entityId(spaceId: number, name: string): Promise<string>;
   supersede(eventIds: readonly string[]): Promise<void>;
   forgetRows(eventIds: readonly string[]): Promise<void>;
-  forgetSpace(spaceId: number): Promise<void>;
+  removeSpace(spaceId: number): Promise<void>;
   all(after: string | null): AsyncIterable<RebuildBatch>;
 }
 
@@ -167,7 +167,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
       await subject.forgetRows([other]);
       await subject.graph.prune(spaceId, signal);
       expect(await idsOf([seed])).toEqual([third]);
-      await subject.forgetSpace(spaceId);
+      await subject.removeSpace(spaceId);
       await subject.graph.prune(spaceId, signal);
       expect(await idsOf([seed])).toEqual([]);
     });

@@ -11,8 +11,8 @@ import { cues } from './event-cues.ts';
 import type { FoundMention } from './mentions.ts';
 import type { Sentence } from './sentences.ts';
 
-const longestSentence = 2_000;
-const longestNarrative = 300;
+const maxSentenceLength = 2_000;
+const maxNarrativeLength = 300;
 
 /** A mention with its ref. */
 export type RefMention = FoundMention & { readonly ref: string };
@@ -38,7 +38,7 @@ export function findEvents(scene: EventScene, sentences: readonly Sentence[]): r
   const events: ReadEvent[] = [];
   let before: RefMention | null = null;
   for (const sentence of sentences) {
-    const body = scene.text.slice(sentence.start, Math.min(sentence.end, sentence.start + longestSentence));
+    const body = scene.text.slice(sentence.start, Math.min(sentence.end, sentence.start + maxSentenceLength));
     const people = peopleOf(scene, sentence, body, before);
     before = people.actor ?? before;
     // A question is not an event.
@@ -94,7 +94,7 @@ function narrativeOf(quote: string): string {
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/\*\*|^[-*•]\s/g, '')
     .trim();
-  return truncate(line, longestNarrative);
+  return truncate(line, maxNarrativeLength);
 }
 
 const rest = '(.{3,80}?)(?=\\s(?:by|until|before|due|for|on|to|in)\\s|[.,;(]|$)';
@@ -152,7 +152,7 @@ interface Weighed {
 }
 
 /** Sentences below this weight are not events. */
-const leastWeight = 2;
+const minWeight = 2;
 
 const due = /\b(?:by|until|before|due|no later than|deadline:?)\s/i;
 const denied = /\b(?:no|not|never|without|cannot|n['’]t)\b/;
@@ -177,14 +177,14 @@ function weighSentence(sentence: Sentence, body: string, people: People, date: D
   if (!people.actor) found.delete('Commitment');
   let best: Weighed | null = null;
   for (const each of found.values()) if (each.weight > (best?.weight ?? 0)) best = each;
-  return best && best.weight >= leastWeight ? best : null;
+  return best && best.weight >= minWeight ? best : null;
 }
 
 function addSection(found: Map<EventCategory, Weighed>, { section, isItem }: Sentence): void {
   if (!section) return;
   const known = found.get(section.category);
   const bonus = isItem ? section.item : section.sentence;
-  if (!known && bonus < leastWeight) return;
+  if (!known && bonus < minWeight) return;
   found.set(section.category, {
     category: section.category,
     weight: (known?.weight ?? 0) + bonus,
@@ -213,8 +213,8 @@ const headerRoles: Readonly<Record<HeadRole, ActorRole>> = {
   recipient: 'stakeholder',
   stakeholder: 'stakeholder',
 };
-const mostActors = 50;
-const mostLines = 5;
+const maxActors = 50;
+const maxLines = 5;
 
 /** Null with fewer than two people. */
 export function headEvent(
@@ -225,10 +225,10 @@ export function headEvent(
   annotations: DocumentAnnotations,
 ): ReadEvent | null {
   const actors = new Map<string, { ref: string; role: ActorRole }>();
-  const lines = head.slice(0, mostLines);
+  const lines = head.slice(0, maxLines);
   for (const { start, end, role } of lines)
     for (const { ref, name, type, start: at } of mentions)
-      if (type === 'person' && at >= start && at < end && !actors.has(name) && actors.size < mostActors)
+      if (type === 'person' && at >= start && at < end && !actors.has(name) && actors.size < maxActors)
         actors.set(name, { ref, role: headerRoles[role] });
   if (actors.size < 2) return null;
   const names = [...actors.keys()];

@@ -114,12 +114,12 @@ export function isInKnownWords(lowercaseWords: ReadonlySet<string>): boolean {
   let seen = 0;
   for (const word of lowercaseWords) {
     if (wordKind(word) !== undefined) known++;
-    if (++seen === mostCounted) break;
+    if (++seen === maxCounted) break;
   }
   return seen >= 2 && known / seen >= 0.4;
 }
 
-const mostCounted = 500;
+const maxCounted = 500;
 
 interface Judged {
   readonly run: Run;

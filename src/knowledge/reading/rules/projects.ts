@@ -11,7 +11,7 @@ interface Phrase {
   readonly need: 1 | 2;
 }
 
-const mostModifiers = 3;
+const maxModifiers = 3;
 /** Adjectives that are usually part of a name. */
 const naming = new Set('mobile social digital internal global public annual central mutual'.split(' '));
 
@@ -37,7 +37,7 @@ function endingPhrase(words: readonly Word[], at: number): Phrase | null {
   const head = words[at];
   if (!head || !projectEndings.has(head.lower)) return null;
   let first = at;
-  while (first > 0 && at - first < mostModifiers && words[first]?.isNext) {
+  while (first > 0 && at - first < maxModifiers && words[first]?.isNext) {
     const modifier = words[first - 1];
     if (!modifier || !isModifier(modifier, head, first === at)) break;
     first--;

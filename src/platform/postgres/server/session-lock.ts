@@ -32,7 +32,7 @@ const connectTimeoutMs = 5_000;
 const retryMs = 1_000;
 
 /** Null when another process holds it in a conflicting mode. Fails with STATE_UNAVAILABLE or STATE_UNUSABLE. */
-export async function takeSessionLock(options: SessionLockOptions): Promise<SessionLock | null> {
+export async function acquireSessionLock(options: SessionLockOptions): Promise<SessionLock | null> {
   const lock = new HeldSessionLock(options);
   if (await lock.acquireFirst()) return lock;
   await lock.close();
