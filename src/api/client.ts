@@ -45,7 +45,7 @@ type Args<Input> = Empty extends Input ? [input?: Input] : [input: Input];
 /** The arguments after the route: optional where every part of the input is. */
 export type ApiArguments<Route extends ApiRoute> = Args<ApiInput<Route>>;
 
-/** Any transport: the CLI's connection, the dashboard's fetch, MCP's loopback. */
+/** One implementation per client, written inline: the CLI's connection, the dashboard's fetch, MCP's loopback, fetch of the library. */
 export interface ApiTransport {
   call<T>(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',

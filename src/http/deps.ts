@@ -51,6 +51,7 @@ export interface HttpLimits extends StreamLimits {
   readonly auditTimeoutMs: number;
 }
 
+/** One implementation: extraction; tests of http pass their own. */
 export interface ExtractionService {
   readonly sources: Pick<SourceService, 'list' | 'get' | 'add' | 'change' | 'remove'>;
   readonly runs: Pick<RunService, 'start' | 'stop' | 'list' | 'get' | 'report' | 'nextRunAt'>;
@@ -64,7 +65,7 @@ export type GatewayService = Pick<
   'defaults' | 'parseRequest' | 'complete' | 'load' | 'models' | 'keys'
 >;
 
-/** Organizations, their deployments and executions, and their limits. */
+/** Organizations, their deployments and executions, and their limits. One implementation: tenancy; tests of http pass their own. */
 export interface TenantServices {
   readonly organizations: Pick<OrganizationService, 'find' | 'list' | 'create' | 'rename' | 'delete'>;
   readonly keys: Pick<ApiKeyService, 'create' | 'list' | 'revoke' | 'authenticate'>;

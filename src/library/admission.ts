@@ -46,7 +46,7 @@ export interface AdmissionSlot {
 }
 
 /**
- * Slots per organization and in all.
+ * Slots per organization and in all. One implementation: what `createAdmission` returns, without its internals.
  *
  * @example
  * const admission: Admission = await createAdmission({ limits: { acme: 5 } });

@@ -30,7 +30,7 @@ export interface RateLimiterOptions {
 }
 
 /**
- * A rate limiter of this process.
+ * A rate limiter of this process. One implementation: what `createRateLimiter` returns, without its internals.
  *
  * @example
  * const limiter: RateLimiter = createRateLimiter({ perSecond: 10 });

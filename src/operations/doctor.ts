@@ -19,6 +19,7 @@ import * as machine from './checks/machine.ts';
 import * as stores from './checks/stores.ts';
 import type { Readiness } from './readiness.ts';
 
+/** What the checks read. One implementation: the running server; tests replace parts of it. */
 export interface DoctorDeps {
   readonly config: Config;
   readonly database: Database;
