@@ -22,7 +22,8 @@ export async function* documentPaths(
   onSkipped?: OnSkipped,
 ): AsyncGenerator<{ readonly path: string; readonly problem?: string }> {
   const whole = await realpath(resolve(cwd, path)).catch(() => null);
-  if (whole === null) throw new CoreError('INPUT_INVALID', `There is no file or folder ${path}.`);
+  if (whole === null)
+    throw new CoreError('INPUT_INVALID', `There is no file or folder ${resolve(cwd, path)}. Check the path.`);
   if ((await stat(whole)).isDirectory()) {
     yield* filesBelow(whole, 0, onSkipped);
   } else yield { path: whole };

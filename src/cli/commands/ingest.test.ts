@@ -275,7 +275,7 @@ describe('headworks ingest', () => {
     expect(await world('/').start('ingest')).toBe(2);
     const at = world('/');
     expect(await at.start('ingest', 'nowhere/at/all')).toBe(2);
-    expect(at.err).toContain('There is no file or folder nowhere/at/all.');
+    expect(at.err).toContain('There is no file or folder /nowhere/at/all. Check the path.');
   });
 });
 
