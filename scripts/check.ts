@@ -14,7 +14,7 @@ const parts: Readonly<Record<string, readonly string[]>> = {
   language: ['node', 'scripts/check-language.ts'],
   unused: ['knip', '--no-progress'],
   // Without tests: what only they use is marked @internal.
-  'unused in production': ['knip', '--production', '--no-progress', '--tags=-internal'],
+  production: ['knip', '--production', '--no-progress', '--tags=-internal'],
 };
 
 const results = await Promise.all(
