@@ -10,15 +10,17 @@ const embeddedTemplate = 'test/support/embedded-template.ts';
 export default defineConfig({
   test: {
     pool: 'forks',
-    // Many threads with WebAssembly come and go here: see src/platform/thread-module.ts.
+    // Many threads with WebAssembly come and go here: see src/platform/threads/thread-module.ts.
     execArgv: ['--wasm-wrapper-tiering-budget=2147483647'],
     // Many tests wait more than they work, so one more than there are cores; seven would wait for the same two servers.
     maxWorkers: Math.max(3, Math.min(availableParallelism() + 1, 6)),
     sequence: { sequencer: SlowFirst },
     // Processes and threads that tests start read TypeScript: each takes 0.3 s less processor time with it kept.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/headworks-tests') },
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Limits for tests that hang, not for slow ones: with ten times more work than cores, tests of 5 s took over a minute.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       {
         extends: true,
@@ -51,8 +53,14 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
-          globalSetup: [embeddedTemplate, 'test/support/build-dashboard.ts'],
-          testTimeout: 120_000,
+          globalSetup: [
+            embeddedTemplate,
+            'test/support/build-dashboard.ts',
+            'test/support/installed-package.ts',
+          ],
+          testTimeout: 360_000,
+          // A hook builds, packs and installs the package: over 3 minutes on a machine with seven times more work than cores.
+          hookTimeout: 900_000,
         },
       },
       {
@@ -62,7 +70,7 @@ export default defineConfig({
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
           globalSetup: ['test/support/build-dashboard.ts'],
-          testTimeout: 120_000,
+          testTimeout: 360_000,
         },
       },
     ],

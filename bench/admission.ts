@@ -1,7 +1,7 @@
-// Figures of admission: a decision and its release against bare scripts, the document's algorithm and a peer; bursts.
+// Benchmarks of admission: a decision and its release compared with empty scripts, the founding document's algorithm and another library; bursts.
 import { randomBytes } from 'node:crypto';
 import { burstFigure } from './admission/bursts.ts';
-import type { Contender, Contenders } from './admission/contenders.ts';
+import type { Implementation, Contenders } from './admission/contenders.ts';
 import { openContenders } from './admission/contenders.ts';
 import { requestFigure, requestFigureName } from './admission/tenant-request.ts';
 import type { Measured } from './admission/measure.ts';
@@ -11,7 +11,7 @@ import { installPeers } from './peers.ts';
 
 export interface AdmissionBench {
   readonly redisUrl: string;
-  /** Fewer turns and rounds: a look, not a measurement. */
+  /** Fewer rounds: a quick check, not a measurement. */
   readonly isQuick: boolean;
 }
 
@@ -19,21 +19,21 @@ export async function admissionFigures({ redisUrl, isQuick }: AdmissionBench): P
   await installPeers();
   const pace = isQuick ? { turns: 2, turnMs: 300 } : { turns: 5, turnMs: 1_000 };
   const prefix = (): string => `bench:${randomBytes(4).toString('hex')}:`;
-  const contenders = await openContenders(redisUrl, prefix());
+  const implementations = await openContenders(redisUrl, prefix());
   try {
     return [
-      ...(await latency(contenders, pace)),
-      ...(await throughput(contenders, pace, { callers: 64, least: 0.55 })),
-      ...(await throughput(contenders, pace, { callers: 200, least: 0.5 })),
+      ...(await latency(implementations, pace)),
+      ...(await throughput(implementations, pace, { callers: 64, least: 0.55 })),
+      ...(await throughput(implementations, pace, { callers: 200, least: 0.5 })),
       await burstFigure(redisUrl, prefix(), isQuick ? 10 : 100),
       await requestFigure({ redisUrl, ...pace }).catch(notMeasured),
     ];
   } finally {
-    await contenders.close();
+    await implementations.close();
   }
 }
 
-/** The other figures are worth printing also when the server cannot be started. */
+/** The other figures are printed even if the server cannot be started. */
 function notMeasured(error: unknown): Figure {
   console.error('The request could not be measured:', error);
   const name = `${requestFigureName}: not measured`;
@@ -46,7 +46,7 @@ interface Pace {
 }
 
 async function latency({ pairs }: Contenders, pace: Pace): Promise<readonly Figure[]> {
-  const names: readonly Contender[] = ['ours', 'bare', 'least', 'founding'];
+  const names: readonly Implementation[] = ['ours', 'bare', 'least', 'founding'];
   const one = await inBlocks(pairs, names, pace.turns * 100);
   const many = { ...pace, callers: 200, isTogether: true };
   const crowd = await inTurns(pairs, ['ours', 'foundingCrowd'], { ...many, organizations: 1 });

@@ -1,4 +1,4 @@
-// The pipeline apart from the network: pages from memory through queue and threads into a vault, and on virtual time.
+// The pipeline without the network: pages from memory through queue and threads into a vault, also on virtual time.
 import { join } from 'node:path';
 import { EventBus, seededRandom, systemClock, systemIds, systemRandom } from '../src/core/index.ts';
 import { VirtualClock } from '../test/support/core/virtual-clock.ts';
@@ -6,17 +6,17 @@ import type { CommittedPage, Source, ContentType, VaultSessions } from '../src/e
 import type { PageProcessor } from '../src/extraction/pipeline/worker-pool.ts';
 import { extractionEvents, FetchError } from '../src/extraction/index.ts';
 import { WorkerPool } from '../src/extraction/pipeline/worker-pool.ts';
-import { parallelConfig } from '../src/extraction/parallel-config.ts';
+import { parallelConfig } from '../test/support/extraction/parallel-config.ts';
 import { runExtraction } from '../src/extraction/pipeline/run-session.ts';
 import { parsePage } from '../src/extraction/parsing/parse-page.ts';
-import { PageWriter } from '../src/extraction/vault/index.ts';
+import { PageWriter } from '../src/extraction/vault/page-writer.ts';
 import { openVault } from '../src/extraction/vault/sessions.ts';
 import { createRateLimiter } from '../test/support/resilience/memory-rate-limiter.ts';
 import { offsetPage } from '../test/support/extraction/pages.ts';
 import { limitedSource } from '../test/support/limited-source.ts';
 import { inFolder } from './extraction-runs.ts';
 
-/** As people run it: from the sources, a thread would also load and compile what strips their types. */
+/** The built files, as installed: from the sources, a thread would also load the type stripper. */
 const thread = new URL('../dist/extraction/pipeline/worker.js', import.meta.url);
 const type: ContentType = {
   name: 'dashboards',
@@ -138,8 +138,8 @@ async function pipelineOver(folder: string, pages: readonly Uint8Array[]): Promi
   return result.itemsPerSecond ?? 0;
 }
 
-/** Told twice what a server allows, for half an hour of simulated time: the share of calls answered 429 after a minute. */
-export async function toldTwice(): Promise<{ refusedShare: number; used: number }> {
+/** With a configured limit of twice the real one, for 30 simulated minutes: the share of calls rejected with 429 after the first. */
+export async function overstatedLimit(): Promise<{ refusedShare: number; used: number }> {
   const clock = new VirtualClock();
   const allowed = 100;
   const arrivals: number[] = [];
@@ -179,7 +179,7 @@ export async function toldTwice(): Promise<{ refusedShare: number; used: number 
       },
       {
         source: limitedSource(source, limiter),
-        sessions: forgetful,
+        sessions: noSessions,
         limiter,
         startThreads: () => endless,
         clock,
@@ -196,16 +196,16 @@ export async function toldTwice(): Promise<{ refusedShare: number; used: number 
 
 const noTotals = { items: 0, calls: 0, errors: 0, activeMs: 0, throughputItemsPerSecond: null };
 
-const forgetful: VaultSessions = {
+const noSessions: VaultSessions = {
   open: ({ types }) => ({
     id: 'bench',
     isResumed: false,
     isComplete: false,
     lost: [],
-    redefined: [],
+    changedTypes: [],
     progress: types.map(({ name }) => ({
       type: name,
-      status: 'pending',
+      status: 'queued',
       itemsSeen: 0,
       done: [],
       failed: [],
@@ -218,7 +218,7 @@ const forgetful: VaultSessions = {
   countItems: () => 0,
 };
 
-/** Always a full page, and always more to come. */
+/** Always a full page, with more to follow. */
 const endless: PageProcessor = {
   size: 1,
   places: 1,

@@ -1,4 +1,4 @@
-// What the figures of extraction are measured with: the built command and a simulated Looker in processes of their own.
+// Runs the built command against a simulated Looker in separate processes, for the benchmarks of extraction.
 import { spawn } from 'node:child_process';
 import { readFile, rm, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -52,7 +52,7 @@ export interface MeasuredRun {
   readonly items: number;
   readonly seconds: number;
   readonly wasComplete: boolean;
-  /** When each call was answered, in milliseconds. */
+  /** When each response arrived, in milliseconds. */
   readonly answeredAt: readonly number[];
   readonly rateLimited: number;
   /** Resident megabytes, with the items that were in the vault at that moment. */

@@ -1,9 +1,9 @@
-// The figures of extraction: how much of a limit is used, how fast, how much memory, and what a resume costs.
+// Benchmarks of extraction: used share of a limit, throughput, memory, and cost of a resume.
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { systemClock } from '../src/core/index.ts';
-import { toldTwice, writingAgainstPipeline } from './extraction-pipeline.ts';
+import { overstatedLimit, writingAgainstPipeline } from './extraction-pipeline.ts';
 import type { SimulatedLooker } from './extraction-runs.ts';
 import { inFolder, measureExtract, simulateLooker, unthrottled } from './extraction-runs.ts';
 import type { Figure } from './figure.ts';
@@ -14,7 +14,7 @@ export async function extractionFigures(): Promise<readonly Figure[]> {
   await promisify(execFile)(process.execPath, ['scripts/build.ts'], { cwd: root });
   return [
     ...(await throttledFigures()),
-    ...(await toldTwiceFigures()),
+    ...(await overstatedLimitFigures()),
     ...(await speedFigures()),
     ...(await workerFigures()),
     ...(await memoryFigures()),
@@ -36,13 +36,13 @@ async function withLooker<T>(
 const perSecond = 50;
 const windows = 12;
 
-/** The binding window is a second; the server enforces it on arrival. */
+/** The limit per second applies; the server enforces it on arrival. */
 function throttledFigures(): Promise<readonly Figure[]> {
   const items = perSecond * windows * 10;
   return withLooker(['--items', `users=${items}`, '--rate-limit', `${perSecond}/s`], async (looker) => {
     const limits = ['--rate-limit-per-minute', '100000', '--rate-limit-per-second', String(perSecond)];
     const flags = ['--types', 'users', '--batch-size', '10', '--workers', '4', ...limits];
-    // A cold simulator takes calls in late and unevenly, which would be counted against us.
+    // A cold simulator accepts calls late and unevenly, which would distort the result.
     await inFolder((folder) =>
       measureExtract(looker, folder, ...flags, '--max-calls', String(perSecond * 3)),
     );
@@ -70,11 +70,11 @@ function throttledFigures(): Promise<readonly Figure[]> {
   });
 }
 
-async function toldTwiceFigures(): Promise<readonly Figure[]> {
-  const { refusedShare, used } = await toldTwice();
+async function overstatedLimitFigures(): Promise<readonly Figure[]> {
+  const { refusedShare, used } = await overstatedLimit();
   return [
     {
-      name: 'told twice the limit: calls answered 429 after a minute (30 simulated minutes)',
+      name: 'configured with twice the limit: calls rejected with 429 after a minute (30 simulated minutes)',
       value: refusedShare * 100,
       unit: '%',
       goal: 'under 2 %',
@@ -108,7 +108,7 @@ async function speedFigures(): Promise<readonly Figure[]> {
   ];
 }
 
-/** 50 ms to each answer: what more pages in flight bring. */
+/** With a latency of 50 ms: the effect of more pages in flight. */
 function workerFigures(): Promise<readonly Figure[]> {
   return withLooker(['--items', 'users=15000', '--latency', '50', '--item-bytes', '1024'], async (looker) => {
     const figures: Figure[] = [];
@@ -137,7 +137,7 @@ const large = 100_000;
 /** From here on memory should be flat. */
 const settledAt = 10_000;
 
-/** The largest run also shows what a resume of a finished extraction asks for. */
+/** The largest run also counts the calls of a resume of a completed extraction. */
 function memoryFigures(): Promise<readonly Figure[]> {
   return withLooker(['--items', `dashboards=${large}`, '--item-bytes', '10240'], (looker) =>
     inFolder(async (folder) => {

@@ -1,10 +1,10 @@
-// What a benchmark gives: figures, each with its unit and, where that means more than the number, what it is held against.
+// The result of a benchmark: figures with units and, where useful, a baseline.
 
 export interface Figure {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
-  /** Measured in the same run: the bare limit, or a peer. `ratio` is value / against. */
+  /** A baseline measured in the same run. `ratio` is value / against. */
   readonly against?: { readonly name: string; readonly value: number };
   /** In words, with the unit: `under 1500 ms`. */
   readonly goal?: string;

@@ -1,4 +1,4 @@
-// Figures of the gateway: throughput and added latency against a bare proxy and a peer, cooldown, streams, aborts.
+// Benchmarks of the gateway: throughput and added latency compared with a minimal proxy and another gateway, cooldowns, streams, aborts.
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Pool } from 'undici';
-import { readScenario, startModelsSimulator } from '../src/simulators/models/index.ts';
+import { readScenario } from '../src/simulators/models/scenario.ts';
+import { startModelsSimulator } from '../src/simulators/models/simulator.ts';
 import type { Figure } from './figure.ts';
 import { cpuPerRequest } from './gateway/cpu.ts';
 import { latencies } from './gateway/latency.ts';
@@ -69,7 +70,7 @@ async function addModel(ours: Running, model: object): Promise<void> {
   if (answer.status !== 201) throw new Error(`The model was not added: ${await answer.text()}`);
 }
 
-/** Best of three, each warm; they take turns, so that a busy moment of the machine hits all alike. */
+/** Best of three, each warm; measured in alternation, so that load of the machine affects all equally. */
 async function throughput(
   servers: Readonly<Record<'fast' | 'bare' | 'ours' | 'peer', Running>>,
 ): Promise<Figure[]> {
@@ -139,7 +140,7 @@ async function throughput(
   ];
 }
 
-/** Held against what the bare proxy adds, which on a busy machine is not little either. */
+/** Compared with what the minimal proxy adds, which is not negligible on a busy machine. */
 async function latency(slow: Running, bare: Running, ours: Running): Promise<Figure[]> {
   const headers = { ...asAdmin, 'x-headworks-fallback': 'none' };
   const measured = await latencies(
@@ -164,7 +165,7 @@ async function latency(slow: Running, bare: Running, ours: Running): Promise<Fig
   return [added('p50Ms', 'p50', 1), added('p99Ms', 'p99', 5)];
 }
 
-/** The best of three is limited: it should receive the first request only. */
+/** The best of three models is rate-limited: it should receive the first request only. */
 async function cooldown(ours: Running, fast: Running): Promise<Figure> {
   await addModel(ours, { name: 'refuses', base_url: `${fast.url}/v1`, model: 'limited' });
   for (let request = 0; request < 50; request++) {
@@ -178,7 +179,7 @@ async function cooldown(ours: Running, fast: Running): Promise<Figure> {
   }
   const { limited } = (await (await fetch(`${fast.url}/__stats`)).json()) as { readonly limited: number };
   return {
-    name: 'calls to a model that answers 429 with Retry-After: 60, in 50 requests',
+    name: 'calls to a model that responds 429 with Retry-After: 60, in 50 requests',
     value: limited,
     unit: 'calls',
     goal: '1',
@@ -194,8 +195,8 @@ async function streams(ours: Running): Promise<Figure[]> {
   });
   const simulator = await startModelsSimulator({ scenario });
   const pool = new Pool(ours.url, { connections: streamCount, pipelining: 1 });
-  const said = (number: number) => `I am caller ${number} and no other`;
-  const ask = async (number: number): Promise<boolean> => {
+  const promptOf = (number: number) => `I am caller ${number} and no other`;
+  const sendPrompt = async (number: number): Promise<boolean> => {
     const { body } = await pool.request({
       method: 'POST',
       path,
@@ -203,27 +204,27 @@ async function streams(ours: Running): Promise<Figure[]> {
       body: JSON.stringify({
         model: 'talker',
         stream: true,
-        messages: [{ role: 'user', content: said(number) }],
+        messages: [{ role: 'user', content: promptOf(number) }],
       }),
     });
     const text = await body.text();
     const words = [...text.matchAll(/"content":"([^"]*)"/g)].map(([, word]) => word).join('');
-    return words.endsWith(`You said: ${said(number)}`) && text.includes('[DONE]');
+    return words.endsWith(`You said: ${promptOf(number)}`) && text.includes('[DONE]');
   };
   try {
     await addModel(ours, { name: 'talker', base_url: simulator.baseUrl('sim') });
-    let mostOpen = 0;
-    const watching = setInterval(() => (mostOpen = Math.max(mostOpen, simulator.open())), 20);
-    const whole = await Promise.all(Array.from({ length: streamCount }, (_, number) => ask(number)));
+    let maxOpen = 0;
+    const watching = setInterval(() => (maxOpen = Math.max(maxOpen, simulator.open())), 20);
+    const whole = await Promise.all(Array.from({ length: streamCount }, (_, number) => sendPrompt(number)));
     clearInterval(watching);
     const right = whole.filter(Boolean).length;
     return [
       {
         name: 'streams held at once, each with its own answer',
-        value: Math.min(right, mostOpen),
+        value: Math.min(right, maxOpen),
         unit: 'streams',
         goal: `${streamCount}`,
-        isMet: right === streamCount && mostOpen === streamCount,
+        isMet: right === streamCount && maxOpen === streamCount,
       },
       await abortFigure(ours, simulator),
     ];
@@ -233,7 +234,7 @@ async function streams(ours: Running): Promise<Figure[]> {
   }
 }
 
-/** From the client's hanging up to the provider's noticing, the slowest of twenty. */
+/** From the client's disconnect until the provider detects it; the slowest of twenty. */
 async function abortFigure(ours: Running, simulator: { open(): number }): Promise<Figure> {
   let slowestMs = 0;
   for (let round = 0; round < 20; round++) {

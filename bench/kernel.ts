@@ -1,4 +1,4 @@
-// Figures of the foundation: limiter, queue, start-up, idle memory.
+// Benchmarks of core parts: limiter, queue, start-up, idle memory.
 import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ import type { Figure } from './figure.ts';
 import { perSecond } from './figure.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** High enough never to be the bottleneck, as large as the largest setting. */
+/** Not the bottleneck: the maximum of the setting. */
 const unlimited = { perSecond: 1_000_000 };
 const together = 100;
 

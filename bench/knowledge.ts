@@ -1,4 +1,4 @@
-// Figures of knowledge: how long a search takes as a space grows, with and without the graph, and how fast documents get in.
+// Benchmarks of knowledge: search latency by size of the space, with and without the graph, and ingest rate.
 import { searchDefaults } from '../src/knowledge/index.ts';
 import type { Figure } from './figure.ts';
 import { openJobBench } from './knowledge/job.ts';
@@ -19,7 +19,7 @@ export async function knowledgeFigures({
   try {
     const figures: Figure[] = [];
     for (const size of isQuick ? [1_000, 10_000] : [1_000, 10_000, 100_000]) {
-      // Documents of one chunk where the rate is measured, longer ones where there is only a lot to do.
+      // Documents of one chunk where the rate is measured, longer ones where only the number of chunks matters.
       const rate = await fillTo(bench, size, size > 10_000 ? 25 : 1);
       if (size === 10_000) figures.push(ingestFigure(rate));
       figures.push(...(await searchFigures(bench, size)));
@@ -38,7 +38,7 @@ const ingestFigure = (rate: number): Figure => ({
   unit: 'chunks/s',
 });
 
-/** Short documents of one chunk, and long ones whose chunks are as large as they get; best of three turns each. */
+/** Short documents of one chunk, and long ones with chunks of the maximum size; best of three rounds each. */
 async function jobFigures({ database }: KnowledgeBench, isQuick: boolean): Promise<readonly Figure[]> {
   const bench = await openJobBench(database);
   const kinds = [
@@ -73,7 +73,7 @@ async function jobFigures({ database }: KnowledgeBench, isQuick: boolean): Promi
 
 const queryCount = 200;
 
-/** Each query once, best of three rounds: a busy moment of the machine is none of ours. */
+/** Each query once, best of three rounds, to exclude other load of the machine. */
 async function searchFigures(bench: KnowledgeBench, size: number): Promise<readonly Figure[]> {
   const queries = Array.from({ length: queryCount }, (_, index) =>
     bench.corpus.query(bench.sample[index % bench.sample.length] ?? bench.corpus.document()),
@@ -129,7 +129,7 @@ async function medianMs(queries: readonly string[], run: (query: string) => Prom
 const embeddedCount = 3_000;
 const dimensions = 512;
 
-/** With an embedder that costs nothing: what keeping and indexing vectors takes. */
+/** With a constant embedder: the cost of storing and indexing vectors. */
 async function embeddedFigure(bench: KnowledgeBench): Promise<Figure> {
   const startedAt = performance.now();
   for (let done = 0; done < embeddedCount; done += 32) {

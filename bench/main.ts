@@ -6,7 +6,7 @@ import { jsonFigures, printFigures } from './figure.ts';
 interface BenchEnvironment {
   readonly databaseUrl: string;
   readonly redisUrl: string;
-  /** Fewer turns, where a suite takes minutes. */
+  /** Fewer rounds, for suites that take minutes. */
   readonly isQuick: boolean;
 }
 
@@ -21,9 +21,9 @@ const suites: Readonly<
 };
 
 const isJson = process.argv.includes('--json');
-const asked = process.argv.slice(2).filter((word) => !word.startsWith('-'));
-const unknown = asked.filter((name) => !(name in suites));
-if (asked.length === 0 || unknown.length > 0 || process.argv.includes('--help')) {
+const chosen = process.argv.slice(2).filter((word) => !word.startsWith('-'));
+const unknown = chosen.filter((name) => !(name in suites));
+if (chosen.length === 0 || unknown.length > 0 || process.argv.includes('--help')) {
   console.error(`npm run bench -- ${Object.keys(suites).join('|')} [--json] [--quick]`);
   if (unknown.length > 0) console.error(`There is no suite "${unknown.join('", "')}".`);
   process.exit(2);
@@ -36,7 +36,7 @@ try {
     redisUrl: services.variables['REDIS_URL'] ?? '',
     isQuick: process.argv.includes('--quick'),
   };
-  for (const name of asked) {
+  for (const name of chosen) {
     const run = await suites[name]?.();
     const figures = (await run?.(environment)) ?? [];
     if (isJson) console.log(jsonFigures(name, figures));

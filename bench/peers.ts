@@ -1,4 +1,4 @@
-// What is measured against is installed beside the benchmarks, when one of them first needs it.
+// Installs the compared libraries beside the benchmarks, on first use.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 
-/** Installs the peers if one of them is not there. */
+/** Installs them if one is missing. */
 export async function installPeers(): Promise<void> {
   const { dependencies } = JSON.parse(readFileSync(`${folder}package.json`, 'utf8')) as {
     readonly dependencies: Readonly<Record<string, string>>;

@@ -15,7 +15,7 @@ const dashboard = await runPart('dashboard', [
   'warn',
 ]);
 if (compiled.isGood && dashboard.isGood) {
-  // SQL, Lua, and whatever else stands beside the code that reads it.
+  // SQL, Lua and other files that the code beside them reads.
   for await (const entry of glob('**/*', { cwd: 'src', withFileTypes: true }))
     if (entry.isFile() && !/\.(ts|md)$/.test(entry.name) && !entry.parentPath.includes('__fixtures__')) {
       const from = join(entry.parentPath, entry.name);
@@ -23,6 +23,6 @@ if (compiled.isGood && dashboard.isGood) {
     }
 } else {
   console.error(`${compiled.output}${dashboard.output}`.trim());
-  await rm('dist', { recursive: true, force: true }); // half a build would be run as if it were whole
+  await rm('dist', { recursive: true, force: true }); // an incomplete build must not be used
   process.exitCode = 1;
 }

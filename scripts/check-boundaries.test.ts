@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { findViolations } from './check-boundaries.ts';
 
-/** A source tree with these files; whatever is imported and not given is there and empty. */
+/** A source tree with these files; files that are imported but not given are created empty. */
 async function tree(files: Readonly<Record<string, string>>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'headworks-test-'));
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -133,11 +133,11 @@ describe('boundaries', () => {
     "import { performance } from 'node:perf_hooks';",
     "import { request } from 'undici';",
     "import http from 'node:http';",
-  ])('finds a way around what is handed in: %s', async (text) => {
+  ])('finds an indirect use of what is injected: %s', async (text) => {
     const files = { 'src/ledger/a.ts': text, 'src/app/a.ts': text, 'src/ledger/a.test.ts': text };
     const lines = await findViolations(await tree(files));
-    expect(lines.filter((line) => line.includes('handed in'))).toEqual([
-      'src/ledger/a.ts: reaches for time, chance or the network itself; they are handed in',
+    expect(lines.filter((line) => line.includes('injected'))).toEqual([
+      'src/ledger/a.ts: uses time, randomness or the network directly; they must be injected',
     ]);
   });
 

@@ -1,4 +1,4 @@
-// Part of `npm run check`: who imports whom, cycles, and who reads the environment.
+// Part of `npm run check`: imports, cycles, and reads of the environment.
 import { cruise, type ICruiseResult } from 'dependency-cruiser';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,14 +7,14 @@ import { readUsingDeclarations } from './swc-using-declarations.ts';
 
 const roots = ['src', 'test', 'scripts', 'bench', 'examples'];
 
-/** One line per violation of the rules in the tree under `folder`; empty when all is well. */
+/** One line per violation of the rules in the tree under `folder`; empty without violations. */
 export async function findViolations(folder: string): Promise<readonly string[]> {
   const { modules, summary } = await readModules(folder);
   const lines = summary.violations.map(({ rule, from, to, cycle }) => {
     const path = cycle ? [from, ...cycle.map(({ name }) => name)] : [from, to];
     return `${path.join(' → ')}: ${commentOf(rule.name)} (${rule.name})`;
   });
-  return [...lines, ...unread(folder, modules), ...environmentReads(folder), ...reachesAround(folder)];
+  return [...lines, ...unread(folder, modules), ...environmentReads(folder), ...directUses(folder)];
 }
 
 async function readModules(folder: string): Promise<ICruiseResult> {
@@ -55,7 +55,7 @@ function unread(folder: string, modules: ICruiseResult['modules']): readonly str
     .map((file) => `${file}: dependency-cruiser did not read it, so nothing is known about its imports`);
 }
 
-/** Only config reads the environment; everything else is handed what it needs. */
+/** Only config reads the environment; everything else gets it as a parameter. */
 function environmentReads(folder: string): readonly string[] {
   const readsIt =
     /\bprocess\s*(\?\.|\.)\s*env\b|\bprocess\[|\{[^}]*\benv\b[^}]*\}\s*(=\s*process\b|from\s*'(node:)?process')/;
@@ -65,23 +65,26 @@ function environmentReads(folder: string): readonly string[] {
     .map((file) => `${file}: reads process.env; only src/config does, and hands it on`);
 }
 
-/** What runs on an injected clock, with injected chance and ports. Lint finds the plain forms, this the ways around. */
+/** Folders whose clock, randomness and transports are injected. Lint finds direct uses, this the indirect ones. */
 const injected = /^src\/(core|resilience|ledger|extraction|gateway|knowledge|tenancy|simulators)\//;
-const reaches = /\bnew Date\(\s*\)|(?<![\w.]|new )Date\(\s*\)|\bglobalThis\b|\bgetRandomValues\b/;
-const around = /from '(?:node:)?(?:timers|timers\/promises|perf_hooks|process)'/;
-const talks = /from '(?:undici|(?:node:)?(?:http|https|http2|net|tls|dns|dgram)(?:\/promises)?)'/;
+const directCalls = /\bnew Date\(\s*\)|(?<![\w.]|new )Date\(\s*\)|\bglobalThis\b|\bgetRandomValues\b/;
+const indirectImports = /from '(?:node:)?(?:timers|timers\/promises|perf_hooks|process)'/;
+const networkImports = /from '(?:undici|(?:node:)?(?:http|https|http2|net|tls|dns|dgram)(?:\/promises)?)'/;
 
-/** Time, chance and talk are handed in; simulators are servers, and technology folders are where talk is done. */
-function reachesAround(folder: string): readonly string[] {
+/** Time, randomness and network access are injected, except in simulators and folders of a technology. */
+function directUses(folder: string): readonly string[] {
   return globSync('src/**/*.ts', { cwd: folder })
     .filter((file) => injected.test(file) && !/\.(test|contract)\.ts$|\/contract\//.test(file))
     .filter((file) => file !== 'src/core/system.ts')
     .filter((file) => {
       const text = readFileSync(join(folder, file), 'utf8');
-      const mayTalk = file.startsWith('src/simulators/') || /\/(postgres|redis|sqlite|undici)\//.test(file);
-      return reaches.test(text) || around.test(text) || (!mayTalk && talks.test(text));
+      const mayUseNetwork =
+        file.startsWith('src/simulators/') || /\/(postgres|redis|sqlite|undici)\//.test(file);
+      return (
+        directCalls.test(text) || indirectImports.test(text) || (!mayUseNetwork && networkImports.test(text))
+      );
     })
-    .map((file) => `${file}: reaches for time, chance or the network itself; they are handed in`);
+    .map((file) => `${file}: uses time, randomness or the network directly; they must be injected`);
 }
 
 if (import.meta.main) {

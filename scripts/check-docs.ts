@@ -1,17 +1,21 @@
-// Part of `npm run check`: every link, command, flag, variable, code, script, export and test that the docs name exists.
+// Part of `npm run check`: every link, command, flag, variable, code, script, export, file and test that the docs name exists.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { citedFileProblems } from './cited-files.ts';
 import { citedTestProblems } from './cited-tests.ts';
+import { blockProblems } from './doc-commands.ts';
 import { readDocFacts, upperSnake, type CommandFacts, type DocFacts } from './doc-facts.ts';
 
 const pages = ['*.md', 'docs/**/*.md', 'src/**/*.md', 'bench/**/*.md', 'examples/**/*.md', 'test/**/*.md'];
 
-/** One line per problem of the page `path`; empty when all it says is so. */
+/** One line per problem of the page `path`; empty without problems. */
 export function findDocProblems(path: string, text: string, facts: DocFacts): readonly string[] {
   const problems = [
     ...deadLinks(path, text),
     ...unknownNames(text, facts),
     ...citedTestProblems(path, text),
+    ...citedFileProblems(path, text),
+    ...(path.startsWith('docs/reference/') ? [] : blockProblems(text)),
     ...commandLines(text).flatMap((line) => unknownCommands(line, facts)),
   ];
   return [...new Set(problems)].map((problem) => `${path}: ${problem}`);
@@ -92,7 +96,7 @@ function unknownWords(words: readonly string[], command: CommandFacts, name: str
     .map((flag) => `"${name}" takes no ${flag}`);
 }
 
-/** CI runs what the README tells people to run, and nothing weaker. */
+/** CI runs the same commands as the README. */
 export function ciProblems(ci: string, readme: string): readonly string[] {
   const command = ci.trim().split('\n').at(-1) ?? '';
   return commandBlocks(readme).includes(command)

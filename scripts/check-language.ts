@@ -1,4 +1,4 @@
-// npm run check: refuses the private dialect and British spelling (scripts/language/words.ts).
+// Part of `npm run check`: rejects private terms and British spelling (scripts/language/words.ts).
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { findWords, type Finding } from './language/find-words.ts';

@@ -11,7 +11,7 @@ export interface Lockfile {
   readonly packages: Readonly<Record<string, LockedPackage>>;
 }
 
-/** One line per problem; empty when all is well. */
+/** One line per problem; empty without problems. */
 export function findLockfileProblems({ packages }: Lockfile): readonly string[] {
   const problems: string[] = [];
   for (const [path, locked] of Object.entries(packages)) {

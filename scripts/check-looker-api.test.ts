@@ -6,11 +6,11 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startViolationCollector, violationsIn } from './violation-collector.ts';
 
 it('skips the check with a message when the document is missing', () => {
-  const said = execFileSync(process.execPath, ['scripts/check-looker-api.ts'], {
+  const output = execFileSync(process.execPath, ['scripts/check-looker-api.ts'], {
     env: { PATH: process.env['PATH'] },
     encoding: 'utf8',
   });
-  expect(said).toMatch(/^Nothing was checked: set LOOKER_OPENAPI/);
+  expect(output).toMatch(/^Nothing was checked: set LOOKER_OPENAPI/);
 });
 
 it('forwards calls without the prefix and records each finding of Prism once', async () => {

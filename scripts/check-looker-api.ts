@@ -1,12 +1,12 @@
-// npm run check:looker-api: is what our Looker client asks, and what the simulated Looker answers, what Looker's own
-// OpenAPI document says? Prism is the judge. Needs that document (LOOKER_OPENAPI=FILE) and, once, the npm registry.
+// npm run check:looker-api: validates requests of our Looker client and responses of the simulated Looker against Looker's
+// own OpenAPI document with Prism. Needs that document (LOOKER_OPENAPI=FILE) and, once, the npm registry.
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { extract } from '../src/app/extract.ts';
 import { resolveConfig } from '../src/config/index.ts';
-import { simulatedTypes, startLookerSimulator } from '../src/simulators/looker/index.ts';
+import { simulatedTypes, startLookerSimulator } from '../src/simulators/looker/server.ts';
 import { startPrism } from './prism-proxy.ts';
 import type { ViolationCollector } from './violation-collector.ts';
 import { startViolationCollector } from './violation-collector.ts';
@@ -23,7 +23,7 @@ const lists = [
   'permission_sets',
   'model_sets',
 ];
-/** What an extraction does not ask for, and the simulator answers all the same. */
+/** Endpoints that extractions do not use, but the simulator has. */
 const others = [
   ...lists.flatMap((type) => [`/${type}`, `/${type}/3`]),
   '/versions',
@@ -70,7 +70,7 @@ interface Credentials {
   readonly clientSecret: string;
 }
 
-/** Everything, by our own client. */
+/** Extracts everything with the Looker client. */
 async function extractThrough(
   { url }: ViolationCollector,
   { clientId, clientSecret }: Credentials,
@@ -107,11 +107,11 @@ async function askForOthers(
   const { access_token: token } = (await login.json()) as { access_token: string };
   for (const path of others) {
     const { status } = await fetch(url + prefix + path, { headers: { authorization: `token ${token}` } });
-    if (status !== 200) throw new Error(`GET ${path} was answered with ${status}.`);
+    if (status !== 200) throw new Error(`GET ${path} returned status ${status}.`);
   }
 }
 
-/** A judge who never objects may be asleep: this call is wrong. */
+/** Verifies that Prism reports violations: this call is invalid. */
 async function makeSureOfPrism(prism: string): Promise<void> {
   const answer = await fetch(`${prism}/looks/search?limit=many`);
   if (answer.headers.has('sl-violations')) return;

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import type { CliIo } from '../src/cli/io.ts';
 import { buildProgram } from '../src/cli/program.ts';
 import { listOptions, optionSections } from '../src/config/index.ts';
-import { configFileVariable } from '../src/config/resolve-config.ts';
+import { configFileVariable } from '../src/config/config.ts';
 
 /** A command of the CLI: the flags it takes, with those of the commands above it, and what is below it. */
 export interface CommandFacts {
@@ -34,7 +34,7 @@ export async function readDocFacts(): Promise<DocFacts> {
     readonly scripts: Readonly<Record<string, string>>;
     readonly exports: Readonly<Record<string, unknown>>;
   };
-  const sources = globSync(['src/**/*.{ts,sql,lua}', 'scripts/**/*.ts', 'bench/**/*.ts']);
+  const sources = globSync(['src/**/*.{ts,sql,lua}', 'scripts/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts']);
   const product = sources.filter((file) => !file.endsWith('.test.ts'));
   return {
     command: factsOf(await documentedProgram(), ['-h', '--help', '-V', '--version']),
@@ -51,7 +51,7 @@ export async function readDocFacts(): Promise<DocFacts> {
 /** The whole command tree. It is built, not run, so it needs nothing of the process. */
 export function documentedProgram(): Promise<Command> {
   const io = { version: '0', columns: null } as unknown as CliIo;
-  return buildProgram(io, { io, session: null, exitCode: 0 });
+  return buildProgram({ io, session: null, exitCode: 0 });
 }
 
 /** The command and everything below it. */

@@ -1,4 +1,4 @@
-// Prism as a checking proxy: fetched into the cache when it is first needed, never a dependency of the product.
+// Prism as a validating proxy: downloaded into the cache on first use, not a dependency of the package.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -23,12 +23,12 @@ export async function startPrism(document: string, upstream: string): Promise<Pr
   const port = await freePort();
   const args = ['proxy', document, upstream, '--host', '127.0.0.1', '--port', String(port)];
   const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
+  let output = '';
   const { promise: listening, resolve } = Promise.withResolvers<boolean>();
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(-10_000);
-      if (said.includes('Prism is listening')) resolve(true);
+      output = (output + text).slice(-10_000);
+      if (output.includes('Prism is listening')) resolve(true);
     });
   child.once('exit', () => resolve(false));
   const timer = setTimeout(() => resolve(false), startMs);
@@ -42,10 +42,10 @@ export async function startPrism(document: string, upstream: string): Promise<Pr
   };
   if (isUp) return { url: `http://127.0.0.1:${port}`, stop };
   await stop();
-  throw new Error(`Prism did not start: ${lastLines(said, 5)}`);
+  throw new Error(`Prism did not start: ${lastLines(output, 5)}`);
 }
 
-/** Whole or not at all: a half-fetched one lies in another folder. */
+/** Moved into place when complete: an interrupted download stays in another folder. */
 async function installPrism(): Promise<string> {
   const folder = join(await cacheFolder(), `prism-${version}`);
   const program = join(folder, 'node_modules/@stoplight/prism-cli/dist/index.js');

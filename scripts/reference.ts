@@ -4,11 +4,13 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import type { Operation } from '../src/api/operation.ts';
+import type { Operation, RawOutput } from '../src/api/operation.ts';
+import { serverApi } from '../src/api/server.ts';
 import { eventSpecs } from '../src/app/telemetry.ts';
+import { exitCodeMeanings, exitCodes } from '../src/cli/exit-codes.ts';
 import { listOptions, optionReference, optionSections } from '../src/config/index.ts';
 import type { ErrorCodes } from '../src/core/errors.ts';
-import type { EventCounter, EventSpec, EventSpecs } from '../src/core/events.ts';
+import type { EventCounter, EventSpec, EventSpecs } from '../src/core/telemetry.ts';
 import { extractionEvents } from '../src/extraction/events.ts';
 import { documentedProgram } from './doc-facts.ts';
 
@@ -49,7 +51,16 @@ async function commandPage(): Promise<string> {
   const intro =
     '# Command line\n\n' +
     `${note}\n\nEvery command takes \`--help\` (with examples) and \`--json\` (one document, or one object per line for streams).\n` +
-    'Global options: `--config FILE`, `--data-dir PATH`, `--server URL`, `--log-level LEVEL`, `--no-color`.\n';
+    'Global options: `--config FILE`, `--data-dir PATH`, `--server URL`, `--log-level LEVEL`, `--no-color`.\n\n' +
+    'An error is one line on stderr; with `--json` it is `{ "error": { "code", "message" } }` there. An invalid command line has\n' +
+    'the code `USAGE`; the [other codes](errors.md) are those of the HTTP API.\n\n' +
+    table(
+      ['exit code', 'meaning'],
+      Object.entries(exitCodes).map(([name, code]) => [
+        `${code}`,
+        exitCodeMeanings[name as keyof typeof exitCodes],
+      ]),
+    );
   const { commands } = await documentedProgram();
   return (
     intro +
@@ -211,52 +222,102 @@ async function httpPage(): Promise<string> {
     .toSorted(([a], [b]) => a.localeCompare(b))
     .map(([tag, list]) => `\n## ${tag}\n${list.map(operationSection).join('')}`);
   return (
-    `# HTTP API\n\n${note}\n\nThe same as OpenAPI: \`GET /api/v1/openapi.json\`; as a page: \`/docs\` of a running server. Send the admin token or a key as\n` +
+    `# HTTP API\n\n${note}\n\nThe same as OpenAPI: \`${serverApi.getOpenApi.route}\`; as a page: \`/docs\` of a running server. Send the admin token or a key as\n` +
     '`Authorization: Bearer …`. Lists take `limit` and `after`, and return `next`.\n' +
+    'Responses are listed two levels deep; the OpenAPI document has the rest.\n' +
     sections.join('')
   );
 }
 
 function operationSection(operation: Operation): string {
-  const inputs = [
+  const fields = [
     ...fieldRows('path', operation.params),
     ...fieldRows('query', operation.query),
     ...(operation.method === 'GET' ? [] : fieldRows('body', operation.body)),
+    ...('content' in operation.output ? [] : fieldRows('response', operation.output)),
   ];
   return (
     `\n### ${operation.summary}\n\n\`${operation.route}\` (${operation.id}, access: ${JSON.stringify(operation.access).replaceAll('"', '')})\n` +
     (operation.description === undefined ? '' : `\n${operation.description}\n`) +
-    (inputs.length === 0 ? '' : `\n${table(['field', 'in', 'type', 'description'], inputs)}`)
+    ('content' in operation.output ? `\n${rawResponse(operation.output)}\n` : '') +
+    (fields.length === 0 ? '' : `\n${table(['field', 'in', 'type', 'description'], fields)}`)
   );
 }
 
+const rawResponse = ({ description, content }: RawOutput): string =>
+  `Response (${Object.keys(content).join(', ')}): ${description}`;
+
 interface FieldSchema {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, FieldSchema>>;
   readonly type?: string | readonly string[];
   readonly enum?: readonly unknown[];
+  readonly const?: unknown;
   readonly description?: string;
   readonly default?: unknown;
   readonly anyOf?: readonly FieldSchema[];
+  readonly oneOf?: readonly FieldSchema[];
+  readonly items?: FieldSchema;
   readonly properties?: Readonly<Record<string, FieldSchema>>;
   readonly required?: readonly string[];
 }
 
-function fieldRows(place: string, schema: z.ZodType | undefined): readonly string[][] {
+type Place = 'path' | 'query' | 'body' | 'response';
+
+function fieldRows(place: Place, schema: z.ZodType | undefined): readonly string[][] {
   if (!schema) return [];
-  const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as FieldSchema;
-  const object = json.properties ? json : json.anyOf?.find(({ properties }) => properties);
-  return Object.entries(object?.properties ?? {}).map(([name, field]) => [
-    `\`${name}\`${object?.required?.includes(name) ? ' (required)' : ''}`,
-    place,
-    typeText(field),
-    [field.description ?? '', field.default === undefined ? '' : `Default: ${JSON.stringify(field.default)}.`]
-      .filter((part) => part !== '')
-      .join(' '),
-  ]);
+  const io = place === 'response' ? 'output' : 'input';
+  const root = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as FieldSchema;
+  return propertyRows(place, '', root, root.$defs ?? {});
 }
 
-function typeText(field: FieldSchema): string {
+/** Fields of the object, of each object in the array, or of the first alternative that has any. */
+function propertyRows(
+  place: Place,
+  prefix: string,
+  schema: FieldSchema,
+  definitions: Readonly<Record<string, FieldSchema>>,
+): readonly string[][] {
+  const json = resolved(schema, definitions);
+  if (json.items) return propertyRows(place, `${prefix}[]`, json.items, definitions);
+  const choices = (json.anyOf ?? json.oneOf ?? []).map((each) => resolved(each, definitions));
+  const object = json.properties ? json : choices.find(({ properties, items }) => properties ?? items);
+  if (object?.items) return propertyRows(place, prefix, object, definitions);
+  return Object.entries(object?.properties ?? {}).flatMap(([name, property]) => {
+    const field = resolved(property, definitions);
+    const path = prefix === '' ? name : `${prefix}.${name}`;
+    const isRequired = object?.required?.includes(name) ?? false;
+    const mark = place === 'response' ? (isRequired ? '' : ' (optional)') : isRequired ? ' (required)' : '';
+    const row = [
+      `\`${path}\`${mark}`,
+      place,
+      typeText(field, definitions),
+      [
+        property.description ?? field.description ?? '',
+        field.default === undefined || place === 'response'
+          ? ''
+          : `Default: ${JSON.stringify(field.default)}.`,
+      ]
+        .filter((part) => part !== '')
+        .join(' '),
+    ];
+    // Deeper fields are in the OpenAPI document.
+    const isNested = place === 'response' && !prefix.includes('.') && prefix.split('[]').length < 3;
+    return isNested ? [row, ...propertyRows(place, path, field, definitions)] : [row];
+  });
+}
+
+function resolved(schema: FieldSchema, definitions: Readonly<Record<string, FieldSchema>>): FieldSchema {
+  const name = schema.$ref?.replace(/^#\/\$defs\//, '');
+  return name === undefined ? schema : { ...definitions[name], ...schema, $ref: undefined };
+}
+
+function typeText(schema: FieldSchema, definitions: Readonly<Record<string, FieldSchema>>): string {
+  const field = resolved(schema, definitions);
   if (field.enum) return field.enum.map((value) => JSON.stringify(value)).join(', ');
-  if (field.anyOf) return [...new Set(field.anyOf.map(typeText))].join(' or ');
+  if (field.const !== undefined) return JSON.stringify(field.const);
+  const choices = field.anyOf ?? field.oneOf;
+  if (choices) return [...new Set(choices.map((each) => typeText(each, definitions)))].join(' or ');
   return field.type === undefined ? 'any' : [field.type].flat().join(' or ');
 }
 
@@ -306,5 +367,6 @@ for (const [path, text] of Object.entries(pages)) {
   } else {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
+    console.log(path);
   }
 }

@@ -7,7 +7,11 @@ describe('nextVersion', () => {
     ['minor', '0.3.0'],
     ['major', '1.0.0'],
   ] as const)('raises the %s part and resets the lower ones', (kind, expected) => {
-    expect(nextVersion('0.2.0', kind)).toBe(expected);
+    expect(nextVersion('0.2.0', true, kind)).toBe(expected);
+  });
+
+  it('is the same version when that was never released', () => {
+    expect(nextVersion('0.2.0', false, 'minor')).toBe('0.2.0');
   });
 });
 

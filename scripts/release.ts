@@ -1,13 +1,16 @@
-// npm run release -- patch|minor|major: checks, moves "Unreleased" of CHANGELOG.md to the new version, commits, tags and
-// packs. `--dry-run` prints what would be done. Publishing the package and pushing the tag stay manual.
+// npm run release -- patch|minor|major: runs the checks and all tests, moves "Unreleased" of CHANGELOG.md to the new version,
+// records the checksums of migrations, commits, tags and packs. A version in package.json that has no tag yet is released as
+// it is. `--dry-run` prints what would be done. Publishing the package and pushing the tag stay manual.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { migrationChecksums, releasedMigrationsFile } from './released-migrations.ts';
 
 const kinds = ['major', 'minor', 'patch'] as const;
 type Kind = (typeof kinds)[number];
 
-/** `0.2.0` and `minor` give `0.3.0`. */
-export function nextVersion(version: string, kind: Kind): string {
+/** `0.2.0` and `minor` give `0.3.0` if 0.2.0 was released, and 0.2.0 otherwise. */
+export function nextVersion(version: string, isReleased: boolean, kind: Kind): string {
+  if (!isReleased) return version;
   const parts = version.split('.').map(Number);
   const index = kinds.indexOf(kind);
   return parts.map((part, at) => (at < index ? part : at === index ? part + 1 : 0)).join('.');
@@ -27,24 +30,28 @@ const run = (program: string, ...args: string[]): string =>
 function release(kind: Kind, isDryRun: boolean): void {
   const manifest = readFileSync('package.json', 'utf8');
   const { version } = JSON.parse(manifest) as { version: string };
-  const next = nextVersion(version, kind);
+  const isReleased = run('git', 'tag', '--list', `v${version}`) !== '';
+  const next = nextVersion(version, isReleased, kind);
   const changelog = releaseChangelog(
     readFileSync('CHANGELOG.md', 'utf8'),
     next,
     new Date().toISOString().slice(0, 10),
   );
   if (isDryRun) {
+    const before = isReleased ? `after ${version}` : 'it has no tag yet';
     console.log(
-      `Would release ${version} as ${next}: check, CHANGELOG.md, package.json, commit, tag v${next}, npm pack.`,
+      `Would release ${next} (${before}): npm test, CHANGELOG.md, package.json, commit, tag v${next}, npm pack.`,
     );
     return;
   }
   if (run('git', 'status', '--porcelain') !== '')
     throw new Error('The work tree has changes. Commit or stash them first.');
   if (run('git', 'branch', '--show-current') !== 'main') throw new Error('Releases are made from main.');
-  execFileSync('npm', ['run', 'check'], { stdio: 'inherit' });
+  // Includes npm run check.
+  execFileSync('npm', ['test'], { stdio: 'inherit' });
   writeFileSync('CHANGELOG.md', changelog);
-  run('npm', 'version', next, '--no-git-tag-version');
+  writeFileSync(releasedMigrationsFile, `${JSON.stringify(migrationChecksums(), null, 2)}\n`);
+  if (isReleased) run('npm', 'version', next, '--no-git-tag-version');
   run('git', 'commit', '-am', `chore(release): ${next}`);
   run('git', 'tag', '-a', `v${next}`, '-m', `Headworks ${next}`);
   execFileSync('npm', ['pack'], { stdio: 'inherit' });

@@ -1,4 +1,4 @@
-// Runs one part of a larger command quietly: its output is kept, its time taken.
+// Runs one part of a larger command quietly: its output is captured and its duration measured.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { delimiter, resolve } from 'node:path';
 import { ended } from './services/run-with-services.ts';

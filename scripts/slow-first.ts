@@ -1,10 +1,10 @@
 // Order of test files: the slowest start first.
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** They wait for real time to pass, more than they work: beside the checks, which work at the beginning. */
+/** They mostly wait for real time, so they run beside the checks, which use the CPU. */
 const waiting = ['e2e/extract-rate-limit.test.ts', 'tenancy/executions-taken-over.test.ts'];
 
-/** Vitest itself goes by size where it has not seen the files run, as in every run after `npm ci`. */
+/** Vitest itself orders by size without earlier results, as after `npm ci`. */
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId, project }: TestSpecification): number => {

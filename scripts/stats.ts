@@ -38,7 +38,7 @@ function importsOf({ path, text }: SourceFile): readonly string[] {
   );
 }
 
-/** Files that exactly one file imports, and that one lies in the same folder: candidates for merging. */
+/** Files that exactly one file imports, and that one is in the same folder: candidates for merging. */
 function filesWithOneNeighbor(): readonly string[] {
   const importers = new Map<string, Set<string>>();
   for (const file of production)
@@ -61,7 +61,9 @@ const statedReason = /One implementation/;
  */
 function interfacesWithOneImplementation(): readonly string[] {
   const everything = files.filter(({ path }) => /^(?:src|test|bench)\//.test(path));
-  return production.flatMap(({ path, text }) =>
+  // Those of the library are what its users read, without the internals of the implementation.
+  const internal = production.filter(({ path }) => !path.startsWith('src/library/'));
+  return internal.flatMap(({ path, text }) =>
     [
       ...text.matchAll(
         /(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?export interface (\w+)(?:<[^{]*>)?[^{]*\{([\s\S]*?)\n\}/g,

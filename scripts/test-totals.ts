@@ -1,6 +1,6 @@
-// The totals of a test run, such that nothing that went wrong counts as passed.
+// The totals of a test run; everything that failed is counted.
 
-/** What we read of vitest's JSON report. */
+/** The part of vitest's JSON report that is read here. */
 export interface VitestReport {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
@@ -30,7 +30,7 @@ export function totalsOf(report: VitestReport): Totals {
   };
 }
 
-/** The last line of the test command. Each part that failed besides tests (checks, services) is one failure more. */
+/** The last line of the test command. Each other failed part (checks, services) counts as one failure. */
 export function lastLine({ passed, failed, skipped }: Totals, failedParts: number): string {
   const skippedText = skipped > 0 ? `, ${skipped} skipped` : '';
   return `${passed} passed, ${failed + failedParts} failed${skippedText}`;

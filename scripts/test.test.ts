@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../test/support/services.ts';
 
 function runTest(...args: readonly string[]): { code: number | null; lines: readonly string[] } {
-  // Without what vitest tells its own workers.
+  // Without the variables that vitest sets for its workers.
   const { VITEST: _vitest, NODE_OPTIONS: _options, ...env } = process.env;
   const run = spawnSync(process.execPath, ['scripts/test.ts', ...args], { encoding: 'utf8', env });
   return { code: run.status, lines: run.stdout.trim().split('\n') };

@@ -1,4 +1,4 @@
-// npm test: checks, private servers, every test. `-- --unit` and `-- path…` run less, and say so.
+// npm test: checks, private servers, every test. `-- --unit` and `-- path…` run less, and report it.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -96,7 +96,7 @@ async function checks(): Promise<boolean> {
 async function main(): Promise<number> {
   const parts: Part[] = [];
   const folder = await mkdtemp(join(tmpdir(), 'headworks-tests-'));
-  await chmod(folder, 0o755); // some tests become another user, who must come to what they made
+  await chmod(folder, 0o755); // some tests switch to another user, who must have access
   const temporary = join(folder, 'temporary');
   await mkdir(temporary);
   let totals: Totals = { passed: 0, failed: 0, skipped: 0 };
@@ -120,7 +120,7 @@ async function main(): Promise<number> {
   return exitCodeOf(stoppedBy);
 }
 
-/** Whatever a test left behind goes; a test that failed leaves its folders to be looked at. */
+/** Deletes what tests left behind; folders of failed tests are kept for inspection. */
 async function clearAway(folder: string, temporary: string, isKept: boolean): Promise<void> {
   const left = isKept ? (await readdir(temporary)).filter((name) => name.startsWith('headworks-test-')) : [];
   if (left.length === 0) return rm(folder, { recursive: true, force: true });
@@ -145,7 +145,7 @@ function summarize(parts: readonly Part[], totals: Totals): number {
   return parts.every(({ isGood }) => isGood) ? 0 : 1;
 }
 
-// After a signal, main takes down what had come up; the watchdog does if main cannot.
+// After a signal, main stops what was started, or else the watchdog does.
 const impatience = interrupted.then(() => sleep(15_000, 1, { ref: false }));
 const code = await Promise.race([main(), impatience]);
 process.exit(code);

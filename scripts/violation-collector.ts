@@ -1,4 +1,4 @@
-// Stands between our client and Prism, and writes down what Prism says of each call.
+// A proxy between the Looker client and Prism that records the violations that Prism reports.
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -19,10 +19,10 @@ export interface ViolationCollector {
   stop(): Promise<void>;
 }
 
-/** Of one connection only; and fetch has unpacked the body already. */
+/** Hop-by-hop headers, and those of a body that fetch has decoded. */
 const hopByHop = ['content-encoding', 'content-length', 'transfer-encoding', 'connection', 'keep-alive'];
 
-/** `prefix` is in front of our client's paths, and not in front of Prism's. */
+/** `prefix` is part of the client's paths, but not of Prism's. */
 export async function startViolationCollector(prism: string, prefix: string): Promise<ViolationCollector> {
   const calls = new Set<string>();
   const found = new Map<string, Violation>();
@@ -66,12 +66,12 @@ async function passOn(request: IncomingMessage, prism: string, prefix: string) {
   };
 }
 
-/** Prism cuts long lists off in the middle: then the text as it is. */
+/** Prism cuts long lists off in the middle: then the text is used unchanged. */
 export function violationsIn(header: string | null): readonly string[] {
   if (header === null) return [];
   try {
-    const told = JSON.parse(header) as { location?: string[]; message: string; severity: string }[];
-    return told.map(
+    const messages = JSON.parse(header) as { location?: string[]; message: string; severity: string }[];
+    return messages.map(
       ({ location = [], message, severity }) => `${severity.toLowerCase()}: ${location.join('.')} ${message}`,
     );
   } catch {

@@ -1,4 +1,4 @@
-// One of the processes of a burst: requests many slots at once on a message, and reports how many it got.
+// One of the processes of a burst: requests many slots at once on a message, and reports how many it acquired.
 import { connectRedis } from '../../src/platform/redis/connection.ts';
 import { RedisSlotStore } from '../../src/tenancy/admission/redis/redis-slot-store.ts';
 import type { Burst } from './bursts.ts';
@@ -7,7 +7,10 @@ const [url = '', keyPrefix = '', number = ''] = process.argv.slice(2);
 const redis = await connectRedis({ url, keyPrefix, commandTimeoutMs: 30_000 });
 const store = new RedisSlotStore({ redis, leaseSeconds: 600, cacheTtlSeconds: 600 });
 
-async function ask({ round, organizations, limit, globalLimit }: Burst, caller: number): Promise<boolean> {
+async function acquire(
+  { round, organizations, limit, globalLimit }: Burst,
+  caller: number,
+): Promise<boolean> {
   const request = {
     organizationId: `${round}_${caller % organizations}`,
     executionId: `${round}:${number}:${caller}`,
@@ -22,7 +25,7 @@ async function ask({ round, organizations, limit, globalLimit }: Burst, caller: 
 }
 
 process.on('message', (burst: Burst) => {
-  const asked = Array.from({ length: burst.callers }, (_, caller) => ask(burst, caller));
-  void Promise.all(asked).then((answers) => process.send?.(answers.filter(Boolean).length));
+  const requests = Array.from({ length: burst.callers }, (_, caller) => acquire(burst, caller));
+  void Promise.all(requests).then((answers) => process.send?.(answers.filter(Boolean).length));
 });
 process.send?.(0);

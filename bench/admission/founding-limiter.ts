@@ -1,10 +1,10 @@
-// The founding document's algorithm, as it stands: a lock for the organization, then one command after the other.
+// The founding document's algorithm, unchanged: a lock for the organization, then one command after the other.
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
 const lockTimeoutMs = 2_000;
 const blockingTimeoutMs = 5_000;
-/** What the origin's Redis client waits between two tries for a lock. */
+/** Delay of the original Redis client between two attempts to get a lock. */
 const lockPollMs = 100;
 const ttlSeconds = 6 * 3_600;
 const unlock = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
@@ -29,7 +29,7 @@ export class FoundingLimiter {
     const holder = randomUUID();
     const givenUpAt = performance.now() + blockingTimeoutMs;
     while ((await client.set(lock, holder, 'PX', lockTimeoutMs, 'NX')) === null) {
-      // Without the lock the document lets the request pass.
+      // Without the lock the founding document admits the request.
       if (performance.now() > givenUpAt) return true;
       await new Promise((resolve) => setTimeout(resolve, lockPollMs));
     }

@@ -1,4 +1,4 @@
-// Contenders in turns, so that a busy moment of the machine hits all alike.
+// Measures implementations in alternation, so that load of the machine affects all equally.
 
 export interface Measured {
   /** Of the best turn. */
@@ -8,7 +8,7 @@ export interface Measured {
 }
 
 export interface Turns {
-  /** So many at once, each beginning again when it is done, or when all are done. */
+  /** Number of concurrent callers; each starts again when it is done, or when all are done. */
   readonly callers: number;
   readonly isTogether?: boolean;
   readonly turns: number;
@@ -18,7 +18,7 @@ export interface Turns {
 }
 
 export async function inTurns<Name extends string>(
-  contenders: Readonly<Record<Name, (organization: string) => Promise<void>>>,
+  implementations: Readonly<Record<Name, (organization: string) => Promise<void>>>,
   names: readonly Name[],
   turns: Turns,
 ): Promise<Readonly<Record<Name, Measured>>> {
@@ -26,7 +26,7 @@ export async function inTurns<Name extends string>(
   // The first turn warms up.
   for (let turn = 0; turn <= turns.turns; turn++)
     for (const name of names) {
-      const now = await oneTurn(contenders[name], turns);
+      const now = await oneTurn(implementations[name], turns);
       const before = best.get(name);
       if (turn > 0)
         best.set(name, {
@@ -37,16 +37,16 @@ export async function inTurns<Name extends string>(
   return Object.fromEntries(best) as Record<Name, Measured>;
 }
 
-/** So many pairs of each before the next one's turn: milliseconds, in which the machine stays as it is. */
+/** Number of pairs per block: it takes milliseconds, in which the state of the machine hardly changes. */
 const blockSize = 20;
 
 /**
- * The median of each, of one caller, in blocks that follow each other closely. Whether client and Redis share a core,
- * and how deep cores sleep, changes every answer by a factor of three, and from second to second: turns of a second
- * measure that. In neighboring blocks it is the same for all.
+ * The median of each with one caller, in short alternating blocks. Whether client and Redis share a core,
+ * and how deep cores sleep, changes latency by a factor of three from second to second: longer blocks
+ * would measure that.
  */
 export async function inBlocks<Name extends string>(
-  contenders: Readonly<Record<Name, (organization: string) => Promise<void>>>,
+  implementations: Readonly<Record<Name, (organization: string) => Promise<void>>>,
   names: readonly Name[],
   rounds: number,
 ): Promise<Readonly<Record<Name, number>>> {
@@ -55,7 +55,8 @@ export async function inBlocks<Name extends string>(
   for (let round = -10; round < rounds; round++)
     for (const name of names) {
       const times: number[] = [];
-      for (let pair = 0; pair < blockSize; pair++) times.push(await timeOf(() => contenders[name]('org_0')));
+      for (let pair = 0; pair < blockSize; pair++)
+        times.push(await timeOf(() => implementations[name]('org_0')));
       if (round >= 0) medians.get(name)?.push(median(times));
     }
   return Object.fromEntries(Array.from(medians, ([name, all]) => [name, median(all)])) as Record<

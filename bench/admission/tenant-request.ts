@@ -19,7 +19,7 @@ export interface RequestPlan {
   readonly turnMs: number;
 }
 
-/** The same request with a key and without: what lies between is authentication, slot, and its release. */
+/** The same request with a key and without: the difference is authentication, the slot, and its release. */
 export async function requestFigure({ redisUrl, turns, turnMs }: RequestPlan): Promise<Figure> {
   const folder = await mkdtemp(join(tmpdir(), 'headworks-bench-'));
   await using closing = new AsyncDisposableStack();
@@ -28,7 +28,7 @@ export async function requestFigure({ redisUrl, turns, turnMs }: RequestPlan): P
   const env = {
     HEADWORKS_ADMIN_TOKEN: token,
     HEADWORKS_LOG_LEVEL: 'warn',
-    // Its own store in the folder: nothing is left behind. No statement runs before the slot is taken.
+    // A store of its own in the temporary folder. No statement runs before the slot is acquired.
     DATABASE_URL: '',
     REDIS_URL: redisUrl,
   };
@@ -39,7 +39,7 @@ export async function requestFigure({ redisUrl, turns, turnMs }: RequestPlan): P
   closing.defer(() => pool.destroy());
   const post = async (expected: number, headers: Readonly<Record<string, string>>): Promise<void> => {
     const json = { 'content-type': 'application/json' };
-    // No JSON: refused after the slot was taken, and nothing is executed.
+    // Not JSON: rejected after the slot was acquired; nothing is executed.
     const answer = await pool.request({ method: 'POST', path, headers: { ...json, ...headers }, body: '{' });
     const text = await answer.body.text();
     if (answer.statusCode !== expected)

@@ -94,13 +94,13 @@ describe('questions in HotpotQA layout', () => {
       file,
       [question('a', ['X', 'Y'], ['X', 'X', 'Y']), question('b', ['Y', 'Z'], ['Z'])].join('\n'),
     );
-    const { documents, queries: asked } = await readMultihop(file);
+    const { documents, queries: rawQueries } = await readMultihop(file);
     expect(documents.map(({ id, text }) => [id, text])).toEqual([
       ['X', 'One. Two.'],
       ['Y', 'One. Two.'],
       ['Z', 'One. Two.'],
     ]);
-    expect(asked.map(({ judgments }) => [...judgments.keys()])).toEqual([['X', 'Y'], ['Z']]);
+    expect(rawQueries.map(({ judgments }) => [...judgments.keys()])).toEqual([['X', 'Y'], ['Z']]);
   });
 
   it.each([

@@ -60,7 +60,7 @@ export async function readBeir(folder: string): Promise<Collection> {
     title: line['title'] === undefined ? '' : textOf(line, 'title'),
     text: textOf(line, 'text'),
   }));
-  const asked = readLines('queries.jsonl', await read('queries.jsonl'), (line) => ({
+  const rawQueries = readLines('queries.jsonl', await read('queries.jsonl'), (line) => ({
     id: textOf(line, '_id'),
     text: textOf(line, 'text'),
   }));
@@ -69,7 +69,7 @@ export async function readBeir(folder: string): Promise<Collection> {
   const judgments = new Map<string, Map<string, number>>();
   for (const name of names.includes('test.tsv') ? ['test.tsv'] : names)
     addJudgments(judgments, name, await read(join('qrels', name)));
-  const queries = asked
+  const queries = rawQueries
     .map((query) => ({ ...query, judgments: judgments.get(query.id) ?? new Map<string, number>() }))
     .filter((query) => [...query.judgments.values()].some((grade) => grade > 0));
   if (queries.length === 0) throw badData(`No query of ${folder} has a judgment above 0.`);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Clock, IdSource } from '../../src/core/index.ts';
 import { CoreError, seededRandom, silentLog, systemClock, systemIds } from '../../src/core/index.ts';
 import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
+import { modelCircuitBreaker } from '../../src/knowledge/degradations.ts';
 import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
 import { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
 import type { MentionPlace } from '../../src/knowledge/entities/types.ts';
@@ -121,7 +122,7 @@ async function scoreSet(
   const answers: string[] = [];
   let uncertain = 0;
   for (const [index, { name, type, clues }] of records.entries()) {
-    const place = { ...fresh, artifactUid: ids.uuid(), chunkId: null, relation: null };
+    const place = { ...fresh, artifactUid: ids.uuid(), chunkId: null };
     const mention = {
       ref: String(index),
       surfaceForm: name,
@@ -229,8 +230,8 @@ export async function entityReport(
       embeddingTimeoutMs: embeddingTimeoutMs.default,
       confirmationTimeoutMs: confirmationTimeoutMs.default,
       readWithModel: false,
-      cooldownSeconds: cooldownSeconds.default,
     },
+    breaker: modelCircuitBreaker(systemClock, { cooldownSeconds: cooldownSeconds.default }),
   });
   const { sets } = await evaluateEntities(data, {
     resolver,

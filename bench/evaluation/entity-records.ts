@@ -54,7 +54,7 @@ const clueColumns: Readonly<Record<string, 'email' | 'organization' | 'role'>> =
   role: 'role',
 };
 
-/** A set of records: their id tells what belongs together (`rec-7-org`, `rec-7-dup-0`), or a column `truth` does. */
+/** A set of records: their ids show which belong together (`rec-7-org`, `rec-7-dup-0`), or a column `truth` does. */
 export const isRecordTable = ({ header }: Table): boolean =>
   header.includes('rec_id') || header.includes('truth');
 

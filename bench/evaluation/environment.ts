@@ -3,12 +3,12 @@ import { createTelemetry } from '../../src/app/telemetry.ts';
 import type { Config, Environment } from '../../src/config/index.ts';
 import { systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { openGateway } from '../../src/gateway/index.ts';
-import type { Embedder } from '../../src/knowledge/vectors/embedder.ts';
+import type { Embedder } from '../../src/knowledge/vectors/embedders.ts';
 import { openEmbedders } from '../../src/knowledge/vectors/embedders.ts';
 import { identifier, loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 
-/** For people: heading, table and notes. For programs: `figures`. */
+/** Heading, table and notes for the terminal; `figures` for JSON. */
 export interface EvaluationReport {
   readonly heading: string;
   readonly columns: readonly string[];
@@ -19,7 +19,7 @@ export interface EvaluationReport {
 
 export interface EvaluationEnvironment {
   readonly database: Database;
-  /** Null: lexical only; `whyNoEmbedder` says why. */
+  /** Null: lexical only; `whyNoEmbedder` is the reason. */
   readonly embedder: Embedder | null;
   readonly whyNoEmbedder: string | null;
 }

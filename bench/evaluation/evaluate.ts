@@ -1,6 +1,5 @@
 // Measures retrieval and entity quality on public data, in a temporary store that is deleted afterwards.
-import type { Environment } from '../../src/config/index.ts';
-import type { Config } from '../../src/config/index.ts';
+import type { Environment, Config } from '../../src/config/index.ts';
 import { CoreError, systemClock, systemIds } from '../../src/core/index.ts';
 import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
 import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';

@@ -1,8 +1,8 @@
-// People and companies with variants of their names, generated from a seed: a data set free of rights.
+// People and companies with variants of their names, generated from a seed: a data set without license restrictions.
 import type { Random } from '../../src/core/index.ts';
 import type { ContextClues, EntityType } from '../../src/knowledge/reading/types.ts';
 
-/** One variant of a name, and whose it is. */
+/** One variant of a name, and the person or company it belongs to. */
 export interface NameRecord {
   readonly truth: string;
   readonly type: EntityType;

@@ -13,7 +13,7 @@ const usage = `npm run eval -- KIND --data PATH [--calibrate] [--json]
   beir      search on a collection in BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv) or the original
             Cranfield files (cran.all.1400, cran.qry, cranqrel); --calibrate also finds the embedder's best weight
   multihop  search for several paragraphs at once, on questions in HotpotQA layout
-  entities  entity resolution: CSV records whose rec_id tells which belong together, and generated names
+  entities  entity resolution: CSV records whose rec_id shows which belong together, and generated names
   nur       all of knowledge without a model, on a corpus with known entities, events and connections`;
 
 const isKind = (word: string | undefined): word is EvaluationRequest['kind'] =>
@@ -36,9 +36,18 @@ function print({ heading, columns, rows, notes }: EvaluationReport): void {
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { data: { type: 'string' }, calibrate: { type: 'boolean' }, json: { type: 'boolean' } },
+    options: {
+      data: { type: 'string' },
+      calibrate: { type: 'boolean' },
+      json: { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
   });
   const [kind] = positionals;
+  if (values.help) {
+    console.log(usage);
+    return 0;
+  }
   if (!isKind(kind) || values.data === undefined) {
     console.error(usage);
     return 2;

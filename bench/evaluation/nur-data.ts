@@ -56,7 +56,7 @@ export interface NurData {
   /** By path under corpus/, in the order of their paths. */
   readonly documents: ReadonlyMap<string, string>;
   readonly entities: ReadonlyMap<string, readonly TrueEntity[]>;
-  readonly everybody: readonly TrueEntity[];
+  readonly allEntities: readonly TrueEntity[];
   readonly events: ReadonlyMap<string, readonly TrueEvent[]>;
   readonly graph: readonly GraphQuestion[];
   readonly queries: z.infer<typeof queries>['queries'];
@@ -65,14 +65,14 @@ export interface NurData {
 /** Fails with INPUT_INVALID, naming the file. */
 export async function readNurData(folder: string): Promise<NurData> {
   const truth = await json(folder, 'ground_truth/entities.json', entities);
-  const told = await json(folder, 'ground_truth/events.json', events);
+  const eventTruth = await json(folder, 'ground_truth/events.json', events);
   const lists = <One, List>(documents: Record<string, One>, of: (one: One) => List) =>
     new Map(Object.entries(documents).map(([name, one]) => [name, of(one)]));
   return {
     documents: await corpusOf(join(folder, 'corpus')),
     entities: lists(truth.documents, (document) => document.entities),
-    everybody: Object.values(truth.global_entities).flat(),
-    events: lists(told.documents, (document) => document.events),
+    allEntities: Object.values(truth.global_entities).flat(),
+    events: lists(eventTruth.documents, (document) => document.events),
     graph: (await json(folder, 'ground_truth/graph_connections.json', graph)).benchmark_queries,
     queries: (await json(folder, 'queries/queries.json', queries)).queries,
   };

@@ -19,7 +19,7 @@ export interface Known {
 
 const pageSize = 100;
 
-export async function everybody({ space, entities }: GraphDeps): Promise<readonly Known[]> {
+export async function allEntities({ space, entities }: GraphDeps): Promise<readonly Known[]> {
   const known: Known[] = [];
   for (let after: string | undefined; ;) {
     const page = await entities.list({
@@ -86,8 +86,8 @@ export async function scoreGraph(
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 
-const nameOf = ({ everybody }: NurData, id: string): string =>
-  everybody.find((entity) => entity.id === id)?.name ?? id;
+const nameOf = ({ allEntities }: NurData, id: string): string =>
+  allEntities.find((entity) => entity.id === id)?.name ?? id;
 
 /** The entities a question starts from; null if unknown. */
 function findSeeds(
@@ -96,7 +96,7 @@ function findSeeds(
   known: readonly Known[],
 ): readonly (Known | null)[] {
   return [seed, from, to].flatMap((id) => {
-    const truth = data.everybody.find((entity) => entity.id === id);
+    const truth = data.allEntities.find((entity) => entity.id === id);
     if (!truth) return [];
     const likest = known
       .filter(({ entity }) => entity.type === typeOf(truth.type))

@@ -44,22 +44,22 @@ export function matchAll<Found, True>(
   return scoreOf(usedTrue.size, found.length, expected.length);
 }
 
-const leastName = 0.8;
+const minNameSimilarity = 0.8;
 
 /** Similarity of two names: 0 below 0.8, as in the original evaluation. */
 export function nameLikeness(one: string, other: string): number {
   const likeness = textLikeness(one, other);
-  return likeness >= leastName ? likeness : 0;
+  return likeness >= minNameSimilarity ? likeness : 0;
 }
 
-const leastOverlap = 0.5;
+const minOverlap = 0.5;
 
 /** The share of the shorter quote's words in the other; 0 below a half. */
 export function quoteOverlap(one: string, other: string): number {
   const [a, b] = [wordSet(one), wordSet(other)];
   const both = [...a].filter((word) => b.has(word)).length;
   const overlap = Math.min(a.size, b.size) === 0 ? 0 : both / Math.min(a.size, b.size);
-  return overlap >= leastOverlap ? overlap : 0;
+  return overlap >= minOverlap ? overlap : 0;
 }
 
 const wordSet = (text: string): ReadonlySet<string> =>

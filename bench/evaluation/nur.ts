@@ -19,7 +19,7 @@ import { rankingFigures } from './metrics.ts';
 import type { NurData, TrueEvent } from './nur-data.ts';
 import { readNurData } from './nur-data.ts';
 import type { GraphFigures, Known } from './nur-graph.ts';
-import { everybody, scoreGraph, typeOf } from './nur-graph.ts';
+import { allEntities, scoreGraph, typeOf } from './nur-graph.ts';
 import type { Score } from './nur-scores.ts';
 import { matchAll, nameLikeness, quoteOverlap, textLikeness, together } from './nur-scores.ts';
 import type { NurDeps } from './services.ts';
@@ -42,7 +42,7 @@ export interface NurFigures {
 export async function evaluateNur(folder: string, parts: NurDeps): Promise<NurFigures> {
   const data = await readNurData(folder);
   const uids = await ingestAll(data, parts);
-  const known = await everybody(parts);
+  const known = await allEntities(parts);
   return {
     documents: data.documents.size,
     entities: scoreEntities(data, uids, known),
@@ -70,7 +70,7 @@ async function ingestAll(
     const request = { content: { text }, type, sourceSystem: 'evaluation', sourceId: path };
     const { artifactUid } = await artifacts.ingest(space, request, signal);
     paths.set(artifactUid, path);
-    while ((await artifacts.get(space, artifactUid)).status.state === 'processing')
+    while (['queued', 'running'].includes((await artifacts.get(space, artifactUid)).status.state))
       await clock.sleep(pollMs, signal);
   }
   return paths;
@@ -81,7 +81,7 @@ function scoreEntities(
   uids: ReadonlyMap<string, string>,
   known: readonly Known[],
 ): NurFigures['entities'] {
-  const judged = new Set(data.everybody.map(({ type }) => typeOf(type)));
+  const judged = new Set(data.allEntities.map(({ type }) => typeOf(type)));
   const strict: Score[] = [];
   const byName: Score[] = [];
   for (const [uid, path] of uids) {

@@ -2,11 +2,11 @@
 import { chunkText } from '../../src/knowledge/documents/chunk.ts';
 import { defaultBatchSize, embeddedText } from '../../src/knowledge/ingest/embed-step.ts';
 import type { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
-import type { Blend, Embedder } from '../../src/knowledge/vectors/embedder.ts';
+import type { Blend, Embedder } from '../../src/knowledge/vectors/embedders.ts';
 import type { RankedChunk } from '../../src/knowledge/search/types.ts';
 import type { Space } from '../../src/knowledge/spaces/spaces.ts';
 import type { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
-import { fuse, rerank } from '../../src/knowledge/search/rank.ts';
+import { fuse, rerank } from '../../src/knowledge/search/search.ts';
 import type { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { Collection, CollectionDocument, CollectionQuery } from './collections.ts';
 import type { RankingFigures } from './metrics.ts';
@@ -52,7 +52,7 @@ export async function evaluateCollection(
   const found: Found[] = [];
   for (const query of collection.queries) {
     parts.signal.throwIfAborted();
-    found.push({ query, ...(await ask(space, query, parts)) });
+    found.push({ query, ...(await runQuery(space, query, parts)) });
     parts.onProgress('queries', found.length, collection.queries.length);
   }
   const documentOf = new Map(chunks.map(({ chunkId, document }) => [chunkId, document.id]));
@@ -81,7 +81,7 @@ const blendsToTry: readonly Blend[] = [
   { kind: 'rrf', k: 60 },
 ];
 
-/** A smaller loss may be chance. */
+/** A smaller loss may be noise. */
 const tolerance = 0.005;
 
 /** The best blend that finds no less than the lexical ranking; null when none is better. */
@@ -159,7 +159,7 @@ interface Found {
   readonly near: readonly { readonly chunkId: number }[];
 }
 
-async function ask(
+async function runQuery(
   space: Space,
   { text }: CollectionQuery,
   { lexical, vectors, embedder, signal }: CollectionDeps,

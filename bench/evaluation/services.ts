@@ -2,7 +2,7 @@
 import type { Clock, IdSource, JobContext } from '../../src/core/index.ts';
 import { EventBus, seededRandom, silentLog } from '../../src/core/index.ts';
 import type { KnowledgeServices, Space } from '../../src/knowledge/index.ts';
-import type { Embedders } from '../../src/knowledge/vectors/embedder.ts';
+import type { Embedders } from '../../src/knowledge/vectors/embedders.ts';
 import type { EntityService } from '../../src/knowledge/entities/entity-service.ts';
 import type { EventStore } from '../../src/knowledge/events/event-store.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/options.ts';

@@ -1,4 +1,4 @@
-// The least a proxy in Node can do: read the request, ask upstream over an undici Pool, hand the answer back.
+// A minimal proxy in Node: reads the request, forwards it over an undici Pool, returns the response.
 // node bare-proxy.ts PORT UPSTREAM
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -15,12 +15,12 @@ createServer((request, response) => {
   });
 }).listen(Number(port), '127.0.0.1');
 
-async function forward(path: string, asked: Buffer, response: ServerResponse): Promise<void> {
+async function forward(path: string, requestBody: Buffer, response: ServerResponse): Promise<void> {
   const { statusCode, headers, body } = await pool.request({
     method: 'POST',
     path,
     headers: { 'content-type': 'application/json' },
-    body: asked,
+    body: requestBody,
   });
   const bytes = Buffer.from(await body.arrayBuffer());
   response.writeHead(statusCode, {

@@ -1,4 +1,4 @@
-// Processor time a request takes a server: says more than throughput where others use the same machine.
+// CPU time per request of a server: more reliable than throughput on a shared machine.
 import { readFile } from 'node:fs/promises';
 import { load } from './load.ts';
 
@@ -11,12 +11,12 @@ export interface Measured {
 
 const requests = 1_000;
 const windows = 40;
-/** Windows in which others had the caches count for more: the quiet ones tell what the work itself costs. */
+/** Percentile of the windows: those in which other processes used the caches cost more. */
 const quietPart = 0.05;
 
 /**
- * Microseconds of each server's main thread. They take turns, a thousand requests each, so that a busy moment of the
- * machine hits all alike. Undefined where the system does not tell (anything but Linux).
+ * Microseconds of each server's main thread, a thousand requests each in alternation, so that load of the
+ * machine affects all equally. Undefined on systems other than Linux.
  */
 export async function cpuPerRequest<Name extends string>(
   servers: Readonly<Record<Name, Measured>>,

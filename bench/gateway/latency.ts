@@ -1,4 +1,4 @@
-// How long answers take, to a hundredth of a millisecond: the load generator only knows whole ones.
+// Latency to a hundredth of a millisecond: the load generator measures whole ones only.
 import { Pool } from 'undici';
 
 export interface Latency {
@@ -13,7 +13,7 @@ export interface Measured {
   readonly body: string;
 }
 
-/** They take turns, a second each, so that a busy moment of the machine hits all alike; the first turn warms up. */
+/** Measured in alternation, a second each, so that load of the machine affects all equally; the first second is a warm-up. */
 export async function latencies<Name extends string>(
   targets: Readonly<Record<Name, Measured>>,
   {
@@ -50,7 +50,7 @@ async function oneSecond(
   const endsAt = performance.now() + 1_000;
   const caller = async (): Promise<void> => {
     while (performance.now() < endsAt) {
-      const askedAt = performance.now();
+      const sentAt = performance.now();
       const answer = await pool.request({
         method: 'POST',
         path,
@@ -58,8 +58,9 @@ async function oneSecond(
         body,
       });
       await answer.body.dump();
-      if (answer.statusCode !== 200) throw new Error(`A request was answered with ${answer.statusCode}.`);
-      times.push(performance.now() - askedAt);
+      if (answer.statusCode !== 200)
+        throw new Error(`The response to a request had status ${answer.statusCode}.`);
+      times.push(performance.now() - sentAt);
     }
   };
   await Promise.all(Array.from({ length: connections }, caller));

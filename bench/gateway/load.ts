@@ -1,4 +1,4 @@
-// Load on one URL: so many connections, each sending its next request when the last is answered.
+// Load on one URL: a number of connections, each sending its next request after the last response.
 
 export interface LoadOptions {
   readonly headers: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ type Autocannon = (options: object) => Promise<{
   readonly errors: number;
 }>;
 
-/** Only here at run time: the peers have no types, and no place among our own dependencies. */
+/** Imported at run time: compared programs have no types and are not dependencies of the package. */
 const loader = new URL('../node_modules/autocannon/autocannon.js', import.meta.url).href;
 
 export async function load(

@@ -1,5 +1,5 @@
-// A provider that answers the same every time, as fast as Node can: what gateways are measured against.
-// node mock-provider.ts PORT [DELAY_MS]. Models named `limited` answer 429 with Retry-After: 60.
+// A provider with a constant response, as fast as Node allows, for benchmarks of gateways.
+// node mock-provider.ts PORT [DELAY_MS]. Models named `limited` return 429 with Retry-After: 60.
 import { createServer } from 'node:http';
 
 const [port = '0', delay = '0'] = process.argv.slice(2);

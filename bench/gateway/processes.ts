@@ -1,4 +1,4 @@
-// The servers of the gateway's benchmark, each in a process of its own on a free loopback port.
+// The servers of the gateway benchmark, each in its own process on a free loopback port.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Resolves when something answers on the port. */
+/** Resolves when a server responds on the port. */
 export async function run(
   command: readonly string[],
   port: number,

@@ -1,14 +1,14 @@
-// Made-up documents whose words are as frequent as words of real texts are, without stop words.
+// Generated documents with the word frequencies of real texts, without stop words.
 import { seededRandom } from '../../src/core/index.ts';
 
 const syllables = 'b d f g k l m n p r s t v z'
   .split(' ')
   .flatMap((consonant) => 'a e i o u'.split(' ').map((vowel) => consonant + vowel));
 const vocabulary = 60_000;
-/** Words before this rank would be stop words, which are not looked for. */
+/** Words before this rank would be stop words, which are not searched. */
 const firstRank = 60;
 
-/** Ends in a consonant that no stemmer takes off. */
+/** Ends in a consonant that no stemmer removes. */
 function word(rank: number): string {
   let text = '';
   for (let rest = rank + syllables.length; rest > 0; rest = Math.floor(rest / syllables.length))
@@ -21,7 +21,7 @@ export interface MadeDocument {
   readonly text: string;
 }
 
-/** The same seed gives the same documents and queries. */
+/** The same seed returns the same documents and queries. */
 export class MadeCorpus {
   readonly #random;
 

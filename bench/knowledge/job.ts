@@ -23,7 +23,7 @@ const noModel: LanguageModel = {
 };
 
 export interface JobBench {
-  /** Ingests documents of so many minutes each; resolves when all are processed. Chunks per second. */
+  /** Ingests documents with the given number of minutes each; resolves when all are processed. Chunks per second. */
   ingestAll(documents: number, minutesEach: number): Promise<number>;
   /** The same without the job: the rate at which the store accepts documents at best. */
   acceptAlone(documents: number, minutesEach: number): Promise<number>;
@@ -112,7 +112,7 @@ export async function openJobBench(database: Database): Promise<JobBench> {
 
 const writers = 4;
 
-/** Resolves when so many things have ended. */
+/** Resolves when the given number of jobs has ended. */
 class Countdown {
   #left = 0;
   #whole = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-// Made-up minutes in which people of a few hundred teams decide, promise and worry: what rules find something in.
+// Generated meeting minutes with decisions, commitments and risks that rules recognize.
 import type { Random } from '../../src/core/index.ts';
 import { seededRandom } from '../../src/core/index.ts';
 import type { MadeDocument } from './corpus.ts';
@@ -29,7 +29,7 @@ interface Team {
   readonly project: string;
 }
 
-/** The same seed gives the same minutes. About 120 words each; six people, a company and a project on average. */
+/** The same seed returns the same minutes. About 120 words each; six people, a company and a project on average. */
 export class MadeMinutes {
   readonly #random: Random;
 

@@ -1,10 +1,10 @@
-// Knowledge on a Postgres of its own, filled to a given size: made-up documents, events with actors and subjects.
+// Knowledge on its own Postgres, filled to a given size: generated documents, events with actors and subjects.
 import { silentLog, systemClock, systemIds } from '../../src/core/index.ts';
 import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
 import { chunkText } from '../../src/knowledge/documents/chunk.ts';
 import { SqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
 import type { ChunkDraft, Space } from '../../src/knowledge/index.ts';
-import type { Embedders } from '../../src/knowledge/vectors/embedder.ts';
+import type { Embedders } from '../../src/knowledge/vectors/embedders.ts';
 import { Search } from '../../src/knowledge/search/search.ts';
 import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { SearchStore } from '../../src/knowledge/search/results.ts';
@@ -69,7 +69,7 @@ export async function openKnowledgeBench(databaseUrl: string): Promise<Knowledge
   };
 }
 
-/** Ingests one generated document of so many chunks; returns the id of its revision. */
+/** Ingests one generated document with the given number of chunks; returns the id of its revision. */
 export async function takeIn(bench: KnowledgeBench, chunkCount = 1): Promise<string> {
   const parts = Array.from({ length: chunkCount }, () => bench.corpus.document());
   const [first = bench.corpus.document()] = parts;

@@ -123,8 +123,8 @@ export async function startHelpDesk(port = 0): Promise<HelpDesk> {
 }
 
 if (import.meta.main) {
-  const { url } = await startHelpDesk(8431);
+  const { url } = await startHelpDesk(Number(process.env['PORT'] ?? 8431));
   console.log(`The help desk listens at ${url}. In another terminal:`);
   console.log(`  export HELPDESK_URL=${url} HELPDESK_USER=reader HELPDESK_PASSWORD=only-an-example`);
-  console.log('  npm run headworks -- extract rest --source examples/rest-source/helpdesk.yaml');
+  console.log('  headworks extract rest --source examples/rest-source/helpdesk.yaml');
 }

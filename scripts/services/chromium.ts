@@ -2,7 +2,7 @@
 import { installPackages } from './debian-packages.ts';
 import { findProgram } from './find-program.ts';
 
-/** The path of a Chromium; installs Debian's when there is none and we may. */
+/** The path of a Chromium; installs Debian's if there is none and this user may install packages. */
 export async function chromiumPath(): Promise<string> {
   const found = findChromium();
   if (found) return found;

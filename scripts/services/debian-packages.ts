@@ -3,25 +3,25 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findProgram } from './find-program.ts';
-import { runCommand, say } from './run-command.ts';
+import { runCommand, log } from './run-command.ts';
 
-/** apt with lists, archives and status of its own, so that it needs no rights and changes nothing of the system. */
+/** apt with lists, archives and status of its own, so that it needs no privileges and does not change the system. */
 export type PrivateApt = (tool: 'apt-get' | 'apt-cache', ...args: readonly string[]) => Promise<string>;
 
 export const isDebian = (): boolean =>
   existsSync('/etc/debian_version') && Boolean(findProgram('apt-get') && findProgram('dpkg-deb'));
 
-/** `bookworm`, `trixie`, …; `unknown` where the system does not say. */
+/** `bookworm`, `trixie`, …; `unknown` if the system does not name it. */
 export function debianCodename(): string {
   const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
   return /^VERSION_CODENAME=(\w+)$/m.exec(release)?.[1] ?? 'unknown';
 }
 
-/** Prepares a private apt in `folder` and reads the package lists of whatever mirrors the system is configured with. */
+/** Prepares a private apt in `folder` and reads the package lists of the configured mirrors. */
 export async function openPrivateApt(folder: string): Promise<PrivateApt> {
   await mkdir(join(folder, 'lists/partial'), { recursive: true });
   await mkdir(join(folder, 'archives/partial'), { recursive: true });
-  // Servers that are installed already must be offered for download all the same.
+  // Installed servers must be downloadable too.
   const installed = readFileSync('/var/lib/dpkg/status', 'utf8').split('\n\n');
   const others = installed.filter((entry) => !/^Package: (postgresql|redis)/m.test(entry));
   await writeFile(join(folder, 'status'), others.join('\n\n'));
@@ -39,7 +39,7 @@ export async function openPrivateApt(folder: string): Promise<PrivateApt> {
   const apt: PrivateApt = (tool, ...args) =>
     runCommand(tool, ['-qq', ...settings, ...args], { cwd: join(folder, 'archives') });
   await apt('apt-get', 'update').catch((error: unknown) =>
-    say(`apt-get update failed in part; continuing. ${String(error)}`),
+    log(`apt-get update failed in part; continuing. ${String(error)}`),
   );
   return apt;
 }
@@ -48,7 +48,7 @@ export async function openPrivateApt(folder: string): Promise<PrivateApt> {
 export async function unpackServers(apt: PrivateApt, archives: string, root: string): Promise<void> {
   const depends = await apt('apt-cache', 'depends', 'postgresql');
   const major = /Depends: postgresql-(\d+)$/m.exec(depends)?.[1];
-  if (!major) throw new Error('apt knows no package postgresql.');
+  if (!major) throw new Error('apt has no package postgresql.');
   const packages = [`postgresql-${major}`, 'redis-server'];
   await apt('apt-get', '-y', '--no-install-recommends', '--download-only', 'install', ...packages);
   await apt('apt-get', 'download', `postgresql-server-dev-${major}`);
@@ -64,7 +64,7 @@ export async function installPackages(names: readonly string[], purpose: string)
     throw new Error(`${purpose} needs ${list}, and this is not Debian; install it by your own means.`);
   if (process.getuid?.() !== 0)
     throw new Error(`${purpose} needs ${list}. As root: apt-get install --no-install-recommends ${list}`);
-  say(`${purpose} needs ${list}: installing with apt-get, this can take a minute`);
+  log(`${purpose} needs ${list}: installing with apt-get, this can take a minute`);
   const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   const wait = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=3'];
   const lists = '/var/lib/apt/lists';
@@ -72,7 +72,7 @@ export async function installPackages(names: readonly string[], purpose: string)
     await runCommand('apt-get', ['-qq', ...wait, 'update'], { environment });
   const install = ['-qq', ...wait, 'install', '-y', '--no-install-recommends', ...names];
   await runCommand('apt-get', install, { environment }).catch(async () => {
-    // Lists that are old name packages which the mirror has replaced since.
+    // Outdated lists name packages that the mirror has replaced since.
     await runCommand('apt-get', ['-qq', ...wait, 'update'], { environment });
     await runCommand('apt-get', install, { environment });
   });

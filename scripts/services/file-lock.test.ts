@@ -14,10 +14,10 @@ async function lockFile(): Promise<string> {
 it('admits one at a time, also after a failure', async () => {
   const file = await lockFile();
   let inside = 0;
-  let most = 0;
+  let max = 0;
   const work = async (isFailing: boolean) => {
     inside += 1;
-    most = Math.max(most, inside);
+    max = Math.max(max, inside);
     await sleep(20);
     inside -= 1;
     if (isFailing) throw new Error('no');
@@ -25,7 +25,7 @@ it('admits one at a time, also after a failure', async () => {
   const turns = [false, true, false, true].map((isFailing) => withFileLock(file, 30, () => work(isFailing)));
   const results = await Promise.allSettled(turns);
   expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected']);
-  expect(most).toBe(1);
+  expect(max).toBe(1);
 });
 
 it('fails with the name of the holder when the lock is held for too long', async () => {

@@ -1,10 +1,10 @@
-// One process at a time, by a lock that the kernel frees even when its holder is killed outright.
+// A lock between processes, which the kernel releases even if its holder is killed.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /**
  * Runs `work` while holding the lock on `file`; waits for other holders up to `waitSeconds`.
- * Node has no flock(2), so util-linux's `flock` holds it and lets go when our end of its input closes.
+ * Node has no flock(2), so util-linux's `flock` holds it and releases it when its standard input is closed.
  */
 export async function withFileLock<T>(file: string, waitSeconds: number, work: () => Promise<T>): Promise<T> {
   const holder = spawn(

@@ -1,4 +1,4 @@
-// Looks a program up as a shell would.
+// Finds a program on the PATH.
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 

@@ -1,4 +1,4 @@
-// The temporary folder that a set of private servers lives in; whatever works in it goes when it goes.
+// The temporary folder of a set of private servers; processes that use it are ended with it.
 import { readdirSync, statSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,18 +10,18 @@ import { startWatchdog } from './watchdog.ts';
 const prefix = 'headworks-services-';
 const ownerFile = 'owner';
 
-/** Where temporary data goes: the usual place, unless the user that servers run as cannot go there. */
+/** The folder for temporary data: the default, unless the user that servers run as cannot access it. */
 function temporaryParent(): string {
   return canEnter(tmpdir(), serverUser()) ? tmpdir() : '/tmp';
 }
 
 /**
- * Makes the folder. `owned`: a watchdog takes it down when this process ends, together with every process started
+ * Creates the folder. `owned`: a watchdog takes it down when this process ends, together with every process started
  * from now on, which are marked through the environment. `free`: it stays until `takeDown` is called.
  */
 export async function openInstance(kind: 'owned' | 'free'): Promise<string> {
   const folder = await mkdtemp(join(temporaryParent(), prefix));
-  await chmod(folder, 0o755); // servers of another user go through it to their own folders
+  await chmod(folder, 0o755); // servers of another user need access to their own folders
   if (kind === 'free') return folder;
   await writeFile(join(folder, ownerFile), String(process.pid));
   process.env[folderVariable] = folder;

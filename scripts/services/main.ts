@@ -1,7 +1,7 @@
 // npm run services -- run COMMAND … | up | down: private PostgreSQL and Redis for tests and development.
 import { messageOf } from '../../src/core/errors.ts';
 import { takeDownAbandoned } from './instance.ts';
-import { say } from './run-command.ts';
+import { log } from './run-command.ts';
 import { runWithServices } from './run-with-services.ts';
 import { openServices } from './services.ts';
 
@@ -13,13 +13,13 @@ async function main([verb, ...rest]: readonly string[]): Promise<number> {
   if (verb === 'run' && rest.length > 0) return await runWithServices(rest);
   if (verb === 'up') {
     const services = await openServices(process.env, 'free');
-    say(services.summary);
+    log(services.summary);
     for (const [name, value] of Object.entries(services.variables)) console.log(`${name}=${value}`);
     return 0;
   }
   if (verb === 'down') {
     const folders = await takeDownAbandoned();
-    say(folders.length === 0 ? 'nothing was running' : `took down ${folders.join(', ')}`);
+    log(folders.length === 0 ? 'nothing was running' : `took down ${folders.join(', ')}`);
     return 0;
   }
   console.error(usage);
@@ -27,9 +27,9 @@ async function main([verb, ...rest]: readonly string[]): Promise<number> {
 }
 
 try {
-  // exit and not exitCode: a build that still runs after Ctrl-C has open handles; the watchdog ends them.
+  // exit instead of exitCode: a build that still runs after Ctrl-C has open handles; the watchdog ends them.
   process.exit(await main(process.argv.slice(2)));
 } catch (error) {
-  say(messageOf(error));
+  log(messageOf(error));
   process.exit(1);
 }

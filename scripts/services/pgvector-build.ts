@@ -5,14 +5,14 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { installPackages, type PrivateApt } from './debian-packages.ts';
 import { findProgram } from './find-program.ts';
-import { runCommand, say } from './run-command.ts';
+import { runCommand, log } from './run-command.ts';
 
 export const pgvectorVersion = '0.8.0';
 const tarballSha256 = '867a2c328d4928a5a9d6f052cd3bc78c7d60228a9b914ad32aa3db88e9de27b0';
 /** The Debian release whose pool has that version. */
 const release = 'trixie';
 
-/** What compiling needs; installed when missing and we may. */
+/** Installs the compiler packages if they are missing and this user may install packages. */
 export async function ensureCompiler(): Promise<void> {
   const isThere = findProgram('gcc') && findProgram('make') && existsSync('/usr/include/stdio.h');
   if (!isThere) await installPackages(['gcc', 'make', 'libc6-dev'], 'Building pgvector');
@@ -31,7 +31,7 @@ export async function fetchPgvector(apt: PrivateApt, folder: string): Promise<st
     );
     if (isFetched) return tarball;
   }
-  say(
+  log(
     `pgvector ${pgvectorVersion} is not in the pool as pinned; taking the version ${release}'s signed index names`,
   );
   await fetchByIndex(apt, folder, mirrors);

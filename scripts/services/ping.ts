@@ -1,4 +1,4 @@
-// Asks a server, ours or the user's, whether it is there and lets us in.
+// Checks that a server is reachable and accepts the credentials.
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 
@@ -37,7 +37,7 @@ export async function pingRedis(url: string): Promise<void> {
     await redis.connect();
     await redis.ping();
   } catch (error) {
-    throw lastError ?? error; // ioredis says "Connection is closed" where the first error says why
+    throw lastError ?? error; // ioredis reports "Connection is closed"; the first error has the reason
   } finally {
     redis.disconnect();
   }

@@ -1,4 +1,4 @@
-// A PostgreSQL of our own with pgvector: fast and forgetful, for tests only.
+// A private PostgreSQL with pgvector for tests: fast, not durable.
 import { randomBytes } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import type { Extension, ServerTree } from './server-tree.ts';
 import { serverUser } from './server-user.ts';
 
 export interface PostgresOptions {
-  /** Extensions that CREATE EXTENSION shall not find. */
+  /** Extensions that CREATE EXTENSION must not find. */
   readonly without?: readonly Extension[];
   /** Further lines of `postgresql.conf`. */
   readonly settings?: readonly string[];
@@ -24,10 +24,10 @@ const testSettings = [
   'fsync = off',
   'full_page_writes = off',
   'jit = off',
-  'timezone = GMT', // built in, where UTC is looked up in a file that a bare system lacks
-  // pgvector 0.8.0 wants none: its parallel index builds overflow a buffer, and need more shared memory than containers have.
+  'timezone = GMT', // built in; UTC needs a file that a minimal system lacks
+  // none for pgvector 0.8.0: its parallel index builds overflow a buffer, and need more shared memory than containers have.
   'max_parallel_maintenance_workers = 0',
-  'dynamic_shared_memory_type = mmap', // in the data folder, so that it goes with it
+  'dynamic_shared_memory_type = mmap', // in the data folder, so that it is deleted with it
 ];
 
 /** Starts one in a new folder `name` of `parent`, with an empty database `headworks`. */
@@ -52,7 +52,7 @@ export async function startPostgres(
     arguments: (port) => ['-D', data, '-p', String(port)],
     environment: tree.environment,
     url: (port) => address(port, 'headworks'),
-    // `postgres` and not `headworks`: it is there from the start.
+    // `postgres` instead of `headworks`: it always exists.
     ping: (url) => pingPostgres(url.replace(/headworks$/, 'postgres')),
   });
   try {

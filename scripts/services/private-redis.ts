@@ -1,4 +1,4 @@
-// A Redis of our own that keeps nothing: for tests only.
+// A private Redis without persistence, for tests only.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { pingRedis } from './ping.ts';

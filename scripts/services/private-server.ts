@@ -1,4 +1,4 @@
-// One server process of our own: started on a free loopback port, stopped, killed, paused, started again.
+// A private server process: started on a free loopback port, stopped, killed, paused, started again.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, mkdir, open, readFile, writeFile } from 'node:fs/promises';
@@ -15,26 +15,26 @@ export interface PrivateServer {
   readonly url: string;
   /** Of its main process; another one after a restart. */
   readonly pid: number;
-  /** Shuts it down in order. What it keeps on disk stays for `restart`. */
+  /** Shuts it down gracefully. Its data on disk stays for `restart`. */
   stop(): Promise<void>;
-  /** Ends all its processes at once, as a power cut would. */
+  /** Kills all its processes, as a power failure would. */
   kill(): Promise<void>;
   /** Starts it again (stops it first if it runs), on the same port, with the same password and data. */
   restart(): Promise<void>;
-  /** Freezes it: connections stay open, nothing is answered. */
+  /** Pauses it: connections stay open without responses. */
   pause(): void;
   resume(): void;
 }
 
 export interface ServerPlan {
   readonly name: string;
-  /** Only for this server: all its processes work in there. */
+  /** Of this server only: the working directory of all its processes. */
   readonly folder: string;
   readonly program: string;
   readonly arguments: (port: number) => readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly url: (port: number) => string;
-  /** Resolves when the server at this address is ours and answers. */
+  /** Resolves when this server responds at its address. */
   readonly ping: (url: string) => Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export async function writeForServer(file: string, text: string): Promise<void> 
   if (user) await chown(file, user.uid, user.gid);
 }
 
-/** Starts it. Rejects with the end of its log when it does not come up. */
+/** Starts it. Rejects with the end of its log when it does not start. */
 export async function startPrivateServer(plan: ServerPlan): Promise<PrivateServer> {
   const { port, pid: firstPid } = await launchOnFreePort(plan);
   const url = plan.url(port);
@@ -101,7 +101,7 @@ async function launch(plan: ServerPlan, port: number): Promise<number> {
     cwd: plan.folder,
     env: plan.environment,
     ...serverUser(),
-    detached: true, // Ctrl-C is for us; the servers go when we say so
+    detached: true, // Ctrl-C must not reach the servers; `takeDown` stops them
     stdio: ['ignore', log.fd, log.fd],
   });
   const spawned = once(server, 'spawn');
@@ -114,11 +114,11 @@ async function launch(plan: ServerPlan, port: number): Promise<number> {
   const failure = await waitUntilUp(plan, plan.url(port), () => server.exitCode ?? server.signalCode);
   if (failure === undefined && server.pid !== undefined) return server.pid;
   await endServers(plan.folder);
-  const said = lastLines(await readFile(logFile, 'utf8'), 5);
-  throw new Error(`${plan.name} did not start (${failure}): ${said}`);
+  const lines = lastLines(await readFile(logFile, 'utf8'), 5);
+  throw new Error(`${plan.name} did not start (${failure}): ${lines}`);
 }
 
-/** Undefined when it answers, or why not. */
+/** Undefined when it responds, otherwise the reason. */
 async function waitUntilUp(
   plan: ServerPlan,
   url: string,

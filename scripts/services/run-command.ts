@@ -1,4 +1,4 @@
-// Runs one program to its end, and tells what it said when it failed.
+// Runs one program to its end; the error of a failure contains its output.
 import { execFile } from 'node:child_process';
 import { messageOf } from '../../src/core/errors.ts';
 import type { ServerUser } from './server-user.ts';
@@ -11,7 +11,7 @@ export interface CommandOptions {
 }
 
 /** Prints a line about something that takes long. */
-export const say = (line: string): boolean => process.stderr.write(`services: ${line}\n`);
+export const log = (line: string): boolean => process.stderr.write(`services: ${line}\n`);
 
 /** What the program printed. Rejects with its name, exit code and last lines of output when it fails. */
 export async function runCommand(
@@ -32,15 +32,15 @@ export async function runCommand(
       },
       (error, stdout, stderr) => {
         if (!error) return resolve(stdout);
-        const said = lastLines(`${stdout}\n${stderr}`, 12);
-        const why = said || messageOf(error);
+        const output = lastLines(`${stdout}\n${stderr}`, 12);
+        const why = output || messageOf(error);
         reject(new Error(`${program} failed (${error.code ?? error.signal ?? 'no code'}): ${why}`));
       },
     );
   });
 }
 
-/** The last lines of a text that say something. */
+/** The last non-empty lines of a text. */
 export function lastLines(text: string, count: number): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   return lines.slice(-count).join('\n');

@@ -3,9 +3,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openServices } from './services.ts';
-import { say } from './run-command.ts';
+import { log } from './run-command.ts';
 
-/** The exit code of the command; 128 + n when signal n ended it, or us. */
+/** The exit code of the command; 128 + n when signal n ended it or this process. */
 export async function runWithServices(command: readonly string[]): Promise<number> {
   const [program, ...args] = command;
   if (program === undefined) throw new Error('Say which command to run: npm run services -- run COMMAND …');
@@ -13,13 +13,13 @@ export async function runWithServices(command: readonly string[]): Promise<numbe
   let stopped: NodeJS.Signals | undefined;
   const interrupted = onStopSignals((signal) => {
     stopped ??= signal;
-    // A terminal sends Ctrl-C to the command as well; twice would look like impatience.
+    // A terminal sends Ctrl-C to the command as well; a second signal would force it to exit.
     if (signal !== 'SIGINT' || !process.stdin.isTTY) child?.kill(signal);
   });
   const services = await Promise.race([openServices(process.env, 'owned'), interrupted]);
-  if (typeof services === 'string') return exitCodeOf(services); // the watchdog takes down what had come up
+  if (typeof services === 'string') return exitCodeOf(services); // the watchdog stops what was started
   try {
-    say(services.summary);
+    log(services.summary);
     child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, ...services.variables } });
     const impatience = interrupted.then(() => sleep(10_000, undefined, { ref: false }));
     const code = await Promise.race([ended(child), impatience]);
@@ -29,7 +29,7 @@ export async function runWithServices(command: readonly string[]): Promise<numbe
   }
 }
 
-/** Calls back for Ctrl-C and its relatives instead of dying of them; resolves at the first. */
+/** Handles SIGINT, SIGTERM and SIGHUP instead of exiting; resolves at the first. */
 export function onStopSignals(stop: (signal: NodeJS.Signals) => void): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

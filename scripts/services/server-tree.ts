@@ -1,4 +1,4 @@
-// The servers' programs: unpacked and built once into a cache of this user, then used by every run.
+// Programs of the servers: unpacked and built once into the user's cache, then used by every run.
 import { constants } from 'node:fs';
 import { access, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
@@ -9,17 +9,17 @@ import { debianCodename, isDebian, openPrivateApt, unpackServers } from './debia
 import { withFileLock } from './file-lock.ts';
 import { findProgram } from './find-program.ts';
 import { buildPgvector, ensureCompiler, fetchPgvector, pgvectorVersion } from './pgvector-build.ts';
-import { runCommand, say } from './run-command.ts';
+import { runCommand, log } from './run-command.ts';
 import { canEnter, serverUser } from './server-user.ts';
 
-/** Extensions that a test may want to be missing. */
+/** Extensions that tests may exclude. */
 export type Extension = 'vector' | 'pg_trgm';
 
 export interface ServerTree {
   /** The folder of `postgres` and `initdb`, of a copy without the named extensions. */
   postgresBin(without?: readonly Extension[]): string;
   readonly redisServer: string;
-  /** The whole environment of a server: nothing of ours leaks into it. */
+  /** The whole environment of a server: it inherits nothing from this process. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -28,7 +28,7 @@ const recipe = 1;
 const buildWaitSeconds = 900;
 const leaveOut: readonly (readonly Extension[])[] = [['vector'], ['pg_trgm'], ['pg_trgm', 'vector']];
 
-/** The finished tree; made first when there is none that runs here. Safe when several processes ask at once. */
+/** The complete tree; built first if none works here. Safe to call from several processes at once. */
 export async function serverTree(): Promise<ServerTree> {
   if (!isDebian()) return installedServers();
   const umask = process.umask(0o022); // root may have a strict umask, and the server's user must read the tree
@@ -39,7 +39,7 @@ export async function serverTree(): Promise<ServerTree> {
   }
 }
 
-/** Whether this is a place where servers of our own can be had at all; on Debian a broken apt can still say no. */
+/** Whether private servers can be installed here; on Debian this may still fail with a broken apt. */
 export function canHaveServers(): boolean {
   return isDebian() || installedPrograms() !== undefined;
 }
@@ -52,7 +52,7 @@ function installedPrograms(): { readonly initdb: string; readonly redisServer: s
   return { initdb, redisServer };
 }
 
-/** Elsewhere we do not know how to fetch servers, but take those that are installed. */
+/** On other systems only installed servers are used. */
 function installedServers(): ServerTree {
   const programs = installedPrograms();
   if (!programs)
@@ -84,7 +84,7 @@ async function findOrMake(cache: string): Promise<ServerTree> {
   });
 }
 
-/** The first place that is ours, writable, and open to the user the servers run as. */
+/** The first folder that is owned by this user, writable, and accessible to the user the servers run as. */
 export async function cacheFolder(): Promise<string> {
   const user = serverUser();
   const uid = userInfo().uid;
@@ -99,7 +99,7 @@ export async function cacheFolder(): Promise<string> {
       await mkdir(place, { recursive: true });
       await access(place, constants.W_OK);
     } catch {
-      continue; // not for us; the next one may be
+      continue; // not usable; try the next one
     }
     if ((await stat(place)).uid === uid && canEnter(place, user)) return place;
   }
@@ -108,7 +108,7 @@ export async function cacheFolder(): Promise<string> {
   );
 }
 
-/** The tree if it is complete and its programs load here: a library may have left the system since. */
+/** The tree if it is complete and its programs load here: a library may have been removed since. */
 async function openTree(root: string): Promise<ServerTree | undefined> {
   if (!existsSync(join(root, 'complete'))) return undefined;
   const [major] = await readdir(join(root, 'usr/lib/postgresql'));
@@ -128,7 +128,7 @@ async function openTree(root: string): Promise<ServerTree | undefined> {
     await runCommand(tree.redisServer, ['-v'], run);
     return tree;
   } catch {
-    return undefined; // built again, which says what is wrong if anything is
+    return undefined; // built again, which reports what is wrong
   }
 }
 
@@ -138,7 +138,7 @@ const variant = (without: readonly Extension[]): string =>
 /** Works in a scratch folder and moves it into place only when it is complete. Needs the lock. */
 async function build(cache: string, root: string): Promise<void> {
   await ensureCompiler();
-  say(`first use: fetching PostgreSQL and Redis and building pgvector into ${root} (about half a minute)`);
+  log(`first use: fetching PostgreSQL and Redis and building pgvector into ${root} (about half a minute)`);
   for (const name of await readdir(cache))
     if (name.startsWith('build-')) await rm(join(cache, name), { recursive: true, force: true });
   const scratch = await mkdtemp(join(cache, 'build-'));

@@ -1,4 +1,4 @@
-// Who the servers run as: PostgreSQL refuses root, and nothing that listens should have its rights.
+// The user that servers run as: PostgreSQL refuses root, and no listening process should have its privileges.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
@@ -7,7 +7,7 @@ export interface ServerUser {
   readonly gid: number;
 }
 
-/** `nobody` when we are root; undefined (the user we are) otherwise. */
+/** `nobody` when this process runs as root; otherwise undefined (the same user). */
 export function serverUser(): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const [, , uid, gid] = /^nobody:.*$/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0].split(':') ?? [];

@@ -10,9 +10,9 @@ import { takeDown } from './take-down.ts';
 export interface Services {
   /** What a command needs in its environment to use them. */
   readonly variables: Readonly<Record<string, string>>;
-  /** One line for people: what was started, what was reused. */
+  /** One line for the terminal: what was started and what was reused. */
   readonly summary: string;
-  /** Takes down what was started, and whatever the command left running. */
+  /** Stops what was started, and processes that the command left running. */
   close(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export interface ServiceUrls {
 }
 
 /**
- * Checks the servers that `given` names and starts the others. Rejects when a named one does not answer: starting
+ * Checks the servers that `given` names and starts the others. Rejects when a named one does not respond: starting
  * a replacement would test something other than requested. With `owned`, what it started ends with this
  * process at the latest.
  */

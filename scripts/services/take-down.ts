@@ -1,4 +1,4 @@
-// Ends everything that belongs to one set of servers, however it came to be, and removes its folder.
+// Ends all processes of one set of servers, and removes its folder.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { runCommand } from './run-command.ts';
 
 /**
- * Names the folder in the environment of every process that goes when the folder goes. Not HEADWORKS_…: those are
- * options of the product, which complains about ones it does not know.
+ * Names the folder in the environment of every process that ends with the folder. Not HEADWORKS_…: those are
+ * options of the product, which rejects unknown ones.
  */
 export const folderVariable = 'TEST_SERVICES_FOLDER';
 
@@ -33,29 +33,29 @@ function processes(belongs: (pid: number) => boolean): readonly number[] {
     try {
       return pid !== process.pid && belongs(pid);
     } catch {
-      return false; // gone meanwhile, a zombie, or not ours
+      return false; // ended meanwhile, a zombie, or of another user
     }
   });
 }
 
-/** Sends a signal to each that still lives. */
+/** Sends a signal to each that still runs. */
 export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   for (const pid of pids)
     try {
       process.kill(pid, signal);
     } catch {
-      // It went before the signal came, which is what we wanted.
+      // It had already ended.
     }
 }
 
-/** Waits until there is none left; false when there still is after `timeoutMs`. */
+/** Waits until none is left; false if some are left after `timeoutMs`. */
 export async function areGone(find: () => readonly number[], timeoutMs: number): Promise<boolean> {
   for (const start = performance.now(); performance.now() - start < timeoutMs; await sleep(25))
     if (find().length === 0) return true;
   return find().length === 0;
 }
 
-/** Asks politely, then insists. Safe to call on a folder that is gone. */
+/** SIGTERM, then SIGKILL. Safe to call on a deleted folder. */
 export async function takeDown(folder: string): Promise<void> {
   const find = () => [...processesIn(folder), ...commandsOf(folder)];
   signalAll(commandsOf(folder), 'SIGTERM');
@@ -71,7 +71,7 @@ export async function takeDown(folder: string): Promise<void> {
 /** Ends the servers in a folder, also stopped ones; what they wrote stays. */
 export async function endServers(folder: string): Promise<void> {
   const find = () => processesIn(folder);
-  signalAll(find(), 'SIGINT'); // PostgreSQL: disconnect everybody and shut down. Redis: shut down.
+  signalAll(find(), 'SIGINT'); // PostgreSQL: disconnect all clients and shut down. Redis: shut down.
   signalAll(find(), 'SIGCONT');
   if (await areGone(find, graceMs)) return;
   signalAll(find(), 'SIGKILL');

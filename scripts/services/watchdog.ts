@@ -1,11 +1,11 @@
-// A small process of its own that takes a set of servers down when its owner is gone, even by kill -9.
+// A separate process that stops a set of servers when its owner has ended, even by kill -9.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { takeDown } from './take-down.ts';
 
 /**
- * Starts it. The owner's end of the pipe closes when the owner ends, in whatever way; that is the signal.
- * It has a session of its own, so that Ctrl-C does not reach it, and none of our environment.
+ * Starts it. The owner's end of the pipe closes when the owner ends, for any reason.
+ * It has a session of its own, so that Ctrl-C does not reach it, and an empty environment.
  */
 export function startWatchdog(folder: string): void {
   const program = fileURLToPath(import.meta.url);

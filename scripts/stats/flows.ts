@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServer } from '../../src/app/start.ts';
 import { resolveConfig } from '../../src/config/index.ts';
-import { readScenario, startModelsSimulator } from '../../src/simulators/models/index.ts';
+import { readScenario } from '../../src/simulators/models/scenario.ts';
+import { startModelsSimulator } from '../../src/simulators/models/simulator.ts';
 
 const source = resolve('src');
 
@@ -45,7 +46,7 @@ async function startWorld(): Promise<World> {
   const provider = (name: string, latencyMs: number) => ({
     name,
     latency_ms: latencyMs,
-    models: [{ name, answer: 'Yes.' }],
+    models: [{ name, completion: 'Yes.' }],
   });
   const scenario = readScenario({ providers: [provider('quick', 0), provider('never', 3_600_000)] });
   const models = await startModelsSimulator({ scenario });
@@ -117,7 +118,7 @@ async function ingestAndWait({ call }: World): Promise<unknown> {
     const { status } = (await call('GET', `/api/v1/knowledge/artifacts/${id}`)) as {
       status?: { state?: string };
     };
-    if (status?.state === 'complete' || status?.state === 'completed') return accepted;
+    if (status?.state === 'completed') return accepted;
     await sleep(25);
   }
   throw new Error('The document was not processed within 10 s.');

@@ -1,6 +1,7 @@
 // Artifacts: documents in a space, their revisions and their processing status.
 import { z } from 'zod';
 import {
+  artifactStates,
   artifactTypes,
   chunkSteps,
   entityTypes,
@@ -87,12 +88,14 @@ const revisionFields = {
 const Revision = z.object(revisionFields).meta({ id: 'Revision', description: 'A revision of an artifact.' });
 export type Revision = z.infer<typeof Revision>;
 
-const stepCounts = z.object({ done: count, failed: count, skipped: count, pending: count });
+const stepCounts = z.object({ completed: count, failed: count, skipped: count, queued: count });
 const positions = z.array(count).describe('Chunk positions, from 0.');
 
 export const ArtifactStatus = z
   .object({
-    state: z.enum(['processing', 'complete', 'partial']),
+    state: z
+      .enum(artifactStates)
+      .describe('`degraded`: the job has ended, and steps are missing; the rest can be used.'),
     chunks: count,
     steps: z.object({ index: stepCounts, read: stepCounts, embed: stepCounts, graph: stepCounts }),
     read_by_rules: count.describe('Chunks read by rules instead of a model.'),
@@ -110,12 +113,12 @@ export const ArtifactStatus = z
       z.object({
         step: z.enum(chunkSteps),
         positions: positions.describe('Chunk positions, from 0; empty: the whole document.'),
-        status: z.enum(['failed', 'skipped', 'pending', 'done']),
+        status: z.enum(['failed', 'skipped', 'queued', 'completed']),
         cause: z
           .string()
           .nullable()
           .describe(
-            'An error code, or JOB_PENDING, JOB_RUNNING, JOB_FAILED, NOT_TRIED, READING_TOO_LARGE (done, but not completely).',
+            'An error code, or JOB_QUEUED, JOB_RUNNING, JOB_FAILED, NOT_TRIED, READING_TOO_LARGE (completed, but beyond a limit).',
           ),
         message: z.string().nullable().describe('Why, and what will complete it.'),
       }),
@@ -144,7 +147,7 @@ const IngestResult = z
  * What a document says may come from an unchecked file; NUL characters are removed from it. They are not
  * allowed in its ids: without them it could be another document.
  */
-const nulAllowedIn = ['text', 'title', 'metadata'];
+const anyTextIn = ['text', 'title', 'metadata'];
 
 /** For the rest of a body beside the document. */
 const bodySlackBytes = 1_048_576;
@@ -160,7 +163,7 @@ export const artifactsApi = {
     access: 'tenant',
     query: spaceQuery,
     body: ArtifactInput,
-    nulAllowedIn,
+    anyTextIn,
     status: 202,
     output: IngestResult,
     otherResponses: { 200: IngestResult },
@@ -173,16 +176,16 @@ export const artifactsApi = {
     audit: false,
     query: spaceQuery,
     body: ArtifactInput,
-    nulAllowedIn,
+    anyTextIn,
     output: z
       .object({
         chunks: count,
         tokens: count.describe('Approximate number of tokens of the text.'),
         model_calls: count.describe(
-          'Calls to read it; 0 where rules read. Calls to resolve entities are not included.',
+          'Model calls that extract events and entities; 0 when rules extract them. Calls that resolve entities are not included.',
         ),
-        prompt_tokens: count.describe('Sent by those calls, approximately.'),
-        completion_tokens: count.describe('Returned by those calls, approximately.'),
+        prompt_tokens: count.describe('Approximate number of tokens sent by those calls.'),
+        completion_tokens: count.describe('Approximate number of tokens returned by those calls.'),
         embedding_calls: count.describe('0 without an embedding model.'),
       })
       .meta({ id: 'IngestEstimate' }),
@@ -259,6 +262,5 @@ export const artifactsApi = {
 export type Artifact = OutputOf<typeof artifactsApi.get>;
 export type Artifacts = OutputOf<typeof artifactsApi.list>;
 export type ArtifactStatuses = OutputOf<typeof artifactsApi.listStatuses>;
-export type Revisions = OutputOf<typeof artifactsApi.listRevisions>;
 export type IngestResult = z.infer<typeof IngestResult>;
 export type IngestEstimate = OutputOf<typeof artifactsApi.estimate>;

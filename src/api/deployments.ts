@@ -1,12 +1,12 @@
-// Deployments: workflows published to organizations.
+// Deployments (workflows published to organizations) and their executions, for admins.
 import { z } from 'zod';
-import { workflowNames } from '../tenancy/vocabulary.ts';
-import { deleted, id, instant } from './fields.ts';
+import { executionStatuses, workflowNames } from '../tenancy/vocabulary.ts';
+import { after, deleted, id, instant, listOf, next, pageSize } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 import { organizationId, organizationReference } from './organizations.ts';
 
-const workflow = z.enum(workflowNames).describe('What the deployment does.');
+const workflow = z.enum(workflowNames).describe('Workflow that every execution runs.');
 const options = z
   .record(z.string(), z.unknown())
   .describe('Settings of the workflow; wrong ones are rejected with an explanation.');
@@ -131,3 +131,72 @@ export const deploymentsApi = {
 } as const;
 
 export type Deployments = OutputOf<typeof deploymentsApi.list>;
+
+/** The words of the founding document. */
+const status = z.enum(executionStatuses);
+
+export const Execution = z
+  .object({
+    id: z.string(),
+    organization_id: z.string(),
+    organization_name: z.string(),
+    deployment_id: z.string(),
+    deployment_name: z.string(),
+    status,
+    idempotency_key: z.string().nullable(),
+    job_id: z.string(),
+    accepted_at: instant,
+    started_at: instant.nullable(),
+    ended_at: instant.nullable(),
+    result: z.unknown().describe('Null in lists.'),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    warnings: z.array(z.string()),
+  })
+  .meta({ id: 'Execution', description: 'One execution of a deployment.' });
+export type Execution = z.infer<typeof Execution>;
+
+export const executionsApi = {
+  list: operation('GET /api/v1/executions', {
+    id: 'executions.list',
+    summary: 'List executions without their results, newest first',
+    query: z.strictObject({
+      organization: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe('Only executions of this organization: id or name.'),
+      deployment: z
+        .string()
+        .min(1)
+        .max(400)
+        .optional()
+        .describe('Only executions of this deployment: id or ORGANIZATION/NAME.')
+        .meta({ examples: ['acme-corp/invoices'] }),
+      status: listOf(status).optional().describe('One or several states, separated by commas.'),
+      limit: pageSize(500, 100),
+      after,
+    }),
+    output: z.object({ executions: z.array(Execution), next }).meta({ id: 'Executions' }),
+  }),
+
+  get: operation('GET /api/v1/executions/:id', {
+    id: 'executions.get',
+    summary: 'Get an execution with its result',
+    output: Execution,
+  }),
+
+  cancel: operation('POST /api/v1/executions/:id/cancel', {
+    id: 'executions.cancel',
+    summary: 'Cancel an execution and release its slot; an ended one stays unchanged',
+    output: Execution,
+  }),
+
+  release: operation('POST /api/v1/executions/:id/release', {
+    id: 'executions.release',
+    summary: 'Free a slot whose execution has ended or is unknown',
+    output: z
+      .object({ id, was_held: z.boolean().describe('False: there was no slot to free.') })
+      .meta({ id: 'ReleasedSlot' }),
+  }),
+} as const;

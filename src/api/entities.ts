@@ -30,8 +30,8 @@ export const Entity = z
       ])
       .nullable()
       .describe('Why it needs a review.'),
-    mention_count: count.describe('In latest revisions.'),
-    event_count: count.describe('In latest revisions.'),
+    mention_count: count.describe('Mentions in latest revisions.'),
+    event_count: count.describe('Events in latest revisions.'),
     created_at: instant,
     updated_at: instant,
   })
@@ -58,7 +58,7 @@ export const EntityMerge = z
   .object({
     id,
     winner_id: id,
-    loser_id: id.describe('Merged into the winner.'),
+    loser_id: id.describe('Entity that was merged into the winner.'),
     reason: z.string(),
     decided_by: z.string(),
     merged_at: instant,
@@ -241,7 +241,6 @@ export const entitiesApi = {
   }),
 } as const;
 
-export type Entities = OutputOf<typeof entitiesApi.list>;
 export type EntityDetail = z.infer<typeof EntityDetail>;
 export type RelatedEntities = OutputOf<typeof entitiesApi.listRelated>;
 export type EntityReview = OutputOf<typeof entitiesApi.listPairs>;

@@ -33,7 +33,7 @@ const figures = {
         type: z.string().min(1).max(200),
         items: natural,
         total: natural.nullable().describe('Null when the source does not report it.'),
-        status: z.enum(['pending', 'running', 'completed', 'incomplete']),
+        status: z.enum(['queued', 'running', 'completed', 'incomplete']),
       }),
     )
     .max(1000),
@@ -116,8 +116,7 @@ export const runsApi = {
       .refine((body) => !(body.fresh && body.retry_failed), 'fresh and retry_failed exclude each other')
       .nullish()
       .meta({
-        description:
-          'By default a run continues with what the last one left, and starts over when that one had completed.',
+        description: 'By default a run resumes the last session, and starts a new one when that is complete.',
         examples: [{ retry_failed: true }, { fresh: true }],
       }),
     status: 202,
@@ -296,12 +295,8 @@ export const vaultsApi = {
   }),
 } as const;
 
-export type ExtractionSources = OutputOf<typeof sourcesApi.list>;
-export type ExtractionRuns = OutputOf<typeof runsApi.list>;
-export type ExtractionRunStarted = OutputOf<typeof runsApi.start>;
 export type ExtractionRunReport = z.infer<typeof runsApi.report.body>;
 export type RunSamples = OutputOf<typeof runsApi.getSamples>;
 export type VaultSummary = OutputOf<typeof vaultsApi.get>;
 export type VaultItems = OutputOf<typeof vaultsApi.listItems>;
 export type VaultItem = OutputOf<typeof vaultsApi.getItem>;
-export type VaultData = OutputOf<typeof vaultsApi.getData>;

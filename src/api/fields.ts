@@ -11,14 +11,11 @@ export const idParams = z.object({ id });
 export const count = z.number().int();
 
 /** `limit` of a list: 1 to `max`. */
-export const pageSize = (max: number, standard: number) =>
-  z.coerce
-    .number('must be a whole number')
-    .int('must be a whole number')
-    .min(1, `must be a whole number from 1 to ${max}`)
-    .max(max, `must be a whole number from 1 to ${max}`)
-    .default(standard)
-    .describe(`Maximum number of results, 1 to ${max}.`);
+export const pageSize = (max: number, standard: number) => {
+  const rule = `must be a whole number from 1 to ${max}`;
+  const size = z.coerce.number(rule).int(rule).min(1, rule).max(max, rule);
+  return size.default(standard).describe(`Maximum number of results, 1 to ${max}.`);
+};
 
 export const after = id.optional().describe('Continue after this item: `next` of the previous page.');
 
@@ -41,8 +38,9 @@ export const queryFlag = (standard: boolean) =>
     .default(standard ? 'true' : 'false')
     .transform((text) => text === '1' || text.toLowerCase() === 'true');
 
-export const hasNoNul = (text: string): boolean => !text.includes('\0');
-export const nulMessage = 'must not contain the character U+0000';
+/** Postgres stores neither U+0000 nor an unpaired surrogate. */
+export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+export const storableMessage = 'must not contain the character U+0000 or an unpaired surrogate';
 
 /** The response to a successful DELETE. */
 export const deleted = z.null().describe('Deleted.');

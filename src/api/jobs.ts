@@ -1,7 +1,6 @@
 // Background jobs.
 import { z } from 'zod';
 import { count, instant, listOf, pageSize } from './fields.ts';
-import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
 const state = z.enum(['queued', 'running', 'completed', 'failed', 'canceled', 'skipped']);
@@ -69,10 +68,8 @@ export const jobsApi = {
   cancel: operation('POST /api/v1/jobs/:id/cancel', {
     id: 'jobs.cancel',
     summary: 'Cancel a queued or running job',
-    description: 'It ends as skipped; a running job is aborted, which may take a moment.',
+    description: 'Its state becomes canceled; a running job is aborted, which may take a moment.',
     status: 202,
     output: Job,
   }),
 } as const;
-
-export type Jobs = OutputOf<typeof jobsApi.list>;

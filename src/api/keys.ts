@@ -30,7 +30,7 @@ export const keysApi = {
     summary: 'Create a gateway key; the key itself is returned only here',
     body: z
       .strictObject({
-        name: z.string().trim().min(1).max(100).describe('What it is for.'),
+        name: z.string().trim().min(1).max(100).describe('Purpose of the key.'),
         expires_at: instant.optional().describe('Default: it works until it is revoked.'),
         daily_token_cap: z
           .number()

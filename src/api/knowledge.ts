@@ -7,7 +7,17 @@ import {
   graphBackends,
   searchDefaults,
 } from '../knowledge/vocabulary.ts';
-import { after, count, hasNoNul, id, instant, next, nulMessage, pageSize, spaceFields } from './fields.ts';
+import {
+  after,
+  count,
+  isStorable,
+  id,
+  instant,
+  next,
+  storableMessage,
+  pageSize,
+  spaceFields,
+} from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
@@ -85,7 +95,7 @@ export const searchApi = {
       'other results are returned all the same.',
     access: 'tenant',
     audit: false,
-    nulAllowedIn: ['query'],
+    anyTextIn: ['query'],
     query: spaceQuery,
     body: z
       .strictObject({
@@ -105,14 +115,14 @@ export const searchApi = {
               .optional()
               .describe('Only documents of these types.'),
             sources: z
-              .array(z.string().min(1).max(200).refine(hasNoNul, nulMessage))
+              .array(z.string().min(1).max(200).refine(isStorable, storableMessage))
               .max(50)
               .optional()
               .describe('Only documents of these source systems.'),
             from: dayOrInstant
               .optional()
               .describe(
-                'By the time of the source, or of the ingest where it has none. A day: from its start.',
+                'Only documents from this time on: the time at the source, otherwise of the ingest. A date counts from its start.',
               ),
             to: dayOrInstant.optional().describe('A date includes the whole day, in UTC.'),
             categories: z
@@ -124,7 +134,9 @@ export const searchApi = {
               .array(id)
               .max(50)
               .optional()
-              .describe('Only chunks that mention one of these entities, or whose document does as a whole.'),
+              .describe(
+                'Only chunks that mention one of these entities, and all chunks of documents whose fields mention one.',
+              ),
           })
           .default({}),
         graph_expand: z
@@ -216,7 +228,7 @@ export const graphApi = {
     summary: 'Get the state of the graph',
     output: z
       .object({
-        backend: z.enum(graphBackends).describe('GRAPH_BACKEND.'),
+        backend: z.enum(graphBackends).describe('Value of GRAPH_BACKEND.'),
         state: z.enum(['available', 'unavailable', 'off']),
         detail: z.string().nullable().describe('Why it is unavailable, and what to do.'),
       })

@@ -105,4 +105,3 @@ export const ledgerApi = {
 
 export type LedgerPage = OutputOf<typeof ledgerApi.list>;
 export type LedgerKinds = OutputOf<typeof ledgerApi.listKinds>;
-export type RepairRequested = OutputOf<typeof ledgerApi.repair>;

@@ -26,11 +26,11 @@ export const Limit = z
     organization_name: z.string(),
     custom_limit: count.nullable().describe('Its own limit; null: the default applies.'),
     limit: count.describe('The limit in effect.'),
-    created_at: instant.nullable().describe('Time of the custom limit; null without one.'),
-    modified_at: instant.nullable().describe('Time of the custom limit; null without one.'),
+    created_at: instant.nullable().describe('When the custom limit was created; null without one.'),
+    modified_at: instant.nullable().describe('When the custom limit was last changed; null without one.'),
     cached_limit: count.nullable().describe('Limit cached by servers; null: none, or unknown.'),
     is_cache_known: z.boolean().describe('False when Redis is unavailable.'),
-    usage: LimitUsage.nullable().describe('Null when not requested or not available.'),
+    usage: LimitUsage.nullable().describe('Null when not requested, or when no store can count it.'),
   })
   .meta({ id: 'Limit', description: 'How many requests an organization may have in flight.' });
 export type Limit = z.infer<typeof Limit>;
@@ -56,9 +56,13 @@ export const limitsApi = {
     id: 'limits.get',
     summary: 'Get the limit of an organization and its usage',
     params: organizationParams,
-    query: z.strictObject({
-      clear_cache: flag.describe('Read the limit from the database first and cache that.'),
-    }),
+    output: Limit,
+  }),
+
+  refreshCache: operation('POST /api/v1/limits/:organization/refresh-cache', {
+    id: 'limits.refresh-cache',
+    summary: 'Replace the cached limit of an organization with the one in the database, and get it',
+    params: organizationParams,
     output: Limit,
   }),
 

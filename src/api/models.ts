@@ -104,7 +104,10 @@ export const ModelRequest = z.strictObject({
   env_var: z
     .string()
     .nullish()
-    .describe('Environment variable that holds its key; the key itself is never stored.'),
+    .describe(
+      'Environment variable that holds its key; the key itself is never stored. Its name must end in _API_KEY or ' +
+        '_API_TOKEN, or be one of a built-in provider.',
+    ),
   capabilities: capabilities
     .extend({
       context_tokens: givenCount.nullable().describe('Prompt and completion together; default: unknown.'),
@@ -140,7 +143,13 @@ export const modelsApi = {
       available_only: queryFlag(false).describe('Leave out models that are cooling down or out of quota.'),
       configured_only: queryFlag(false).describe('Leave out models without a key.'),
       include_recent: queryFlag(false).describe('Fill the recent_… fields.'),
-      window_days: z.coerce.number().int().min(1).max(365).default(7).describe('What counts as recent.'),
+      window_days: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(365)
+        .default(7)
+        .describe('Days that count as recent, 1 to 365.'),
     }),
     output: z.array(Model).meta({ id: 'Models', description: 'Models, highest score first.' }),
   }),
@@ -269,7 +278,13 @@ export const modelsApi = {
     summary: 'Get the performance of a model over time',
     params,
     query: z.strictObject({
-      hours: z.coerce.number().int().min(1).max(720).default(24).describe('Length of the period.'),
+      hours: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(720)
+        .default(24)
+        .describe('Length of the period in hours, 1 to 720.'),
     }),
     output: z
       .object({

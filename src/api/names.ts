@@ -1,5 +1,6 @@
 // JSON is snake_case, domain objects are camelCase: names are mapped by the schema, so that keys of user data are not changed.
 import type { z } from 'zod';
+import { toCamelCase } from '../core/text.ts';
 
 type CamelName<Name> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelName<Tail> & string>}`
@@ -26,9 +27,6 @@ export type DomainValue<T> = unknown extends T
       : T extends object
         ? { readonly [Name in keyof T as CamelName<Name>]: DomainValue<T[Name]> }
         : T;
-
-export const camelName = (name: string): string =>
-  name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
 type Convert = (value: unknown) => unknown;
 type Direction = 'toWire' | 'fromWire';
@@ -116,7 +114,7 @@ function objectConverter(
   direction: Direction,
 ): Convert {
   const fields = Object.entries(shape).map(([wire, field]) => {
-    const domain = camelName(wire);
+    const domain = toCamelCase(wire);
     const convert = converterOf(field, direction);
     return direction === 'toWire' ? { from: domain, to: wire, convert } : { from: wire, to: domain, convert };
   });

@@ -94,7 +94,7 @@ const completion = {
   access: 'gateway',
   isStream: true,
   audit: false,
-  nulAllowedIn: 'everywhere',
+  anyTextIn: 'everywhere',
   headers: routingHeaders,
   errors: { '4xx': OpenAiError, '5xx': OpenAiError },
 } as const;

@@ -5,15 +5,18 @@ Route, OpenAPI document, typed client, command and MCP tool all derive from it.
 To add an operation:
 1. `api/<resource>.ts`: add it to the resource's object, for example
    `list: operation('GET /api/v1/widgets', { id: 'widgets.list', summary: 'List widgets', output: Widgets })`.
-   A new resource is also added to `api/all.ts`.
+   A new resource is also added to `Api` in `api/client.ts`.
 2. `http/routes/<domain>.ts`: add the handler under the same name to the `implement` call of the resource. It receives
    parsed input and returns domain objects, both in camelCase; `toWire` maps names and dates by the schema. A new file is
    added to `routes` in `http/server.ts`.
-3. Command: `commandFor(group, context, widgetsApi.list, { name: 'list', examples, print })` in `cli/commands/`. A new
+3. Command: `commandFor(group, widgetsApi.list, { name: 'list', examples, print })` in `cli/commands/`. A new
    group is added to `commandGroups` in `cli/program.ts`.
-4. MCP tool: `toolFor(widgetsApi.list, { name: 'list_widgets', title, description })` in `mcp/tools/`, and a row in
-   docs/guide/mcp.md.
-5. `npm run docs`, then `npm test -- http-access test/mcp src/cli`: those tests list every route, tool and command.
+   Without a command: its reason in `cli/operations.test.ts`.
+4. MCP tool, if a model needs it: `toolFor(widgetsApi.list, { name: 'list_widgets', title, description })` in
+   `mcp/*-tools.ts`, its name in the list at the end of that file and in docs/guide/mcp.md, and in `test/mcp/mcp.test.ts`
+   among the listed tools and with attempts to read data of another organization (`tries`).
+5. `npm run docs`, then `npm test -- http-access test/mcp src/cli`: they fail for a route without a row about its access, a
+   tool that is not listed, and an operation without a command or reason.
 
 Contracts are loaded by commands that must start fast: they import zod and type-only domain types, nothing else.
 */
@@ -57,8 +60,8 @@ export interface OperationSpec<Params extends Shape, Query extends Shape, Body e
   readonly audit?: false;
   /** The response stays open: it has no time limit and ends when the server drains. */
   readonly isStream?: boolean;
-  /** Fields of the body that may contain U+0000. */
-  readonly nulAllowedIn?: readonly string[] | 'everywhere';
+  /** Fields of the body that may contain U+0000 and unpaired surrogates. */
+  readonly anyTextIn?: readonly string[] | 'everywhere';
   /** Probes are served until the very end. */
   readonly isServedWhileDraining?: boolean;
 }

@@ -32,7 +32,7 @@ export const OrganizationKey = z
     name: z.string(),
     prefix: z.string().describe('First characters of the key, to recognize it.'),
     created_at: instant,
-    expires_at: instant.nullable().describe('Null: never.'),
+    expires_at: instant.nullable().describe('Null: it does not expire.'),
     revoked_at: instant.nullable(),
   })
   .meta({ id: 'OrganizationKey', description: 'A key of an organization, without the key itself.' });
@@ -92,8 +92,8 @@ export const organizationsApi = {
     params: organizationParams,
     body: z
       .strictObject({
-        name: z.string().describe('What it is for: 1 to 100 visible characters.'),
-        expires_at: instant.optional().describe('Default: it works until it is revoked.'),
+        name: z.string().describe('Purpose of the key: 1 to 100 visible characters.'),
+        expires_at: instant.optional().describe('Default: it does not expire.'),
       })
       .meta({ id: 'OrganizationKeyRequest', examples: [{ name: 'production' }] }),
     status: 201,
@@ -111,6 +111,4 @@ export const organizationsApi = {
   }),
 } as const;
 
-export type Organizations = OutputOf<typeof organizationsApi.list>;
-export type OrganizationKeys = OutputOf<typeof organizationsApi.listKeys>;
 export type NewOrganizationKey = OutputOf<typeof organizationsApi.createKey>;

@@ -7,7 +7,7 @@ import { operation } from './operation.ts';
 
 const counts = {
   admitted: count,
-  refused: count,
+  rejected: count,
   model_calls: count,
   model_failures: count,
   executions_ended: count,
@@ -32,14 +32,14 @@ export const overviewApi = {
         counted_since: countedSince,
         default_limit: count,
         global_limit: count,
-        global_used: count.nullable().describe('Null when not available.'),
-        waiting: count.describe('Requests waiting for a slot in this server.'),
+        global_used: count.nullable().describe('Null when no store can count it.'),
+        queued: count.describe('Requests that wait for a slot in this server.'),
         organizations: z
           .array(
             z.object({
               limit: Limit,
               admitted: count.describe('In the last hour, on this server.'),
-              refused: count.describe('In the last hour, on this server.'),
+              rejected: count.describe('In the last hour, on this server.'),
               ended: count,
               average_hold_ms: z
                 .number()
@@ -77,7 +77,7 @@ export const overviewApi = {
               calls_last_minute: count.nullable().describe('Null when another server executes the run.'),
               calls_per_minute_limit: count
                 .nullable()
-                .describe('Id of the registered source; null for a run of a command.'),
+                .describe('Limit of the registered source; null for a run of a command.'),
               multiplier: z.number().describe('Current divisor of its rate limits.'),
               rate_limited_calls: count,
             }),
@@ -92,15 +92,15 @@ export const overviewApi = {
             })
             .nullable(),
         }),
-        knowledge: z.object({ jobs_waiting: count.describe('Queued documents.'), jobs_running: count }),
+        knowledge: z.object({ jobs_queued: count.describe('One per document.'), jobs_running: count }),
         gateway: z.object({
           in_flight: count.describe('Requests in flight in this server.'),
-          waiting: count.describe('Requests in flight that wait for a model to become available.'),
+          queued: count.describe('Requests in flight that wait for a model to become available.'),
           requests_per_minute_limit: count
             .nullable()
             .describe('Sum of the quotas of all models; null when one has none.'),
           available: count.describe('Models that can be called now.'),
-          cooling: z
+          cooling_down: z
             .array(
               z.object({
                 id: count,
@@ -113,12 +113,12 @@ export const overviewApi = {
           without_key: count,
         }),
         admission: z.object({
-          global_used: count.nullable().describe('Null when not available.'),
+          global_used: count.nullable().describe('Null when no store can count it.'),
           global_limit: count,
           organizations: count,
-          waiting: count.describe('Requests waiting for a slot in this server.'),
+          queued: count.describe('Requests that wait for a slot in this server.'),
         }),
-        executions: z.object({ queued: count, executing: count }),
+        executions: z.object({ queued: count, running: count }),
         degraded: z
           .array(z.object({ kind: z.string(), open: count }))
           .describe('Kinds with open ledger entries, highest count first; at most 20.'),

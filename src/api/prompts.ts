@@ -27,7 +27,7 @@ export const promptsApi = {
     isStream: true,
     // One row per prompt would hide all others; attempts and usage have the caller of each.
     audit: false,
-    nulAllowedIn: 'everywhere',
+    anyTextIn: 'everywhere',
     headers: routingHeaders.loose(),
     body: z
       .strictObject({

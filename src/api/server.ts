@@ -17,7 +17,7 @@ export const Readiness = z
         is_required: z.boolean().describe('The server is unavailable without it.'),
         detail: z.string().nullable(),
         since: instant.nullable().describe('When it entered this state.'),
-        remedy: z.string().nullable().describe('What to do about it.'),
+        remedy: z.string().nullable().describe('What to do; null when nothing is needed.'),
       }),
     ),
     capabilities: z.array(
@@ -74,19 +74,33 @@ export const serverApi = {
     description: 'Settings are read once, at start. Secrets are masked.',
     output: z
       .object({
-        values: z.array(
+        file: z
+          .string()
+          .nullable()
+          .describe('The configuration file that was read; null when there is none.'),
+        options: z.array(
           z.object({
             name: z.string().meta({ examples: ['server.port'] }),
-            value: z.unknown().describe('Secrets are "[secret]" when set and null when not.'),
-            source: z.enum(['flag', 'env', 'file', 'default']),
+            value: z
+              .unknown()
+              .describe('Null when not set. A secret is "[hidden]"; of a secret URL the address is shown.'),
+            source: z
+              .enum(['command', 'flag', 'env', 'file', 'default'])
+              .describe('"command": set by the command itself, such as "headworks demo".'),
             source_name: z
               .string()
               .nullable()
-              .describe('The flag, variable or file; null for defaults.')
+              .describe('The command, flag, variable, or file with line; null for defaults.')
               .meta({ examples: ['HEADWORKS_PORT'] }),
+            env: z.array(z.string()).describe('Variables that set the option; the first one set is used.'),
+            flag: z.string().nullable().describe('The flag that sets the option; null when there is none.'),
+            allowed: z.string().describe('The allowed values, in words.'),
+            default: z.string().describe('The default, in words where it is computed.'),
+            description: z.string(),
             is_secret: z.boolean(),
           }),
         ),
+        warnings: z.array(z.string()).describe('Settings that are valid but probably not intended.'),
       })
       .meta({ id: 'Config' }),
   }),
@@ -104,7 +118,7 @@ export const serverApi = {
             name: z.string(),
             state: z.enum(['ok', 'warning', 'problem', 'not-configured']),
             detail: z.string(),
-            remedy: z.string().nullable().describe('What to do about it.'),
+            remedy: z.string().nullable().describe('What to do; null when nothing is needed.'),
           }),
         ),
       })
@@ -114,7 +128,7 @@ export const serverApi = {
   createBackup: operation('POST /api/v1/backup', {
     id: 'backup.create',
     tag,
-    summary: 'Download a consistent backup of everything',
+    summary: 'Download a consistent backup of the store and the vaults',
     description:
       'Rows of all tables, jobs included, vaults of extractions, and the webhook signing secret if it is kept in the ' +
       'data folder; not the admin token. Keep it as safe as the store itself. "headworks backup" writes it to a file ' +
@@ -134,7 +148,7 @@ export const serverApi = {
     tag,
     summary: 'Get this API as an OpenAPI 3.1 document',
     access: 'public',
-    output: z.looseObject({ openapi: z.string() }).describe('The document.'),
+    output: z.looseObject({ openapi: z.string() }),
   }),
 
   listAudit: operation('GET /api/v1/audit', {
@@ -153,7 +167,7 @@ export const serverApi = {
               .describe('Id of the operation.')
               .meta({ examples: ['ledger.repair'] }),
             subject: z.string().nullable().describe('Path parameters; null without any.'),
-            outcome: z.enum(['done', 'refused', 'failed']),
+            outcome: z.enum(['completed', 'rejected', 'failed']),
             status: z.number().int().nullable().describe('HTTP status; null for local commands.'),
             request_id: z.string().nullable(),
           }),
@@ -239,7 +253,7 @@ export const mcpApi = {
     access: 'tenant',
     // Tools call the API with the caller's own credentials: what they change is audited there.
     audit: false,
-    nulAllowedIn: 'everywhere',
+    anyTextIn: 'everywhere',
     body: z.unknown().describe('One message of JSON-RPC 2.0.'),
     output: z.unknown().describe('The response, as JSON-RPC 2.0.'),
     otherResponses: { 202: z.null().describe('Accepted; this message has no response.') },

@@ -1,7 +1,6 @@
 // Knowledge spaces and the folders that are read into them.
 import { z } from 'zod';
 import { count, deleted, instant, spaceFields } from './fields.ts';
-import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
 export const Space = z
@@ -19,7 +18,7 @@ const ownerQuery = z.strictObject({ organization: spaceFields.organization });
 export const spacesApi = {
   list: operation('GET /api/v1/knowledge/spaces', {
     id: 'spaces.list',
-    summary: 'List spaces of the organization; for admins of all organizations, or of one',
+    summary: 'List the spaces of the organization; admins get those of all organizations, or of one',
     access: 'tenant',
     query: ownerQuery,
     output: z.object({ spaces: z.array(Space) }).meta({ id: 'Spaces' }),
@@ -113,7 +112,7 @@ export const foldersApi = {
         .boolean()
         .optional()
         .describe(
-          'Delete documents whose files are gone; not while the folder is empty or most files are gone at once.',
+          'Delete documents whose files no longer exist; not while the folder is empty, or when most files disappear at the same time.',
         ),
       ...spaceFields,
     }),
@@ -142,5 +141,4 @@ export const foldersApi = {
   }),
 } as const;
 
-export type Spaces = OutputOf<typeof spacesApi.list>;
 export type CreatedFolder = z.infer<typeof CreatedFolder>;

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { id } from './fields.ts';
 import { operation } from './operation.ts';
+import { executionStatuses } from '../tenancy/vocabulary.ts';
 
 const maxTimeout = 300;
 const timeoutRule = `must be a whole number from -1 to ${maxTimeout}`;
@@ -62,7 +63,7 @@ const executionQuery = z.strictObject({ execution_id: id.describe('Id of the exe
 export const ExecutionState = z
   .object({
     execution_id: z.string(),
-    status: z.enum(['queued', 'executing', 'completed', 'error', 'stopped']),
+    status: z.enum(executionStatuses),
     status_api: z
       .string()
       .describe('URL of the execution. Stays valid when the organization or the deployment is renamed.'),
@@ -113,10 +114,10 @@ export const tenantApi = {
     summary: 'Get an execution with its result',
     query: executionQuery,
   }),
-  stop: operation('DELETE /deployment/api/:org/:api', {
+  cancel: operation('DELETE /deployment/api/:org/:api', {
     ...shared,
-    id: 'deployment-api.stop-execution',
-    summary: 'Stop an execution; an ended one is returned unchanged',
+    id: 'deployment-api.cancel-execution',
+    summary: 'Cancel an execution; an ended one is returned unchanged',
     query: executionQuery,
   }),
 } as const;

@@ -1,5 +1,4 @@
 // Opens the stores and every domain. `closing` receives what is opened, and is disposed in reverse order.
-import { join } from 'node:path';
 import type { Config, Environment } from '../config/index.ts';
 import { secretsOf, serverSecretVariables } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
@@ -30,6 +29,7 @@ import {
   retentionHandler,
   retentionJob,
 } from '../operations/retention.ts';
+import { stateFolder } from '../platform/data-folder/files.ts';
 import { createJobQueue } from '../platform/jobs/queue.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import { loadMigrations, migrate } from '../platform/postgres/index.ts';
@@ -37,7 +37,7 @@ import type { RedisConnection } from '../platform/redis/connection.ts';
 import { countEvents } from '../platform/telemetry/metrics.ts';
 import { traceEvents } from '../platform/telemetry/tracing.ts';
 import { openTenancy } from '../tenancy/index.ts';
-import type { ServerRole } from './client/server-file.ts';
+import type { ServerRole } from './client/local-server.ts';
 import type { Telemetry } from './telemetry.ts';
 import { documentIntakeOf, knowledgeSearchOf, languageModelOf } from './workflow-services.ts';
 
@@ -75,7 +75,7 @@ async function openDatabase({ state, data, knowledge }: Config, log: Telemetry['
     const { openEmbeddedDatabase } = await import('../platform/postgres/embedded/embedded-store.ts');
     return openEmbeddedDatabase({
       ...common,
-      folder: join(data.folder, 'state'),
+      folder: stateFolder(data.folder),
       withAge: knowledge.graphBackend === 'age',
     });
   }
@@ -137,7 +137,7 @@ export async function openDomains(
     redact: (text) => redactor.text(text),
     runSchedules: isLongRunning,
     wrapAttempt: (name, id, work) =>
-      tracer.within(`job ${name}`, { 'headworks.job': name, 'headworks.job_id': id }, work),
+      tracer.span(`job ${name}`, { 'headworks.job': name, 'headworks.job_id': id }, work),
   });
   const stopJobs = () => jobs.stop(config.jobs.drainSeconds * 1000);
   closing.defer(stopJobs);

@@ -1,5 +1,7 @@
 // Extractions of a command, with the settings and secrets of the configuration. If a server runs on the same data
 // folder, the command reports its progress there; a server that is missing, slow or broken does not affect it.
+import * as extraction from '../extraction/index.ts';
+import { callApi } from '../api/client.ts';
 import type { ExtractionRunReport } from '../api/extraction.ts';
 import type { Config } from '../config/index.ts';
 import { secretsOf } from '../config/index.ts';
@@ -13,12 +15,10 @@ import type {
   RunFigures,
   SourceChoice,
 } from '../extraction/index.ts';
-import * as extraction from '../extraction/index.ts';
 import { vaultName } from '../extraction/vault/index.ts';
 import { createUndiciTransport } from '../platform/http-client/undici-transport.ts';
-import { readServerFile } from './client/server-file.ts';
-import { ServerSession } from './client/session.ts';
-import { readAdminToken } from './secrets.ts';
+import { localSession } from './client/local-server.ts';
+import type { ServerSession } from './client/session.ts';
 
 export type { Estimate, ExtractionSummary, SourceChoice } from '../extraction/index.ts';
 
@@ -134,22 +134,13 @@ class RunReporter {
 
   async #trySending(signal: AbortSignal): Promise<void> {
     try {
-      this.#session ??= await this.#findServer(signal);
-      await this.#session?.call('POST', '/api/v1/extraction/runs/report', { body: this.#report, signal });
+      this.#transport ??= createUndiciTransport({});
+      this.#session ??= await localSession(this.#config, this.#transport, { signal });
+      if (this.#session && this.#report)
+        await callApi(this.#session, 'POST /api/v1/extraction/runs/report', { body: this.#report, signal });
     } catch {
       this.#session = null;
     }
     this.#notBefore = systemClock.monotonic() + (this.#session ? reportIntervalMs : searchIntervalMs);
-  }
-
-  /** The server that the data folder names, if it runs: the admin token is sent to no other. */
-  async #findServer(signal: AbortSignal): Promise<ServerSession | null> {
-    const { data, server } = this.#config;
-    const file = await readServerFile(data.folder);
-    const token = file && (await readAdminToken(data.folder, server.adminToken));
-    if (!file || !token) return null;
-    this.#transport ??= createUndiciTransport({});
-    const session = new ServerSession(file.url, token, this.#transport);
-    return (await session.identity(signal)).instance === file.instance ? session : null;
   }
 }

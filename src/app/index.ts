@@ -5,7 +5,7 @@ import type { RunningServer, StartServerOptions } from './start.ts';
 export { connect } from './client/connect.ts';
 export type { ConnectOptions } from './client/connect.ts';
 export type { CallOptions, HeadworksClient, StreamedEvent } from './client/session.ts';
-export type { ServerRole } from './client/server-file.ts';
+export type { ServerRole } from './client/local-server.ts';
 export type { RunningServer, StartServerOptions } from './start.ts';
 export { version } from '../config/version.ts';
 

@@ -1,9 +1,10 @@
 // MCP on this server's own HTTP API: over HTTP with the caller's credentials, and on standard input and output.
+import { callApi } from '../api/client.ts';
 import { version } from '../config/version.ts';
 import type { HttpTransport } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
 import type { ServerDeps } from '../http/index.ts';
-import type { CallerKind, StdioStreams } from '../mcp/index.ts';
+import type { StdioStreams } from '../mcp/server.ts';
 import { createUndiciTransport } from '../platform/http-client/undici-transport.ts';
 import type { HeadworksClient } from './client/session.ts';
 import { ServerSession } from './client/session.ts';
@@ -23,7 +24,7 @@ export function openMcp(
   return {
     answer: async ({ caller, credential, ...request }) => {
       // Imported on the first request: the MCP SDK takes 0.2 s and 30 MB, and most servers never receive one.
-      const { handleHttp } = await import('../mcp/index.ts');
+      const { handleHttp } = await import('../mcp/server.ts');
       const api = new ServerSession(urlOf(), credential, transport);
       return handleHttp({ api, caller, version, log }, request);
     },
@@ -39,13 +40,14 @@ export interface McpSession extends Omit<StdioStreams, 'maxMessageBytes'> {
 
 /** Runs until the peer closes the stream. Fails at once when the server rejects the credentials. */
 export async function serveMcp(client: HeadworksClient, session: McpSession): Promise<void> {
-  const { serveStdio, withoutHeader } = await import('../mcp/index.ts');
+  const { serveStdio } = await import('../mcp/server.ts');
+  const { withoutHeader } = await import('../mcp/errors.ts');
   const { maxDocumentBodyBytes } = await import('../api/artifacts.ts');
-  const { kind: caller } = await client
-    .call<{ kind: CallerKind }>('GET', '/api/v1/caller', { signal: session.signal })
-    .catch((error: unknown) => {
+  const { kind: caller } = await callApi(client, 'GET /api/v1/caller', { signal: session.signal }).catch(
+    (error: unknown) => {
       throw namingVariables(error, withoutHeader);
-    });
+    },
+  );
   const log = {
     error: (message: string, fields?: { readonly error?: unknown }) =>
       session.complain(

@@ -23,7 +23,7 @@ export const serverOptions = defineOptions({
       pattern: /^[\w.:%-]+$/,
     }),
     port: numberOption({
-      describe: 'Port to listen on; 0 uses any free port, which is the default of a worker.',
+      describe: 'Port to listen on; 0 uses any free port. A worker uses any free port unless it is set.',
       env: 'HEADWORKS_PORT',
       flag: 'port',
       default: 8420,
@@ -54,10 +54,11 @@ export const serverOptions = defineOptions({
       pattern: /^[\u0021-\u007e]{16,}$/,
     }),
     metricsAccess: choiceOption({
-      describe: 'Access to /metrics. "auto": public on a loopback address, admin otherwise.',
+      describe:
+        'Access to /metrics, which names organizations. "admin": with the admin token. "public": without credentials.',
       env: 'HEADWORKS_METRICS_ACCESS',
-      default: 'auto',
-      choices: ['auto', 'public', 'admin'],
+      default: 'admin',
+      choices: ['admin', 'public'],
     }),
     bodyLimitBytes: numberOption({
       describe: 'Largest accepted request body.',
@@ -121,6 +122,14 @@ export const stateOptions = defineOptions({
       default: 10,
       min: 2,
       max: 500,
+    }),
+    startTimeoutSeconds: numberOption({
+      describe:
+        'How long "serve" and "worker" wait at their start for a Postgres server that is not available.',
+      env: 'HEADWORKS_DATABASE_START_TIMEOUT_SECONDS',
+      default: 60,
+      min: 0,
+      max: 3600,
     }),
     statementTimeoutSeconds: numberOption({
       describe: 'Statement timeout on a Postgres server.',
@@ -231,7 +240,8 @@ export function logFormat(
   return isTerminal ? 'pretty' : 'json';
 }
 
-const keptDays = { min: 0, max: 36_500 };
+const days = (byDefault: number, env: string, describe: string) =>
+  numberOption({ describe, env, default: byDefault, min: 0, max: 36_500 });
 
 export const retentionOptions = defineOptions({
   section: 'retention',
@@ -242,60 +252,39 @@ export const retentionOptions = defineOptions({
       env: 'HEADWORKS_RETENTION_CRON',
       default: '17 3 * * *',
     }),
-    auditDays: numberOption({
-      describe: 'Rows of the audit log.',
-      env: 'HEADWORKS_RETENTION_AUDIT_DAYS',
-      default: 365,
-      ...keptDays,
-    }),
-    ledgerDays: numberOption({
-      describe: 'Repaired rows of the ledger; open ones are always kept.',
-      env: 'HEADWORKS_RETENTION_LEDGER_DAYS',
-      default: 90,
-      ...keptDays,
-    }),
-    jobsDays: numberOption({
-      describe: 'Ended jobs, including failed ones.',
-      env: 'HEADWORKS_RETENTION_JOBS_DAYS',
-      default: 30,
-      ...keptDays,
-    }),
-    attemptsDays: numberOption({
-      describe: 'Calls to AI models, the basis of model scores.',
-      env: 'HEADWORKS_RETENTION_ATTEMPTS_DAYS',
-      default: 90,
-      ...keptDays,
-    }),
-    usageDays: numberOption({
-      describe: 'Daily token usage.',
-      env: 'HEADWORKS_RETENTION_USAGE_DAYS',
-      default: 400,
-      ...keptDays,
-    }),
-    executionsDays: numberOption({
-      describe: 'Ended executions of deployments, with their results.',
-      env: 'HEADWORKS_RETENTION_EXECUTIONS_DAYS',
-      default: 30,
-      ...keptDays,
-    }),
-    executionFilesDays: numberOption({
-      describe: 'Uploaded files of ended executions.',
-      env: 'HEADWORKS_RETENTION_EXECUTION_FILES_DAYS',
-      default: 7,
-      ...keptDays,
-    }),
-    extractionRunsDays: numberOption({
-      describe: 'Ended extraction runs; vaults are always kept.',
-      env: 'HEADWORKS_RETENTION_EXTRACTION_RUNS_DAYS',
-      default: 90,
-      ...keptDays,
-    }),
-    vaultVersionsDays: numberOption({
-      describe: 'Replaced versions of items in a vault; deleted when an extraction into it completes.',
-      env: 'HEADWORKS_RETENTION_VAULT_VERSIONS_DAYS',
-      default: 0,
-      ...keptDays,
-    }),
+    auditDays: days(365, 'HEADWORKS_RETENTION_AUDIT_DAYS', 'Rows of the audit log.'),
+    ledgerDays: days(
+      90,
+      'HEADWORKS_RETENTION_LEDGER_DAYS',
+      'Repaired rows of the ledger; open ones are always kept.',
+    ),
+    jobsDays: days(30, 'HEADWORKS_RETENTION_JOBS_DAYS', 'Ended jobs, including failed ones.'),
+    attemptsDays: days(
+      90,
+      'HEADWORKS_RETENTION_ATTEMPTS_DAYS',
+      'Calls to AI models, the basis of model scores.',
+    ),
+    usageDays: days(400, 'HEADWORKS_RETENTION_USAGE_DAYS', 'Daily token usage.'),
+    executionsDays: days(
+      30,
+      'HEADWORKS_RETENTION_EXECUTIONS_DAYS',
+      'Ended executions of deployments, with their results.',
+    ),
+    executionFilesDays: days(
+      7,
+      'HEADWORKS_RETENTION_EXECUTION_FILES_DAYS',
+      'Uploaded files of ended executions.',
+    ),
+    extractionRunsDays: days(
+      90,
+      'HEADWORKS_RETENTION_EXTRACTION_RUNS_DAYS',
+      'Ended extraction runs; vaults are always kept.',
+    ),
+    vaultVersionsDays: days(
+      0,
+      'HEADWORKS_RETENTION_VAULT_VERSIONS_DAYS',
+      'Replaced versions of items in a vault; deleted when an extraction into it completes.',
+    ),
     vaultVersionsKeep: numberOption({
       describe: 'Number of versions per item that are kept regardless of age, including the newest.',
       env: 'HEADWORKS_RETENTION_VAULT_VERSIONS_KEEP',

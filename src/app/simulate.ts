@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { CoreError, messageOf } from '../core/index.ts';
 import type { LookerSimulator, LookerSimulatorOptions } from '../simulators/looker/types.ts';
-import type { ModelsSimulator } from '../simulators/models/index.ts';
+import type { ModelsSimulator } from '../simulators/models/simulator.ts';
 
+export type { ModelsSimulator } from '../simulators/models/simulator.ts';
 export { faultNames, retryAfterStyles, simulatedTypes } from '../simulators/looker/types.ts';
 export type {
   FaultName,
@@ -17,11 +18,9 @@ export type {
 
 /** See `startLookerSimulator` in `simulators/looker`. */
 export async function simulateLooker(options: LookerSimulatorOptions): Promise<LookerSimulator> {
-  const { startLookerSimulator } = await import('../simulators/looker/index.ts');
+  const { startLookerSimulator } = await import('../simulators/looker/server.ts');
   return startLookerSimulator(options);
 }
-
-export type { ModelsSimulator } from '../simulators/models/index.ts';
 
 export interface SimulatedModels {
   readonly simulator: ModelsSimulator;
@@ -37,7 +36,10 @@ export async function simulateModels(options: {
   readonly port: number;
   readonly scenarioFile: string;
 }): Promise<SimulatedModels> {
-  const { readScenario, startModelsSimulator } = await import('../simulators/models/index.ts');
+  const [{ readScenario }, { startModelsSimulator }] = await Promise.all([
+    import('../simulators/models/scenario.ts'),
+    import('../simulators/models/simulator.ts'),
+  ]);
   const scenario = readScenario(await contentOf(options.scenarioFile));
   const simulator = await startModelsSimulator({ scenario, port: options.port });
   const providers = scenario.providers.map(({ name, keys, models }) => ({

@@ -1,13 +1,13 @@
 // Starts a server: opens the stores and domains, listens, and stops everything in reverse order.
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import type { Config } from '../config/index.ts';
+import type { Config, Environment } from '../config/index.ts';
 import { describeConfig, processEnvironment } from '../config/index.ts';
 import { version } from '../config/version.ts';
 import type { Log } from '../core/index.ts';
-import { CoreError, messageOf, systemClock, systemIds } from '../core/index.ts';
+import { CoreError, kindOf, messageOf, systemClock, systemIds } from '../core/index.ts';
 import { keyRejectedKind } from '../gateway/index.ts';
-import type { ConfigValue, ServerDeps } from '../http/index.ts';
+import type { ServerDeps } from '../http/index.ts';
 import { buildServer, createTokenCheck, DashboardSessions, drain } from '../http/index.ts';
 import { Activity } from '../operations/activity.ts';
 import { BackupService } from '../operations/backup/backup-service.ts';
@@ -17,23 +17,25 @@ import { DashboardLogins, openDashboardFiles } from '../operations/dashboard.ts'
 import type { DoctorDeps } from '../operations/doctor.ts';
 import { runDoctor } from '../operations/doctor.ts';
 import { Readiness } from '../operations/readiness.ts';
-import { isLoopback } from '../platform/http-client/addresses.ts';
 import { openTracer, tracingWarnings } from '../platform/telemetry/tracing.ts';
 import { acquireDataFolder } from './client/data-folder.ts';
 import { Presence } from './client/presence.ts';
-import type { ServerRole } from './client/server-file.ts';
-import { removeServerFile, writeServerFile } from './client/server-file.ts';
+import type { ServerRole, AdminToken } from './client/local-server.ts';
+import {
+  removeServerFile,
+  writeServerFile,
+  ensureAdminToken,
+  markAdminTokenSeen,
+} from './client/local-server.ts';
 import type { Domains, Stores } from './compose.ts';
 import { openDomains, openStores } from './compose.ts';
 import { openMcp } from './mcp.ts';
-import type { AdminToken } from './secrets.ts';
-import { ensureAdminToken, markAdminTokenSeen } from './secrets.ts';
 import { createTelemetry, registerProcessMetrics } from './telemetry.ts';
 
 export interface StartServerOptions {
   readonly role: ServerRole;
   /** Environment with the secrets of registered sources. Default: that of this process. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly env?: Environment;
   /** The command line, shown to other processes that find the folder locked. Default `headworks ROLE`. */
   readonly purpose?: string;
   /** Receives whole sentences about what takes a while. */
@@ -54,14 +56,31 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** Fails with one line of cause and remedy, and leaves nothing open then. */
+/** Between two attempts to start while Postgres is unavailable. */
+const startRetryMs = 1_000;
+
+/**
+ * Fails with one line of cause and remedy, and leaves nothing open then. A server or worker waits for a Postgres server that
+ * is not available yet, as after the boot of a machine.
+ */
 export async function startServer(config: Config, options: StartServerOptions): Promise<RunningServer> {
-  const closing = new AsyncDisposableStack();
-  try {
-    return await start(config, options, closing);
-  } catch (error) {
-    await closing.disposeAsync();
-    throw error;
+  const { announce, signal } = options;
+  const { databaseUrl, startTimeoutSeconds } = config.state;
+  const waitsUntil =
+    databaseUrl === null || options.role === 'command'
+      ? Number.NEGATIVE_INFINITY
+      : systemClock.monotonic() + startTimeoutSeconds * 1_000;
+  for (let attempt = 1; ; attempt++) {
+    const closing = new AsyncDisposableStack();
+    try {
+      return await start(config, options, closing);
+    } catch (error) {
+      await closing.disposeAsync();
+      if (kindOf(error) !== 'STATE_UNAVAILABLE' || systemClock.monotonic() >= waitsUntil) throw error;
+      if (attempt === 1)
+        announce?.(`Waiting up to ${startTimeoutSeconds} s for Postgres: ${messageOf(error)}`);
+      await systemClock.sleep(startRetryMs, signal);
+    }
   }
 }
 
@@ -117,7 +136,7 @@ async function start(
       organizationKeys: domains.tenants.keys,
     },
     ...serverSettings(config),
-    configView: () => configView(config),
+    configView: () => describeConfig(config),
     readiness: () => readiness.report(),
     doctor: () => runDoctor(doctorDeps(config, stores, domains, readiness)),
     backup: new BackupService({
@@ -181,10 +200,9 @@ async function start(
 }
 
 function serverSettings({ server }: Config) {
-  const { host, metricsAccess } = server;
   return {
-    metricsAccess: metricsAccess === 'auto' ? (isLoopback(host) ? 'public' : 'admin') : metricsAccess,
-    boundHost: host,
+    metricsAccess: server.metricsAccess,
+    boundHost: server.host,
     allowedHosts: server.allowedHosts,
     allowedOrigins: server.allowedOrigins,
     limits: {
@@ -192,14 +210,6 @@ function serverSettings({ server }: Config) {
       requestTimeoutMs: server.requestTimeoutSeconds * 1000,
     },
   } satisfies Partial<ServerDeps>;
-}
-
-function configView(config: Config): readonly ConfigValue[] {
-  return describeConfig(config).map(({ path: name, value, source: sourceName, secret: isSecret }) => {
-    const kind = config.resolution.origins[name]?.kind ?? 'default';
-    // Overrides of a command count as its flags.
-    return { name, value, source: kind === 'command' ? 'flag' : kind, sourceName, isSecret };
-  });
 }
 
 function doctorDeps(

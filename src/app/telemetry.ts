@@ -23,7 +23,7 @@ import type { AdmissionEvents, ExecutionEvents, TenantEvents } from '../tenancy/
 import { admissionEvents, executionEvents, tenantEvents } from '../tenancy/index.ts';
 import { traceEvents } from '../platform/telemetry/tracing.ts';
 import type { Presence } from './client/presence.ts';
-import type { ServerRole } from './client/server-file.ts';
+import type { ServerRole } from './client/local-server.ts';
 import { logFormat } from './options.ts';
 
 export const appEvents = {
@@ -50,6 +50,7 @@ export const appEvents = {
 
 export type AppEvents = typeof appEvents;
 
+/** Spelled out: the declarations of the package cannot name the payload types of an inferred one. */
 type ServerEvents = AdmissionEvents &
   AppEvents &
   ExecutionEvents &

@@ -4,7 +4,7 @@ import type { Tracer } from '../core/index.ts';
 import { EventBus, noTracer, silentLog } from '../core/index.ts';
 import { extractionEvents } from '../extraction/events.ts';
 import { gatewayEvents } from '../gateway/events.ts';
-import { admissionEvents } from '../tenancy/admission/events.ts';
+import { admissionEvents } from '../tenancy/events.ts';
 import { openTracer, pairs, traceEvents, tracingWarnings } from '../platform/telemetry/tracing.ts';
 
 const optionsOf = (env: Record<string, string | undefined>) =>
@@ -27,7 +27,7 @@ describe('openTracer', () => {
     const unsampled = { traceparent: `00-${trace_id}-b7ad6b7169203331-00` };
     const span = tracer.begin('GET /', {}, unsampled);
     expect(span.run(() => tracer.current())).toMatchObject({ trace_id });
-    expect(await span.run(() => tracer.within('inner', {}, async () => tracer.current()))).toMatchObject({
+    expect(await span.run(() => tracer.span('inner', {}, async () => tracer.current()))).toMatchObject({
       trace_id,
     });
     expect(tracer.current()).toBeNull();
@@ -139,7 +139,7 @@ describe('traceEvents', () => {
       cacheMisses: 0,
       localDecisions: 0,
     });
-    extraction.emit('extraction:call', { session: 's', type: 'looks', outcome: 'answered', durationMs: 5 });
+    extraction.emit('extraction:call', { session: 's', type: 'looks', outcome: 'responded', durationMs: 5 });
     extraction.emit('extraction:call', { session: 's', type: 'looks', outcome: 'server', durationMs: 6 });
     expect(spans).toMatchObject([
       ['admission decision', { 'headworks.decider': 'store' }, 1, false],

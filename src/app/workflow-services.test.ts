@@ -12,7 +12,7 @@ const space: Space = {
 };
 
 function world() {
-  const asked: { readonly space: Space; readonly request: SearchRequest }[] = [];
+  const requests: { readonly space: Space; readonly request: SearchRequest }[] = [];
   const owners: (readonly [string | null, string | undefined])[] = [];
   const made = knowledgeSearchOf({
     spaces: {
@@ -24,17 +24,17 @@ function world() {
     },
     search: {
       search: async (where, request) => {
-        asked.push({ space: where, request });
+        requests.push({ space: where, request });
         return { primaryResults: [], relatedContext: null, entities: null, expandOptions: [], warning: 'W.' };
       },
     },
   });
-  return { made, asked, owners };
+  return { made, requests, owners };
 }
 
 describe('search for workflows', () => {
   it('searches the space of the organization with the default parameters', async () => {
-    const { made, asked, owners } = world();
+    const { made, requests, owners } = world();
     const id = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
     const filters = { types: ['email'], from: '2026-03-01T00:00:00Z', entity_ids: [id] };
     const { warning } = await made.search({
@@ -45,7 +45,7 @@ describe('search for workflows', () => {
       signal: new AbortController().signal,
     });
     expect(owners).toEqual([['org_1', 'bi']]);
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       {
         space,
         request: {
@@ -85,7 +85,10 @@ describe('search for workflows', () => {
       { field: 'graph_filters.0', message: expect.stringMatching(/^must be one of Commitment, /) },
     ]);
     expect(made.filterProblems({ filters: { sources: ['a\0'] }, graph_filters: undefined })).toEqual([
-      { field: 'filters.sources.0', message: 'must not contain the character U+0000' },
+      {
+        field: 'filters.sources.0',
+        message: 'must not contain the character U+0000 or an unpaired surrogate',
+      },
     ]);
     expect(made.filterProblems({ filters: 'email', graph_filters: 'Decision' })).toEqual([
       { field: 'filters', message: 'must be an object' },

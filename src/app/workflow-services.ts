@@ -86,7 +86,7 @@ export function documentIntakeOf({
         artifactUid,
         revisionId,
         chunks,
-        state: status?.state ?? 'processing',
+        state: status?.state ?? 'queued',
         fallbackChunks: status?.modelFallbacks.reduce((sum, { positions }) => sum + positions.length, 0) ?? 0,
       };
     },

@@ -1,15 +1,13 @@
-// Parts of a command: its action, its examples, and helpers that several commands use.
+// A command of the program, and helpers that several commands use.
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
-import { InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { parse } from 'yaml';
 import { CoreError, messageOf, onAbort } from '../core/index.ts';
 import type { ExitCode } from './exit-codes.ts';
-import { exitCodes } from './exit-codes.ts';
+import { exitCodes, UsageError } from './exit-codes.ts';
 import type { CliIo } from './io.ts';
 import { Interrupt } from './io.ts';
-import { UsageError } from './report-error.ts';
 import { CliSession, commandName, globalOptions } from './session.ts';
 
 /** The state of one run of the program. */
@@ -17,14 +15,12 @@ export interface CliContext {
   readonly io: CliIo;
   session: CliSession | null;
   exitCode: ExitCode;
-  /** The command whose arguments are invalid: `limits set`; absent for the program itself. */
-  invalidCommand?: string;
+  /** The command whose arguments are invalid; absent for the program itself. */
+  invalidCommand?: CliCommand;
 }
 
 /** A module in commands/: adds options, arguments and subcommands to the command of its name. */
-export interface CommandModule {
-  register(command: Command, context: CliContext): void;
-}
+export type Register = (command: CliCommand) => void;
 
 export type Action<Options> = (
   session: CliSession,
@@ -32,21 +28,45 @@ export type Action<Options> = (
   args: readonly string[],
 ) => Promise<ExitCode | void>;
 
-/** Runs `work` when the command is called; without a result the exit code is 0. */
-export function action<Options>(context: CliContext, command: Command, work: Action<Options>): void {
-  command.action(async () => {
-    const session = new CliSession(context.io, commandName(command), globalOptions(command));
-    context.session = session;
-    const options = command.opts<Record<string, unknown>>() as Options;
-    context.exitCode =
-      (await work(session, options, command.processedArgs.flat() as string[])) ?? exitCodes.ok;
-  });
-}
+/** A command of the program; its subcommands have the same context. */
+export class CliCommand extends Command {
+  readonly context: CliContext;
+  #examples: readonly string[] = [];
 
-/** Shows these lines at the end of `--help`. */
-export function examples(command: Command, lines: readonly string[]): void {
-  const title = lines.length === 1 ? 'Example' : 'Examples';
-  command.addHelpText('after', `\n${title}:\n${lines.map((line) => `  $ ${line}`).join('\n')}`);
+  constructor(context: CliContext, name?: string) {
+    super(name);
+    this.context = context;
+  }
+
+  override createCommand(name?: string): CliCommand {
+    return new CliCommand(this.context, name);
+  }
+
+  /** Shows these lines at the end of `--help`. */
+  examples(lines: readonly string[]): this {
+    this.#examples = lines;
+    return this;
+  }
+
+  /** A group shows the first example of its first three subcommands. */
+  get shownExamples(): readonly string[] {
+    if (this.#examples.length > 0) return this.#examples;
+    return (this.commands as readonly CliCommand[])
+      .slice(0, 3)
+      .flatMap((each) => each.shownExamples.slice(0, 1));
+  }
+
+  /** Runs `work` when the command is called; without a result the exit code is 0. */
+  run<Options>(work: Action<Options>): void {
+    this.action(async () => {
+      const { context } = this;
+      const session = new CliSession(context.io, commandName(this), globalOptions(this));
+      context.session = session;
+      const options = this.opts<Record<string, unknown>>() as Options;
+      context.exitCode =
+        (await work(session, options, this.processedArgs.flat() as string[])) ?? exitCodes.ok;
+    });
+  }
 }
 
 /** An id for examples. */
@@ -66,7 +86,7 @@ export const forceOption = (): Option => new Option('--force', 'do not ask for c
 
 /** Asks on stderr and reads one line; only y or yes confirms. Fails with --json, which cannot ask. */
 export async function confirm({ io, out }: CliSession, question: string): Promise<boolean> {
-  if (out.isJson) throw new UsageError('--json cannot ask for confirmation; use --force.');
+  if (out.isJson) throw new UsageError('With --json there is no confirmation: use --force.');
   io.stderr.write(`${question} [y/N]: `);
   const answer = await io.readLine();
   // On a terminal the answer ends with a line break; piped input is not visible.

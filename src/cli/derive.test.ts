@@ -1,10 +1,10 @@
-import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { CliWorld } from '../../test/support/cli-world.ts';
 import { pageSize, queryFlag } from '../api/fields.ts';
 import { operation } from '../api/operation.ts';
 import type { CliContext } from './command.ts';
+import { CliCommand } from './command.ts';
 import { commandFor } from './derive.ts';
 import { exitCodes } from './exit-codes.ts';
 
@@ -33,7 +33,7 @@ const listThings = operation('GET /api/v1/things', {
 async function run(...args: string[]) {
   const world = new CliWorld({ answer: () => ({ id: 'a', things: [] }) });
   const context: CliContext = { io: world.io, session: null, exitCode: exitCodes.ok };
-  const program = new Command('headworks')
+  const program = new CliCommand(context, 'headworks')
     .exitOverride()
     .option('--json')
     .configureOutput({
@@ -44,12 +44,12 @@ async function run(...args: string[]) {
     examples: ['headworks update 1'],
     print: ({ out }: { out: { line(text: string): void } }) => out.line('updated'),
   };
-  commandFor(program, context, updateThing, {
+  commandFor(program, updateThing, {
     name: 'update',
     arguments: { id: ['thing', 'id of the thing'] },
     ...spec,
   });
-  commandFor(program, context, listThings, { name: 'list', flags: { limit: { default: 7 } }, ...spec });
+  commandFor(program, listThings, { name: 'list', flags: { limit: { default: 7 } }, ...spec });
   for (const command of program.commands) command.exitOverride();
   await program.parseAsync(args, { from: 'user' });
   return world;
@@ -91,7 +91,7 @@ describe('commandFor', () => {
   it.each([
     [['update', '1'], /required option '--color <color>'/],
     [['update', '1', '--color', 'green'], /Allowed choices are red, blue/],
-    [['update', '1', '--color', 'red', '--max-size', '10'], /It must be at most 9/],
+    [['update', '1', '--color', 'red', '--max-size', '10'], /It must be a whole number from 1 to 9/],
     [['list', '--limit', 'x'], /It must be a whole number/],
   ])('rejects %j before any server is called', async (args, message) => {
     await expect(run(...args)).rejects.toThrow(message);

@@ -1,16 +1,14 @@
 // Derives a command from an API operation: arguments, flags, choices, defaults and validation come from its schemas.
-import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { pathWith } from '../api/client.ts';
 import type { Operation, OutputOf } from '../api/operation.ts';
 import type { HeadworksClient } from '../app/client/session.ts';
 import { zodErrorMessage } from '../core/index.ts';
-import type { CliContext } from './command.ts';
-import { action, confirm, examples, forceOption } from './command.ts';
+import type { CliCommand } from './command.ts';
+import { confirm, forceOption } from './command.ts';
 import type { ExitCode } from './exit-codes.ts';
-import { exitCodes } from './exit-codes.ts';
-import { UsageError } from './report-error.ts';
+import { exitCodes, UsageError } from './exit-codes.ts';
 import type { CliSession } from './session.ts';
 import { helpText } from './session.ts';
 
@@ -88,37 +86,38 @@ export interface ResultContext<Op extends Operation, Subject> extends CommandInp
 
 /** Adds the command to the group. */
 export function commandFor<Op extends Operation, Subject = undefined, Result = OutputOf<Op>>(
-  group: Command,
-  context: CliContext,
+  group: CliCommand,
   op: Op,
   spec: CommandSpec<Op, Subject, Result>,
-): Command {
+): CliCommand {
   const { name, isDefault = false, description = helpText(op.summary) } = spec;
   const command = group.command(name, { isDefault }).description(description);
-  deriveCommand(command, context, op, spec);
+  deriveCommand(command, op, spec);
   return command;
 }
 
 /** Makes an existing command call the operation. */
 export function deriveCommand<Op extends Operation, Subject = undefined, Result = OutputOf<Op>>(
-  command: Command,
-  context: CliContext,
+  command: CliCommand,
   op: Op,
   spec: Omit<CommandSpec<Op, Subject, Result>, 'name' | 'isDefault' | 'description'>,
 ): void {
   const params = [...op.path.matchAll(/:([A-Za-z_]+)/g)].map(([, param = '']) => param);
+  const paramSchemas = op.params ? (defOf(op.params).shape ?? {}) : {};
   const fields = fieldsOf(op).filter((field) => spec.flags?.[field.name]?.isHidden !== true);
   const isArgument = ({ name }: Field) => spec.arguments?.[name] !== undefined && !params.includes(name);
   const positional = fields.filter(isArgument);
   for (const param of params) {
-    const [label, description] = spec.arguments?.[param] ?? [kebab(param), undefined];
-    command.argument(`<${label}>`, description);
+    const argument = spec.arguments?.[param];
+    // An argument with another label is a name, which `resolve` looks up.
+    if (argument) command.argument(`<${argument[0]}>`, argument[1]);
+    else command.argument(`<${kebab(param)}>`, '', parserFor(paramSchemas[param] ?? z.string()));
   }
   for (const field of positional) {
     const [label, description] = spec.arguments?.[field.name] ?? [];
     const isList = typeOf(field.schema) === 'array';
     const words = `${label}${isList ? '...' : ''}`;
-    const parse = parserFor(elementOf(field.schema), {});
+    const parse = parserFor(elementOf(field.schema));
     const append = (text: string, all: readonly unknown[] = []) => [...all, parse(text)];
     command.argument(field.isRequired ? `<${words}>` : `[${words}]`, description, isList ? append : parse);
   }
@@ -127,9 +126,9 @@ export function deriveCommand<Op extends Operation, Subject = undefined, Result 
     .map((field) => addFlag(command, field, fields, spec.flags));
   for (const option of spec.options ?? []) command.addOption(option);
   if (spec.confirm) command.addOption(forceOption());
-  examples(command, spec.examples);
+  command.examples(spec.examples);
 
-  action<Record<string, unknown>>(context, command, async (session, given) => {
+  command.run<Record<string, unknown>>(async (session, given) => {
     const { processedArgs } = command;
     const values = [
       ...positional.map((field, index) => ({
@@ -145,7 +144,7 @@ export function deriveCommand<Op extends Operation, Subject = undefined, Result 
     };
     const isConfirmed = spec.confirm === undefined || given['force'] === true;
     if (!isConfirmed && session.out.isJson)
-      throw new UsageError('--json cannot ask for confirmation; use --force.');
+      throw new UsageError('With --json there is no confirmation: use --force.');
     const prepared = { ...typed, ...(await spec.prepare?.(typed, { session, own: given })) };
     return session.withClient(async (client) => {
       const { subject, instead, ...resolved } =
@@ -217,7 +216,7 @@ interface Flag {
 }
 
 function addFlag(
-  command: Command,
+  command: CliCommand,
   field: Field,
   fields: readonly Field[],
   specs: Readonly<Record<string, FlagSpec>> = {},
@@ -263,9 +262,9 @@ const booleanOf = (standard: unknown): boolean | undefined =>
   standard === undefined ? undefined : standard === true || standard === 'true';
 
 /** Checks one value as the API would, so that a typo fails before any server is called. */
-function parserFor(
+export function parserFor(
   schema: z.ZodType,
-  { parse }: FlagSpec,
+  { parse }: FlagSpec = {},
   choices: readonly string[] = choicesOf(schema),
 ): (text: string) => unknown {
   const type = typeOf(schema);
@@ -277,9 +276,17 @@ function parserFor(
     throw new InvalidArgumentError(
       choices.length > 0
         ? `Allowed choices are ${choices.join(', ')}.`
-        : `It ${error.issues[0]?.message ?? 'is invalid'}.`,
+        : `It ${rangeOf(unwrapped(schema)) ?? error.issues[0]?.message ?? 'is invalid'}.`,
     );
   };
+}
+
+/** Both bounds of a number, also where only one of them is violated. */
+function rangeOf(schema: z.ZodType): string | undefined {
+  if (!(schema instanceof z.ZodNumber)) return undefined;
+  const { minValue, maxValue, isInt } = schema;
+  const isOpen = maxValue === null || maxValue >= Number.MAX_SAFE_INTEGER;
+  return `must be a ${isInt ? 'whole ' : ''}number from ${minValue ?? 0} ${isOpen ? 'up' : `to ${maxValue}`}`;
 }
 
 /** The part of zod's internals that is read here. */

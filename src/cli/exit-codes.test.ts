@@ -1,10 +1,29 @@
 import { describe, expect, it } from 'vitest';
-import { CoreError, HeadworksError } from '../core/index.ts';
+import { CoreError, coreErrorCodes, HeadworksError } from '../core/index.ts';
+import { extractionErrorCodes } from '../extraction/errors.ts';
+import { gatewayErrorCodes } from '../gateway/errors.ts';
+import { knowledgeErrorCodes } from '../knowledge/errors.ts';
+import { ledgerErrorCodes } from '../ledger/errors.ts';
+import { admissionErrorCodes, deploymentErrorCodes } from '../tenancy/errors.ts';
 import { exitCodeMeanings, exitCodeOf, exitCodes } from './exit-codes.ts';
 
 describe('exit codes', () => {
   it('differ from each other and have a meaning each', () => {
     expect(new Set(Object.values(exitCodes)).size).toBe(Object.keys(exitCodeMeanings).length);
+  });
+
+  it.each(
+    [
+      coreErrorCodes,
+      ledgerErrorCodes,
+      extractionErrorCodes,
+      gatewayErrorCodes,
+      admissionErrorCodes,
+      deploymentErrorCodes,
+      knowledgeErrorCodes,
+    ].flatMap((codes) => Object.keys(codes)),
+  )('of %s is not that of success', (code) => {
+    expect(exitCodeOf(new HeadworksError(code, ''))).toBeGreaterThan(exitCodes.ok);
   });
 
   it.each([

@@ -64,12 +64,17 @@ const exitCodeByCategory: Readonly<Record<ErrorCategory, ExitCode>> = {
 
 /** Codes whose exit code differs from that of their category. */
 const exitCodeByCode: Readonly<Record<string, ExitCode>> = {
-  EXTRACTION_VAULT_FOREIGN: usage,
+  EXTRACTION_VAULT_OF_OTHER_SOURCE: usage,
   GATEWAY_MODEL_NOT_FOUND: usage,
   GATEWAY_REQUEST_REJECTED: error,
   GATEWAY_STREAM_INTERRUPTED: incomplete,
   SQLITE_UNUSABLE: error,
 };
+
+/** An invalid command line. The report adds where the help is. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
 
 /** The exit code for anything that was thrown. A newer server may send codes that are unknown here. */
 export function exitCodeOf(thrown: unknown): ExitCode {

@@ -260,11 +260,3 @@ export function humanMoment(iso: string | null | undefined, nowMs: number): stri
 /** `1 call`, `2 calls`; `many` for words that do not just take an s. */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;
-
-const byteUnits = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
-
-/** `9.8 KB` */
-export function sizeText(bytes: number): string {
-  const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), byteUnits.length - 1);
-  return `${(bytes / 1000 ** step).toFixed(step === 0 ? 0 : 1)} ${byteUnits[step]}`;
-}

@@ -1,7 +1,8 @@
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { CliWorld } from '../../test/support/cli-world.ts';
 import { CoreError } from '../core/index.ts';
+import { exampleId } from './command.ts';
 import { exitCodeMeanings } from './exit-codes.ts';
 import { buildProgram } from './program.ts';
 
@@ -9,8 +10,22 @@ function everyCommand(command: Command): readonly Command[] {
   return [command, ...command.commands.flatMap(everyCommand)];
 }
 
+/** Without the program itself. */
+function wordsOf(command: Command): readonly string[] {
+  return command.parent ? [...wordsOf(command.parent), command.name()] : [];
+}
+
+function isRejected(parse: Option['parseArg']): boolean {
+  try {
+    parse?.('?', undefined);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 const { io } = new CliWorld();
-const program = await buildProgram(io, { io, session: null, exitCode: 0 });
+const program = await buildProgram({ io, session: null, exitCode: 0 });
 
 describe('the program', () => {
   const commands = everyCommand(program).filter((command) => command.name() !== 'help');
@@ -33,12 +48,10 @@ describe('the program', () => {
   });
 
   it.each(commands.map((command) => [command]))(
-    '%# shows an example and the global flags',
+    '%# has --help with an example, --json and the other global flags',
     async (command) => {
-      const words: string[] = [];
-      for (let at: Command | null = command; at?.parent; at = at.parent) words.unshift(at.name());
       const world = new CliWorld();
-      expect(await world.run(...words, '--help')).toBe(0);
+      expect(await world.run(...wordsOf(command), '--help')).toBe(0);
       expect(world.out).toMatch(/^Examples?:\n {2}\$ /m);
       for (const flag of ['--config', '--data-dir', '--server', '--log-level', '--json', '--no-color'])
         expect(world.out).toContain(flag);
@@ -51,6 +64,27 @@ describe('the program', () => {
     for (const meaning of Object.values(exitCodeMeanings)) expect(world.out).toContain(meaning);
   });
 
+  it.each([
+    ['serve', 'default: 8420'],
+    ['worker', 'default: any free port'],
+  ])('%s shows the %s of --port', async (name, text) => {
+    const world = new CliWorld();
+    await world.run(name, '--help');
+    expect(world.out.replaceAll(/\s+/g, ' ')).toMatch(new RegExp(`--port <value> [^-]*${text}`));
+  });
+
+  it('prints the help of a subcommand with "help limits set"', async () => {
+    const world = new CliWorld();
+    expect(await world.run('help', 'limits', 'set')).toBe(0);
+    expect(world.out).toMatch(/^Usage: headworks limits set /);
+  });
+
+  it('describes --no-adaptive as what it turns off', async () => {
+    const world = new CliWorld();
+    await world.run('extract', 'rest', '--help');
+    expect(world.out).toMatch(/--no-adaptive +do not adapt the rate to 429/);
+  });
+
   it('prints its version', async () => {
     const world = new CliWorld();
     expect(await world.run('--version')).toBe(0);
@@ -60,31 +94,70 @@ describe('the program', () => {
 
 describe('an invalid command line', () => {
   it.each([
-    [['ledgr'], `headworks: unknown command 'ledgr' (Did you mean ledger?) See headworks --help.\n`],
-    [['ledger', 'lst'], 'headworks: unknown command "ledger lst"; did you mean "ledger list"?\n'],
+    [['ledgr'], 'There is no command ledgr. Did you mean ledger? See headworks --help.'],
+    [
+      ['ledger', 'lst'],
+      'There is no command "ledger lst". Did you mean "ledger list"? See headworks ledger --help.',
+    ],
     [
       ['jobs', 'xyzzy'],
-      'headworks: unknown command "jobs xyzzy"; there are list, get, retry, cancel, watch.\n',
+      'There is no command "jobs xyzzy". Commands: list, get, retry, cancel, watch. See headworks jobs --help.',
     ],
-    [
-      ['serve', '--prot', '1'],
-      `headworks: unknown option '--prot' (Did you mean --port?) See headworks serve --help.\n`,
-    ],
+    [['serve', '--prot', '1'], 'There is no option --prot. Did you mean --port? See headworks serve --help.'],
     [
       ['jobs', 'list', '--limit', '0'],
-      /'0' is invalid\. It must be a whole number from 1 to 500\. See headworks jobs list --help\.\n/,
+      'The value "0" of --limit is invalid. It must be a whole number from 1 to 500. Example: "--limit 50". See headworks jobs list --help.',
     ],
-    [['jobs', 'list', '--state', 'odd'], /'odd' is invalid\. Allowed choices are queued, running/],
-    [['ledger', 'get'], /missing required argument 'id'\. See headworks ledger get --help\.\n/],
-    [['repair', '--kind', 'a', '--id', 'b'], /'--id <id>' cannot be used with option '--kind <kind>'/],
-    [['doctor', 'extra'], /too many arguments/],
+    [
+      ['limits', 'set', 'acme-corp', 'ten'],
+      'The value "ten" of <limit> is invalid. It must be a whole number from 1 to 2147483647. Example: "headworks limits set acme-corp 50". See headworks limits set --help.',
+    ],
+    [
+      ['jobs', 'list', '--state', 'odd'],
+      'The value "odd" of --state is invalid. Allowed choices are queued, running, completed, failed, canceled, skipped. Example: "headworks jobs list --state failed". See headworks jobs list --help.',
+    ],
+    [
+      ['artifacts', 'get', '123'],
+      `The value "123" of <id> is invalid. It must be an id, like ${exampleId}. Example: "headworks artifacts get ${exampleId} --text". See headworks artifacts get --help.`,
+    ],
+    [['ledger', 'get'], 'The argument <id> is missing. See headworks ledger get --help.'],
+    [['keys', 'create'], 'The option --name <name> is missing. See headworks keys create --help.'],
+    [
+      ['keys', 'create', '--name'],
+      'The option --name <name> needs a value. See headworks keys create --help.',
+    ],
+    [
+      ['repair', '--kind', 'a', '--id', exampleId],
+      '--id <id> cannot be used with --kind <kind>. See headworks repair --help.',
+    ],
+    [['doctor', 'extra'], 'Too many arguments: expected 0, got 1. See headworks doctor --help.'],
+    [
+      ['deployments', 'update', 'acme-corp/invoices'],
+      'Name at least one setting to change. See headworks deployments update --help.',
+    ],
   ] as const)('%j ends with 2 and a suggestion', async (args, message) => {
     const world = new CliWorld();
     expect(await world.run(...args)).toBe(2);
-    expect(world.err).toMatch(message);
-    expect(world.err.trimEnd().split('\n')).toHaveLength(1);
+    expect(world.err).toBe(`headworks: ${message}\n`);
     expect(world.out).toBe('');
   });
+
+  const checkedOptions = everyCommand(program).flatMap((command) =>
+    command.options
+      .filter(({ parseArg }) => isRejected(parseArg))
+      .map((option) => [[...wordsOf(command), option.long ?? ''].join(' '), command, option] as const),
+  );
+
+  it.each(checkedOptions)(
+    '%s with a wrong value states what is permitted',
+    async (_name, command, { long }) => {
+      const world = new CliWorld();
+      expect(await world.run(...wordsOf(command), long ?? '', '?')).toBe(2);
+      expect(world.err).toContain(`The value "?" of ${long} is invalid. `);
+      expect(world.err).toMatch(/must be .*(from|like|such as) |must be .+ Example: |Allowed choices are /);
+      expect(world.err).toMatch(/Example: ".+"|Allowed choices are |like |such as /);
+    },
+  );
 
   it('is JSON with --json', async () => {
     const world = new CliWorld();
@@ -92,7 +165,7 @@ describe('an invalid command line', () => {
     expect(JSON.parse(world.err)).toEqual({
       error: {
         code: 'USAGE',
-        message: `unknown command 'ledgr' (Did you mean ledger?) See headworks --help.`,
+        message: 'There is no command ledgr. Did you mean ledger? See headworks --help.',
       },
     });
   });

@@ -25,14 +25,15 @@ export class CliSession {
   readonly io: CliIo;
   readonly out: Output;
   readonly redactor = new Redactor();
-  readonly #command: string;
+  /** `ledger list` */
+  readonly command: string;
   readonly #globals: GlobalOptions;
   #config: Config | null = null;
 
   constructor(io: CliIo, command: string, globals: GlobalOptions) {
     this.io = io;
     this.out = new Output(io, globals);
-    this.#command = command;
+    this.command = command;
     this.#globals = globals;
   }
 
@@ -46,7 +47,7 @@ export class CliSession {
     const isFirst = this.#config === null;
     const config = resolveConfig({
       ...this.#input(),
-      ...(overrides ? { overrides: { command: this.#command, values: overrides } } : {}),
+      ...(overrides ? { overrides: { command: this.command, values: overrides } } : {}),
     });
     this.#config = config;
     for (const secret of secretsOf(config)) this.redactor.add(secret);
@@ -75,7 +76,7 @@ export class CliSession {
     { key, signal = this.io.signal }: { readonly key?: string; readonly signal?: AbortSignal } = {},
   ): Promise<T> {
     const client = await this.io.app.connect(this.config(), {
-      purpose: `headworks ${this.#command}`,
+      purpose: `headworks ${this.command}`,
       signal,
       key,
       onWaitingForOthers: (attached) =>
@@ -146,10 +147,11 @@ export function addGlobalFlags(program: Command): void {
   for (const { flag, spec } of flagged) if (everywhere.has(flag)) program.addOption(toOption(flag, spec));
 }
 
-/** Adds the flags for listening and logging. */
-export function addServerFlags(command: Command): void {
+/** Adds the flags for listening and logging; `defaults` are those of this command where they differ. */
+export function addServerFlags(command: Command, defaults: Readonly<Record<string, string>> = {}): void {
   for (const { section, flag, spec } of flagged)
-    if (!everywhere.has(flag) && section !== ofExtraction) command.addOption(toOption(flag, spec));
+    if (!everywhere.has(flag) && section !== ofExtraction)
+      command.addOption(toOption(flag, { ...spec, defaultText: defaults[flag] ?? spec.defaultText }));
 }
 
 /** Adds the flags of an extraction, without those that mean nothing to its source. */
@@ -175,7 +177,7 @@ export function givenFlags(command: Command): Readonly<Record<string, string>> {
 // Commander neither checks nor defaults these values: config does, for all sources.
 function toOption(flag: string, spec: OptionSpec<unknown>): Option {
   const fallback = spec.defaultText ?? String(spec.default);
-  const turnsOff = spec.default === true ? 'turn off: ' : '';
+  const turnsOff = spec.default === true ? 'do not ' : '';
   return new Option(
     words(flag, spec),
     `${turnsOff}${helpText(spec.describe)} (${spec.env.join(', ')}; default: ${fallback})`,

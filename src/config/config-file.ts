@@ -5,7 +5,7 @@ import type { Document } from 'yaml';
 import { isAlias, isMap, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { messageOf } from '../core/errors.ts';
 import type { NamedOption } from './config.ts';
-import { nearest } from '../core/names.ts';
+import { nearest } from '../core/text.ts';
 
 const fileName = 'headworks.yaml';
 
@@ -18,7 +18,7 @@ export interface FileValue {
 export interface ConfigFile {
   /** Absolute; `null` when there is none. */
   readonly path: string | null;
-  /** As a person would write it in the working directory. */
+  /** Relative to the working directory where possible, for messages. */
   readonly name: string;
   /** By option path. */
   readonly values: ReadonlyMap<string, FileValue>;
@@ -32,24 +32,25 @@ export interface FileChoice {
   readonly cwd: string;
 }
 
+export const noConfigFile: ConfigFile = {
+  path: null,
+  name: fileName,
+  values: new Map<string, FileValue>(),
+  problems: [],
+  warnings: [],
+};
+
 /** Never throws: problems are in `problems`, one sentence each. */
 export function readConfigFile(choice: FileChoice, options: readonly NamedOption[]): ConfigFile {
   const path = choice.given ? resolve(choice.cwd, choice.given.path) : join(choice.cwd, fileName);
-  const none = {
-    path: null,
-    name: fileName,
-    values: new Map<string, FileValue>(),
-    problems: [],
-    warnings: [],
-  };
-  if (!choice.given && !existsSync(path)) return { ...none, warnings: misnamed(choice.cwd) };
+  if (!choice.given && !existsSync(path)) return { ...noConfigFile, warnings: misnamed(choice.cwd) };
   const name = relative(choice.cwd, path).startsWith('..')
     ? path
     : relative(choice.cwd, path) || basename(path);
   try {
-    return { ...none, ...parseConfigText(readFileSync(path, 'utf8'), name, options), path, name };
+    return { ...noConfigFile, ...parseConfigText(readFileSync(path, 'utf8'), name, options), path, name };
   } catch (error) {
-    return { ...none, path, name, problems: [unreadable(name, choice.given?.by, error)] };
+    return { ...noConfigFile, path, name, problems: [unreadable(name, choice.given?.by, error)] };
   }
 }
 

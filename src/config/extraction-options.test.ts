@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { firstByteTimeoutMs } from '../extraction/options.ts';
 import { resolveConfig } from './resolve-config.ts';
 
 const cwd = '/nonexistent-for-tests';
@@ -34,13 +35,27 @@ describe('the options of extraction', () => {
     expect(resolved({}, ours).looker.clientId).toBe('ours');
   });
 
+  it('take the timeout of the Looker SDK for Looker only, and only if no other is set', () => {
+    const sdk = { LOOKERSDK_TIMEOUT: '30' };
+    const timeouts = (flags: Record<string, string>, env: Record<string, string>) => {
+      const { extraction, looker } = resolved(flags, env);
+      return {
+        looker: firstByteTimeoutMs(extraction, looker.timeoutSeconds),
+        rest: firstByteTimeoutMs(extraction, null),
+      };
+    };
+    expect(timeouts({}, {})).toEqual({ looker: 120_000, rest: 120_000 });
+    expect(timeouts({}, sdk)).toEqual({ looker: 30_000, rest: 120_000 });
+    expect(timeouts({ 'timeout-seconds': '7' }, sdk)).toEqual({ looker: 7_000, rest: 7_000 });
+  });
+
   it.each<[Record<string, string>, string]>([
     [{ workers: '4', 'queue-size': '39' }, 'must be at least 40, ten times the 4 workers'],
     [{ 'rate-limit-per-minute': '5' }, 'must not be above the 5 per minute'],
     [{ recursive: 'true' }, 'needs at least one folder (--folder ID)'],
     [{ workers: '0' }, '"0" from flag --workers must be a whole number from 1 to 50'],
     [{ types: 'a b' }, 'must be a list of content types'],
-  ])('refuse %j: %s', (flags, problem) => expect(() => resolved(flags)).toThrow(problem));
+  ])('reject %j: %s', (flags, problem) => expect(() => resolved(flags)).toThrow(problem));
 
   it('report problems between options together with problems of single options', () => {
     const flags = { 'batch-size': '5', workers: '4', 'queue-size': '20' };

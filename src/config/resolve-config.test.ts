@@ -101,7 +101,7 @@ describe('resolveConfig', () => {
     expect(problems).toEqual([
       'headworks.yaml line 3: there is no option "server.prot"; did you mean "server.port"?',
       'server.host (--host, HEADWORKS_HOST): "http://x" from headworks.yaml line 2 must be a host name or address, without scheme and port.',
-      'server.port (--port, HEADWORKS_PORT): "80a" from env HEADWORKS_PORT must be a whole number from 0 to 65535.',
+      'server.port (--port, HEADWORKS_PORT): "80a" from env HEADWORKS_PORT must be a whole number from 0 to 65535. Default: 8420.',
       expect.stringMatching(
         /^state\.databaseUrl \(DATABASE_URL\): the value \(not shown\) from env DATABASE_URL must be/,
       ),
@@ -112,7 +112,7 @@ describe('resolveConfig', () => {
 
   it('reports a single problem in one line', () => {
     expect(() => resolve({ flags: { port: '-1' } })).toThrow(
-      /^The configuration is not valid: server\.port .* from flag --port must be a whole number from 0 to 65535\.$/,
+      /^The configuration is not valid: server\.port .* from flag --port must be a whole number from 0 to 65535\. Default: 8420\.$/,
     );
   });
 

@@ -3,21 +3,20 @@ import { dirname, resolve } from 'node:path';
 import { CoreError } from '../core/errors.ts';
 import { Redactor } from '../core/redaction.ts';
 import type { Config, ConfigOf, NamedOption, OptionOrigin, OptionSections } from './config.ts';
-import { describeOrigin, listOptions, optionSections } from './config.ts';
+import { configFileVariable, describeOrigin, listOptions, optionSections } from './config.ts';
 import { flagName } from '../core/options.ts';
 import type { ConfigFile } from './config-file.ts';
-import { readConfigFile } from './config-file.ts';
-import { nearest } from '../core/names.ts';
+import { noConfigFile, readConfigFile } from './config-file.ts';
+import { nearest } from '../core/text.ts';
 
 const ourPrefix = 'HEADWORKS_';
-export const configFileVariable = 'HEADWORKS_CONFIG';
 
 export interface ConfigInput {
   /** Flags as given, by name without dashes (`data-dir`). */
   readonly flags?: Readonly<Record<string, string | undefined>>;
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The file given with --config. */
-  readonly file?: string | undefined;
+  readonly env?: Environment;
+  /** The file given with --config; null: no file is read. */
+  readonly file?: string | null | undefined;
   /** The folder of headworks.yaml, and the base of relative paths. */
   readonly cwd: string;
   /** Values by option path that a command sets, before every other source; not parsed. */
@@ -37,7 +36,8 @@ export function resolveSections<Sections extends OptionSections>(
   input: ConfigInput,
 ): ConfigOf<Sections> {
   const options = listOptions(sections);
-  const file = readConfigFile({ given: givenFile(input), cwd: input.cwd }, options);
+  const file =
+    input.file === null ? noConfigFile : readConfigFile({ given: givenFile(input), cwd: input.cwd }, options);
   const problems = [...file.problems];
   const values: Record<string, Record<string, unknown>> = {};
   const origins: Record<string, OptionOrigin> = {};
@@ -46,7 +46,8 @@ export function resolveSections<Sections extends OptionSections>(
     origins[option.path] = origin;
     const parsed =
       origin.kind === 'command' || origin.kind === 'default' ? { value: raw } : option.spec.parse(raw);
-    if ('problem' in parsed) problems.push(problemLine(option, origin, raw, parsed.problem));
+    if ('problem' in parsed)
+      problems.push(problemLine(option, origin, raw, parsed.problem) + exampleOf(option));
     if ('problem' in parsed && !input.isLenient) continue;
     const value = 'problem' in parsed ? option.spec.default : parsed.value;
     const isFromFile = origin.kind === 'file' && !('problem' in parsed);
@@ -61,17 +62,12 @@ export function resolveSections<Sections extends OptionSections>(
   const unknown = unknownVariables(options, input.env ?? {});
   // Alone it is a warning; with problems it may be the cause of one.
   if (problems.length > 0 && !input.isLenient) throw invalid([...problems, ...unknown]);
-  const warnings = [
-    ...file.warnings,
-    ...unknown,
-    ...secretsInFile(options, origins),
-    ...notices(options, origins),
-  ];
+  const warnings = [...file.warnings, ...unknown, ...optionWarnings(options, origins)];
   return deepFreeze({ ...values, resolution: { file: file.path, origins, warnings } }) as ConfigOf<Sections>;
 }
 
 function givenFile(input: ConfigInput): { path: string; by: string } | null {
-  if (input.file !== undefined && input.file !== '') return { path: input.file, by: 'given with --config' };
+  if (input.file) return { path: input.file, by: 'given with --config' };
   const path = input.env?.[configFileVariable];
   return path ? { path, by: `given as ${configFileVariable}` } : null;
 }
@@ -127,6 +123,9 @@ function problemLine(option: NamedOption, origin: OptionOrigin, raw: unknown, pr
   return `${option.path} (${names.join(', ')}): ${value} from ${describeOrigin(origin)} ${problem}.`;
 }
 
+const exampleOf = ({ spec }: NamedOption): string =>
+  typeof spec.default === 'number' ? ` Default: ${spec.default}.` : '';
+
 /** A long list of models would hide what is wrong with one of them. */
 const maxShownLength = 80;
 const shortened = (text: string): string =>
@@ -141,10 +140,7 @@ function invalid(problems: readonly string[]): CoreError {
   return new CoreError('CONFIG_INVALID', message, { details: { problems } });
 }
 
-function unknownVariables(
-  options: readonly NamedOption[],
-  env: Readonly<Record<string, string | undefined>>,
-): readonly string[] {
+function unknownVariables(options: readonly NamedOption[], env: Environment): readonly string[] {
   const known = new Set([configFileVariable, ...options.flatMap((option) => option.spec.env)]);
   const tails = [...known]
     .filter((name) => name.startsWith(ourPrefix))
@@ -159,28 +155,20 @@ function unknownVariables(
     });
 }
 
-function secretsInFile(
+/** Secrets in the file, and options that are set and have no effect. */
+function optionWarnings(
   options: readonly NamedOption[],
   origins: Readonly<Record<string, OptionOrigin>>,
 ): readonly string[] {
   return options.flatMap(({ path, spec }) => {
     const origin = origins[path];
-    return spec.secret && origin?.kind === 'file'
-      ? [`${path} is a secret in ${describeOrigin(origin)}; set ${spec.env[0]} instead.`]
-      : [];
-  });
-}
-
-/** Options that are set and have no effect. */
-function notices(
-  options: readonly NamedOption[],
-  origins: Readonly<Record<string, OptionOrigin>>,
-): readonly string[] {
-  return options.flatMap(({ path, spec }) => {
-    const origin = origins[path];
-    return spec.notice === undefined || !origin || origin.kind === 'default'
-      ? []
-      : [`${path} (${describeOrigin(origin)}): ${spec.notice}`];
+    if (!origin || origin.kind === 'default') return [];
+    const where = describeOrigin(origin);
+    const isSecretInFile = spec.secret && origin.kind === 'file';
+    return [
+      ...(isSecretInFile ? [`${path} is a secret in ${where}; set ${spec.env[0]} instead.`] : []),
+      ...(spec.notice === undefined ? [] : [`${path} (${where}): ${spec.notice}`]),
+    ];
   });
 }
 
@@ -190,4 +178,11 @@ function deepFreeze<T>(value: T): T {
     for (const inner of Object.values(value)) deepFreeze(inner);
   }
   return value;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Environment and working directory of this process. */
+export function processEnvironment(): Required<Pick<ConfigInput, 'env' | 'cwd'>> {
+  return { env: process.env, cwd: process.cwd() };
 }

@@ -1,6 +1,6 @@
 // Keys that Headworks issues.
 import { describe, expect, it } from 'vitest';
-import { AccessKeyKind, KeyRegistry, keyRefusal } from './access-keys.ts';
+import { AccessKeyKind, KeyRegistry } from './access-keys.ts';
 import { seededIds, seededRandom } from './ids.ts';
 
 const ids = seededIds(seededRandom(1), () => 0);
@@ -26,33 +26,39 @@ describe('AccessKeyKind', () => {
 
 describe('KeyRegistry', () => {
   it('keeps a revoked key revoked', () => {
-    const book = new KeyRegistry<typeof life>(kind);
+    const registry = new KeyRegistry<typeof life>(kind);
     const { key, hash } = kind.make(ids);
-    book.learn(hash, life);
-    book.replace({ ...life, revokedAt: new Date(5) });
-    book.learn(hash, life);
-    expect(book.find(key)?.revokedAt).toEqual(new Date(5));
-    expect(book.byId('1')).toBe(book.find(key));
+    registry.add(hash, life);
+    registry.replace({ ...life, revokedAt: new Date(5) });
+    registry.add(hash, life);
+    expect(registry.find(key)?.revokedAt).toEqual(new Date(5));
+    expect(registry.byId('1')).toBe(registry.find(key));
   });
 
   it('removes other keys, and lists the oldest first', () => {
-    const book = new KeyRegistry<typeof life>(kind);
-    book.learn('gone', { ...life, id: '0' });
-    book.keepOnly(
+    const registry = new KeyRegistry<typeof life>(kind);
+    registry.add('gone', { ...life, id: '0' });
+    registry.keepOnly(
       new Map([
         ['young', { ...life, id: '3', createdAt: new Date(3) }],
         ['old', { ...life, id: '2', createdAt: new Date(2) }],
       ]),
     );
-    expect(book.list().map(({ id }) => id)).toEqual(['2', '3']);
-    expect(book.byId('0')).toBeUndefined();
+    expect(registry.list().map(({ id }) => id)).toEqual(['2', '3']);
+    expect(registry.byId('0')).toBeUndefined();
   });
-});
 
-it('rejects a key from the moment it expires, and when it was revoked', () => {
-  const expiresAt = new Date(1_000);
-  expect(keyRefusal({ expiresAt, revokedAt: null }, 999)).toBeUndefined();
-  expect(keyRefusal({ expiresAt, revokedAt: null }, 1_000)).toBe('expired');
-  expect(keyRefusal({ expiresAt, revokedAt: new Date(0) }, 1_000)).toBe('revoked');
-  expect(keyRefusal({ expiresAt: null, revokedAt: null }, 1e15)).toBeUndefined();
+  it('rejects a key from the moment it expires, and when it was revoked', () => {
+    const checkAt = (now: number, expiresAt: Date | null, revokedAt: Date | null = null) => {
+      const registry = new KeyRegistry<Omit<typeof life, 'expiresAt'> & { expiresAt: Date | null }>(kind);
+      const { key, hash } = kind.make(ids);
+      registry.add(hash, { ...life, expiresAt, revokedAt });
+      expect(registry.check(`${key}x`, now)).toBeNull();
+      return registry.check(key, now)?.kind;
+    };
+    expect(checkAt(999, new Date(1_000))).toBe('valid');
+    expect(checkAt(1_000, new Date(1_000))).toBe('expired');
+    expect(checkAt(1_000, new Date(1_000), new Date(0))).toBe('revoked');
+    expect(checkAt(1e15, null)).toBe('valid');
+  });
 });

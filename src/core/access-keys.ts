@@ -42,11 +42,8 @@ export interface KeyLife {
   readonly revokedAt: Date | null;
 }
 
-/** Why the key is rejected at that time; undefined when it is valid. */
-export function keyRefusal({ expiresAt, revokedAt }: KeyLife, now: number): KeyRefusal | undefined {
-  if (revokedAt) return 'revoked';
-  return expiresAt && expiresAt.getTime() <= now ? 'expired' : undefined;
-}
+/** What a credential is: a key that may be used now, or one that no longer may. */
+export type KeyCheck<Key> = { readonly kind: 'valid'; readonly key: Key } | { readonly kind: KeyRefusal };
 
 /**
  * Keys by their hash. The time of a lookup depends on the hash only, so it reveals nothing about similar keys.
@@ -65,6 +62,14 @@ export class KeyRegistry<Key extends KeyLife & { readonly id: string; readonly c
     return keyHash === undefined ? undefined : this.#byHash.get(keyHash);
   }
 
+  /** Null for anything that is not a known key: only the holder of the whole key learns that it existed. */
+  check(text: string, now: number): KeyCheck<Key> | null {
+    const key = this.find(text);
+    if (!key) return null;
+    if (key.revokedAt) return { kind: 'revoked' };
+    return key.expiresAt && key.expiresAt.getTime() <= now ? { kind: 'expired' } : { kind: 'valid', key };
+  }
+
   byId(id: string): Key | undefined {
     return this.#byId.get(id);
   }
@@ -75,7 +80,7 @@ export class KeyRegistry<Key extends KeyLife & { readonly id: string; readonly c
   }
 
   /** A revoked key stays revoked, even if an older read still has it. */
-  learn(keyHash: string, key: Key): void {
+  add(keyHash: string, key: Key): void {
     if (!this.#byHash.get(keyHash)?.revokedAt) this.#keep(keyHash, key);
   }
 
@@ -91,7 +96,7 @@ export class KeyRegistry<Key extends KeyLife & { readonly id: string; readonly c
       this.#byHash.delete(keyHash);
       this.#byId.delete(id);
     }
-    for (const [keyHash, key] of keys) this.learn(keyHash, key);
+    for (const [keyHash, key] of keys) this.add(keyHash, key);
   }
 
   #keep(keyHash: string, key: Key): void {

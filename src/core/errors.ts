@@ -1,4 +1,6 @@
-// The base class of all errors, the categories of error codes, and the codes that several parts share.
+// The base class of all errors, the categories of error codes, the codes that several parts share, and the messages for
+// invalid input.
+import type { $ZodErrorMap, $ZodRawIssue } from 'zod/v4/core';
 
 export interface HeadworksErrorOptions {
   /** Whether the same call may succeed later. */
@@ -12,14 +14,22 @@ export interface HeadworksErrorOptions {
 
 /**
  * An error with a stable `code`. Its message says what happened, to what, and what to do next.
- * Domains subclass it with their own codes; HTTP status and exit codes are decided elsewhere.
+ *
+ * @example
+ * const retryDelayOf = (error: unknown): number | undefined =>
+ *   error instanceof HeadworksError && error.isRetryable ? (error.retryAfterMs ?? 1_000) : undefined;
  */
 export class HeadworksError<Code extends string = string> extends Error {
+  /** Stable between versions: docs/reference/errors.md lists all. */
   readonly code: Code;
+  /** Whether the same call may succeed later. */
   readonly isRetryable: boolean;
+  /** How long to wait before that, if known. */
   readonly retryAfterMs: number | undefined;
+  /** Ids, names and numbers; never content, never secrets. */
   readonly details: Readonly<Record<string, unknown>>;
 
+  // Domains subclass it with their own codes; HTTP status and exit codes are decided elsewhere.
   constructor(code: Code, message: string, options: HeadworksErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = new.target.name;
@@ -163,6 +173,10 @@ export const coreErrorCodes = {
     category: 'unreachable',
     consequence: 'No Headworks server responds at the expected address.',
   },
+  CLOSED: {
+    category: 'conflict',
+    consequence: 'The object of the library was closed before; create another one.',
+  },
   SHUTTING_DOWN: {
     category: 'unavailable',
     consequence: 'The server is shutting down; use another one, or retry later.',
@@ -192,4 +206,54 @@ export function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   const code: unknown = (error as { code?: unknown }).code;
   return typeof code === 'string' ? code : error.name;
+}
+
+const nouns: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+};
+
+const formats: Readonly<Record<string, string>> = {
+  guid: 'an id, like 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+  base64: 'bytes in base64, nothing else',
+  datetime: 'a time in UTC, like 2026-03-01T12:00:00Z',
+};
+
+/** Messages for invalid input, as the error map of zod. They follow the field's name; undefined: zod's own is used. */
+export const zodErrorMessage: $ZodErrorMap = (issue) => {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? 'is missing' : mustBe(nouns[issue.expected]);
+    case 'invalid_format':
+      return mustBe(formats[issue.format]);
+    case 'invalid_value':
+      return mustBe(`${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`);
+    case 'unrecognized_keys':
+      return 'is not known here';
+    case 'too_small':
+      return bounded(issue, 'at least', issue.minimum);
+    case 'too_big':
+      return bounded(issue, 'at most', issue.maximum);
+    default:
+      return undefined;
+  }
+};
+
+const mustBe = (what: string | undefined): string | undefined =>
+  what === undefined ? undefined : `must be ${what}`;
+
+function bounded(
+  { origin, inclusive }: $ZodRawIssue & { readonly origin: string; readonly inclusive?: boolean },
+  how: 'at least' | 'at most',
+  limit: number | bigint,
+): string | undefined {
+  if (origin === 'string') return limit === 1 ? 'must not be empty' : `must have ${how} ${limit} characters`;
+  if (origin === 'array') return `must have ${how} ${limit} ${limit === 1 ? 'entry' : 'entries'}`;
+  if (inclusive === false) return `must be ${how === 'at least' ? 'more' : 'less'} than ${limit}`;
+  return `must be ${how} ${limit}`;
 }

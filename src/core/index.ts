@@ -1,21 +1,14 @@
 // Core: the vocabulary of everything else. No I/O.
 export * from './abort.ts';
 export * from './access-keys.ts';
-export { every, type Clock } from './clock.ts';
-export { parseCron } from './cron.ts';
+export * from './clock.ts';
 export * from './errors.ts';
-export * from './events.ts';
 export * from './http.ts';
-export { IdleTimer } from './idle-timer.ts';
 export * from './ids.ts';
 export * from './jobs.ts';
-export type * from './language-model.ts';
-export { findJson } from './lenient-json.ts';
-export { nearest, nearNames } from './names.ts';
+export * from './language-model.ts';
 export * from './options.ts';
-export * from './plain-value.ts';
-export { Redactor } from './redaction.ts';
+export { plainValue, Redactor } from './redaction.ts';
 export * from './system.ts';
 export * from './telemetry.ts';
 export * from './text.ts';
-export { zodErrorMessage } from './zod-messages.ts';

@@ -1,4 +1,6 @@
-// Background jobs: typed definitions, a queue to add jobs to, handlers that run them. Implemented by platform/jobs.
+// Background jobs: typed definitions, a queue to add jobs to (implemented by platform/jobs), handlers that run them, and
+// cron expressions of schedules.
+import { CoreError } from './errors.ts';
 
 /**
  * `failed` means that every attempt failed: the job stays until it is retried or retention deletes it. A job that failed
@@ -10,7 +12,7 @@ export interface JobDefinition<Payload> {
   /** `domain.verb`, for example `ledger.repair`. */
   readonly name: string;
   readonly description: string;
-  /** Validates the stored payload before the handler sees it; throws if it is malformed. */
+  /** Validates the stored payload, with keys in camelCase, before the handler sees it; throws if it is malformed. */
   readonly parse: (payload: unknown) => Payload;
   /**
    * Attempts after the first, for handlers that fail. An attempt that ended because its process died is repeated up to
@@ -24,6 +26,11 @@ export interface JobDefinition<Payload> {
   readonly retryDelayMaxMs?: number;
   /** Jobs of this kind that run at the same time in one process. */
   readonly concurrency: number;
+  /**
+   * Of them, those of one group (`EnqueueOptions.group`), so that one tenant cannot occupy every slot. A free slot goes
+   * first to groups of which none is running. Default: no limit.
+   */
+  readonly groupConcurrency?: number;
   /** An attempt that takes longer is aborted and counts as failed. */
   readonly timeoutMs: number;
 }
@@ -53,6 +60,7 @@ export interface JobView {
   readonly id: string;
   readonly name: string;
   readonly state: JobState;
+  /** As stored and shown by the API: with keys in snake_case, like `result`. */
   readonly payload: unknown;
   readonly attempts: number;
   readonly createdAt: Date;
@@ -70,6 +78,8 @@ export interface EnqueueOptions {
   /** While a job with this key is queued or running, no other is added. */
   readonly key?: string;
   readonly startAfterMs?: number;
+  /** See `groupConcurrency`; for example the id of an organization. */
+  readonly group?: string;
   /** Higher runs first. */
   readonly priority?: number;
   /** Adds the job within this transaction: it exists only if the transaction commits. */
@@ -80,6 +90,12 @@ export interface JobFilter {
   readonly name?: string;
   readonly states?: readonly JobState[];
   readonly limit?: number;
+}
+
+export interface JobCount {
+  readonly name: string;
+  readonly state: JobState;
+  readonly count: number;
 }
 
 export interface JobQueue {
@@ -102,7 +118,7 @@ export interface JobQueue {
   get(id: string): Promise<JobView | null>;
   list(filter?: JobFilter): Promise<readonly JobView[]>;
   /** The number of jobs per kind and state. */
-  counts(): Promise<readonly { readonly name: string; readonly state: JobState; readonly count: number }[]>;
+  counts(): Promise<readonly JobCount[]>;
   /**
    * Gives a failed job one more attempt. False if there is no such failed job; fails with CONFLICT when another job
    * with its key has been added since.
@@ -114,4 +130,81 @@ export interface JobQueue {
   purge(before: Date, limit: number): Promise<number>;
   /** Takes no more jobs and waits up to `graceMs` for running ones; then aborts them, and they run again later. */
   stop(graceMs: number): Promise<void>;
+}
+
+const fields = [
+  ['minute', 0, 59],
+  ['hour', 0, 23],
+  ['day of month', 1, 31],
+  ['month', 1, 12],
+  ['day of week', 0, 7],
+] as const;
+
+const dayMs = 86_400_000;
+/** February 29 can be eight years away (around a century that is not a leap year). */
+const searchDays = 366 * 9;
+
+/**
+ * A cron expression of five fields in UTC: numbers, `*`, lists, ranges and steps. Not cron-parser, which pg-boss brings:
+ * options are parsed by every command, which its date library would delay by 20 to 50 ms, and it accepts more (names, six
+ * fields, L and #), which would reach the schedules of the store.
+ *
+ * `next` returns the first whole minute after `afterMs` that matches, in milliseconds since the epoch. Fails with
+ * INPUT_INVALID, naming the field, if the expression is malformed or never matches.
+ */
+export function parseCron(expression: string): { next(afterMs: number): number } {
+  const parts = expression.trim().split(/\s+/);
+  if (parts.length !== fields.length)
+    throw invalid(expression, `it has ${parts.length} fields, not five (minute hour day month weekday)`);
+  const sets = fields.map((field, index) => parseField(expression, field, parts[index] ?? ''));
+  const [minutes, hours, days, months, weekdays] = sets as [Values, Values, Values, Values, Values];
+  if (weekdays.has(7)) weekdays.add(0);
+  // As in every cron: with both day fields set, either is enough.
+  const isEither = [parts[2], parts[4]].every((part) => !part?.startsWith('*'));
+  const matchesDay = (day: Date): boolean => {
+    const byDate = days.has(day.getUTCDate());
+    const byWeekday = weekdays.has(day.getUTCDay());
+    return months.has(day.getUTCMonth() + 1) && (isEither ? byDate || byWeekday : byDate && byWeekday);
+  };
+  const times = [...hours].flatMap((hour) => [...minutes].map((minute) => (hour * 60 + minute) * 60_000));
+  times.sort((a, b) => a - b);
+
+  const next = (afterMs: number): number => {
+    const firstDay = Math.floor(afterMs / dayMs) * dayMs;
+    for (let day = firstDay; day <= firstDay + searchDays * dayMs; day += dayMs) {
+      if (!matchesDay(new Date(day))) continue;
+      const time = times.find((candidate) => day + candidate > afterMs);
+      if (time !== undefined) return day + time;
+    }
+    throw invalid(expression, 'there is no such day');
+  };
+  next(0);
+  return { next };
+}
+
+type Values = Set<number>;
+
+function parseField(expression: string, [name, first, last]: (typeof fields)[number], text: string): Values {
+  const values: Values = new Set();
+  for (const item of text.split(',')) {
+    const match = /^(?:\*|(\d{1,2})(?:-(\d{1,2}))?)(?:\/(\d{1,2}))?$/.exec(item);
+    if (!match) throw invalid(expression, `"${item}" is not a ${name}`);
+    const [, start, end, every] = match;
+    const from = start === undefined ? first : Number(start);
+    // `5/10` means from 5 on, every 10; a lone `5` means only that.
+    const openEnd = start === undefined || every !== undefined ? last : from;
+    const to = end === undefined ? openEnd : Number(end);
+    const step = every === undefined ? 1 : Number(every);
+    if (from < first || to > last || from > to || step < 1)
+      throw invalid(expression, `"${item}" is outside ${first}-${last} for the ${name}`);
+    for (let value = from; value <= to; value += step) values.add(value);
+  }
+  return values;
+}
+
+function invalid(expression: string, why: string): CoreError {
+  return new CoreError(
+    'INPUT_INVALID',
+    `The schedule "${expression}" cannot be used: ${why}. Use five fields in UTC, for example "15 3 * * *".`,
+  );
 }

@@ -1,4 +1,6 @@
-// A chat completion as domains request it: the gateway serves it, knowledge and workflows use it.
+// A chat completion as domains request it (the gateway serves it, knowledge and workflows use it), and the JSON in the
+// text of a model: after its reasoning, inside a code fence or prose, with superfluous commas.
+
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant';
   readonly content:
@@ -36,4 +38,121 @@ export interface AnswerSchema {
 export interface TextCompletion {
   readonly text: string;
   readonly model: string;
+}
+
+interface FoundJson {
+  readonly value: unknown;
+}
+
+/** Longer than any response of a model: a document must not make the search unbounded. */
+const maxResponseLength = 400_000;
+/** Brackets in prose that are tried. Each costs a scan of the rest. */
+const maxStarts = 10;
+
+/**
+ * The whole text if it is JSON; else the content of the last code fence that is; else the longest object or array in the
+ * text. Accepts Python's None, True and False, and commas before a closing bracket. Undefined when there is none, or when
+ * the text is longer than `maxLength`. Never throws.
+ */
+export function findJson(response: string, maxLength = maxResponseLength): FoundJson | undefined {
+  if (response.length > maxLength) return undefined;
+  const text = withoutReasoning(response.replace(/^\uFEFF/, ''));
+  const fences = Array.from(text.matchAll(/```[^\n`]*\n([^]*?)```/g), ([, inside]) => inside ?? '');
+  for (const candidate of [text, ...fences.toReversed()]) {
+    const found = parse(candidate);
+    if (found) return found;
+  }
+  return bracketed(text)
+    .map(parse)
+    .find((found) => found !== undefined);
+}
+
+/** Reasoning ends with a tag. If nothing follows it, the result may be inside. */
+function withoutReasoning(text: string): string {
+  const ends = ['</think>', '</thinking>'].map((tag) => {
+    const at = text.lastIndexOf(tag);
+    return at < 0 ? 0 : at + tag.length;
+  });
+  const rest = text.slice(Math.max(...ends));
+  return rest.trim() === '' ? text : rest;
+}
+
+function parse(candidate: string): FoundJson | undefined {
+  const text = candidate.trim();
+  if (text === '') return undefined;
+  return parseStrictly(text) ?? parseStrictly(corrected(text));
+}
+
+function parseStrictly(text: string): FoundJson | undefined {
+  const value = parseJson(text);
+  return value === undefined ? undefined : { value };
+}
+
+/** Undefined for text that is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const mistake = /,(?=\s*[}\]])|\b(?:None|True|False)\b/g;
+const corrections: Readonly<Record<string, string>> = { None: 'null', True: 'true', False: 'false', ',': '' };
+
+/** Strings stay unchanged. */
+function corrected(text: string): string {
+  const parts: string[] = [];
+  const correct = (part: string) => part.replaceAll(mistake, (match) => corrections[match] ?? match);
+  for (let at = 0; at < text.length;) {
+    const quote = text.indexOf('"', at);
+    if (quote < 0) {
+      parts.push(correct(text.slice(at)));
+      break;
+    }
+    const end = endOfString(text, quote);
+    const next = end < 0 ? text.length : end + 1;
+    parts.push(correct(text.slice(at, quote)), text.slice(quote, next));
+    at = next;
+  }
+  return parts.join('');
+}
+
+/** Objects and arrays in prose, longest first. */
+function bracketed(text: string): readonly string[] {
+  const found: string[] = [];
+  let starts = 0;
+  for (let at = nextOpening(text, 0); at >= 0 && starts < maxStarts; starts++) {
+    const end = closingOf(text, at);
+    if (end > 0) found.push(text.slice(at, end));
+    at = nextOpening(text, end > 0 ? end : at + 1);
+  }
+  return found.sort((one, other) => other.length - one.length);
+}
+
+function nextOpening(text: string, from: number): number {
+  const at = text.slice(from).search(/[{[]/);
+  return at < 0 ? -1 : from + at;
+}
+
+/** The end of the object or array that starts at `start`; -1 when it is not closed. */
+function closingOf(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    const character = text[at];
+    if (character === '"') {
+      at = endOfString(text, at);
+      if (at < 0) return -1;
+    } else if (character === '{' || character === '[') depth += 1;
+    else if ((character === '}' || character === ']') && --depth === 0) return at + 1;
+  }
+  return -1;
+}
+
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === '\\') at += 1;
+    else if (text[at] === '"') return at;
+  }
+  return -1;
 }

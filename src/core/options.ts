@@ -1,6 +1,5 @@
 // Options as data: each domain declares its own in `options.ts`; config resolves them all, docs and help print them.
-import { parseCron } from './cron.ts';
-import { CoreError } from './errors.ts';
+import { parseCron } from './jobs.ts';
 
 /** The value of an option, or why it is not valid. */
 export type Parsed<T> = { readonly value: T } | { readonly problem: string };
@@ -60,19 +59,12 @@ interface Common<T> {
   readonly notice?: string;
 }
 
-function build<T>(common: Common<T>, allowed: string, parse: (raw: unknown) => Parsed<T>): OptionSpec<T> {
-  const { describe, env, flag, default: byDefault, defaultText, secret = false, notice } = common;
-  return {
-    describe,
-    env: typeof env === 'string' ? [env] : env,
-    flag,
-    default: byDefault,
-    defaultText,
-    allowed,
-    secret,
-    notice,
-    parse,
-  };
+function build<T>(
+  { env, ...common }: Common<T>,
+  allowed: string,
+  parse: (raw: unknown) => Parsed<T>,
+): OptionSpec<T> {
+  return { secret: false, ...common, env: [env].flat(), allowed, parse };
 }
 
 const invalid = (allowed: string): Parsed<never> => ({ problem: `must be ${allowed}` });
@@ -91,21 +83,15 @@ export function numberOption(
   });
 }
 
+const trueWords: readonly unknown[] = [true, 'true', '1', 'yes', 'on'];
+const falseWords: readonly unknown[] = [false, 'false', '0', 'no', 'off'];
+
 export function booleanOption(common: Common<boolean>): OptionSpec<boolean> {
   const allowed = 'true or false';
-  const words = new Map<unknown, boolean>([
-    ['true', true],
-    ['1', true],
-    ['yes', true],
-    ['on', true],
-    ['false', false],
-    ['0', false],
-    ['no', false],
-    ['off', false],
-  ]);
   return build(common, allowed, (raw) => {
-    const value = typeof raw === 'string' ? words.get(raw.trim().toLowerCase()) : raw;
-    return typeof value === 'boolean' ? { value } : invalid(allowed);
+    const word = typeof raw === 'string' ? raw.trim().toLowerCase() : raw;
+    if (trueWords.includes(word)) return { value: true };
+    return falseWords.includes(word) ? { value: false } : invalid(allowed);
   });
 }
 
@@ -120,9 +106,7 @@ export function choiceOption<const Choice extends string>(
   });
 }
 
-/**
- * Text without surrounding white space; empty text is rejected. `default: null` means not set.
- */
+/** Text without surrounding white space; empty text is rejected. `default: null` means not set. */
 export function textOption<Default extends string | null>(
   common: Common<Default> & { readonly pattern?: RegExp; readonly allowed?: string },
 ): OptionSpec<string | Default> {
@@ -175,14 +159,9 @@ export function listOption(
   const allowed = common.allowed ?? 'a list of names, separated by commas';
   return build<readonly string[]>(common, allowed, (raw) => {
     const parts = typeof raw === 'string' ? raw.split(',').map((part) => part.trim()) : raw;
-    if (!Array.isArray(parts)) return invalid(allowed);
-    const items: string[] = [];
-    for (const part of parts as unknown[]) {
-      if (typeof part !== 'string' || part === '' || (common.pattern && !common.pattern.test(part)))
-        return invalid(allowed);
-      items.push(part);
-    }
-    return { value: items };
+    const isItem = (part: unknown): part is string =>
+      typeof part === 'string' && part !== '' && (common.pattern?.test(part) ?? true);
+    return Array.isArray(parts) && parts.every(isItem) ? { value: parts } : invalid(allowed);
   });
 }
 
@@ -191,19 +170,14 @@ export function flagName({ flag, default: byDefault }: OptionSpec<unknown>): str
   return flag !== undefined && byDefault === true ? `no-${flag}` : flag;
 }
 
-/**
- * The values of a section for a program: those given, checked, and the defaults of the rest. Fails with CONFIG_INVALID.
- */
-export function optionValues<Fields extends OptionFields>(
-  { section, fields }: OptionSection<Fields>,
+/** The values of a section: those given, which the caller has checked, and the defaults of the rest. */
+export function withDefaults<Fields extends OptionFields>(
+  { fields }: OptionSection<Fields>,
   given: Partial<OptionValues<Fields>> = {},
 ): OptionValues<Fields> {
-  const values = Object.entries(fields).map(([name, spec]) => {
-    const value: unknown = given[name];
-    if (value === undefined || value === spec.default) return [name, spec.default as unknown];
-    const parsed: Parsed<unknown> = spec.parse(value);
-    if ('problem' in parsed) throw new CoreError('CONFIG_INVALID', `${section}.${name} ${parsed.problem}.`);
-    return [name, parsed.value];
-  });
+  const values = Object.entries(fields).map(([name, spec]): [string, unknown] => [
+    name,
+    given[name] ?? spec.default,
+  ]);
   return Object.fromEntries(values) as OptionValues<Fields>;
 }

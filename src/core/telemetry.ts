@@ -1,5 +1,122 @@
-// The interfaces of logs and traces. Implemented by platform/telemetry (pino, OpenTelemetry).
-import type { LogLevel } from './events.ts';
+// Typed events, of which log lines, metrics and the live stream are consumers; and the interfaces of logs and traces,
+// implemented by platform/telemetry (pino, OpenTelemetry).
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** Grows by the field `by`, else by one. */
+export interface EventCounter<Payload extends object> {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly (keyof Payload & string)[];
+  /** Labels that have the same value for each event. */
+  readonly fixedLabels?: Readonly<Record<string, string>>;
+  /**
+   * Values of `labels`, in their order, that a scrape shows as 0 before the first event. Without this, Prometheus'
+   * `increase` misses the first event.
+   */
+  readonly knownValues?: readonly (readonly string[])[];
+  readonly by?: keyof Payload & string;
+}
+
+/** One kind of event, for all consumers. `Payload` has ids, classes and numbers. */
+export interface EventSpec<Payload extends object> {
+  readonly level: LogLevel;
+  /** Constant text, so that log lines of one kind group together. */
+  readonly message: string;
+  /** Fields with content: logged at debug level only, never streamed. */
+  readonly content?: readonly (keyof Payload & string)[];
+  /** A counter that grows with each event, or several. */
+  readonly counter?: EventCounter<Payload> | readonly EventCounter<Payload>[];
+  /** A histogram of one numeric field; durations are fields in milliseconds, observed in seconds. */
+  readonly histogram?: {
+    readonly name: string;
+    readonly help: string;
+    readonly field: keyof Payload & string;
+    readonly labels?: readonly (keyof Payload & string)[];
+    readonly buckets?: readonly number[];
+  };
+  /** A span of what the event reports: it ends with the event and lasted for the value of the field `duration`. */
+  readonly span?: {
+    readonly name: string;
+    /** A field in milliseconds. */
+    readonly duration: keyof Payload & string;
+    /** Fields that become attributes: ids, classes and numbers. */
+    readonly attributes: readonly (keyof Payload & string)[];
+    readonly hasFailed?: (payload: Payload) => boolean;
+  };
+  /** Carries the payload's type; never set. */
+  readonly _payload?: Payload;
+}
+
+export function event<Payload extends object>(spec: EventSpec<Payload>): EventSpec<Payload> {
+  return spec;
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a set holds specs of any payload; each is typed where it is used
+export type EventSpecs = Readonly<Record<string, EventSpec<any>>>;
+
+export type PayloadOf<Spec> = Spec extends EventSpec<infer Payload> ? Payload : never;
+
+/** What a domain gets: it can emit its own events only. */
+export interface Emitter<Specs extends EventSpecs> {
+  emit<Name extends keyof Specs & string>(name: Name, payload: PayloadOf<Specs[Name]>): void;
+}
+
+export interface EmittedEvent {
+  readonly name: string;
+  readonly at: number;
+  readonly spec: EventSpec<Record<string, unknown>>;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+export type EventListener = (event: EmittedEvent) => void;
+
+/** Hands every event to every listener, in order. A listener that throws does not affect the others. */
+export class EventBus<Specs extends EventSpecs> implements Emitter<Specs> {
+  readonly specs: Specs;
+  readonly #now: () => number;
+  readonly #onListenerError: (error: unknown) => void;
+  readonly #listeners = new Set<EventListener>();
+
+  constructor(specs: Specs, now: () => number, onListenerError: (error: unknown) => void = () => undefined) {
+    this.specs = specs;
+    this.#now = now;
+    this.#onListenerError = onListenerError;
+  }
+
+  emit<Name extends keyof Specs & string>(name: Name, payload: PayloadOf<Specs[Name]>): void {
+    const spec = this.specs[name];
+    if (!spec) throw new TypeError(`There is no event "${name}".`);
+    const emitted: EmittedEvent = { name, at: this.#now(), spec, payload };
+    for (const listener of this.#listeners) {
+      try {
+        listener(emitted);
+      } catch (error) {
+        this.#onListenerError(error);
+      }
+    }
+  }
+
+  /** Listens to everything; the returned function stops that. */
+  listen(listener: EventListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+/** What a consumer of events gets. */
+export type EventSource = Pick<EventBus<EventSpecs>, 'specs' | 'listen'>;
+
+/** The payload without its content fields, for streams and for logs above debug. */
+export function withoutContent(emitted: EmittedEvent): Readonly<Record<string, unknown>> {
+  const { content } = emitted.spec;
+  if (content === undefined || content.length === 0) return emitted.payload;
+  const hidden = new Set<string>(content);
+  return Object.fromEntries(Object.entries(emitted.payload).filter(([field]) => !hidden.has(field)));
+}
+
+/** For code that runs without an event bus. */
+export const silentEmitter: Emitter<EventSpecs> = { emit: () => undefined };
 
 /** Ids, classes and numbers; content only at debug level. An Error under any key is written as class, code, message. */
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -39,7 +156,7 @@ export interface Tracer {
   /** A span that the caller ends. `headers` may have the trace of the caller (`traceparent`). */
   begin(name: string, facts: SpanFacts, headers?: Readonly<Record<string, unknown>>): OpenSpan;
   /** A span that lasts as long as `work`. */
-  within<T>(name: string, facts: SpanFacts, work: () => Promise<T>): Promise<T>;
+  span<T>(name: string, facts: SpanFacts, work: () => Promise<T>): Promise<T>;
   /** A span of work that has just ended. */
   past(name: string, facts: SpanFacts, durationMs: number, hasFailed: boolean): void;
   /** Fields for log lines; null outside of any span. */
@@ -53,7 +170,7 @@ const noSpan: OpenSpan = { run: (work) => work(), end: () => undefined };
 /** No traces. */
 export const noTracer: Tracer = {
   begin: () => noSpan,
-  within: (_name, _facts, work) => work(),
+  span: (_name, _facts, work) => work(),
   past: () => undefined,
   current: () => null,
   headers: () => ({}),

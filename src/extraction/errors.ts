@@ -16,7 +16,7 @@ export const extractionErrorCodes = {
     category: 'unreachable',
     consequence: 'The source rejects the credentials; nothing was written.',
   },
-  EXTRACTION_VAULT_FOREIGN: {
+  EXTRACTION_VAULT_OF_OTHER_SOURCE: {
     category: 'conflict',
     consequence: 'The vault belongs to another source; it was not changed.',
   },

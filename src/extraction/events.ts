@@ -2,7 +2,7 @@
 import { event } from '../core/index.ts';
 import type { RateLimiterSnapshot } from '../resilience/index.ts';
 import { failureKinds } from '../resilience/index.ts';
-import type { SessionStatus, TypeStatus } from './types.ts';
+import type { RunOrigin, RunState, SessionStatus, TypeStatus } from './types.ts';
 
 const failedPageCauses = [...failureKinds, 'unexpected-shape', 'worker-died'] as const;
 
@@ -93,7 +93,7 @@ export const extractionEvents = {
       name: 'source call',
       duration: 'durationMs',
       attributes: ['session', 'type', 'outcome'],
-      hasFailed: ({ outcome }) => outcome !== 'answered',
+      hasFailed: ({ outcome }) => outcome !== 'responded',
     },
   }),
   'extraction:page-retried': event<{
@@ -145,7 +145,7 @@ export const extractionEvents = {
     level: 'warn',
     message: 'rows were removed from the vault: everything is extracted again',
   }),
-  'extraction:types-redefined': event<{ vault: string; types: readonly string[] }>({
+  'extraction:types-changed': event<{ vault: string; types: readonly string[] }>({
     level: 'warn',
     message: 'the definition of types has changed since the last extraction: everything is extracted again',
   }),
@@ -190,3 +190,44 @@ export const extractionEvents = {
 };
 
 export type ExtractionEvents = typeof extractionEvents;
+
+/** Of the runs of registered sources and of commands that report to a server; streamed to its clients. */
+export const runEvents = {
+  'extraction:run-started': event<{ run: string; source: string; origin: RunOrigin }>({
+    level: 'info',
+    message: 'an extraction run started',
+  }),
+  'extraction:run-progress': event<{
+    run: string;
+    source: string;
+    items: number;
+    /** Null until the total of every type is known. */
+    total: number | null;
+    calls: number;
+    rateLimitedCalls: number;
+    multiplier: number;
+  }>({ level: 'debug', message: 'progress of an extraction run' }),
+  'extraction:run-finished': event<{
+    run: string;
+    source: string;
+    origin: RunOrigin;
+    state: RunState;
+    items: number;
+    calls: number;
+    message: string | null;
+  }>({
+    level: 'info',
+    message: 'an extraction run ended',
+    counter: {
+      name: 'headworks_extraction_server_runs_total',
+      help: 'Finished runs, by origin and state.',
+      labels: ['origin', 'state'],
+    },
+  }),
+  'extraction:schedule-skipped': event<{ source: string; reason: string }>({
+    level: 'warn',
+    message: 'a scheduled extraction was skipped',
+  }),
+};
+
+export type RunEvents = typeof runEvents;

@@ -4,18 +4,11 @@ export * from './events.ts';
 export { estimateExtraction, extract, openExtraction } from './open-extraction.ts';
 export type { Extraction, ExtractionSummary, ExtractOptions } from './open-extraction.ts';
 export type { Estimate } from './pipeline/estimate.ts';
-export {
-  figuresOf,
-  itemsOf as itemsOfRun,
-  noFigures,
-  runEvents,
-  totalOf as totalOfRun,
-} from './runs/run-record.ts';
-export type { RunEvents } from './runs/run-record.ts';
 export { RunService } from './runs/run-service.ts';
 export { inputOf } from './runs/source-schema.ts';
 export type { ExtractionSource, SourceChange, SourceInput } from './runs/source-schema.ts';
 export { SourceService } from './runs/source-service.ts';
+export { figuresOf, itemsOf as itemsOfRun, noFigures, totalOf as totalOfRun } from './runs/stores.ts';
 export type { ExtractionRun, RunFigures } from './runs/stores.ts';
 export type { SourceChoice } from './sources/resolve-source.ts';
 export * from './types.ts';

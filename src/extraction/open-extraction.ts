@@ -1,7 +1,7 @@
 // All wiring of extraction: one extraction in this process, and the registered sources and runs of a server.
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import type { Clock, Emitter, EmittedEvent, EventListener, JobQueue, Log } from '../core/index.ts';
+import type { Emitter, EmittedEvent, EventListener, JobQueue, Log } from '../core/index.ts';
 import {
   CoreError,
   EventBus,
@@ -13,12 +13,12 @@ import {
   systemIds,
   systemRandom,
 } from '../core/index.ts';
-import { makeFolder, vaultsFolder } from '../platform/data-folder/files.ts';
+import { checkDataFolder, makeFolder, vaultsFolder } from '../platform/data-folder/files.ts';
 import { createUndiciTransport } from '../platform/http-client/undici-transport.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import { threadModule } from '../platform/threads/thread-module.ts';
-import type { AdaptiveRateLimiter, RateLimiterSnapshot } from '../resilience/index.ts';
-import type { ExtractionEvents, WaitReason } from './events.ts';
+import type { AdaptiveRateLimiter } from '../resilience/index.ts';
+import type { ExtractionEvents, RunEvents } from './events.ts';
 import { extractionEvents } from './events.ts';
 import type { ParallelConfig } from './parallel-config.ts';
 import { defaultQueueSize } from './parallel-config.ts';
@@ -28,8 +28,7 @@ import type { ExtractionResult } from './pipeline/run-session.ts';
 import { emitRestartReason, runExtraction, selectTypes } from './pipeline/run-session.ts';
 import { WorkerPool } from './pipeline/worker-pool.ts';
 import type { RedisOptions } from './rate-limiter.ts';
-import { openSourceLimiter } from './rate-limiter.ts';
-import type { RunEvents } from './runs/run-record.ts';
+import { openSourceLimiter, WaitReporter } from './rate-limiter.ts';
 import type { ExtractSource } from './runs/run-job.ts';
 import { extractionRunHandler, extractionRunJob } from './runs/run-job.ts';
 import { RunService } from './runs/run-service.ts';
@@ -45,8 +44,9 @@ import { waitForVaultLock } from './vault/file.ts';
 import { readResumable } from './vault/session-state.ts';
 import type { VaultService } from './vault/vault-service.ts';
 import { openVaultService } from './vault/vault-service.ts';
+import { firstByteTimeoutMs } from './options.ts';
 import type { Vault } from './vault/sessions.ts';
-import { openVault } from './vault/sessions.ts';
+import { isOlderVault, openVault } from './vault/sessions.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -160,8 +160,8 @@ export async function estimateExtraction(
   return withSource(settings, choice, options, ({ source, types, events }) => {
     const spec = { source: source.name, types, workerCount: null, config: {}, fresh, retryFailed };
     const vault = vaultPathFor(settings, source);
-    const { progress, redefined } = readResumable(vault, spec);
-    emitRestartReason(events, vault, spec, { isResumed: progress.length > 0, lost: [], redefined });
+    const { progress, changedTypes } = readResumable(vault, spec);
+    emitRestartReason(events, vault, spec, { isResumed: progress.length > 0, lost: [], changedTypes });
     const fetch = (request: PageRequest) => source.fetch(request, options.signal);
     return estimate(types, parallelConfigOf(settings.extraction), fetch, { progress, maxCalls });
   });
@@ -176,7 +176,7 @@ interface ConnectedSource {
   readonly closing: AsyncDisposableStack;
 }
 
-/** Connects before the vault is created: a failed login leaves no file behind. */
+/** Checks an existing vault, then connects, before a vault is created: a failed login leaves no file behind. */
 async function withSource<T>(
   settings: ExtractionSettings,
   choice: SourceChoice,
@@ -196,13 +196,12 @@ async function withSource<T>(
   for (const secret of secrets) addSecret(secret);
   const onIgnored = (setting: string, reason: string) =>
     events.emit('extraction:setting-ignored', { setting, reason });
+  await checkDataFolder(settings.data.folder);
   const description = await resolveSource(choice, { extraction, looker, env, onIgnored });
   for (const { value } of description.secrets) addSecret(value);
+  // Fails for a vault that cannot be used, before the source is contacted.
+  isOlderVault(vaultPathFor(settings, description), description.name);
   const selected = selectedTypes(extraction);
-  selectTypes(
-    description.types.map(({ type }) => type),
-    selected,
-  );
   const limiter = await openSourceLimiter({
     key: description.limiterKey,
     limits: { perMinute: extraction.rateLimitPerMinute, perSecond: extraction.rateLimitPerSecond },
@@ -223,7 +222,9 @@ async function withSource<T>(
   const source = createHttpSource(description, {
     transport,
     clock: systemClock,
-    limits: { firstByteMs: extraction.timeoutSeconds * 1000 },
+    limits: {
+      firstByteMs: firstByteTimeoutMs(extraction, choice.kind === 'looker' ? looker.timeoutSeconds : null),
+    },
     onSecret: addSecret,
     redact: (text) => redactor.text(text),
     acquirePermit: (until) =>
@@ -248,7 +249,7 @@ async function openVaultFor(
   const path = vaultPathFor(settings, source);
   await makeFolder(dirname(path), {
     what: 'The folder of the vault',
-    another: 'name another file with --vault',
+    another: 'choose another path (--vault)',
   });
   const open = () => openVault(path, { source: source.name, clock: systemClock, ids: systemIds });
   const vault = await waitForVaultLock(open, { clock: systemClock, signal });
@@ -256,76 +257,18 @@ async function openVaultFor(
   return vault;
 }
 
-function parallelConfigOf(extraction: ExtractionOptionValues): ParallelConfig {
-  const { workers, queueSize, batchSize, rateLimitPerMinute, rateLimitPerSecond, adaptive } = extraction;
-  return {
-    workers,
-    queueSize: queueSize ?? defaultQueueSize(workers),
-    batchSize,
-    rateLimitPerMinute,
-    rateLimitPerSecond,
-    adaptiveRateLimiting: adaptive,
-  };
-}
+const parallelConfigOf = ({ queueSize, adaptive, ...values }: ExtractionOptionValues): ParallelConfig => ({
+  ...values,
+  queueSize: queueSize ?? defaultQueueSize(values.workers),
+  adaptiveRateLimiting: adaptive,
+});
 
 /** The configured file, or one like `looker-acme.looker.com.vault`. */
-function vaultPathFor({ data, extraction }: ExtractionSettings, { name }: Source): string {
+function vaultPathFor({ data, extraction }: ExtractionSettings, { name }: Pick<Source, 'name'>): string {
   if (extraction.vault !== null) return extraction.vault;
   const file = name.replace(/https?:\/\//, '').replaceAll(/[^\w.-]+/g, '-');
   return resolve(join(vaultsFolder(data.folder), `${file}.vault`));
 }
-
-/** Shorter waits are not reported. */
-const reportAfterMs = 1_000;
-
-/** Reports what an extraction waits for before it has progress to show: a login may wait a minute for a permit. */
-export class WaitReporter {
-  readonly #events: Emitter<ExtractionEvents>;
-  readonly #clock: Clock;
-  #reported = 0;
-  #hasEnded = false;
-
-  constructor(events: Emitter<ExtractionEvents>, clock: Clock) {
-    this.#events = events;
-    this.#clock = clock;
-  }
-
-  report(reason: WaitReason, why: string, waitMs: number | null = null): void {
-    if (this.#hasEnded) return;
-    this.#reported += 1;
-    this.#events.emit('extraction:waiting', { reason, why, waitMs });
-  }
-
-  /** Runs `acquire`, and reports the rate limit when that takes long and no other reason was reported. */
-  async whileAcquiring<T>(limiter: AdaptiveRateLimiter, acquire: () => Promise<T>): Promise<T> {
-    const before = this.#reported;
-    const cancel = this.#clock.after(reportAfterMs, () => {
-      if (this.#reported === before) this.report('rate-limit', limitReason(limiter.snapshot()));
-    });
-    try {
-      return await acquire();
-    } finally {
-      cancel();
-    }
-  }
-
-  /** From now on progress is reported instead. */
-  end(): void {
-    this.#hasEnded = true;
-  }
-}
-
-function limitReason(snapshot: RateLimiterSnapshot): string {
-  const { paused_until: pausedUntil, permitted_per_second: second, permitted_per_minute: minute } = snapshot;
-  if (pausedUntil !== null) return `the source requested a pause until ${pausedUntil}`;
-  const rates = [
-    ...(minute === null ? [] : [`${rounded(minute)} calls per minute`]),
-    ...(second === null ? [] : [`${rounded(second)} per second`]),
-  ];
-  return `earlier calls have used up the rate limit (${rates.join(', ')})`;
-}
-
-const rounded = (rate: number): string => String(Math.round(rate * 10) / 10);
 
 export interface ExtractionDeps {
   readonly settings: ExtractionSettings;
@@ -464,6 +407,7 @@ function settingsFor(
     'definition' in settings
       ? server.looker
       : {
+          ...server.looker,
           baseUrl: settings.base_url,
           clientId: valueOf(settings.client_id_env),
           clientSecret: valueOf(settings.client_secret_env),

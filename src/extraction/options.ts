@@ -1,5 +1,5 @@
 // The settings of extraction and of Looker: flags, environment variables and headworks.yaml.
-import type { OptionSpec } from '../core/options.ts';
+import type { OptionSpec, OptionValues } from '../core/options.ts';
 import {
   booleanOption,
   defineOptions,
@@ -11,12 +11,20 @@ import {
 import { parallelBounds, parallelDefaults, rulesBetween } from './parallel-config.ts';
 
 const none = 'none';
+const timeoutBounds = { default: 120, min: 1, max: 3600 };
 
 /** The same option, with null as its default. */
 const orNone = <T>(spec: OptionSpec<T>, defaultText: string): OptionSpec<T | null> => ({
   ...spec,
   default: null,
   defaultText,
+});
+
+const optionalPath = (
+  spec: Omit<Parameters<typeof textOption<null>>[0], 'default' | 'allowed'>,
+): OptionSpec<string | null> => ({
+  ...textOption({ ...spec, default: null, allowed: 'a path' }),
+  isPath: true,
 });
 
 export const extractionOptions = defineOptions({
@@ -73,7 +81,7 @@ export const extractionOptions = defineOptions({
       ...parallelBounds.rateLimitPerSecond,
     }),
     adaptive: booleanOption({
-      describe: 'Adaptive rate: slow down after a 429 response, then recover.',
+      describe: 'Adapt the rate to 429 responses.',
       env: 'HEADWORKS_EXTRACTION_ADAPTIVE',
       flag: 'adaptive',
       default: parallelDefaults.adaptiveRateLimiting,
@@ -119,19 +127,12 @@ export const extractionOptions = defineOptions({
       flag: 'recursive',
       default: false,
     }),
-    vault: orNone(
-      {
-        ...textOption({
-          describe: 'The SQLite file to extract into.',
-          env: 'HEADWORKS_EXTRACTION_VAULT',
-          flag: 'vault',
-          default: '',
-          allowed: 'a path',
-        }),
-        isPath: true,
-      },
-      'vaults/SOURCE.vault in the data folder',
-    ),
+    vault: optionalPath({
+      describe: 'The SQLite file to extract into.',
+      env: 'HEADWORKS_EXTRACTION_VAULT',
+      flag: 'vault',
+      defaultText: 'vaults/SOURCE.vault in the data folder',
+    }),
     fresh: booleanOption({
       describe: 'Start a new extraction instead of resuming the last one.',
       env: 'HEADWORKS_EXTRACTION_FRESH',
@@ -150,26 +151,20 @@ export const extractionOptions = defineOptions({
       flag: 'dry-run',
       default: false,
     }),
-    sourcesFile: orNone(
-      {
-        ...textOption({
-          describe: 'A YAML list of sources that the server registers when it starts.',
-          env: 'HEADWORKS_EXTRACTION_SOURCES_FILE',
-          default: '',
-          allowed: 'a path',
-        }),
-        isPath: true,
-      },
-      none,
-    ),
-    timeoutSeconds: numberOption({
-      describe: 'Timeout for the first byte of a response.',
-      env: ['HEADWORKS_EXTRACTION_TIMEOUT_SECONDS', 'LOOKERSDK_TIMEOUT'],
-      flag: 'timeout-seconds',
-      default: 120,
-      min: 1,
-      max: 3600,
+    sourcesFile: optionalPath({
+      describe: 'A YAML list of sources that the server registers when it starts.',
+      env: 'HEADWORKS_EXTRACTION_SOURCES_FILE',
+      defaultText: none,
     }),
+    timeoutSeconds: orNone(
+      numberOption({
+        describe: 'Timeout for the first byte of a response.',
+        env: 'HEADWORKS_EXTRACTION_TIMEOUT_SECONDS',
+        flag: 'timeout-seconds',
+        ...timeoutBounds,
+      }),
+      String(timeoutBounds.default),
+    ),
   },
   check: ({ workers, queueSize, rateLimitPerMinute, rateLimitPerSecond, recursive, folders }) => [
     ...rulesBetween({
@@ -196,17 +191,32 @@ export const lookerOptions = defineOptions({
       schemes: ['https', 'http'],
     }),
     clientId: textOption({
-      describe: 'Client id of an API key.',
+      describe: 'Client id of an API key of Looker.',
       env: ['LOOKER_CLIENT_ID', 'LOOKERSDK_CLIENT_ID'],
       default: null,
       defaultText: none,
     }),
     clientSecret: textOption({
-      describe: 'Client secret of that API key.',
+      describe: 'Client secret of the Looker API key with that client id.',
       env: ['LOOKER_CLIENT_SECRET', 'LOOKERSDK_CLIENT_SECRET'],
       default: null,
       defaultText: none,
       secret: true,
     }),
+    timeoutSeconds: orNone(
+      numberOption({
+        describe:
+          'Timeout for the first byte of a response of Looker; extraction.timeoutSeconds overrides it.',
+        env: 'LOOKERSDK_TIMEOUT',
+        ...timeoutBounds,
+      }),
+      String(timeoutBounds.default),
+    ),
   },
 });
+
+/** The timeout for the first byte of a response: of Looker also the variable of its SDK sets it. */
+export const firstByteTimeoutMs = (
+  { timeoutSeconds }: Pick<OptionValues<typeof extractionOptions.fields>, 'timeoutSeconds'>,
+  sdkTimeoutSeconds: number | null,
+): number => (timeoutSeconds ?? sdkTimeoutSeconds ?? timeoutBounds.default) * 1000;

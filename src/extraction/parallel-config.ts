@@ -64,26 +64,3 @@ export function rulesBetween(config: Partial<ParallelConfig>): readonly Parallel
     });
   return problems;
 }
-
-/**
- * Fills in the defaults. Throws RangeError naming every invalid field, value and range.
- *
- * @internal For tests; production takes the values of the options, which have the same rules.
- */
-export function parallelConfig(given: Partial<ParallelConfig> = {}): ParallelConfig {
-  const workers = given.workers ?? parallelDefaults.workers;
-  const config = { ...parallelDefaults, queueSize: defaultQueueSize(workers), ...given };
-  const outside = Object.entries(parallelBounds).flatMap(([field, { min, max }]) => {
-    const value = config[field as keyof typeof parallelBounds];
-    return Number.isInteger(value) && value >= min && value <= max
-      ? []
-      : [`${field} must be a whole number from ${min} to ${max}, not ${value}`];
-  });
-  const between = outside.length > 0 ? [] : rulesBetween(config);
-  const problems = [
-    ...outside,
-    ...between.map(({ field, problem }) => `${field} ${problem}, not ${String(config[field])}`),
-  ];
-  if (problems.length > 0) throw new RangeError(problems.join('; '));
-  return config;
-}

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { mostIn } from '../../test/support/resilience/rate-limiter.contract.ts';
+import { maxIn } from '../../test/support/resilience/rate-limiter.contract.ts';
 import { CoreError } from '../core/errors.ts';
 import { systemClock } from '../core/system.ts';
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
@@ -104,7 +104,7 @@ describe('BusyRetryWindow', () => {
       await clock.advance(2_000);
     }
     stop();
-    expect(mostIn(grants, 1_000)).toBe(5);
+    expect(maxIn(grants, 1_000)).toBe(5);
     for (const lockedFrom of [2_000, 6_000, 10_000]) {
       expect(grants.filter((at) => at > lockedFrom && at < lockedFrom + 2_000)).toEqual([]);
       expect(
@@ -155,8 +155,8 @@ describe('BusyRetryWindow', () => {
     }
     for (const { stop } of machines) stop();
     const all = machines.flatMap(({ grants }) => grants).sort((one, other) => one - other);
-    expect(mostIn(all, 1_000)).toBeLessThanOrEqual(5);
-    // The memory window does not take grants back.
+    expect(maxIn(all, 1_000)).toBeLessThanOrEqual(5);
+    // The memory window does not revoke grants.
     expect(all.length).toBeGreaterThan(20);
   });
 });

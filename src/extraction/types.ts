@@ -222,8 +222,17 @@ export interface ChildRule extends ParentRule {
   readonly endpoint: string;
 }
 
+/**
+ * `incomplete`: it ended, and pages or items are missing; they are listed and can be requested again. Not `degraded`, which is
+ * repaired automatically. `interrupted`: the next run resumes it. Not `canceled`, which ends for good.
+ */
 export type SessionStatus = 'running' | 'interrupted' | 'completed' | 'incomplete' | 'failed';
-export type TypeStatus = 'pending' | 'running' | 'completed' | 'incomplete';
+export type TypeStatus = 'queued' | 'running' | 'completed' | 'incomplete';
+
+export type RunOrigin = 'schedule' | 'http' | 'cli';
+
+/** `queued`: its job has not started. `interrupted`: stopped, or it stopped reporting. */
+export type RunState = 'queued' | SessionStatus;
 
 /** What a run requests of the vault: the same source and types again resume the existing session. */
 export interface SessionSpec {
@@ -258,7 +267,7 @@ export interface OpenSession {
   /** Types with rows removed from the file: the session is new and reads everything again. */
   readonly lost: readonly string[];
   /** Types whose definition differs from the session to resume: the session is new and reads everything. */
-  readonly redefined: readonly string[];
+  readonly changedTypes: readonly string[];
   readonly progress: readonly TypeProgress[];
   /** As the previous runs left them. */
   readonly totals: SessionTotals;

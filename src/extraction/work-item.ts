@@ -1,8 +1,9 @@
 // The WorkItem of document 001: one fetched page between the fetchers and the worker threads.
 //
-// It has no `is_final_batch`: pages come in any order, and the planner decides when a type has ended.
+// It has no `is_final_batch`: pages arrive in any order, and the planner decides when a type has ended.
 import type { RawPage } from './types.ts';
 
+/** The states of document 001, which says `processing` where the rest says `running`. */
 export type WorkItemState = 'created' | 'queued' | 'processing' | 'completed' | 'failed';
 
 /** created → queued → processing → completed | failed; a page whose thread died goes from processing to queued again. */

@@ -132,13 +132,13 @@ export type JsonFormat = 'schema' | 'object' | 'text';
 const jsonFormats: readonly JsonFormat[] = ['schema', 'object', 'text'];
 
 /** Models are added and providers improve: then the better format is tried again. */
-const rememberMs = 600_000;
+const formatCacheMs = 600_000;
 const maxRemembered = 1_000;
 
 /** Providers differ in the `response_format` they accept; what was rejected is remembered and not sent every time. */
 export class JsonFormats {
   readonly #clock: Clock;
-  /** By the requested `model`: the gateway chooses who responds, and sends all of them the same. */
+  /** By the requested `model`: every model that the gateway selects gets the same request. */
   readonly #accepted = new Map<string, { readonly format: JsonFormat; readonly until: number }>();
 
   constructor(clock: Clock) {
@@ -168,7 +168,7 @@ export class JsonFormats {
 
   #remember(model: string, format: JsonFormat): void {
     if (this.#accepted.size >= maxRemembered) this.#accepted.clear();
-    this.#accepted.set(model, { format, until: this.#clock.monotonic() + rememberMs });
+    this.#accepted.set(model, { format, until: this.#clock.monotonic() + formatCacheMs });
   }
 }
 

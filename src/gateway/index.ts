@@ -8,5 +8,6 @@ export { modelProblems } from './models/model-definition.ts';
 export type { ModelView } from './models/model-service.ts';
 export { openGateway } from './open-gateway.ts';
 export type { Gateway } from './open-gateway.ts';
+export { gatewayKeyPrefix } from './state/gateway-keys.ts';
 export type * from './stores.ts';
 export * from './types.ts';

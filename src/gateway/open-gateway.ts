@@ -2,6 +2,9 @@
 import type { Clock, Emitter, HttpTransport, IdSource, Random, Redactor } from '../core/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';
 import { createUndiciTransport } from '../platform/http-client/undici-transport.ts';
+import { ChangeFeed } from '../platform/postgres/change-feed.ts';
+import type { Database } from '../platform/postgres/ports.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
 import { GatewayClient } from './client.ts';
 import { parseRequest } from './dialects/parse-request.ts';
 import type { GatewayEvents } from './events.ts';
@@ -11,18 +14,30 @@ import type { Models } from './models/model-service.ts';
 import { ModelService } from './models/model-service.ts';
 import { ProviderKeys } from './models/provider-keys.ts';
 import type { GatewayOptions } from './options.ts';
-import type { ServerStores } from './postgres/usage-stores.ts';
-import { openGatewayStores } from './postgres/usage-stores.ts';
+import { gatewayChannel, PostgresCooldownStore, PostgresModelStore } from './postgres/model-stores.ts';
+import {
+  PostgresAttemptStore,
+  PostgresGatewayKeyStore,
+  PostgresProbeSchedule,
+  PostgresUsageStore,
+} from './postgres/usage-stores.ts';
 import { createProviderClient } from './providers/provider-client.ts';
 import { ProviderQuotas } from './quotas/provider-quotas.ts';
+import { RedisQuotaCounter } from './quotas/quota-counter.ts';
 import { Router } from './routing/router.ts';
 import { routingPolicy } from './routing/routing-run.ts';
 import { FailureBackoff } from './state/availability.ts';
-import { checkTokenCap, createKeyService } from './state/gateway-keys.ts';
+import { checkTokenCap, createKeyService, retentionRules } from './state/gateway-keys.ts';
 import { GatewayState } from './state/gateway-state.ts';
-import { retentionRules } from './state/usage.ts';
 import type { GatewayStores } from './stores.ts';
+import { gatewayTopics } from './stores.ts';
 import type { CompletionOptions, CompletionRequest, Model } from './types.ts';
+
+/** The stores of a server. */
+interface ServerStores {
+  readonly database: Database;
+  readonly redis: RedisConnection | null;
+}
 
 export interface GatewayDeps {
   readonly clock: Clock;
@@ -142,17 +157,25 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
     load: () => router.load(),
     models: models as Models,
     keys: createKeyService(state.keys, state.usage),
-    /** The id of a valid gateway key; null for anything else. */
-    keyOf: (credential: string) => state.keys.verify(credential)?.id ?? null,
-    /** Why a known gateway key is rejected. */
-    keyRefusal: (credential: string) => {
-      const why = state.keys.rejectionReason(credential);
-      return why === 'expired' || why === 'revoked' ? why : null;
-    },
+    /** Null for anything that is not a known gateway key. */
+    checkKey: (credential: string) => state.keys.check(credential),
     repairs: [rejectedKeyRepair(models)] as const,
     retentionRules: (days: Parameters<typeof retentionRules>[1]) => retentionRules(stores, days),
-    /** Writes what waits. Nothing may be called afterwards. */
+    /** Writes what is buffered. Nothing may be called afterwards. */
     close: () => closing.disposeAsync(),
+  };
+}
+
+export function openGatewayStores({ database, redis }: ServerStores, clock: Clock): GatewayStores {
+  return {
+    models: new PostgresModelStore(database, clock),
+    cooldowns: new PostgresCooldownStore(database),
+    attempts: new PostgresAttemptStore(database),
+    keys: new PostgresGatewayKeyStore(database),
+    usage: new PostgresUsageStore(database),
+    probes: new PostgresProbeSchedule(database),
+    changes: new ChangeFeed(database, gatewayChannel(database), gatewayTopics),
+    quotas: redis === null ? undefined : new RedisQuotaCounter(redis),
   };
 }
 

@@ -1,6 +1,6 @@
 // Settings of the gateway. Variables without the prefix HEADWORKS_ are the founding document's.
 import type { OptionValues } from '../core/index.ts';
-import { choiceOption, defineOptions, numberOption } from '../core/index.ts';
+import { choiceOption, defineOptions, numberOption, parseJson } from '../core/index.ts';
 import type { OptionSpec, Parsed } from '../core/options.ts';
 import { checkModelDefinition } from './models/model-definition.ts';
 import type { ModelDefinition } from './types.ts';
@@ -157,12 +157,4 @@ function parseModels(list: readonly unknown[]): Parsed<readonly ModelDefinition[
 function nameIn(item: unknown): string {
   const name: unknown = (item as { readonly name?: unknown } | null | undefined)?.name;
   return typeof name === 'string' && name !== '' ? ` (${name.slice(0, 100)})` : '';
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -78,7 +78,7 @@ export interface UsageStore {
   purge(beforeDay: string, limit: number): Promise<number>;
 }
 
-/** When models were last probed, so that one of several processes probes. */
+/** Shared by all processes of a store: in each interval only one of them probes the models. */
 export interface ProbeSchedule {
   /** True for the one process that may probe now; the first probe ever is due an interval after the first claim. */
   claim(now: number, intervalMs: number): Promise<boolean>;

@@ -2,10 +2,9 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CallerAccess } from '../api/operation.ts';
-import type { Clock, Emitter, IdSource } from '../core/index.ts';
+import type { Clock, Emitter, IdSource, KeyCheck } from '../core/index.ts';
 import { CoreError, kindOf } from '../core/index.ts';
-import type { Gateway } from '../gateway/index.ts';
-import type { ApiKeyService } from '../tenancy/index.ts';
+import { gatewayKeyPrefix } from '../gateway/index.ts';
 import type { HttpEvents } from './events.ts';
 
 export type Caller =
@@ -17,8 +16,12 @@ export type Caller =
 export interface Access {
   /** Takes the same time for every wrong token: see createTokenCheck. */
   readonly isAdminToken: (token: string) => boolean;
-  readonly gatewayKeys: Pick<Gateway, 'keyOf' | 'keyRefusal'>;
-  readonly organizationKeys: Pick<ApiKeyService, 'authenticate'>;
+  readonly gatewayKeys: {
+    readonly checkKey: (credential: string) => KeyCheck<{ readonly id: string }> | null;
+  };
+  readonly organizationKeys: {
+    readonly check: (credential: string) => KeyCheck<{ readonly organizationId: string }> | null;
+  };
   readonly sessions: Pick<DashboardSessions, 'isValid' | 'issue'>;
 }
 
@@ -63,20 +66,14 @@ export function installAccess(server: FastifyInstance, access: Access, events: E
   server.addHook('onRequest', (request, reply, done) => {
     const needed = request.routeOptions.config.access;
     if (needed === undefined || needed === 'public') return done();
-    const caller = callerOrError(request, needed, access);
-    if (caller instanceof Error) return done(reportRefusal(request, reply, caller, events));
-    request.caller = caller;
+    try {
+      request.caller = callerOf(request, needed, access);
+    } catch (error) {
+      return done(reportRefusal(request, reply, error as Error, events));
+    }
+    // Not in the block above: what `done` throws is no refusal.
     return done();
   });
-}
-
-/** The error as a value: errors thrown by `done` must not be caught here. */
-function callerOrError(...question: Parameters<typeof callerOf>): Caller | Error {
-  try {
-    return callerOf(...question);
-  } catch (error) {
-    return error as Error;
-  }
 }
 
 function reportRefusal(
@@ -112,23 +109,26 @@ function hasSession(request: FastifyRequest, { sessions }: Access): boolean {
   return session !== null && comesFromOurPage(request) && sessions.isValid(session);
 }
 
+/** A credential is looked up among the keys of its own kind only. */
 function callerWith(
   credential: string,
   needed: Needed,
   { isAdminToken, gatewayKeys, organizationKeys }: Access,
 ): Caller {
-  const keyId = gatewayKeys.keyOf(credential);
-  if (keyId !== null) return { kind: 'gateway', keyId };
-  const check = organizationKeys.authenticate(credential);
-  if (check?.kind === 'valid') return { kind: 'organization', organizationId: check.organizationId };
   if (isAdminToken(credential)) return { kind: 'admin' };
-  // Only the holder of the complete key sees that it existed.
-  const gatewayReason = gatewayKeys.keyRefusal(credential);
-  const reason = gatewayReason ?? check?.kind;
-  if (reason === undefined) throw unauthenticated('These credentials are unknown.', needed);
-  const key = gatewayReason === null ? "organization's key" : 'gateway key';
-  const what = reason === 'expired' ? 'has expired' : 'was revoked';
-  throw new CoreError('UNAUTHENTICATED', `This ${key} ${what}. ${howTo[needed]}`);
+  if (credential.startsWith(gatewayKeyPrefix)) {
+    const { id: keyId } = validKey(gatewayKeys.checkKey(credential), 'gateway key', needed);
+    return { kind: 'gateway', keyId };
+  }
+  const { organizationId } = validKey(organizationKeys.check(credential), "organization's key", needed);
+  return { kind: 'organization', organizationId };
+}
+
+function validKey<Key>(check: KeyCheck<Key> | null, name: string, needed: Needed): Key {
+  if (check === null) throw unauthenticated('These credentials are unknown.', needed);
+  if (check.kind === 'valid') return check.key;
+  const what = check.kind === 'expired' ? 'has expired' : 'was revoked';
+  throw new CoreError('UNAUTHENTICATED', `This ${name} ${what}. ${howTo[needed]}`);
 }
 
 function canCall({ kind }: Caller, needed: Needed): boolean {

@@ -1,4 +1,7 @@
 // Dependencies of the HTTP server; the composition root provides them.
+import type { DomainValue } from '../api/names.ts';
+import type { OutputOf } from '../api/operation.ts';
+import type { serverApi } from '../api/server.ts';
 import type {
   Clock,
   Emitter,
@@ -68,27 +71,16 @@ export type GatewayService = Pick<
 /** Organizations, their deployments and executions, and their limits. One implementation: tenancy; tests of http pass their own. */
 export interface TenantServices {
   readonly organizations: Pick<OrganizationService, 'find' | 'list' | 'create' | 'rename' | 'delete'>;
-  readonly keys: Pick<ApiKeyService, 'create' | 'list' | 'revoke' | 'authenticate'>;
+  readonly keys: Pick<ApiKeyService, 'create' | 'list' | 'revoke' | 'check'>;
   readonly deployments: Pick<
     DeploymentService,
     'list' | 'get' | 'find' | 'create' | 'update' | 'delete' | 'warnings' | 'signingSecret'
   >;
   readonly starter: Pick<ExecutionStarter, 'uploads' | 'maxWaitMs' | 'resolveDeployment' | 'begin'>;
-  readonly executions: Pick<ExecutionService, 'get' | 'getOf' | 'list' | 'whenEnded' | 'stop' | 'release'>;
+  readonly executions: Pick<ExecutionService, 'get' | 'getOf' | 'list' | 'whenEnded' | 'cancel' | 'release'>;
   readonly limits: LimitAdministration;
   /** Requests queued for a slot in this server. */
   queued(): number;
-}
-
-export interface ConfigValue {
-  /** `server.port`. */
-  readonly name: string;
-  /** Any JSON value; that of a secret is masked. */
-  readonly value: unknown;
-  readonly source: 'flag' | 'env' | 'file' | 'default';
-  /** The flag, variable or file it came from. */
-  readonly sourceName: string | null;
-  readonly isSecret: boolean;
 }
 
 export interface McpRequest {
@@ -119,7 +111,8 @@ export interface ServerDeps {
   readiness(): Promise<ReadinessReport>;
   doctor(): Promise<DoctorReport>;
   readonly backup: Pick<BackupService, 'open'>;
-  configView(): readonly ConfigValue[];
+  /** Secrets masked. */
+  configView(): DomainValue<OutputOf<typeof serverApi.getConfig>>;
   readonly audit: Pick<AuditTrail, 'record' | 'list'>;
   readonly jobs: Pick<JobQueue, 'get' | 'list' | 'counts' | 'retry' | 'cancel' | 'enqueue'>;
   readonly ledger: {

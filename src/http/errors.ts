@@ -93,7 +93,7 @@ const statusByCategory: Readonly<Record<ErrorCategory, StatusRule>> = {
   storage_full: { status: 507 },
 };
 
-/** Codes whose status differs from that of their category. */
+/** Codes whose status or default Retry-After differs from that of their category. */
 const statusByCode: Readonly<Partial<Record<KnownErrorCode, StatusRule>>> = {
   CONFIG_INVALID: { status: 500 },
   GATEWAY_EXHAUSTED: { status: 503 },
@@ -190,14 +190,6 @@ function fromFramework(error: FastifyError): HeadworksError<KnownErrorCode> {
       );
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new CoreError('INPUT_INVALID', 'A part of the path is longer than any name or id can be.');
-    case 'FST_ERR_HANDLER_TIMEOUT':
-      return new CoreError(
-        'DEADLINE_EXCEEDED',
-        'The request took too long and was aborted. Try again later.',
-        {
-          isRetryable: true,
-        },
-      );
     default:
       break;
   }

@@ -1,7 +1,7 @@
-// Checks of every request before its handler: Host and Origin, slow bodies, U+0000, unknown paths; and security headers.
+// Checks of every request before its handler: Host and Origin, slow bodies, text that no store keeps, unknown paths; and security headers.
 import { isIP } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { hasNoNul, nulMessage } from '../api/fields.ts';
+import { isStorable, storableMessage } from '../api/fields.ts';
 import type { Clock, Emitter } from '../core/index.ts';
 import { CoreError } from '../core/index.ts';
 import { HttpError, invalidFields } from './errors.ts';
@@ -11,8 +11,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The handler reads the body, with limits of its own. */
     readsBodyItself?: boolean;
-    /** Fields of the body that may contain U+0000, because it is removed or harmless there. */
-    nulAllowedIn?: readonly string[] | 'everywhere';
+    /** Fields of the body that may contain U+0000 and unpaired surrogates, which are removed or harmless there. */
+    anyTextIn?: readonly string[] | 'everywhere';
   }
   interface FastifyInstance {
     knownRoutes: readonly KnownRoute[];
@@ -79,7 +79,7 @@ export function installOriginCheck(
   });
 }
 
-/** A server is called by few names, and by the same ones all the time. */
+/** Caches decisions: clients use few distinct host names. */
 function memoized(judge: (host: string) => boolean): (host: string) => boolean {
   const known = new Map<string, boolean>();
   return (host) => {
@@ -154,19 +154,24 @@ const hasBody = (headers: Readonly<Record<string, unknown>>): boolean =>
 const tooSlow = (): Error =>
   Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
 
-/** Rejects U+0000 with INPUT_INVALID unless the route allows it (config.nulAllowedIn): Postgres stores no such text. */
-export function installNulCheck(server: FastifyInstance): void {
+/**
+ * Rejects U+0000 and unpaired surrogates with INPUT_INVALID unless the route allows them (config.anyTextIn): Postgres
+ * stores no such text.
+ */
+export function installTextCheck(server: FastifyInstance): void {
   server.addHook('preValidation', (request, _reply, done) => {
     if (request.is404) return done();
-    const { nulAllowedIn = [] } = request.routeOptions.config;
+    const { anyTextIn = [] } = request.routeOptions.config;
     const fields = [
-      firstWithNul('path', request.params),
-      firstWithNul('query', request.query),
-      nulAllowedIn === 'everywhere' ? null : firstWithNul('body', request.body, nulAllowedIn),
+      firstUnstorable('path', request.params),
+      firstUnstorable('query', request.query),
+      anyTextIn === 'everywhere' ? null : firstUnstorable('body', request.body, anyTextIn),
     ].filter((field) => field !== null);
     if (fields.length === 0) return done();
     return done(
-      invalidFields(fields.map((field) => ({ field: field.slice(0, maxFieldLength), message: nulMessage }))),
+      invalidFields(
+        fields.map((field) => ({ field: field.slice(0, maxFieldLength), message: storableMessage })),
+      ),
     );
   });
 }
@@ -175,14 +180,14 @@ export function installNulCheck(server: FastifyInstance): void {
 const maxFieldLength = 200;
 
 /** Not by recursion: input may be nested deeper than any stack. */
-function firstWithNul(place: string, sent: unknown, leftOut: readonly string[] = []): string | null {
+function firstUnstorable(place: string, sent: unknown, leftOut: readonly string[] = []): string | null {
   const waiting: [path: string, value: unknown][] = [[place, sent]];
   for (const [path, value] of waiting) {
-    if (typeof value === 'string' && !hasNoNul(value)) return path;
+    if (typeof value === 'string' && !isStorable(value)) return path;
     if (typeof value !== 'object' || value === null) continue;
     for (const [name, each] of Object.entries(value)) {
       if (value === sent && leftOut.includes(name)) continue;
-      if (!hasNoNul(name)) return path;
+      if (!isStorable(name)) return path;
       waiting.push([`${path}.${name}`, each]);
     }
   }

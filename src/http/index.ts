@@ -1,6 +1,6 @@
 // The HTTP server: build it, listen with it, drain it.
 export { createTokenCheck, DashboardSessions } from './access.ts';
-export type { ConfigValue, ServerDeps } from './deps.ts';
+export type { ServerDeps } from './deps.ts';
 export type { HttpEvents } from './events.ts';
 export { httpEvents } from './events.ts';
 export { drain } from './lifecycle.ts';

@@ -1,19 +1,23 @@
 // Requests in flight: counted, traced, aborted when the client leaves, drained when the server stops.
 import { setMaxListeners } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Emitter, OpenSpan, Tracer } from '../core/index.ts';
-import { CoreError } from '../core/index.ts';
+import { CoreError, onAbort } from '../core/index.ts';
 import type { HttpEvents } from './events.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Probes are served until the end. */
     isServedWhileDraining?: boolean;
+    /** See `installDeadlines`. */
+    deadlineMs?: number;
   }
   interface FastifyRequest {
     openSpan: OpenSpan | null;
+    /** Aborts with DEADLINE_EXCEEDED; null for streams. */
+    deadline: AbortSignal | null;
   }
   interface FastifyInstance {
     traffic: Traffic;
@@ -25,7 +29,7 @@ export class Traffic {
   readonly draining: AbortSignal;
   readonly #clock: Clock;
   readonly #drain = new AbortController();
-  readonly #cutOff = new Set<(reason: CoreError) => void>();
+  readonly #forcedClose = new Set<(reason: CoreError) => void>();
   #inFlight = 0;
   #idle: (() => void)[] = [];
 
@@ -48,12 +52,12 @@ export class Traffic {
     this.#drain.abort(shuttingDown());
   }
 
-  /** Counts one request until `leave`. */
+  /** Counts one request until `exit`. */
   enter(): void {
     this.#inFlight += 1;
   }
 
-  leave(): void {
+  exit(): void {
     this.#inFlight -= 1;
     if (this.#inFlight > 0) return;
     const waiting = this.#idle;
@@ -62,14 +66,14 @@ export class Traffic {
   }
 
   /** Calls `run` when requests in flight must end; the returned function unregisters it. */
-  onCutOff(run: (reason: CoreError) => void): () => void {
-    this.#cutOff.add(run);
-    return () => this.#cutOff.delete(run);
+  onForcedClose(run: (reason: CoreError) => void): () => void {
+    this.#forcedClose.add(run);
+    return () => this.#forcedClose.delete(run);
   }
 
   /** Ends the registered requests now. */
-  cutOff(): void {
-    for (const run of this.#cutOff) run(shuttingDown());
+  forceClose(): void {
+    for (const run of this.#forcedClose) run(shuttingDown());
   }
 
   /** Resolves when no request is in flight, but no later than after `ms`. */
@@ -95,7 +99,7 @@ export function installTraffic(server: FastifyInstance, clock: Clock, events: Em
     traffic.enter();
     // 'close' always fires once, also when the caller has disconnected; fastify's own onResponse does not.
     reply.raw.on('close', () => {
-      traffic.leave();
+      traffic.exit();
       events.emit('http:request-finished', {
         requestId: request.id,
         method: request.method,
@@ -145,14 +149,52 @@ export function traceRequests(server: FastifyInstance, tracer: Tracer): void {
 }
 
 /**
- * Aborts with CANCELED once the client disconnects before the response is sent; at once if it has already. With
+ * Ends a request with 504 `deadlineMs` after its body was received, or after its headers where the handler reads the body;
+ * streams have no deadline. fastify's `handlerTimeout` cannot: it stops when the body has been read.
+ */
+export function installDeadlines(server: FastifyInstance, clock: Clock, defaultMs: number): void {
+  server.decorateRequest('deadline', null);
+  server.addHook('preValidation', (request, reply, done) => {
+    const { isStream, deadlineMs = defaultMs } = request.routeOptions.config;
+    if (!isStream) startDeadline(request, reply, clock, deadlineMs);
+    done();
+  });
+}
+
+function startDeadline(request: FastifyRequest, reply: FastifyReply, clock: Clock, ms: number): void {
+  const deadline = new AbortController();
+  request.deadline = deadline.signal;
+  const cancel = clock.after(ms, () => {
+    if (reply.sent) return;
+    const error = new CoreError(
+      'DEADLINE_EXCEEDED',
+      `The request was aborted: it took longer than ${ms / 1_000} s. Try again later.`,
+      { isRetryable: true },
+    );
+    deadline.abort(error);
+    // A listener of the signal may have sent a response.
+    if (reply.sent) return;
+    if (reply.raw.headersSent) reply.raw.destroy(error);
+    else void reply.send(error);
+  });
+  reply.raw.once('close', cancel);
+}
+
+/**
+ * Aborts with CANCELED once the client disconnects before the response is sent; at once if it has already. At the
+ * request's deadline it aborts with DEADLINE_EXCEEDED. With
  * `traffic` also with SHUTTING_DOWN, when a stopping server waits no longer: the client still gets a response.
  */
-export function clientAbortSignal(raw: ServerResponse, traffic?: Pick<Traffic, 'onCutOff'>): AbortSignal {
+export function clientAbortSignal(
+  { raw, request: { deadline } }: FastifyReply,
+  traffic?: Pick<Traffic, 'onForcedClose'>,
+): AbortSignal {
   const leaving = new AbortController();
-  const forget = traffic?.onCutOff((reason) => leaving.abort(reason));
+  const removeListener = onAbort(deadline ?? undefined, (reason) => leaving.abort(reason));
+  const forget = traffic?.onForcedClose((reason) => leaving.abort(reason));
   const left = () => {
     forget?.();
+    removeListener();
     if (!raw.writableFinished)
       leaving.abort(new CoreError('CANCELED', 'The client disconnected before the response.'));
   };
@@ -163,7 +205,7 @@ export function clientAbortSignal(raw: ServerResponse, traffic?: Pick<Traffic, '
 
 export interface DrainReport {
   /** Requests still in flight after the grace period, which were aborted. */
-  readonly cutOff: number;
+  readonly forciblyClosed: number;
 }
 
 /** Time for aborted requests to send their error. */
@@ -179,22 +221,24 @@ export async function drain(server: FastifyInstance, graceMs: number): Promise<D
   openStreams.finishAll();
   server.server.closeIdleConnections();
   await traffic.idle(graceMs);
-  const cutOff = traffic.inFlight;
-  traffic.cutOff();
+  const forciblyClosed = traffic.inFlight;
+  traffic.forceClose();
   await traffic.idle(lastWordsMs);
   await server.close();
-  return { cutOff };
+  return { forciblyClosed };
 }
 
 /** Long enough for a caller to read the response; one that continues to send is disconnected. */
 const lingerMs = 5_000;
 
 /** Whether a part of the body has not arrived; then the connection cannot be reused. */
-const isUnread = ({ complete, headers }: IncomingMessage): boolean =>
-  !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
+const isUnread = ({ complete, readableEnded, headers }: IncomingMessage): boolean =>
+  !complete &&
+  !readableEnded &&
+  (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
 
 /** Sends a response whose status and other headers are set. A caller that still sends its body has time to read it. */
-export function sendBeforeRest(
+export function sendLingering(
   text: string,
   request: IncomingMessage,
   reply: FastifyReply,
@@ -205,7 +249,7 @@ export function sendBeforeRest(
     else
       void reply
         .headers({ connection: 'close', 'content-length': Buffer.byteLength(text) })
-        .send(responseBeforeRest(text, request, clock));
+        .send(lingeringResponse(text, request, clock));
   };
   // A body that came together with the headers is complete one event-loop turn later.
   if (isUnread(request)) setImmediate(send);
@@ -216,7 +260,7 @@ export function sendBeforeRest(
  * Ends when the rest of the body has arrived or took too long. Many clients miss a response when the connection closes at
  * once: their next write fails before they read.
  */
-function responseBeforeRest(text: string, request: IncomingMessage, clock: Clock): Readable {
+function lingeringResponse(text: string, request: IncomingMessage, clock: Clock): Readable {
   async function* response(): AsyncGenerator<string> {
     yield text;
     await discardRest(request, clock);

@@ -1,41 +1,40 @@
-// Composes the HTTP server. Building is not starting: the caller listens.
+// Composes the HTTP server, with its error responses, audit rows and change events. Building is not starting: the caller
+// listens.
+import fastify from 'fastify';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import fastify from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { serializerCompiler } from 'fastify-type-provider-zod';
-import type { IdSource, Log, Redactor } from '../core/index.ts';
-import { CoreError, kindOf, noTracer } from '../core/index.ts';
+import type { Clock, Emitter, IdSource, Redactor } from '../core/index.ts';
+import { CoreError, kindOf, noTracer, withTimeout } from '../core/index.ts';
+import type { AuditRecord } from '../operations/index.ts';
 import { installAccess } from './access.ts';
-import { installAudit, installChanges } from './audit.ts';
 import type { HttpLimits, ServerDeps } from './deps.ts';
 import { HttpError, redactStoreErrors, toErrorResponse } from './errors.ts';
+import type { HttpEvents } from './events.ts';
 import {
   installNotFound,
-  installNulCheck,
+  installTextCheck,
   installOriginCheck,
   installRouteTable,
   installSecurityHeaders,
   installSlowRequests,
 } from './guards.ts';
-import { installRouteRules, validatorCompiler } from './implement.ts';
-import { installTraffic, traceRequests } from './lifecycle.ts';
-import { openAiErrorOf } from './openai/openai-error.ts';
-import { installDocs, installOpenApi } from './openapi.ts';
+import { installRouteRules, validatorCompiler, installDocs, installOpenApi } from './implement.ts';
+import { installDeadlines, installTraffic, sendLingering, traceRequests } from './lifecycle.ts';
+import { openAiErrorOf } from './openai-error.ts';
 import { artifactRoutes } from './routes/artifacts.ts';
 import { dashboardRoutes } from './routes/dashboard.ts';
-import { entityRoutes } from './routes/entities.ts';
 import { extractionRoutes } from './routes/extraction.ts';
 import { gatewayRoutes } from './routes/gateway.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { knowledgeRoutes } from './routes/knowledge.ts';
 import { openAiRoutes } from './routes/openai.ts';
-import { overviewRoutes } from './routes/overview.ts';
 import { serverRoutes } from './routes/server.ts';
 import { tenancyRoutes } from './routes/tenancy.ts';
 import { OpenStreams } from './streams.ts';
-import { isTenantPath, sendTenantError } from './tenant-api/error-response.ts';
+import { tenantErrorOf } from './tenant-api/error-response.ts';
 import { tenantRoutes } from './tenant-api/routes.ts';
 
 const defaultLimits: HttpLimits = {
@@ -57,7 +56,7 @@ const defaultLimits: HttpLimits = {
 export async function buildServer(dependencies: ServerDeps): Promise<FastifyInstance> {
   const limits: HttpLimits = { ...defaultLimits, ...dependencies.limits };
   const { clock, events, redactor } = dependencies;
-  const handleError = createErrorHandler(redactor, dependencies.log);
+  const handleError = createErrorHandler(dependencies);
   const server = fastify({
     logger: false,
     genReqId: (request) => requestIdOf(request.headers, dependencies.ids, redactor),
@@ -69,10 +68,7 @@ export async function buildServer(dependencies: ServerDeps): Promise<FastifyInst
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     forceCloseConnections: true,
     return503OnClosing: false,
-    frameworkErrors: (error, request, reply) =>
-      isTenantPath(request.url)
-        ? sendTenantError(error, request, reply, dependencies)
-        : handleError(error, request, reply),
+    frameworkErrors: handleError,
     clientErrorHandler: createClientErrorHandler(dependencies.ids),
     http: {
       headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
@@ -95,8 +91,9 @@ export async function buildServer(dependencies: ServerDeps): Promise<FastifyInst
   installOriginCheck(server, dependencies, events);
   installAccess(server, dependencies.access, events);
   installRouteTable(server);
-  installRouteRules(server, limits.handlerTimeoutMs);
-  installNulCheck(server);
+  installRouteRules(server);
+  installDeadlines(server, clock, limits.handlerTimeoutMs);
+  installTextCheck(server);
   // Error responses are redacted more thoroughly where they are made; content must arrive unchanged. Before the audit.
   server.addHook('onSend', async (_request, _reply, payload) =>
     typeof payload === 'string' ? redactor.content(payload) : payload,
@@ -123,15 +120,13 @@ const routes = [
   tenantRoutes,
   knowledgeRoutes,
   artifactRoutes,
-  entityRoutes,
-  overviewRoutes,
   dashboardRoutes,
 ];
 
 /** The deployment API ends uploads that take too long itself; Node's limit is longer. */
 const uploadMarginMs = 10_000;
 
-/** An empty body counts as none: many clients send a content type without one. */
+/** An empty body counts as none: many clients send a content type without a body. */
 function acceptJsonOnly(server: FastifyInstance): void {
   const parse = server.getDefaultJsonParser('error', 'error');
   server.removeAllContentTypeParsers();
@@ -151,16 +146,17 @@ export function requestIdOf(headers: IncomingHttpHeaders, ids: IdSource, redacto
   return isSafe ? given : ids.uuid();
 }
 
-/** Errors below it have OpenAI's shape, unknown paths included. */
-const isOpenAiPath = (url: string): boolean => /^\/v1(?:[/?]|$)/.test(url);
+/** By the path, also an unknown one: clients of /v1 and of the tenant API expect other shapes. */
+function errorFormatOf(url: string) {
+  if (url.startsWith('/deployment/api')) return tenantErrorOf;
+  return /^\/v1(?:[/?]|$)/.test(url) ? openAiErrorOf : ourErrorOf;
+}
 
 /** For fastify's setErrorHandler and frameworkErrors. */
-export function createErrorHandler(redactor: Redactor, log: Log) {
+export function createErrorHandler({ redactor, log, clock }: Pick<ServerDeps, 'redactor' | 'log' | 'clock'>) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const error = request.caller?.kind === 'admin' ? thrown : redactStoreErrors(thrown);
-    const { status, body, headers, isUnexpected } = isOpenAiPath(request.url)
-      ? openAiErrorOf(error, request.id)
-      : ourErrorOf(error, request.id);
+    const { status, body, headers, isUnexpected } = errorFormatOf(request.url)(error, request.id);
     if (isUnexpected)
       log.error('a request failed unexpectedly', {
         requestId: request.id,
@@ -172,9 +168,9 @@ export function createErrorHandler(redactor: Redactor, log: Log) {
       .code(status)
       .headers(headers)
       .header('x-request-id', request.id)
-      .type('application/json; charset=utf-8')
-      // As text: a response schema of the route must not turn a 400 into a 500.
-      .send(JSON.stringify(redactor.value(body)));
+      .type('application/json; charset=utf-8');
+    // As text: a response schema of the route must not turn a 400 into a 500.
+    sendLingering(JSON.stringify(redactor.value(body)), request.raw, reply, clock);
   };
 }
 
@@ -212,4 +208,71 @@ function refusalFor(error: Error): CoreError | HttpError {
     default:
       return new CoreError('INPUT_INVALID', 'This is not a valid HTTP request.');
   }
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** No audit row and no change event: called too often, or changes nothing. */
+    audit?: false;
+  }
+  interface FastifyRequest {
+    isAudited: boolean;
+  }
+}
+
+/**
+ * One row per change with admin rights, written before the response is sent. Reads write none, and neither do rejected
+ * credentials: they could fill the table. A row that cannot be written is an error event; the response is sent anyway.
+ */
+function installAudit(
+  server: FastifyInstance,
+  { clock, audit, events }: Pick<ServerDeps, 'clock' | 'audit' | 'events'>,
+  timeoutMs: number,
+): void {
+  server.decorateRequest('isAudited', false);
+  server.addHook('onSend', async (request, reply) => {
+    if (request.isAudited || request.caller?.kind !== 'admin' || !isChange(request)) return;
+    request.isAudited = true;
+    const record = recordOf(request, reply, clock);
+    try {
+      // A store that hangs must not delay the response forever.
+      await withTimeout(audit.record(record), { clock, timeoutMs });
+    } catch (error) {
+      const { action, status } = record;
+      events.emit('http:audit-failed', { requestId: request.id, action, status, cause: kindOf(error) });
+    }
+  });
+}
+
+const isChange = ({ method, routeOptions }: FastifyRequest): boolean =>
+  method !== 'GET' && method !== 'HEAD' && routeOptions.config.audit !== false;
+
+function recordOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  clock: Clock,
+): AuditRecord & { readonly status: number } {
+  const status = reply.statusCode;
+  const parameters = Object.entries(request.params as Record<string, string>);
+  return {
+    at: new Date(clock.now()),
+    actor: 'admin',
+    action: request.routeOptions.schema?.operationId ?? 'unknown',
+    subject: parameters.length === 0 ? null : parameters.map(([name, value]) => `${name}=${value}`).join(' '),
+    outcome: status < 400 ? 'completed' : status < 500 ? 'rejected' : 'failed',
+    status,
+    requestId: request.id,
+  };
+}
+
+/** Emits which operation changed something, and no more; the live stream sends it to dashboards. */
+function installChanges(server: FastifyInstance, events: Emitter<HttpEvents>): void {
+  // When the response is made: the change happened even if the caller does not wait for it.
+  server.addHook('onSend', (request, reply, payload, done) => {
+    const { url = '', schema } = request.routeOptions;
+    const isDone = reply.statusCode >= 200 && reply.statusCode < 300;
+    if (isDone && isChange(request) && url.startsWith('/api/v1/') && schema?.operationId !== undefined)
+      events.emit('http:changed', { operation: schema.operationId });
+    done(null, payload);
+  });
 }

@@ -4,6 +4,7 @@ import { CoreError, HeadworksError, kindOf } from '../core/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';
 import { CircuitBreaker } from '../resilience/index.ts';
 import type { ChunkStepResult } from './artifacts/types.ts';
+import type { ReviewReason } from './entities/types.ts';
 import { truncationReasons } from './reading/types.ts';
 
 /** Ledger kinds of ingest. Subjects: a chunk id, or a folder id with a path. */
@@ -13,6 +14,32 @@ export const ingestDegradations = {
   notRead: 'knowledge.chunk-not-read',
   truncated: 'knowledge.reading-truncated',
   notEmbedded: 'knowledge.chunk-not-embedded',
+} as const;
+
+/** Ledger kinds of entity resolution, by review reason; the subject is the entity. */
+export const resolutionDegradations = {
+  'embedding-missing': 'knowledge.entity-embedding-missing',
+  'candidates-unknown': 'knowledge.candidates-unknown',
+  'confirmation-failed': 'knowledge.confirmation-failed',
+  'resolution-failed': 'knowledge.resolution-failed',
+} as const satisfies Readonly<Record<Exclude<ReviewReason, 'uncertain'>, string>>;
+
+/** Ledger kinds of the graph. Subjects: a chunk id, an entity id, or `space:ID` for a failed removal. */
+export const graphDegradations = {
+  /** The graph was unavailable; nothing was tried. */
+  skipped: 'knowledge.graph-skipped',
+  /** The graph was available and rejected some nodes or edges. */
+  failed: 'knowledge.graph-failed',
+} as const;
+
+/** Ledger kinds of search. The subject is the space, or the embedding model. */
+export const searchDegradations = {
+  /** The graph was unavailable or too slow. */
+  expansion: 'knowledge.expansion-failed',
+  /** The events of a result could not be loaded; `chunk_ids` lists them. */
+  lookup: 'knowledge.chunk-lookup-failed',
+  /** One row per model, however many searches ran without it. */
+  withoutVectors: 'knowledge.search-without-vectors',
 } as const;
 
 /** Records nothing: a repair's outcome has the failure, and its row is already open. */
@@ -59,7 +86,7 @@ export function truncationOf({
   if (parts.length === 0) return null;
   return {
     cause: 'READING_TOO_LARGE',
-    message: `The reading exceeds the limits of one chunk. Not stored: ${parts.join(', ')}. "headworks repair" reads the chunk again.`,
+    message: `The reading exceeds the limits of one chunk. Not stored: ${parts.join(', ')}. A repair reads the chunk again.`,
   };
 }
 
@@ -71,7 +98,8 @@ const unusableAnswers: ReadonlySet<string> = new Set([
 
 /**
  * Shared by reading and confirmation of all jobs of a process, because they call the same models. After two failures
- * in a row no model is called for the cooldown; then one chunk probes, and the others continue with rules.
+ * in a row no model is called until the cooldown ends; then one chunk is tried with a model, and the others use rules until
+ * that succeeds.
  */
 export const modelCircuitBreaker = (
   clock: Clock,

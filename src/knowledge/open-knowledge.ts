@@ -3,13 +3,13 @@ import type { Clock, EmittedEvent, IdSource, JobHandler, JobQueue, Log } from '.
 import { every, kindOf } from '../core/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
 import { requestRepairs } from '../ledger/index.ts';
-import type { Metrics } from '../platform/telemetry/metrics.ts';
 import type { Database } from '../platform/postgres/ports.ts';
+import type { Metrics } from '../platform/telemetry/metrics.ts';
 import { ArtifactStore } from './artifacts/artifact-store.ts';
 import { Artifacts } from './artifacts/artifacts.ts';
 import { ingestDegradations, modelCircuitBreaker } from './degradations.ts';
-import { openFileParser } from './documents/parse-file.ts';
 import type { DocumentReader } from './documents/parse-input.ts';
+import { openFileParser } from './documents/parse-input.ts';
 import { EntityService } from './entities/entity-service.ts';
 import { EntityStore } from './entities/entity-store.ts';
 import { MergeStore } from './entities/merge-store.ts';
@@ -28,14 +28,17 @@ import { GraphSync, graphRebuildHandler, graphRebuildJob } from './graph/graph-s
 import type { Graph } from './graph/graph.ts';
 import { offGraph } from './graph/graph.ts';
 import { SqlGraph } from './graph/sql-graph.ts';
-import type { GraphStep, IngestDeps } from './ingest/deps.ts';
 import { reembedCron, reembedHandler, reembedJob, reembedKey } from './ingest/embed-step.ts';
 import type { IngestJobPayload } from './ingest/ingest-job.ts';
 import { ingestHandler, ingestJob } from './ingest/ingest-job.ts';
+import type { GraphStep, IngestDeps } from './ingest/read-step.ts';
 import { KnowledgeAlerts } from './maintenance/alerts.ts';
 import { backfillCron, backfillHandler, backfillJob } from './maintenance/backfill.ts';
-import { embedderKinds, modelKinds, onCooldownCleared, onModelsRecovered } from './maintenance/recovery.ts';
 import {
+  embedderKinds,
+  modelKinds,
+  onCooldownCleared,
+  onModelsRecovered,
   chunkRepairs,
   entityRepairs,
   folderRepair,
@@ -43,16 +46,15 @@ import {
   graphRepairs,
   searchRepairs,
 } from './maintenance/repairs.ts';
-import type { KnowledgeOptions } from './options.ts';
-import { createReaders } from './reading/rules-reader.ts';
 import type { LanguageModel } from './models/structured-output.ts';
+import type { KnowledgeOptions } from './options.ts';
 import type { Readers } from './reading/reader.ts';
+import { createReaders } from './reading/rules-reader.ts';
 import { LexicalIndex } from './search/lexical-index.ts';
 import { SearchStore } from './search/results.ts';
 import { Search } from './search/search.ts';
 import { Spaces } from './spaces/spaces.ts';
-import type { Embedders } from './vectors/embedder.ts';
-import type { ConfiguredEmbedders, EmbeddingGateway } from './vectors/embedders.ts';
+import type { Embedders, ConfiguredEmbedders, EmbeddingGateway } from './vectors/embedders.ts';
 import { openEmbedders } from './vectors/embedders.ts';
 import { VectorIndex } from './vectors/vector-index.ts';
 
@@ -172,7 +174,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     metrics: deps.metrics,
     graph,
     needsReview: () => countNeedsReview(database),
-    onGraphBack: () => requestRepairs(jobs, graphKinds),
+    onGraphRecovered: () => requestRepairs(jobs, graphKinds),
   });
   const source = new GraphSource(database);
   const graphDeps = { ...common, graph, source, artifacts: artifactStore };

@@ -1,5 +1,5 @@
 // Words that clients of the API need without the rest of the domain.
-export { artifactTypes, chunkSteps } from './artifacts/types.ts';
+export { artifactStates, artifactTypes, chunkSteps } from './artifacts/types.ts';
 export { graphBackends } from './graph/graph.ts';
 export {
   actorRoles,

@@ -42,8 +42,8 @@ export const ledgerEvents = {
     message: 'the ledger cannot be written; its rows are kept in memory',
     counter: { name: 'headworks_ledger_store_failures_total', help: 'Failed writes to the ledger.' },
   }),
-  // The next two have no label: a series that begins with its first event is one that Prometheus' `increase` misses,
-  // and which kind it was is in the log.
+  // The next two have no label, so that their series exist from the start: `increase` of Prometheus misses the first
+  // event of a new series. The log has the kind.
   'ledger:overflowed': event<{ kind: string; count: number }>({
     level: 'error',
     message: 'too many ledger rows are waiting to be stored; these are only counted by kind',

@@ -4,7 +4,7 @@ import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { CoreError, Redactor, seededIds, seededRandom, silentEmitter } from '../core/index.ts';
 import { BatchingLedgerRecorder } from './recorder.ts';
 import { MemoryLedgerStore } from '../../test/support/ledger/memory-ledger-store.ts';
-import type { SeenDegradation } from './types.ts';
+import type { SeenDegradation } from './store.ts';
 
 type Mood = 'up' | 'away' | 'refusing' | 'slow';
 
@@ -18,7 +18,7 @@ class MoodyStore extends MemoryLedgerStore {
   }
 
   override async record(rows: readonly SeenDegradation[]): Promise<void> {
-    // The mood may change while a write is running: it then fails late, with newer rows already waiting.
+    // The state of the store may change while a write is running: it then fails late, with newer rows already waiting.
     if (this.mood === 'slow') await this.clock.sleep(300);
     if (this.mood === 'away') throw new CoreError('STATE_UNAVAILABLE', 'away', { isRetryable: true });
     if (this.mood === 'refusing' && rows.some(({ subject }) => subject === 's0')) throw new Error('refused');
@@ -32,7 +32,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ mood: fc.constantFrom<Mood>('up', 'away', 'refusing', 'slow') }) },
 );
 
-it('stores every sighting exactly once, however the store behaves in between', async () => {
+it('stores every occurrence exactly once, however the store behaves in between', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { minLength: 10, maxLength: 80, size: 'max' }),

@@ -4,7 +4,7 @@ import { CoreError, EventBus, Redactor, seededIds, seededRandom } from '../core/
 import { BatchingLedgerRecorder, overflowKind } from './recorder.ts';
 import { ledgerEvents } from './events.ts';
 import { MemoryLedgerStore } from '../../test/support/ledger/memory-ledger-store.ts';
-import type { Degradation, SeenDegradation } from './types.ts';
+import type { Degradation, SeenDegradation } from './store.ts';
 
 const failure = (subject: string, overrides: Partial<Degradation> = {}): Degradation => ({
   kind: 'demo.kind',

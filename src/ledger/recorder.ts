@@ -5,13 +5,13 @@
 // the end. When the store was available but rejected them, the next batch is half as big, so that a row that cannot be
 // stored ends up alone and the others pass.
 import type { Clock, Emitter, Random, Redactor } from '../core/index.ts';
-import { HeadworksError, kindOf, plainValue } from '../core/index.ts';
-import { WriteBehind } from '../resilience/write-behind.ts';
+import { HeadworksError, kindOf, plainValue, storableText } from '../core/index.ts';
+import { WriteBehind } from '../resilience/store-sync.ts';
 import { LedgerError } from './errors.ts';
 import type { LedgerEvents } from './events.ts';
 import type { LedgerOptions } from './options.ts';
-import type { Degradation, LedgerRecorder, LedgerStore, SeenDegradation } from './types.ts';
-import { mergeSeen, rowKey } from './types.ts';
+import type { Degradation, LedgerRecorder, LedgerStore, SeenDegradation } from './store.ts';
+import { mergeSeen, rowKey } from './store.ts';
 
 export interface LedgerRecorderDeps {
   readonly store: Pick<LedgerStore, 'record'>;
@@ -181,15 +181,9 @@ function quietRejection(error: Error): Promise<void> {
 /** Kind and subject together stay well below the limit of an index entry (2,704 bytes). */
 const maxLengths = { kind: 100, subject: 500, cause: 200, message: 2_000, details: 8_000 } as const;
 
-/** Postgres stores neither NUL nor half a surrogate pair; a text that is too long is cut with an ellipsis. */
-export function storable(text: string, maxLength: number): string {
-  const valid = text.replaceAll('\0', '').toWellFormed();
-  return valid.length <= maxLength ? valid : `${valid.slice(0, maxLength - 1).toWellFormed()}…`;
-}
-
 /** The degradation as it is stored: redacted, and bounded in size. */
 export function storableDegradation(degradation: Degradation, redactor: Redactor): Required<Degradation> {
-  const clean = (text: unknown, maxLength: number) => storable(redactor.text(String(text)), maxLength);
+  const clean = (text: unknown, maxLength: number) => storableText(redactor.text(String(text)), maxLength);
   return {
     kind: clean(degradation.kind, maxLengths.kind),
     subject: clean(degradation.subject, maxLengths.subject),
@@ -203,7 +197,9 @@ function storableDetails(
   details: Readonly<Record<string, unknown>>,
   redactor: Redactor,
 ): Readonly<Record<string, unknown>> {
-  const plain = plainValue(redactor.value(details), { text: (text) => storable(text, maxLengths.details) });
+  const plain = plainValue(redactor.value(details), {
+    text: (text) => storableText(text, maxLengths.details),
+  });
   const { length } = JSON.stringify(plain);
   return length <= maxLengths.details
     ? (plain as Record<string, unknown>)

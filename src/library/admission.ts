@@ -1,13 +1,29 @@
 // headworks/admission: slots for concurrent work, limited per organization and in all, in this process or over Redis.
-import { optionValues } from '../core/options.ts';
-import { CoreError, silentEmitter, systemClock, systemIds } from '../core/index.ts';
+import { z } from 'zod';
+import { redisOptions } from '../app/options.ts';
+import { withDefaults } from '../core/options.ts';
+import { silentEmitter, systemClock, systemIds } from '../core/index.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import { admissionOptions, maxLimit } from '../tenancy/options.ts';
 import { MemorySlotStore } from '../tenancy/admission/memory-slot-store.ts';
 import { openAdmission } from '../tenancy/admission/open-admission.ts';
 import { RedisSlotStore } from '../tenancy/admission/redis/redis-slot-store.ts';
 import type { LimitStore, OrganizationLimit, Slot } from '../tenancy/admission/types.ts';
-import { checkNames } from './check-names.ts';
+import {
+  amount,
+  checkInput,
+  object,
+  OpenCalls,
+  redisSettings,
+  run,
+  setting,
+  settingNames,
+  signal,
+  text,
+  whole,
+} from './boundary.ts';
+
+export { HeadworksError } from '../core/errors.ts';
 
 /**
  * Settings of {@link createAdmission}.
@@ -39,6 +55,7 @@ export interface AdmissionOptions {
  * const admission = await createAdmission({ limits: { acme: 5 } });
  * const slot: AdmissionSlot = await admission.acquire('acme');
  * await slot.release();
+ * await admission.close();
  */
 export interface AdmissionSlot {
   /** Frees the slot. Never fails; a second call has no effect. */
@@ -46,7 +63,7 @@ export interface AdmissionSlot {
 }
 
 /**
- * Slots per organization and in all. One implementation: what `createAdmission` returns, without its internals.
+ * Slots per organization and in all.
  *
  * @example
  * const admission: Admission = await createAdmission({ limits: { acme: 5 } });
@@ -54,8 +71,8 @@ export interface AdmissionSlot {
  */
 export interface Admission {
   /**
-   * Acquires a slot, waiting up to `waitMs` (default: 0) in a queue that is fair between organizations. Fails with an
-   * error whose `code` is `ADMISSION_ORG_LIMIT` or `ADMISSION_GLOBAL_LIMIT`, and `retryAfterMs` an estimate.
+   * Acquires a slot, waiting up to `waitMs` (default: 0) in a queue that is fair between organizations. Fails with
+   * ADMISSION_ORG_LIMIT or ADMISSION_GLOBAL_LIMIT, and `retryAfterMs` is an estimate.
    */
   acquire(
     organization: string,
@@ -63,7 +80,7 @@ export interface Admission {
   ): Promise<AdmissionSlot>;
   /** Sets the limit of an organization; applies at once. */
   setLimit(organization: string, limit: number): Promise<void>;
-  /** Rejects those who wait, and stops renewing slots. */
+  /** Rejects waiting requests with CLOSED, and stops renewing slots. */
   close(): Promise<void>;
 }
 
@@ -78,17 +95,41 @@ export interface Admission {
  * } finally {
  *   await slot.release();
  * }
+ * await admission.close();
  */
-export async function createAdmission(given: AdmissionOptions = {}): Promise<Admission> {
-  checkNames('createAdmission', given, optionNames);
-  const options = optionValues(admissionOptions, {
-    globalLimit: given.globalLimit,
-    defaultLimit: given.defaultLimit,
-    redisFailureMode: given.redisFailureMode,
-  });
-  for (const [organization, limit] of Object.entries(given.limits ?? {})) checkLimit(organization, limit);
+export async function createAdmission(options: AdmissionOptions = {}): Promise<Admission> {
+  const given = checkInput('createAdmission', createInput, options);
+  return run(names, () => open(given));
+}
+
+const limit = whole(1, maxLimit);
+const { globalLimit, defaultLimit, redisFailureMode } = admissionOptions.fields;
+
+const createInput = object({
+  globalLimit: setting(globalLimit),
+  defaultLimit: setting(defaultLimit),
+  limits: z.record(z.string().min(1, 'needs an organization'), limit).optional(),
+  redisUrl: setting(redisOptions.fields.url),
+  keyPrefix: setting(redisOptions.fields.keyPrefix),
+  redisFailureMode: setting(redisFailureMode),
+});
+
+const acquireInput = object({
+  organization: text,
+  options: object({ waitMs: amount(0).optional(), signal: signal.optional() }).optional(),
+});
+
+const setLimitInput = object({ organization: text, limit });
+
+const names = {
+  settings: { ...redisSettings, redisFailureMode: settingNames(admissionOptions, 'redisFailureMode') },
+};
+
+async function open(given: z.output<typeof createInput>): Promise<Admission> {
+  const { limits = {}, redisUrl, keyPrefix = 'headworks:', ...rest } = given;
+  const options = withDefaults(admissionOptions, rest);
   await using closing = new AsyncDisposableStack();
-  const redis = given.redisUrl === undefined ? null : await openRedis(given.redisUrl, given, closing);
+  const redis = redisUrl === undefined ? null : await openRedis(redisUrl, keyPrefix, closing);
   const store = { ...options, clock: systemClock };
   const held = new Map<string, Slot & { readonly acceptedAt: Date }>();
   const admission = await openAdmission({
@@ -96,7 +137,7 @@ export async function createAdmission(given: AdmissionOptions = {}): Promise<Adm
     options,
     slots: redis ? new RedisSlotStore({ ...store, redis: redis.connection }) : new MemorySlotStore(store),
     probe: redis?.probe,
-    limits: new FixedLimits(given.limits ?? {}),
+    limits: new FixedLimits(limits),
     // Slots of other processes are unknown here: their own renewals and leases decide about them.
     executions: { unfinished: async () => [...held.values()], ended: async () => [] },
     events: silentEmitter,
@@ -110,11 +151,13 @@ export async function createAdmission(given: AdmissionOptions = {}): Promise<Adm
   closing.defer(() => admission.close());
   if (redis)
     closing.defer(redis.connection.onStateChange((state) => admission.connectionChanged(state === 'up')));
-  const open = closing.move();
+  const calls = new OpenCalls('admission controller', closing.move(), names);
   return {
-    acquire: async (organizationId, { waitMs = 0, signal = new AbortController().signal } = {}) => {
-      const slot = { organizationId, executionId: systemIds.uuid() };
-      await admission.controller.acquire({ ...slot, waitMs, signal });
+    acquire: async (...[organization, given]) => {
+      const input = checkInput('acquire', acquireInput, { organization, options: given });
+      const { waitMs = 0, signal: stopped = new AbortController().signal } = input.options ?? {};
+      const slot = { organizationId: organization, executionId: systemIds.uuid() };
+      await calls.run(() => admission.controller.acquire({ ...slot, waitMs, signal: stopped }), stopped);
       held.set(slot.executionId, { ...slot, acceptedAt: new Date(systemClock.now()) });
       return {
         release: async () => {
@@ -122,18 +165,15 @@ export async function createAdmission(given: AdmissionOptions = {}): Promise<Adm
         },
       };
     },
-    setLimit: async (organizationId, limit) => {
-      await admission.limits.set(organizationId, limit);
+    setLimit: async (...[organization, given]) => {
+      const input = checkInput('setLimit', setLimitInput, { organization, limit: given });
+      await calls.run(() => admission.limits.set(input.organization, input.limit));
     },
-    close: () => open.disposeAsync(),
+    close: () => calls.close(),
   };
 }
 
-async function openRedis(
-  url: string,
-  { keyPrefix = 'headworks:' }: AdmissionOptions,
-  closing: AsyncDisposableStack,
-) {
+async function openRedis(url: string, keyPrefix: string, closing: AsyncDisposableStack) {
   const { connectRedis } = await import('../platform/redis/connection.ts');
   const { RedisProbe } = await import('../platform/redis/probe.ts');
   const connection: RedisConnection = await connectRedis({
@@ -146,17 +186,6 @@ async function openRedis(
   const probe = new RedisProbe({ url, keyPrefix });
   closing.defer(() => probe.close());
   return { connection, probe };
-}
-
-const optionNames = ['globalLimit', 'defaultLimit', 'limits', 'redisUrl', 'keyPrefix', 'redisFailureMode'];
-
-function checkLimit(organization: string, limit: unknown): void {
-  if (organization !== '' && Number.isInteger(limit) && Number(limit) >= 1 && Number(limit) <= maxLimit)
-    return;
-  throw new CoreError(
-    'CONFIG_INVALID',
-    `limits.${organization} must be a whole number from 1 to ${maxLimit}, not ${String(limit)}.`,
-  );
 }
 
 /** Limits of this process: given at the start, changed by `setLimit`. */

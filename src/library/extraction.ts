@@ -1,11 +1,26 @@
 // headworks/extraction: extracts a REST source into a vault and reads vaults, without a server.
 import { resolve } from 'node:path';
-import { checkNames } from './check-names.ts';
-import { optionValues } from '../core/options.ts';
+import { dataOptions } from '../app/options.ts';
+import { withDefaults } from '../core/options.ts';
 import * as extraction from '../extraction/index.ts';
 import { extractionOptions, lookerOptions } from '../extraction/options.ts';
-import type { VaultReader } from '../extraction/vault/reader.ts';
 import { openVaultReader } from '../extraction/vault/reader.ts';
+import type { ErrorNames } from './boundary.ts';
+import {
+  checkInput,
+  closedError,
+  libraryError,
+  object,
+  run,
+  setting,
+  settingNames,
+  signal,
+  storeSettings,
+  text,
+  variables,
+} from './boundary.ts';
+
+export { HeadworksError } from '../core/errors.ts';
 
 /**
  * Settings of {@link extract}.
@@ -34,19 +49,6 @@ export interface ExtractOptions {
   readonly signal?: AbortSignal;
 }
 
-const optionNames = [
-  'source',
-  'vault',
-  'ratePerMinute',
-  'ratePerSecond',
-  'workers',
-  'types',
-  'fresh',
-  'env',
-  'dataFolder',
-  'signal',
-];
-
 /**
  * What {@link extract} did.
  *
@@ -61,7 +63,7 @@ export interface ExtractionReport {
   readonly vault: string;
   /** Distinct items of the session. */
   readonly items: number;
-  /** Calls made now; 0 when everything was there already. */
+  /** Calls for pages and items made now, without the HEAD request that checks the source; 0 when everything was there. */
   readonly calls: number;
   /** Calls that received a 429. */
   readonly rateLimitedCalls: number;
@@ -75,29 +77,65 @@ export interface ExtractionReport {
  * if (status !== 'completed') console.log(`${status} after ${items} items`);
  */
 export async function extract(options: ExtractOptions): Promise<ExtractionReport> {
-  checkNames('extract', options, optionNames);
-  const { dataFolder = '.headworks', env = {}, signal = new AbortController().signal } = options;
+  const given = checkInput('extract', extractInput, options);
+  const { source, vault, ratePerMinute, ratePerSecond, workers, types, fresh } = given;
+  const { dataFolder = '.headworks', env = {}, signal: stopped = new AbortController().signal } = given;
   const settings = {
-    extraction: optionValues(extractionOptions, {
-      vault: resolve(options.vault),
-      rateLimitPerMinute: options.ratePerMinute,
-      rateLimitPerSecond: options.ratePerSecond,
-      workers: options.workers,
-      types: options.types,
-      fresh: options.fresh,
+    extraction: withDefaults(extractionOptions, {
+      vault: resolve(vault),
+      rateLimitPerMinute: ratePerMinute,
+      rateLimitPerSecond: ratePerSecond,
+      workers,
+      types,
+      fresh,
     }),
-    looker: optionValues(lookerOptions),
+    looker: withDefaults(lookerOptions),
     data: { folder: resolve(dataFolder) },
     redis: { url: null, keyPrefix: '', commandTimeoutMs: 1_000 },
     retention: { vaultVersionsDays: 0, vaultVersionsKeep: 1 },
   };
-  const { status, vault, totals, calls, rateLimitedCalls } = await extraction.extract(
-    settings,
-    { kind: 'rest', file: options.source },
-    { signal, env, secrets: [], onEvent: () => undefined, onSecret: () => undefined },
+  return run(
+    names,
+    async () => {
+      const result = await extraction.extract(
+        settings,
+        { kind: 'rest', file: source },
+        { signal: stopped, env, secrets: [], onEvent: () => undefined, onSecret: () => undefined },
+      );
+      const { status, totals, calls, rateLimitedCalls } = result;
+      return { status, vault: result.vault, items: totals.items, calls, rateLimitedCalls };
+    },
+    stopped,
   );
-  return { status, vault, items: totals.items, calls, rateLimitedCalls };
 }
+
+const fields = extractionOptions.fields;
+
+const extractInput = object({
+  source: text,
+  vault: text,
+  ratePerMinute: setting(fields.rateLimitPerMinute),
+  ratePerSecond: setting(fields.rateLimitPerSecond),
+  workers: setting(fields.workers),
+  types: setting(fields.types),
+  fresh: setting(fields.fresh),
+  env: variables.optional(),
+  dataFolder: setting(dataOptions.fields.folder),
+  signal: signal.optional(),
+}).refine(({ ratePerMinute = Infinity, ratePerSecond = 0 }) => ratePerSecond <= ratePerMinute, {
+  path: ['ratePerSecond'],
+  message: 'must not be above ratePerMinute',
+});
+
+const names: ErrorNames = {
+  settings: {
+    dataFolder: storeSettings.dataFolder,
+    vault: settingNames(extractionOptions, 'vault'),
+    types: settingNames(extractionOptions, 'types'),
+  },
+  explain: ({ message }) =>
+    message.replaceAll(/the environment variable (\w+) is not set/g, '$1 is not in env'),
+};
 
 /**
  * An item of a vault.
@@ -105,6 +143,7 @@ export async function extract(options: ExtractOptions): Promise<ExtractionReport
  * @example
  * const vault = openVault('tickets.vault');
  * const items: readonly VaultItem[] = [...vault.items('tickets')];
+ * vault.close();
  */
 export interface VaultItem {
   readonly type: string;
@@ -141,23 +180,39 @@ export interface Vault {
  * vault.close();
  */
 export function openVault(path: string): Vault {
-  const reader = openVaultReader(path);
+  const input = checkInput('openVault', object({ path: text }), { path });
+  const reader = translated(() => openVaultReader(input.path));
+  const read = <T>(work: () => T): T => {
+    if (!reader.db.isOpen) throw closedError('vault');
+    return translated(work);
+  };
+  const page = (type: string, after: string) =>
+    read(() => reader.items(type, { limit: itemsPerRead, after }));
+  function* itemsFrom(type: string, first: ReturnType<typeof page>): Generator<VaultItem> {
+    for (let items = first; ; items = page(type, items.at(-1)?.id ?? '')) {
+      for (const { id, name, updatedAt } of items) {
+        const data = read(() => reader.data(type, id));
+        yield { type, id, name, updatedAt, data: JSON.parse(data ?? 'null') as unknown };
+      }
+      if (items.length < itemsPerRead) return;
+    }
+  }
   return {
-    types: () => reader.types().map(({ type }) => type),
-    items: (type) => itemsOf(reader, type),
+    types: () => read(() => reader.types().map(({ type }) => type)),
+    items: (given) => {
+      const { type } = checkInput('items', object({ type: text }), { type: given });
+      return itemsFrom(type, page(type, ''));
+    },
     close: () => reader.close(),
   };
 }
 
 const itemsPerRead = 500;
 
-function* itemsOf(reader: VaultReader, type: string): Generator<VaultItem> {
-  for (let after = ''; ;) {
-    const items = reader.items(type, { limit: itemsPerRead, after });
-    for (const { id, name, updatedAt } of items)
-      yield { type, id, name, updatedAt, data: JSON.parse(reader.data(type, id) ?? 'null') as unknown };
-    const last = items.at(-1);
-    if (!last || items.length < itemsPerRead) return;
-    after = last.id;
+function translated<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw libraryError(error, names);
   }
 }

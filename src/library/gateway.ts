@@ -1,13 +1,30 @@
 // headworks/gateway: completes prompts with whichever model is available, without a server.
+import { z } from 'zod';
+import type { HeadworksError } from '../core/index.ts';
 import { EventBus, Redactor, systemClock, systemIds, systemRandom } from '../core/index.ts';
-import { optionValues } from '../core/options.ts';
+import { withDefaults } from '../core/options.ts';
 import { gatewayEvents } from '../gateway/events.ts';
 import { openGateway } from '../gateway/open-gateway.ts';
 import { gatewayOptions } from '../gateway/options.ts';
-import type { ModelDefinition } from '../gateway/types.ts';
-import type { StoreOptions } from './store-options.ts';
+import type { ErrorNames } from './boundary.ts';
+import {
+  amount,
+  checkInput,
+  object,
+  OpenCalls,
+  run,
+  setting,
+  signal,
+  storeSettings,
+  storeShape,
+  text,
+  variables,
+  whole,
+} from './boundary.ts';
+import type { StoreOptions } from './options.ts';
 import { openStore } from './store.ts';
-import { checkNames } from './check-names.ts';
+
+export { HeadworksError } from '../core/errors.ts';
 
 /**
  * A model behind an OpenAI-compatible API.
@@ -19,7 +36,10 @@ export interface GatewayModel {
   readonly name: string;
   /** Up to, and without, `/chat/completions`. */
   readonly baseUrl: string;
-  /** Variable of `env` that holds its key. Default: it needs none. */
+  /**
+   * Variable of `env` that holds its key; its name must end in `_API_KEY` or `_API_TOKEN`, or be one of a built-in
+   * provider. Default: it needs no key.
+   */
   readonly envVar?: string;
   /** Name of the model at the provider. Default: `name`. */
   readonly model?: string;
@@ -33,7 +53,7 @@ export interface GatewayModel {
 export interface GatewayOptions extends StoreOptions {
   /** Your models, in addition to the built-in ones of providers whose key is in `env`. */
   readonly models?: readonly GatewayModel[];
-  /** Where the keys of providers are. Default: none. */
+  /** Variables with the keys of providers, for example those of your process. Default: none. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Extra tries per model after transient failures, one second apart. Default: 1. */
   readonly maxRetries?: number;
@@ -75,7 +95,7 @@ export interface CompletionRequest {
  * await gateway.close();
  */
 export interface Gateway {
-  /** Fails with an error whose `code` is the reason why no model responded. */
+  /** Fails with a code of the gateway, DEADLINE_EXCEEDED, or CANCELED when the signal aborts. */
   complete(request: CompletionRequest): Promise<{ readonly text: string; readonly model: string }>;
   /** Vectors of one model, in the order of the texts. */
   embed(request: {
@@ -86,32 +106,75 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-const optionNames = ['models', 'env', 'maxRetries', 'timeoutMs', 'dataFolder', 'databaseUrl'];
-
 /**
  * Creates a gateway. Cooldowns and scores of models are kept in its store.
  *
  * @example
  * const gateway = await createGateway({
  *   models: [
- *     { name: 'primary', baseUrl: 'https://llm.example.com/v1', envVar: 'PRIMARY_KEY' },
+ *     { name: 'primary', baseUrl: 'https://llm.example.com/v1', envVar: 'PRIMARY_API_KEY' },
  *     { name: 'backup', baseUrl: 'http://127.0.0.1:8000/v1' },
  *   ],
- *   env: { PRIMARY_KEY: 'key of the provider' },
+ *   env: { PRIMARY_API_KEY: 'key of the provider' },
  * });
  * const { text, model } = await gateway.complete({ prompt: 'Name three rivers.' });
  * console.log(`${model}: ${text}`);
  * await gateway.close();
  */
-export async function createGateway(given: GatewayOptions): Promise<Gateway> {
-  checkNames('createGateway', given, optionNames);
+export async function createGateway(options: GatewayOptions = {}): Promise<Gateway> {
+  const given = checkInput('createGateway', createInput, options);
+  return run(names, () => open(given));
+}
+
+const createInput = object({
+  ...storeShape,
+  models: setting(gatewayOptions.fields.models),
+  env: variables.optional(),
+  maxRetries: setting(gatewayOptions.fields.maxRetries),
+  timeoutMs: amount(1_000, 3_600_000).optional(),
+});
+
+const message = object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() });
+
+const completeInput = object({
+  request: object({
+    prompt: z.union(
+      [text, z.array(message).min(1)],
+      'must be text, or a list of messages with role and content',
+    ),
+    model: text.optional(),
+    temperature: amount(0).optional(),
+    maxTokens: whole(1).optional(),
+    json: z.boolean().optional(),
+    signal: signal.optional(),
+  }),
+});
+
+const embedInput = object({
+  request: object({ model: text, texts: z.array(text).min(1), signal: signal.optional() }),
+});
+
+const names: ErrorNames = {
+  settings: storeSettings,
+  explain: ({ code, details: { envVars } }) =>
+    code === 'GATEWAY_NOT_CONFIGURED' && Array.isArray(envVars) && envVars.length > 0
+      ? `No suitable model has a key. Pass one of these in env: ${envVars.join(', ')}; or a model that needs no key in models.`
+      : undefined,
+};
+
+const callableModels = (models: readonly { readonly name: string }[]): string =>
+  models.length === 0
+    ? 'No model of this gateway has a key.'
+    : `Models of this gateway: ${models.map(({ name }) => name).join(', ')}.`;
+
+async function open(given: z.output<typeof createInput>): Promise<Gateway> {
   await using closing = new AsyncDisposableStack();
-  const options = optionValues(gatewayOptions, {
-    // Checked by the option.
-    models: given.models as readonly ModelDefinition[] | undefined,
-    maxRetries: given.maxRetries ?? 1,
+  const { models, maxRetries = 1, timeoutMs = 60_000, env = {} } = given;
+  const options = withDefaults(gatewayOptions, {
+    models,
+    maxRetries,
     retryDelaySeconds: 1,
-    requestTimeoutSeconds: (given.timeoutMs ?? 60_000) / 1_000,
+    requestTimeoutSeconds: timeoutMs / 1_000,
   });
   const database = await openStore({ dataFolder: '.headworks/gateway', ...given }, closing);
   const gateway = await openGateway({
@@ -122,21 +185,36 @@ export async function createGateway(given: GatewayOptions): Promise<Gateway> {
     redactor: new Redactor(),
     stores: { database, redis: null },
     options,
-    env: given.env ?? {},
+    env,
   });
   closing.defer(() => gateway.close());
-  const open = closing.move();
+  const explain = (error: HeadworksError) =>
+    error.code === 'GATEWAY_MODEL_NOT_FOUND'
+      ? `${error.message} ${callableModels(gateway.models.listCallable())}`
+      : names.explain?.(error);
+  const calls = new OpenCalls('gateway', closing.move(), { ...names, explain });
   const common = () => ({ requestId: systemIds.uuid(), caller: 'library' });
   return {
-    complete: ({ prompt, signal = new AbortController().signal, ...rest }) =>
-      gateway.client.completeText({
-        ...common(),
-        ...rest,
-        signal,
-        messages: typeof prompt === 'string' ? [{ role: 'user', content: prompt }] : prompt,
-      }),
-    embed: ({ signal = new AbortController().signal, ...request }) =>
-      gateway.client.embed({ ...common(), ...request, signal }),
-    close: () => open.disposeAsync(),
+    complete: async (request) => {
+      const {
+        prompt,
+        signal: stopped = new AbortController().signal,
+        ...rest
+      } = checkInput('complete', completeInput, {
+        request,
+      }).request;
+      const messages = typeof prompt === 'string' ? [{ role: 'user' as const, content: prompt }] : prompt;
+      return calls.run(
+        () => gateway.client.completeText({ ...common(), ...rest, messages, signal: stopped }),
+        stopped,
+      );
+    },
+    embed: async (request) => {
+      const { signal: stopped = new AbortController().signal, ...rest } = checkInput('embed', embedInput, {
+        request,
+      }).request;
+      return calls.run(() => gateway.client.embed({ ...common(), ...rest, signal: stopped }), stopped);
+    },
+    close: () => calls.close(),
   };
 }

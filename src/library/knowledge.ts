@@ -1,15 +1,29 @@
 // headworks/knowledge: ingests documents and searches them, without a server.
+import { z } from 'zod';
 import { EventBus, silentLog, systemClock, systemIds, systemRandom } from '../core/index.ts';
-import { optionValues } from '../core/options.ts';
+import { withDefaults } from '../core/options.ts';
+import { isBlank, maxSourceBytes, maxTextLength } from '../knowledge/documents/parse-input.ts';
 import { knowledgeOptions } from '../knowledge/options.ts';
 import { openKnowledge } from '../knowledge/open-knowledge.ts';
 import { searchDefaults } from '../knowledge/search/types.ts';
 import { jobEventSpecs } from '../platform/jobs/events.ts';
 import { createJobQueue } from '../platform/jobs/queue.ts';
 import type { CompletionRequest } from './gateway.ts';
-import type { StoreOptions } from './store-options.ts';
+import type { StoreOptions } from './options.ts';
+import {
+  callback,
+  checkInput,
+  object,
+  OpenCalls,
+  run,
+  signal,
+  storeSettings,
+  storeShape,
+  whole,
+} from './boundary.ts';
 import { openStore } from './store.ts';
-import { checkNames } from './check-names.ts';
+
+export { HeadworksError } from '../core/errors.ts';
 
 /**
  * Settings of {@link createKnowledge}.
@@ -33,7 +47,7 @@ export interface KnowledgeOptions extends StoreOptions {
 export interface Document {
   readonly title: string;
   readonly text: string;
-  /** Other text under the same id replaces it. Default: a new document each time. */
+  /** Your id, at most 2,000 bytes; other text under the same id replaces it. Default: derived from the text. */
   readonly id?: string;
   /** Date of the document. */
   readonly date?: Date;
@@ -43,11 +57,13 @@ export interface Document {
  * A passage that {@link Knowledge} found.
  *
  * @example
- * const knowledge = await createKnowledge({});
+ * const knowledge = await createKnowledge({ dataFolder: 'knowledge' });
  * const { results } = await knowledge.search('launch');
  * const best: SearchResult | undefined = results[0];
+ * await knowledge.close();
  */
 export interface SearchResult {
+  /** The id that `ingest` returned: yours, if you gave one. */
   readonly documentId: string;
   readonly title: string;
   readonly text: string;
@@ -90,18 +106,56 @@ const drainMs = 10_000;
  * for (const { title, text } of results) console.log(title, text);
  * await knowledge.close();
  */
-export async function createKnowledge(given: KnowledgeOptions): Promise<Knowledge> {
-  checkNames('createKnowledge', given, ['model', 'onDegradation', 'dataFolder', 'databaseUrl']);
+export async function createKnowledge(options: KnowledgeOptions = {}): Promise<Knowledge> {
+  const given = checkInput('createKnowledge', createInput, options);
+  return run(names, () => open(given));
+}
+
+const createInput = object({
+  ...storeShape,
+  /** Called as a method: it is passed on as it is. */
+  model: z
+    .custom<NonNullable<KnowledgeOptions['model']>>(
+      (given) => typeof (given as KnowledgeOptions['model'] | null)?.complete === 'function',
+      'must be an object with a method complete',
+    )
+    .optional(),
+  onDegradation: callback<(message: string) => void>().optional(),
+});
+
+const visible = z.string().refine((given) => !isBlank(given), 'must not be empty');
+
+const ingestInput = object({
+  document: object({
+    title: z.string(),
+    text: visible.max(maxTextLength),
+    id: visible
+      .refine(
+        (given) => Buffer.byteLength(given) <= maxSourceBytes,
+        `must have at most ${maxSourceBytes} bytes`,
+      )
+      .optional(),
+    date: z.date('must be a Date that is valid').optional(),
+  }),
+  signal: signal.optional(),
+});
+
+const searchInput = object({
+  query: visible,
+  options: object({ limit: whole(1, 50).optional(), signal: signal.optional() }).optional(),
+});
+
+const names = { settings: storeSettings };
+
+async function open({ model, onDegradation, ...store }: z.output<typeof createInput>): Promise<Knowledge> {
   await using closing = new AsyncDisposableStack();
-  const { model } = given;
-  const options = optionValues(knowledgeOptions);
-  const database = await openStore({ dataFolder: '.headworks/knowledge', ...given }, closing);
+  const database = await openStore({ dataFolder: '.headworks/knowledge', ...store }, closing);
   const shared = { clock: systemClock, random: systemRandom, ids: systemIds };
   const jobs = await createJobQueue({
     ...shared,
     database,
     events: new EventBus(jobEventSpecs, () => systemClock.now()),
-    redact: (text) => text,
+    redact: (given) => given,
     runSchedules: true,
   });
   closing.defer(() => jobs.stop(drainMs));
@@ -109,46 +163,56 @@ export async function createKnowledge(given: KnowledgeOptions): Promise<Knowledg
     ...shared,
     database,
     jobs,
-    options,
+    options: withDefaults(knowledgeOptions),
     log: silentLog,
-    ledger: { record: async ({ message }) => given.onDegradation?.(message) },
+    ledger: { record: async ({ message }) => onDegradation?.(message) },
     model: {
       isConfigured: () => model !== undefined,
-      complete: ({ messages, temperature, maxTokens, json, signal }) =>
+      complete: ({ messages, temperature, maxTokens, json, signal: stopped }) =>
         model
-          ? model.complete({ prompt: messages, temperature, maxTokens, json, signal })
+          ? model.complete({ prompt: messages, temperature, maxTokens, json, signal: stopped })
           : Promise.reject(new TypeError('No model is configured.')),
     },
   });
   closing.defer(() => knowledge.close());
   await knowledge.start({ isLongRunning: true, scansFolders: false });
   const space = await knowledge.spaces.resolve(null);
-  const open = closing.move();
+  const calls = new OpenCalls('knowledge store', closing.move(), names);
   return {
-    ingest: async ({ title, text, id, date }, signal = new AbortController().signal) => {
-      const { artifactUid } = await knowledge.artifacts.ingest(
-        space,
-        { content: { text }, title, sourceId: id, sourceTs: date },
-        signal,
-      );
-      return { id: artifactUid };
+    ingest: async (...[document, given]) => {
+      const input = checkInput('ingest', ingestInput, { document, signal: given });
+      const { title, text, id, date } = input.document;
+      const { signal: stopped = new AbortController().signal } = input;
+      return calls.run(async () => {
+        const { artifactUid } = await knowledge.artifacts.ingest(
+          space,
+          { content: { text }, title, sourceId: id, sourceTs: date },
+          stopped,
+        );
+        const { sourceId } = await knowledge.artifacts.get(space, artifactUid);
+        return { id: sourceId };
+      }, stopped);
     },
-    search: async (query, { limit = 10, signal = new AbortController().signal } = {}) => {
-      const { primaryResults, warning } = await knowledge.search.search(
-        space,
-        { ...searchDefaults, query, limit },
-        signal,
-      );
-      const results = primaryResults.map(({ artifactUid, title, text, startChar, endChar, score }) => ({
-        documentId: artifactUid,
-        title,
-        text,
-        start: startChar,
-        end: endChar,
-        score,
-      }));
-      return { results, warning };
+    search: async (...[query, given]) => {
+      const input = checkInput('search', searchInput, { query, options: given });
+      const { limit = 10, signal: stopped = new AbortController().signal } = input.options ?? {};
+      return calls.run(async () => {
+        const { primaryResults, warning } = await knowledge.search.search(
+          space,
+          { ...searchDefaults, query: input.query, limit },
+          stopped,
+        );
+        const results = primaryResults.map(({ sourceId, title, text, startChar, endChar, score }) => ({
+          documentId: sourceId,
+          title,
+          text,
+          start: startChar,
+          end: endChar,
+          score,
+        }));
+        return { results, warning };
+      }, stopped);
     },
-    close: () => open.disposeAsync(),
+    close: () => calls.close(),
   };
 }

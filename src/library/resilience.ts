@@ -1,18 +1,19 @@
 // headworks/resilience: rate limiting, retries, circuit breaking and bounded queues, for any program.
+import { z } from 'zod';
 import { systemClock, systemRandom } from '../core/index.ts';
-import { checkNames } from './check-names.ts';
-import type { Permit, RetryHint } from '../resilience/index.ts';
+import type { RetryHint } from '../resilience/index.ts';
 import {
   AdaptiveRateLimiter,
+  BoundedQueue as UncheckedQueue,
   CircuitBreaker as ClockedCircuitBreaker,
   exponentialBackoff,
   MemoryRateWindow,
   readRetryHint,
   retry as retryWith,
 } from '../resilience/index.ts';
+import { amount, callback, checkInput, object, signal, whole } from './boundary.ts';
 
-export { BoundedQueue } from '../resilience/bounded-queue.ts';
-export type { Permit } from '../resilience/rate-limiter/limiter.ts';
+export { HeadworksError } from '../core/errors.ts';
 export type { RetryHint } from '../resilience/retry-hints.ts';
 
 /**
@@ -30,7 +31,21 @@ export interface RateLimiterOptions {
 }
 
 /**
- * A rate limiter of this process. One implementation: what `createRateLimiter` returns, without its internals.
+ * Permission for one call. Report exactly one outcome; only the first one counts.
+ *
+ * @example const finish = (permit: Permit, isOk: boolean) => (isOk ? permit.succeeded() : permit.failed());
+ */
+export interface Permit {
+  /** The server responded, and not with a rate limit. */
+  succeeded(): void;
+  /** The server responded with 429 or an equivalent. `retryAfterMs` pauses every caller until then. */
+  rateLimited(hint?: { readonly retryAfterMs?: number | undefined }): void;
+  /** The call failed for another reason or was not made: no information about the rate. */
+  failed(): void;
+}
+
+/**
+ * A rate limiter of this process.
  *
  * @example
  * const limiter: RateLimiter = createRateLimiter({ perSecond: 10 });
@@ -55,14 +70,46 @@ export interface RateLimiter {
  * else permit.succeeded();
  */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
-  checkNames('createRateLimiter', options, ['perSecond', 'perMinute', 'isAdaptive']);
-  const { perSecond, perMinute, isAdaptive = true } = options;
+  const { perSecond, perMinute, isAdaptive } = checkInput('createRateLimiter', rateLimiterInput, options);
   const limits = { perSecond, perMinute };
-  return new AdaptiveRateLimiter(
-    new MemoryRateWindow({ limits, adaptive: isAdaptive, clock: systemClock }),
+  const limiter = new AdaptiveRateLimiter(
+    new MemoryRateWindow({ limits, adaptive: isAdaptive ?? true, clock: systemClock }),
     systemClock,
   );
+  return {
+    acquire: async (stopped) => {
+      checkInput('acquire', signalInput, { signal: stopped });
+      const permit = await limiter.acquire(stopped);
+      return {
+        succeeded: () => permit.succeeded(),
+        rateLimited: (hint) => {
+          checkInput('rateLimited', hintInput, { hint });
+          permit.rateLimited(hint);
+        },
+        failed: () => permit.failed(),
+      };
+    },
+    get waiting() {
+      return limiter.waiting;
+    },
+  };
 }
+
+const rate = whole(1, 1_000_000).optional();
+const rateLimiterInput = object({
+  perSecond: rate,
+  perMinute: rate,
+  isAdaptive: z.boolean().optional(),
+}).refine(({ perSecond, perMinute }) => perSecond !== undefined || perMinute !== undefined, {
+  path: ['perSecond or perMinute'],
+});
+const signalInput = object({ signal: signal.optional() });
+/** Not strict: what `retryHintOf` returns fits. */
+const hintInput = object({
+  hint: z
+    .looseObject({ retryAfterMs: amount(0).optional() }, 'must be an object with retryAfterMs')
+    .optional(),
+});
 
 /**
  * How {@link retry} retries.
@@ -87,14 +134,30 @@ export interface RetryOptions {
  *
  * @example const response = await retry(() => fetch('https://api.example.com'), { retries: 3 });
  */
-export function retry<T>(work: (attempt: number) => Promise<T>, options: RetryOptions): Promise<T> {
-  const { retries, isRetryable = () => true, initialDelayMs = 500, maxDelayMs = 30_000, signal } = options;
+export async function retry<T>(work: (attempt: number) => Promise<T>, options: RetryOptions): Promise<T> {
+  const given = checkInput('retry', retryInput, { work, options });
+  const { retries, isRetryable, initialDelayMs, maxDelayMs, signal: stopped } = given.options;
   return retryWith(
     (attempt) => work(attempt),
-    { retries, isRetryable, backoff: exponentialBackoff({ initialMs: initialDelayMs, maxMs: maxDelayMs }) },
-    { clock: systemClock, random: systemRandom, signal },
+    {
+      retries,
+      isRetryable: isRetryable ?? (() => true),
+      backoff: exponentialBackoff({ initialMs: initialDelayMs ?? 500, maxMs: maxDelayMs ?? 30_000 }),
+    },
+    { clock: systemClock, random: systemRandom, signal: stopped },
   );
 }
+
+const retryInput = object({
+  work: callback(),
+  options: object({
+    retries: whole(0),
+    isRetryable: callback<(error: unknown) => boolean>().optional(),
+    initialDelayMs: amount(0).optional(),
+    maxDelayMs: amount(0).optional(),
+    signal: signal.optional(),
+  }),
+});
 
 /**
  * Settings of {@link createCircuitBreaker}.
@@ -128,8 +191,58 @@ export interface CircuitBreaker {
  * const response = await breaker.execute(() => fetch('https://api.example.com'));
  */
 export function createCircuitBreaker(options: CircuitBreakerOptions): CircuitBreaker {
-  return new ClockedCircuitBreaker({ ...options, clock: systemClock });
+  const given = checkInput('createCircuitBreaker', circuitBreakerInput, options);
+  const breaker = new ClockedCircuitBreaker({ ...given, clock: systemClock });
+  return {
+    execute: async (work, stopped) => {
+      checkInput('execute', executeInput, { work, signal: stopped });
+      return breaker.execute(work, stopped);
+    },
+  };
 }
+
+const circuitBreakerInput = object({ failureThreshold: whole(1), resetTimeoutMs: amount(0) });
+const executeInput = object({ work: callback(), signal: signal.optional() });
+
+/**
+ * Settings of {@link BoundedQueue}.
+ *
+ * @example const options: BoundedQueueOptions = { maxItems: 100, maxBytes: 1_000_000 };
+ */
+export interface BoundedQueueOptions {
+  /** Most items in the queue. */
+  readonly maxItems: number;
+  /** Most bytes in the queue; a larger item is accepted when the queue is empty. Default: no limit. */
+  readonly maxBytes?: number;
+}
+
+/**
+ * A queue between producers and consumers: producers wait while it is full.
+ *
+ * @example
+ * const queue = new BoundedQueue<string>({ maxItems: 100, maxBytes: 1_000_000 });
+ * await queue.put('page', 4);
+ * queue.close();
+ * for await (const page of queue) console.log(page);
+ */
+export class BoundedQueue<T> extends UncheckedQueue<T> {
+  constructor(options: BoundedQueueOptions) {
+    super(checkInput('BoundedQueue', queueInput, options));
+  }
+
+  override async put(item: T, bytes = 0, stopped?: AbortSignal): Promise<void> {
+    checkInput('put', putInput, { bytes, signal: stopped });
+    return super.put(item, bytes, stopped);
+  }
+
+  override async take(stopped?: AbortSignal): Promise<IteratorResult<T, undefined>> {
+    checkInput('take', signalInput, { signal: stopped });
+    return super.take(stopped);
+  }
+}
+
+const queueInput = object({ maxItems: whole(1), maxBytes: amount(1, Number.POSITIVE_INFINITY).optional() });
+const putInput = object({ bytes: amount(0), signal: signal.optional() });
 
 /**
  * When the server allows the next request, from `Retry-After`, rate-limit headers or the body of an error response in
@@ -141,7 +254,15 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): CircuitBre
  * if (hint) console.log(`${hint.source} says: wait ${hint.retryAfterMs} ms`);
  */
 export async function retryHintOf(response: Response): Promise<RetryHint | undefined> {
+  checkInput('retryHintOf', responseInput, { response });
   const headers = Object.fromEntries(response.headers);
   const body = response.ok ? '' : await response.clone().text();
   return readRetryHint({ headers, body, isRateLimited: response.status === 429 }, systemClock.now());
 }
+
+const responseInput = object({
+  response: z.custom<Response>((given) => {
+    const { status, headers, clone } = (given ?? {}) as Partial<Response>;
+    return typeof status === 'number' && typeof headers?.get === 'function' && typeof clone === 'function';
+  }, 'must be a Response of fetch'),
+});

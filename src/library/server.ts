@@ -1,6 +1,20 @@
 // headworks: a whole server in your process. `headworks/client` calls its API.
 import { startServer as start } from '../app/index.ts';
+import { redisOptions, serverOptions } from '../app/options.ts';
 import { resolveConfig } from '../config/index.ts';
+import {
+  checkInput,
+  object,
+  redisSettings,
+  run,
+  setting,
+  settingNames,
+  storeSettings,
+  storeShape,
+  variables,
+} from './boundary.ts';
+
+export { HeadworksError } from '../core/errors.ts';
 
 /**
  * Settings of {@link startServer}. Everything else has its default; environment and configuration files are not read.
@@ -46,19 +60,42 @@ export interface Server {
  * await server.stop();
  */
 export async function startServer(options: ServerOptions = {}): Promise<Server> {
+  const given = checkInput('startServer', serverInput, options);
   const values = {
-    'data.folder': options.dataFolder,
-    'server.port': options.port,
-    'server.host': options.host,
-    'state.databaseUrl': options.databaseUrl,
-    'redis.url': options.redisUrl,
+    'data.folder': given.dataFolder,
+    'server.port': given.port,
+    'server.host': given.host,
+    'state.databaseUrl': given.databaseUrl,
+    'redis.url': given.redisUrl,
     'logging.level': 'silent',
   };
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  const config = resolveConfig({
-    cwd: process.cwd(),
-    overrides: { command: 'startServer', values: Object.fromEntries(given) },
+  const server = await run(names, () => {
+    const config = resolveConfig({
+      cwd: process.cwd(),
+      file: null,
+      overrides: {
+        command: 'startServer',
+        values: Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)),
+      },
+    });
+    return start(config, { role: 'serve', env: given.env ?? {} });
   });
-  const server = await start(config, { role: 'serve', env: options.env ?? {} });
-  return { url: server.url, adminToken: server.adminToken, stop: () => server.stop() };
+  return { url: server.url, adminToken: server.adminToken, stop: () => run(names, () => server.stop()) };
 }
+
+const serverInput = object({
+  ...storeShape,
+  port: setting(serverOptions.fields.port),
+  host: setting(serverOptions.fields.host),
+  redisUrl: setting(redisOptions.fields.url),
+  env: variables.optional(),
+});
+
+const names = {
+  settings: {
+    ...storeSettings,
+    ...redisSettings,
+    port: settingNames(serverOptions, 'port'),
+    host: settingNames(serverOptions, 'host'),
+  },
+};

@@ -5,7 +5,7 @@ import { silentLog, systemClock } from '../core/index.ts';
 import { openDataFolder } from '../platform/data-folder/data-folder.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import { loadMigrations, migrate } from '../platform/postgres/index.ts';
-import type { StoreOptions } from './store-options.ts';
+import type { StoreOptions } from './options.ts';
 
 /** A migrated database that closes with `closing`. Fails with DATA_FOLDER_BUSY or STATE_UNAVAILABLE. */
 export async function openStore(

@@ -70,6 +70,41 @@ describe('toolFor', () => {
     ]);
   });
 
+  describe('of an operation with parameters in its path', () => {
+    const getQueue = operation('GET /api/v1/limits/:organization/queue', {
+      id: 'limits.get-queue',
+      summary: 'Get the queue of an organization',
+      params: z.object({ organization: z.string() }),
+      output: z.object({ queued: z.number() }),
+    });
+    const texts = { name: 'get_queue', title: 'Get queue', description: 'Gets.' };
+
+    it('has an input field for each of them, also one named like a field of spaces', async () => {
+      const calls: unknown[] = [];
+      const queue = toolFor(getQueue, texts);
+      expect(queue.listing('admin').inputSchema).toMatchObject({ required: ['organization'] });
+      await queue.run({ organization: 'acme' }, context({ queued: 0 }, calls));
+      expect(calls).toMatchObject([['GET', '/api/v1/limits/acme/queue', {}]]);
+    });
+
+    it('is rejected without a field for each of them', () => {
+      expect(() => toolFor(getQueue, { ...texts, omit: ['organization'] })).toThrow(
+        'The tool get_queue has no input field for :organization of GET /api/v1/limits/:organization/queue.',
+      );
+    });
+  });
+
+  it('keeps the filter by organization of an operation without spaces', () => {
+    const list = operation('GET /api/v1/executions', {
+      id: 'executions.list',
+      summary: 'List executions',
+      query: z.strictObject({ organization: z.string().optional() }),
+      output: z.object({ executions: z.array(z.object({ id })) }),
+    });
+    const listed = toolFor(list, { name: 'list_executions', title: 'List', description: 'Lists.' });
+    expect(listed.listing('admin').inputSchema['properties']).toHaveProperty('organization');
+  });
+
   it('cuts long texts', async () => {
     const things = [{ id: ids[0], text: 'x'.repeat(1_000) }];
     const answer = await tool.run({}, context({ things, next: null }));

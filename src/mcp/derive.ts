@@ -6,8 +6,8 @@ import { spaceFields } from '../api/fields.ts';
 import type { Operation, OutputOf } from '../api/operation.ts';
 import { CoreError, zodErrorMessage } from '../core/index.ts';
 import { bounded, fitting, joinNotes } from './bounds.ts';
-import type { NotFoundAdvice, Place } from './space-hint.ts';
-import { withSpaceHint } from './space-hint.ts';
+import type { NotFoundAdvice, Place } from './errors.ts';
+import { withSpaceHint } from './errors.ts';
 
 /** The owner of the credentials: decides which tools are listed, never what they can access. */
 export type CallerKind = 'admin' | 'organization';
@@ -36,11 +36,12 @@ interface ToolTexts extends NotFoundAdvice {
 }
 
 export interface ToolSpec<Input extends z.ZodRawShape, Output extends z.ZodRawShape> extends ToolTexts {
-  /** Who can use it: `tenant` is an organization and the admin. */
-  readonly access: 'tenant' | 'admin';
-  /** Adds `space`, and for the admin `organization`, to its input. */
-  readonly isOfSpace: boolean;
-  readonly effect: 'reads' | 'adds' | 'changes';
+  /** Who can use it: `tenant` (default) is an organization and the admin. */
+  readonly access?: 'tenant' | 'admin';
+  /** Adds `space`, and for the admin `organization`, to its input; default: true. */
+  readonly isOfSpace?: boolean;
+  /** Default: `reads`. */
+  readonly effect?: 'reads' | 'adds' | 'changes';
   readonly input: Input;
   readonly output: Output;
   run(input: z.output<z.ZodObject<Input>>, context: ToolContext): Promise<z.input<z.ZodObject<Output>>>;
@@ -81,31 +82,29 @@ export const pageSize = (max: number, standard: number) =>
 export function defineTool<Input extends z.ZodRawShape, Output extends z.ZodRawShape>(
   spec: ToolSpec<Input, Output>,
 ): Tool {
+  const { access = 'tenant', isOfSpace = true } = spec;
   const output = z.object(spec.output);
   const { space, organization } = spaceFields;
-  const ofTenant = z.strictObject({ ...spec.input, ...(spec.isOfSpace ? { space } : {}) });
+  const ofTenant = z.strictObject({ ...spec.input, ...(isOfSpace ? { space } : {}) });
   const inputs = {
     organization: ofTenant,
-    admin: spec.isOfSpace ? ofTenant.extend({ organization }) : ofTenant,
+    admin: isOfSpace ? ofTenant.extend({ organization }) : ofTenant,
   };
   const listings = new Map<CallerKind, ListedTool>();
   return {
     name: spec.name,
-    access: spec.access,
+    access,
     listing(caller) {
       const listing = listings.get(caller) ?? listed(spec, inputs[caller], output);
       listings.set(caller, listing);
       return listing;
     },
     async run(given, context) {
-      const {
-        space: inSpace,
-        organization: of,
-        ...input
-      } = checked(spec.name, inputs[context.caller], given);
-      const place = { space: inSpace, organization: of } as Place;
+      const all = checked(spec.name, inputs[context.caller], given);
+      const { space: inSpace, organization: of, ...rest } = all;
+      const place = (isOfSpace ? { space: inSpace, organization: of } : {}) as Place;
       const { api, signal } = context;
-      const result = spec.run(input as z.output<z.ZodObject<Input>>, {
+      const result = spec.run((isOfSpace ? rest : all) as z.output<z.ZodObject<Input>>, {
         ...context,
         place,
         call: (route, ...[args]) => callApi(api, route, ...([{ ...args, signal }] as never)),
@@ -134,7 +133,7 @@ function checked(name: string, schema: z.ZodObject, given: unknown): Record<stri
 type Listable = ToolTexts & Pick<ToolSpec<z.ZodRawShape, z.ZodRawShape>, 'effect'>;
 
 function listed(
-  { name, title, description, effect }: Listable,
+  { name, title, description, effect = 'reads' }: Listable,
   input: z.ZodObject,
   output: z.ZodObject,
 ): ListedTool {
@@ -195,21 +194,30 @@ export function toolFor<Op extends Operation>(op: Op, spec: DerivedToolSpec<Op>)
   const { maxPageSize = 100, defaultPageSize = 20, maxTextLength = 500, omit = [], describe = {} } = spec;
   const query = shapeOf(op.query);
   const body = op.method === 'GET' ? {} : shapeOf(op.body);
-  const input: Record<string, z.ZodType> = { ...(op.params && shapeOf(op.params)), ...query, ...body };
-  for (const name of ['space', 'organization', ...omit]) delete input[name];
+  const isOfSpace = 'space' in query || 'space' in body;
+  const input: Record<string, z.ZodType> = { ...query, ...body };
+  // Of a space: defineTool adds them.
+  if (isOfSpace) for (const name of ['space', 'organization']) delete input[name];
+  Object.assign(input, op.params && shapeOf(op.params));
+  for (const name of omit) delete input[name];
   if ('limit' in input) input['limit'] = pageSize(maxPageSize, defaultPageSize);
   Object.assign(input, spec.input);
   for (const [name, text] of Object.entries(describe)) {
     const field = input[name];
     if (field) input[name] = field.describe(text);
   }
+  for (const [, name = ''] of op.path.matchAll(/:(\w+)/g))
+    if (!(name in input))
+      throw new TypeError(
+        `The tool ${spec.name} has no input field for :${name} of ${op.method} ${op.path}.`,
+      );
   const output = shapeOf(op.output as z.ZodType);
   const listName = Object.keys(output).find((name) => output[name] instanceof z.ZodArray);
   const placeIn = 'space' in body ? 'body' : 'query';
   return defineTool({
     ...spec,
     access: op.access === 'tenant' ? (spec.access ?? 'tenant') : 'admin',
-    isOfSpace: 'space' in query || 'space' in body,
+    isOfSpace,
     effect: op.method === 'GET' ? 'reads' : (spec.effect ?? 'changes'),
     input,
     output: { ...output, ...(spec.output ?? { note }) },

@@ -6,8 +6,8 @@ import { CoreError } from '../core/index.ts';
 import { bounded, windowOf } from './bounds.ts';
 import type { CallerContext, CallerKind } from './derive.ts';
 import { textIsData } from './derive.ts';
-import type { Place } from './space-hint.ts';
-import { withSpaceHint } from './space-hint.ts';
+import type { Place } from './errors.ts';
+import { withSpaceHint } from './errors.ts';
 
 /** A resource that a client attaches should not fill the model's context. */
 const maxTextLength = 100_000;

@@ -1,8 +1,10 @@
-// The MCP server of one caller, and MCP over HTTP.
+// The MCP server of one caller, over HTTP and over standard input and output.
+/* oxlint-disable unicorn/prefer-add-event-listener -- callbacks of the SDK are properties, not events */
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult, JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import {
   CallToolRequestSchema,
   ErrorCode,
@@ -13,14 +15,15 @@ import {
   ReadResourceRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
+import type { Readable, Writable } from 'node:stream';
 import type { Log } from '../core/index.ts';
-import { abortable, HeadworksError, kindOf } from '../core/index.ts';
+import { abortable, HeadworksError, kindOf, onAbort } from '../core/index.ts';
 import type { CallerContext, CallerKind, Tool } from './derive.ts';
 import { textIsData } from './derive.ts';
 import { errorText, unexpectedError } from './errors.ts';
 import { listResources, readResource, resourceTemplates } from './resources.ts';
-import { knowledgeTools } from './tools/knowledge.ts';
-import { operationsTools } from './tools/operations.ts';
+import { knowledgeTools } from './knowledge-tools.ts';
+import { operationsTools } from './operations-tools.ts';
 
 export interface McpDeps extends Pick<CallerContext, 'api' | 'caller'> {
   readonly version: string;
@@ -166,5 +169,70 @@ export async function handleHttp(
     return { status: response.status, body: await response.text() };
   } finally {
     await mcp.close();
+  }
+}
+
+export interface StdioStreams {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  /** A longer message ends the session. */
+  readonly maxMessageBytes: number;
+  /** Ends it at once. */
+  readonly signal: AbortSignal;
+}
+
+/** Resolves when the input has ended and every request before has its response, or when the signal aborts. */
+export async function serveStdio(deps: McpDeps, streams: StdioStreams): Promise<void> {
+  const { stdin, stdout, maxMessageBytes, signal } = streams;
+  const mcp = createMcpServer(deps);
+  const transport = new CountedTransport(stdin, stdout, { maxBufferSize: maxMessageBytes });
+  const ended = Promise.withResolvers<void>();
+  mcp.server.onclose = ended.resolve;
+  mcp.server.onerror = (error) => deps.log.error('an MCP message could not be handled', { error });
+  const forget = onAbort(signal, () => ended.resolve());
+  for (const event of ['end', 'close'] as const)
+    stdin.once(event, () => void transport.idle().then(ended.resolve));
+  try {
+    await mcp.connect(transport);
+    await ended.promise;
+  } finally {
+    forget();
+    await mcp.close();
+  }
+}
+
+/** Counts requests without a response. */
+class CountedTransport extends StdioServerTransport {
+  readonly #pending = new Set<unknown>();
+  #waiting: (() => void)[] = [];
+
+  override async start(): Promise<void> {
+    const pass = this.onmessage;
+    this.onmessage = (message) => {
+      if ('method' in message && 'id' in message) this.#pending.add(message.id);
+      pass?.(message);
+      // A canceled request gets no response.
+      if ('method' in message && message.method === 'notifications/cancelled')
+        this.#settle(message.params?.['requestId']);
+    };
+    await super.start();
+  }
+
+  override async send(message: JSONRPCMessage): Promise<void> {
+    await super.send(message);
+    if (!('method' in message)) this.#settle(message.id);
+  }
+
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      this.#settle(undefined);
+    });
+  }
+
+  #settle(id: unknown): void {
+    this.#pending.delete(id);
+    if (this.#pending.size > 0) return;
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 }

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import type { ApiTransport } from '../api/client.ts';
-import { serveStdio } from './stdio.ts';
+import { serveStdio } from './server.ts';
 
 const toolCall = (id: number) => ({
   jsonrpc: '2.0',
@@ -39,28 +39,28 @@ function session(call: Call) {
 describe('MCP on standard input and output', () => {
   it('responds to every request before the input ended', async () => {
     const answers = Promise.withResolvers<unknown>();
-    const asked = Promise.withResolvers<void>();
+    const called = Promise.withResolvers<void>();
     const { stdin, send, ended, received } = session(() => {
-      asked.resolve();
+      called.resolve();
       return answers.promise;
     });
     send(toolCall(1));
     send({ jsonrpc: '2.0', id: 2, method: 'ping' });
     stdin.end();
-    await asked.promise;
+    await called.promise;
     answers.resolve({});
     await ended;
     expect(new Set((await received()).map(({ id }) => id))).toEqual(new Set([1, 2]));
   });
 
   it('does not wait for a canceled request, and aborts it', async () => {
-    const asked = Promise.withResolvers<AbortSignal | undefined>();
+    const called = Promise.withResolvers<AbortSignal | undefined>();
     const { stdin, send, ended, received } = session((_method, _path, options) => {
-      asked.resolve(options?.signal);
+      called.resolve(options?.signal);
       return new Promise(() => undefined);
     });
     send(toolCall(1));
-    const signal = await asked.promise;
+    const signal = await called.promise;
     send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } });
     stdin.end();
     await ended;

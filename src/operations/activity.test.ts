@@ -24,10 +24,10 @@ describe('activity', () => {
     expect(
       activity
         .minutes()
-        .map(({ at, admitted, refused, modelCalls, modelFailures }) => [
+        .map(({ at, admitted, rejected, modelCalls, modelFailures }) => [
           (at - start) / minute,
           admitted,
-          refused,
+          rejected,
           modelCalls,
           modelFailures,
         ]),
@@ -46,19 +46,19 @@ describe('activity', () => {
     emit('job:completed', { name: 'ledger.repair' });
     await clock.advance(15_000);
     emit('admission:request-rejected', { organizationId: 'a' });
-    expect(activity.lastMinute()).toMatchObject({ refused: 2, documentsRead: 1, admitted: 0 });
-    expect(activity.minutes().map(({ refused }) => refused)).toEqual([1, 1]);
+    expect(activity.lastMinute()).toMatchObject({ rejected: 2, documentsRead: 1, admitted: 0 });
+    expect(activity.minutes().map(({ rejected }) => rejected)).toEqual([1, 1]);
     await clock.advance(45_000);
-    expect(activity.lastMinute()).toMatchObject({ refused: 1, documentsRead: 0 });
+    expect(activity.lastMinute()).toMatchObject({ rejected: 1, documentsRead: 0 });
     await clock.advance(minute);
-    expect(activity.lastMinute().refused).toBe(0);
+    expect(activity.lastMinute().rejected).toBe(0);
   });
 
   it('drops counts after one hour', async () => {
     const { clock, activity, emit } = world();
     emit('admission:request-rejected', { organizationId: 'a' });
     await clock.advance(59 * minute);
-    expect(activity.tenants()).toMatchObject([{ organizationId: 'a', refused: 1 }]);
+    expect(activity.tenants()).toMatchObject([{ organizationId: 'a', rejected: 1 }]);
     await clock.advance(minute);
     emit('admission:request-admitted', { organizationId: 'b' });
     expect(activity.minutes()).toHaveLength(60);
@@ -81,7 +81,7 @@ describe('activity', () => {
     for (let index = 0; index < 3_000; index += 1)
       emit('admission:request-rejected', { organizationId: `org-${index}` });
     expect(activity.tenants().length).toBeLessThanOrEqual(1_001);
-    expect(activity.minutes()[0]?.refused).toBe(3_000);
+    expect(activity.minutes()[0]?.rejected).toBe(3_000);
   });
 
   it('samples a run less often the longer it takes, and drops the oldest runs', async () => {

@@ -8,7 +8,7 @@ import type { AdmissionEvents, ExecutionEvents } from '../tenancy/index.ts';
 
 export interface ActivityCounts {
   readonly admitted: number;
-  readonly refused: number;
+  readonly rejected: number;
   readonly modelCalls: number;
   readonly modelFailures: number;
   readonly executionsEnded: number;
@@ -24,7 +24,7 @@ export interface MinuteCounts extends ActivityCounts {
 export interface TenantActivity {
   readonly organizationId: string;
   readonly admitted: number;
-  readonly refused: number;
+  readonly rejected: number;
   readonly ended: number;
   /** How long slots were held; null when none was released. */
   readonly averageHoldMs: number | null;
@@ -63,7 +63,7 @@ type Counts = Record<keyof ActivityCounts, number>;
 
 const noCounts: ActivityCounts = {
   admitted: 0,
-  refused: 0,
+  rejected: 0,
   modelCalls: 0,
   modelFailures: 0,
   executionsEnded: 0,
@@ -72,13 +72,13 @@ const noCounts: ActivityCounts = {
 
 interface TenantCounts {
   admitted: number;
-  refused: number;
+  rejected: number;
   ended: number;
   heldMs: number;
   longestMs: number;
 }
 
-const noTenantCounts = (): TenantCounts => ({ admitted: 0, refused: 0, ended: 0, heldMs: 0, longestMs: 0 });
+const noTenantCounts = (): TenantCounts => ({ admitted: 0, rejected: 0, ended: 0, heldMs: 0, longestMs: 0 });
 
 interface RunSamples {
   samples: RunSample[];
@@ -89,9 +89,9 @@ export class Activity {
   /** When counting began, epoch milliseconds. */
   readonly since: number;
   readonly #clock: Clock;
-  readonly #minutes = new RecentCounts(minuteMs, keptMinutes);
-  readonly #slices = new RecentCounts(sliceMs, slicesPerMinute);
-  readonly #tenants = new Map<number, Map<string, TenantCounts>>();
+  readonly #minutes = new RecentIntervals<Counts>(minuteMs, keptMinutes, () => ({ ...noCounts }));
+  readonly #slices = new RecentIntervals<Counts>(sliceMs, slicesPerMinute, () => ({ ...noCounts }));
+  readonly #tenants = new RecentIntervals<Map<string, TenantCounts>>(minuteMs, keptMinutes, () => new Map());
   readonly #runs = new Map<string, RunSamples>();
 
   constructor(clock: Clock) {
@@ -112,8 +112,8 @@ export class Activity {
       this.#tenant(organizationId).admitted += 1;
     },
     'admission:request-rejected': (_, organizationId) => {
-      this.#count('refused');
-      this.#tenant(organizationId).refused += 1;
+      this.#count('rejected');
+      this.#tenant(organizationId).rejected += 1;
     },
     'gateway:attempt-finished': ({ outcome }) => {
       this.#count('modelCalls');
@@ -142,29 +142,30 @@ export class Activity {
 
   /** The last hour, oldest first, including minutes without any event. */
   minutes(): readonly MinuteCounts[] {
-    const last = this.#minuteNow();
+    const last = Math.floor(this.#clock.now() / minuteMs);
     const first = Math.max(last - keptMinutes + 1, Math.floor(this.since / minuteMs));
     return Array.from({ length: last - first + 1 }, (_, index) => ({
       at: (first + index) * minuteMs,
-      ...this.#minutes.at(first + index),
+      ...(this.#minutes.at(first + index) ?? noCounts),
     }));
   }
 
   /** The last 60 seconds, to within 5 seconds. */
   lastMinute(): ActivityCounts {
-    return this.#slices.sum(this.#clock.now());
+    const sums: Counts = { ...noCounts };
+    for (const counts of this.#slices.recent(this.#clock.now()))
+      for (const name of Object.keys(sums) as (keyof Counts)[]) sums[name] += counts[name];
+    return sums;
   }
 
   tenants(): readonly TenantActivity[] {
     const sums = new Map<string, TenantCounts>();
-    const oldest = this.#minuteNow() - keptMinutes;
-    for (const [minute, tenants] of this.#tenants)
-      if (minute > oldest)
-        for (const [id, counts] of tenants) sums.set(id, added(sums.get(id) ?? noTenantCounts(), counts));
-    return [...sums].map(([organizationId, { admitted, refused, ended, heldMs, longestMs }]) => ({
+    for (const tenants of this.#tenants.recent(this.#clock.now()))
+      for (const [id, counts] of tenants) sums.set(id, added(sums.get(id) ?? noTenantCounts(), counts));
+    return [...sums].map(([organizationId, { admitted, rejected, ended, heldMs, longestMs }]) => ({
       organizationId,
       admitted,
-      refused,
+      rejected,
       ended,
       averageHoldMs: ended === 0 ? null : heldMs / ended,
       longestHoldMs: ended === 0 ? null : longestMs,
@@ -178,15 +179,12 @@ export class Activity {
 
   #count(name: keyof ActivityCounts): void {
     const now = this.#clock.now();
-    this.#minutes.count(name, now);
-    this.#slices.count(name, now);
+    this.#minutes.current(now)[name] += 1;
+    this.#slices.current(now)[name] += 1;
   }
 
   #tenant(id: string): TenantCounts {
-    const now = this.#minuteNow();
-    const tenants = this.#tenants.get(now) ?? new Map<string, TenantCounts>();
-    this.#tenants.set(now, tenants);
-    for (const minute of this.#tenants.keys()) if (minute <= now - keptMinutes) this.#tenants.delete(minute);
+    const tenants = this.#tenants.current(this.#clock.now());
     const key = tenants.has(id) || tenants.size < maxOrganizations ? id : '';
     const counts = tenants.get(key) ?? noTenantCounts();
     tenants.set(key, counts);
@@ -208,42 +206,37 @@ export class Activity {
     const [oldest] = this.#runs.keys();
     if (this.#runs.size > maxRuns && oldest !== undefined) this.#runs.delete(oldest);
   }
-
-  #minuteNow(): number {
-    return Math.floor(this.#clock.now() / minuteMs);
-  }
 }
 
-/** Counts per interval, for the most recent intervals only. */
-class RecentCounts {
+/** One value per interval, for the most recent intervals only. */
+class RecentIntervals<Value> {
   readonly #intervalMs: number;
   readonly #kept: number;
-  readonly #counts = new Map<number, Counts>();
+  readonly #create: () => Value;
+  readonly #values = new Map<number, Value>();
 
-  constructor(intervalMs: number, kept: number) {
+  constructor(intervalMs: number, kept: number, create: () => Value) {
     this.#intervalMs = intervalMs;
     this.#kept = kept;
+    this.#create = create;
   }
 
-  count(name: keyof ActivityCounts, nowMs: number): void {
+  current(nowMs: number): Value {
     const now = Math.floor(nowMs / this.#intervalMs);
-    const counts = this.#counts.get(now) ?? { ...noCounts };
-    counts[name] += 1;
-    this.#counts.set(now, counts);
-    for (const old of this.#counts.keys()) if (old <= now - this.#kept) this.#counts.delete(old);
+    const value = this.#values.get(now) ?? this.#create();
+    this.#values.set(now, value);
+    for (const interval of this.#values.keys())
+      if (interval <= now - this.#kept) this.#values.delete(interval);
+    return value;
   }
 
-  at(interval: number): ActivityCounts {
-    return this.#counts.get(interval) ?? noCounts;
+  at(interval: number): Value | undefined {
+    return this.#values.get(interval);
   }
 
-  sum(nowMs: number): ActivityCounts {
-    const sums: Counts = { ...noCounts };
+  recent(nowMs: number): readonly Value[] {
     const oldest = Math.floor(nowMs / this.#intervalMs) - this.#kept;
-    for (const [interval, counts] of this.#counts)
-      if (interval > oldest)
-        for (const name of Object.keys(sums) as (keyof ActivityCounts)[]) sums[name] += counts[name];
-    return sums;
+    return [...this.#values].filter(([interval]) => interval > oldest).map(([, value]) => value);
   }
 }
 
@@ -251,7 +244,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 const added = (a: TenantCounts, b: TenantCounts): TenantCounts => ({
   admitted: a.admitted + b.admitted,
-  refused: a.refused + b.refused,
+  rejected: a.rejected + b.rejected,
   ended: a.ended + b.ended,
   heldMs: a.heldMs + b.heldMs,
   longestMs: Math.max(a.longestMs, b.longestMs),

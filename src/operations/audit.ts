@@ -1,6 +1,6 @@
 // The audit trail in Postgres: rows are added, read and, after their retention time, deleted; never updated.
 import type { IdSource, Redactor } from '../core/index.ts';
-import { CoreError, isUuid, plainValue } from '../core/index.ts';
+import { CoreError, isUuid, plainValue, storableText } from '../core/index.ts';
 import type { Queryable } from '../platform/postgres/index.ts';
 import { json, sql } from '../platform/postgres/index.ts';
 
@@ -12,7 +12,8 @@ export interface AuditRecord {
   readonly action: string;
   /** What it was done to. */
   readonly subject: string | null;
-  readonly outcome: 'done' | 'refused' | 'failed';
+  /** By the HTTP status: below 400, below 500, the rest. */
+  readonly outcome: 'completed' | 'rejected' | 'failed';
   /** The HTTP status of the response; null for actions that did not come over HTTP. */
   readonly status: number | null;
   readonly requestId: string | null;
@@ -74,10 +75,9 @@ export class AuditTrail {
 
 const maxTextLength = 1_000;
 
-/** Without secrets and without what Postgres rejects (NUL, half a surrogate pair); every text has a maximum length. */
+/** Without secrets, every text storable and of a maximum length. */
 function storableRecord(record: AuditRecord, redactor: Redactor): Required<AuditRecord> {
-  const text = (raw: string) =>
-    redactor.text(raw).replaceAll('\0', '').toWellFormed().slice(0, maxTextLength).toWellFormed();
+  const text = (raw: string) => storableText(redactor.text(raw), maxTextLength);
   return {
     ...record,
     actor: text(record.actor),

@@ -1,5 +1,4 @@
 // `headworks doctor`: checks of the machine, the stores and the domains, each with a remedy for what is wrong.
-import { join } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { version } from '../config/version.ts';
 import type { JobQueue } from '../core/index.ts';
@@ -7,6 +6,7 @@ import { HeadworksError, systemClock } from '../core/index.ts';
 import type { ModelView } from '../gateway/index.ts';
 import type { GraphService } from '../knowledge/index.ts';
 import type { LedgerEntry, LedgerStore, RepairRegistry } from '../ledger/index.ts';
+import { stateFolder } from '../platform/data-folder/files.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import { loadMigrations } from '../platform/postgres/index.ts';
 import { checkNotifyRoundTrip } from '../platform/postgres/change-feed.ts';
@@ -64,7 +64,7 @@ function storeChecks({ config, database, redis, readiness }: DoctorDeps): readon
   const { kind, isShared, vector, trigram } = database.capabilities;
   const { folder } = config.data;
   const onDisk = async () => ({
-    files: await machine.folderBytes(join(folder, 'state')),
+    files: await machine.folderBytes(stateFolder(folder)),
     free: await machine.freeBytes(folder),
   });
   const dependency = async (name: string) => stores.dependency(await readiness.report(), name);
@@ -135,7 +135,7 @@ async function connectFinding(
 
 async function connectDatabase({ state, data }: Config): Promise<Finding> {
   if (state.databaseUrl === null)
-    return ok(`Embedded, in ${join(data.folder, 'state')}; not opened by this check.`);
+    return ok(`Embedded, in ${stateFolder(data.folder)}; not opened by this check.`);
   const { openServerDatabase } = await import('../platform/postgres/server/server-store.ts');
   const database = await openServerDatabase({
     url: state.databaseUrl,

@@ -1,9 +1,8 @@
 // Deletes rows that are older than their retention setting, in small batches. One failing rule does not stop the others.
 import type { Clock, Emitter, JobDefinition, JobHandler, JobProgress } from '../core/index.ts';
 import { CoreError, event, kindOf, messageOf } from '../core/index.ts';
-import type { LedgerRecorder, LedgerStore, RegisteredRepair } from '../ledger/index.ts';
+import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
 import type { Metrics } from '../platform/telemetry/metrics.ts';
-import type { AuditTrail } from './audit.ts';
 
 /** One kind of row that would otherwise grow without limit. */
 export interface RetentionRule {
@@ -180,35 +179,22 @@ export function retentionHandler(deps: RetentionDeps): JobHandler<null> {
   });
 }
 
-export interface CoreStores {
-  readonly audit: Pick<AuditTrail, 'purge'>;
-  readonly ledger: Pick<LedgerStore, 'purge'>;
-  readonly jobs: Pick<RetentionRule, 'purge'>;
-}
+type Purgeable = Pick<RetentionRule, 'purge'>;
 
 /** The rules that belong to no domain. */
 export function coreRetentionRules(
-  { audit, ledger, jobs }: CoreStores,
+  { audit, ledger, jobs }: Readonly<Record<'audit' | 'ledger' | 'jobs', Purgeable>>,
   days: { readonly auditDays: number; readonly ledgerDays: number; readonly jobsDays: number },
 ): readonly RetentionRule[] {
+  const rule = (kind: string, describe: string, keepDays: number, store: Purgeable): RetentionRule => ({
+    kind,
+    describe,
+    keepDays,
+    purge: (before, limit) => store.purge(before, limit),
+  });
   return [
-    {
-      kind: 'audit',
-      describe: 'rows of the audit log',
-      keepDays: days.auditDays,
-      purge: (before, limit) => audit.purge(before, limit),
-    },
-    {
-      kind: 'ledger',
-      describe: 'repaired rows of the ledger',
-      keepDays: days.ledgerDays,
-      purge: (before, limit) => ledger.purge(before, limit),
-    },
-    {
-      kind: 'jobs',
-      describe: 'jobs that have ended',
-      keepDays: days.jobsDays,
-      purge: (before, limit) => jobs.purge(before, limit),
-    },
+    rule('audit', 'rows of the audit log', days.auditDays, audit),
+    rule('ledger', 'repaired rows of the ledger', days.ledgerDays, ledger),
+    rule('jobs', 'jobs that have ended', days.jobsDays, jobs),
   ];
 }

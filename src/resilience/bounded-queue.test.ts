@@ -1,9 +1,9 @@
-// The queue against a model: bounds hold, order holds, nothing is lost or doubled, aborts leave no trace.
+// The queue against a model: bounded, ordered, nothing lost or duplicated, also with aborts.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BoundedQueue } from './bounded-queue.ts';
 
-/** Lets every promise that can settle do so. */
+/** Settles every promise that can settle. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 const counts = <T>(queue: BoundedQueue<T>) => ({
   items: queue.length,
@@ -140,7 +140,7 @@ describe('a bounded queue', () => {
   });
 });
 
-/** The same rules, written as slowly and plainly as possible. */
+/** A simple and slow implementation of the same rules. */
 class Model {
   items: { id: number; bytes: number }[] = [];
   puts: { id: number; bytes: number }[] = [];
@@ -183,7 +183,7 @@ class Model {
 
 describe('any sequence of puts, takes and aborts', () => {
   it('agrees with the model after every step', async () => {
-    // More puts than takes in one half of the runs, and the reverse in the other: both lines get long.
+    // More puts than takes in one half of the runs, and the reverse in the other: both queues get long.
     const step = (puts: number, takes: number) =>
       fc.oneof(
         {
@@ -248,7 +248,7 @@ describe('any sequence of puts, takes and aborts', () => {
             expect([...accepted].sort((a, b) => a - b)).toEqual([...model.accepted].sort((a, b) => a - b));
             expect(delivered).toEqual(model.delivered);
           }
-          // A late abort of something long done changes nothing.
+          // An abort after the end has no effect.
           for (const controller of signals.values()) if (endsByAbort) controller.abort('late');
           await settle();
           const rest = endsByAbort ? queue.abort('over') : [];

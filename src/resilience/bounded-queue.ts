@@ -14,12 +14,12 @@ interface Entry<T> {
   readonly bytes: number;
 }
 
-interface Putter<T> extends Entry<T> {
+interface Producer<T> extends Entry<T> {
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
 }
 
-interface Taker<T> {
+interface Consumer<T> {
   readonly resolve: (result: IteratorResult<T, undefined>) => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -45,8 +45,8 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
   readonly #maxItems: number;
   readonly #maxBytes: number;
   readonly #entries = new LinkedQueue<Entry<T>>();
-  readonly #putters = new LinkedQueue<Putter<T>>();
-  readonly #takers = new LinkedQueue<Taker<T>>();
+  readonly #producers = new LinkedQueue<Producer<T>>();
+  readonly #consumers = new LinkedQueue<Consumer<T>>();
   #bytes = 0;
   #state: State = { is: 'open' };
 
@@ -67,10 +67,10 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
     return this.#bytes;
   }
   get waitingPuts(): number {
-    return this.#putters.length;
+    return this.#producers.length;
   }
   get waitingTakes(): number {
-    return this.#takers.length;
+    return this.#consumers.length;
   }
 
   /**
@@ -84,11 +84,11 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
     if (this.#state.is === 'aborted') return Promise.reject(this.#state.reason);
     if (this.#state.is === 'closed') return Promise.reject(closedError());
     const entry = { item, bytes };
-    if (this.#putters.length === 0 && this.#fits(entry)) {
+    if (this.#producers.length === 0 && this.#fits(entry)) {
       this.#accept(entry);
       return Promise.resolve();
     }
-    return this.#waitIn(this.#putters, signal, (resolve, reject) => ({
+    return this.#waitIn(this.#producers, signal, (resolve, reject) => ({
       ...entry,
       resolve,
       reject,
@@ -109,15 +109,15 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
       return Promise.resolve({ done: false, value: entry.item });
     }
     if (this.#state.is === 'closed') return Promise.resolve({ done: true, value: undefined });
-    return this.#waitIn(this.#takers, signal, (resolve, reject) => ({ resolve, reject }));
+    return this.#waitIn(this.#consumers, signal, (resolve, reject) => ({ resolve, reject }));
   }
 
   /** Rejects further puts; items in the queue and of waiting puts are still delivered. Idempotent. */
   close(): void {
     if (this.#state.is !== 'open') return;
     this.#state = { is: 'closed' };
-    for (let taker = this.#takers.shift(); taker; taker = this.#takers.shift())
-      taker.resolve({ done: true, value: undefined });
+    for (let consumer = this.#consumers.shift(); consumer; consumer = this.#consumers.shift())
+      consumer.resolve({ done: true, value: undefined });
   }
 
   /** Fails every waiting call with `reason`. Returns the items that were accepted but not taken. */
@@ -127,8 +127,10 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
     const left: T[] = [];
     for (let entry = this.#entries.shift(); entry; entry = this.#entries.shift()) left.push(entry.item);
     this.#bytes = 0;
-    for (let putter = this.#putters.shift(); putter; putter = this.#putters.shift()) putter.reject(reason);
-    for (let taker = this.#takers.shift(); taker; taker = this.#takers.shift()) taker.reject(reason);
+    for (let producer = this.#producers.shift(); producer; producer = this.#producers.shift())
+      producer.reject(reason);
+    for (let consumer = this.#consumers.shift(); consumer; consumer = this.#consumers.shift())
+      consumer.reject(reason);
     return left;
   }
 
@@ -143,15 +145,15 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
   }
 
   #accept(entry: Entry<T>): void {
-    const taker = this.#takers.shift();
-    if (taker) return taker.resolve({ done: false, value: entry.item });
+    const consumer = this.#consumers.shift();
+    if (consumer) return consumer.resolve({ done: false, value: entry.item });
     this.#entries.push(entry);
     this.#bytes += entry.bytes;
   }
 
   #acceptWaiting(): void {
-    for (let next = this.#putters.peek(); next && this.#fits(next); next = this.#putters.peek()) {
-      this.#putters.shift();
+    for (let next = this.#producers.peek(); next && this.#fits(next); next = this.#producers.peek()) {
+      this.#producers.shift();
       this.#accept({ item: next.item, bytes: next.bytes });
       next.resolve();
     }

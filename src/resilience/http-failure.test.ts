@@ -1,4 +1,4 @@
-// Which failures are which, and above all what a rate limit is and what is not.
+// Classification of failures, above all of rate limits.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HttpFailure } from '../core/http.ts';
@@ -6,13 +6,13 @@ import type { FailureKind } from './http-failure.ts';
 import { classifyHttpFailure } from './http-failure.ts';
 
 const now = Date.UTC(2026, 0, 31, 12);
-const answer = (status: number, body: unknown = '', headers: Record<string, string> = {}) => ({
+const response = (status: number, body: unknown = '', headers: Record<string, string> = {}) => ({
   status,
   headers,
   body: typeof body === 'string' ? body : JSON.stringify(body),
 });
 const kind = (status: number, body?: unknown, headers?: Record<string, string>) =>
-  classifyHttpFailure(answer(status, body, headers), now).kind;
+  classifyHttpFailure(response(status, body, headers), now).kind;
 
 describe('an HTTP failure', () => {
   it.each<[number, FailureKind, boolean]>([
@@ -36,7 +36,7 @@ describe('an HTTP failure', () => {
     [504, 'timeout', true],
     [529, 'server-error', true],
   ])('%i is %s (transient: %s)', (status, expected, isTransient) => {
-    expect(classifyHttpFailure(answer(status), now)).toMatchObject({ kind: expected, isTransient, status });
+    expect(classifyHttpFailure(response(status), now)).toMatchObject({ kind: expected, isTransient, status });
   });
 
   it.each<[HttpFailure['kind'], FailureKind, boolean]>([
@@ -44,7 +44,7 @@ describe('an HTTP failure', () => {
     ['network', 'network', true],
     ['too-large', 'malformed', false],
     ['aborted', 'canceled', false],
-  ])('without an answer (%s) is %s', (from, expected, isTransient) => {
+  ])('without a response (%s) is %s', (from, expected, isTransient) => {
     const failure = new HttpFailure(from, 'x');
     expect(classifyHttpFailure(failure, now)).toMatchObject({
       kind: expected,
@@ -59,7 +59,7 @@ describe('an HTTP failure', () => {
     [502, { error: { code: '429' } }],
     [503, { status: 429 }],
     [500, { errors: [{ message: 'Too Many Requests' }] }],
-    [500, 'upstream said: too many requests'],
+    [500, 'upstream error: too many requests'],
     [500, { error: { type: 'rate_limit_exceeded' } }],
     [500, [{ error: { status: 'RESOURCE_EXHAUSTED' } }]],
     [403, { message: 'You have exceeded a secondary rate limit.' }],
@@ -99,9 +99,11 @@ describe('an HTTP failure', () => {
 
   it('carries the hint: of a limit from anywhere, of others only Retry-After', () => {
     const reset = { 'x-ratelimit-reset': '9' };
-    expect(classifyHttpFailure(answer(429, '', reset), now).hint?.retryAfterMs).toBe(9_000);
-    expect(classifyHttpFailure(answer(503, '', reset), now).hint).toBeUndefined();
-    expect(classifyHttpFailure(answer(503, '', { 'retry-after': '4' }), now).hint?.retryAfterMs).toBe(4_000);
+    expect(classifyHttpFailure(response(429, '', reset), now).hint?.retryAfterMs).toBe(9_000);
+    expect(classifyHttpFailure(response(503, '', reset), now).hint).toBeUndefined();
+    expect(classifyHttpFailure(response(503, '', { 'retry-after': '4' }), now).hint?.retryAfterMs).toBe(
+      4_000,
+    );
   });
 
   it('is always one of the kinds, for any response', () => {

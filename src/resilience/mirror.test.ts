@@ -1,8 +1,8 @@
-// A copy that is right whatever happens while it is read.
+// The copy stays correct when changes arrive during a read.
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { expect, it } from 'vitest';
 import { seededRandom } from '../core/index.ts';
-import { Mirror, Reload } from './mirror.ts';
+import { Mirror, Reload } from './store-sync.ts';
 
 function setUp() {
   const clock = new VirtualClock(0);

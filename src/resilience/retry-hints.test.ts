@@ -1,8 +1,7 @@
 // Every form of hint that real servers send, as a table; and invalid input, which must yield none.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { maxHintMs } from './durations.ts';
-import { hasNoQuota, readRetryHint } from './retry-hints.ts';
+import { hasNoQuota, maxHintMs, readRetryHint } from './retry-hints.ts';
 
 const now = Date.UTC(2026, 0, 31, 12, 0, 0);
 const json = (value: unknown) => JSON.stringify(value);

@@ -195,11 +195,11 @@ describe('backoff', () => {
     fc.assert(
       fc.property(fc.integer(), fc.integer({ min: 1, max: 100 }), (seed, retry) => {
         const whole = exponentialBackoff({ initialMs: 10, maxMs: 5_000, jitter: 'none' });
-        const most = whole.delayMs(retry, seededRandom(0));
+        const max = whole.delayMs(retry, seededRandom(0));
         const full = exponentialBackoff({ initialMs: 10, maxMs: 5_000 }).delayMs(retry, seededRandom(seed));
         const equal = exponentialBackoff({ initialMs: 10, maxMs: 5_000, jitter: 'equal' });
         const half = equal.delayMs(retry, seededRandom(seed));
-        expect(full >= 0 && full <= most && half >= most / 2 && half <= most).toBe(true);
+        expect(full >= 0 && full <= max && half >= max / 2 && half <= max).toBe(true);
       }),
     );
   });

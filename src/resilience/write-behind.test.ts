@@ -1,7 +1,7 @@
-// The write-behind loop: nothing that waits is lost, and reads can pause it.
+// The write-behind loop: no buffered row is lost, and reads can pause it.
 import { describe, expect, it } from 'vitest';
 import { stateWorld } from '../../test/support/gateway/state-world.ts';
-import { WriteBehind } from './write-behind.ts';
+import { WriteBehind } from './store-sync.ts';
 
 function setUp() {
   const { clock, parts } = stateWorld();

@@ -92,14 +92,10 @@ export const deploymentErrorCodes = {
     category: 'unprocessable',
     consequence: 'Validation against the JSON schema took too long; the execution ended with an error.',
   },
-  DEPLOYMENT_ANSWER_INVALID: {
+  DEPLOYMENT_RESPONSE_INVALID: {
     category: 'upstream_failed',
     consequence:
       'The model returned no JSON that matches the schema, after one repair; the execution ended with an error.',
-  },
-  DEPLOYMENT_STOPPED: {
-    category: 'conflict',
-    consequence: 'The execution was stopped; it is not retried.',
   },
 } as const satisfies ErrorCodes;
 

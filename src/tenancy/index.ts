@@ -1,12 +1,9 @@
 // Tenancy: organizations, their deployments and executions, and the limits of concurrent requests.
-export { admissionEvents } from './admission/events.ts';
-export type { AdmissionEvents } from './admission/events.ts';
 export type { LimitAdministration, LimitView } from './admission/limits.ts';
 export type { Alert } from './admission/monitoring.ts';
 export type * from './admission/types.ts';
 export { AdmissionError, admissionErrorCodes, DeploymentError, deploymentErrorCodes } from './errors.ts';
-export { executionEvents, tenantEvents } from './events.ts';
-export type { ExecutionEvents, TenantEvents } from './events.ts';
+export * from './events.ts';
 export type { DeploymentService } from './deployments/deployments.ts';
 export type { ExecutionService } from './executions/executions.ts';
 export { executionJobName } from './executions/executions.ts';

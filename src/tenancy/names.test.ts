@@ -1,7 +1,8 @@
 // Names: validation and comparison.
 import { assert, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deploymentNameProblem, displayName, nameKey, organizationName, quoteName } from './names.ts';
+import { deploymentNameProblem, displayName, quoteName } from './names.ts';
+import { nameKey, organizationName } from './organizations/organizations.ts';
 
 describe('the name of an organization', () => {
   it.each([

@@ -1,5 +1,4 @@
-// Rules for names of organizations, keys and deployments, organization ids, and input checks that several files share.
-import type { IdSource } from '../core/index.ts';
+// Rules for names of keys and deployments, and input checks and errors that several files share.
 import { CoreError, isUuid } from '../core/index.ts';
 
 const maxNameLength = 100;
@@ -14,15 +13,6 @@ export function displayName(given: string, field = 'name'): string {
   const name = given.normalize('NFC');
   const problem = nameProblem(name);
   if (problem !== null) throw invalidName(field, problem);
-  return name;
-}
-
-/** As `displayName`, and without anything that could be mistaken for an id or for several path segments. */
-export function organizationName(given: string): string {
-  const name = displayName(given);
-  if (/[/\\]/.test(name)) throw invalidName('name', 'must not contain a slash: it is part of a URL');
-  if (nameKey(name).startsWith('org_'))
-    throw invalidName('name', 'must not begin with "org_": it would be mistaken for an id');
   return name;
 }
 
@@ -44,23 +34,13 @@ export function deploymentNameProblem(name: string): string | null {
   return 'must consist of letters (a to z), digits, "-", "_" and ".", and begin with a letter or digit: it is part of a URL';
 }
 
-/**
- * Names with the same key are the same name: case, full and half width, ligatures and the number of spaces make no
- * difference. Letters of different scripts that look alike do.
- */
-export function nameKey(name: string): string {
-  // By way of upper case: "ß", "ẞ" and "SS" are the same name.
-  const folded = name.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase();
-  return folded.normalize('NFKC').replace(/\s+/g, ' ');
-}
-
 /** A given name or id for a message: truncated, and safe on a terminal. */
 export function quoteName(name: string): string {
   const cut = name.length > 60 ? `${name.slice(0, 60)}…` : name;
   return JSON.stringify(cut.toWellFormed().replace(/\p{C}/gu, '\ufffd'));
 }
 
-const invalidName = (field: string, message: string): CoreError => invalidInput([{ field, message }]);
+export const invalidName = (field: string, message: string): CoreError => invalidInput([{ field, message }]);
 
 /** One error for all problems, each with its field. */
 export function invalidInput(
@@ -86,22 +66,11 @@ export const organizationDeleted = (): CoreError =>
 export const hasRunningExecutions = (what: 'organization' | 'deployment'): CoreError =>
   new CoreError(
     'CONFLICT',
-    `The ${what} has unfinished executions ("headworks executions list"). Stop them or wait, then delete it.`,
+    `The ${what} has unfinished executions ("headworks executions list"). Cancel them or wait, then delete it.`,
   );
 
 /** With exactly one full stop at the end. */
 export const asSentence = (text: string): string => `${text.trimEnd().replace(/\.$/, '')}.`;
-
-const organizationIdShape = /^org_[0-9A-Za-z]{16}$/;
-
-export const isOrganizationId = (text: string): boolean => organizationIdShape.test(text);
-
-/** `org_` and 16 letters and digits: 95 random bits. */
-export function newOrganizationId(ids: IdSource): string {
-  let characters = '';
-  while (characters.length < 16) characters += ids.token(24).replace(/[-_]/g, '');
-  return `org_${characters.slice(0, 16)}`;
-}
 
 /** Deeper than any sensible request. */
 export const maxDepth = 100;

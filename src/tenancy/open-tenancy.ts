@@ -3,21 +3,24 @@ import type { Clock, Emitter, IdSource, JobQueue, Log, Random, Redactor } from '
 import { every, CoreError, kindOf } from '../core/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';
 import { requestRepairs } from '../ledger/index.ts';
+import type { DocumentsOptions } from '../platform/documents/documents.ts';
+import { Documents } from '../platform/documents/documents.ts';
 import { createWebhookTransport } from '../platform/http-client/webhook-transport.ts';
 import { isPrivateHost } from '../platform/http-client/addresses.ts';
+import type { SchemaChecksOptions } from '../platform/json-schema/schema-checks.ts';
+import { SchemaChecks } from '../platform/json-schema/schema-checks.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import { ChangeFeed } from '../platform/postgres/change-feed.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import type { Metrics } from '../platform/telemetry/metrics.ts';
-import type { AdmissionEvents } from './admission/events.ts';
 import { MemorySlotStore } from './admission/memory-slot-store.ts';
-import { openAdmission } from './admission/open-admission.ts';
+import { openAdmission, redisDownKind } from './admission/open-admission.ts';
 import { RedisSlotStore } from './admission/redis/redis-slot-store.ts';
 import { openServerGuard } from './admission/server-guard.ts';
 import type { AdmissionDeps, ExecutionIndex } from './admission/types.ts';
 import type { DeploymentRules } from './deployments/deployments.ts';
 import { DeploymentService } from './deployments/deployments.ts';
-import type { ExecutionEvents, TenantEvents } from './events.ts';
+import type { AdmissionEvents, ExecutionEvents, TenantEvents } from './events.ts';
 import type { ExecutionDeps } from './executions/executions.ts';
 import { executionRetentionRules, ExecutionService } from './executions/executions.ts';
 import { executionHandler, executionJob } from './executions/run-execution.ts';
@@ -36,8 +39,10 @@ import {
   postgresTenantStores,
 } from './postgres/postgres-tenant-store.ts';
 import type { TenantStores } from './types.ts';
-import { openWorkflows } from './workflows/open-workflows.ts';
-import type { WorkflowDeps } from './workflows/workflow.ts';
+import { ingestWorkflow, searchWorkflow } from './workflows/knowledge.ts';
+import { promptWorkflow } from './workflows/prompt.ts';
+import { structureWorkflow } from './workflows/structure.ts';
+import type { Workflow, WorkflowDeps } from './workflows/workflow.ts';
 
 export interface TenancyDeps extends Pick<WorkflowDeps, 'model' | 'search' | 'ingest'> {
   readonly database: Database;
@@ -139,6 +144,31 @@ export async function openTenancy(deps: TenancyDeps) {
   };
 }
 
+export interface OpenWorkflowsDeps extends Omit<WorkflowDeps, 'documents' | 'schemas'> {
+  readonly clock: Clock;
+  /** Overrides for tests. */
+  readonly documentLimits?: Omit<DocumentsOptions, 'clock'>;
+  readonly schemaLimits?: Omit<SchemaChecksOptions, 'clock'>;
+}
+
+/** All workflows. The threads that read documents and validate JSON schemas start on first use and end with `closing`. */
+export function openWorkflows(
+  { clock, documentLimits, schemaLimits, ...given }: OpenWorkflowsDeps,
+  closing: AsyncDisposableStack,
+): readonly Workflow[] {
+  const documents = new Documents({ clock, ...documentLimits });
+  closing.defer(() => documents.close());
+  const schemas = new SchemaChecks({ clock, ...schemaLimits });
+  closing.defer(() => schemas.close());
+  const deps = { ...given, documents, schemas };
+  return [
+    structureWorkflow(deps),
+    promptWorkflow(deps),
+    searchWorkflow(deps.search),
+    ingestWorkflow(deps.ingest),
+  ];
+}
+
 /** @internal For tests. */
 export type TenantServices = Awaited<ReturnType<typeof openTenants>>;
 
@@ -224,7 +254,7 @@ export async function openServerAdmission(deps: ServerAdmissionDeps) {
     serverId: isServer ? ids.uuid() : null,
     storeName: redis?.address ?? 'this process',
     countsSlots: guard() === null,
-    onOutageEnded: () => deps.onOutageEnded(admission.repair.kind),
+    onOutageEnded: () => deps.onOutageEnded(redisDownKind),
     checkReady: () => {
       const problem = guard();
       if (problem) throw problem;
@@ -277,8 +307,9 @@ export async function openExecutions(deps: ExecutionDeps) {
   const executions = new ExecutionService(deps, (execution, transaction) =>
     webhooks.enqueue(execution, transaction),
   );
-  const starter = new ExecutionStarter(deps, async (executionId, transaction) => {
-    const jobId = await jobs.enqueue(job, { executionId }, { key: executionId, transaction });
+  const starter = new ExecutionStarter(deps, async ({ executionId, organizationId }, transaction) => {
+    const options = { key: executionId, group: organizationId, transaction };
+    const jobId = await jobs.enqueue(job, { executionId }, options);
     if (jobId === null) throw new CoreError('INTERNAL', 'The execution already has a job.');
     return jobId;
   });

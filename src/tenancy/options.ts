@@ -64,7 +64,7 @@ export const admissionOptions = defineOptions({
     }),
     redisFailureMode: choiceOption({
       describe:
-        'During a confirmed outage of Redis. open: admit within a share of each limit, recorded in the ledger; closed: answer 503.',
+        'During a confirmed outage of Redis. open: admit within a share of each limit, recorded in the ledger; closed: respond with 503.',
       env: 'HEADWORKS_ADMISSION_REDIS_FAILURE_MODE',
       default: 'open',
       choices: ['open', 'closed'],
@@ -135,7 +135,7 @@ export const deploymentOptions = defineOptions({
       max: 21_600,
     }),
     concurrency: numberOption({
-      describe: 'Executions that one process runs concurrently.',
+      describe: 'Executions that one process runs concurrently; three quarters of them for one organization.',
       env: 'HEADWORKS_DEPLOYMENTS_CONCURRENCY',
       default: 20,
       min: 1,

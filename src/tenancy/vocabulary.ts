@@ -3,3 +3,7 @@ export { maxLimit } from './options.ts';
 
 export const workflowNames = ['structure', 'prompt', 'search', 'ingest'] as const;
 export type WorkflowName = (typeof workflowNames)[number];
+
+/** queued → running → completed | failed | canceled. After a crash an execution runs again. */
+export const executionStatuses = ['queued', 'running', 'completed', 'failed', 'canceled'] as const;
+export type ExecutionStatus = (typeof executionStatuses)[number];

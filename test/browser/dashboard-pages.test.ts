@@ -1,8 +1,7 @@
 // Pages Flow, Extraction, Models, Tenants and Ledger in a real browser, on one server with data for each.
+import type { ApiResponse } from '../../src/api/client.ts';
 import type { Limit } from '../../src/api/limits.ts';
-import type { Executions } from '../../src/api/executions.ts';
-import type { OrganizationKeys } from '../../src/api/organizations.ts';
-import type { ExtractionRuns, VaultSummary } from '../../src/api/extraction.ts';
+import type { VaultSummary } from '../../src/api/extraction.ts';
 import type { LedgerPage } from '../../src/api/ledger.ts';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -17,7 +16,7 @@ describe('dashboard pages with data', () => {
     [world, browser] = await Promise.all([startDashboardWorld(), openBrowser()]);
     // Alerts are evaluated every 15 seconds: this one fires by the time its test runs.
     await world.refuse(70);
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser.close();
     await world.stop();
@@ -69,7 +68,7 @@ describe('dashboard pages with data', () => {
         });
         for (const what of inSight(path, page)) expect(await rightEdge(what)).toBeLessThanOrEqual(width);
       }
-      // Of the model that is not there.
+      // Of the unknown model.
       expect(complaints).toEqual([expect.stringContaining('404')]);
     },
   );
@@ -111,7 +110,7 @@ describe('dashboard pages with data', () => {
     ] as const;
     for (const [path, name] of goals) {
       await open(path);
-      await page.getByRole('link', { name: 'Flow', exact: true }).waitFor();
+      await page.getByRole('link', { name: 'Data flow', exact: true }).waitFor();
       await contains(
         page,
         name === 'Prompt' ? 'Test prompt' : path === '/tenants' ? 'busy' : (name.split(' ')[0] ?? ''),
@@ -169,7 +168,7 @@ describe('dashboard pages with data', () => {
     const reason = `Failed because ${'one step after the other failed, '.repeat(8)}and the retries too.`;
     await page.route(/\/api\/v1\/executions\?/, async (route) => {
       const response = await route.fetch();
-      const { executions, next } = (await response.json()) as Executions;
+      const { executions, next } = (await response.json()) as ApiResponse<'GET /api/v1/executions'>;
       const failed = executions.map((each) => ({ ...each, error: { code: 'X', message: reason } }));
       await route.fulfill({ response, json: { executions: failed, next } });
     });
@@ -229,7 +228,9 @@ describe('dashboard pages with data', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click();
     await page.getByText('Revoked key second.').waitFor();
     await page.getByRole('row', { name: /second.*revoked/ }).waitFor();
-    const { keys } = await world.read<OrganizationKeys>(`/organizations/${organizationId}/keys`);
+    const { keys } = await world.read<ApiResponse<'GET /api/v1/organizations/:organization/keys'>>(
+      `/organizations/${organizationId}/keys`,
+    );
     expect(keys.find(({ name }) => name === 'second')?.revoked_at).not.toBeNull();
     expect(await call()).toMatchObject({ status: 401 });
   });
@@ -237,7 +238,7 @@ describe('dashboard pages with data', () => {
   it('pause, resume, disable and check a model, and show the attempts of a prompt', async () => {
     const { id } = await world.model('steady');
     const { page, open } = await at(`/models/${id}`);
-    await button(page, 'Pause model for 10 min').click();
+    await button(page, 'Set cooldown (10 min)').click();
     await page.getByText(/^available in (9|10) min/).waitFor();
     expect((await world.model('steady')).cooldowns).toMatchObject([
       { cause: 'manual', reason: 'set in the dashboard' },
@@ -272,7 +273,7 @@ describe('dashboard pages with data', () => {
   it('compare two versions side by side and retry failed pages', async () => {
     const { page, open } = await at(`/extraction/runs/${world.runs[1].id}/vault?type=users`);
     await page
-      .getByRole('row', { name: / 2 [\d.]+ k?B$/ })
+      .getByRole('row', { name: / 2 [\d.]+ (?:bytes|KiB)$/ })
       .first()
       .getByRole('button')
       .click();
@@ -297,7 +298,7 @@ describe('dashboard pages with data', () => {
     await vi.waitFor(() => expect(page.url()).not.toContain(world.runs[1].id), polling);
     await page.getByText('completed', { exact: true }).first().waitFor();
     await contains(page, 'No failed pages');
-    const { runs } = await world.read<ExtractionRuns>('/extraction/runs?limit=1');
+    const { runs } = await world.read<ApiResponse<'GET /api/v1/extraction/runs'>>('/extraction/runs?limit=1');
     expect(page.url()).toContain(runs[0]?.id ?? 'none');
     const path = `/extraction/runs/${runs[0]?.id}/vault`;
     expect((await world.read<VaultSummary>(path)).dead_letters).toEqual([]);
@@ -344,13 +345,25 @@ describe('dashboard pages with data', () => {
           await page.reload();
           throw error;
         }),
-      { timeout: 40_000, interval: 100 },
+      { timeout: 60_000, interval: 100 },
     );
-    for (const name of ['Extraction', 'Models', 'Tenants', 'Knowledge', 'Ledger', 'Flow']) {
+    for (const name of ['Extraction', 'Models', 'Tenants', 'Knowledge', 'Ledger', 'Data flow']) {
       await page.getByRole('link', { name, exact: true }).click();
       await page.getByRole('heading', { level: 1, name }).waitFor();
       await alert.waitFor();
     }
+  });
+
+  it('mark data that could not be refreshed, for example while a store is down', async () => {
+    const { page } = await at('/');
+    const alert = page.getByRole('alert').filter({ hasText: 'Could not refresh the data flow' });
+    expect(await alert.count()).toBe(0);
+    const error = { code: 'STATE_UNAVAILABLE', message: 'The Postgres server does not respond.' };
+    await page.route('**/api/v1/overview/flow', (route) => route.fulfill({ status: 503, json: { error } }));
+    await alert.getByText(/The Postgres server does not respond\. Last updated \d+ s ago\./).waitFor();
+    await contains(page, 'Gateway');
+    await page.unroute('**/api/v1/overview/flow');
+    await alert.waitFor({ state: 'detached' });
   });
 
   it('keep showing data when the server is gone, and an error where there is none', async () => {

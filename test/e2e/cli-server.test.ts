@@ -1,4 +1,4 @@
-// The command line with a real server on the embedded store: what bad-world and holder do not look at.
+// The command line with a real server on the embedded store.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -60,7 +60,7 @@ describe('headworks serve', () => {
     const second = await serve(cwd);
     expect(second.ready).not.toHaveProperty('admin_token');
     expect(second.stderr()).not.toContain(first.ready.admin_token);
-    // The same Ctrl-C twice at once, as npm sends it: still a clean end.
+    // The same Ctrl-C twice at once, as npm sends it: it still shuts down cleanly.
     second.child.kill('SIGINT');
     second.child.kill('SIGINT');
     expect(await second.ended).toBe(130);
@@ -76,9 +76,9 @@ describe('the log of headworks serve', () => {
     server.child.kill('SIGTERM');
     expect(await server.ended).toBe(0);
     const lines = server.stderr().trimEnd().split('\n');
-    const told = lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
-    expect(told).toEqual(expect.arrayContaining(['server started', 'server is stopping']));
-    expect(told.at(-1)).toBe('server has stopped');
+    const messages = lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+    expect(messages).toEqual(expect.arrayContaining(['server started', 'server is stopping']));
+    expect(messages.at(-1)).toBe('server has stopped');
   });
 });
 

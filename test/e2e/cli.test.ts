@@ -66,10 +66,11 @@ describe('headworks', () => {
     };
     const { code, stdout: out, stderr: err } = await runHeadworks(['config', '--json'], cwd, env);
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    const { options } = JSON.parse(out) as { options: { path: string; value: unknown; source: string }[] };
-    expect(options.find(({ path }) => path === 'state.databaseUrl')).toMatchObject({
+    const { options } = JSON.parse(out) as { options: { name: string; value: unknown; source: string }[] };
+    expect(options.find(({ name }) => name === 'state.databaseUrl')).toMatchObject({
       value: 'postgres://[hidden]@h.example/d',
-      source: 'env DATABASE_URL',
+      source: 'env',
+      source_name: 'DATABASE_URL',
     });
     expect(out).not.toMatch(/hunter22|sixteen-letters/);
   });

@@ -63,7 +63,7 @@ async function asker(url: string, cwd: string) {
     ).json()) as never;
 }
 
-/** What the story says of the models that read, and of the dashboard that changed hands. */
+/** What the output reports about the models and about the dashboard whose owner changed. */
 async function inStory(url: string, cwd: string) {
   const get = await asker(url, cwd);
   const models: readonly (Named & { readonly available_at: string | null })[] = await get('models');
@@ -80,7 +80,7 @@ async function inStory(url: string, cwd: string) {
   };
 }
 
-/** What must not be there twice. */
+/** What must exist once. */
 async function inStore(url: string, cwd: string) {
   const get = await asker(url, cwd);
   const models: readonly Named[] = await get('models?configured_only=true');
@@ -116,7 +116,7 @@ async function openFlowPage(loginUrl: string): Promise<string> {
 describe('headworks demo', () => {
   it('continues after Ctrl-C, its five commands work, and it leaves nothing running', async () => {
     const cwd = await temporaryFolder();
-    // A key of ours, which it must not use.
+    // A key of the user, which it must not use.
     const start = () => startHeadworks(['demo', '--json', '--port', '0'], cwd, { GROQ_API_KEY: 'gsk_mine' });
 
     const first = start();
@@ -169,5 +169,5 @@ describe('headworks demo', () => {
     expect(stepsOf(third)).toEqual([]);
     expect(await inStore(url, cwd)).toEqual(before);
     expect(await interrupt(third)).toBe(130);
-  }, 240_000);
+  });
 });

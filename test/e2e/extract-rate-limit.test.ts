@@ -1,4 +1,4 @@
-// The real command, killed and started again within a minute: a file of its own, because it waits for that minute's end.
+// The real command, killed and restarted within a minute. A separate file, because it waits until that minute has ended.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { environmentFor, simulatedLooker } from '../support/extraction-runs.ts';
@@ -27,13 +27,13 @@ describe('headworks extract, killed', () => {
     await first.ended;
     const second = startHeadworks([...command, ...limited], folder, env);
     await second.printed(/extraction:started/);
-    // Until the minute of the first calls is over, and others have taken their place.
+    // Until the minute of the first calls has ended and others have followed.
     while (looker.stats().total < 45) await sleep(100);
     second.child.kill('SIGKILL');
     await second.ended;
     const { maxPerMinute } = looker.stats();
     expect(maxPerMinute).toBeLessThanOrEqual(30);
-    // Two logins took part; what the first was granted and could not use, at most a call per fetcher, is gone.
+    // Includes two logins; permits that the first process could not use, at most one per fetcher, are lost.
     expect(maxPerMinute).toBeGreaterThanOrEqual(24);
   });
 });

@@ -1,4 +1,4 @@
-// The worked example of a REST source, through the real command: complete, resumed, refused.
+// The example of a REST source with the real command: completed, resumed, rejected.
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -18,14 +18,14 @@ const scenario = {
     {
       name: 'acme',
       keys: [providerKeys.ACME_API_KEY],
-      models: [{ name: 'large', answer: 'Answer of the large model.' }],
+      models: [{ name: 'large', completion: 'Answer of the large model.' }],
     },
     {
       name: 'beta',
       keys: [providerKeys.BETA_API_KEY],
       models: [
-        { name: 'small', answer: 'Answer of the small model.' },
-        { name: 'slow', answer: 'word '.repeat(500), token_ms: 20 },
+        { name: 'small', completion: 'Answer of the small model.' },
+        { name: 'slow', completion: 'word '.repeat(500), token_ms: 20 },
       ],
     },
   ],
@@ -107,14 +107,14 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
     printed.push(result.stdout, result.stderr);
     return result;
   };
-  /** The command's answer as JSON; its exit code must be as expected. */
+  /** The output of the command as JSON; its exit code must be as expected. */
   const json = async <T>(args: readonly string[], code = 0): Promise<T> => {
     const result = await run(...args, '--json');
     expect({ args, code: result.code, err: result.stderr }).toMatchObject({ args, code });
     return JSON.parse(code === 0 || code === 4 ? result.stdout : result.stderr) as T;
   };
 
-  /** Ctrl-C in the middle of an answer reaches the provider. */
+  /** Ctrl-C during a response reaches the provider. */
   const interrupt = async (): Promise<void> => {
     const streaming = startHeadworks(['prompt', '--model', 'slow', 'Continue.'], folder, store);
     await streaming.printed(/word word word/);
@@ -143,7 +143,7 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
   expect(unknown).toMatchObject({ code: 1, stdout: '' });
   expect(unknown.stderr).toContain('Did you mean acme/large?');
 
-  // Cooled by hand, disabled, probed, and back.
+  // Cooldown set manually, disabled, probed, and enabled again.
   const [cooled, disabled] = await Promise.all([
     json(['models', 'set-cooldown', 'acme/large', '--seconds', '600', '--reason', 'billing']),
     json(['models', 'disable', 'beta/small']),
@@ -202,7 +202,7 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
     recent_attempts: [{ caller: `key:${made.id}` }, { outcome: 'success', caller: 'probe' }],
   });
 
-  // Prompts: the model is printed beside the answer, not in it; each outcome has its exit code.
+  // Prompts: the model is printed beside the response, not in it; each outcome has its exit code.
   const [revoked, completed, asJson, unknownModel] = await Promise.all([
     json(['keys', 'revoke', 'laptop']),
     run('prompt', '--model', 'acme/large', 'Which model are you?'),
@@ -229,7 +229,7 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
   expect(broken.code).toBe(4);
   expect(broken.stderr).toContain('was interrupted');
 
-  // A refusal is written at once: a server that is killed the moment after still knows it when it is back.
+  // A rejected key is stored at once: a server that is killed right after still has it after its restart.
   await providers.script('large', [{ fault: 429, hint: 'groq-prose', seconds: 900 }]);
   const refused = await run('prompt', '--model', 'acme/large,beta/small', '--json', 'Which model are you?');
   firstServer.child.kill('SIGKILL');

@@ -1,4 +1,4 @@
-// One holder, many clients: real processes that come, go, and are killed on one embedded store.
+// One server, many clients: real processes that start, end, and are killed on one embedded store.
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -8,6 +8,12 @@ import { temporaryFolder } from '../support/services.ts';
 
 async function serverFile(folder: string): Promise<{ pid: number; role: string; url: string }> {
   return JSON.parse(await readFile(join(folder, '.headworks', 'server.json'), 'utf8'));
+}
+
+async function metricsOf(folder: string): Promise<string> {
+  const { url } = await serverFile(folder);
+  const token = (await readFile(join(folder, '.headworks', 'admin-token'), 'utf8')).trim();
+  return (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text();
 }
 
 describe('commands on one embedded store', () => {
@@ -25,16 +31,12 @@ describe('commands on one embedded store', () => {
   it('continue when the process that holds the store is killed', async () => {
     const folder = await folderWithStore();
     const first = startHeadworks(['jobs', 'watch', '--json'], folder);
-    await expect.poll(() => serverFile(folder).catch(() => null), { timeout: 30_000 }).not.toBeNull();
+    await expect.poll(() => serverFile(folder).catch(() => null)).not.toBeNull();
     const second = startHeadworks(['jobs', 'watch', '--json'], folder);
-    const attached = async () => {
-      const { url } = await serverFile(folder);
-      return (await fetch(`${url}/metrics`)).text();
-    };
-    await expect.poll(attached, { timeout: 30_000 }).toMatch(/headworks_clients_attached 1/);
+    await expect.poll(() => metricsOf(folder)).toMatch(/headworks_clients_attached 1/);
     first.child.kill('SIGKILL');
     await first.ended;
-    await expect.poll(async () => (await serverFile(folder)).pid, { timeout: 30_000 }).toBe(second.child.pid);
+    await expect.poll(async () => (await serverFile(folder)).pid).toBe(second.child.pid);
     const doctor = await runHeadworks(['doctor', '--json'], folder);
     expect(doctor, doctor.stderr).toMatchObject({ code: 0 });
     second.child.kill('SIGINT');
@@ -44,12 +46,11 @@ describe('commands on one embedded store', () => {
   it('hand over to "headworks serve" and continue as its clients', async () => {
     const folder = await folderWithStore();
     const watch = startHeadworks(['jobs', 'watch', '--json'], folder);
-    await expect.poll(() => serverFile(folder).catch(() => null), { timeout: 30_000 }).not.toBeNull();
+    await expect.poll(() => serverFile(folder).catch(() => null)).not.toBeNull();
     const serve = startHeadworks(['serve', '--port', '0', '--json'], folder);
     await serve.printed(/"state":"ready"/);
     expect(await serverFile(folder)).toMatchObject({ role: 'serve', pid: serve.child.pid });
-    const attached = async () => (await fetch(`${(await serverFile(folder)).url}/metrics`)).text();
-    await expect.poll(attached, { timeout: 30_000 }).toMatch(/headworks_clients_attached 1/);
+    await expect.poll(() => metricsOf(folder)).toMatch(/headworks_clients_attached 1/);
     const another = await runHeadworks(['serve', '--port', '0'], folder);
     expect(another.code).toBe(1);
     expect(another.stderr).toMatch(new RegExp(`${serve.child.pid}`));

@@ -1,10 +1,11 @@
-// "headworks mcp" as a client starts it: the real process, configured as docs/guide/mcp.md says, with the SDK's own client.
+// "headworks mcp" as a client starts it: the real process, configured as in docs/guide/mcp.md, with the SDK's own client.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { toolsFor } from '../../src/mcp/server.ts';
 import { folderWithStore } from '../support/embedded-database.ts';
 import { callAsAdmin } from '../support/test-server.ts';
 
@@ -16,7 +17,7 @@ interface Snippet {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What the page tells clients to start. */
+/** The command that the page gives for clients. */
 async function snippets(): Promise<readonly Snippet[]> {
   const page = await readFile(new URL('../../docs/guide/mcp.md', import.meta.url), 'utf8');
   return [...page.matchAll(/```json\n([\s\S]*?)```/g)]
@@ -52,7 +53,7 @@ describe('headworks mcp', () => {
     const [ofAdmin, ofOrganization] = await snippets();
     if (!ofAdmin || !ofOrganization) throw new Error('docs/guide/mcp.md has no such configuration.');
     const admin = await connected(start(ofAdmin, { '/srv/headworks': data }));
-    expect((await admin.listTools()).tools).toHaveLength(10);
+    expect((await admin.listTools()).tools).toHaveLength(toolsFor('admin').length);
     expect(await admin.callTool({ name: 'status', arguments: {} })).toMatchObject({
       structuredContent: { note: null },
     });
@@ -65,9 +66,9 @@ describe('headworks mcp', () => {
     const { key = '' } = await made('/api/v1/organizations/acme/keys', { name: 'mcp' });
     const change = { 'https://headworks.example.com': url, 'hwo_…': key };
     const acme = await connected(start(ofOrganization, change));
-    expect((await acme.listTools()).tools).toHaveLength(6);
-    const said = { text: 'Alice Chen decided to launch in April.', title: 'Launch' };
-    expect(await acme.callTool({ name: 'ingest', arguments: said })).toMatchObject({
+    expect((await acme.listTools()).tools).toHaveLength(toolsFor('organization').length);
+    const document = { text: 'Alice Chen decided to launch in April.', title: 'Launch' };
+    expect(await acme.callTool({ name: 'ingest', arguments: document })).toMatchObject({
       structuredContent: { outcome: 'added' },
     });
     expect(await acme.callTool({ name: 'search', arguments: { query: 'launch' } })).toMatchObject({

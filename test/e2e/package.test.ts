@@ -1,16 +1,17 @@
-// The package as users get it: packed, installed into an empty project, run, imported.
+// The package as users install it: packed, installed into an empty project, run, imported.
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { delimiter, dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { fencedBlocks } from '../../scripts/doc-commands.ts';
 import { helpDeskCredentials, startHelpDesk } from '../../examples/rest-source/server.ts';
+import { installedPackage, repository, type InstalledPackage } from '../support/installed-package.ts';
 
-const repository = resolve(import.meta.dirname, '../..');
 const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
   readonly version: string;
   readonly exports: Readonly<Record<string, unknown>>;
@@ -20,8 +21,9 @@ const modules = Object.keys(manifest.exports)
   .map((path) => `headworks${path.slice(1)}`);
 
 let folder = '';
-const checkout = () => join(folder, 'checkout');
-const project = () => join(folder, 'project');
+let installed: InstalledPackage;
+const checkout = () => installed.checkout;
+const project = () => installed.project;
 const command = () => join(project(), 'node_modules/.bin/headworks');
 
 interface CommandResult {
@@ -55,33 +57,16 @@ async function expectSuccess(
   return stdout;
 }
 
-/** A copy to build and pack in, so that the checkout under test stays as it is. */
-async function copyCheckout(): Promise<void> {
-  const folders = ['bin', 'src', 'web', 'scripts', 'docs', 'examples', 'monitoring'];
-  const files = readdirSync(repository).filter((name) => /\.(?:md|json)$|^LICENSE$|^\.npmrc$/.test(name));
-  for (const part of [...folders, ...files])
-    await cp(join(repository, part), join(checkout(), part), { recursive: true });
-  await symlink(join(repository, 'node_modules'), join(checkout(), 'node_modules'));
-}
-
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'headworks-package-'));
-  await mkdir(checkout());
-  await mkdir(project());
-  await copyCheckout();
-  await expectSuccess('npm', ['pack', '--silent', '--pack-destination', folder], checkout());
-  await writeFile(join(project(), 'package.json'), '{"private":true,"type":"module"}');
-  const tarball = join(folder, `headworks-${manifest.version}.tgz`);
-  await expectSuccess(
-    'npm',
-    ['install', '--silent', '--prefer-offline', '--no-audit', '--no-fund', tarball],
-    project(),
-  );
+  installed = await installedPackage();
+  folder = await mkdtemp(join(tmpdir(), 'headworks-package-test-'));
   for (const part of ['library', 'rest-source'])
     await cp(join(project(), 'node_modules/headworks/examples', part), join(project(), part), {
       recursive: true,
     });
-}, 300_000);
+  // Guides show clients that are not ours.
+  await symlink(join(repository, 'node_modules/openai'), join(project(), 'node_modules/openai'));
+});
 
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
@@ -99,11 +84,7 @@ describe('the installed package', () => {
   });
 
   it('contains what it needs to run, and no tests', async () => {
-    const listed = await expectSuccess(
-      'tar',
-      ['-tzf', join(folder, `headworks-${manifest.version}.tgz`)],
-      folder,
-    );
+    const listed = await expectSuccess('tar', ['-tzf', installed.tarball], folder);
     expect(listed).toContain('package/LICENSE');
     expect(listed).toMatch(/^package\/dist\/.*\.sql$/m);
     expect(listed).toMatch(/^package\/dist\/operations\/demo\/documents\/.*\.eml$/m);
@@ -119,16 +100,13 @@ describe('the installed package', () => {
     expect(Number(count)).toBeGreaterThan(0);
   });
 
-  it('type-checks the example scripts and the example of every export in a strict project', async () => {
-    const examples = exportedExamples();
-    expect(examples.filter(({ code }) => code === null).map(({ name }) => name)).toEqual([]);
-    for (const [index, { module, names, code }] of examples.entries()) {
-      const imports = `import { ${names.join(', ')} } from '${module}';`;
-      await writeFile(
-        join(project(), `example-${index}.ts`),
-        `${imports}\n{\n${code ?? ''}\n}\nexport {};\n`,
-      );
-    }
+  it('has an example for every export', () => {
+    expect(exportedExamples().filter(({ code }) => code === null)).toEqual([]);
+  });
+
+  it('type-checks the example scripts, the example of every export and those of the guide in a strict project', async () => {
+    for (const [index, code] of Object.values(await everyExample()).entries())
+      await writeFile(join(project(), `example-${index}.ts`), code);
     await writeFile(
       join(project(), 'tsconfig.json'),
       JSON.stringify({
@@ -145,6 +123,20 @@ describe('the installed package', () => {
       }),
     );
     await expectSuccess(join(repository, 'node_modules/.bin/tsc'), ['-p', '.'], project());
+  });
+
+  it('runs the example of every export and those of the guide', async () => {
+    const examples = join(folder, 'examples.json');
+    await writeFile(examples, JSON.stringify(await everyExample()));
+    await cp(join(repository, 'test/support/run-examples.ts'), join(project(), 'run-examples.ts'));
+    const args = ['run-examples.ts', examples, inject('embeddedTemplate')];
+    const printed = await expectSuccess(process.execPath, args, project());
+    const { count, failures } = JSON.parse(printed.trim().split('\n').at(-1) ?? '') as {
+      readonly count: number;
+      readonly failures: readonly string[];
+    };
+    expect(failures).toEqual([]);
+    expect(count).toBeGreaterThan(40);
   });
 
   it('reports a wrong type to TypeScript users', async () => {
@@ -253,12 +245,12 @@ describe('the installed package', () => {
 describe('a checkout that was not built', () => {
   it('runs its sources', async () => {
     await rm(join(checkout(), 'dist'), { recursive: true, force: true });
-    const said = await expectSuccess(process.execPath, ['bin/headworks.cjs', '--version'], checkout());
-    expect(said.trim()).toBe(manifest.version);
+    const output = await expectSuccess(process.execPath, ['bin/headworks.cjs', '--version'], checkout());
+    expect(output.trim()).toBe(manifest.version);
   });
 });
 
-/** An older Node of this system; if there is none, ours that claims to be one. */
+/** An older Node of this system; if there is none, this one with a fake version. */
 async function oldNode(): Promise<{ program: string; args: readonly string[] }> {
   for (const place of (process.env['PATH'] ?? '').split(delimiter)) {
     const program = join(place, 'node');
@@ -298,31 +290,61 @@ async function serve(handle: (request: IncomingMessage, response: ServerResponse
 
 interface Example {
   readonly module: string;
-  /** Everything that the module exports. */
+  /** Everything that the module exports, and which of that are only types. */
   readonly names: readonly string[];
+  readonly types: readonly string[];
   readonly name: string;
   /** Null when the export has no `@example`. */
   readonly code: string | null;
 }
 
+/** By their names: modules with the example of every export, and every `ts` block of the guide. */
+async function everyExample(): Promise<Readonly<Record<string, string>>> {
+  const ofExports = exportedExamples().map(({ module, names, types, name, code }) => [
+    `${name} of ${module}`,
+    `import { ${names.map((each) => (types.includes(each) ? `type ${each}` : each)).join(', ')} } from '${module}';\n{\n${code ?? ''}\n}\nexport {};\n`,
+  ]);
+  const guide = join(repository, 'docs/guide');
+  const pages = (await readdir(guide)).filter((page) => page.endsWith('.md'));
+  const ofGuide = await Promise.all(
+    pages.map(async (page) =>
+      [...fencedBlocks(await readFile(join(guide, page), 'utf8'))]
+        .filter(({ language }) => language === 'ts')
+        .map(({ line, lines }) => [`${page} line ${line}`, `${lines.join('\n')}\n`]),
+    ),
+  );
+  return Object.fromEntries([...ofExports, ...ofGuide.flat()]) as Record<string, string>;
+}
+
 /** The example in the doc comment of every public export. */
 function exportedExamples(): readonly Example[] {
   return modules.flatMap((module) => {
-    const { types } = manifest.exports[module.replace('headworks', '.')] as { readonly types: string };
-    const entry = join(repository, types.replace('./dist/', 'src/').replace('.d.ts', '.ts'));
+    const declared = manifest.exports[module.replace('headworks', '.')] as { readonly types: string };
+    const entry = join(repository, declared.types.replace('./dist/', 'src/').replace('.d.ts', '.ts'));
     const exported = exportsOf(entry);
     const names = exported.map(({ name }) => name);
-    return exported.map(({ name, code }) => ({ module, names, name, code }));
+    const types = exported.filter(({ isType }) => isType).map(({ name }) => name);
+    return exported.map(({ name, code }) => ({ module, names, types, name, code }));
   });
 }
 
-function exportsOf(file: string): readonly { readonly name: string; readonly code: string | null }[] {
+interface Exported {
+  readonly name: string;
+  readonly isType: boolean;
+  readonly code: string | null;
+}
+
+function exportsOf(file: string): readonly Exported[] {
   const text = readFileSync(file, 'utf8');
   const declared = [
     ...text.matchAll(
-      /(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?export (?:async )?(?:function\*?|class|interface|const|type) (\w+)/g,
+      /(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?export (?:async )?(function\*?|class|interface|const|type) (\w+)/g,
     ),
-  ].map(([, comment = '', name = '']) => ({ name, code: exampleIn(comment) }));
+  ].map(([, comment = '', kind = '', name = '']) => ({
+    name,
+    isType: kind === 'interface' || kind === 'type',
+    code: exampleIn(comment),
+  }));
   const passedOn = [...text.matchAll(/^export (?:type )?\{([^}]+)\} from '([^']+)';/gm)].flatMap(
     ([, names = '', path = '']) => {
       const all = exportsOf(join(dirname(file), path));

@@ -1,4 +1,4 @@
-// A bad world at start: one line with cause and remedy, an exit code that is not 0, and nothing damaged.
+// Failures at start: one line with cause and remedy, a nonzero exit code, and no damage.
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -20,7 +20,7 @@ function expectOneLine(run: Run, code: number, pattern: RegExp): void {
   expect(run.stdout).toBe('');
 }
 
-/** A server that is not what we hope for. */
+/** A server of another kind than expected. */
 async function occupy(): Promise<number> {
   const server = createServer((socket) =>
     socket.on('error', () => undefined).end('HTTP/1.1 400 Bad Request\r\n\r\n'),
@@ -58,7 +58,7 @@ describe('headworks serve when it cannot start', () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'file'), '');
     expectOneLine(await serve(folder, {}, '--data-dir', 'file/data'), 1, /file\/data.*(folder|write)/i);
-    if (process.getuid?.() === 0) return; // Root may write everywhere: the second half cannot fail for it.
+    if (process.getuid?.() === 0) return; // Root may write everywhere, so the second part does not apply to it.
     await mkdir(join(folder, 'shut'));
     await chmod(join(folder, 'shut'), 0o500);
     expectOneLine(await serve(folder, {}, '--data-dir', 'shut/data'), 1, /shut\/data.*(right|permission)/i);
@@ -96,7 +96,10 @@ describe('headworks serve when it cannot start', () => {
   });
 
   it('reports that Postgres is unreachable', async () => {
-    const run = await serve(await temporaryFolder(), { DATABASE_URL: 'postgres://u:p4ssw0rd@127.0.0.1:1/x' });
+    const run = await serve(await temporaryFolder(), {
+      DATABASE_URL: 'postgres://u:p4ssw0rd@127.0.0.1:1/x',
+      HEADWORKS_DATABASE_START_TIMEOUT_SECONDS: '0',
+    });
     expectOneLine(run, 3, /127\.0\.0\.1:1.*(does not answer|does not respond).*Check that/);
   });
 

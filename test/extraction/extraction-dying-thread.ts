@@ -1,4 +1,4 @@
-// The real worker thread, except that it dies in the middle of the page that a file names, if the file is there.
+// The real worker thread, except that it exits during the page that a file names, if the file exists.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 

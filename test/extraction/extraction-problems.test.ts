@@ -1,6 +1,7 @@
-// What is wrong with the settings of an extraction: all of it at once, a line each, and no secret in it.
+// Invalid settings of an extraction: all problems together, one per line, without secrets.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { CliWorld } from '../support/cli-world.ts';
 import { environmentFor, extractLooker, simulatedLooker } from '../support/extraction-runs.ts';
@@ -13,11 +14,32 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
   return { exitCode: await world.start('extract', ...args), err: world.err, out: world.out };
 }
 
+/** A vault as 0.1.0 wrote it: its own application id, and tables. */
+function createFirstVault(path: string): void {
+  const db = new DatabaseSync(path);
+  db.exec('PRAGMA application_id = 1213683284; CREATE TABLE items (id TEXT)');
+  db.close();
+}
+
 const looker = {
   LOOKER_BASE_URL: 'http://127.0.0.1:1',
   LOOKER_CLIENT_ID: 'id',
   LOOKER_CLIENT_SECRET: 'secret-1',
 };
+
+describe('an existing vault', () => {
+  it.each([[], ['--dry-run']])(
+    'of 0.1.0 is reported before the source is contacted (%s)',
+    async (...flags) => {
+      const vault = join(await temporaryFolder(), 'first.vault');
+      createFirstVault(vault);
+      const { exitCode, err } = await run(['looker', '--vault', vault, ...flags], looker);
+      expect(err).toMatch(/first\.vault.*0\.1\.0/);
+      expect(err).not.toMatch(/127\.0\.0\.1/);
+      expect(exitCode).toBe(1);
+    },
+  );
+});
 
 describe('a source file', () => {
   it('reports all problems, one per line, whatever their names look like', async () => {
@@ -38,11 +60,8 @@ describe('a source file', () => {
   });
 
   it.each([
-    [
-      'nope.yaml',
-      /The source file \S*nope\.yaml does not exist\. Check the path, or name another with --source\./,
-    ],
-    ['.', /The source file \S* is a folder\. Name the YAML file in it, or name another with --source\./],
+    ['nope.yaml', /The source file \S*nope\.yaml does not exist\. Check the path\./],
+    ['.', /The source file \S* is a folder\. Name the YAML file in it\./],
   ])('that cannot be read (%s) is reported in words, with what to do', async (file, message) => {
     const { exitCode, err } = await run(['rest', '--source', file]);
     expect(exitCode).toBe(2);
@@ -77,7 +96,7 @@ describe('Looker', () => {
     expect(exitCode).toBe(2);
     for (const text of [
       'LOOKER_CLIENT_SECRET',
-      '"dragons" must be types of',
+      'there is no type "dragons"',
       '--types names only users, dragons',
     ])
       expect(err).toContain(text);
@@ -97,8 +116,8 @@ describe('Looker', () => {
       { types: 'users,dashboards', folder: '1' },
       { env: { ...environmentFor(simulator), LOOKERSDK_VERIFY_SSL: 'false' } },
     );
-    const told = events.filter(({ name }) => name === 'extraction:setting-ignored');
-    expect(told.map(({ payload }) => payload['setting'])).toEqual(['--folder', 'LOOKERSDK_VERIFY_SSL']);
+    const ignored = events.filter(({ name }) => name === 'extraction:setting-ignored');
+    expect(ignored.map(({ payload }) => payload['setting'])).toEqual(['--folder', 'LOOKERSDK_VERIFY_SSL']);
   });
 
   it('names the existing flag', async () => {

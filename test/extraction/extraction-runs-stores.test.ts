@@ -1,4 +1,4 @@
-// Sources and runs in Postgres keep the contract, embedded and on a server.
+// The contract of sources and runs on Postgres, embedded and on a server.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { PostgresRunStore, PostgresSourceStore } from '../../src/extraction/runs/stores.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';

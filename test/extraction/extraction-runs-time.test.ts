@@ -1,4 +1,4 @@
-// Schedules and runs on virtual time: what happens when, how often, and after what silence.
+// Schedules, runs and heartbeats on virtual time.
 import { MemoryRunStore, MemorySourceStore } from '../support/extraction/memory-stores.ts';
 import { expect, it } from 'vitest';
 import type { EmittedEvent, EventListener } from '../../src/core/index.ts';
@@ -27,7 +27,7 @@ class CountingRunStore extends MemoryRunStore {
   }
 }
 
-/** `extract` is what a run does; two servers look at the schedules. */
+/** `extract` is what a run does; two servers check the schedules. */
 async function world(extract: (clock: VirtualClock) => ExtractSource) {
   const clock = new VirtualClock(Date.parse('2026-03-01T12:00:00Z'));
   const random = seededRandom(3);
@@ -35,8 +35,8 @@ async function world(extract: (clock: VirtualClock) => ExtractSource) {
   const sources = new MemorySourceStore();
   const runs = new CountingRunStore();
   const bus = new EventBus({ ...runEvents, ...jobEventSpecs }, () => clock.now());
-  const told: EmittedEvent[] = [];
-  bus.listen((event) => told.push(event));
+  const emitted: EmittedEvent[] = [];
+  bus.listen((event) => emitted.push(event));
   const jobs = createMemoryJobQueue({ clock, random, ids, events: bus });
   const redact = (text: string) => text.replaceAll('hush', '[redacted]');
   const common = { sources, runs, clock, ids, events: bus, redact };
@@ -67,7 +67,7 @@ async function world(extract: (clock: VirtualClock) => ExtractSource) {
     (await runs.list({ limit: 100 }))
       .map(({ startedAt }) => startedAt?.toISOString().slice(11, 16))
       .toReversed();
-  return { clock, sources, runs, jobs, service: first, pass, times, told };
+  return { clock, sources, runs, jobs, service: first, pass, times, emitted };
 }
 
 const rateLimiter = createRateLimiter({ limits: { perSecond: 1 }, clock: new VirtualClock() }).snapshot();
@@ -83,7 +83,7 @@ const result = (status: 'completed' | 'interrupted') =>
     itemsPerSecond: null,
   }) as const;
 
-const tell = (onEvent: EventListener, name: keyof ExtractionEvents, payload: object) => {
+const emit = (onEvent: EventListener, name: keyof ExtractionEvents, payload: object) => {
   onEvent({
     name,
     at: 0,
@@ -94,7 +94,7 @@ const tell = (onEvent: EventListener, name: keyof ExtractionEvents, payload: obj
 
 it('starts each occurrence once over all servers, and skips those that the previous run reaches into', async () => {
   let takes = minute;
-  const { sources, pass, times, told } = await world((clock) => async () => {
+  const { sources, pass, times, emitted } = await world((clock) => async () => {
     await clock.sleep(takes);
     return result('completed');
   });
@@ -104,7 +104,7 @@ it('starts each occurrence once over all servers, and skips those that the previ
   takes = 90 * minute;
   await pass(3 * hour);
   expect(await times()).toEqual(['13:00', '14:00', '15:00', '16:00', '18:00']);
-  expect(told.filter(({ name }) => name === 'extraction:schedule-skipped')).toHaveLength(1);
+  expect(emitted.filter(({ name }) => name === 'extraction:schedule-skipped')).toHaveLength(1);
 });
 
 it('writes a running run about once a second, and heartbeats while nothing arrives', async () => {
@@ -113,13 +113,13 @@ it('writes a running run about once a second, and heartbeats while nothing arriv
     calls: 2,
     rateLimitedCalls: 1,
   };
-  const { clock, sources, runs, service, jobs, told } = await world(
+  const { clock, sources, runs, service, jobs, emitted } = await world(
     (time) =>
       async (_source, { onEvent }) => {
-        tell(onEvent, 'extraction:started', { session: 's' });
+        emit(onEvent, 'extraction:started', { session: 's' });
         for (let tick = 0; tick < 40; tick += 1) {
           await time.sleep(250);
-          tell(onEvent, 'extraction:progress', { session: 's', ...figures, rateLimiter, itemsPerSecond: 4 });
+          emit(onEvent, 'extraction:progress', { session: 's', ...figures, rateLimiter, itemsPerSecond: 4 });
         }
         await time.sleep(10 * minute);
         return result('completed');
@@ -132,7 +132,7 @@ it('writes a running run about once a second, and heartbeats while nothing arriv
   expect(await jobs.get(jobId)).toMatchObject({ progress: { done: 5, total: 9 } });
   expect(runs.puts).toBeGreaterThan(9);
   expect(runs.puts).toBeLessThan(16);
-  expect(told.filter(({ name }) => name === 'extraction:run-progress').length).toBeLessThan(12);
+  expect(emitted.filter(({ name }) => name === 'extraction:run-progress').length).toBeLessThan(12);
   await clock.advance(9 * minute);
   expect(await service.get(id)).toMatchObject({ state: 'running' });
   await clock.advance(2 * minute);
@@ -145,9 +145,9 @@ it('resumes a run that took too long instead of starting it again', async () => 
     (time) =>
       async (_source, { fresh, retryFailed, onEvent, signal }) => {
         freshness.push([fresh, retryFailed]);
-        tell(onEvent, 'extraction:started', { session: 's' });
+        emit(onEvent, 'extraction:started', { session: 's' });
         const figures = { types: [], calls: 7, rateLimitedCalls: 3, rateLimiter, itemsPerSecond: 4 };
-        tell(onEvent, 'extraction:progress', { session: 's', ...figures });
+        emit(onEvent, 'extraction:progress', { session: 's', ...figures });
         await time.sleep(30 * hour - (freshness.length - 1) * 23 * hour, signal);
         return result('completed');
       },
@@ -159,7 +159,7 @@ it('resumes a run that took too long instead of starting it again', async () => 
     ['when-finished', true],
     [false, false],
   ]);
-  // Of both tries together.
+  // Of both attempts together.
   expect(await service.get(id)).toMatchObject({ state: 'completed', calls: 7 + 1, rateLimitedCalls: 3 });
 });
 
@@ -212,7 +212,7 @@ it('stops a queued run, and ends one whose job was canceled elsewhere', async ()
 });
 
 it('counts a command without a report for a minute as interrupted, until it reports again', async () => {
-  const { clock, service, told } = await world(() => () => Promise.reject(new Error('not used')));
+  const { clock, service, emitted } = await world(() => () => Promise.reject(new Error('not used')));
   const report: RunReport = {
     ...noFigures,
     id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
@@ -230,9 +230,12 @@ it('counts a command without a report for a minute as interrupted, until it repo
   expect(await service.get(report.id)).toMatchObject({ state: 'interrupted' });
   await service.report({ ...report, calls: 3 });
   expect(await service.get(report.id)).toMatchObject({ state: 'running', calls: 3, finishedAt: null });
-  await service.report({ ...report, state: 'failed', message: 'it said hush' });
-  expect(await service.get(report.id)).toMatchObject({ state: 'failed', message: 'it said [redacted]' });
-  expect(told.map(({ name }) => name)).toEqual([
+  await service.report({ ...report, state: 'failed', message: 'the error was hush' });
+  expect(await service.get(report.id)).toMatchObject({
+    state: 'failed',
+    message: 'the error was [redacted]',
+  });
+  expect(emitted.map(({ name }) => name)).toEqual([
     'extraction:run-started',
     'extraction:run-progress',
     'extraction:run-progress',
@@ -245,20 +248,20 @@ it('starts a run right after the previous one, whose job ends a moment later, bu
   const source = exampleSource();
   await sources.add(source);
   /** Holds the source's place in the queue, as the job of a run that has ended does until it is settled. */
-  const hold = async () =>
+  const lockVault = async () =>
     (await jobs.enqueue(
       extractionRunJob,
       { sourceId: source.id, runId: source.id, fresh: false, retryFailed: false },
       { key: source.id, startAfterMs: hour },
     )) ?? '';
-  const held = await hold();
+  const held = await lockVault();
   const started = service.start(source.id);
   await clock.advance(1_000);
   await jobs.cancel(held);
   await clock.advance(1_000);
   expect(await started).toMatchObject({ state: 'queued' });
   await clock.advance(1_000);
-  await hold();
+  await lockVault();
   const refused = expect(service.start(source.id)).rejects.toMatchObject({ code: 'CONFLICT' });
   await clock.advance(10_000);
   await refused;

@@ -1,5 +1,6 @@
 // Sources registered with a server, and their runs: over HTTP, on real stores, from a simulated Looker.
-import type { ExtractionRun, ExtractionRuns } from '../../src/api/extraction.ts';
+import type { ApiResponse } from '../../src/api/client.ts';
+import type { ExtractionRun } from '../../src/api/extraction.ts';
 import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Client } from 'pg';
@@ -9,7 +10,7 @@ import { startServer } from '../../src/app/start.ts';
 import type { RunningServer } from '../../src/app/index.ts';
 import { messageOf } from '../../src/core/index.ts';
 import type { Config } from '../../src/config/index.ts';
-import type { LookerSimulator } from '../../src/simulators/looker/index.ts';
+import type { LookerSimulator } from '../../src/simulators/looker/server.ts';
 import {
   contentIn,
   contentOf,
@@ -35,27 +36,30 @@ const lookerSource = (simulator: LookerSimulator, change: object = {}) => ({
 });
 
 async function register(server: RunningServer, body: object): Promise<string> {
-  const answer = await callAsAdmin(server, 'POST', sources, body);
-  expect(answer).toMatchObject({ status: 201 });
-  return (answer.body as { id: string }).id;
+  const response = await callAsAdmin(server, 'POST', sources, body);
+  expect(response).toMatchObject({ status: 201 });
+  return (response.body as { id: string }).id;
 }
 
 async function start(server: RunningServer, sourceId: string, body?: object): Promise<string> {
-  const answer = await callAsAdmin(server, 'POST', `${sources}/${sourceId}/runs`, body);
-  expect(answer).toMatchObject({ status: 202, body: { job_id: expect.any(String) as string } });
-  return (answer.body as { id: string }).id;
+  const response = await callAsAdmin(server, 'POST', `${sources}/${sourceId}/runs`, body);
+  expect(response).toMatchObject({ status: 202, body: { job_id: expect.any(String) as string } });
+  return (response.body as { id: string }).id;
 }
 
 const runOf = async (server: RunningServer, id: string): Promise<ExtractionRun> =>
   (await callAsAdmin(server, 'GET', `${runs}/${id}`)).body;
 
-const listOf = async (server: RunningServer, query = ''): Promise<ExtractionRuns['runs']> =>
-  ((await callAsAdmin(server, 'GET', runs + query)).body as ExtractionRuns).runs;
+const listOf = async (
+  server: RunningServer,
+  query = '',
+): Promise<ApiResponse<'GET /api/v1/extraction/runs'>['runs']> =>
+  ((await callAsAdmin(server, 'GET', runs + query)).body as ApiResponse<'GET /api/v1/extraction/runs'>).runs;
 
 const untilRun = (server: RunningServer, id: string, expected: object) =>
-  expect.poll(() => runOf(server, id), { timeout: 15_000 }).toMatchObject(expected);
+  expect.poll(() => runOf(server, id)).toMatchObject(expected);
 
-/** What a person would do with psql. */
+/** As an operator would change it with psql. */
 async function onDatabase(config: Config, text: string): Promise<readonly Record<string, unknown>[]> {
   const client = new Client({ connectionString: databaseUrl() });
   await client.connect();
@@ -98,7 +102,7 @@ describe('a registered source', () => {
     expect((await listOf(server)).map((row) => row.id)).toEqual([again, run]);
   });
 
-  it('is extracted on the embedded store too', { timeout: 60_000 }, async () => {
+  it('is extracted on the embedded store too', async () => {
     const simulator = await simulatedLooker({ items: { users: 12 } });
     const config = await testConfig({ ...environmentFor(simulator), DATABASE_URL: '' });
     await copyEmbeddedStore(join(config.data.folder, 'state'));
@@ -118,9 +122,7 @@ describe('a registered source', () => {
       status: 409,
       body: { error: { code: 'CONFLICT' } },
     });
-    await expect
-      .poll(async () => (await runOf(server, run)).types.some(({ items }) => items > 0), { timeout: 15_000 })
-      .toBe(true);
+    await expect.poll(async () => (await runOf(server, run)).types.some(({ items }) => items > 0)).toBe(true);
     expect(await callAsAdmin(server, 'DELETE', `${sources}/${id}`)).toMatchObject({ status: 409 });
     expect(await callAsAdmin(server, 'POST', `${runs}/${run}/stop`)).toMatchObject({ status: 202 });
     await untilRun(server, run, { state: 'interrupted' });
@@ -187,9 +189,7 @@ describe('a registered source', () => {
     };
     const id = await register(first, lookerSource(simulator, { options: slow }));
     const run = await start(first, id);
-    await expect
-      .poll(async () => (await runOf(first, run)).calls, { timeout: 15_000 })
-      .toBeGreaterThanOrEqual(8);
+    await expect.poll(async () => (await runOf(first, run)).calls).toBeGreaterThanOrEqual(8);
     const { session } = await runOf(first, run);
     await first.stop();
     const second = await startTestServer(config);
@@ -211,14 +211,14 @@ describe('a registered source', () => {
       state: 'failed',
       message: 'The environment variable ACME_SECRET is not set in the server.',
     });
-    const told = [
+    const visible = [
       await callAsAdmin(server, 'GET', sources),
       await callAsAdmin(server, 'GET', runs),
       await callAsAdmin(server, 'GET', '/api/v1/jobs'),
       await onDatabase(config, 'select * from extraction_sources, extraction_runs'),
     ];
-    expect(JSON.stringify(told)).toContain('ACME_SECRET');
-    expect(JSON.stringify(told)).not.toContain(simulator.clientSecret);
+    expect(JSON.stringify(visible)).toContain('ACME_SECRET');
+    expect(JSON.stringify(visible)).not.toContain(simulator.clientSecret);
   });
 });
 
@@ -230,7 +230,7 @@ describe('an invalid source', () => {
     const rest = (definition: string) => ({ name: 'x', kind: 'rest', settings: { definition } });
     const secret = 'hush-hush-1234567';
     const api = 'name: shop\nbase_url: https://shop.example\nresources: [{name: a, path: /a, id: id}]\n';
-    const bad: readonly (readonly [body: object, says: string])[] = [
+    const bad: readonly (readonly [body: object, problem: string])[] = [
       [{ ...good, settings: { ...good.settings, client_secret: secret } }, 'client_secret'],
       [{ ...good, settings: { base_url: `https://me:${secret}@acme.example` } }, 'user or password'],
       [{ ...good, settings: { base_url: 'ftp://acme.example' } }, 'web address'],
@@ -246,11 +246,11 @@ describe('an invalid source', () => {
       [rest(`${api}shade: blue`), 'shade'],
       [{ ...rest(api), options: { folders: ['1'] } }, 'has no folders'],
     ];
-    for (const [body, says] of bad) {
-      const answer = await callAsAdmin(server, 'POST', sources, body);
-      expect({ says, status: answer.status }).toEqual({ says, status: 400 });
-      expect(JSON.stringify(answer.body)).toContain(says);
-      expect(JSON.stringify(answer.body)).not.toContain(secret);
+    for (const [body, problem] of bad) {
+      const response = await callAsAdmin(server, 'POST', sources, body);
+      expect({ problem, status: response.status }).toEqual({ problem, status: 400 });
+      expect(JSON.stringify(response.body)).toContain(problem);
+      expect(JSON.stringify(response.body)).not.toContain(secret);
     }
     expect(await onDatabase(config, 'select * from extraction_sources')).toEqual([]);
     const id = await register(server, rest(`${api}auth: {type: bearer, token: "\${NOT_SET_YET}"}`));
@@ -312,13 +312,13 @@ describe('a schedule', () => {
       next_run_at: string;
     };
     expect(next_run_at).toMatch(/T04:00:00\.000Z$/);
-    await register(first, lookerSource(simulator, { name: 'off', schedule: '* * * * *', active: false }));
+    await register(first, lookerSource(simulator, { name: 'off', schedule: '* * * * *', is_active: false }));
     await first.stop();
-    // Two nights without a server: made up for once.
+    // Two missed nights: run once.
     await onDatabase(config, `update extraction_sources set last_scheduled_at = now() - interval '49 hours'`);
     const second = await startTestServer(config);
     await expect
-      .poll(() => listOf(second), { timeout: 15_000 })
+      .poll(() => listOf(second))
       .toMatchObject([{ source: 'acme', origin: 'schedule', state: 'completed' }]);
     expect(await listOf(second)).toHaveLength(1);
   });
@@ -341,7 +341,7 @@ describe('the sources file', () => {
     const { body } = await callAsAdmin(first, 'GET', sources);
     expect(body).toMatchObject({ sources: [{ name: 'one', is_from_file: true }, { name: 'two' }] });
     const [{ id }] = (body as { sources: [{ id: string }] }).sources;
-    expect(await callAsAdmin(first, 'PATCH', `${sources}/${id}`, { active: false })).toMatchObject({
+    expect(await callAsAdmin(first, 'PATCH', `${sources}/${id}`, { is_active: false })).toMatchObject({
       status: 409,
     });
     await first.stop();

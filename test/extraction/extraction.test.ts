@@ -1,4 +1,4 @@
-// Extractions from a simulated Looker: what is in the vault is what the source has, in exactly the calls it takes.
+// Extractions from a simulated Looker: the vault has what the source has, with the exact number of calls.
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -29,11 +29,11 @@ describe('an extraction from Looker', () => {
     const folder = await temporaryFolder();
     const { result } = await extractLooker(looker, folder);
     expect(result).toMatchObject({ status: 'completed', calls: exactCalls });
-    const { calls, answered } = looker.stats();
+    const { calls, responded } = looker.stats();
     expect(Object.values(calls).reduce((sum, count) => sum + count, 0) - (calls['POST /login'] ?? 0)).toBe(
       exactCalls,
     );
-    expect(Object.keys(answered)).toEqual(['200']);
+    expect(Object.keys(responded)).toEqual(['200']);
     expect(contentIn(vaultRows(folder))).toEqual(await contentOf(looker));
   });
 
@@ -53,7 +53,7 @@ describe('an extraction from Looker', () => {
     });
     const folder = await temporaryFolder();
     const { result } = await extractLooker(looker, folder, { types: 'dashboards,users,roles' });
-    // 3 and 1 (LookML) pages end short; links end with 20 users; one full page of roles needs a look behind it.
+    // 3 and 1 (LookML) pages end short; links end with 20 users; one full page of roles needs one more call.
     expect(result).toMatchObject({ status: 'completed', calls: 3 + 1 + 2 + 2 });
     expect(vaultRows(folder)).toHaveLength(55);
   });
@@ -202,7 +202,7 @@ describe('an extraction that cannot start', () => {
     await expect(extractLooker(looker, folder, { types: 'dashbords' })).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining(
-        '"dashbords" must be types of this source: dashboards, looks',
+        'there is no type "dashbords"; this source has dashboards, looks',
       ) as string,
     });
     expect(looker.stats().total).toBe(0);

@@ -44,8 +44,8 @@ async function plainServer(onData: string): Promise<number> {
 }
 
 describe('connecting to Looker', () => {
-  it.for(logins)('classifies %s by its cause', async ([, answer, code, message]) => {
-    const transport = createInMemoryTransport({ handler: () => answer });
+  it.for(logins)('classifies %s by its cause', async ([, response, code, message]) => {
+    const transport = createInMemoryTransport({ handler: () => response });
     const source = createLooker({
       baseUrl: 'https://acme.looker.test',
       transport,

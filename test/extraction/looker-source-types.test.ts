@@ -3,7 +3,7 @@ import { systemClock } from '../../src/core/index.ts';
 import { lookerContentTypes } from '../../src/extraction/sources/looker/description.ts';
 import type { PageRequest, Source, ContentType } from '../../src/extraction/types.ts';
 import { createUndiciTransport } from '../../src/platform/http-client/undici-transport.ts';
-import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
+import { startLookerSimulator } from '../../src/simulators/looker/server.ts';
 import { countedPermits } from '../support/counted-permits.ts';
 import { childList, offsetPage, pageOfList } from '../support/extraction/pages.ts';
 import { createLooker, createLookerApi, lookerSourceOn } from './looker-source-world.ts';
@@ -53,12 +53,14 @@ describe('the content types of Looker', () => {
     for (const { name, endpoints } of source.types)
       for (const endpoint of endpoints.filter(({ pagination }) => pagination === 'offset'))
         await source.fetch(offsetPage(name, 20, 10, endpoint.name), never);
-    const paged = api.asked.filter((path) => path.endsWith('limit=10&offset=20'));
+    const paged = api.requested.filter((path) => path.endsWith('limit=10&offset=20'));
     expect(paged).toHaveLength(12);
-    expect(api.asked.filter((path) => !path.includes('sorts=id'))).toEqual([
+    expect(api.requested.filter((path) => !path.includes('sorts=id'))).toEqual([
       '/api/4.0/lookml_models?limit=10&offset=20',
     ]);
-    expect(api.asked).toContain('/api/4.0/scheduled_plans/search?sorts=id&all_users=true&limit=10&offset=20');
+    expect(api.requested).toContain(
+      '/api/4.0/scheduled_plans/search?sorts=id&all_users=true&limit=10&offset=20',
+    );
   });
 
   it.for(['..', '.', ''])('never let a name like "%s" lead to another address', async (id) => {
@@ -68,7 +70,7 @@ describe('the content types of Looker', () => {
     await expect(source.fetch(look(id), never)).rejects.toMatchObject({ failure: { kind: 'validation' } });
     expect(api.contentCalls()).toBe(0);
     await source.fetch(look('../a?b#c'), never);
-    expect(api.asked).toEqual(['/api/4.0/looks/..%2Fa%3Fb%23c']);
+    expect(api.requested).toEqual(['/api/4.0/looks/..%2Fa%3Fb%23c']);
   });
 });
 
@@ -93,7 +95,7 @@ describe('a folder filter', () => {
     ]);
     expect(endpointsOf(source, 'folders')).toEqual(['']);
     await source.fetch(offsetPage('dashboards', 0, 10, 'folder-9'), never);
-    expect(api.asked.at(-1)).toBe('/api/4.0/dashboards/search?sorts=id&folder_id=9&limit=10&offset=0');
+    expect(api.requested.at(-1)).toBe('/api/4.0/dashboards/search?sorts=id&folder_id=9&limit=10&offset=0');
   });
 
   it.for([true, false])('finds all subfolders, although pages are short (total sent: %s)', async (isSent) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { createUndiciTransport } from '../../src/platform/http-client/undici-transport.ts';
-import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
+import { startLookerSimulator } from '../../src/simulators/looker/server.ts';
 import { walkSource } from '../support/walk-source.ts';
 import { createLooker } from './looker-source-world.ts';
 
@@ -39,7 +39,7 @@ describe('a simulated Looker, read as the pipeline reads it', () => {
   it.for([
     ['with totals', {}],
     ['without totals', { hasTotal: false }],
-    ['with shorter pages than asked for', { pageLimit: 4 }],
+    ['with shorter pages than requested', { pageLimit: 4 }],
   ] as const)('returns all twelve types completely and exactly once, %s', async ([, options]) => {
     const { walk } = await walkLooker(options);
     const { lookml_dashboards: _, ...counts } = expected;
@@ -85,6 +85,6 @@ describe('a simulated Looker, read as the pipeline reads it', () => {
       'GET /users/search': 1,
       'GET /scheduled_plans/search': 1,
     });
-    expect(stats.answered).toEqual({ 200: stats.total });
+    expect(stats.responded).toEqual({ 200: stats.total });
   });
 });

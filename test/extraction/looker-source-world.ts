@@ -1,4 +1,4 @@
-// Looker sources for tests, before a small Looker that misbehaves on demand.
+// Looker sources for tests, with a small Looker that fails on demand.
 import type { Clock } from '../../src/core/index.ts';
 import { systemClock } from '../../src/core/index.ts';
 import type { HttpSourceOptions } from '../../src/extraction/sources/http-source.ts';
@@ -14,7 +14,7 @@ import type { MisbehavingApi } from '../support/misbehaving-api.ts';
 import { createMisbehavingApi, serveHandler } from '../support/misbehaving-api.ts';
 
 const dashboardIds = Array.from({ length: 25 }, (_, index) => String(index + 1));
-/** 1 has 2 and 3; 3 has 4; 9 stands apart. */
+/** 1 has 2 and 3; 3 has 4; 9 has no parent. */
 const folders = [
   { id: '1', parent_id: null },
   { id: '2', parent_id: '1' },
@@ -39,7 +39,7 @@ function content({ url }: InMemoryRequest, hasTotal: boolean): InMemoryResponse 
   const limit = Number(url.searchParams.get('limit'));
   const all =
     path === '/folders/search' ? folders : dashboardIds.map((id) => ({ id, title: `Dashboard ${id}` }));
-  // Shorter pages of folders than asked for, as servers with a limit of their own give.
+  // Shorter pages of folders than requested, as servers with their own limit return.
   const items = all.slice(offset, offset + (path === '/folders/search' ? Math.min(limit, 2) : limit));
   const next = `<${url.pathname}?offset=${offset + limit}>; rel="next"`;
   return {
@@ -55,7 +55,7 @@ function content({ url }: InMemoryRequest, hasTotal: boolean): InMemoryResponse 
 
 export const lookerCredentials = { clientId: 'the-client-id', clientSecret: 'the-client-secret' };
 
-/** A source before `api`, without a network. */
+/** A source that calls `api`, without a network. */
 export function lookerSourceOn(
   api: MisbehavingApi,
   more: Partial<LookerOptions & HttpSourceOptions> & { readonly clock?: Clock } = {},

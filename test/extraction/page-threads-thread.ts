@@ -1,8 +1,8 @@
-// A worker thread that dies of a page that says so, and answers every other.
+// A worker thread that exits while it processes a page that demands it, and replies to every other.
 import { parentPort } from 'node:worker_threads';
 import type { WorkerReply, WorkerRequest } from '../../src/extraction/pipeline/worker-pool.ts';
 
-const answer = (message: WorkerReply) => {
+const reply = (message: WorkerReply) => {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort?.postMessage(message);
 };
@@ -14,6 +14,6 @@ parentPort?.on('message', (message: WorkerRequest) => {
   }
   const text = Buffer.from(message.bytes).toString();
   if (text === 'die') throw new Error('It died of its page.');
-  answer({ kind: 'rejected', cause: 'malformed', message: text });
+  reply({ kind: 'rejected', cause: 'malformed', message: text });
 });
-answer({ kind: 'ready' });
+reply({ kind: 'ready' });

@@ -1,4 +1,4 @@
-// Worker threads that die: which page is blamed, and which callers learn of it.
+// Worker threads that die: which page is recorded as the cause, and which callers are notified.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RawPage } from '../../src/extraction/index.ts';
 import { singlePage } from '../support/extraction/pages.ts';
@@ -20,7 +20,7 @@ const page = (text: string): RawPage => ({
   nextLink: null,
 });
 
-/** Each has its place with a thread, or in the row, before the next one comes. */
+/** Each is assigned to a thread or queued before the next one arrives. */
 async function give(
   to: WorkerPool,
   texts: readonly string[],

@@ -1,4 +1,4 @@
-// The examples of registered sources are sources that a server takes.
+// The examples of registered sources are accepted by a server.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';

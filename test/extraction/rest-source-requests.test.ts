@@ -10,15 +10,15 @@ const never = new AbortController().signal;
 
 /** Records its requests, and returns the given responses. */
 function recorder(
-  answer: (request: InMemoryRequest) => InMemoryResponse = () => ({ status: 200, body: '[]' }),
+  respond: (request: InMemoryRequest) => InMemoryResponse = () => ({ status: 200, body: '[]' }),
 ) {
-  const asked: InMemoryRequest[] = [];
+  const requests: InMemoryRequest[] = [];
   return {
-    asked,
-    paths: () => asked.map(({ method, url }) => `${method} ${url.pathname}${url.search}`),
+    requests,
+    paths: () => requests.map(({ method, url }) => `${method} ${url.pathname}${url.search}`),
     handler: (request: InMemoryRequest) => {
-      asked.push(request);
-      return answer(request);
+      requests.push(request);
+      return respond(request);
     },
   };
 }
@@ -47,13 +47,16 @@ describe('calls of a REST source', () => {
     [200, ['sent', 'succeeded']],
     [404, ['sent', 'failed']],
     [429, ['sent', 'rate limited 7000']],
-  ] as const)('report to the limiter when they were sent and the outcome of %i', async ([status, told]) => {
-    const api = recorder(() => ({ status, headers: { 'retry-after': '7' }, body: '[]' }));
-    const counted = countedPermits();
-    const source = restSourceOn(api.handler, file(''), {}, { acquirePermit: counted.acquirePermit });
-    await source.fetch(page({ kind: 'single' }), never).catch(() => undefined);
-    expect(counted.told).toEqual(told);
-  });
+  ] as const)(
+    'report to the limiter when they were sent and the outcome of %i',
+    async ([status, reports]) => {
+      const api = recorder(() => ({ status, headers: { 'retry-after': '7' }, body: '[]' }));
+      const counted = countedPermits();
+      const source = restSourceOn(api.handler, file(''), {}, { acquirePermit: counted.acquirePermit });
+      await source.fetch(page({ kind: 'single' }), never).catch(() => undefined);
+      expect(counted.reports).toEqual(reports);
+    },
+  );
 });
 
 describe('pages of a REST source', () => {
@@ -90,13 +93,13 @@ describe('pages of a REST source', () => {
     const failing = source.fetch(page({ kind: 'cursor', cursor, index: 1, limit: 5 }), never);
     await expect(failing).rejects.toMatchObject({ failure: { kind: 'malformed', isTransient: false } });
     await expect(failing).rejects.toThrow(/it is not requested/);
-    expect(api.asked).toEqual([]);
+    expect(api.requests).toEqual([]);
   });
 });
 
 describe('child resources of a REST source', () => {
   const child = (resource: string) => `${file('')}\n  - name: parts\n    id: id\n${resource}`;
-  const ask = async (
+  const fetchChild = async (
     yaml: string,
     keys: Readonly<Record<string, string>>,
     position: PagePosition = { kind: 'single' },
@@ -109,7 +112,7 @@ describe('child resources of a REST source', () => {
 
   it('are requested with the keys of their parent, each as one path segment', async () => {
     const yaml = child('    parent: things\n    path: /things/{parent.meta.key}/parts');
-    const { paths, type } = await ask(yaml, { 'parent.meta.key': 'a/b?c' });
+    const { paths, type } = await fetchChild(yaml, { 'parent.meta.key': 'a/b?c' });
     expect(paths).toEqual(['GET /v1/things/a%2Fb%3Fc/parts']);
     expect(type?.parent).toEqual({ type: 'things', keys: { 'parent.meta.key': ['meta', 'key'] } });
   });
@@ -119,7 +122,7 @@ describe('child resources of a REST source', () => {
       '    parent: things\n    path: /parts\n    query: { of: "{parent.id}" }\n    pagination: { type: page }',
     );
     const position = { kind: 'page', page: 2, limit: 10 } as const;
-    const { paths, type } = await ask(yaml, { 'parent.id': '{parent.id}&x' }, position);
+    const { paths, type } = await fetchChild(yaml, { 'parent.id': '{parent.id}&x' }, position);
     expect(paths).toEqual(['GET /v1/parts?of=%7Bparent.id%7D%26x&per_page=10&page=3']);
     expect(type?.endpoints[0]?.pagination).toBe('page');
   });
@@ -128,7 +131,7 @@ describe('child resources of a REST source', () => {
     const yaml = child(
       '    parent: { resource: things, children: explores }\n    single: true\n    path: /things/{parent.name}/explores/{child.name}',
     );
-    const { paths, type } = await ask(yaml, { 'child.name': 'orders', 'parent.name': 'sales' });
+    const { paths, type } = await fetchChild(yaml, { 'child.name': 'orders', 'parent.name': 'sales' });
     expect(paths).toEqual(['GET /v1/things/sales/explores/orders']);
     expect(type).toMatchObject({
       endpoints: [{ name: '', pagination: 'single' }],
@@ -147,7 +150,7 @@ describe('child resources of a REST source', () => {
       '  - name: parts\n    id: id',
       '  - name: parts\n    id: ["{parent}", number]',
     );
-    const { type } = await ask(yaml, { 'parent.id': '1' });
+    const { type } = await fetchChild(yaml, { 'parent.id': '1' });
     expect(type?.shape).toMatchObject({ id: [['number']], isIdWithinParent: true });
   });
 });
@@ -170,7 +173,7 @@ describe('a caller of a REST source', () => {
     await source.fetch(page({ kind: 'single' }), never);
     expect(api.paths()).toEqual(['HEAD /v1/things', 'GET /v1/things']);
     expect(permits()).toBe(2);
-    for (const { headers: sent } of api.asked) expect(sent).toMatchObject({ ...headers, 'x-team': '7' });
+    for (const { headers: sent } of api.requests) expect(sent).toMatchObject({ ...headers, 'x-team': '7' });
     expect(loadDescription(yaml, { env, file: 'f' }).limiterKey).toMatch(
       auth.includes('none') ? /^api\.acme\.test:anonymous$/ : /:[0-9a-f]{16}$/,
     );
@@ -181,11 +184,11 @@ describe('a caller of a REST source', () => {
     const source = restSourceOn(api.handler, file('', 'auth: { type: bearer, token: "${KEY}" }'), env);
     await expect(source.connect(never)).rejects.toMatchObject({ code: 'EXTRACTION_UNAUTHENTICATED' });
     await expect(source.connect(never)).rejects.toThrow(/check auth in source\.yaml, KEY\.$/);
-    const before = api.asked.length;
+    const before = api.requests.length;
     await expect(source.fetch(page({ kind: 'single' }), never)).rejects.toMatchObject({
       failure: { kind: 'authentication' },
     });
-    expect(api.asked.length - before).toBe(1);
+    expect(api.requests.length - before).toBe(1);
   });
 
   it.for([
@@ -209,7 +212,7 @@ describe('a caller of a REST source', () => {
     await source.fetch(page({ kind: 'single' }), never);
     // The login is a call of another server.
     expect(permits()).toBe(1);
-    const [login, content] = api.asked;
+    const [login, content] = api.requests;
     expect(login?.headers['authorization']).toBe(authorization);
     expect(login?.headers['x-team']).toBeUndefined();
     expect(Buffer.from(login?.body ?? []).toString()).toBe(body);
@@ -232,7 +235,7 @@ describe('a caller of a REST source', () => {
     const source = restSourceOn(api.handler, file('', auth), env);
     await source.fetch(page({ kind: 'single' }), never);
     expect(api.paths()).toEqual(['POST /v1/login', 'GET /v1/things']);
-    expect(Buffer.from(api.asked[0]?.body ?? []).toString()).toBe('user=ann&password=pa%3Ass&keep=true');
-    expect(api.asked[1]?.headers['authorization']).toBe('Bearer x-1');
+    expect(Buffer.from(api.requests[0]?.body ?? []).toString()).toBe('user=ann&password=pa%3Ass&keep=true');
+    expect(api.requests[1]?.headers['authorization']).toBe('Bearer x-1');
   });
 });

@@ -1,4 +1,4 @@
-// REST sources for tests, before a small API that misbehaves on demand.
+// REST sources for tests, with a small API that fails on demand.
 import { systemClock } from '../../src/core/index.ts';
 import { loadDescription } from '../../src/extraction/sources/description/load.ts';
 import type { HttpSourceOptions } from '../../src/extraction/sources/http-source.ts';
@@ -85,7 +85,7 @@ export async function restWorld(overHttp: boolean): Promise<SourceWorld> {
   };
 }
 
-/** A source from YAML before `handler`, without a network. */
+/** A source from YAML that calls `handler`, without a network. */
 export function restSourceOn(
   handler: InMemoryHandler,
   yaml: string,

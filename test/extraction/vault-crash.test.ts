@@ -14,7 +14,7 @@ import { dump, specOf, vaultWorld, type VaultWorld, endWith } from '../support/v
 
 const script = fileURLToPath(new URL('./vault-writing-process.ts', import.meta.url));
 
-/** Runs the process, which dies at `place` of `page` (see there), or comes to its end. */
+/** Runs the process, which exits at `place` of `page` (see there), or completes. */
 async function run(path: string, page: number, place: string) {
   const child = spawn(process.execPath, [script, path, String(page), place], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -50,7 +50,7 @@ describe('a vault whose process is killed', () => {
   it('has every page completely or not at all, and the next run requests only what is missing', async () => {
     const path = join(await temporaryFolder(), 'killed.vault');
     const deaths = [
-      // Where it dies, and how many pages are there then.
+      // Where it exits, and how many pages are committed then.
       { page: 0, place: '0', pages: 0 },
       { page: 2, place: '13', pages: 2 },
       { page: 4, place: 'end', pages: 4 },
@@ -93,7 +93,7 @@ async function writeInThreads(world: VaultWorld, threads: number, isDying = fals
 }
 
 describe('threads that write to one vault', () => {
-  it('leave the same rows, eight of them or one', { timeout: 60_000 }, async () => {
+  it('leave the same rows, eight of them or one', async () => {
     const [one, eight] = [await vaultWorld(), await vaultWorld()];
     await writeInThreads(one, 1);
     await writeInThreads(eight, 8);
@@ -103,7 +103,7 @@ describe('threads that write to one vault', () => {
     ]);
   });
 
-  it('wait for the write lock without the lock of SQLite', { timeout: 60_000 }, async () => {
+  it('wait for the write lock without the lock of SQLite', async () => {
     const world = await vaultWorld();
     const { id: session } = world.vault.sessions.open(specOf({ fresh: true }));
     const { path } = world;
@@ -125,7 +125,7 @@ describe('threads that write to one vault', () => {
     expect(world.rows('SELECT count(*) AS pages FROM pages')).toEqual([{ pages: 1n }]);
   });
 
-  it('continue when one of them dies with the write lock', { timeout: 60_000 }, async () => {
+  it('continue when one of them dies with the write lock', async () => {
     const world = await vaultWorld();
     await writeInThreads(world, 3, true);
     expect(world.rows('SELECT count(*) AS pages FROM pages')).toEqual([{ pages: 32n }]);

@@ -1,4 +1,4 @@
-// Files that cannot be a vault, or cannot be written: one line with what to do, and nothing touched.
+// Files that are no vault, or not writable: one line with a remedy, and no change.
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -95,7 +95,7 @@ describe('a vault', () => {
     world.writer.write(id, simplePage(0, 2), { total: null, nextLink: null });
     const connection = exec.mock.contexts.at(-1) as DatabaseSync | undefined;
     exec.mockRestore();
-    // The way to a full disk that needs no rights: the writer's own connection may not let the file grow.
+    // Simulates a full disk without privileges: the writer's connection may not grow the file.
     connection?.exec('PRAGMA max_page_count = 100');
     const large = simplePage(100, 200, 'x'.repeat(10_000));
     expect(() => world.writer.write(id, large, { total: null, nextLink: null })).toThrow(

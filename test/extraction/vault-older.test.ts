@@ -12,7 +12,7 @@ import { diffSessions, exportVault, openVaultReader, verifyVault } from '../../s
 import { openVault } from '../../src/extraction/vault/sessions.ts';
 import { readResumable } from '../../src/extraction/vault/session-state.ts';
 import { lockVault } from '../../src/extraction/vault/file.ts';
-import type { LookerSimulator } from '../../src/simulators/looker/index.ts';
+import type { LookerSimulator } from '../../src/simulators/looker/server.ts';
 import { environmentFor, extractLooker, simulatedLooker, unthrottled } from '../support/extraction-runs.ts';
 import { addMigration, makeOlderVault } from '../support/older-vault.ts';
 import { temporaryFolder } from '../support/services.ts';
@@ -60,7 +60,7 @@ describe('a vault of version 0.1', () => {
     ])
       expect(failureOf(open)).toMatchObject({
         code: 'SQLITE_UNUSABLE',
-        message: `${path}: it is a vault of Headworks 0.1, which this version cannot read. Extract into a new vault, or use version 0.1 for this one; it was not changed.`,
+        message: `${path}: it is a vault of Headworks 0.1.0, which this version cannot read. Extract into a new vault, or use version 0.1.0 for this one; it was not changed.`,
       });
     expect(before.equals(await readFile(path))).toBe(true);
   });
@@ -88,7 +88,7 @@ describe('a vault of an older version', () => {
     const before = await readFile(path);
     expect(readResumable(path, specOf())).toMatchObject({
       progress: [{ type: 'dashboards', itemsSeen: 2, done: [{ itemCount: 2 }] }],
-      redefined: [],
+      changedTypes: [],
     });
     expect(before.equals(await readFile(path))).toBe(true);
   });
@@ -96,7 +96,7 @@ describe('a vault of an older version', () => {
   it('of another source is rejected and not changed', async () => {
     const path = await olderVault();
     const open = () => openVault(path, { source: 'another', clock: systemClock, ids: systemIds });
-    expect(failureOf(open)).toMatchObject({ code: 'EXTRACTION_VAULT_FOREIGN' });
+    expect(failureOf(open)).toMatchObject({ code: 'EXTRACTION_VAULT_OF_OTHER_SOURCE' });
     expect(versionOf(path)).toBe(1);
   });
 
@@ -105,7 +105,7 @@ describe('a vault of an older version', () => {
     const db = new DatabaseSync(path);
     db.exec('PRAGMA page_size = 8192; PRAGMA application_id = 1213683250');
     db.close();
-    expect(readResumable(path, specOf())).toEqual({ progress: [], redefined: [] });
+    expect(readResumable(path, specOf())).toEqual({ progress: [], changedTypes: [] });
     expect((await vaultWorld(path)).vault.wasOlder).toBe(false);
   });
 
@@ -168,7 +168,7 @@ describe('a session of an older version', () => {
     expect(world.vault.sessions.open(specOf({ types: [models, explores] }))).toMatchObject({
       id: 'old',
       isResumed: true,
-      redefined: [],
+      changedTypes: [],
       progress: [{ itemsSeen: 2, done: [{ itemCount: 2 }] }, { done: [] }],
     });
   });
@@ -179,11 +179,11 @@ describe('a session of an older version', () => {
     ['another definition and --fresh', { types: [models, changed], fresh: true }, []],
     ['other types', { types: [models] }, []],
     ['another part', { types: [models, { ...changed, scope: 'folders 12' }] }, []],
-  ] as const)('is not resumed with %s, and the changed types are named', async (_, asked, redefined) => {
+  ] as const)('is not resumed with %s, and the changed types are named', async (_, types, changedTypes) => {
     const path = await olderVault([models, explores]);
-    expect(readResumable(path, specOf(asked))).toMatchObject({ progress: [], redefined });
+    expect(readResumable(path, specOf(types))).toMatchObject({ progress: [], changedTypes });
     const world = await vaultWorld(path);
-    expect(world.vault.sessions.open(specOf(asked))).toMatchObject({ isResumed: false, redefined });
+    expect(world.vault.sessions.open(specOf(types))).toMatchObject({ isResumed: false, changedTypes });
   });
 
   it('with types edited by hand is not resumed', async () => {
@@ -192,7 +192,7 @@ describe('a session of an older version', () => {
     db.exec(`UPDATE extraction_sessions SET types = 'not JSON'`);
     db.close();
     const world = await vaultWorld(path);
-    expect(world.vault.sessions.open(specOf())).toMatchObject({ isResumed: false, redefined: [] });
+    expect(world.vault.sessions.open(specOf())).toMatchObject({ isResumed: false, changedTypes: [] });
   });
 });
 
@@ -221,10 +221,10 @@ describe('an extraction that starts again', () => {
     const db = new DatabaseSync(vault);
     db.exec(`UPDATE extraction_sessions SET types = replace(types, '"hasChildrenAt":["has_content"],', '')`);
     db.close();
-    const redefined = named('extraction:types-redefined', { vault, types: ['explores'] });
-    expect(await dryRun(looker, flags)).toContainEqual(redefined);
+    const changedTypes = named('extraction:types-changed', { vault, types: ['explores'] });
+    expect(await dryRun(looker, flags)).toContainEqual(changedTypes);
     const { events, result } = await extractLooker(looker, folder, { ...flags, 'retry-failed': 'true' });
-    expect(events).toContainEqual(redefined);
+    expect(events).toContainEqual(changedTypes);
     expect(events.map(({ name }) => name)).not.toContain('extraction:setting-ignored');
     expect(result).toMatchObject({ status: 'completed', isResumed: false });
   });

@@ -1,4 +1,4 @@
-// Pruning a vault: what goes, what never goes, and what is said afterwards of what has gone.
+// Pruning a vault: what is deleted, what is always kept, and how readers see a pruned history.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
@@ -24,7 +24,7 @@ const dayMs = 86_400_000;
 const prune = (world: VaultWorld, rule: PruneRule) =>
   world.clock.run(world.vault.prune(rule, new AbortController().signal));
 
-/** The page that has all there is: these items, by id. */
+/** One page with all items, by id. */
 const pageWith = (items: Readonly<Record<string, string>>): ParsedPage => ({
   ...pageOf(
     offsetRequest(0, 10),
@@ -83,7 +83,7 @@ describe('pruning a vault', () => {
     expect(report.bytes).toBe(3 * '{"id":"a","value":"1"}'.length);
     expect(versionsOf(world, 'a')).toEqual([3, 4, 5]);
     expect(versionsOf(world, 'b')).toEqual([1]);
-    // Gone since day 2: what it was last, and that it is gone.
+    // Deleted since day 2: its last version and its deletion.
     expect(versionsOf(world, 'c')).toEqual([2, 3]);
     expect(tables(world)).toEqual(before);
     expect(problemsOf(world)).toEqual([]);
@@ -124,7 +124,7 @@ describe('pruning a vault', () => {
     world.writer.write(id, pageWith({ a: 'two' }), noHeader);
     await world.clock.advance(dayMs);
     expect(await prune(world, { olderThanDays: 0, keep: 1 })).toMatchObject({ versions: 0 });
-    // The item comes once more, further back, as it was at first: nothing has changed then.
+    // The item appears again on a later page, unchanged.
     const later = { ...offsetRequest(10, 10) };
     world.writer.write(id, pageOf(later, [itemOf('a', '{"id":"a","value":"one"}')]), noHeader);
     expect(versionsOf(world, 'a')).toEqual([1]);
@@ -148,13 +148,13 @@ describe('pruning a vault', () => {
     ]);
     await prune(world, { olderThanDays: 0, keep: 1 });
     const reader = openVaultReader(world.path);
-    const told = (from: number, to: number) =>
+    const changes = (from: number, to: number) =>
       [...diffSessions(reader, from, to)].map(({ id, kind, isPruned }) => ({ id, kind, isPruned }));
-    expect(told(1, 3)).toEqual([
+    expect(changes(1, 3)).toEqual([
       { id: 'a', kind: 'changed', isPruned: true },
       { id: 'c', kind: 'deleted', isPruned: true },
     ]);
-    expect(told(0, 3)).toEqual([
+    expect(changes(0, 3)).toEqual([
       { id: 'a', kind: 'added', isPruned: false },
       { id: 'b', kind: 'added', isPruned: false },
     ]);
@@ -219,5 +219,5 @@ describe('pruning a vault', () => {
       ),
       { numRuns: 25 },
     );
-  }, 60_000);
+  });
 });

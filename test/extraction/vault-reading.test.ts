@@ -35,7 +35,7 @@ function read(world: VaultWorld): VaultReader {
   return reader;
 }
 
-/** With another tool, without our constraints. */
+/** As another tool would, without constraints. */
 function change({ path }: VaultWorld, sql: string): void {
   const db = new DatabaseSync(path);
   db.exec(`PRAGMA foreign_keys = off; ${sql}`);
@@ -268,12 +268,12 @@ describe('verifying a vault', () => {
       /hash of the last received data was changed/,
     ],
     [
-      'data that is another item’s',
+      'data of another item',
       `UPDATE content_versions SET ${swapped('hash')}, ${swapped('data')} WHERE id = '1' AND ${looks}; UPDATE items SET hash = v.hash, raw_hash = v.hash FROM content_versions AS v WHERE v.id = items.id AND v.content_type = items.content_type`,
       /that of the item 2\./,
     ],
     [
-      'a checkpoint that is gone',
+      'a missing checkpoint',
       `DELETE FROM pages WHERE ${looks}; DELETE FROM checkpoints WHERE ${looks}`,
       /checkpoint of session 1 is missing/,
     ],
@@ -290,7 +290,7 @@ describe('verifying a vault', () => {
     ['the first page', 'offset:0+2', /items 0 to 1 were never requested/],
     ['the first page of a child', '@0/offset:0+1', /4 pages were read, 3 are/],
     ['the last page of a child', '@0/offset:1+1', /4 pages were read, 3 are/],
-  ])('finds that %s is gone', async (_what, key, message) => {
+  ])('reports that %s is missing', async (_what, key, message) => {
     const world = await richVault();
     change(world, `DELETE FROM pages WHERE key = '${key}'`);
     const report = verifyVault(read(world));
@@ -334,7 +334,7 @@ describe('verifying a vault', () => {
 
   it('finds damage in the file itself', async () => {
     const world = await threeSessions();
-    // Closed by all, so that everything is in the one file.
+    // Closed by all connections, so that everything is in one file.
     world.writer.close();
     world.vault.close();
     const db = new DatabaseSync(world.path);

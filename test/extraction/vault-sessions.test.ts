@@ -67,7 +67,7 @@ describe('a session', () => {
       isResumed: true,
       isComplete: false,
       lost: [],
-      redefined: [],
+      changedTypes: [],
       progress: [{ type: 'dashboards', status: 'running', itemsSeen: 2, done: [settled], failed: [] }],
       totals: { items: 2, calls: 1, errors: 0, activeMs: 0, throughputItemsPerSecond: null },
     });
@@ -83,7 +83,7 @@ describe('a session', () => {
     expect(world.rows('SELECT status FROM extraction_sessions')).toEqual([{ status: 'completed' }]);
     expect(world.vault.sessions.open(specOf({ fresh: true }))).toMatchObject({
       isResumed: false,
-      progress: [{ status: 'pending', done: [] }],
+      progress: [{ status: 'queued', done: [] }],
     });
   });
 
@@ -98,7 +98,7 @@ describe('a session', () => {
     const world = await vaultWorld();
     world.vault.sessions.open(other);
     expect(world.vault.sessions.open(specOf())).toMatchObject({ isResumed: false });
-    // Nor may the older one be resumed now: it would mark as deleted what the newer one saw.
+    // Nor may the older one be resumed now: it would mark items of the newer one as deleted.
     expect(world.vault.sessions.open(other)).toMatchObject({ isResumed: false });
   });
 
@@ -136,12 +136,12 @@ describe('a session', () => {
     const { id } = sessions.open(specOf({ fresh: true }));
     world.writer.write(id, simplePage(0, 2), noHeader);
     const failed = offsetRequest(2, 2);
-    sessions.fail(id, failed, 'http-500', 'The source answered 500 six times.');
+    sessions.fail(id, failed, 'http-500', 'The source responded 500 six times.');
     expect(sessions.finishType(id, 'dashboards', endWith(4))).toBe('incomplete');
     sessions.finish(id, 'incomplete', { calls: 8, errors: 6, activeMs: 900 });
     expect(world.rows(live)).toHaveLength(4);
     expect(world.rows('SELECT cause, message, resolved_at FROM dead_letters')).toEqual([
-      { cause: 'http-500', message: 'The source answered 500 six times.', resolved_at: null },
+      { cause: 'http-500', message: 'The source responded 500 six times.', resolved_at: null },
     ]);
     expect(sessions.open(specOf()).progress).toMatchObject([{ status: 'incomplete', failed: [failed] }]);
     const retried = sessions.open(specOf({ retryFailed: true }));
@@ -195,7 +195,7 @@ describe('a session', () => {
     const world = await vaultWorld();
     const { sessions } = world.vault;
     const first = sessions.open(specOf());
-    sessions.fail(first.id, offsetRequest(2, 2), 'http-500', 'The source answered 500 six times.');
+    sessions.fail(first.id, offsetRequest(2, 2), 'http-500', 'The source responded 500 six times.');
     sessions.finishType(first.id, 'dashboards', endWith(4));
     sessions.finish(first.id, 'incomplete', noTotals);
     const types = [typeNamed('dashboards', scope === undefined ? {} : { scope })];
@@ -243,7 +243,7 @@ describe('a session', () => {
       ids.map((item) => itemOf(item, JSON.stringify({ id: item, value: `${value} ${item}` })));
     const request = offsetRequest(0, 21);
     world.writer.write(id, pageOf(request, page('before'), [rejected]), noHeader);
-    // The same item stands further back, on a page that is not asked for again.
+    // The same item is also on a later page, which is not requested again.
     world.writer.write(id, pageOf(offsetRequest(21, 1), page('elsewhere').slice(3, 4)), noHeader);
     sessions.finishType(id, 'dashboards', endWith(null));
     sessions.open(specOf({ retryFailed: true }));
@@ -282,7 +282,7 @@ describe('a session', () => {
     ]);
   });
 
-  it('of a part of a type marks nothing', async () => {
+  it('of a part of a type marks no item as deleted', async () => {
     const world = await vaultWorld();
     extract(world, [simplePage(0, 4)]);
     const { sessions } = world.vault;
@@ -338,7 +338,7 @@ describe('a repeated extraction', () => {
     sessions.finish(first.id, 'incomplete', noTotals);
     expect(open({ retryFailed: true })).toMatchObject({ id: first.id });
     expect(sessions.finishType(first.id, 'dashboards', endWith(null))).toBe('completed');
-    // Killed before it could say that it was at its end.
+    // Killed before it could record its end.
     const second = open();
     expect(second).toMatchObject({ isResumed: false, isComplete: false });
     sessions.fail(second.id, offsetRequest(0, 2), 'http-500', 'Broken.');
@@ -399,7 +399,7 @@ describe('a vault', () => {
     const world = await vaultWorld();
     extract(world, [simplePage(0, 2)]);
     expect(() => world.vault.sessions.open(specOf({ source: 'looker https://other.example.com' }))).toThrow(
-      expect.objectContaining({ code: 'EXTRACTION_VAULT_FOREIGN' }),
+      expect.objectContaining({ code: 'EXTRACTION_VAULT_OF_OTHER_SOURCE' }),
     );
     world.vault.close();
     const ids = { uuid: () => 'x', token: () => 'x' };

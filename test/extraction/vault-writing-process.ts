@@ -1,9 +1,9 @@
-// A process that resumes the extraction of 12 pages, says which page is committed, and kills itself where it is
-// told to: `node vault-writing-process.ts VAULT PAGE PLACE`, the place being an item, the `end` of the page's
-// transaction, or `after` its commit.
+// A process that resumes the extraction of 12 pages, reports each committed page, and exits at a given place:
+// `node vault-writing-process.ts VAULT PAGE PLACE`, the place being an item, the `end` of the page's transaction, or
+// `after` its commit.
 import { systemClock, systemIds } from '../../src/core/index.ts';
 import type { ParsedItem, ParsedPage } from '../../src/extraction/types.ts';
-import { PageWriter } from '../../src/extraction/vault/index.ts';
+import { PageWriter } from '../../src/extraction/vault/page-writer.ts';
 import { contentHash } from '../../src/extraction/vault/page-writer.ts';
 import { openVault } from '../../src/extraction/vault/sessions.ts';
 import { offsetPage } from '../support/extraction/pages.ts';
@@ -29,7 +29,7 @@ function itemOf(page: number, place: number): ParsedItem {
     createdAt: null,
     updatedAt: null,
     rawHash: contentHash(bytes),
-    // Asked for when the items before this one are written.
+    // Read when the items before this one are written.
     get raw() {
       dieAt(page, String(place));
       return bytes;
@@ -43,7 +43,7 @@ const pageOf = (page: number): ParsedPage => ({
   rejected: [],
   nextCursor: null,
   total: null,
-  // Asked for when all items are written, and the page is not yet marked.
+  // Read when all items are written, and the page is not yet marked.
   get children() {
     dieAt(page, 'end');
     return [];

@@ -1,7 +1,7 @@
-// A thread that writes some of the pages of a session, each with 20 items of which some come on several pages.
+// A thread that writes some of the pages of a session, each with 20 items of which some are on several pages.
 import { workerData } from 'node:worker_threads';
 import { systemClock } from '../../src/core/index.ts';
-import { PageWriter } from '../../src/extraction/vault/index.ts';
+import { PageWriter } from '../../src/extraction/vault/page-writer.ts';
 import { contentHash } from '../../src/extraction/vault/page-writer.ts';
 import { offsetPage } from '../support/extraction/pages.ts';
 
@@ -29,5 +29,5 @@ for (const page of pages) {
   );
 }
 writer.close();
-// As if it died while it has the write lock.
+// As if it exited while it has the write lock.
 if (isDying) Atomics.store(new Int32Array(writeLock), 0, 1);

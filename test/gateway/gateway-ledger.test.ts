@@ -3,8 +3,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
 import { startServer } from '../../src/app/start.ts';
 import type { Config } from '../../src/config/index.ts';
-import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
-import { readScenario, startModelsSimulator } from '../../src/simulators/models/index.ts';
+import type { ModelsSimulator } from '../../src/simulators/models/simulator.ts';
+import { readScenario } from '../../src/simulators/models/scenario.ts';
+import { startModelsSimulator } from '../../src/simulators/models/simulator.ts';
 import { callAsAdmin, testConfig } from '../support/test-server.ts';
 
 interface Row {
@@ -60,7 +61,7 @@ async function rows(server: RunningServer, state = 'open'): Promise<readonly Row
   return [...(body as { entries: readonly Row[] }).entries].sort((x, y) => (x.subject < y.subject ? -1 : 1));
 }
 
-const eventualRows = (server: RunningServer) => expect.poll(() => rows(server), { timeout: 10_000 });
+const eventualRows = (server: RunningServer) => expect.poll(() => rows(server), { timeout: 60_000 });
 
 /** Runs the repair of the kind and waits for its end. */
 async function repair(server: RunningServer): Promise<void> {
@@ -70,7 +71,7 @@ async function repair(server: RunningServer): Promise<void> {
   const { job_id } = response.body as { job_id: string };
   const state = async () =>
     ((await callAsAdmin(server, 'GET', `/api/v1/jobs/${job_id}`)).body as { state: string }).state;
-  await expect.poll(state, { timeout: 15_000 }).toBe('completed');
+  await expect.poll(state).toBe('completed');
 }
 
 const modelIdOf = async (server: RunningServer, name: string) =>
@@ -127,7 +128,7 @@ describe('a key rejected by its provider', () => {
       { subject: 'acme/b', repaired_how: 'repair' },
     ]);
     expect(await chat(right, 'acme/a')).toBe(200);
-  }, 60_000);
+  });
 
   it('is not repaired because another key of the model works', async () => {
     const simulator = await simulated();
@@ -140,9 +141,9 @@ describe('a key rejected by its provider', () => {
     await repair(server);
     await eventualRows(server).toMatchObject([{ subject: 'acme/a' }]);
     expect((await rows(server))[0]?.last_repair_error).toContain('is cooling down until');
-  }, 60_000);
+  });
 
-  it('for missing credit says so, and is gone when the model is disabled', async () => {
+  it('for missing credit names that cause, and is gone when the model is disabled', async () => {
     const simulator = await simulated();
     simulator.script('b', [{ fault: '402' }]);
     const server = await serverWith(await testConfig(), good, simulator);
@@ -153,7 +154,7 @@ describe('a key rejected by its provider', () => {
     await callAsAdmin(server, 'PATCH', `/api/v1/models/${id}/active`, { is_active: false });
     await repair(server);
     expect(await rows(server, 'all')).toMatchObject([{ subject: 'acme/b', repaired_how: 'gone' }]);
-  }, 60_000);
+  });
 
   it('is repaired only by a successful probe', async () => {
     const simulator = await simulated();
@@ -170,5 +171,5 @@ describe('a key rejected by its provider', () => {
     await repair(server);
     expect(await rows(server)).toEqual([]);
     expect(simulator.stats().models['a']?.calls).toBe(3);
-  }, 60_000);
+  });
 });

@@ -140,7 +140,7 @@ describe('an added model', () => {
     expect(at.auditRows.map(({ action, subject, outcome }) => [action, subject, outcome])).toContainEqual([
       'models.update',
       `id=${id}`,
-      'done',
+      'completed',
     ]);
   });
 
@@ -149,7 +149,7 @@ describe('an added model', () => {
     const at = await gatewayWorld({ providers: [slow, { name: 'beta', models: [{ name: 'beta-1' }] }] });
     const { id } = await named(at, 'alpha/alpha-1');
     at.simulator.script('alpha-1', [{ fault: '429', hint: 'retry-after', seconds: 600 }]);
-    const asking = at.chat({ model: 'alpha/alpha-1' }, { 'x-headworks-fallback': 'none' });
+    const pending = at.chat({ model: 'alpha/alpha-1' }, { 'x-headworks-fallback': 'none' });
     await expect.poll(() => at.calls('alpha-1')).toBe(1);
     const moved = {
       name: 'alpha/alpha-1',
@@ -158,7 +158,7 @@ describe('an added model', () => {
       env_var: 'BETA_API_KEY',
     };
     expect((await change(at, 'PUT', id, moved)).status).toBe(200);
-    expect((await asking).status).toBe(429);
+    expect((await pending).status).toBe(429);
     expect(await named(at, 'alpha/alpha-1')).toMatchObject({ available_at: null, cooldowns: [] });
     expect((await at.chat({ model: 'alpha/alpha-1' })).headers.get('x-headworks-attempts')).toBe('1');
     expect(at.calls('beta-1')).toBe(1);

@@ -30,10 +30,10 @@ it('is claimed by one of several simultaneous processes', async () => {
   onTestFinished(() => second.close());
   const processes = [first, second].map((database) => new PostgresProbeSchedule(database));
   const claimed = async (at: number) => {
-    const asking = processes.flatMap((rounds) =>
+    const claims = processes.flatMap((rounds) =>
       Array.from({ length: 10 }, () => rounds.claim(start + at, hourMs)),
     );
-    return (await Promise.all(asking)).filter((isClaimed) => isClaimed).length;
+    return (await Promise.all(claims)).filter((isClaimed) => isClaimed).length;
   };
   const counts: number[] = [];
   for (const round of [0, 1, 2, 3]) counts.push(await claimed(round * hourMs));

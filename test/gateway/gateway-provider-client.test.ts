@@ -5,7 +5,7 @@ import type { Server } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CoreError, Redactor, systemClock } from '../../src/core/index.ts';
+import { CoreError, Redactor } from '../../src/core/index.ts';
 import { createProviderClient } from '../../src/gateway/providers/provider-client.ts';
 import { parseRequest } from '../../src/gateway/dialects/parse-request.ts';
 import type { AttemptTimeouts, Model, ProviderOutcome, ProviderStream } from '../../src/gateway/types.ts';
@@ -90,7 +90,7 @@ const event = (delta: object, finish: string | null = null) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 const done = 'data: [DONE]\n\n';
 
-/** Chunks of a stream; a number is a pause, an Error cuts it. */
+/** Chunks of a stream; a number is a pause, an Error disconnects. */
 type Script = readonly (string | number | Error)[];
 function stream(
   clock: () => VirtualClock,
@@ -270,10 +270,18 @@ describe('a call', () => {
     const message = `temperature is bad \n for ${secret} ${'!'.repeat(1_000)}`;
     const outcome = await world(() => json({ error: { message } }, 400)).run();
     expect(outcome).toMatchObject({ failureClass: 'validation', status: 400 });
-    const told = 'message' in outcome ? (outcome.message ?? '') : '';
-    expect(told).toMatch(/^temperature is bad for \S+ !+…$/);
-    expect(told).not.toContain('very-secret');
-    expect(told.length).toBeLessThanOrEqual(301);
+    const shown = 'message' in outcome ? (outcome.message ?? '') : '';
+    expect(shown).toMatch(/^temperature is bad for \S+ !+…$/);
+    expect(shown).not.toContain('very-secret');
+    expect(shown.length).toBeLessThanOrEqual(301);
+  });
+
+  it('redacts a message before it truncates it: half a secret is not recognized', async () => {
+    for (const length of [285, 290, 299, 300]) {
+      const message = `${'!'.repeat(length - 1)} ${secret}`;
+      const outcome = await world(() => json({ error: { message } }, 400)).run();
+      expect('message' in outcome && outcome.message).not.toContain('sk-');
+    }
   });
 
   it('is bounded as a whole, blank lines included', async () => {
@@ -355,6 +363,16 @@ describe('a call', () => {
 
 describe('a streamed call, before its first content', () => {
   const role = event({ role: 'assistant', content: '' });
+
+  it.each<[string, Script]>([
+    ['an error event', [role, 'data: {"error":{"code":429,"message":"slow down"}}\n\n']],
+    ['no content in time', [role, 3_600_000]],
+  ])('leaves no listener on the caller’s signal after %s', async (_what, script) => {
+    const made = streamWorld(script);
+    const { signal } = new AbortController();
+    expect(isStream(await made.clock.run(made.chat(true, { signal })))).toBe(false);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
 
   it('holds back comments and roles and passes every byte on', async () => {
     const script = [
@@ -532,7 +550,7 @@ describe('a streamed call, after its first content', () => {
     expect(made.clock.pending).toBe(0);
   });
 
-  it('is not ended by a finish reason beside content, which some providers write into every chunk', async () => {
+  it('continues after a finish reason in a chunk with content', async () => {
     const script = [event({ content: 'a' }, 'stop'), 4_000, event({ content: 'b' }, 'stop'), 4_000, done];
     const made = await committed(script);
     expect(await readRest(made)).toContain('"b"');
@@ -701,18 +719,20 @@ describe('a streamed call, after its first content', () => {
 
 describe('a call over a real socket', () => {
   let server: Server;
-  let left: PromiseWithResolvers<void>;
-  const transport = createUndiciTransport({});
+  let closed: PromiseWithResolvers<void>;
+  // Virtual time: the timeout must not run out while a busy machine is still connecting.
+  const clock = new VirtualClock();
+  const transport = createUndiciTransport({ clock });
   beforeAll(async () => {
     server = createServer(({ url }, response) => {
       const dripping = setInterval(() => response.write('\n'), 20);
-      const { resolve } = left;
+      const { resolve } = closed;
       response.on('close', () => {
         clearInterval(dripping);
         resolve();
       });
       response.writeHead(Number(url?.split('/')[1]), { 'content-type': 'text/event-stream' });
-      response.write(': I am here, and say nothing\n\n');
+      response.write(': a comment, no data\n\n');
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -729,17 +749,25 @@ describe('a call over a real socket', () => {
     { stream: true, status: 429, failed: { failureClass: 'rate-limit', status: 429 } },
     { stream: false, status: 429, failed: { failureClass: 'rate-limit', status: 429 } },
   ])(
-    'that sends nothing in time is dropped; only an error status counts (stream $stream, status $status)',
+    'is closed when no data arrives within the timeout; only an error status counts (stream $stream, status $status)',
     async (given) => {
-      left = Promise.withResolvers<void>();
+      closed = Promise.withResolvers<void>();
+      const headers = Promise.withResolvers<void>();
       const { port } = server.address() as AddressInfo;
       const client = createProviderClient({
-        transport,
-        clock: systemClock,
+        transport: {
+          request: async (request) => {
+            const response = await transport.request(request);
+            headers.resolve();
+            return response;
+          },
+          close: () => transport.close(),
+        },
+        clock,
         redactor: new Redactor(),
         maxResponseBytes: 10_000_000,
       });
-      const outcome = await client.call({
+      const outcome = client.call({
         model,
         baseUrl: `http://127.0.0.1:${port}/${given.status}`,
         key: { id: 'k', secret },
@@ -747,8 +775,9 @@ describe('a call over a real socket', () => {
         timeouts: { connectMs: 5_000, firstTokenMs: 300, idleMs: 10_000 },
         signal: new AbortController().signal,
       });
-      expect(outcome).toMatchObject({ kind: 'failure', ...given.failed });
-      await left.promise;
+      await headers.promise;
+      expect(await clock.run(outcome)).toMatchObject({ kind: 'failure', ...given.failed });
+      await closed.promise;
     },
   );
 });

@@ -1,14 +1,16 @@
 // Quotas in a real Redis: as in memory, shared between processes, bounded during outages.
-import { VirtualClock } from '../support/core/virtual-clock.ts';
 import * as fc from 'fast-check';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { silentEmitter } from '../../src/core/events.ts';
+import { silentEmitter } from '../../src/core/telemetry.ts';
 import { systemClock } from '../../src/core/system.ts';
 import { ProviderQuotas } from '../../src/gateway/quotas/provider-quotas.ts';
-import { MemoryQuotaCounter } from '../../src/gateway/quotas/quota-counter.ts';
+import {
+  MemoryQuotaCounter,
+  quotaWindowsOf,
+  RedisQuotaCounter,
+} from '../../src/gateway/quotas/quota-counter.ts';
 import { describeQuotaCounterContract } from '../support/gateway/quota-counter.contract.ts';
-import { quotaWindowsOf } from '../../src/gateway/quotas/quota-counter.ts';
-import { RedisQuotaCounter } from '../../src/gateway/quotas/redis-quota-counter.ts';
 import type { RedisConnection } from '../../src/platform/redis/connection.ts';
 import { connectRedis } from '../../src/platform/redis/connection.ts';
 import { modelOf } from '../support/gateway/routing-world.ts';

@@ -2,7 +2,7 @@
 // node gateway-stores-recorder.ts <database url> <schema>
 import { EventBus, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { gatewayEvents } from '../../src/gateway/events.ts';
-import { openGatewayStores } from '../../src/gateway/postgres/usage-stores.ts';
+import { openGatewayStores } from '../../src/gateway/open-gateway.ts';
 import { exampleAttempt, exampleModel } from '../support/gateway/examples.ts';
 import { GatewayState } from '../../src/gateway/state/gateway-state.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';

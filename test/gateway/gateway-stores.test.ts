@@ -1,7 +1,7 @@
 // Store contracts on Postgres, embedded and on a server.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
-import { openGatewayStores } from '../../src/gateway/postgres/usage-stores.ts';
+import { openGatewayStores } from '../../src/gateway/open-gateway.ts';
 import { describeAttemptStoreContract } from '../support/gateway/attempt-store.contract.ts';
 import { describeCooldownStoreContract } from '../support/gateway/cooldown-store.contract.ts';
 import { exampleModel } from '../support/gateway/examples.ts';

@@ -1,9 +1,9 @@
-// What the dashboard reads: one server with something on every page; and one with nothing.
+// Endpoints of the dashboard: one server with data on every page, and an empty one.
+import type { ApiResponse } from '../../src/api/client.ts';
 import type { Flow, OrganizationsOverview } from '../../src/api/overview.ts';
 import type {
   ExtractionRun,
   RunSamples,
-  VaultData,
   VaultItem,
   VaultItems,
   VaultSummary,
@@ -22,7 +22,7 @@ describe('with data in every domain', () => {
   let world: DashboardWorld;
   beforeAll(async () => {
     world = await startDashboardWorld();
-  }, 120_000);
+  });
   afterAll(() => world.stop());
 
   const status = async (path: string) => {
@@ -36,21 +36,21 @@ describe('with data in every domain', () => {
       default_limit: 20,
       global_limit: 100,
       global_used: 2,
-      waiting: 0,
+      queued: 0,
       organization_count: 2,
     });
     const [first, second] = overview.organizations;
     expect(first).toMatchObject({
       limit: { organization_name: 'busy', custom_limit: 2, limit: 2, usage: { organization: 2 } },
       admitted: 2,
-      refused: 3,
+      rejected: 3,
       average_hold_ms: null,
       longest_hold_ms: null,
     });
     expect(second).toMatchObject({
       limit: { organization_name: 'quiet', custom_limit: null, limit: 20, usage: { organization: 0 } },
       admitted: 1,
-      refused: 0,
+      rejected: 0,
       ended: 1,
     });
     expect(second?.average_hold_ms).toBeGreaterThan(0);
@@ -58,9 +58,9 @@ describe('with data in every domain', () => {
     const found = await world.read<OrganizationsOverview>('/overview/tenants?name=QUI');
     expect(found.organizations.map(({ limit }) => limit.organization_name)).toEqual(['quiet']);
     expect(found.organization_count).toBe(2);
-    const sum = (name: 'admitted' | 'refused') =>
+    const sum = (name: 'admitted' | 'rejected') =>
       overview.minutes.reduce((total, minute) => total + minute[name], 0);
-    expect([sum('admitted'), sum('refused')]).toEqual([3, 3]);
+    expect([sum('admitted'), sum('rejected')]).toEqual([3, 3]);
   });
 
   it('the flow has every stage: cooldowns with their causes, running work, degradations', async () => {
@@ -72,18 +72,18 @@ describe('with data in every domain', () => {
       last_finished: { source: 'acme', state: 'incomplete', id: world.runs[1].id },
     });
     expect(flow.gateway.available).toBe(3);
-    expect(flow.gateway.cooling.map(({ name, cause }) => [name, cause])).toEqual(
+    expect(flow.gateway.cooling_down.map(({ name, cause }) => [name, cause])).toEqual(
       expect.arrayContaining([
         ['limited', 'rate-limit'],
         ['barred', 'authentication'],
         ['locked', 'authentication'],
       ]),
     );
-    const until = flow.gateway.cooling.map(({ available_at: at }) => Date.parse(at ?? ''));
+    const until = flow.gateway.cooling_down.map(({ available_at: at }) => Date.parse(at ?? ''));
     expect(until).toEqual(until.toSorted((a, b) => a - b));
-    expect(flow.admission).toEqual({ global_used: 2, global_limit: 100, organizations: 2, waiting: 0 });
-    expect(flow.gateway).toMatchObject({ in_flight: 2, waiting: 0, requests_per_minute_limit: null });
-    expect(flow.executions).toEqual({ queued: 0, executing: 2 });
+    expect(flow.admission).toEqual({ global_used: 2, global_limit: 100, organizations: 2, queued: 0 });
+    expect(flow.gateway).toMatchObject({ in_flight: 2, queued: 0, requests_per_minute_limit: null });
+    expect(flow.executions).toEqual({ queued: 0, running: 2 });
     expect(flow.degraded).toEqual([{ kind: 'gateway.key-rejected', open: 2 }]);
     expect(flow.degraded_count).toBe(2);
     expect(flow.dependencies).toContainEqual(expect.objectContaining({ name: 'state store', state: 'up' }));
@@ -136,7 +136,11 @@ describe('with data in every domain', () => {
         { number: 2, session: 2, is_deleted: false },
       ]);
       const data = async (query: string) =>
-        (await world.read<VaultData>(`${path()}/data?type=users&${query}`)).json;
+        (
+          await world.read<ApiResponse<'GET /api/v1/extraction/runs/:id/vault/data'>>(
+            `${path()}/data?type=users&${query}`,
+          )
+        ).json;
       const [older, newer] = [await data('item=1&version=1'), await data('item=1&version=2')];
       expect(older).not.toBe(newer);
       expect(JSON.parse(older ?? '')).toMatchObject({ id: '1' });
@@ -182,7 +186,7 @@ describe('with data in every domain', () => {
           code: 404,
           message: expect.stringContaining('is not on') as string,
         });
-      // Who names one of ours sees what the source's own runs show, too.
+      // A filter by source also returns runs of the command line.
       expect(await made('acme.vault')).toMatchObject({ code: 200 });
     });
   });
@@ -199,7 +203,7 @@ describe('with data in every domain', () => {
     expect(stretchMs).toBe(60_000);
     const requests = intervals.reduce((sum, interval) => sum + interval.requests, 0);
     expect(requests).toBe((await world.model('swift')).request_count);
-    expect(intervals.every(({ requests: asked, successes }) => asked === successes)).toBe(true);
+    expect(intervals.every(({ requests: total, successes }) => total === successes)).toBe(true);
     expect(intervals.every(({ average_seconds: average }) => average >= 0 && average < 20)).toBe(true);
     const { id: never } = await world.model('limited');
     expect(await world.read(`/models/${never}/history`)).toMatchObject({ intervals: [] });
@@ -207,7 +211,7 @@ describe('with data in every domain', () => {
     expect(await status(`/models/${id}/history?hours=0`)).toMatchObject({ code: 400 });
   });
 
-  // The last one: it leaves a session behind that did not come to its end.
+  // Last: it leaves an incomplete session behind.
   it('a running extraction is shown with its calls, its limit and its samples', async () => {
     world.looker.configure({ latencyMs: 400 });
     const id = await world.startRun();
@@ -244,11 +248,11 @@ describe('without any data', () => {
     });
     expect(await read('/api/v1/overview/flow')).toMatchObject({
       extraction: { sources: 0, running: [], last_finished: null },
-      gateway: { available: 0, cooling: [], without_key: 0 },
-      executions: { queued: 0, executing: 0 },
+      gateway: { available: 0, cooling_down: [], without_key: 0 },
+      executions: { queued: 0, running: 0 },
       degraded: [],
       degraded_count: 0,
-      last_minute: { admitted: 0, refused: 0, model_calls: 0, documents_read: 0 },
+      last_minute: { admitted: 0, rejected: 0, model_calls: 0, documents_read: 0 },
     });
   });
 

@@ -1,4 +1,4 @@
-// Tokens of login links in Postgres, embedded and on a server: once, within their time, on whichever server.
+// Tokens of login links in Postgres, embedded and on a server: valid once, until they expire, on any server.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, systemIds } from '../../src/core/index.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';

@@ -19,20 +19,20 @@ const isStream = ({ url }: Route) => url === '/api/v1/events' || url === '/api/v
 const concrete = (url: string) =>
   url.replace(':id', '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b').replace('*', 'index.css');
 
-/** On /v1 the code is OpenAI's word, and ours stands beside it. */
+/** On /v1 `code` is OpenAI's, and `headworks_code` is ours. */
 function codeIn({ body }: { readonly body: string }): string {
   const { error } = JSON.parse(body) as { error: { code: string; headworks_code?: string } };
   return error.headworks_code ?? error.code;
 }
 
-/** What the key of an organization is for, and nothing else. Its answers have a shape of their own. */
+/** Routes for keys of organizations only. Their responses have another format. */
 const isForOrganizations = ({ url }: Route) => url.startsWith('/deployment/api/');
 
-/** Knowledge is an organization's own, except for folders of the server's machine, the graph. */
+/** Knowledge belongs to organizations, except for folders of the server and the graph. */
 const isForTenants = ({ url }: Route) =>
   /^(\/api\/v1\/(knowledge\/(?!folders|graph)|caller$)|\/mcp$)/.test(url);
 
-/** What a gateway key is for, and nothing else. */
+/** Routes for gateway keys only. */
 const isForGatewayKeys = ({ method, url }: Route) =>
   url.startsWith('/v1/') ||
   url === '/api/v1/prompts/process' ||
@@ -48,7 +48,7 @@ describe('every route', async () => {
   );
   const guarded = routes.filter((route) => !open.includes(route));
 
-  it('is found by this test', () => {
+  it('is in the list of guarded or open routes', () => {
     // As many as the router itself prints.
     const printed = server.printRoutes({ commonPrefix: false }).matchAll(/\(([A-Z, ]+)\)/g);
     expect([...printed].flatMap(([, methods]) => methods?.split(', '))).toHaveLength(routes.length);
@@ -182,8 +182,8 @@ describe('every route', async () => {
       'POST /api/v1/backup',
       'POST /api/v1/dashboard/login-links',
       'POST /api/v1/deployments',
+      'POST /api/v1/executions/:id/cancel',
       'POST /api/v1/executions/:id/release',
-      'POST /api/v1/executions/:id/stop',
       'POST /api/v1/extraction/runs/:id/stop',
       'POST /api/v1/extraction/runs/report',
       'POST /api/v1/extraction/sources',
@@ -205,6 +205,7 @@ describe('every route', async () => {
       'POST /api/v1/knowledge/spaces',
       'POST /api/v1/ledger/:id/resolve',
       'POST /api/v1/ledger/repair',
+      'POST /api/v1/limits/:organization/refresh-cache',
       'POST /api/v1/limits/clear-cache',
       'POST /api/v1/models',
       'POST /api/v1/models/:id/increment-failure',
@@ -223,7 +224,7 @@ describe('every route', async () => {
   });
 
   it.each(open.filter(({ url }) => url !== '/docs/*'))('$method $url is public', async (route) => {
-    // Logging in wants a body: that is what it asks for, not credentials.
+    // The login requires a body, not credentials.
     const { statusCode } = await call(route);
     if (route.method === 'POST') expect(statusCode).toBe(400);
     else expect(statusCode).toBeLessThan(400);
@@ -304,7 +305,7 @@ describe('access', () => {
   const bare = () => {
     const { dependencies } = createTestDeps();
     const server = fastify();
-    server.setErrorHandler(createErrorHandler(dependencies.redactor, dependencies.log));
+    server.setErrorHandler(createErrorHandler(dependencies));
     installAccess(server, dependencies.access, dependencies.events);
     return server;
   };
@@ -318,13 +319,25 @@ describe('access', () => {
   ] as const)('returns why a key is rejected: %s %s', async (owner, reason, message) => {
     const access =
       owner === 'gateway'
-        ? { gatewayKeys: { keyOf: () => null, keyRefusal: () => reason } }
-        : { organizationKeys: { authenticate: () => reason && { kind: reason } } };
+        ? { gatewayKeys: { checkKey: () => ({ kind: reason }) } }
+        : { organizationKeys: { check: () => reason && { kind: reason } } };
     const server = await buildServer(createTestDeps({ access }).dependencies);
-    const headers = { authorization: 'Bearer hwk_former' };
+    const headers = { authorization: `Bearer ${owner === 'gateway' ? 'hwk_former' : 'hwo_former'}` };
     const answer = await server.inject({ method: 'GET', url: '/api/v1/models', headers });
     expect(answer.statusCode).toBe(401);
     expect(answer.json<{ error: { message: string } }>().error.message).toContain(message);
+  });
+
+  it('looks up a key among those of its own kind only', async () => {
+    const lookups: string[] = [];
+    const access = {
+      gatewayKeys: { checkKey: (key: string) => (lookups.push(`gateway ${key}`), null) },
+      organizationKeys: { check: (key: string) => (lookups.push(`organization ${key}`), null) },
+    };
+    const server = await buildServer(createTestDeps({ access }).dependencies);
+    for (const token of ['hwk_1', 'hwo_1', 'other', adminToken])
+      await server.inject({ url: '/api/v1/models', headers: { authorization: `Bearer ${token}` } });
+    expect(lookups).toEqual(['gateway hwk_1', 'organization hwo_1', 'organization other']);
   });
 
   it('rejects a route that does not declare its access', () => {

@@ -5,7 +5,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ErrorResponse } from '../../src/api/fields.ts';
 import { CoreError, HeadworksError, coreErrorCodes, systemClock } from '../../src/core/index.ts';
 import { extractionErrorCodes } from '../../src/extraction/errors.ts';
-import { gatewayErrorCodes } from '../../src/gateway/errors.ts';
+import { parseRequest } from '../../src/gateway/dialects/parse-request.ts';
+import { GatewayError, gatewayErrorCodes } from '../../src/gateway/errors.ts';
 import { toErrorResponse } from '../../src/http/errors.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { errorMapping } from '../../src/http/errors.ts';
@@ -137,6 +138,17 @@ describe('error responses', () => {
     expect(logged).toHaveLength(1);
   });
 
+  it('are sent although the route documents another shape for their status', async () => {
+    const { dependencies } = createTestDeps();
+    const capped = new GatewayError('GATEWAY_TOKEN_CAP_EXCEEDED', 'The key has used its tokens.');
+    const gateway = { ...dependencies.gateway, parseRequest, complete: () => Promise.reject(capped) };
+    const server = await buildServer({ ...dependencies, gateway });
+    const call = { method: 'POST', url: '/api/v1/prompts/process', headers: asAdmin } as const;
+    const answer = await server.inject({ ...call, payload: { prompt: 'Hello?' } });
+    expect(answer.statusCode).toBe(429);
+    expect(answer.json<ErrorBody>().error.code).toBe('GATEWAY_TOKEN_CAP_EXCEEDED');
+  });
+
   it('have one shape, whatever was thrown', () => {
     const anything = fc.anything({ withBigInt: true, withDate: true, withMap: true });
     const thrown = fc.oneof(
@@ -191,9 +203,24 @@ describe('error responses', () => {
               details: { [secret]: [{ at: secret }] },
             });
           },
-          configView: () => [
-            { name: secret, value: { deep: [secret] }, source: 'env', sourceName: secret, isSecret: false },
-          ],
+          configView: () => ({
+            file: secret,
+            options: [
+              {
+                name: secret,
+                value: { deep: [secret] },
+                source: 'env',
+                sourceName: secret,
+                env: [secret],
+                flag: secret,
+                allowed: secret,
+                default: secret,
+                description: secret,
+                isSecret: false,
+              },
+            ],
+            warnings: [secret],
+          }),
         });
         setup.redactor.add(secret);
         const server = await buildServer(setup.dependencies);
@@ -352,7 +379,7 @@ describe('input that is not HTTP', () => {
     return (server.server.address() as AddressInfo).port;
   }
 
-  /** Everything the server sends back until it hangs up. */
+  /** Everything the server sends until it disconnects. */
   const send = (port: number, text: string) =>
     new Promise<string>((resolve, reject) => {
       let received = '';

@@ -102,6 +102,17 @@ describe('/api/v1/limits', () => {
     expect((await call(method, url, payload)).status).toBe(status);
   });
 
+  it('replaces a cached limit and returns the new one; reading it changes nothing', async () => {
+    const { world, call } = await openServer();
+    const [{ id } = { id: '' }] = organizations;
+    await world.acquire(id, 'first');
+    await world.limits.set(id, 7, new Date(0));
+    expect((await call('GET', '/api/v1/limits/acme-corp?clear_cache=true')).status).toBe(400);
+    expect((await call('GET', '/api/v1/limits/acme-corp')).body).toMatchObject({ cached_limit: 20 });
+    const refreshed = await call('POST', '/api/v1/limits/acme-corp/refresh-cache');
+    expect(refreshed.body).toMatchObject({ limit: 7, cached_limit: 7 });
+  });
+
   it('clears cached limits and returns how many', async () => {
     const { world, call } = await openServer();
     for (const { id } of organizations) await world.acquire(id, `of-${id}`);

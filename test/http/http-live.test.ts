@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { HttpResponse } from '../../src/core/index.ts';
 import { HttpFailure } from '../../src/core/index.ts';
 import { buildServer, drain } from '../../src/http/index.ts';
@@ -14,7 +14,7 @@ interface Read {
   readonly data: { readonly payload?: Record<string, unknown>; readonly reason?: string };
 }
 
-/** Reads a stream in the background; what came so far, and whether it has ended. */
+/** Reads a stream in the background; returns what arrived so far, and whether it has ended. */
 class Reader {
   readonly events: Read[] = [];
   readonly comments: string[] = [];
@@ -74,7 +74,7 @@ describe('the live stream', () => {
     const reader = await read('/api/v1/events?names=test:');
     happen('a');
     bus.emit('test:happened', { thingId: `x ${adminToken}`, text: 'content' });
-    await vi.waitFor(() => expect(reader.events).toHaveLength(2));
+    await expect.poll(() => reader.events).toHaveLength(2);
     expect(reader.events[0]).toEqual({
       name: 'test:happened',
       data: { name: 'test:happened', at: '2026-03-01T12:00:00.000Z', payload: { thing_id: 'a' } },
@@ -106,7 +106,7 @@ describe('the live stream', () => {
     bus.emit('ledger:lost', { kind: 'k', subject: 's', cause: 'c', count: 1 });
     await (await get('/healthz')).discard();
     happen('b');
-    await vi.waitFor(() => expect(reader.names()).toEqual(['test:happened', 'ledger:lost', 'test:happened']));
+    await expect.poll(() => reader.names()).toEqual(['test:happened', 'ledger:lost', 'test:happened']);
     expect((await get('/api/v1/events?names=BAD')).status).toBe(400);
   });
 
@@ -114,17 +114,17 @@ describe('the live stream', () => {
     const { read, clock } = await listening({ limits: { heartbeatMs: 1_000 } });
     const reader = await read('/api/v1/events');
     await clock.advance(3_500);
-    await vi.waitFor(() => expect(reader.comments).toHaveLength(3));
+    await expect.poll(() => reader.comments).toHaveLength(3);
   });
 
   it('removes readers that disconnect', async () => {
     const { server, read } = await listening();
-    const leave = new AbortController();
-    const reader = await read('/api/v1/events', {}, leave.signal);
+    const controller = new AbortController();
+    const reader = await read('/api/v1/events', {}, controller.signal);
     expect(server.openStreams.size).toBe(1);
-    leave.abort();
+    controller.abort();
     await expect(reader.ended).rejects.toBeInstanceOf(HttpFailure);
-    await vi.waitFor(() => expect(server.openStreams.size).toBe(0));
+    await expect.poll(() => server.openStreams.size).toBe(0);
   });
 
   /** A client that opens the stream and never reads it. */
@@ -142,18 +142,18 @@ describe('the live stream', () => {
       limits: { streamBufferBytes: 50_000 },
     });
     await neverReads(url);
-    await vi.waitFor(() => expect(server.openStreams.size).toBe(1));
+    await expect.poll(() => server.openStreams.size).toBe(1);
     const reader = await read('/api/v1/events');
     const isDropped = () => emitted.some(({ name }) => name === 'http:stream-dropped');
-    // The kernel takes some megabytes before anything is left to us.
+    // The kernel buffers some megabytes before the server does.
     for (let count = 0; count < 200_000 && !isDropped(); count++) {
       happen('x'.repeat(1_000));
       if (count % 10 === 0) await nextTurn();
     }
     expect(isDropped()).toBe(true);
     await clock.advance(6_000);
-    await vi.waitFor(() => expect(server.openStreams.size).toBe(1));
-    await vi.waitFor(() => expect(reader.names()).toContain('http:stream-dropped'));
+    await expect.poll(() => server.openStreams.size).toBe(1);
+    await expect.poll(() => reader.names()).toContain('http:stream-dropped');
     expect(things(reader).every((thing) => thing === 'x'.repeat(1_000))).toBe(true);
   });
 
@@ -170,15 +170,13 @@ describe('the live stream', () => {
 describe('being attached', () => {
   it('lasts as long as the response is open', async () => {
     const { read, attached } = await listening();
-    const leave = new AbortController();
-    const reader = await read('/api/v1/attach', {}, leave.signal);
-    await vi.waitFor(() =>
-      expect(reader.events).toEqual([{ name: 'attached', data: { instance: 'instance-a' } }]),
-    );
+    const controller = new AbortController();
+    const reader = await read('/api/v1/attach', {}, controller.signal);
+    await expect.poll(() => reader.events).toEqual([{ name: 'attached', data: { instance: 'instance-a' } }]);
     expect(attached.count).toBe(1);
-    leave.abort();
+    controller.abort();
     await expect(reader.ended).rejects.toBeInstanceOf(HttpFailure);
-    await vi.waitFor(() => expect(attached.count).toBe(0));
+    await expect.poll(() => attached.count).toBe(0);
   });
 
   it('ends when the client disconnects', async () => {
@@ -187,9 +185,9 @@ describe('being attached', () => {
     socket.write(
       `GET /api/v1/attach HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${adminToken}\r\n\r\n`,
     );
-    await vi.waitFor(() => expect(attached.count).toBe(1));
+    await expect.poll(() => attached.count).toBe(1);
     socket.resetAndDestroy();
-    await vi.waitFor(() => expect(attached.count).toBe(0));
+    await expect.poll(() => attached.count).toBe(0);
   });
 
   it('does not count a client when no stream is available', async () => {
@@ -206,7 +204,7 @@ describe('draining', () => {
     const { server, get, read } = await listening({ doctor: () => work.promise });
     const stream = await read('/api/v1/events');
     const begun = get('/api/v1/doctor');
-    await vi.waitFor(() => expect(server.traffic.inFlight).toBe(2));
+    await expect.poll(() => server.traffic.inFlight).toBe(2);
 
     const draining = drain(server, 60_000);
     const refused = await get('/api/v1/jobs');
@@ -228,17 +226,17 @@ describe('draining', () => {
     const finished = await begun;
     expect(finished.status).toBe(200);
     await finished.discard();
-    expect(await draining).toEqual({ cutOff: 0 });
+    expect(await draining).toEqual({ forciblyClosed: 0 });
     await expect(get('/healthz')).rejects.toMatchObject({ kind: 'network' });
-    expect(await drain(server, 1)).toEqual({ cutOff: 0 });
+    expect(await drain(server, 1)).toEqual({ forciblyClosed: 0 });
   });
 
   it('aborts requests that take longer than the grace period, and reports how many', async () => {
     const { server, get, clock } = await listening({ doctor: () => new Promise(() => undefined) });
     const hanging = get('/api/v1/doctor');
     hanging.catch(() => undefined);
-    await vi.waitFor(() => expect(server.traffic.inFlight).toBe(1));
-    expect(await clock.run(drain(server, 5_000))).toEqual({ cutOff: 1 });
+    await expect.poll(() => server.traffic.inFlight).toBe(1);
+    expect(await clock.run(drain(server, 5_000))).toEqual({ forciblyClosed: 1 });
     await expect(hanging).rejects.toMatchObject({ kind: 'network' });
   });
 });
@@ -248,26 +246,59 @@ describe('traffic', () => {
     const { get, emitted } = await listening({ doctor: () => new Promise(() => undefined) });
     await (await get('/healthz?token=abc')).discard();
     await (await get('/no/such/path')).discard();
-    const leave = new AbortController();
-    const left = get('/api/v1/doctor', asAdmin, leave.signal);
-    setTimeout(() => leave.abort(), 50);
+    const controller = new AbortController();
+    const left = get('/api/v1/doctor', asAdmin, controller.signal);
+    setTimeout(() => controller.abort(), 50);
     await expect(left).rejects.toMatchObject({ kind: 'aborted' });
     const reported = () =>
       emitted
         .filter(({ name }) => name === 'http:request-finished')
         .map(({ payload }) => `${String(payload['route'])} ${String(payload['status'])}`);
-    await vi.waitFor(() =>
-      expect(reported()).toEqual(['/healthz 200', 'unmatched 404', '/api/v1/doctor 499']),
-    );
+    await expect.poll(reported).toEqual(['/healthz 200', 'unmatched 404', '/api/v1/doctor 499']);
   });
 
-  it('aborts a handler that takes too long', async () => {
-    const { get } = await listening({
-      doctor: () => new Promise(() => undefined),
-      limits: { handlerTimeoutMs: 50 },
+  it.each([
+    ['GET', '/api/v1/doctor'],
+    ['POST', '/api/v1/ledger/repair'],
+  ] as const)('ends %s %s with 504 at its deadline of 60 s', async (method, path) => {
+    const never = () => new Promise<never>(() => undefined);
+    const { dependencies } = createTestDeps();
+    const { url, clock } = await listening({
+      doctor: never,
+      jobs: { ...dependencies.jobs, enqueue: never },
     });
-    const answer = await get('/api/v1/doctor');
-    expect(answer.status).toBe(504);
-    expect(Buffer.from(await answer.bytes(1_000)).toString()).toContain('DEADLINE_EXCEEDED');
+    const headers = { ...asAdmin, 'content-type': 'application/json' };
+    const response = fetch(url + path, { method, headers, ...(method === 'POST' ? { body: '{}' } : {}) });
+    await expect.poll(() => clock.pending).toBeGreaterThan(0);
+    await clock.advance(59_999);
+    const isOver = response.then(() => true);
+    expect(await Promise.race([isOver, nextTurn(false)])).toBe(false);
+    await clock.advance(1);
+    expect((await response).status).toBe(504);
+    expect(await (await response).text()).toContain('DEADLINE_EXCEEDED');
+  });
+
+  it('aborts the signal of a handler with a body at its deadline', async () => {
+    let signal: AbortSignal | undefined;
+    const { url, clock } = await listening({
+      mcp: (call) => {
+        signal = call.signal;
+        return new Promise(() => undefined);
+      },
+    });
+    const response = fetch(`${url}/mcp`, {
+      method: 'POST',
+      headers: {
+        ...asAdmin,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: '{}',
+    });
+    await expect.poll(() => signal).toBeDefined();
+    expect(signal?.aborted).toBe(false);
+    await clock.advance(120_000);
+    expect((await response).status).toBe(504);
+    expect(signal?.reason).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
   });
 });

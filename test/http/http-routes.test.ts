@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { describeConfig, resolveConfig } from '../../src/config/index.ts';
 import { buildServer } from '../../src/http/index.ts';
+import { CliWorld } from '../support/cli-world.ts';
 import { adminToken, asAdmin, jobView, createTestDeps } from '../support/http-dependencies.ts';
 
 const someId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
@@ -70,31 +72,29 @@ describe('probes', () => {
 });
 
 describe('operations', () => {
-  it('returns settings with their sources and no secret', async () => {
+  it('returns what "headworks config --json" prints, without secrets', async () => {
+    const env = {
+      HEADWORKS_PORT: '8421',
+      HEADWORKS_ADMIN_TOKEN: 'hunter2hunter2hunter2',
+      DATABASE_URL: 'postgres://me:hunter22@db.example/app',
+      OTEL_SERVICE_NAME: `x${adminToken}x`,
+    };
+    const cwd = '/nonexistent-for-tests';
+    const cli = new CliWorld({ env, cwd });
+    await cli.run('config', '--json');
     const { get } = await openServer({
-      configView: () => [
-        { name: 'server.port', value: 8420, source: 'env', sourceName: 'HEADWORKS_PORT', isSecret: false },
-        {
-          name: 'server.adminToken',
-          value: 'hunter2hunter2',
-          source: 'env',
-          sourceName: null,
-          isSecret: true,
-        },
-        { name: 'other.key', value: null, source: 'default', sourceName: null, isSecret: true },
-        { name: 'odd.one', value: `x${adminToken}x`, source: 'file', sourceName: null, isSecret: false },
-      ],
+      configView: () => describeConfig(resolveConfig({ env, cwd })),
     });
-    const answer = await get('/api/v1/config');
-    expect(answer.body).not.toContain('hunter2');
-    expect(answer.body).not.toContain(adminToken);
-    expect(answer.json()).toEqual({
-      values: [
-        { name: 'server.port', value: 8420, source: 'env', source_name: 'HEADWORKS_PORT', is_secret: false },
-        { name: 'server.adminToken', value: '[secret]', source: 'env', source_name: null, is_secret: true },
-        { name: 'other.key', value: null, source: 'default', source_name: null, is_secret: true },
-        { name: 'odd.one', value: 'x[redacted]x', source: 'file', source_name: null, is_secret: false },
-      ],
+    const response = await get('/api/v1/config');
+    expect(response.body).not.toContain('hunter2');
+    expect(response.body).not.toContain(adminToken);
+    expect(response.body).toBe(cli.out.trim().replace(adminToken, '[redacted]'));
+    const { options } = response.json<{ options: { name: string }[] }>();
+    expect(options.find(({ name }) => name === 'server.adminToken')).toMatchObject({
+      value: '[hidden]',
+      source: 'env',
+      source_name: 'HEADWORKS_ADMIN_TOKEN',
+      is_secret: true,
     });
   });
 
@@ -208,7 +208,7 @@ describe('jobs over HTTP', () => {
     });
   });
 
-  it('retries failed jobs, cancels jobs that have not ended, and otherwise returns why not', async () => {
+  it('retries failed jobs, cancels queued and running ones, and returns 409 for others', async () => {
     const { get, post, jobViews } = await openServer();
     jobViews.set(someId, jobView({ id: someId, progress: { done: 1 } }));
     expect((await get(`/api/v1/jobs/${someId}`)).json()).toMatchObject({
@@ -242,10 +242,10 @@ describe('the audit trail', () => {
         .toReversed()
         .map(({ actor, action, subject, outcome, status }) => ({ actor, action, subject, outcome, status })),
     ).toEqual([
-      { actor: 'admin', action: 'ledger.repair', subject: null, outcome: 'done', status: 202 },
-      { actor: 'admin', action: 'jobs.retry', subject: `id=${someId}`, outcome: 'refused', status: 404 },
-      { actor: 'admin', action: 'ledger.repair', subject: null, outcome: 'refused', status: 400 },
-      { actor: 'admin', action: 'presence.hand-over', subject: null, outcome: 'refused', status: 409 },
+      { actor: 'admin', action: 'ledger.repair', subject: null, outcome: 'completed', status: 202 },
+      { actor: 'admin', action: 'jobs.retry', subject: `id=${someId}`, outcome: 'rejected', status: 404 },
+      { actor: 'admin', action: 'ledger.repair', subject: null, outcome: 'rejected', status: 400 },
+      { actor: 'admin', action: 'presence.hand-over', subject: null, outcome: 'rejected', status: 409 },
     ]);
   });
 
@@ -273,6 +273,21 @@ describe('the audit trail', () => {
     });
     await post('/api/v1/ledger/repair').then(() => order.push('answer'));
     expect(order).toEqual(['row', 'answer']);
+  });
+
+  it('has the status that is sent, also when the response cannot be redacted', async () => {
+    const { post, redactor, auditRows } = await openServer();
+    const redact = redactor.content.bind(redactor);
+    let calls = 0;
+    redactor.content = (text) => {
+      if (calls++ === 0) throw new RangeError('Invalid string length');
+      return redact(text);
+    };
+    const { statusCode } = await post('/api/v1/ledger/repair');
+    expect(statusCode).toBe(500);
+    expect(auditRows.map(({ outcome, status }) => ({ outcome, status }))).toEqual([
+      { outcome: 'failed', status: 500 },
+    ]);
   });
 
   it('does not change the response when it cannot be written or hangs', async () => {

@@ -1,10 +1,12 @@
-// Artifacts, revisions, chunks, mentions and events in a real store: accepted together, replaced together, gone together.
+// Artifacts, revisions, chunks, mentions and events in a real store: accepted, replaced and deleted together.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chunkText } from '../../src/knowledge/documents/chunk.ts';
 import { DocumentModel } from '../../src/knowledge/documents/document.ts';
 import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
 import { MergeStore } from '../../src/knowledge/entities/merge-store.ts';
 import { EventStore } from '../../src/knowledge/events/event-store.ts';
-import type { EntityResolutionResult } from '../../src/knowledge/index.ts';
+import type { EntityResolutionResult, Space } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 import { entityWorld, mentionOf } from '../support/entity-world.ts';
@@ -46,7 +48,6 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     chunk: Awaited<ReturnType<KnowledgeWorld['accept']>>['stored'][number] | undefined,
   ) => {
     if (!chunk) throw new Error('no chunk');
-    const place = { ...chunk, relation: null };
     const reading = await bracketReader('rules').read(
       {
         chunk,
@@ -55,8 +56,8 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
       },
       signal,
     );
-    const results = await exactResolver(world).resolve(reading.mentions, place, 'admin', signal);
-    return world.events.write(place, 'rules', { ...reading, results });
+    const results = await exactResolver(world).resolve(reading.mentions, chunk, 'admin', signal);
+    return world.events.write(chunk, 'rules', { ...reading, results });
   };
 
   it('accepts artifact, revision, chunks, postings and job together', async () => {
@@ -100,6 +101,24 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     await expect(refused).rejects.toThrow('no job');
     expect(await counts(space.spaceId)).toMatchObject({ artifacts: 0, revisions: 0 });
   });
+
+  // The embedded store has one session.
+  if (kind === 'server')
+    it('accepts each document in its own transaction, and locks the totals of the space only at its end', async () => {
+      const outside = AsyncLocalStorage.snapshot();
+      const space = await world.space();
+      const totalsAreFree = async () => {
+        await world.database.query(
+          sql`select from corpus_total where space_id = ${space.spaceId} for update nowait`,
+        );
+        return world.ids.uuid();
+      };
+      for (const text of ['One.', 'Two.', 'Three.'])
+        await world.artifacts.accept(space, documentOf({ text }), chunkText(text), () =>
+          outside(totalsAreFree),
+        );
+      expect(await counts(space.spaceId)).toMatchObject({ artifacts: 3, total: 3 });
+    });
 
   it('writes nothing for unchanged content', async () => {
     const space = await world.space();
@@ -170,7 +189,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
       evidence: 2,
     });
     if (!chunk) throw new Error('no chunk');
-    const gone = await world.events.write({ ...chunk, relation: null }, 'model', {
+    const gone = await world.events.write(chunk, 'model', {
       mentions: [],
       results: [],
       events: [],
@@ -215,14 +234,22 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     });
   });
 
+  const writeOwner = (
+    { space, ...revision }: { space: Space; artifactUid: string; revisionId: string },
+    entityId: string,
+  ) =>
+    world.events.write({ spaceId: space.spaceId, ...revision, chunkId: null }, 'structured', {
+      mentions: [mentionOf('Ann')],
+      results: [resultOf(entityId)],
+      relations: ['owner'],
+      events: [],
+    });
+
   it('keeps structured mentions with their relations, and replaces them', async () => {
     const space = await world.space();
     const { artifactUid, revisionId } = await world.accept(space, { text: 'A dashboard.' });
-    const place = { spaceId: space.spaceId, artifactUid, revisionId };
     const [ann] = await entitiesOf(space.spaceId, ['Ann']);
-    const row = { mention: mentionOf('Ann'), relation: 'owner', result: resultOf(ann ?? '') };
-    await world.events.writeStructured(place, [row]);
-    await world.events.writeStructured(place, [row]);
+    for (let turn = 0; turn < 2; turn++) await writeOwner({ space, artifactUid, revisionId }, ann ?? '');
     const { rows } = await world.database.query(sql`
       select relation, chunk_id as "chunkId", method, surface_form as name from entity_mention
       where space_id = ${space.spaceId}`);
@@ -236,8 +263,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
       'Two.',
     ]);
     const [ann] = await entitiesOf(space.spaceId, ['Ann']);
-    const row = { mention: mentionOf('Ann'), relation: 'owner', result: resultOf(ann ?? '') };
-    await world.events.writeStructured({ spaceId: space.spaceId, artifactUid, revisionId }, [row]);
+    await writeOwner({ space, artifactUid, revisionId }, ann ?? '');
     const source = new GraphSource(world.database);
     const namesOf = async (position: number) =>
       (await source.chunkBatch(space.spaceId, stored[position]?.chunkId ?? 0))?.entities.map(
@@ -271,6 +297,27 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     );
     expect(await world.artifacts.remove(space.spaceId, doomed.artifactUid)).toBeNull();
   });
+
+  // The embedded store has one session.
+  if (kind === 'server')
+    it('keeps an entity that another writer has locked to mention it', async () => {
+      const space = await world.space();
+      const doomed = await world.accept(space, { text: '[Bob] decided. [Eve] came.' });
+      await readInto(doomed.stored[0]);
+      const [bob, eve] = await entitiesOf(space.spaceId, ['Bob', 'Eve']);
+      const locked = Promise.withResolvers<void>();
+      const removed = Promise.withResolvers<void>();
+      const writer = world.database.transaction(async (transaction) => {
+        await transaction.query(sql`select from entity where entity_id = ${bob}::uuid for key share`);
+        locked.resolve();
+        await removed.promise;
+      });
+      await locked.promise;
+      const gone = await world.artifacts.remove(space.spaceId, doomed.artifactUid).finally(removed.resolve);
+      await writer;
+      expect(gone?.entityIds).toEqual([eve]);
+      expect(await entitiesOf(space.spaceId, ['Bob'])).toEqual([bob]);
+    });
 
   it('deletes a merge without remaining mentions, and names that only the deleted artifact used', async () => {
     const space = await world.space();
@@ -315,9 +362,9 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     if (one === undefined || two === undefined || three === undefined) throw new Error('no chunks');
     await world.artifacts.saveSteps(space.spaceId, [
       { chunkId: one, step: 'read', status: 'failed', cause: 'X', message: 'Y.' },
-      { chunkId: one, step: 'read', status: 'done', method: 'model' },
-      { chunkId: two, step: 'read', status: 'done', method: 'rules' },
-      { chunkId: 999_999_999, step: 'read', status: 'done' },
+      { chunkId: one, step: 'read', status: 'completed', method: 'model' },
+      { chunkId: two, step: 'read', status: 'completed', method: 'rules' },
+      { chunkId: 999_999_999, step: 'read', status: 'completed' },
     ]);
     const isIncomplete = async (readByRules: boolean) =>
       (await world.artifacts.listIncomplete({ readByRules, notInGraph: false, limit: 1_000 })).some(
@@ -330,14 +377,14 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     expect(await isIncomplete(false)).toBe(false);
     expect(await isIncomplete(true)).toBe(true);
     await world.artifacts.saveSteps(space.spaceId, [
-      { chunkId: two, step: 'read', status: 'done', method: 'rules', cause: 'X' },
+      { chunkId: two, step: 'read', status: 'completed', method: 'rules', cause: 'X' },
     ]);
     expect(await isIncomplete(true)).toBe(false);
     expect(old.stored).toHaveLength(1);
     expect(await world.artifacts.steps(stored[0]?.revisionId ?? '')).toContainEqual({
       chunkId: one,
       step: 'read',
-      status: 'done',
+      status: 'completed',
       method: 'model',
       updatedAt: new Date(world.clock.now()),
     });
@@ -392,7 +439,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     entityId: string,
   ) => {
     if (!chunk) throw new Error('no chunk');
-    return world.events.write({ ...chunk, relation: null }, 'rules', {
+    return world.events.write(chunk, 'rules', {
       mentions: [{ ...mentionOf('Anne'), method: 'rules' }],
       results: [resultOf(entityId)],
       events: [],
@@ -403,7 +450,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     (
       await exactResolver(world).resolve(
         names.map(mentionOf),
-        { spaceId, artifactUid: world.ids.uuid(), revisionId: '', chunkId: null, relation: null },
+        { spaceId, artifactUid: world.ids.uuid(), revisionId: '', chunkId: null },
         'admin',
         signal,
       )
@@ -460,7 +507,7 @@ describe('a chunk that is read for the first time', () => {
     for (const text of [`${names.join(', ')} met.`, `${names.join(', ')} met again.`]) {
       const { artifactUid, revisionId, stored } = await world.accept(space, { text });
       const chunkId = stored[0]?.chunkId ?? 0;
-      const place = { spaceId: space.spaceId, artifactUid, revisionId, chunkId, relation: null };
+      const place = { spaceId: space.spaceId, artifactUid, revisionId, chunkId };
       const mentions = names.map((name, index) => mentionOf(name, index));
       trips.length = 0;
       const results = await resolver.resolve(mentions, place, 'admin', signal);

@@ -1,6 +1,6 @@
 // Work that was not possible at ingest: it is found and done once it is possible. And the graph: rebuild and service.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { JobContext } from '../../src/core/index.ts';
+import type { JobContext, JobView } from '../../src/core/index.ts';
 import { CoreError } from '../../src/core/index.ts';
 import { countNeedsReview, GraphService } from '../../src/knowledge/graph/graph-service.ts';
 import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
@@ -49,10 +49,10 @@ describe('backfill', () => {
     expect(await knowledge.backfill()).toMatchObject({ result: { revisions: 1 } });
     expect(await knowledge.backfill()).toMatchObject(skipped);
     expect(await knowledge.steps(revisionId)).toEqual([
-      'graph done',
-      'graph done',
-      'read done model',
-      'read done model',
+      'graph completed',
+      'graph completed',
+      'read completed model',
+      'read completed model',
     ]);
     const events = await world.events.list({ spaceId: space.spaceId, limit: 9 });
     expect(events.map(({ method }) => method)).toEqual(['model', 'model']);
@@ -68,13 +68,13 @@ describe('backfill', () => {
     expect(await knowledge.backfill()).toMatchObject(skipped);
     knowledge.faults.reader = 'none';
     expect(await knowledge.repair()).toMatchObject({ repaired: 1 });
-    expect(await knowledge.steps(revisionId)).toEqual(['graph done', 'read done model']);
+    expect(await knowledge.steps(revisionId)).toEqual(['graph completed', 'read completed model']);
   });
 
   it('processes chunks whose job ended before it read them', async () => {
     const { revisionId } = await world.accept(space, { text: '[Ann] decided.' });
     expect(await knowledge.backfill()).toMatchObject({ result: { revisions: 1 } });
-    expect(await knowledge.steps(revisionId)).toEqual(['graph done', 'read done rules']);
+    expect(await knowledge.steps(revisionId)).toEqual(['graph completed', 'read completed rules']);
     const revision = await world.artifacts.revision(space.spaceId, revisionId);
     expect(revision?.jobId).toEqual(expect.any(String));
   });
@@ -84,10 +84,11 @@ describe('backfill', () => {
     const handle = backfillHandler({
       artifacts: world.artifacts,
       readers: { rules: bracketReader('rules'), model: () => null },
-      entities: { confirmOpenPairs: async () => ({ asked: 0, merged: 0, different: 0 }) },
+      entities: { confirmOpenPairs: async () => 0 },
       graph: offGraph,
       source: new GraphSource(world.database),
       jobs: world.jobs,
+      clock: world.clock,
       ingestJob: ingestJob(1),
       options: world.options,
     });
@@ -95,6 +96,39 @@ describe('backfill', () => {
     const first = await world.artifacts.revision(space.spaceId, revisionId);
     expect(await handle({}, context)).toMatchObject(skipped);
     expect((await world.artifacts.revision(space.spaceId, revisionId))?.jobId).toBe(first?.jobId);
+  });
+
+  it('runs a job that always fails again after delays that double up to six hours', async () => {
+    await world.accept(space, { text: '[Ann] decided.' });
+    const { clock, artifacts } = world;
+    const ingestedAtMs = clock.now();
+    let failed: JobView | null = null;
+    const enqueuedAtMinutes: number[] = [];
+    const handle = backfillHandler({
+      artifacts,
+      readers: { rules: bracketReader('rules'), model: () => null },
+      entities: { confirmOpenPairs: async () => 0 },
+      graph: offGraph,
+      source: new GraphSource(world.database),
+      jobs: {
+        enqueue: async () => {
+          enqueuedAtMinutes.push((clock.now() - ingestedAtMs) / 60_000);
+          // All attempts of a job take eight minutes.
+          const finishedAt = new Date(clock.now() + 8 * 60_000);
+          failed = { id: 'job', state: 'failed', finishedAt } as JobView;
+          return world.ids.uuid();
+        },
+        get: async () => failed,
+      },
+      clock,
+      ingestJob: ingestJob(1),
+      options: world.options,
+    });
+    for (let minutes = 0; minutes < 24 * 60; minutes += 5) {
+      await handle({}, context);
+      await clock.advance(5 * 60_000);
+    }
+    expect(enqueuedAtMinutes).toEqual([0, 20, 60, 140, 300, 620, 990, 1360]);
   });
 
   it('calls a model configured later for open pairs that no model was called for', async () => {
@@ -116,7 +150,7 @@ describe('backfill', () => {
     knowledge.faults.reader = 'none';
     knowledge.faults.model = 'none';
     expect(await knowledge.backfill()).toMatchObject(skipped);
-    expect(await knowledge.steps(revisionId)).toEqual(['graph done', 'read done rules']);
+    expect(await knowledge.steps(revisionId)).toEqual(['graph completed', 'read completed rules']);
     expect(await knowledge.entities.list({ spaceId: space.spaceId, limit: 9 })).toHaveLength(2);
   });
 
@@ -127,7 +161,7 @@ describe('backfill', () => {
     expect(await knowledge.rows()).toHaveLength(1);
     knowledge.faults.reader = 'none';
     expect(await knowledge.repair()).toMatchObject({ repaired: 1 });
-    expect(await knowledge.steps(revisionId)).toEqual(['graph done', 'read done model']);
+    expect(await knowledge.steps(revisionId)).toEqual(['graph completed', 'read completed model']);
   });
 
   it('adds to a graph what was ingested while it was off, and rebuilds an empty one', async () => {
@@ -137,7 +171,7 @@ describe('backfill', () => {
     expect(await knowledge.backfill()).toMatchObject(skipped);
     knowledge.graph.entities.set('x', 'Anybody');
     expect(await knowledge.backfill()).toMatchObject({ result: { revisions: 1 } });
-    expect(await knowledge.steps(revisionId)).toContain('graph done');
+    expect(await knowledge.steps(revisionId)).toContain('graph completed');
     expect([...knowledge.graph.entities.values()]).toContain('Ann');
   });
 

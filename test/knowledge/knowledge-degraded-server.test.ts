@@ -1,4 +1,4 @@
-// A whole server whose graph or embedder is unavailable, as users and monitoring see it.
+// A complete server whose graph or embedder is unavailable: responses, metrics and alerts.
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -32,7 +32,7 @@ describe('monitoring/headworks-alerts.yml, knowledge', () => {
 });
 
 describe('a server configured for Apache AGE on a Postgres without it', () => {
-  it('ingests and searches, and reports the missing graph everywhere', { timeout: 60_000 }, async () => {
+  it('ingests and searches, and reports the missing graph everywhere', async () => {
     const server = await startTestServer(await testConfig({ GRAPH_BACKEND: 'age' }));
     const call = (method: string, path: string, body?: unknown) => callAsAdmin(server, method, path, body);
     const knowledge = '/api/v1/knowledge';
@@ -52,7 +52,7 @@ describe('a server configured for Apache AGE on a Postgres without it', () => {
     const openKinds = async () =>
       (await call('GET', '/api/v1/ledger')).body as { entries: readonly { kind: string }[] };
     await expect
-      .poll(async () => (await openKinds()).entries.map(({ kind }) => kind), { timeout: 30_000 })
+      .poll(async () => (await openKinds()).entries.map(({ kind }) => kind))
       .toEqual(['knowledge.graph-skipped']);
     const search = { query: 'launch', graph_expand: true };
     expect(await call('POST', `${knowledge}/search`, search)).toMatchObject({
@@ -61,7 +61,7 @@ describe('a server configured for Apache AGE on a Postgres without it', () => {
     });
 
     await expect
-      .poll(async () => (await call('GET', '/api/v1/alerts')).body, { timeout: 30_000 })
+      .poll(async () => (await call('GET', '/api/v1/alerts')).body)
       .toMatchObject({
         alerts: [{ name: 'HeadworksKnowledgeGraphUnavailable', severity: 'critical', state: 'firing' }],
       });
@@ -86,65 +86,61 @@ describe('a server configured for Apache AGE on a Postgres without it', () => {
 });
 
 describe('a server whose embedder is unavailable', () => {
-  it(
-    'records the reason, and calls the embedder at once for a requested repair',
-    { timeout: 60_000 },
-    async () => {
-      let isUp = false;
-      const embedder = createServer((request, response) => {
-        let body = '';
-        request.on('data', (piece: Buffer) => (body += piece.toString()));
-        request.on('end', () => {
-          const { input = [] } = JSON.parse(body || '{}') as { input?: readonly string[] };
-          const data = input.map((_, index) => ({ index, embedding: [1, index + 1] }));
-          response.writeHead(isUp ? 200 : 500, { 'content-type': 'application/json' });
-          response.end(
-            JSON.stringify(isUp ? { object: 'list', data } : { error: { message: 'out of order' } }),
-          );
-        });
-      }).listen(0, '127.0.0.1');
-      onTestFinished(() => void embedder.close());
-      await new Promise((resolve) => embedder.once('listening', resolve));
-      const env = { EMBEDDER: 'gateway', HEADWORKS_KNOWLEDGE_COOLDOWN_SECONDS: '3600' };
-      const server = await startTestServer(await testConfig(env));
-      const call = (method: string, path: string, body?: unknown) => callAsAdmin(server, method, path, body);
-      // Ingested without an embedder: no row, but it gets a vector as soon as there is one.
-      await call('POST', '/api/v1/knowledge/artifacts', { text: 'An older note.' });
-      const model = {
-        name: 'own/embedder',
-        base_url: `http://127.0.0.1:${(embedder.address() as AddressInfo).port}/v1`,
-        env_var: null,
-        capabilities: { embeddings: true },
-      };
-      const added = await call('POST', '/api/v1/models', model);
-      expect(added.status, JSON.stringify(added.body)).toBe(201);
-
-      const { status } = await call('POST', '/api/v1/knowledge/artifacts', {
-        text: 'The launch is in April.',
+  it('records the reason, and calls the embedder at once for a requested repair', async () => {
+    let isUp = false;
+    const embedder = createServer((request, response) => {
+      let body = '';
+      request.on('data', (piece: Buffer) => (body += piece.toString()));
+      request.on('end', () => {
+        const { input = [] } = JSON.parse(body || '{}') as { input?: readonly string[] };
+        const data = input.map((_, index) => ({ index, embedding: [1, index + 1] }));
+        response.writeHead(isUp ? 200 : 500, { 'content-type': 'application/json' });
+        response.end(
+          JSON.stringify(isUp ? { object: 'list', data } : { error: { message: 'out of order' } }),
+        );
       });
-      expect(status).toBeLessThan(300);
-      const open = async () =>
-        (await call('GET', '/api/v1/ledger')).body as { entries: { kind: string; message: string }[] };
-      await expect
-        .poll(
-          async () =>
-            (await open()).entries.find(({ kind }) => kind === 'knowledge.chunk-not-embedded')?.message,
-          {
-            timeout: 30_000,
-          },
-        )
-        .toContain('own/embedder failed: ');
-      const search = () => call('POST', '/api/v1/knowledge/search', { query: 'launch' });
-      expect((await search()).body).toMatchObject({
-        warning: expect.stringContaining('called again in') as string,
-      });
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void embedder.close());
+    await new Promise((resolve) => embedder.once('listening', resolve));
+    const env = { EMBEDDER: 'gateway', HEADWORKS_KNOWLEDGE_COOLDOWN_SECONDS: '3600' };
+    const server = await startTestServer(await testConfig(env));
+    const call = (method: string, path: string, body?: unknown) => callAsAdmin(server, method, path, body);
+    // Ingested without an embedder: no row, but it gets a vector as soon as there is one.
+    await call('POST', '/api/v1/knowledge/artifacts', { text: 'An older note.' });
+    const model = {
+      name: 'own/embedder',
+      base_url: `http://127.0.0.1:${(embedder.address() as AddressInfo).port}/v1`,
+      env_var: null,
+      capabilities: { embeddings: true },
+    };
+    const added = await call('POST', '/api/v1/models', model);
+    expect(added.status, JSON.stringify(added.body)).toBe(201);
 
-      isUp = true;
-      await call('POST', '/api/v1/ledger/repair', {});
-      await expect.poll(async () => (await open()).entries, { timeout: 30_000 }).toEqual([]);
-      await expect.poll(async () => (await search()).body, { timeout: 30_000 }).not.toHaveProperty('warning');
-    },
-  );
+    const { status } = await call('POST', '/api/v1/knowledge/artifacts', {
+      text: 'The launch is in April.',
+    });
+    expect(status).toBeLessThan(300);
+    const open = async () =>
+      (await call('GET', '/api/v1/ledger')).body as { entries: { kind: string; message: string }[] };
+    await expect
+      .poll(
+        async () =>
+          (await open()).entries.find(({ kind }) => kind === 'knowledge.chunk-not-embedded')?.message,
+        {
+          timeout: 60_000,
+        },
+      )
+      .toContain('own/embedder failed: ');
+    const search = () => call('POST', '/api/v1/knowledge/search', { query: 'launch' });
+    expect((await search()).body).toMatchObject({
+      warning: expect.stringContaining('called again in') as string,
+    });
+
+    isUp = true;
+    await call('POST', '/api/v1/ledger/repair', {});
+    await expect.poll(async () => (await open()).entries).toEqual([]);
+    await expect.poll(async () => (await search()).body).not.toHaveProperty('warning');
+  });
 
   it('reports in the doctor that the configured embedding model does not exist', async () => {
     const server = await startTestServer(await testConfig({ EMBEDDING_MODEL: 'emb/none' }));

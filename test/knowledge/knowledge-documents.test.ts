@@ -1,8 +1,11 @@
-// Documents of every kind as knowledge takes them: text, title, type, time and who is named in the head of a mail.
+// Documents of every kind as knowledge reads them: text, title, type, time and the people in the headers of a mail.
 import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
-import { openFileParser } from '../../src/knowledge/documents/parse-file.ts';
-import { contentHash, parseIngestRequest } from '../../src/knowledge/documents/parse-input.ts';
+import {
+  openFileParser,
+  contentHash,
+  parseIngestRequest,
+} from '../../src/knowledge/documents/parse-input.ts';
 import { docxOf, paragraph, pdfOf, zipOf } from '../support/sample-documents.ts';
 
 const { signal } = new AbortController();

@@ -6,8 +6,7 @@ import { evaluate } from '../../bench/evaluation/evaluate.ts';
 import { resolveConfig } from '../../src/config/index.ts';
 import type { JobContext, JobProgress, JobView } from '../../src/core/index.ts';
 import { silentLog, systemClock } from '../../src/core/index.ts';
-import type { Embedder } from '../../src/knowledge/vectors/embedder.ts';
-import type { Embedders } from '../../src/knowledge/vectors/embedder.ts';
+import type { Embedder, Embedders } from '../../src/knowledge/vectors/embedders.ts';
 import { KnowledgeError } from '../../src/knowledge/index.ts';
 import { embedChunks, reembedHandler } from '../../src/knowledge/ingest/embed-step.ts';
 import { LocalEmbedder, isOfflineModelInstalled } from '../../src/knowledge/vectors/embedders.ts';
@@ -149,7 +148,7 @@ describe('the local model', () => {
     } finally {
       await embedder.close();
     }
-  }, 120_000);
+  });
 });
 
 describe('an evaluation', () => {

@@ -184,8 +184,8 @@ describe('knowledge when a component fails', () => {
       expect(await knowledge.steps(revisionId)).toEqual([
         'graph skipped',
         'graph skipped',
-        'read done rules',
-        'read done rules',
+        'read completed rules',
+        'read completed rules',
       ]);
       const row = 'knowledge.graph-skipped KNOWLEDGE_GRAPH_UNAVAILABLE';
       expect(await knowledge.rows()).toEqual([row, row]);
@@ -195,7 +195,7 @@ describe('knowledge when a component fails', () => {
       await allRepaired();
       expect([...knowledge.graph.entities.values()].sort()).toEqual(['Ann', 'Bob']);
       expect(knowledge.graph.edges.size).toBe(2);
-      expect(await knowledge.steps(revisionId)).toContain('graph done');
+      expect(await knowledge.steps(revisionId)).toContain('graph completed');
     });
 
     it.each([
@@ -211,7 +211,7 @@ describe('knowledge when a component fails', () => {
         ]);
         expect([...knowledge.graph.entities.values()].sort()).toEqual(['Ann', 'Eve']);
         expect((await knowledge.steps(revisionId)).filter((step) => step.startsWith('graph'))).toEqual([
-          'graph done',
+          'graph completed',
           'graph failed',
         ]);
         expect(await knowledge.rows()).toEqual([`knowledge.graph-failed ${cause}`]);
@@ -383,13 +383,13 @@ describe('knowledge when a component fails', () => {
       async (_, fault, cause, waited) => {
         knowledge.faults.reader = fault;
         const { revisionId } = await knowledge.ingest(space, ['[Ann] decided.']);
-        expect(await knowledge.steps(revisionId)).toContain('read done rules');
+        expect(await knowledge.steps(revisionId)).toContain('read completed rules');
         expect(await knowledge.rows()).toEqual([`knowledge.chunk-read-by-rules ${cause}`]);
         expect(knowledge.waitedMs).toEqual(waited);
         await nothingRepaired();
         knowledge.faults.reader = 'none';
         await allRepaired();
-        expect(await knowledge.steps(revisionId)).toEqual(['graph done', 'read done model']);
+        expect(await knowledge.steps(revisionId)).toEqual(['graph completed', 'read completed model']);
         expect(await world.events.list({ spaceId: space.spaceId, limit: 9 })).toMatchObject([
           { method: 'model' },
         ]);

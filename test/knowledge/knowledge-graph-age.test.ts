@@ -1,8 +1,7 @@
 // The Apache AGE backend: the graph contract, workarounds for AGE, rebuilds, and databases without it.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { silentLog } from '../../src/core/index.ts';
-import { AgeGraph } from '../../src/knowledge/graph/age/age-graph.ts';
-import { AgeSession } from '../../src/knowledge/graph/age/age-session.ts';
+import { AgeGraph, AgeSession } from '../../src/knowledge/graph/age/age-graph.ts';
 import { writeStatements } from '../../src/knowledge/graph/age/age-statements.ts';
 import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
 import { GraphSync } from '../../src/knowledge/graph/graph-sync.ts';
@@ -43,7 +42,7 @@ describe('Apache AGE', () => {
   it('stores each edge once with both ends, however often it is written', async () => {
     const subject = graphSubject(world, newGraph());
     const spaceId = await subject.space();
-    await subject.tell(spaceId, [{ actors: ['Ann', 'Bob'], subjects: ['Atlas'] }]);
+    await subject.addEvents(spaceId, [{ actors: ['Ann', 'Bob'], subjects: ['Atlas'] }]);
     const part = subject.lastPart();
     const [a, b] = part.entities;
     const pair = {
@@ -87,7 +86,7 @@ describe('Apache AGE', () => {
   it('returns what could not be written and writes the rest', async () => {
     const subject = graphSubject(world, newGraph());
     const spaceId = await subject.space();
-    await subject.tell(spaceId, [{ actors: ['Ann'] }]);
+    await subject.addEvents(spaceId, [{ actors: ['Ann'] }]);
     const { actedIn } = subject.lastPart();
     const eventId = actedIn[0]?.eventId ?? '';
     const stray = { entityId: world.ids.uuid(), eventId, role: 'owner' };
@@ -107,7 +106,7 @@ describe('Apache AGE', () => {
   it('continues when a Cypher statement fails, does not mark the step as done, and writes it after the repair', async () => {
     const subject = graphSubject(world, newGraph());
     const spaceId = await subject.space();
-    await subject.tell(spaceId, [{ actors: ['Ann'] }]);
+    await subject.addEvents(spaceId, [{ actors: ['Ann'] }]);
     const { graph } = subject;
     const [event] = subject.lastPart().events;
     const { rows } = await world.database.query<{ chunkId: number }>(sql`
@@ -143,7 +142,10 @@ describe('Apache AGE', () => {
   it('creates a missing graph and reports it as empty', async () => {
     const subject = graphSubject(world, newGraph());
     const spaceId = await subject.space();
-    const [seed = '', other = ''] = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
+    const [seed = '', other = ''] = await subject.addEvents(spaceId, [
+      { actors: ['Ann'] },
+      { actors: ['Ann'] },
+    ]);
     await session.run((age) => age.query(sql`select drop_graph('nur', true)`));
     const graph = newGraph();
     expect(await graph.availability()).toEqual({ state: 'available' });
@@ -163,7 +165,10 @@ describe('Apache AGE', () => {
     const subject = graphSubject(world, newGraph());
     const { graph } = subject;
     const spaceId = await subject.space();
-    const [seed = '', other = ''] = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
+    const [seed = '', other = ''] = await subject.addEvents(spaceId, [
+      { actors: ['Ann'] },
+      { actors: ['Ann'] },
+    ]);
     const answer = async () =>
       (await graph.expand({ spaceId, seedEventIds: [seed], budget: 5 }, signal)).map(
         ({ eventId }) => eventId,
@@ -186,7 +191,7 @@ describe('Apache AGE', () => {
   it('keeps the old graph when the new one is incomplete', async () => {
     const subject: GraphSubject = graphSubject(world, newGraph());
     const spaceId = await subject.space();
-    const [seed = ''] = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
+    const [seed = ''] = await subject.addEvents(spaceId, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
     const { graph } = subject;
     async function* broken() {
       const stray = { entityId: world.ids.uuid(), eventId: world.ids.uuid(), role: 'owner' };
@@ -200,10 +205,10 @@ describe('Apache AGE', () => {
 
   it('does not touch a graph of another schema', async () => {
     const { database } = world;
-    const foreign = Object.create(database, { schema: { value: 'another_schema' } }) as typeof database;
+    const otherSchema = Object.create(database, { schema: { value: 'another_schema' } }) as typeof database;
     const state = await new AgeGraph({
       ...world,
-      database: new Proxy(foreign, {
+      database: new Proxy(otherSchema, {
         get: (_, key) => {
           const value: unknown = key === 'schema' ? 'another_schema' : Reflect.get(database, key, database);
           return typeof value === 'function' ? (value.bind(database) as unknown) : value;
@@ -233,12 +238,12 @@ describe('a Postgres server without Apache AGE', () => {
   afterAll(() => world.dispose());
 
   it('is unavailable with a reason and a remedy, and is checked again after a while', async () => {
-    let looks = 0;
+    let queries = 0;
     const { database } = world;
     const counted = new Proxy(database, {
       get: (_, key) => {
         const value: unknown = Reflect.get(database, key, database);
-        if (key === 'query') looks += 1;
+        if (key === 'query') queries += 1;
         return typeof value === 'function' ? (value.bind(database) as unknown) : value;
       },
     });
@@ -252,12 +257,12 @@ describe('a Postgres server without Apache AGE', () => {
     await expect(
       graph.expand({ spaceId: 1, seedEventIds: [world.ids.uuid()], budget: 5 }, signal),
     ).rejects.toMatchObject({ code: 'KNOWLEDGE_GRAPH_UNAVAILABLE' });
-    expect(looks).toBe(1);
+    expect(queries).toBe(1);
     await world.clock.advance(world.options.cooldownSeconds * 1_000);
     await graph.availability();
-    expect(looks).toBe(2);
+    expect(queries).toBe(2);
     graph.resetCooldown();
     await graph.availability();
-    expect(looks).toBe(3);
+    expect(queries).toBe(3);
   });
 });

@@ -3,12 +3,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { JobContext } from '../../src/core/index.ts';
 import { CoreError, silentLog } from '../../src/core/index.ts';
 import { Artifacts } from '../../src/knowledge/artifacts/artifacts.ts';
+import { modelCircuitBreaker } from '../../src/knowledge/degradations.ts';
 import type { Space } from '../../src/knowledge/index.ts';
-import type { Embedder } from '../../src/knowledge/vectors/embedder.ts';
+import type { Embedder } from '../../src/knowledge/vectors/embedders.ts';
 import type { Reader } from '../../src/knowledge/reading/reader.ts';
 import { KnowledgeError } from '../../src/knowledge/index.ts';
 import { ingestHandler, ingestJob } from '../../src/knowledge/ingest/ingest-job.ts';
-import type { IngestDeps } from '../../src/knowledge/ingest/deps.ts';
+import type { IngestDeps } from '../../src/knowledge/ingest/read-step.ts';
 import { chunkRepairs } from '../../src/knowledge/maintenance/repairs.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
@@ -50,6 +51,7 @@ describe('ingest', () => {
       vectors: new VectorIndex(world.database),
       graph,
       log: silentLog,
+      breaker: modelCircuitBreaker(world.clock, world.options),
     };
     artifacts = new Artifacts({
       ...deps,
@@ -66,7 +68,7 @@ describe('ingest', () => {
   });
 
   const context: JobContext = { id: 'job', attempt: 1, signal, progress: () => undefined };
-  /** Does not listen to its signal, and lets so much time pass. */
+  /** Ignores its signal and takes this long. */
   const hang = (ms: number): Promise<never> => {
     queueMicrotask(() => void world.clock.advance(ms));
     return new Promise(() => undefined);
@@ -79,13 +81,13 @@ describe('ingest', () => {
   const narratives = async () =>
     (await world.events.list({ spaceId: space.spaceId, limit: 20 })).map(({ narrative }) => narrative).sort();
 
-  it('stores a text, enqueues one job, and reports the pending steps', async () => {
+  it('stores a text, enqueues one job, and reports the queued steps', async () => {
     const accepted = await ingest(longText);
     expect(accepted).toMatchObject({ outcome: 'added', chunks: 3 });
     expect(await statusOf(accepted.artifactUid)).toMatchObject({
-      state: 'processing',
+      state: 'queued',
       chunks: 3,
-      steps: { index: { done: 3 }, read: { pending: 3 }, graph: { pending: 3 }, embed: { pending: 0 } },
+      steps: { index: { completed: 3 }, read: { queued: 3 }, graph: { queued: 3 }, embed: { queued: 0 } },
     });
     expect(await ingest(longText)).toMatchObject({ outcome: 'unchanged', jobId: null });
     const counts = await world.jobs.counts();
@@ -100,7 +102,7 @@ describe('ingest', () => {
     expect(graph.chunks).toHaveLength(3);
     const status = await statusOf(artifactUid);
     expect(status).toMatchObject({
-      steps: { read: { done: 3 }, embed: { done: 3 }, graph: { done: 3 } },
+      steps: { read: { completed: 3 }, embed: { completed: 3 }, graph: { completed: 3 } },
       readByRules: 3,
       missing: [],
     });
@@ -112,10 +114,10 @@ describe('ingest', () => {
   it('reads with a model, and by rules with a ledger row when it fails', async () => {
     model = {
       method: 'model',
-      read: async (task, within) => {
+      read: async (task, callSignal) => {
         if (task.chunk.text.includes('Bob'))
           throw new KnowledgeError('KNOWLEDGE_READING_FAILED', 'unusable twice');
-        return bracketReader('model').read(task, within);
+        return bracketReader('model').read(task, callSignal);
       },
     };
     const { revisionId, artifactUid } = await ingest(longText);
@@ -133,7 +135,7 @@ describe('ingest', () => {
     expect(await statusOf(artifactUid)).toMatchObject({
       readByRules: 1,
       modelFallbacks: [{ cause: 'KNOWLEDGE_READING_FAILED', positions: [1] }],
-      steps: { read: { done: 3 } },
+      steps: { read: { completed: 3 } },
     });
   });
 
@@ -142,10 +144,10 @@ describe('ingest', () => {
     const isLastRead = Promise.withResolvers<void>();
     model = {
       method: 'model',
-      read: async (task, within) => {
+      read: async (task, callSignal) => {
         if (task.chunk.text.includes('Ann')) await isLastRead.promise;
         if (task.chunk.text.includes('Eve')) isLastRead.resolve();
-        return bracketReader('model').read(task, within);
+        return bracketReader('model').read(task, callSignal);
       },
     };
     const resolver: IngestDeps['resolver'] = {
@@ -163,8 +165,8 @@ describe('ingest', () => {
     let isTooMuch = true;
     model = {
       method: 'model',
-      read: async (task, within) => {
-        const reading = await bracketReader('model').read(task, within);
+      read: async (task, callSignal) => {
+        const reading = await bracketReader('model').read(task, callSignal);
         const refused = { reason: 'event-quote-not-in-text', count: 2 } as const;
         const left = { reason: 'mentions-too-many', count: 7 } as const;
         const hasLeft = isTooMuch && task.chunk.text.includes('Bob');
@@ -174,12 +176,12 @@ describe('ingest', () => {
     const { revisionId, artifactUid } = await ingest(longText);
     await run(revisionId);
     expect(await statusOf(artifactUid)).toMatchObject({
-      steps: { read: { done: 3 } },
+      steps: { read: { completed: 3 } },
       dropped: [
         { reason: 'event-quote-not-in-text', count: 6, positions: [0, 1, 2] },
         { reason: 'mentions-too-many', count: 7, positions: [1] },
       ],
-      missing: [{ step: 'read', positions: [1], status: 'done', cause: 'READING_TOO_LARGE' }],
+      missing: [{ step: 'read', positions: [1], status: 'completed', cause: 'READING_TOO_LARGE' }],
     });
     const [entry] = world.recorded;
     expect(world.recorded).toMatchObject([
@@ -207,38 +209,56 @@ describe('ingest', () => {
     const { metadata, status, warnings } = await artifacts.get(space, artifactUid);
     expect(metadata['mentions']).toHaveLength(10_000);
     expect(status.missing).toContainEqual(
-      expect.objectContaining({ positions: [], cause: 'READING_TOO_LARGE', status: 'done' }),
+      expect.objectContaining({ positions: [], cause: 'READING_TOO_LARGE', status: 'completed' }),
     );
     expect(status.missing[0]?.message).toContain('not stored: 50.');
     expect(warnings).toEqual(['Only the first 10000 of its 10050 structured mentions were used.']);
   });
 
-  it('calls no model for further chunks of a superseded revision', async () => {
-    let asked = 0;
+  it('saves each result of a model at once: a process that dies repeats no call that was paid for', async () => {
+    const lastCall = Promise.withResolvers<void>();
     model = {
       method: 'model',
-      read: async (task, within) => {
-        asked += 1;
-        if (asked === 2) await ingest('[Bob] decided.');
+      read: async (task, callSignal) => {
+        if (task.chunk.text.includes('Eve')) await lastCall.promise;
+        return bracketReader('model').read(task, callSignal);
+      },
+    };
+    const { revisionId, artifactUid } = await ingest(longText);
+    const running = run(revisionId);
+    const readSteps = async () => (await statusOf(artifactUid)).steps.read;
+    await expect.poll(readSteps).toMatchObject({ completed: 2, queued: 1 });
+    lastCall.resolve();
+    await running;
+    expect(await readSteps()).toMatchObject({ completed: 3, queued: 0 });
+  });
+
+  it('calls no model for further chunks of a superseded revision', async () => {
+    let reads = 0;
+    model = {
+      method: 'model',
+      read: async (task, callSignal) => {
+        reads += 1;
+        if (reads === 2) await ingest('[Bob] decided.');
         // Without mentions no entity is written, which would show it.
-        return { ...(await bracketReader('model').read(task, within)), mentions: [], events: [] };
+        return { ...(await bracketReader('model').read(task, callSignal)), mentions: [], events: [] };
       },
     };
     const many = Array.from({ length: 30 }, (_, index) => `# ${index}\n\n${'So it was. '.repeat(320)}`);
     const first = await ingest(many.join('\n\n'));
     expect(first.chunks).toBeGreaterThanOrEqual(30);
     expect(await run(first.revisionId)).toEqual({ skipped: 'A newer revision superseded this one.' });
-    expect(asked).toBeLessThan(10);
+    expect(reads).toBeLessThan(10);
     expect(world.recorded).toEqual([]);
   });
 
   it('calls no model for data without prose, and estimates no call for it', async () => {
-    const asked: string[] = [];
+    const reads: string[] = [];
     model = {
       method: 'model',
-      read: async (task, within) => {
-        asked.push(task.chunk.text);
-        return bracketReader('model').read(task, within);
+      read: async (task, callSignal) => {
+        reads.push(task.chunk.text);
+        return bracketReader('model').read(task, callSignal);
       },
     };
     const data = JSON.stringify({ 'Created At': '2026-03-01', Region: 'Northern Europe', count: 3 });
@@ -251,11 +271,11 @@ describe('ingest', () => {
     });
     const { revisionId, artifactUid } = await ingest(data);
     await run(revisionId);
-    expect(asked).toEqual([]);
-    expect(await statusOf(artifactUid)).toMatchObject({ readByRules: 0, steps: { read: { done: 1 } } });
+    expect(reads).toEqual([]);
+    expect(await statusOf(artifactUid)).toMatchObject({ readByRules: 0, steps: { read: { completed: 1 } } });
     await run((await ingest(note)).revisionId);
     // A model gets the whole record; rules get the sentence.
-    expect(asked).toEqual(['Created At: 2026-03-01\nnote: [Ann] decided to proceed.']);
+    expect(reads).toEqual(['Created At: 2026-03-01\nnote: [Ann] decided to proceed.']);
   });
 
   it('reads by rules when a model times out', async () => {
@@ -267,13 +287,13 @@ describe('ingest', () => {
   });
 
   it('calls no model after two timeouts, in this artifact and the next, until the cooldown ends', async () => {
-    let asked = 0;
+    let reads = 0;
     let isAway = true;
     model = {
       method: 'model',
-      read: (task, within) => {
-        asked += 1;
-        return isAway ? hang(60_000) : bracketReader('model').read(task, within);
+      read: (task, callSignal) => {
+        reads += 1;
+        return isAway ? hang(60_000) : bracketReader('model').read(task, callSignal);
       },
     };
     const handle = ingestHandler(deps);
@@ -285,21 +305,21 @@ describe('ingest', () => {
     expect(first.chunks).toBeGreaterThanOrEqual(9);
     const { spaceId } = space;
     await handle({ spaceId, revisionId: first.revisionId }, context);
-    // Those that were out together.
-    expect(asked).toBeLessThanOrEqual(4);
+    // Those that were in flight together.
+    expect(reads).toBeLessThanOrEqual(4);
     expect(await statusOf(first.artifactUid)).toMatchObject({
       readByRules: first.chunks,
-      steps: { read: { done: first.chunks } },
+      steps: { read: { completed: first.chunks } },
     });
     expect(world.recorded).toHaveLength(first.chunks);
     expect(new Set(world.recorded.map(({ kind, cause }) => `${kind} ${cause}`))).toEqual(
       new Set(['knowledge.chunk-read-by-rules DEADLINE_EXCEEDED']),
     );
-    const before = asked;
+    const before = reads;
     isAway = false;
     const second = await ingest('[Bob] decided.', { sourceId: 'b' });
     await handle({ spaceId, revisionId: second.revisionId }, context);
-    expect(asked).toBe(before);
+    expect(reads).toBe(before);
     await world.clock.advance(world.options.cooldownSeconds * 1_000);
     const third = await ingest('[Eve] decided.', { sourceId: 'c' });
     await handle({ spaceId, revisionId: third.revisionId }, context);
@@ -319,7 +339,7 @@ describe('ingest', () => {
     await run(revisionId, { events });
     expect(await narratives()).toEqual(['Ann decided.', 'Eve decided.']);
     const status = await statusOf(artifactUid);
-    expect(status.steps.read).toEqual({ done: 2, failed: 1, skipped: 0, pending: 0 });
+    expect(status.steps.read).toEqual({ completed: 2, failed: 1, skipped: 0, queued: 0 });
     expect(status.missing).toMatchObject([
       { step: 'read', positions: [1], status: 'failed', cause: 'RangeError' },
     ]);
@@ -357,9 +377,9 @@ describe('ingest', () => {
         model: () => null,
         rules: {
           method: 'rules',
-          read: (task, within) => {
+          read: (task, callSignal) => {
             read.push(task.chunk.text.slice(0, 5));
-            return bracketReader('rules').read(task, within);
+            return bracketReader('rules').read(task, callSignal);
           },
         },
       },
@@ -398,11 +418,11 @@ describe('ingest', () => {
     await run(revisionId);
     expect(calls).toBe(2);
     const status = await statusOf(artifactUid);
-    expect(status.steps).toMatchObject({ embed: { failed: 2, skipped: 1 }, read: { done: 3 } });
+    expect(status.steps).toMatchObject({ embed: { failed: 2, skipped: 1 }, read: { completed: 3 } });
     expect(world.recorded.map(({ kind }) => kind)).toEqual(Array(3).fill('knowledge.chunk-not-embedded'));
     embedder = wordEmbedder();
     await run(revisionId);
-    expect((await statusOf(artifactUid)).steps.embed).toMatchObject({ done: 3 });
+    expect((await statusOf(artifactUid)).steps.embed).toMatchObject({ completed: 3 });
   });
 
   it('times out an embedder that hangs', async () => {
@@ -414,12 +434,12 @@ describe('ingest', () => {
     ]);
   });
 
-  it('counts vectors of another model as pending', async () => {
+  it('counts vectors of another model as queued', async () => {
     embedder = wordEmbedder('old');
     const { revisionId, artifactUid } = await ingest('[Ann] decided.');
     await run(revisionId);
     embedder = wordEmbedder('new');
-    expect((await statusOf(artifactUid)).steps.embed).toMatchObject({ pending: 1, done: 0 });
+    expect((await statusOf(artifactUid)).steps.embed).toMatchObject({ queued: 1, completed: 0 });
   });
 
   it('reports chunks that are not in the graph', async () => {

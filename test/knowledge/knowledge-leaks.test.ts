@@ -1,4 +1,4 @@
-// Two tenants on every route of knowledge: data of the other tenant is answered as if it did not exist, and no response
+// Two tenants on every route of knowledge: data of the other tenant is treated as missing, and no response
 // contains any of it. A route without a row here fails.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -129,9 +129,9 @@ describe('data of another tenant', () => {
       await vi.waitFor(
         async () =>
           expect((await call(key, 'GET', `${base}/artifacts/${accepted.id}`)).body).toMatchObject({
-            status: { state: 'complete' },
+            status: { state: 'completed' },
           }),
-        { timeout: 30_000, interval: 50 },
+        { timeout: 60_000, interval: 50 },
       );
     }
     const { entities } = (await call(key, 'GET', `${base}/entities`)).body as {
@@ -181,7 +181,7 @@ describe('data of another tenant', () => {
     ));
     await made(server.adminToken, `${base}/artifacts`, { text: 'The owner of hunter2 has a harbor.' });
     before = await snapshot();
-  }, 90_000);
+  });
   afterAll(async () => {
     await server.stop();
     await rm(folder, { recursive: true });
@@ -239,7 +239,7 @@ describe('data of another tenant', () => {
         await send(route, unknowns[index] ?? {}),
       ];
       expectNothingOfTheirs(theirsResponse.text, label);
-      // A cursor is a position in time and gives no access: what follows it belongs to the caller either way.
+      // A cursor is a position in time and grants no access: the page contains data of the caller only.
       const isCursor = ['before', 'after'].some((name) => name in (attempt.query ?? {}));
       const isMade = route === 'POST /spaces' || route === 'POST /artifacts';
       if (!isCursor && !isMade)

@@ -1,7 +1,7 @@
 // Search as a whole: lexical and vector ranking, the graph on request, and a warning for everything omitted.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/core/index.ts';
-import { offGraph } from '../../src/knowledge/graph/graph.ts';
+import { offGraph, supersededCause } from '../../src/knowledge/graph/graph.ts';
 import type {
   ExpansionRequest,
   Graph,
@@ -9,8 +9,7 @@ import type {
   SearchRequest,
   Space,
 } from '../../src/knowledge/index.ts';
-import type { Embedder } from '../../src/knowledge/vectors/embedder.ts';
-import type { Embedders } from '../../src/knowledge/vectors/embedder.ts';
+import type { Embedder, Embedders } from '../../src/knowledge/vectors/embedders.ts';
 import type { SearchDeps } from '../../src/knowledge/search/search.ts';
 import { Search } from '../../src/knowledge/search/search.ts';
 import { KnowledgeError, searchDefaults } from '../../src/knowledge/index.ts';
@@ -56,6 +55,18 @@ describe('search', () => {
     return service.search(space, { ...searchDefaults, query: 'harbor', ...request }, signal);
   }
 
+  it('counts chunks that wait for the separate graph, without those of older revisions', async () => {
+    const space = await world.space();
+    const { stored } = await world.accept(space, { text: 'One. Two.' }, ['One.', 'Two.']);
+    const [old = 0, failed = 0] = stored.map(({ chunkId }) => chunkId);
+    await world.artifacts.saveSteps(space.spaceId, [
+      { chunkId: old, step: 'graph', status: 'skipped', cause: supersededCause },
+      { chunkId: failed, step: 'graph', status: 'failed', cause: 'KNOWLEDGE_GRAPH_UNAVAILABLE' },
+    ]);
+    const store = new SearchStore(world.database);
+    expect(await store.countWaitingForGraph(space.spaceId, signal)).toBe(1);
+  });
+
   async function embedded(space: Space, embedder: Embedder, texts: readonly string[]): Promise<void> {
     const vectors = new VectorIndex(world.database);
     for (const text of texts) {
@@ -80,7 +91,6 @@ describe('search', () => {
           artifactUid,
           revisionId,
           chunkId: chunk.chunkId,
-          relation: null,
         };
         const about = {
           chunk,
@@ -233,11 +243,11 @@ describe('search', () => {
         '[Ann] decided. elsewhere',
         '[Bob] decided. harbor harbor',
       ]);
-      const asked: ExpansionRequest[] = [];
+      const expansions: ExpansionRequest[] = [];
       const { rows } = await eventsIn(space);
       const elsewhere = rows.find(({ title }) => title.includes('elsewhere'));
       const graph = graphOf(async (request) => {
-        asked.push(request);
+        expansions.push(request);
         return [
           { eventId: elsewhere?.id ?? '', reason: 'same_actor:Ann', viaEntityId: world.ids.uuid(), score: 1 },
           {
@@ -255,8 +265,8 @@ describe('search', () => {
         graphFilters: ['Decision'],
       } as const;
       const answer = await search(space, { ...request, includeEntities: true }, { graph });
-      expect(asked).toMatchObject([{ spaceId: space.spaceId, budget: 7, categories: ['Decision'] }]);
-      expect(asked[0]?.seedEventIds).toHaveLength(1);
+      expect(expansions).toMatchObject([{ spaceId: space.spaceId, budget: 7, categories: ['Decision'] }]);
+      expect(expansions[0]?.seedEventIds).toHaveLength(1);
       expect(answer.relatedContext).toMatchObject([
         {
           type: 'event',
@@ -291,18 +301,19 @@ describe('search', () => {
       const space = await world.space();
       const pieces = ['First harbor.', 'Second harbor.'];
       const { artifactUid, revisionId } = await world.accept(space, { text: pieces.join(' ') }, pieces);
-      const place = { spaceId: space.spaceId, artifactUid, revisionId, chunkId: null, relation: null };
+      const place = { spaceId: space.spaceId, artifactUid, revisionId, chunkId: null };
       const { mentions } = await bracketReader('rules').read(
         { chunk: { text: '[Ann] [Bob]' } } as never,
         signal,
       );
       const results = await exactResolver(world).resolve(mentions, place, 'test', signal);
-      const found = mentions.flatMap((mention, no) => {
-        const result = results[no];
-        return result ? [{ mention, result, relation: no === 0 ? 'owner' : 'author' }] : [];
+      const repeated = <T>([ann, bob]: readonly T[]) => [ann, bob, ann].filter((one) => one !== undefined);
+      await world.events.write(place, 'structured', {
+        mentions: repeated(mentions),
+        results: repeated(results),
+        relations: ['owner', 'author', 'author'],
+        events: [],
       });
-      const [ann] = found;
-      await world.events.writeStructured(place, ann ? [...found, { ...ann, relation: 'author' }] : []);
       const { entities, primaryResults } = await search(space, { includeEntities: true });
       expect(primaryResults).toHaveLength(2);
       expect(entities).toMatchObject([
@@ -343,10 +354,10 @@ describe('search', () => {
       const { rows } = await eventsIn(space);
       const elsewhere = rows.find(({ title }) => title.includes('elsewhere'))?.id ?? '';
       const seeds = rows.filter(({ title }) => title.includes('harbor')).map(({ id }) => id);
-      const asked: ExpansionRequest[] = [];
+      const expansions: ExpansionRequest[] = [];
       const graph = graphOf((request) => {
-        asked.push(request);
-        if (asked.length > 1) return new Promise<never>(() => undefined);
+        expansions.push(request);
+        if (expansions.length > 1) return new Promise<never>(() => undefined);
         const found = { eventId: elsewhere, viaEntityId: world.ids.uuid(), score: 1 };
         return Promise.resolve([{ ...found, reason: 'same_actor:Ann' }]);
       });
@@ -360,12 +371,12 @@ describe('search', () => {
       });
       const answer = await search(space, { graphExpand: true }, { graph, store });
       expect(
-        asked
+        expansions
           .map(({ seedEventIds }) => seedEventIds)
           .flat()
           .toSorted(),
       ).toEqual(seeds.toSorted());
-      expect(asked[0]?.exceptEventIds?.toSorted()).toEqual(seeds.toSorted());
+      expect(expansions[0]?.exceptEventIds?.toSorted()).toEqual(seeds.toSorted());
       expect(answer.relatedContext).toMatchObject([{ id: elsewhere, reason: 'same_actor:Ann' }]);
       expect(answer.warning).toBe('Graph expansion timed out after 500 ms; related items are incomplete.');
       expect(world.recorded.filter(({ subject }) => subject === String(space.spaceId))).toMatchObject([
@@ -395,13 +406,13 @@ describe('search', () => {
           return found;
         },
       });
-      const asked: ExpansionRequest[] = [];
+      const expansions: ExpansionRequest[] = [];
       const graph = graphOf(async (request) => {
-        asked.push(request);
+        expansions.push(request);
         return [];
       });
       const answer = await search(space, { graphExpand: true }, { graph, store });
-      expect(asked[0]?.seedEventIds).toHaveLength(1);
+      expect(expansions[0]?.seedEventIds).toHaveLength(1);
       expect(answer.warning).toBe(
         'Not every result was expanded (omitted: 1 of 2): their events could not be loaded.',
       );
@@ -418,7 +429,7 @@ describe('search', () => {
     return { rows };
   }
 
-  /** Never replies, and lets this much time pass. */
+  /** Never replies, and takes this long. */
   function hanging(ms: number): Promise<never> {
     void world.clock.advance(ms);
     return new Promise<never>(() => undefined);

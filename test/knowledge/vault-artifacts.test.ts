@@ -1,15 +1,14 @@
 // Items of a vault as documents for knowledge: owners, folders, models and explores need no reading.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openEvaluationServices } from '../../bench/evaluation/services.ts';
-import { documentsOfVault } from '../../src/app/vault-artifacts.ts';
+import { documentsOfVault } from '../../src/app/ingest-documents.ts';
 import { systemClock } from '../../src/core/index.ts';
 import type { Space } from '../../src/knowledge/index.ts';
 import { searchDefaults } from '../../src/knowledge/index.ts';
 import { Chance } from '../../src/simulators/chance.ts';
-import { itemMakers } from '../../src/simulators/looker/item-encoder.ts';
-import type { World } from '../../src/simulators/looker/items/item-context.ts';
-import { tile } from '../../src/simulators/looker/items/content-items.ts';
-import { personAt } from '../../src/simulators/looker/names.ts';
+import type { World } from '../../src/simulators/looker/item-parts.ts';
+import { personAt } from '../../src/simulators/looker/item-parts.ts';
+import { itemGenerators, tile } from '../../src/simulators/looker/items.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';
 import {
@@ -31,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => knowledge.dispose());
 const { signal } = new AbortController();
 
-/** Documents are read as they come, by rules alone. */
+/** Documents are read in order, by rules only. */
 async function reader() {
   const { database, ids, options } = knowledge;
   const embedders = embeddersOf(null);
@@ -56,7 +55,7 @@ async function namesIn(
   return found.flatMap((entity) => (entity.type === type ? [entity.canonicalName] : [])).sort();
 }
 
-/** As many of each type as a test can wait for. */
+/** Few of each type, to keep the test short. */
 const counts = { dashboards: 6, looks: 3, lookml_models: 2, explores: 4, folders: 4, users: 5, groups: 2 };
 
 /** A small Looker, as the simulated one has it, in a vault. */
@@ -74,7 +73,7 @@ async function lookerVault(): Promise<string> {
     scheduled_plans: 0,
   };
   for (const type of types) {
-    const { id, make, more, text, hasTiles } = itemMakers[type];
+    const { id, make, more, text, hasTiles } = itemGenerators[type];
     const items = Array.from({ length: counts[type] }, (_, index) => {
       const chance = new Chance(3, types.indexOf(type), index);
       const context = { index, version: 0, chance, world: { ...counts, ...all } satisfies World };
@@ -133,12 +132,12 @@ async function ingestVault(
 it('finds people, folders, models and explores in a Looker vault, and no person in field names', async () => {
   const { services, space, namesOf } = await reader();
   const users = Array.from({ length: counts.users }, (_, index) =>
-    itemMakers.users.text.value({ index } as never),
+    itemGenerators.users.text.value({ index } as never),
   );
   await ingestVault(services, space, await lookerVault());
   const people = await namesOf('person');
   expect(people).toEqual(expect.arrayContaining(users));
-  // Descriptions say who asked for it, each time written otherwise; everybody else has an account.
+  // Descriptions name the requester in different spellings; all others have an account.
   const parts = new Set(
     Array.from({ length: 200 }, (_, index) => personAt(index)).flatMap((each) => Object.values(each)),
   );

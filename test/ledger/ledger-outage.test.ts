@@ -1,4 +1,4 @@
-// The recorder against a Postgres that is killed and comes back.
+// The recorder with a Postgres that is killed and restarted.
 import { expect, it, onTestFinished } from 'vitest';
 import { EventBus, Redactor, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { BatchingLedgerRecorder, ledgerEvents } from '../../src/ledger/index.ts';
@@ -47,4 +47,4 @@ it('loses no row when the store is killed while rows arrive, and catches up by i
   expect(rows).toHaveLength(100);
   expect(new Set(failures)).toEqual(new Set(['STATE_UNAVAILABLE']));
   await recorder.close();
-}, 60_000);
+});

@@ -1,4 +1,4 @@
-// The ledger in Postgres keeps the contract, embedded and on a server.
+// The ledger contract on Postgres, embedded and on a server.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { systemIds } from '../../src/core/index.ts';
 import { itKeepsTheLedgerModel } from '../support/ledger/ledger-model.contract.ts';

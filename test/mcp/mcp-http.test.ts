@@ -1,4 +1,4 @@
-// POST /mcp as a route: who gets in, what it refuses, and that nothing is kept between two messages.
+// POST /mcp as a route: access, rejected requests, and no state between messages.
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HeadworksError } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import type { ApiTransport } from '../../src/api/client.ts';
-import { handleHttp } from '../../src/mcp/index.ts';
+import { allTools, handleHttp } from '../../src/mcp/server.ts';
 import type { TestDeps } from '../support/http-dependencies.ts';
 import { adminToken, asAdmin, organizationKey, createTestDeps } from '../support/http-dependencies.ts';
 
@@ -15,7 +15,7 @@ const protocolHeaders = { accept: 'application/json, text/event-stream', 'conten
 describe('POST /mcp', () => {
   let deps: TestDeps;
   let server: FastifyInstance;
-  /** What the API does next. */
+  /** The next response of the API. */
   let api: (...args: Parameters<ApiTransport['call']>) => Promise<unknown>;
   const credentials: string[] = [];
   beforeAll(async () => {
@@ -49,9 +49,9 @@ describe('POST /mcp', () => {
     expect(answer.headers['content-type']).toContain('application/json');
     expect(answer.headers['mcp-session-id']).toBeUndefined();
     expect(credentials.at(-1)).toBe(organizationKey);
-    // No initialize before: another server may have answered that.
+    // No initialize before: another server may have handled it.
     expect((await post(message('tools/list'))).json()).toMatchObject({
-      result: { tools: [{ name: 'search' }, {}, {}, {}, {}, {}, {}, {}, {}, {}] },
+      result: { tools: allTools.map(({ name }) => ({ name })) },
     });
   });
 
@@ -59,8 +59,8 @@ describe('POST /mcp', () => {
     ['2024-11-05', '2024-11-05'],
     ['2025-06-18', '2025-06-18'],
     ['1999-01-01', '2025-11-25'],
-  ])('agrees on a version with a client of %s', async (asked, agreed) => {
-    expect((await post(initialize(asked))).json()).toMatchObject({ result: { protocolVersion: agreed } });
+  ])('agrees on a version with a client of %s', async (requested, agreed) => {
+    expect((await post(initialize(requested))).json()).toMatchObject({ result: { protocolVersion: agreed } });
   });
 
   it('accepts notifications and batches', async () => {
@@ -123,7 +123,7 @@ describe('POST /mcp', () => {
     expect(deps.auditRows.filter(({ action }) => action === 'mcp')).toEqual([]);
   });
 
-  const ask = async () =>
+  const send = async () =>
     (await post(message('tools/call', { name: 'search', arguments: { query: 'x' } }))).json<{
       result: { isError: boolean; content: [{ text: string }] };
     }>().result;
@@ -134,13 +134,13 @@ describe('POST /mcp', () => {
         retryAfterMs: 1_500,
       });
     };
-    expect(await ask()).toMatchObject({
+    expect(await send()).toMatchObject({
       isError: true,
       content: [{ text: 'The state store is unavailable. Try again in 2 s. (STATE_UNAVAILABLE)' }],
     });
     const logged = deps.logged.length;
     api = async () => ({ primary_results: 'inner secret' });
-    const broken = await ask();
+    const broken = await send();
     expect(broken.isError).toBe(true);
     expect(broken.content[0].text).toMatch(/^An unexpected error occurred inside Headworks/);
     expect(JSON.stringify(broken)).not.toContain('inner secret');
@@ -150,9 +150,9 @@ describe('POST /mcp', () => {
   it('aborts the call when the client disconnects', async () => {
     await server.listen({ host: '127.0.0.1', port: 0 });
     const { port } = server.server.address() as AddressInfo;
-    const asked = Promise.withResolvers<AbortSignal | undefined>();
+    const requested = Promise.withResolvers<AbortSignal | undefined>();
     api = (_method, _path, options) => {
-      asked.resolve(options?.signal);
+      requested.resolve(options?.signal);
       return new Promise(() => undefined);
     };
     const leaving = new AbortController();
@@ -162,7 +162,7 @@ describe('POST /mcp', () => {
       body: JSON.stringify(message('tools/call', { name: 'search', arguments: { query: 'x' } })),
       signal: leaving.signal,
     });
-    const signal = await asked.promise;
+    const signal = await requested.promise;
     const aborted = signal?.aborted ? Promise.resolve() : once(signal as AbortSignal, 'abort');
     leaving.abort();
     await expect(call).rejects.toThrow('abort');

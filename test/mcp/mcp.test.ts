@@ -15,7 +15,7 @@ import { mcpTransports, startMcpWorld } from '../support/mcp-world.ts';
 import { callAsAdmin } from '../support/test-server.ts';
 
 const unknownId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
-const waitOptions = { timeout: 20_000, interval: 200 };
+const waitOptions = { timeout: 60_000, interval: 200 };
 
 let world: McpWorld;
 let acme: McpTenant;
@@ -23,7 +23,7 @@ let globex: McpTenant;
 beforeAll(async () => {
   world = await startMcpWorld();
   [acme, globex] = [await world.tenant('acme'), await world.tenant('globex')];
-}, 120_000);
+});
 afterAll(() => world.close(), 60_000);
 
 type Answer = Record<string, never> & {
@@ -60,7 +60,7 @@ async function taken(client: Client, args: Record<string, unknown>): Promise<str
     async () =>
       expect(await use(client, 'job_status', { artifact_id: uid, ...place })).toMatchObject({
         is_finished: true,
-        artifact: { state: 'complete' },
+        artifact: { state: 'completed' },
         missing: [],
       }),
     waitOptions,
@@ -100,8 +100,8 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
   });
 
   it('ingests a document, and finds it with evidence', async () => {
-    const said = `Alice Chen decided to move the turbine ${transport} to Frankfurt on 2026-03-02.`;
-    const document = { text: said, title: `Turbine ${transport}`, source_id: `t-${transport}` };
+    const sentence = `Alice Chen decided to move the turbine ${transport} to Frankfurt on 2026-03-02.`;
+    const document = { text: sentence, title: `Turbine ${transport}`, source_id: `t-${transport}` };
     const uid = await taken(organization, document);
     expect(await use(organization, 'ingest', document)).toMatchObject({
       outcome: 'unchanged',
@@ -109,14 +109,14 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     });
     const found = await use(organization, 'search', { query: `turbine ${transport} Frankfurt`, limit: 1 });
     expect(found).toMatchObject({
-      results: [{ artifact_id: uid, text: said, uri: `headworks://artifacts/${uid}` }],
+      results: [{ artifact_id: uid, text: sentence, uri: `headworks://artifacts/${uid}` }],
       note: null,
     });
     expect(
       await use(organization, 'get_artifact', { artifact_id: uid, max_chars: 5, offset: 6 }),
     ).toMatchObject({
       text: 'Chen ',
-      text_length: said.length,
+      text_length: sentence.length,
       next_offset: 11,
       note: expect.stringContaining('offset 11') as string,
     });
@@ -157,12 +157,14 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
         () => expect.unreachable(address),
         (error: Error) => error.message,
       );
-    for (const told of [
+    for (const message of [
       await refusal(admin, 'search', { query: 'x', space: name.toUpperCase() }),
       await read(admin, uri),
     ]) {
-      expect(told).toMatch(/There is no space "sales-.*" here\. Spaces here: default\. /i);
-      expect(told).toMatch(/"sales-\w+" is a space of the organization globex; give that as organization\./i);
+      expect(message).toMatch(/There is no space "sales-.*" here\. Spaces here: default\. /i);
+      expect(message).toMatch(
+        /"sales-\w+" is a space of the organization globex; give that as organization\./i,
+      );
     }
     expect(await refusal(admin, 'search', { query: 'x', space: name, organization: 'acme' })).toMatch(
       /Spaces here: default.*"sales-\w+" is a space of the organization globex; give that as organization\./,
@@ -173,22 +175,22 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
       /"own-\w+" is a space of the server itself; leave organization out\./,
     );
     await callAsAdmin(world.server, 'DELETE', `/api/v1/knowledge/spaces/${own.name}`);
-    for (const told of [
+    for (const message of [
       await refusal(admin, 'search', { query: 'x', organization: 'unknown' }),
       await read(admin, `${uri}&organization=unknown`),
     ])
-      expect(told).toMatch(/There is no organization "unknown" here\. Organizations here: acme, globex/);
+      expect(message).toMatch(/There is no organization "unknown" here\. Organizations here: acme, globex/);
     const ofTenant = [
       await refusal(organization, 'search', { query: 'x', space: name }),
       await read(organization, uri),
     ];
-    for (const told of ofTenant) {
-      expect(told).toMatch(/There is no space "sales-.*Spaces here: default/);
-      expect(told).not.toContain('globex');
+    for (const message of ofTenant) {
+      expect(message).toMatch(/There is no space "sales-.*Spaces here: default/);
+      expect(message).not.toContain('globex');
     }
     const gone = { artifact_id: unknownId, organization: 'globex', space: name.toUpperCase() };
-    for (const told of [...ofTenant, await refusal(admin, 'get_artifact', gone)])
-      expect(told).not.toContain('"headworks ');
+    for (const message of [...ofTenant, await refusal(admin, 'get_artifact', gone)])
+      expect(message).not.toContain('"headworks ');
     expect(await refusal(admin, 'get_artifact', gone)).toContain('There is no artifact');
   });
 
@@ -320,11 +322,11 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
       keys: readonly { id: string }[];
     };
     await callAsAdmin(world.server, 'DELETE', `${path}/${keys[0]?.id ?? ''}`);
-    const ask = client.callTool({ name: 'search', arguments: { query: 'anything' } });
-    // Over HTTP the client itself is refused: it is its request that has the key.
-    if (transport === 'HTTP') await expect(ask).rejects.toThrow('was revoked');
+    const pending = client.callTool({ name: 'search', arguments: { query: 'anything' } });
+    // Over HTTP the client itself is rejected: its request has the key.
+    if (transport === 'HTTP') await expect(pending).rejects.toThrow('was revoked');
     else
-      expect(textOf((await ask) as CallToolResult)).toMatch(
+      expect(textOf((await pending) as CallToolResult)).toMatch(
         /was revoked\. You cannot fix this: tell the user .*HEADWORKS_API_KEY.*\(UNAUTHENTICATED\)/,
       );
   });
@@ -461,8 +463,8 @@ describe('tenants', () => {
     expect(Object.keys(tries()).sort()).toEqual(allTools.map(({ name }) => name).sort());
     for (const [name, attempts] of Object.entries(tries()))
       for (const args of attempts) {
-        const told = textOf((await client.callTool({ name, arguments: args })) as CallToolResult);
-        expect({ name, args, leaks: /submarine|zebulon quint|purple plan/i.test(told) }).toMatchObject({
+        const message = textOf((await client.callTool({ name, arguments: args })) as CallToolResult);
+        expect({ name, args, leaks: /submarine|zebulon quint|purple plan/i.test(message) }).toMatchObject({
           leaks: false,
         });
       }
@@ -503,14 +505,14 @@ describe('an organization with nothing but a key', () => {
     const config = resolveConfig({ flags: {}, cwd: '/', env: { HEADWORKS_URL: world.server.url } });
     const client = await connect(config, { purpose: 'headworks mcp', key: acme.key });
     const out = new PassThrough();
-    const asked = {
+    const request = {
       jsonrpc: '2.0',
       id: 1,
       method: 'tools/call',
       params: { name: 'search', arguments: { query: 'x' } },
     };
     await serveMcp(client, {
-      stdin: Readable.from([Buffer.from(`${JSON.stringify(asked)}\n`)]),
+      stdin: Readable.from([Buffer.from(`${JSON.stringify(request)}\n`)]),
       stdout: out,
       signal: new AbortController().signal,
       maxDocumentBytes: 1_000,
@@ -559,17 +561,17 @@ describe('docs/guide/mcp.md', async () => {
     const overHttp = servers.filter(({ type }) => type === 'http');
     expect(overHttp).toHaveLength(1);
     for (const { url, headers } of overHttp) {
-      const said = Object.entries(headers).map(([name, value]) => [
+      const sentence = Object.entries(headers).map(([name, value]) => [
         name,
         value.replace('${HEADWORKS_API_KEY}', acme.key),
       ]);
       const client = new Client({ name: 'test', version: '1' });
       const address = new URL(new URL(url).pathname, world.server.url);
       const transport = new StreamableHTTPClientTransport(address, {
-        requestInit: { headers: Object.fromEntries(said) },
+        requestInit: { headers: Object.fromEntries(sentence) },
       });
       await client.connect(transport);
-      expect((await client.listTools()).tools).toHaveLength(6);
+      expect((await client.listTools()).tools).toHaveLength(toolsFor('organization').length);
       await client.close();
     }
   });

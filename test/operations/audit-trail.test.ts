@@ -17,7 +17,7 @@ const auditRecord = (overrides: Partial<AuditRecord> = {}): AuditRecord => ({
   actor: 'admin',
   action: 'ledger.repair',
   subject: 'demo.kind',
-  outcome: 'done',
+  outcome: 'completed',
   status: 202,
   requestId: 'request-1',
   details: { dry: true },

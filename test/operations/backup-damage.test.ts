@@ -34,8 +34,8 @@ const header = (change: (header: Record<string, unknown>) => Record<string, unkn
     JSON.stringify(change(JSON.parse(line) as Record<string, unknown>)),
   );
 
-/** What is wrong, how it comes about, and what the error says. */
-const damages: readonly (readonly [what: string, change: Change, says: RegExp])[] = [
+/** The damage, how it is made, and the expected error. */
+const damages: readonly (readonly [what: string, change: Change, message: RegExp])[] = [
   ['its end is missing', (lines) => lines.slice(0, -1), /it has no end/],
   ['it breaks off inside a table', (lines) => lines.slice(0, 40), /it has no end/],
   [
@@ -96,14 +96,14 @@ function without(lines: readonly string[], table: string): readonly string[] {
   return lines.toSpliced(from, to - from + 1);
 }
 
-/** In order by itself: only the rows contradict each other. */
+/** Valid by itself: only the rows contradict each other. */
 function withoutOrganizations(lines: readonly string[]): readonly string[] {
   const rest = without(lines, 'organizations');
   const end = JSON.parse(rest.at(-1) ?? '') as { tables: number; rows: number };
   return rest.with(rest.length - 1, JSON.stringify({ ...end, tables: end.tables - 1, rows: end.rows - 1 }));
 }
 
-/** A store, a backup of it, and what it holds since: not the same any more. */
+/** A store, a backup of it, and its changed contents. */
 async function filledStore(kind: StoreKind) {
   const config = await emptyInstallation(kind);
   const file = join(await temporaryFolder(), 'whole.backup');
@@ -120,14 +120,14 @@ describe('a backup that is incomplete, or of another version', () => {
   it('is rejected, and the store is unchanged, for every kind of damage', longTimeout, async () => {
     const { config, file, before } = await filledStore('server');
     const lines = await linesIn(file);
-    for (const [what, change, says] of damages) {
+    for (const [what, change, message] of damages) {
       const damaged = join(await temporaryFolder(), 'damaged.backup');
       await writeLines(damaged, change([...lines]));
       const refused = await restoreFrom(config, damaged, { replace: true }).then(
         () => new Error(`restored although ${what}`),
         (error: unknown) => error as Error,
       );
-      expect(refused.message, what).toMatch(says);
+      expect(refused.message, what).toMatch(message);
     }
     const bytes = await readFile(file);
     const spoilt: readonly (readonly [string, Buffer])[] = [

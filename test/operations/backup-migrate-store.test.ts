@@ -64,7 +64,7 @@ describe('migrate-store', () => {
         await fillStore(database);
         return contentsOf(database);
       });
-      // Older versions made one in passing: it holds nothing, and is not taken for the store.
+      // Older versions created an empty one, which is not taken for the store.
       const odd = withSchema(config, uniqueName('odd'));
       await inStore(odd, async (database) => {
         await migrate(database, await ourMigrations(), { clock: systemClock });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { requireStoreOrServer } from '../../src/app/client/data-folder.ts';
 import type { RunningServer } from '../../src/app/index.ts';
-import { readServerFile, writeServerFile } from '../../src/app/client/server-file.ts';
+import { readServerFile, writeServerFile } from '../../src/app/client/local-server.ts';
 import { startServer } from '../../src/app/start.ts';
 import type { Config } from '../../src/config/index.ts';
 import { createScratch } from '../../src/operations/backup/disk-space.ts';
@@ -26,7 +26,7 @@ import {
 import { databaseUrl, redisUrl, temporaryFolder, uniqueName } from '../support/services.ts';
 import { callAsAdmin, startTestServer } from '../support/test-server.ts';
 
-/** Each starts and stops servers several times, and machines that run tests are busy. */
+/** Each starts and stops servers several times, on a busy machine. */
 const longTimeout = { timeout: 180_000 };
 
 /** Tables that a running server writes to by itself, or because of the documents that the test sends. */

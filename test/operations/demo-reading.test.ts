@@ -1,4 +1,4 @@
-// The demo's simulated readers answer what knowledge really asks, on the documents that come with the demo.
+// The simulated models of the demo respond to the real prompts of knowledge, for the documents of the demo.
 import { glob, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import PostalMime from 'postal-mime';
@@ -16,7 +16,7 @@ const folder = fileURLToPath(new URL('../../src/operations/demo/documents/', imp
 const files: string[] = [];
 for await (const file of glob('**/*.{eml,markdown}', { cwd: folder })) files.push(file);
 
-/** As documents are read: a mail with its head in plain words. */
+/** As documents are read: a mail with its headers as text. */
 async function textOf(file: string): Promise<string> {
   const content = await readFile(folder + file, 'utf8');
   if (!file.endsWith('.eml')) return content;

@@ -1,4 +1,4 @@
-// The rule file and the dashboard that ship, against the metrics that a server really has.
+// The shipped alert rules and Grafana dashboard, checked against the metrics of a server.
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
@@ -58,7 +58,7 @@ const dashboard = async () => JSON.parse(await textOf('monitoring/headworks-dash
 
 type LabelsByMetric = ReadonlyMap<string, readonly string[]>;
 
-/** Everything a server registers, with its labels, and what it tells a scrape before anything happened. */
+/** Everything a server registers, with its labels, and what a scrape returns before anything happened. */
 async function freshServer(): Promise<{ readonly known: LabelsByMetric; readonly text: string }> {
   const found = new Map<string, readonly string[]>();
   const config = await testConfig();
@@ -123,10 +123,10 @@ function faultsOf(expr: string, shown: string, known: LabelsByMetric): readonly 
   ];
 }
 
-/** Its series begin with the first answer of a route: there are too many to show. Its alert asks for more than one. */
+/** Its series begin with the first response of a route: there are too many to create in advance. Its alert requires more than one. */
 const beginsLate = 'headworks_http_requests_total';
 
-/** Counters in `increase(…)` that have no series yet: Prometheus sees no increase when one begins above 0. */
+/** Counters in `increase(…)` that have no series yet: Prometheus detects no increase when one begins above 0. */
 function unseen(expr: string, text: string): readonly string[] {
   const lines = text.split('\n');
   return [...expr.matchAll(/increase\((\w+)(?:\{([^}]*)\})?\[/g)]
@@ -140,7 +140,7 @@ function unseen(expr: string, text: string): readonly string[] {
     .map(([, name = '', matchers = '']) => `${name}{${matchers}}`);
 }
 
-/** What follows the word headworks and is no command, and flags that the command before them does not have. */
+/** Unknown commands after the word headworks, and unknown flags of commands. */
 function strangeCommands(text: string, root: CommandFacts): readonly string[] {
   return [...text.matchAll(/\bheadworks ([^;,.)]+)/g)].flatMap(([whole, rest = '']) => {
     const words = rest.split(/\s+/);
@@ -155,7 +155,7 @@ describe('the monitoring files', () => {
   let started: ReturnType<typeof freshServer> | undefined;
   const server = () => (started ??= freshServer());
 
-  it('counts the first event of every alert: its series are there at 0', { timeout: 60_000 }, async () => {
+  it('counts the first event of every alert: its series are there at 0', async () => {
     const { text } = await server();
     for (const { alert, expr } of await rules()) expect(unseen(expr, text), alert).toEqual([]);
     const zeros = text.split('\n').filter((line) => line.endsWith(' 0'));
@@ -193,6 +193,16 @@ describe('the monitoring files', () => {
     expect(new Set(quiet)).toEqual(new Set(inUse));
   });
 
+  it('needs the admin token on a loopback address too: a reverse proxy may be there', async () => {
+    const server = await startServer(await testConfig(), { role: 'serve' });
+    onTestFinished(() => server.stop());
+    const { url, adminToken } = server;
+    const proxied = await fetch(`${url}/metrics`, { headers: { 'x-forwarded-for': '203.0.113.7' } });
+    expect(proxied.status).toBe(401);
+    const read = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${adminToken}` } });
+    expect(read.status).toBe(200);
+  });
+
   it('can scrape a worker with the shared admin token', async () => {
     const config = await testConfig({
       REDIS_URL: redisUrl(),
@@ -215,7 +225,7 @@ describe('the monitoring files', () => {
     expect(unseen('increase(c_total[5m])', text)).toEqual(['c_total{}']);
   });
 
-  it('names only metrics and labels that a server has', { timeout: 60_000 }, async () => {
+  it('names only metrics and labels that a server has', async () => {
     const { known } = await server();
     expect(known.size).toBeGreaterThan(60);
     const faults: string[] = [];
@@ -264,7 +274,7 @@ describe('monitoring/headworks-alerts.yml', () => {
     for (const { alert, annotations } of all)
       expect(strangeCommands(annotations.description, command), alert).toEqual([]);
     expect(strangeCommands('headworks nothing; headworks vault verify --nothing.', command)).toHaveLength(2);
-    // A page that was given up is not asked for again without it.
+    // Without it a failed page is not requested again.
     const pages = all.find(({ alert }) => alert === 'HeadworksExtractionPagesFailed');
     expect(pages?.annotations.description).toContain('headworks sources run NAME --retry-failed');
   });

@@ -1,4 +1,4 @@
-// Retention on a real store: old rows go, the others stay.
+// Retention on a real store: old rows are deleted, the others are kept.
 import { expect, it, onTestFinished } from 'vitest';
 import { EventBus, Redactor, systemClock, systemIds } from '../../src/core/index.ts';
 import { PostgresLedgerStore } from '../../src/ledger/store.ts';
@@ -16,7 +16,7 @@ it('deletes old audit rows and old repaired ledger rows, and nothing that is you
   onTestFinished(dispose);
   await database.query(sql`
     insert into audit_log (id, at, actor, action, outcome)
-    select gen_random_uuid(), now() - age * interval '1 day', 'admin', 'x', 'done' from generate_series(1, 1500) age`);
+    select gen_random_uuid(), now() - age * interval '1 day', 'admin', 'x', 'completed' from generate_series(1, 1500) age`);
   await database.query(sql`
     insert into ledger_entries
       (id, kind, subject, cause, message, count, first_seen_at, last_seen_at, repaired_at, repaired_how)

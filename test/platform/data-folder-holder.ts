@@ -1,4 +1,4 @@
-// A process that holds a data folder until it is killed, or says why it cannot.
+// A process that holds a data folder until it is killed, or prints why it cannot.
 import { openDataFolder } from '../../src/platform/data-folder/data-folder.ts';
 
 try {

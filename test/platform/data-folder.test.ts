@@ -1,4 +1,4 @@
-// The data folder belongs to one process at a time, and says in one line why it cannot be used.
+// The data folder belongs to one process at a time; an error explains in one line why it cannot be used.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -22,13 +22,13 @@ async function refusal(path: string): Promise<{ code: string; message: string }>
   return error;
 }
 
-/** Starts a process on the folder; gives what it says first. */
-async function otherProcess(path: string): Promise<{ child: ChildProcess; said: string }> {
+/** Starts a process on the folder; returns its first line of output. */
+async function otherProcess(path: string): Promise<{ child: ChildProcess; output: string }> {
   const program = fileURLToPath(new URL('data-folder-holder.ts', import.meta.url));
   const child = spawn(process.execPath, [program, path], { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
-  const [said] = (await once(createInterface(child.stdout), 'line')) as [string];
-  return { child, said };
+  const [output] = (await once(createInterface(child.stdout), 'line')) as [string];
+  return { child, output };
 }
 
 async function kill(child: ChildProcess): Promise<void> {
@@ -45,7 +45,7 @@ describe('a data folder', () => {
     for (const file of ['lock.sqlite', 'holder.json', 'format.json'])
       expect((await stat(join(path, file))).mode & 0o777, file).toBe(0o600);
     expect(JSON.parse(await readFile(join(path, 'format.json'), 'utf8'))).toEqual({
-      format: 1,
+      format: 2,
       writtenBy: '1.0.0',
     });
     expect(await readHolder(path)).toEqual(folder.holder);
@@ -66,12 +66,12 @@ describe('a data folder', () => {
 
   it('rejects a second process with the holder in the message', async () => {
     const path = await temporaryFolder();
-    const { child, said } = await otherProcess(path);
-    expect(said).toBe('held');
+    const { child, output } = await otherProcess(path);
+    expect(output).toBe('held');
     const error = await refusal(path);
     expect(error).toMatchObject({ code: 'DATA_FOLDER_BUSY' });
     expect(error.message).toContain(`process ${child.pid} (headworks serve, since `);
-    expect((await otherProcess(path)).said).toBe(error.message);
+    expect((await otherProcess(path)).output).toBe(error.message);
     await kill(child);
   });
 
@@ -87,10 +87,21 @@ describe('a data folder', () => {
 
   it('is rejected when a newer version wrote it, and not changed', async () => {
     const path = await temporaryFolder();
-    await writeFile(join(path, 'format.json'), JSON.stringify({ format: 2, writtenBy: '9.0.0' }));
+    await writeFile(join(path, 'format.json'), JSON.stringify({ format: 3, writtenBy: '9.0.0' }));
     const error = await refusal(path);
     expect(error).toMatchObject({ code: 'DATA_FOLDER_UNUSABLE' });
     expect(error.message).toMatch(/newer version of Headworks \(9\.0\.0.*Upgrade/);
+    expect(await readdir(path)).toEqual(['format.json']);
+  });
+
+  it('is rejected when 0.1.0 wrote it, and not changed', async () => {
+    const path = await temporaryFolder();
+    await writeFile(join(path, 'format.json'), JSON.stringify({ format: 1, writtenBy: '0.1.0' }));
+    const error = await refusal(path);
+    expect(error).toMatchObject({ code: 'DATA_FOLDER_UNUSABLE' });
+    expect(error.message).toBe(
+      `The data folder ${path} was created by an earlier version of Headworks (0.1.0), which this version cannot upgrade. Choose another data folder, or keep using that version with this one.`,
+    );
     expect(await readdir(path)).toEqual(['format.json']);
   });
 

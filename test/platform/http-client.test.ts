@@ -70,11 +70,11 @@ describe('the undici transport', () => {
     );
     await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve));
     const { port } = plain.address() as AddressInfo;
-    const ask = (url: string) => transport.request({ method: 'GET', url });
-    await expect(ask(`http://127.0.0.1:${port}/`)).rejects.toMatchObject({ kind: 'network' });
-    await expect(ask(`https://127.0.0.1:${port}/`)).rejects.toMatchObject({ kind: 'network' });
+    const send = (url: string) => transport.request({ method: 'GET', url });
+    await expect(send(`http://127.0.0.1:${port}/`)).rejects.toMatchObject({ kind: 'network' });
+    await expect(send(`https://127.0.0.1:${port}/`)).rejects.toMatchObject({ kind: 'network' });
     await new Promise<void>((resolve) => plain.close(() => resolve()));
-    await expect(ask(`http://127.0.0.1:${port}/`)).rejects.toMatchObject({
+    await expect(send(`http://127.0.0.1:${port}/`)).rejects.toMatchObject({
       kind: 'network',
       cause: { code: 'ECONNREFUSED' },
     });

@@ -14,7 +14,7 @@ const script = fileURLToPath(new URL('./jobs-worker.ts', import.meta.url));
 
 interface WorkerProcess {
   readonly child: ChildProcess;
-  /** What it said so far, line by line. */
+  /** Its output so far, line by line. */
   readonly lines: readonly string[];
 }
 
@@ -120,5 +120,5 @@ describe('job worker processes', () => {
     await until(async () => (await queue.get(next))?.state === 'completed');
     await until(() => events.some(({ name }) => name === 'job:store-available'));
     expect(runs).toBe(2);
-  }, 60_000);
+  });
 });

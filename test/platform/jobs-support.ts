@@ -1,4 +1,4 @@
-// Job queues on real stores, with their events recorded, and databases that can be cut off.
+// Job queues on real stores, with their events recorded, and databases that can be disconnected.
 import type { JobDefinition, JobQueue } from '../../src/core/index.ts';
 import { CoreError, EventBus, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
@@ -51,7 +51,7 @@ export async function dropJobSchema(database: Database): Promise<void> {
 /** Waits until `look` finds something. */
 export async function until<T>(
   look: () => Promise<T | undefined | false> | T | undefined | false,
-  withinMs = 15_000,
+  withinMs = 25_000,
 ): Promise<T> {
   const deadline = systemClock.monotonic() + withinMs;
   for (;;) {
@@ -62,23 +62,23 @@ export async function until<T>(
   }
 }
 
-/** The same database, until `die` is called: then it is as for a process that was killed. */
-export function mortal(database: Database): { readonly database: Database; die(): void } {
-  let isDead = false;
+/** The same database until `kill` is called; then every call fails, as in a process that was killed. */
+export function killable(database: Database): { readonly database: Database; kill(): void } {
+  let isKilled = false;
   const reached = new Proxy(database, {
     get(target, property) {
       const value: unknown = Reflect.get(target, property, target);
       if (typeof value !== 'function') return value;
       return (...args: unknown[]): unknown => {
-        if (isDead) throw new CoreError('STATE_UNAVAILABLE', 'This process is dead.');
+        if (isKilled) throw new CoreError('STATE_UNAVAILABLE', 'This process was killed.');
         return Reflect.apply(value, target, args);
       };
     },
   });
   return {
     database: reached,
-    die: () => {
-      isDead = true;
+    kill: () => {
+      isKilled = true;
     },
   };
 }

@@ -1,13 +1,22 @@
 // Jobs on pg-boss: the contract, and beyond it transactions, notifications, several workers, and processes and stores that die.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, type JobDefinition } from '../../src/core/index.ts';
 import { describeJobQueueContract } from '../support/jobs/job-queue.contract.ts';
-import type { Database } from '../../src/platform/postgres/ports.ts';
-import { sql } from '../../src/platform/postgres/sql.ts';
+import { lostReason } from '../../src/platform/jobs/statements.ts';
+import type { Database, QueryOptions } from '../../src/platform/postgres/ports.ts';
+import { Sql, sql, type RawSql } from '../../src/platform/postgres/sql.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
 import { embeddedDatabase } from '../support/embedded-database.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
-import { dropJobSchema, mortal, openJobQueue, sleepyJob, until, type RecordedQueue } from './jobs-support.ts';
+import {
+  dropJobSchema,
+  killable,
+  openJobQueue,
+  sleepyJob,
+  until,
+  type RecordedQueue,
+} from './jobs-support.ts';
 
 let kinds = 0;
 const newKind = (settings: Partial<JobDefinition<unknown>> = {}): JobDefinition<unknown> => ({
@@ -16,7 +25,7 @@ const newKind = (settings: Partial<JobDefinition<unknown>> = {}): JobDefinition<
   ...settings,
 });
 
-/** So slow that only a notification can be what started a job. */
+/** So slow that only a notification can have started a job. */
 const neverPolls = { pollMs: 600_000 };
 
 const stores: readonly (readonly [string, () => Promise<Database>])[] = [
@@ -55,16 +64,30 @@ describe.each(stores)('jobs on %s', (name, open) => {
     const { queue } = await openQueue(database, { timing: neverPolls });
     await queue.define([kind]);
     await queue.work(kind, async () => undefined);
-    // Longer than the first look at the store, so that what follows can only come by notification.
+    // Longer than until the first poll, so that what follows can only come by notification.
     await systemClock.sleep(200);
     const rolledBack = database.transaction(async (transaction) => {
       await queue.enqueue(kind, {}, { transaction });
-      throw new Error('changed my mind');
+      throw new Error('rolled back by the test');
     });
-    await expect(rolledBack).rejects.toThrow('changed my mind');
+    await expect(rolledBack).rejects.toThrow('rolled back by the test');
     expect(await queue.list({ name: kind.name })).toEqual([]);
     const id = await database.transaction((transaction) => queue.enqueue(kind, {}, { transaction }));
     await until(async () => (await queue.get(id ?? ''))?.state === 'completed');
+  });
+
+  it('runs a job outside the async context of the caller that added it', async () => {
+    const kind = newKind();
+    const { queue } = await openQueue(database);
+    await queue.define([kind]);
+    const context = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    await queue.work(kind, async () => void seen.push(context.getStore()));
+    // From the first poll on, the call itself wakes the worker.
+    await systemClock.sleep(200);
+    await context.run('the request', () => queue.enqueue(kind, {}));
+    await until(() => seen.length === 1);
+    expect(seen).toEqual([undefined]);
   });
 
   it('starts a job that another process added promptly, by notification', async () => {
@@ -103,7 +126,6 @@ describe.each(stores)('jobs on %s', (name, open) => {
 
   it('adds each scheduled job once, however many processes keep the schedule', async () => {
     const kind = newKind();
-    const now = new Date();
     const maintainers = await Promise.all(
       [1, 2].map(() =>
         openQueue(database, { runSchedules: true, timing: { cronMs: 1_000, maintenanceDelayMs: 0 } }),
@@ -115,11 +137,13 @@ describe.each(stores)('jobs on %s', (name, open) => {
       await queue.work(kind, async () => void (runs += 1));
     }
     const [first, second] = maintainers;
-    // pg-boss adds what was due in the last minute, so this minute's job comes at the next look.
-    const cron = `${now.getUTCMinutes()} ${now.getUTCHours()} * * *`;
     await first?.queue.schedule(kind, '0 0 29 2 *', { from: 'replaced' });
+    // pg-boss adds what was due in the last minute: this minute's job now, or the next one's within half a minute.
+    // Never near the end of a minute, after which its job is no longer added.
+    const due = new Date(Date.now() + 30_000);
+    const cron = `${due.getUTCMinutes()} ${due.getUTCHours()} * * *`;
     await first?.queue.schedule(kind, cron, { from: 'the schedule' });
-    await until(() => runs > 0);
+    await until(() => runs > 0, 90_000);
     await systemClock.sleep(2_500);
     const jobs = (await second?.queue.list({ name: kind.name })) ?? [];
     expect(jobs.map((job) => job.payload)).toEqual([{ from: 'the schedule' }]);
@@ -200,7 +224,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
       Promise.all(picked.map(async (index) => (await queue.get(ids[index] ?? ''))?.state));
     await until(async () => (await statesOf(0, 1, 3, 4)).join() === 'completed,failed,completed,completed');
     expect((await queue.get(ids[1] ?? ''))?.reason).toContain('cannot be stored');
-    // Refused even as failed: it waits to be found without a sign of life, and its slot is free.
+    // Rejected even as failed: it waits until it is reaped for lack of a heartbeat, and its slot is free.
     expect(await statesOf(2)).toEqual(['running']);
     await database.script(`alter table ${table} drop constraint no_two, drop constraint no_end`);
     expect(events.filter(({ name }) => name === 'job:store-unavailable')).toEqual([]);
@@ -214,19 +238,19 @@ describe.each(stores)('jobs on %s', (name, open) => {
     }
   });
 
-  // Only one process has the embedded store: what runs there when another begins ran in one that is gone. Comes before
-  // the tests whose queues stay open and have a short timeout for a silent job.
+  // Only one process has the embedded store open: jobs marked as running when another starts belong to a dead one. Before
+  // the tests whose queues stay open and reap after a short time without a heartbeat.
   if (name === 'the embedded store')
     it('runs jobs of a dead process at once, however recent its last heartbeat', async () => {
       const kind = newKind();
-      const dead = mortal(database);
+      const dead = killable(database);
       const doomed = await openJobQueue(dead.database);
       await doomed.queue.define([kind]);
       await doomed.queue.work(kind, () => new Promise(() => undefined));
       const id = (await doomed.queue.enqueue(kind, {})) ?? '';
       await until(() => doomed.events.some((event) => event.name === 'job:started'));
-      dead.die();
-      // Its own timeout for a silent job is 30 seconds, far more than that of `until`.
+      dead.kill();
+      // It reaps after 30 seconds without a heartbeat, far more than the timeout of `until`.
       const { queue } = await openQueue(database);
       await queue.define([kind]);
       await queue.work(kind, async () => undefined);
@@ -237,6 +261,31 @@ describe.each(stores)('jobs on %s', (name, open) => {
       expect(view.attempts).toBe(2);
     });
 
+  if (name === 'the embedded store')
+    it('claims no job before those of the process before are queued again', async () => {
+      const kind = newKind();
+      const recovery = Promise.withResolvers<void>();
+      const slow = new Proxy(database, {
+        get(target, property) {
+          const value: unknown = Reflect.get(target, property, target);
+          if (property !== 'query') return typeof value === 'function' ? value.bind(target) : value;
+          return async (query: Sql | RawSql, options?: QueryOptions) => {
+            if (query instanceof Sql && query.values.includes(lostReason)) await recovery.promise;
+            return target.query(query, options);
+          };
+        },
+      });
+      const { queue } = await openQueue(slow);
+      await queue.define([kind]);
+      let hasStarted = false;
+      await queue.work(kind, async () => void (hasStarted = true));
+      await queue.enqueue(kind, {});
+      await systemClock.sleep(300);
+      expect(hasStarted).toBe(false);
+      recovery.resolve();
+      await until(() => hasStarted);
+    });
+
   it('runs a job again when its process died, but not forever', async () => {
     const kind = newKind({ retries: 0 });
     const timing = { pollMs: 50, heartbeatMs: 100, lostAfterMs: 400 };
@@ -244,7 +293,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
     await watcher.queue.define([kind]);
     const id = (await watcher.queue.enqueue(kind, {})) ?? '';
     for (const attempts of [1, 2, 3, 4]) {
-      const process = mortal(database);
+      const process = killable(database);
       const worker = await openJobQueue(process.database, { timing: { ...timing, heartbeatMs: 60_000 } });
       await worker.queue.define([kind]);
       await worker.queue.work(kind, () => new Promise(() => undefined));
@@ -252,21 +301,21 @@ describe.each(stores)('jobs on %s', (name, open) => {
         const view = await watcher.queue.get(id);
         return view?.state === 'running' && view.attempts === attempts;
       });
-      process.die();
+      process.kill();
     }
     const view = await until(async () => {
       const job = await watcher.queue.get(id);
       return job?.state === 'failed' && job;
     });
     expect(view).toMatchObject({ attempts: 4, reason: 'The process that ran it stopped without finishing.' });
-    const told = watcher.events.filter((event) => event.payload['jobId'] === id).map(({ name }) => name);
-    expect(told).toContain('job:failed');
+    const names = watcher.events.filter((event) => event.payload['jobId'] === id).map(({ name }) => name);
+    expect(names).toContain('job:failed');
   });
 
   it('ignores the writes of a worker that lost the job', async () => {
     const kind = newKind({ concurrency: 1 });
     const timing = { pollMs: 50, heartbeatMs: 100, lostAfterMs: 400 };
-    // Its signs of life come too seldom, as from a process that stands still.
+    // Its heartbeats are too rare, as of a paused process.
     const slow = await openQueue(database, { timing: { ...timing, heartbeatMs: 60_000 } });
     const quick = await openQueue(database, { timing });
     const gate = Promise.withResolvers<void>();
@@ -280,7 +329,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
       return job?.state === 'completed' && job;
     });
     expect(view).toMatchObject({ result: 'quick' });
-    // More than two if the second attempt was lost as well, on a machine that is busy.
+    // More than two if the second attempt was lost as well, on a busy machine.
     expect(view.attempts).toBeGreaterThanOrEqual(2);
     gate.resolve();
     await slow.queue.stop(5_000);
@@ -290,7 +339,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
     expect(names).toEqual(['job:started']);
   });
 
-  it.each(['ends', 'tells its progress'] as const)(
+  it.each(['ends', 'reports progress'] as const)(
     'ignores the writes of a worker that lost the job to a running one, when it %s',
     async (act) => {
       const kind = newKind({ concurrency: 1 });

@@ -6,7 +6,7 @@ import { SchemaChecks } from '../../src/platform/json-schema/schema-checks.ts';
 const schemas = new SchemaChecks({ clock: systemClock, timeoutMs: 10_000 });
 afterAll(() => schemas.close());
 
-/** Of its own threads, which it may lose. */
+/** With its own threads, which may die. */
 function checks(timeoutMs: number): SchemaChecks {
   const made = new SchemaChecks({ clock: systemClock, timeoutMs });
   onTestFinished(() => made.close());
@@ -62,7 +62,7 @@ describe('what is wrong with a schema', () => {
     expect(await schemas.problemOf(schema)).toMatch(problem);
   });
 
-  it('is that validation takes too long, for one that grows exponentially', async () => {
+  it('is reported when validation takes too long because the schema grows exponentially', async () => {
     const schema = {
       anyOf: Array.from({ length: 2_500 }, (_, index) => ({
         properties: { [`p${index}`]: { pattern: `^x${index}` } },
@@ -87,17 +87,17 @@ describe('what is wrong with a value', () => {
   it('is reported together, with the path', async () => {
     const signal = new AbortController().signal;
     expect(await schemas.violations(schema, { total: 3, date: '2026-01-31' }, signal)).toEqual([]);
-    const told = await schemas.violations(schema, { total: 1.5, kind: 'c', other: 1 }, signal);
-    expect(told.join('\n')).toMatch(/date/);
+    const violations = await schemas.violations(schema, { total: 1.5, kind: 'c', other: 1 }, signal);
+    expect(violations.join('\n')).toMatch(/date/);
     for (const part of ['/total must be integer', '"other"', '/kind must be equal to one of', '["a","b"]'])
-      expect(told.join('\n')).toContain(part);
+      expect(violations.join('\n')).toContain(part);
   });
 
   it('is bounded, whatever the schema and the value', async () => {
     const value = Array.from({ length: 500 }, (_, index) => `${index}${'x'.repeat(1_000)}`);
-    const told = await schemas.violations({ items: { enum: ['y'.repeat(5_000)] } }, value);
-    expect(told.length).toBeLessThanOrEqual(21);
-    expect(told.join('').length).toBeLessThan(10_000);
+    const violations = await schemas.violations({ items: { enum: ['y'.repeat(5_000)] } }, value);
+    expect(violations.length).toBeLessThanOrEqual(21);
+    expect(violations.join('').length).toBeLessThan(10_000);
     expect(await schemas.violations({}, nested(100_000, 1))).toEqual(['the value is nested too deeply']);
   });
 

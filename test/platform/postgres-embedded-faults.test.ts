@@ -1,4 +1,4 @@
-// What the embedded store does when its worker gets stuck or dies, its process is killed, or its files are bad.
+// The embedded store when its worker hangs or dies, its process is killed, or its files are damaged.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/system.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/embedded-store.ts';
@@ -22,7 +22,7 @@ const failure = (work: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-/** Reading PGlite's virtual file of uploads without an upload makes it fall over inside. */
+/** Reading PGlite's virtual file of uploads without an upload crashes it. */
 const crash = `copy fault from '/dev/blob'`;
 
 describe('a new embedded store', () => {
@@ -81,7 +81,7 @@ describe('embedded store on files', () => {
     expect(await stuck).toMatchObject(away);
     expect(await next).toEqual(['before']);
     await database.notify('faults', 'after');
-    await vi.waitFor(() => expect(received).toEqual(['after']));
+    await expect.poll(() => received).toEqual(['after']);
     expect(states).toEqual(['down', 'up']);
     stopWatching();
     await stopListening();
@@ -101,7 +101,7 @@ describe('embedded store on files', () => {
         { leaseMs: 120_000 },
       ),
     );
-    await vi.waitFor(() => expect(clock.pending).toBeGreaterThanOrEqual(2));
+    await expect.poll(() => clock.pending).toBeGreaterThanOrEqual(2);
     await clock.advance(60_000);
     expect(await lost).toMatchObject(away);
     expect(await ids()).toEqual([]);
@@ -124,10 +124,10 @@ describe('embedded store in memory', () => {
     expect(await failure(database.query(sql`select * from fault`))).toMatchObject({ code: 'STATE_UNUSABLE' });
     expect(database.state).toBe('down');
     await database.close();
-  }, 60_000);
+  });
 });
 
-describe('embedded store and the world', () => {
+describe('embedded store and its environment', () => {
   it('has every committed row after kill -9 of its process', async () => {
     const folder = join(await temporaryFolder(), 'state');
     await copyEmbeddedStore(folder);
@@ -145,10 +145,10 @@ describe('embedded store and the world', () => {
     );
     await database.close();
     expect(lastCommitted).toBeGreaterThanOrEqual(200);
-    // One more may have been committed that the process did not live to tell.
+    // One more may have been committed before the process could print it.
     expect(rows[0]?.last).toBeGreaterThanOrEqual(lastCommitted);
     expect(rows[0]?.count).toBe(rows[0]?.last);
-  }, 60_000);
+  });
 
   it('reports in one line that its files are damaged, without changing them', async () => {
     const folder = await temporaryFolder();
@@ -168,7 +168,7 @@ describe('embedded store and the world', () => {
       const before = await readdir(folder, { recursive: true });
       const error = await failure(open(folder));
       expect(error).toMatchObject({ code: 'STATE_UNUSABLE' });
-      // PGlite says who is at work there, whatever it finds.
+      // PGlite names the process that uses the folder.
       const after = (await readdir(folder, { recursive: true })).filter((name) => name !== 'postmaster.pid');
       expect(after).toEqual(before);
       return error as Error;
@@ -181,7 +181,7 @@ describe('embedded store and the world', () => {
         'If its files are damaged, restore them from a backup or move the folder away.',
     );
     expect((torn.cause as Error).message).toContain('Aborted');
-  }, 60_000);
+  });
 
   it('is set up again when its first start was interrupted', async () => {
     const folder = join(await temporaryFolder(), 'state');
@@ -189,7 +189,7 @@ describe('embedded store and the world', () => {
     const database = await openEmbeddedDatabase({ folder, schema: 'public', clock: systemClock });
     await database.close();
     expect(await readdir(folder)).toEqual(expect.arrayContaining(['PG_VERSION', 'initialized']));
-  }, 60_000);
+  });
 
   it('reports in one line that its folder cannot be created', async () => {
     const file = join(await temporaryFolder(), 'file');

@@ -1,4 +1,4 @@
-// A process that writes to an embedded store until it is killed. Says each number after its commit.
+// A process that writes to an embedded store until it is killed. Prints each number after its commit.
 import { systemClock } from '../../src/core/system.ts';
 import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/embedded-store.ts';
 import { sql } from '../../src/platform/postgres/index.ts';

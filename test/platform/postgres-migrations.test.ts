@@ -1,5 +1,6 @@
 // Migrations on both kinds of Postgres: in order, once, wholly or not at all.
 import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -13,8 +14,9 @@ import {
   sql,
   type Database,
 } from '../../src/platform/postgres/index.ts';
+import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/embedded-store.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
-import { embeddedDatabase } from '../support/embedded-database.ts';
+import { embeddedDatabase, folderWithStore } from '../support/embedded-database.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
 
 const first = defineMigration(
@@ -81,7 +83,7 @@ describe.each(kinds)('migrations, %s', (_, open) => {
     const error = await failure(migrate(database, [first], options));
     expect(error).toMatchObject({
       code: 'STATE_UNUSABLE',
-      message: expect.stringContaining('newer Headworks (migration 2; this version knows 1)') as string,
+      message: expect.stringContaining('newer Headworks (migration 2; this version has 1)') as string,
     });
   });
 
@@ -148,6 +150,51 @@ describe.each(kinds)('migrations, %s', (_, open) => {
   });
 });
 
+describe.each([
+  [
+    'embedded',
+    async (schema: string) => {
+      const folder = join(await folderWithStore(), '.headworks', 'state');
+      return () => openEmbeddedDatabase({ folder, schema, clock: systemClock });
+    },
+  ],
+  [
+    'server',
+    async (schema: string) => () => openServerDatabase({ url: databaseUrl(), schema, clock: systemClock }),
+  ],
+])('a store of 0.2.0, %s', (_, openerOf) => {
+  it('is upgraded by the next migration when a later version opens it, with its rows', async () => {
+    const schema = uniqueName('upgrade');
+    const open = await openerOf(schema);
+    // 0.2.0 was released with one migration.
+    const released = (await loadMigrations()).slice(0, 1);
+    const stored = await open();
+    await migrate(stored, released, { clock: systemClock });
+    await stored.query(sql`
+      insert into ledger_entries (id, kind, subject, cause, message, details, count, first_seen_at, last_seen_at)
+      values ('0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b', 'test.kind', 'one', 'CAUSE', 'It failed.', '{}', 3, now(), now())`);
+    await stored.close();
+
+    const later = defineMigration(
+      '0002-severity.sql',
+      `alter table ledger_entries add column severity text not null default 'unknown';`,
+    );
+    const upgraded = await open();
+    onTestFinished(async () => {
+      await upgraded.query(sql`drop schema ${identifier(schema)} cascade`);
+      await upgraded.close();
+    });
+    expect(await migrate(upgraded, [...released, later], { clock: systemClock })).toEqual([later]);
+    const { rows } = await upgraded.query(sql`select subject, count, severity from ledger_entries`);
+    expect(rows).toEqual([{ subject: 'one', count: 3, severity: 'unknown' }]);
+    const history = await upgraded.query(sql`select number, name from schema_migrations order by number`);
+    expect(history.rows).toEqual([
+      { number: 1, name: 'baseline' },
+      { number: 2, name: 'severity' },
+    ]);
+  });
+});
+
 describe('several processes that migrate at once', () => {
   it('apply each migration exactly once between them', async () => {
     const schema = uniqueName('migrations');
@@ -171,5 +218,5 @@ describe('several processes that migrate at once', () => {
     await database.query(sql`drop schema ${identifier(schema)} cascade`);
     await database.close();
     expect(rows).toEqual([{ numbers: [1, 2, 3, 4, 5] }]);
-  }, 60_000);
+  });
 });

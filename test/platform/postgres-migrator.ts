@@ -1,4 +1,4 @@
-// A process that migrates a schema and says what it applied. Several of them start at once in a test.
+// A process that migrates a schema and prints what it applied. Several of them start at once in a test.
 import { once } from 'node:events';
 import { systemClock } from '../../src/core/system.ts';
 import { defineMigration, migrate } from '../../src/platform/postgres/index.ts';
@@ -9,7 +9,7 @@ const database = await openServerDatabase({ url, schema, clock: systemClock, poo
 const migrations = [1, 2, 3, 4, 5].map((number) =>
   defineMigration(
     `000${number}-step-${number}.sql`,
-    // Slow and not repeatable: two at once, or the same one twice, would fail or show.
+    // Slow and not repeatable: running two at once, or one twice, would fail.
     `select pg_sleep(0.02); create table step_${number} (id int); insert into step_${number} values (${number});`,
   ),
 );

@@ -18,7 +18,7 @@ import { databaseUrl, redisUrl, uniqueName } from '../support/services.ts';
 const open = (url: string, schema = 'public') =>
   openServerDatabase({ url, schema, clock: systemClock, connectTimeoutMs: 1500 });
 
-/** The error of opening, checked for what every such error must be. */
+/** The error of opening, with the checks that apply to all of them. */
 async function refusal(url: string): Promise<{ code: string; message: string; isRetryable: boolean }> {
   const outcome = await open(url).then(
     async (database) => {
@@ -39,7 +39,7 @@ function changed(change: (url: URL) => void): string {
   return url.href;
 }
 
-/** Something on a port that is no Postgres. */
+/** A server on a port that is not Postgres. */
 async function impostor(onConnection: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -111,7 +111,7 @@ describe('opening a server', () => {
   });
 });
 
-/** Just enough of the protocol to say one's version. */
+/** The part of the protocol that reports the version. */
 function oldPostgres(socket: Socket): void {
   const message = (type: string, body: Buffer) => {
     const head = Buffer.alloc(5);
@@ -141,7 +141,7 @@ function oldPostgres(socket: Socket): void {
   });
 }
 
-/** A role with a password, and a URL to come in as it. */
+/** A role with a password, and a URL to log in as it. */
 async function withRole(work: (admin: Database, role: string, url: string) => Promise<void>): Promise<void> {
   const admin = await open(databaseUrl());
   const role = uniqueName('role');
@@ -178,7 +178,7 @@ describe('a role without rights', () => {
         await admin.query(sql`create schema ${identifier(wanted)} authorization ${identifier(role)}`);
       }
       expect(await migrate(database, migrations, { clock: systemClock })).toEqual(migrations);
-      // Still without the right to create schemas: those that were made for it are all it needs.
+      // Still without the privilege to create schemas: the existing ones are enough.
       const { queue } = await openJobQueue(database);
       await queue.stop(0);
       await database.close();
@@ -258,7 +258,7 @@ describe('capabilities of a server', () => {
         available: false,
         remedy: expect.stringContaining('Install') as string,
       });
-  }, 60_000);
+  });
 
   it('lack an extension that this role may not create, until an administrator creates it', async () => {
     const server = await startPrivatePostgres();
@@ -286,7 +286,7 @@ describe('capabilities of a server', () => {
     });
     await admin.script('alter extension vector set schema public');
     expect(await database.refreshCapabilities()).toMatchObject({ vector: { available: true } });
-  }, 60_000);
+  });
 });
 
 async function openBriefly(url: string) {

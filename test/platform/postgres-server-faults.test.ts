@@ -1,4 +1,4 @@
-// What the server adapter does when the server goes away, comes back, hangs, or stops a statement.
+// The server adapter when the server stops, restarts, hangs, or cancels a statement.
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -29,9 +29,9 @@ async function open(options: Partial<ServerDatabaseOptions> = {}): Promise<Datab
   return database;
 }
 
-const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 15_000, interval: 50 });
+const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 50 });
 
-/** A proxy to the server that can cut a connection in the middle of its next request. */
+/** A proxy to the server that can close a connection during its next request. */
 async function relayTo(target: string): Promise<{ url: string; cutNext: (first: string) => Promise<void> }> {
   const { hostname, port } = new URL(target);
   let cut: { readonly first: string; readonly done: () => void } | undefined;
@@ -39,18 +39,18 @@ async function relayTo(target: string): Promise<{ url: string; cutNext: (first: 
   const relay = createServer((near) => {
     const far = connect(Number(port || 5432), hostname);
     const end = () => [near, far].forEach((socket) => socket.destroy());
-    let hasAsked = false;
+    let hasQueried = false;
     near.on('data', (bytes: Buffer) => {
-      // A simple query; whatever came before it was for logging in.
+      // A simple query; messages before it belong to the login.
       const isQuery = bytes[0] === 0x51;
-      if (isQuery && !hasAsked && cut && bytes.includes(cut.first)) {
+      if (isQuery && !hasQueried && cut && bytes.includes(cut.first)) {
         const { done } = cut;
         cut = undefined;
         end();
         done();
         return;
       }
-      hasAsked ||= isQuery;
+      hasQueried ||= isQuery;
       far.write(bytes);
     });
     far.on('data', (bytes: Buffer) => void near.write(bytes));
@@ -99,7 +99,7 @@ describe('a server that goes down', () => {
     await database.notify('news', 'back');
     await until(() => expect(received).toEqual(['back']));
     expect(states).toEqual(['down', 'up']);
-  }, 60_000);
+  });
 
   it('loses running transactions when killed, and keeps nothing partial', async () => {
     const server = await startPrivatePostgres();
@@ -122,7 +122,7 @@ describe('a server that goes down', () => {
     await server.restart();
     await until(() => expect(database.state).toBe('up'));
     expect((await database.query(sql`select count(*) as count from kept`)).rows).toEqual([{ count: 0 }]);
-  }, 60_000);
+  });
 
   it('is detected when it freezes, and used again when it continues', async () => {
     const server = await startPrivatePostgres();
@@ -138,7 +138,7 @@ describe('a server that goes down', () => {
     server.resume();
     await until(() => expect(database.state).toBe('up'));
     await database.ping();
-  }, 60_000);
+  });
 });
 
 describe('a server that freezes', () => {
@@ -162,7 +162,7 @@ describe('a server that freezes', () => {
     expect(await opening).toMatchObject({ message: 'waited enough' });
     server.resume();
     await until(async () => expect(await failure(database.ping())).toBe('it worked'));
-  }, 30_000);
+  });
 });
 
 describe('a connection that is lost', () => {
@@ -195,7 +195,7 @@ describe('a connection that is lost', () => {
     process.on('uncaughtException', note);
     onTestFinished(() => void process.off('uncaughtException', note));
     const cut = cutNext('set search_path');
-    // The connection that is open is taken: the second query needs a new one of the pool.
+    // The open connection is in use: the second query needs a new one.
     const busy = failure(database.query(sql`select pg_sleep(0.5)`));
     expect(await failure(database.query(sql`select 1`))).toMatchObject(away);
     await cut;
@@ -277,15 +277,15 @@ describe('sessions', () => {
       database.query(rawSql(`select pg_sleep($1) /* ${name} */`, [0.2])),
     );
     const watcher = await open();
-    let most = 0;
+    let max = 0;
     for (let look = 0; look < 15; look++) {
       const { rows } = await watcher.query<{ count: number }>(
         sql`select count(*) as count from pg_stat_activity where state = 'active' and query like ${`%/* ${name} */%`} and pid <> pg_backend_pid()`,
       );
-      most = Math.max(most, rows[0]?.count ?? 0);
+      max = Math.max(max, rows[0]?.count ?? 0);
       await sleep(20);
     }
     await Promise.all(work);
-    expect(most).toBe(3);
+    expect(max).toBe(3);
   });
 });

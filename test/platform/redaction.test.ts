@@ -1,4 +1,4 @@
-// Secrets are pushed through every log line, event, metric, ledger row, audit row, job and answer; none may come out.
+// Secrets in every log line, event, metric, ledger row, audit row, job and response: none may appear in the output.
 import * as fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -48,7 +48,7 @@ const options = Object.fromEntries(
   Object.entries(ledgerOptions.fields).map(([name, spec]) => [name, spec.default]),
 ) as { [Name in keyof typeof ledgerOptions.fields]: number };
 
-/** Everything that could tell, at its most talkative, and all it ever said. */
+/** All telemetry at debug level, and everything it wrote. */
 function createTelemetry(redactor: Redactor) {
   const output: string[] = [];
   const destination = { write: (line: string) => void output.push(line) };
@@ -243,7 +243,7 @@ describe('no secret is returned', () => {
   });
   afterAll(() => server.close());
 
-  const ask = async (url: string, headers: Record<string, string> = {}) => {
+  const send = async (url: string, headers: Record<string, string> = {}) => {
     const answer = await server.inject({ method: 'GET', url, headers: { ...asAdmin, ...headers } });
     return { status: answer.statusCode, text: `${JSON.stringify(answer.headers)} ${answer.body}` };
   };
@@ -258,7 +258,7 @@ describe('no secret is returned', () => {
       );
       for (const error of [...errors, errorWith(secret), secret, { message: secret }]) {
         thrown = error;
-        const { status, text } = await ask('/api/v1/ledger');
+        const { status, text } = await send('/api/v1/ledger');
         expect(status).toBeGreaterThanOrEqual(400);
         texts.push(text);
       }
@@ -270,15 +270,15 @@ describe('no secret is returned', () => {
     await forSecrets(30, async (secret) => {
       const encoded = encodeURIComponent(secret);
       const texts = await Promise.all([
-        ask(`/no/such/${encoded}`),
-        ask(`/api/v1/ledger?limit=${encoded}`),
-        ask(`/api/v1/ledger?${encoded}=1`),
-        ask(`/api/v1/ledger/${encoded}`),
-        ask('/api/v1/ledger', { authorization: `Bearer ${encoded}` }),
-        ask('/healthz', { 'x-request-id': encoded, host: encoded }),
+        send(`/no/such/${encoded}`),
+        send(`/api/v1/ledger?limit=${encoded}`),
+        send(`/api/v1/ledger?${encoded}=1`),
+        send(`/api/v1/ledger/${encoded}`),
+        send('/api/v1/ledger', { authorization: `Bearer ${encoded}` }),
+        send('/healthz', { 'x-request-id': encoded, host: encoded }),
       ]);
-      const said = texts.map(({ text }) => text);
-      await expectNoLeak(secret, said);
+      const responses = texts.map(({ text }) => text);
+      await expectNoLeak(secret, responses);
     });
   });
 
@@ -301,9 +301,9 @@ describe('no secret is returned', () => {
         nextRepairAt: null,
         lastRepairError: text,
       }));
-      const { status, text } = await ask('/api/v1/ledger');
+      const { status, text } = await send('/api/v1/ledger');
       expect(status).toBe(200);
-      const metrics = await ask('/metrics');
+      const metrics = await send('/metrics');
       expect(metrics.status).toBe(200);
       expect(findLeak(secret, [text, metrics.text])).toBeUndefined();
     });

@@ -1,4 +1,4 @@
-// Redis as it is and as it should not be: the connection, its scripts, and its refusals.
+// Redis, healthy and faulty: the connection, its scripts, and rejected connections.
 import { createServer } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 import { createServer as createTcpServer } from 'node:net';

@@ -51,13 +51,13 @@ describe('a SQLite file', () => {
     expect(() => openSqlite(path, { migrations: [first] })).toThrow(
       expect.objectContaining({
         code: 'SQLITE_UNUSABLE',
-        message: expect.stringContaining('version 2, and this program knows 1'),
+        message: expect.stringContaining('version 2, and this program supports 1'),
       }),
     );
     expect(pragma(open(path), 'user_version')).toBe(2);
   });
 
-  it('whose migration was edited after it ran is rejected', async () => {
+  it('is rejected when a migration was edited after it ran', async () => {
     const path = await file();
     open(path, { migrations: [first] }).close();
     const edited = { ...first, sql: `${first.sql} -- changed` };
@@ -66,7 +66,7 @@ describe('a SQLite file', () => {
     );
   });
 
-  it('keeps nothing of a migration that failed', async () => {
+  it('rolls a failed migration back', async () => {
     const path = await file();
     const broken = { version: 2, name: 'broken', sql: 'CREATE TABLE half (id); NONSENSE' };
     expect(() => openSqlite(path, { migrations: [first, broken] })).toThrow(/syntax error/);
@@ -74,7 +74,7 @@ describe('a SQLite file', () => {
     expect(tables).toEqual([]);
   });
 
-  it('that is not a database is rejected and not changed', async () => {
+  it('is rejected and not changed when it is no database', async () => {
     const path = await file();
     await writeFile(path, 'this is a diary, not a database. '.repeat(100));
     expect(() => openSqlite(path, { migrations: [first] })).toThrow(
@@ -86,7 +86,7 @@ describe('a SQLite file', () => {
     expect(await readFile(path, 'utf8')).toMatch(/^this is a diary/);
   });
 
-  it('in a missing folder, or that is a folder, is rejected with the remedy', async () => {
+  it('is rejected with a remedy when it is a folder or its folder is missing', async () => {
     const folder = await temporaryFolder();
     expect(() => openSqlite(join(folder, 'none', 'x.sqlite'))).toThrow(/its folder exists/);
     await mkdir(join(folder, 'dir.sqlite'));

@@ -1,4 +1,4 @@
-// Threads for work that cannot be trusted to end: what it costs the process when it does not.
+// Threads for work that may not end: the effect on the process.
 import { availableParallelism } from 'node:os';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
@@ -35,7 +35,7 @@ describe('a pool of threads', () => {
     expect(await threads.run('echo', 'still there', minute)).toBe('still there');
   });
 
-  it('uses a thread again while it is healthy, and gives it no environment', async () => {
+  it('reuses a thread while it is healthy, without an environment', async () => {
     const threads = pool({ size: 1 });
     for (const call of [1, 2, 3]) expect(await threads.run('count', undefined, minute)).toBe(call);
     expect(await threads.run('environment', undefined, minute)).toBe(0);

@@ -1,4 +1,4 @@
-// Traces as a collector gets them: OTLP over HTTP, from a whole server.
+// Traces as a collector receives them: OTLP over HTTP, from a complete server.
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -61,91 +61,87 @@ const traceId = '0af7651916cd43dd8448eb211c80319c';
 const callersSpan = 'b7ad6b7169203331';
 
 describe('traces', () => {
-  it(
-    'show a request, its attempts at models and jobs, and nothing of their content',
-    { timeout: 60_000 },
-    async () => {
-      const to = await collector();
-      const models = await simulatedModels();
-      onTestFinished(() => models.stop());
-      const server = await startServer(
-        await testConfig({
-          OTEL_EXPORTER_OTLP_ENDPOINT: `${to.url}/`,
-          OTEL_EXPORTER_OTLP_HEADERS: 'api-key=s%20cret',
-          OTEL_SERVICE_NAME: 'test-server',
-          OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test',
-        }),
-        { role: 'serve', env: { MODEL_API_KEY: 'sk-model' } },
-      );
-      const body = { name: 'quick', base_url: models.baseUrl('quick'), env_var: 'MODEL_API_KEY' };
-      await callAsAdmin(server, 'POST', '/api/v1/models', body);
-      const asked = await fetch(`${server.url}/v1/chat/completions?secret=in-the-query`, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${server.adminToken}`,
-          'content-type': 'application/json',
-          traceparent: `00-${traceId}-${callersSpan}-01`,
-        },
-        body: JSON.stringify({ model: 'quick', messages: [{ role: 'user', content: 'a private question' }] }),
-      });
-      expect(asked.status).toBe(200);
-      const repair = (await callAsAdmin(server, 'POST', '/api/v1/ledger/repair', {})).body as {
-        job_id: string;
-      };
-      await expect
-        .poll(async () => (await callAsAdmin(server, 'GET', `/api/v1/jobs/${repair.job_id}`)).body)
-        .toMatchObject({ state: 'skipped' });
-      const question = {
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: { name: 'status', arguments: {} },
-      };
-      const tool = await fetch(`${server.url}/mcp`, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${server.adminToken}`,
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-        },
-        body: JSON.stringify(question),
-      });
-      expect(tool.status).toBe(200);
-      await server.stop();
+  it('show a request, its attempts at models and jobs, and nothing of their content', async () => {
+    const to = await collector();
+    const models = await simulatedModels();
+    onTestFinished(() => models.stop());
+    const server = await startServer(
+      await testConfig({
+        OTEL_EXPORTER_OTLP_ENDPOINT: `${to.url}/`,
+        OTEL_EXPORTER_OTLP_HEADERS: 'api-key=s%20cret',
+        OTEL_SERVICE_NAME: 'test-server',
+        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test',
+      }),
+      { role: 'serve', env: { MODEL_API_KEY: 'sk-model' } },
+    );
+    const body = { name: 'quick', base_url: models.baseUrl('quick'), env_var: 'MODEL_API_KEY' };
+    await callAsAdmin(server, 'POST', '/api/v1/models', body);
+    const response = await fetch(`${server.url}/v1/chat/completions?secret=in-the-query`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${server.adminToken}`,
+        'content-type': 'application/json',
+        traceparent: `00-${traceId}-${callersSpan}-01`,
+      },
+      body: JSON.stringify({ model: 'quick', messages: [{ role: 'user', content: 'a private question' }] }),
+    });
+    expect(response.status).toBe(200);
+    const repair = (await callAsAdmin(server, 'POST', '/api/v1/ledger/repair', {})).body as {
+      job_id: string;
+    };
+    await expect
+      .poll(async () => (await callAsAdmin(server, 'GET', `/api/v1/jobs/${repair.job_id}`)).body)
+      .toMatchObject({ state: 'skipped' });
+    const question = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'status', arguments: {} },
+    };
+    const tool = await fetch(`${server.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${server.adminToken}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify(question),
+    });
+    expect(tool.status).toBe(200);
+    await server.stop();
 
-      const spans = to.spans();
-      const request = spans.find((span) => span.name === 'POST /v1/chat/completions');
-      expect(request).toMatchObject({ traceId, parentSpanId: callersSpan });
-      expect(factsOf(request?.attributes ?? [])).toMatchObject({
-        'http.route': '/v1/chat/completions',
-        'http.response.status_code': 200,
-      });
-      const attempt = spans.find((span) => span.name === 'model attempt');
-      expect(attempt).toMatchObject({ traceId, parentSpanId: request?.spanId });
-      expect(factsOf(attempt?.attributes ?? [])).toMatchObject({
-        'headworks.model': 'quick',
-        'headworks.outcome': 'success',
-      });
-      expect(BigInt(attempt?.endTimeUnixNano ?? 0)).toBeGreaterThanOrEqual(
-        BigInt(attempt?.startTimeUnixNano ?? 0),
-      );
-      // The schedule may have added another one.
-      const jobs = spans.filter((span) => span.name === 'job ledger.repair');
-      const job = jobs.find(({ attributes }) => factsOf(attributes)['headworks.job_id'] === repair.job_id);
-      expect(job).toBeDefined();
-      expect(job?.traceId).not.toBe(traceId);
-      const call = spans.find((span) => span.name === 'POST /mcp');
-      const asks = spans.filter(({ parentSpanId }) => parentSpanId === call?.spanId);
-      expect(asks.map(({ name }) => name)).toContain('GET /api/v1/doctor');
-      expect(to.resources()[0]).toMatchObject({
-        'service.name': 'test-server',
-        'deployment.environment': 'test',
-      });
-      expect(to.headers[0]).toEqual({ path: '/v1/traces', key: 's cret' });
-      for (const secret of ['private question', 'in-the-query', 'sk-model', server.adminToken, 'Yes.'])
-        expect(to.text()).not.toContain(secret);
-    },
-  );
+    const spans = to.spans();
+    const request = spans.find((span) => span.name === 'POST /v1/chat/completions');
+    expect(request).toMatchObject({ traceId, parentSpanId: callersSpan });
+    expect(factsOf(request?.attributes ?? [])).toMatchObject({
+      'http.route': '/v1/chat/completions',
+      'http.response.status_code': 200,
+    });
+    const attempt = spans.find((span) => span.name === 'model attempt');
+    expect(attempt).toMatchObject({ traceId, parentSpanId: request?.spanId });
+    expect(factsOf(attempt?.attributes ?? [])).toMatchObject({
+      'headworks.model': 'quick',
+      'headworks.outcome': 'success',
+    });
+    expect(BigInt(attempt?.endTimeUnixNano ?? 0)).toBeGreaterThanOrEqual(
+      BigInt(attempt?.startTimeUnixNano ?? 0),
+    );
+    // The schedule may have added another one.
+    const jobs = spans.filter((span) => span.name === 'job ledger.repair');
+    const job = jobs.find(({ attributes }) => factsOf(attributes)['headworks.job_id'] === repair.job_id);
+    expect(job).toBeDefined();
+    expect(job?.traceId).not.toBe(traceId);
+    const call = spans.find((span) => span.name === 'POST /mcp');
+    const children = spans.filter(({ parentSpanId }) => parentSpanId === call?.spanId);
+    expect(children.map(({ name }) => name)).toContain('GET /api/v1/doctor');
+    expect(to.resources()[0]).toMatchObject({
+      'service.name': 'test-server',
+      'deployment.environment': 'test',
+    });
+    expect(to.headers[0]).toEqual({ path: '/v1/traces', key: 's cret' });
+    for (const secret of ['private question', 'in-the-query', 'sk-model', server.adminToken, 'Yes.'])
+      expect(to.text()).not.toContain(secret);
+  });
 
   it.each([
     ['no endpoint is set', () => ({})],

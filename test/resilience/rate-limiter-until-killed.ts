@@ -1,4 +1,4 @@
-// A process that takes permits and tells its parent of each, until it is killed.
+// A process that acquires permits and reports each to its parent, until it is killed.
 import { systemClock } from '../../src/core/system.ts';
 import { openSqlite } from '../../src/platform/sqlite/open-sqlite.ts';
 import { createRateLimiter } from '../support/resilience/memory-rate-limiter.ts';

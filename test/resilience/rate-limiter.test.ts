@@ -1,7 +1,8 @@
-// The limiter on real stores: Redis shares it between processes, SQLite carries it over a restart.
-import { fork } from 'node:child_process';
+// The limiter on real stores: Redis shares it between processes, SQLite keeps it over a restart.
+import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Clock } from '../../src/core/clock.ts';
@@ -16,7 +17,7 @@ import { emptyRequest as nothing } from '../../src/resilience/rate-limiter/polic
 import {
   describeRateWindowContract,
   LimiterWorld,
-  mostIn,
+  maxIn,
 } from '../support/resilience/rate-limiter.contract.ts';
 import { RedisRateWindow } from '../../src/resilience/rate-limiter/redis-window.ts';
 import { SqliteGrantJournal } from '../../src/resilience/rate-limiter/sqlite-journal.ts';
@@ -84,18 +85,19 @@ describe('Redis rate window', () => {
             now: () => clock.now(),
           });
           let epoch = 0;
-          for (const { waitMs, epochsAgo, ...told } of steps) {
+          for (const { waitMs, epochsAgo, ...reported } of steps) {
             await clock.advance(waitMs);
             const request = {
               ...nothing,
-              ...told,
+              ...reported,
+              epochSuccesses: reported.successes,
               successEpoch: epoch - epochsAgo,
               rateLimitedEpoch: epoch - epochsAgo,
             };
             const expected = memory.exchange(request);
             const actual = await shared.exchange(request);
-            const { steppedAt: _, ...state } = expected.state;
-            expect(actual).toMatchObject({ granted: expected.granted, waitMs: expected.waitMs, state });
+            const { stamp: _, ...decision } = expected;
+            expect(actual).toMatchObject(decision);
             epoch = expected.state.epoch;
           }
         },
@@ -128,7 +130,7 @@ describe('Redis rate window', () => {
     setBackMs = 3_600_000;
     await world.advance(6_500);
     caller.stop();
-    expect(mostIn(caller.grants, 1_000)).toBe(5);
+    expect(maxIn(caller.grants, 1_000)).toBe(5);
     expect(caller.grants.length).toBeGreaterThanOrEqual(45);
   });
 
@@ -195,7 +197,7 @@ describe('SQLite grant journal', () => {
     return { clock, inner, set: (byMs: number) => (setByMs += byMs) };
   }
   const limits = { perMinute: 10 };
-  const ask = { ...nothing, wanted: 20 };
+  const request = { ...nothing, wanted: 20 };
 
   it.each([3_600_000, -3_600_000])(
     'keeps every grant when the wall clock is set by %i ms while it runs',
@@ -208,11 +210,11 @@ describe('SQLite grant journal', () => {
       await inner.advance(1_000);
       expect(window.exchange({ ...nothing, wanted: 2 }).granted).toBe(2);
       const restarted = new MemoryRateWindow({ limits, clock, journal: openJournal(path) });
-      expect(restarted.exchange(ask).granted).toBe(2);
+      expect(restarted.exchange(request).granted).toBe(2);
       await inner.advance(58_000);
-      expect(restarted.exchange(ask).granted).toBe(0);
+      expect(restarted.exchange(request).granted).toBe(0);
       await inner.advance(1_500);
-      expect(restarted.exchange(ask).granted).toBe(6);
+      expect(restarted.exchange(request).granted).toBe(6);
     },
   );
 
@@ -230,11 +232,11 @@ describe('SQLite grant journal', () => {
       expect(one.exchange({ ...nothing, wanted: 1 }).granted).toBe(1);
       expect(two.exchange({ ...nothing, wanted: 1 }).granted).toBe(1);
       const third = open();
-      expect(third.exchange(ask).granted).toBe(2);
+      expect(third.exchange(request).granted).toBe(2);
       await inner.advance(58_000);
-      expect([one, two, third].map((window) => window.exchange(ask).granted)).toEqual([0, 0, 0]);
+      expect([one, two, third].map((window) => window.exchange(request).granted)).toEqual([0, 0, 0]);
       await inner.advance(1_500);
-      expect(third.exchange(ask).granted).toBe(6);
+      expect(third.exchange(request).granted).toBe(6);
     },
   );
 
@@ -245,24 +247,24 @@ describe('SQLite grant journal', () => {
       new MemoryRateWindow({ limits: { perMinute }, clock, journal: openJournal(path) });
     const [wide, narrow] = [open(10), open(4)];
     expect(wide.exchange({ ...nothing, wanted: 3 }).granted).toBe(3);
-    expect(narrow.exchange(ask).granted).toBe(1);
-    expect(wide.exchange(ask).granted).toBe(6);
-    expect(open(10).exchange(ask).granted).toBe(0);
+    expect(narrow.exchange(request).granted).toBe(1);
+    expect(wide.exchange(request).granted).toBe(6);
+    expect(open(10).exchange(request).granted).toBe(0);
   });
 
   it('waits a window at most when the wall clock was set back between two runs', async () => {
     const path = await journalFile();
     const { clock, inner, set } = settableClock();
     new MemoryRateWindow({ limits, clock, journal: openJournal(path) }).exchange({
-      ...ask,
+      ...request,
       rateLimitedCalls: 1,
       pauseMs: 5_000,
     });
     set(-3_600_000);
     const restarted = new MemoryRateWindow({ limits, clock, journal: openJournal(path) });
-    expect(restarted.exchange(ask).granted).toBe(0);
+    expect(restarted.exchange(request).granted).toBe(0);
     await inner.advance(90_100);
-    expect(restarted.exchange(ask).granted).toBeGreaterThan(0);
+    expect(restarted.exchange(request).granted).toBeGreaterThan(0);
   });
 
   it('counts a call sent late once, for all processes and after a restart', async () => {
@@ -283,9 +285,9 @@ describe('SQLite grant journal', () => {
     expect(open().exchange({ ...nothing, wanted: 2 }).granted).toBe(1);
     await clock.advance(59_400);
     // Calls of the beginning, without those that were sent late.
-    expect(open().exchange(ask).granted).toBe(5);
+    expect(open().exchange(request).granted).toBe(5);
     await clock.advance(500);
-    expect(two.exchange(ask).granted).toBe(2);
+    expect(two.exchange(request).granted).toBe(2);
   });
 
   it('keeps no more rows than it needs', async () => {
@@ -325,4 +327,10 @@ describe('SQLite grant journal', () => {
     expect(handedOut).toBeGreaterThanOrEqual(300);
     expect(openJournal(path).load(100_000).grants.length).toBeGreaterThanOrEqual(handedOut);
   });
+});
+
+it('keeps the process alive while a caller waits for a permit', async () => {
+  const script = join(import.meta.dirname, 'rate-limiter-waiting.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [script]);
+  expect(stdout).toBe('granted 1\ngranted 2\n');
 });

@@ -1,4 +1,4 @@
-// Servers of a test's own can be stopped, killed, frozen and started again, and lack what they shall lack.
+// Private servers can be stopped, killed, paused and restarted, also without some extensions.
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { pingPostgres, pingRedis, withPostgres } from '../../scripts/services/ping.ts';

@@ -1,4 +1,4 @@
-// `npm run services -- run` brings up what is missing and leaves nothing behind, however it ends.
+// `npm run services -- run` starts missing servers and stops them afterwards, however it ends.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -16,9 +16,9 @@ interface Seen {
 
 interface Run {
   readonly runner: ChildProcess;
-  /** What the command sees, as soon as it runs. */
+  /** The environment of the command, once it runs. */
   readonly seen: Promise<Seen>;
-  readonly ended: Promise<{ code: number | null; said: string }>;
+  readonly ended: Promise<{ code: number | null; output: string }>;
 }
 
 const showAnd = (then: string): readonly string[] => [
@@ -36,18 +36,18 @@ function run(command: readonly string[], given: Record<string, string> = {}): Ru
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onTestFinished(() => void runner.kill('SIGKILL'));
-  let said = '';
-  runner.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  let output = '';
+  runner.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const seen = new Promise<Seen>((resolve) =>
     createInterface(runner.stdout).once('line', (line) => resolve(JSON.parse(line) as Seen)),
   );
-  const ended = new Promise<{ code: number | null; said: string }>((resolve) =>
-    runner.once('close', (code) => resolve({ code, said })),
+  const ended = new Promise<{ code: number | null; output: string }>((resolve) =>
+    runner.once('close', (code) => resolve({ code, output })),
   );
   return { runner, seen, ended };
 }
 
-/** No process uses the folder, the folder and the command are gone, and nothing listens. */
+/** No process uses the folder, the folder is deleted, the command has ended, and no port is open. */
 async function expectNothingLeft({ folder, pid, database, redis }: Seen): Promise<void> {
   const isAlive = () => (existsSync(`/proc/${pid}`) ? [pid] : []);
   const isThere = () => (existsSync(folder) ? [1] : []);
@@ -94,7 +94,7 @@ describe.skipIf(!canHaveServers())('services run', () => {
   it('starts only what is missing', async () => {
     const { DATABASE_URL = '' } = process.env;
     const { seen, ended } = run(showAnd(''), { DATABASE_URL });
-    expect((await ended).said).toContain('private Redis');
+    expect((await ended).output).toContain('private Redis');
     const { database, redis } = await seen;
     expect(database).toBe(DATABASE_URL);
     expect(redis).toContain('redis://');
@@ -105,16 +105,16 @@ describe.skipIf(!canHaveServers())('services run', () => {
     ['REDIS_URL', 'redis://:hush@127.0.0.1:1'],
   ] as const)('rejects a %s that does not respond, in one line without its password', async ([name, url]) => {
     const { ended } = run(showAnd(''), { [name]: url });
-    const { code, said } = await ended;
+    const { code, output } = await ended;
     expect(code).toBe(1);
-    expect(said.trim().split('\n')).toHaveLength(1);
-    expect(said).toContain(`${name} is set, but 127.0.0.1:1 does not serve us`);
-    expect(said).not.toContain('hush');
+    expect(output.trim().split('\n')).toHaveLength(1);
+    expect(output).toContain(`${name} is set, but 127.0.0.1:1 does not serve us`);
+    expect(output).not.toContain('hush');
   });
 
   it('reports a missing command and stops the servers', async () => {
-    const { code, said } = await run(['no-such-program']).ended;
+    const { code, output } = await run(['no-such-program']).ended;
     expect(code).toBe(1);
-    expect(said).toContain('no-such-program');
+    expect(output).toContain('no-such-program');
   });
 });

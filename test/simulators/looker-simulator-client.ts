@@ -1,5 +1,5 @@
-// A bare client of the simulated Looker: logs in, asks, and tells what came.
-import type { LookerSimulator } from '../../src/simulators/looker/index.ts';
+// A bare client of the simulated Looker: logs in, sends requests, and returns what it received.
+import type { LookerSimulator } from '../../src/simulators/looker/server.ts';
 
 export interface Got {
   readonly status: number;
@@ -36,10 +36,10 @@ export class SimulatorClient {
     }: { readonly scheme?: string; readonly body?: URLSearchParams | null } = {},
   ): Promise<Got> {
     const headers = { authorization: `${scheme} ${this.#token}` };
-    const answer = await fetch(`${this.#simulator.url}/api/4.0${path}`, { method, headers, body: sent });
-    const text = await answer.text();
+    const response = await fetch(`${this.#simulator.url}/api/4.0${path}`, { method, headers, body: sent });
+    const text = await response.text();
     const body: unknown = text === '' ? undefined : JSON.parse(text);
-    return { status: answer.status, headers: answer.headers, body };
+    return { status: response.status, headers: response.headers, body };
   }
 
   /** Ids of one page. */
@@ -48,7 +48,7 @@ export class SimulatorClient {
     return (body as { id?: string; name?: string }[]).map(({ id, name }) => id ?? name ?? '');
   }
 
-  /** Ids of all pages of 10, in the order they came. */
+  /** Ids of all pages of 10, in the order of the pages. */
   async allIds(path: string): Promise<readonly string[]> {
     const ids: string[] = [];
     for (let offset = 0; ; offset += 10) {

@@ -1,8 +1,8 @@
-// The simulated Looker when it behaves badly: limits, faults, failures, slowness.
+// The simulated Looker with limits, faults, failures and latency.
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
-import type { LookerSimulator, LookerSimulatorOptions } from '../../src/simulators/looker/index.ts';
-import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
+import type { LookerSimulator, LookerSimulatorOptions } from '../../src/simulators/looker/server.ts';
+import { startLookerSimulator } from '../../src/simulators/looker/server.ts';
 import { SimulatorClient } from './looker-simulator-client.ts';
 
 const running: LookerSimulator[] = [];
@@ -21,8 +21,8 @@ afterEach(async () => {
 
 async function tokenOf({ url, clientId, clientSecret }: LookerSimulator): Promise<string> {
   const body = new URLSearchParams({ client_id: clientId, client_secret: clientSecret });
-  const answer = await fetch(`${url}/api/4.0/login`, { method: 'POST', body });
-  return ((await answer.json()) as { access_token: string }).access_token;
+  const response = await fetch(`${url}/api/4.0/login`, { method: 'POST', body });
+  return ((await response.json()) as { access_token: string }).access_token;
 }
 
 const page = '/dashboards/search?sorts=id&limit=10&offset=10';
@@ -37,8 +37,8 @@ describe('rate limits', () => {
       retryAfter: 'milliseconds',
     });
     const burst = async () => {
-      const answers = await Promise.all(Array.from({ length: 4 }, () => client.get('/looks/1')));
-      return answers
+      const responses = await Promise.all(Array.from({ length: 4 }, () => client.get('/looks/1')));
+      return responses
         .map(({ status, headers }) => [status, headers.get('retry-after-ms')] as const)
         .sort(([a], [b]) => a - b);
     };
@@ -62,7 +62,7 @@ describe('rate limits', () => {
     expect(simulator.stats()).toMatchObject({
       maxPerSecond: 5,
       maxPerMinute: 9,
-      answered: { '200': 7, '429': 4 },
+      responded: { '200': 7, '429': 4 },
     });
   });
 
@@ -102,10 +102,13 @@ describe('a fault', () => {
     ['503', 503],
   ] as const)('%s returns that status with an error body', async (name, status) => {
     const { client } = await start({ faults: { [name]: always } });
-    const answer = await client.get(page);
-    expect(answer.status).toBe(status);
-    expect(answer.body).toMatchObject({ message: expect.any(String), documentation_url: expect.any(String) });
-    expect(answer.headers.get('retry-after')).toBe(name === '429' ? '1' : null);
+    const response = await client.get(page);
+    expect(response.status).toBe(status);
+    expect(response.body).toMatchObject({
+      message: expect.any(String),
+      documentation_url: expect.any(String),
+    });
+    expect(response.headers.get('retry-after')).toBe(name === '429' ? '1' : null);
   });
 
   it.each([
@@ -115,7 +118,7 @@ describe('a fault', () => {
     const { client, simulator } = await start({ faults: { [name]: always } });
     simulator.reset();
     await expect(client.get(page)).rejects.toThrow();
-    expect(simulator.stats().answered).toEqual({ [counted]: 1 });
+    expect(simulator.stats().responded).toEqual({ [counted]: 1 });
   });
 
   it('malformed sends, with 200, half a body, a web page, a text, or an object instead of a list', async () => {
@@ -124,9 +127,9 @@ describe('a fault', () => {
     const seen = new Set<string>();
     for (let offset = 0; offset < 40; offset++) {
       const address = `${simulator.url}/api/4.0/dashboards/search?sorts=id&limit=1&offset=${offset}`;
-      const answer = await fetch(address, { headers: { authorization: `token ${token}` } });
-      expect(answer.status).toBe(200);
-      seen.add(`${answer.headers.get('content-type')?.split(';')[0]} ${(await answer.text())[0]}`);
+      const response = await fetch(address, { headers: { authorization: `token ${token}` } });
+      expect(response.status).toBe(200);
+      seen.add(`${response.headers.get('content-type')?.split(';')[0]} ${(await response.text())[0]}`);
     }
     expect([...seen].sort()).toEqual([
       'application/json [',
@@ -172,25 +175,25 @@ describe('a fault', () => {
 
   it('hang never responds, and does not prevent the simulator from stopping', async () => {
     const { client, simulator } = await start({ faults: { hang: always } });
-    const asked = client.get(page).then(
-      () => 'answered',
+    const pending = client.get(page).then(
+      () => 'responded',
       () => 'cut off',
     );
-    while (simulator.stats().answered['none'] !== 1) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (simulator.stats().responded['none'] !== 1) await new Promise((resolve) => setTimeout(resolve, 5));
     await simulator.stop();
-    expect(await asked).toBe('cut off');
+    expect(await pending).toBe('cut off');
   });
 
   it('slow responds correctly after a delay', async () => {
     const clock = new VirtualClock();
     const { client, simulator } = await start({ clock, faults: { slow: { probability: 1, ms: 300 } } });
     simulator.configure({ latencyMs: 50 });
-    const asked = client.get(page);
+    const pending = client.get(page);
     while (clock.pending === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     await clock.advance(349);
     expect(clock.pending).toBe(1);
     await clock.advance(1);
-    expect((await asked).body).toHaveLength(10);
+    expect((await pending).body).toHaveLength(10);
   });
 
   it('expired-token invalidates all tokens until the next login', async () => {
@@ -222,10 +225,10 @@ describe('a fault', () => {
     const statuses = async (seed: number) => {
       const { client } = await start({ seed, faults: { '500': { probability: 0.3 } } });
       const offsets = Array.from({ length: 20 }, (_, index) => index);
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         offsets.map((offset) => client.get(`/looks/search?offset=${offset}&limit=1`)),
       );
-      return answers.map(({ status }) => status);
+      return responses.map(({ status }) => status);
     };
     const first = await statuses(3);
     expect(new Set(first)).toEqual(new Set([200, 500]));

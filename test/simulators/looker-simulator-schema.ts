@@ -1,4 +1,4 @@
-// A small checker of answers against an OpenAPI document: types, required fields, nullability, times, unknown fields.
+// A small validator of responses against an OpenAPI document: types, required fields, nullability, times, unknown fields.
 
 interface Schema {
   readonly $ref?: string;
@@ -13,7 +13,7 @@ interface Schema {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What about the 200 answer of `GET /path` is not as the document says. A field that it does not know counts too. */
+/** Violations of the document in the 200 response of `GET /path`, including unknown fields. */
 export function schemaProblems(document: object, endpoint: string, body: unknown): readonly string[] {
   const [method = '', path = ''] = endpoint.split(' ');
   const keys = [

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
-import type { LookerSimulator, LookerSimulatorOptions } from '../../src/simulators/looker/index.ts';
-import { simulatedTypes, startLookerSimulator } from '../../src/simulators/looker/index.ts';
+import type { LookerSimulator, LookerSimulatorOptions } from '../../src/simulators/looker/server.ts';
+import { simulatedTypes, startLookerSimulator } from '../../src/simulators/looker/server.ts';
 import { listings, SimulatorClient } from './looker-simulator-client.ts';
 import { schemaProblems } from './looker-simulator-schema.ts';
 
@@ -161,11 +161,11 @@ describe('content', () => {
     const { client, simulator } = await start();
     const read = async () => (await client.get('/groups/search?sorts=id&limit=50')).body as { id: string }[];
     const before = await read();
-    const answer = await fetch(`${simulator.url}/__content`, {
+    const response = await fetch(`${simulator.url}/__content`, {
       method: 'POST',
       body: JSON.stringify({ type: 'groups', change: ['2'], delete: ['3'], add: 1 }),
     });
-    expect(await answer.json()).toEqual({ changed: ['2'], rewritten: [], deleted: ['3'], added: ['24'] });
+    expect(await response.json()).toEqual({ changed: ['2'], rewritten: [], deleted: ['3'], added: ['24'] });
     const after = await read();
     const byId = new Map(before.map((group) => [group.id, group]));
     expect(
@@ -180,9 +180,9 @@ describe('content', () => {
     const { simulator } = await start();
     const post = (path: string, body: unknown) =>
       fetch(`${simulator.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
-    const answer = await post('/__content', { type: 'cats', add: -1 });
-    expect(answer.status).toBe(400);
-    expect(((await answer.json()) as { message: string }).message).toMatch(/type: .*; add: /);
+    const response = await post('/__content', { type: 'cats', add: -1 });
+    expect(response.status).toBe(400);
+    expect(((await response.json()) as { message: string }).message).toMatch(/type: .*; add: /);
     expect((await post('/__configure', { latency: 5 })).status).toBe(400);
     expect((await fetch(`${simulator.url}/__nothing`)).status).toBe(404);
   });
@@ -195,13 +195,13 @@ describe('stats', () => {
     await client.get('/looks/1');
     await client.get('/looks/2');
     await client.get('/nothing');
-    const answer = await fetch(`${simulator.url}/__stats`);
-    expect(await answer.json()).toEqual({
+    const response = await fetch(`${simulator.url}/__stats`);
+    expect(await response.json()).toEqual({
       calls: { 'GET (unknown)': 1, 'GET /looks/search': 1, 'GET /looks/{look_id}': 2, 'POST /login': 1 },
       total: 5,
       maxPerSecond: 3,
       maxPerMinute: 3,
-      answered: { '200': 4, '404': 1 },
+      responded: { '200': 4, '404': 1 },
     });
     await fetch(`${simulator.url}/__reset`, { method: 'POST' });
     expect(simulator.stats()).toEqual({
@@ -209,7 +209,7 @@ describe('stats', () => {
       total: 0,
       maxPerSecond: 0,
       maxPerMinute: 0,
-      answered: {},
+      responded: {},
     });
   });
 });

@@ -1,8 +1,10 @@
-// Simulated AI providers over real HTTP: what they say, what goes wrong, what they count.
+// Simulated AI providers over real HTTP: responses, faults, counts.
 import { afterEach, describe, expect, it } from 'vitest';
 import { readRetryHint } from '../../src/resilience/index.ts';
-import type { HintStyle, ModelsSimulator } from '../../src/simulators/models/index.ts';
-import { hintStyles, readScenario, startModelsSimulator } from '../../src/simulators/models/index.ts';
+import type { ModelsSimulator } from '../../src/simulators/models/simulator.ts';
+import { readScenario } from '../../src/simulators/models/scenario.ts';
+import { startModelsSimulator } from '../../src/simulators/models/simulator.ts';
+import { hintStyles } from '../../src/simulators/models/rate-limit-responses.ts';
 
 let simulator: ModelsSimulator;
 afterEach(() => simulator.stop());
@@ -12,7 +14,7 @@ async function start(models: readonly object[], provider: object = {}): Promise<
   simulator = await startModelsSimulator({ scenario });
 }
 
-const ask = (body: object, key = 'sk-any') =>
+const send = (body: object, key = 'sk-any') =>
   fetch(`${simulator.baseUrl('alpha')}/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
@@ -34,7 +36,7 @@ const messageOf = async (answer: Response) => ((await answer.json()) as Completi
 describe('a simulated model', () => {
   it('completes text, calls a tool once, follows a schema and accepts images', async () => {
     await start([{ name: 'large' }]);
-    expect((await messageOf(await ask({})))?.content).toContain('You said: hello');
+    expect((await messageOf(await send({})))?.content).toContain('You said: hello');
     const tools = [
       {
         type: 'function',
@@ -44,23 +46,23 @@ describe('a simulated model', () => {
         },
       },
     ];
-    const called = await messageOf(await ask({ tools }));
+    const called = await messageOf(await send({ tools }));
     expect(called?.tool_calls?.[0]?.function).toEqual({ name: 'weather', arguments: '{"city":"text"}' });
-    const after = await ask({ tools, messages: [{ role: 'tool', content: '21 degrees' }] });
+    const after = await send({ tools, messages: [{ role: 'tool', content: '21 degrees' }] });
     expect((await messageOf(after))?.content).toContain('21 degrees');
     const schema = { type: 'object', properties: { ok: { type: 'boolean' } } };
-    const formatted = await ask({ response_format: { type: 'json_schema', json_schema: { schema } } });
+    const formatted = await send({ response_format: { type: 'json_schema', json_schema: { schema } } });
     expect((await messageOf(formatted))?.content).toBe('{"ok":true}');
     const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } };
-    const seen = await ask({
+    const seen = await send({
       messages: [{ role: 'user', content: [{ type: 'text', text: 'what?' }, image] }],
     });
     expect((await messageOf(seen))?.content).toContain('I see 1 image');
   });
 
   it('streams the same words, with usage on request', async () => {
-    await start([{ name: 'large', answer: 'one two three' }]);
-    const text = await (await ask({ stream: true, stream_options: { include_usage: true } })).text();
+    await start([{ name: 'large', completion: 'one two three' }]);
+    const text = await (await send({ stream: true, stream_options: { include_usage: true } })).text();
     const chunks = [...text.matchAll(/^data: (\{.*)$/gm)].map(
       ([, json = '']) =>
         JSON.parse(json) as {
@@ -82,7 +84,7 @@ describe('a simulated model', () => {
     const run = async () => {
       await start([model]);
       const statuses: number[] = [];
-      for (let call = 0; call < 12; call++) statuses.push((await ask({})).status);
+      for (let call = 0; call < 12; call++) statuses.push((await send({})).status);
       const stats = simulator.stats();
       await simulator.stop();
       return { statuses, stats };
@@ -92,44 +94,44 @@ describe('a simulated model', () => {
     expect(first.statuses.slice(0, 4)).toEqual([500, 429, 429, 200]);
     expect(new Set(first.statuses.slice(4))).toEqual(new Set([200, 503]));
     expect(second).toEqual(first);
-    const { calls, answered } = first.stats.models['large'] ?? { calls: 0, answered: {} };
+    const { calls, responded } = first.stats.models['large'] ?? { calls: 0, responded: {} };
     expect(calls).toBe(12);
-    expect(Object.values(answered).reduce((sum, count) => sum + count)).toBe(12);
+    expect(Object.values(responded).reduce((sum, count) => sum + count)).toBe(12);
   });
 
   it('accepts only its keys, and enforces its quotas with headers', async () => {
     await start([{ name: 'large', quotas: { requests_per_minute: 2 } }], { keys: ['sk-a', 'sk-b'] });
-    expect((await ask({}, 'sk-other')).status).toBe(401);
-    expect((await ask({}, 'sk-a')).headers.get('x-ratelimit-remaining-requests')).toBe('1');
-    expect((await ask({}, 'sk-a')).headers.get('x-ratelimit-remaining-requests')).toBe('0');
-    const refused = await ask({}, 'sk-a');
+    expect((await send({}, 'sk-other')).status).toBe(401);
+    expect((await send({}, 'sk-a')).headers.get('x-ratelimit-remaining-requests')).toBe('1');
+    expect((await send({}, 'sk-a')).headers.get('x-ratelimit-remaining-requests')).toBe('0');
+    const refused = await send({}, 'sk-a');
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50);
-    expect((await ask({}, 'sk-b')).status).toBe(200);
+    expect((await send({}, 'sk-b')).status).toBe(200);
   });
 
   it('interrupts, hangs, or returns invalid data', async () => {
     await start([{ name: 'large', script: ['reset', 'cut', 'malformed', 'empty', 'refused', 'cut-early'] }]);
-    await expect(ask({})).rejects.toThrow();
-    await expect(ask({ stream: true }).then((answer) => answer.text())).rejects.toThrow();
-    await expect(ask({}).then((answer) => answer.json())).rejects.toThrow(SyntaxError);
-    expect((await messageOf(await ask({})))?.content).toBe('');
-    expect(JSON.stringify(await (await ask({})).json())).toContain('content_filter');
-    await expect(ask({ stream: true }).then((answer) => answer.text())).rejects.toThrow();
-    expect(simulator.stats().models['large']?.answered).toEqual({ 200: 5, none: 1 });
+    await expect(send({})).rejects.toThrow();
+    await expect(send({ stream: true }).then((answer) => answer.text())).rejects.toThrow();
+    await expect(send({}).then((answer) => answer.json())).rejects.toThrow(SyntaxError);
+    expect((await messageOf(await send({})))?.content).toBe('');
+    expect(JSON.stringify(await (await send({})).json())).toContain('content_filter');
+    await expect(send({ stream: true }).then((answer) => answer.text())).rejects.toThrow();
+    expect(simulator.stats().models['large']?.responded).toEqual({ 200: 5, none: 1 });
   });
 
   it('hangs until its caller disconnects, and detects that', async () => {
     await start([{ name: 'large', script: ['hang'] }]);
     const leaving = new AbortController();
-    const asking = fetch(`${simulator.url}/v1/chat/completions`, {
+    const pending = fetch(`${simulator.url}/v1/chat/completions`, {
       method: 'POST',
       body: JSON.stringify({ model: 'large', messages: [{ role: 'user', content: 'x' }] }),
       signal: leaving.signal,
     });
     while (simulator.open() === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     leaving.abort();
-    await expect(asking).rejects.toThrow();
+    await expect(pending).rejects.toThrow();
     while (simulator.open() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(simulator.aborted()).toBe(1);
   });
@@ -138,9 +140,9 @@ describe('a simulated model', () => {
 describe('a rate-limit response', () => {
   const withHint = hintStyles.filter((style) => style !== 'none');
 
-  it.each(withHint)('in the style %s is parsed by our own retry-hint reader', async (hint: HintStyle) => {
+  it.each(withHint)('in the style %s is parsed by our own retry-hint reader', async (hint) => {
     await start([{ name: 'large', script: [{ fault: 429, hint, seconds: 90 }] }]);
-    const answer = await ask({});
+    const answer = await send({});
     const read = readRetryHint(
       { headers: Object.fromEntries(answer.headers), body: await answer.text() },
       Date.now(),

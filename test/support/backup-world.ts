@@ -1,4 +1,4 @@
-// Stores with something of every domain in them, values that get lost easily included, and ways to compare two stores.
+// Stores with data of every domain, including values that are easily lost, and functions to compare two stores.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -10,12 +10,11 @@ import { resolveConfig } from '../../src/config/index.ts';
 import type { JobDefinition } from '../../src/core/index.ts';
 import { systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { controlLine, linesOf } from '../../src/operations/backup/archive.ts';
-import { dumpStore, inSnapshot } from '../../src/operations/backup/dump.ts';
+import { dumpStore, inSnapshot, storeTables, tableOf } from '../../src/operations/backup/dump.ts';
 import type { RestoreOptions, RestoreReport } from '../../src/operations/backup/restore.ts';
 import { restore } from '../../src/operations/backup/restore.ts';
 import type { SavedBackup } from '../../src/operations/backup/save-backup.ts';
 import { saveBackup } from '../../src/operations/backup/save-backup.ts';
-import { storeTables, tableOf } from '../../src/operations/backup/store-tables.ts';
 import { createJobQueue } from '../../src/platform/jobs/queue.ts';
 import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/embedded-store.ts';
 import type { Database, Migration } from '../../src/platform/postgres/index.ts';
@@ -26,7 +25,7 @@ import { databaseUrl, temporaryFolder, uniqueName } from './services.ts';
 
 export type StoreKind = 'embedded' | 'server';
 
-/** A folder with a store of this kind that holds nothing; what is made on the server goes with the test. */
+/** A folder with an empty store of this kind; what is created on the server is removed after the test. */
 export async function emptyInstallation(kind: StoreKind): Promise<Config> {
   const schema = uniqueName('backup');
   const cwd = kind === 'embedded' ? await folderWithStore() : await temporaryFolder();
@@ -81,7 +80,7 @@ const waiting: JobDefinition<unknown> = {
   concurrency: 1,
 };
 
-/** Tables of this version or an older one, jobs that wait, and rows of every domain. */
+/** Tables of this version or an older one, queued jobs, and rows of every domain. */
 export async function fillStore(database: Database): Promise<void> {
   await migrate(database, await ourMigrations(), { clock: systemClock });
   const jobs = await createJobQueue({
@@ -108,7 +107,7 @@ export async function fillStore(database: Database): Promise<void> {
       (7, 'other', 9007199254740993, '{NaN,Infinity,1e-45,3.4028235e38,-0}')`);
 }
 
-/** Not the same in any two places, so that a piece that is left out or doubled is noticed. */
+/** Different at every position, so that a missing or repeated piece is detected. */
 const largeBytes = Uint8Array.from({ length: 3 * 1024 * 1024 }, (_, index) => (index * 2_654_435_761) >>> 13);
 
 const rowsOfEveryDomain = String.raw`
@@ -142,7 +141,7 @@ insert into entity (entity_id, space_id, entity_type, canonical_name, normalized
          ('018f0000-0000-7000-8000-0000000000e1', 7, 'person', 'Z.', 'z', '018f0000-0000-7000-8000-0000000000e2', now(), now());
 `;
 
-/** A store with rows of every domain, and what it holds. */
+/** A store with rows of every domain, and its contents. */
 export async function filledInstallation(kind: StoreKind): Promise<{
   readonly config: Config;
   readonly contents: Readonly<Record<string, readonly string[]>>;
@@ -155,7 +154,7 @@ export async function filledInstallation(kind: StoreKind): Promise<{
   return { config, contents };
 }
 
-/** Every table with its rows as Postgres writes them, sorted: nothing of how a backup reads them. */
+/** Every table with its rows as Postgres writes them, sorted; independent of the code of backups. */
 export async function contentsOf(database: Database): Promise<Readonly<Record<string, readonly string[]>>> {
   const contents: Record<string, readonly string[]> = {};
   for (const table of await storeTables(database, database.schema)) {
@@ -167,11 +166,11 @@ export async function contentsOf(database: Database): Promise<Readonly<Record<st
   return contents;
 }
 
-/** So that a difference can be read. */
+/** For readable differences. */
 const short = (text: string): string =>
   text.length < 500 ? text : `${text.slice(0, 100)}… ${createHash('sha256').update(text).digest('hex')}`;
 
-/** Without a server, which would bring the store up to date first. */
+/** Without a server, which would migrate the store first. */
 export async function dumpAsItIs(database: Database, file: string): Promise<void> {
   const lines: string[] = [];
   const write = (line: string) => Promise.resolve(void lines.push(line));

@@ -1,4 +1,4 @@
-// A real HTTP server that behaves as badly as the paths of http-transport.contract.ts ask for.
+// A real HTTP server with the faulty paths of http-transport.contract.ts.
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 export async function setup(): Promise<void> {
-  // Vitest says `test`, for which React would be built to help developers, and be slow.
+  // Vitest sets `test`, with which the slower development build of React would be used.
   const env = { ...process.env, NODE_ENV: 'production' };
   await promisify(execFile)('vite', ['build', 'web', '--logLevel', 'warn'], { env });
 }

@@ -53,7 +53,7 @@ export class CliWorld {
     this.#options = options;
   }
 
-  /** Runs one command line; virtual time passes as it needs. */
+  /** Runs one command line; virtual time advances as needed. */
   run(...args: string[]): Promise<ExitCode> {
     return this.clock.run(this.start(...args));
   }
@@ -163,8 +163,8 @@ export function fakeServer(
   };
 }
 
-// Commands are imported when they are called: here at once, so that no test waits for it.
-await buildProgram(new CliWorld().io, { io: new CliWorld().io, session: null, exitCode: 0 });
+// Commands are imported on first use; here in advance, so that no test waits for it.
+await buildProgram({ io: new CliWorld().io, session: null, exitCode: 0 });
 
 function sink(take: (text: string) => void, isTTY: boolean): Writable {
   const stream = new Writable({

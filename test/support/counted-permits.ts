@@ -6,31 +6,31 @@ export interface CountedPermits {
   readonly acquirePermit: PermitProvider;
   readonly permits: () => number;
   /** The reported outcomes, in order. */
-  readonly told: string[];
+  readonly reports: string[];
 }
 
 export function countedPermits(): CountedPermits {
   let permits = 0;
-  const told: string[] = [];
+  const reports: string[] = [];
   return {
     acquirePermit: (signal) => {
       if (signal.aborted) return Promise.reject(signal.reason as Error);
       permits++;
-      return Promise.resolve(permitThat(told));
+      return Promise.resolve(permitThat(reports));
     },
     permits: () => permits,
-    told,
+    reports,
   };
 }
 
-function permitThat(told: string[]): Permit {
+function permitThat(reports: string[]): Permit {
   let isOpen = true;
   const once = (what: string) => {
-    if (isOpen) told.push(what);
+    if (isOpen) reports.push(what);
     isOpen = false;
   };
   return {
-    sent: () => told.push('sent'),
+    sent: () => reports.push('sent'),
     succeeded: () => once('succeeded'),
     rateLimited: (hint) => once(`rate limited ${hint?.retryAfterMs ?? ''}`),
     failed: () => once('failed'),

@@ -78,7 +78,7 @@ export async function openDashboard(
         await vi.waitFor(
           async () =>
             expect({ colorScheme, faults: await faultsOf(page) }).toEqual({ colorScheme, faults: [] }),
-          { timeout: 20_000, interval: 50 },
+          { timeout: 60_000, interval: 50 },
         );
       }
     },
@@ -96,7 +96,7 @@ interface AxeResults {
 
 async function faultsOf(page: Page): Promise<readonly string[]> {
   const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
-  // Through the debugger: the content security policy blocks foreign scripts.
+  // Through the debugger: the content security policy blocks scripts of other origins.
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() =>
     (globalThis as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe.run({

@@ -1,5 +1,6 @@
-// A whole server with something on every page of the dashboard, all of it made through its API and the simulators.
-import type { ExtractionRun, ExtractionRunStarted } from '../../src/api/extraction.ts';
+// A complete server with data on every page of the dashboard, created through its API and the simulators.
+import type { ApiResponse } from '../../src/api/client.ts';
+import type { ExtractionRun } from '../../src/api/extraction.ts';
 import type { Model } from '../../src/api/models.ts';
 import type { LedgerPage } from '../../src/api/ledger.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -9,31 +10,32 @@ import { expect, vi } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
 import { startServer } from '../../src/app/start.ts';
 import { resolveConfig } from '../../src/config/index.ts';
-import type { LookerSimulator } from '../../src/simulators/looker/index.ts';
-import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
-import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
-import { readScenario, startModelsSimulator } from '../../src/simulators/models/index.ts';
+import type { LookerSimulator } from '../../src/simulators/looker/server.ts';
+import { startLookerSimulator } from '../../src/simulators/looker/server.ts';
+import type { ModelsSimulator } from '../../src/simulators/models/simulator.ts';
+import { readScenario } from '../../src/simulators/models/scenario.ts';
+import { startModelsSimulator } from '../../src/simulators/models/simulator.ts';
 import { databaseUrl, uniqueName } from './services.ts';
 import { callDeployment, type Tenant } from './tenancy/tenant-server.ts';
 import { callAsAdmin } from './test-server.ts';
 
-export const polling = { timeout: 20_000, interval: 50 };
+export const polling = { timeout: 60_000, interval: 50 };
 
 export interface DashboardWorld {
-  /** Its data folder is `.headworks` in here. */
+  /** The folder that contains its data folder, `.headworks`. */
   readonly folder: string;
   readonly server: RunningServer;
   readonly looker: LookerSimulator;
   readonly models: ModelsSimulator;
   /** The registered source `acme`. */
   readonly source: string;
-  /** Its first and its second run: in between a user changed, another one is gone; a look never came. */
+  /** Its first and second run: in between a user changed and another was deleted; one look always fails. */
   readonly runs: readonly [ExtractionRun, ExtractionRun];
-  /** Limit 2, both running and never ending. */
+  /** Limit 2, with two executions that never end. */
   readonly busy: Tenant;
-  /** Limit by default; asked once, answered. */
+  /** Default limit, with one completed execution. */
   readonly quiet: Tenant;
-  /** The parsed answer of the API. */
+  /** The parsed response of the API. */
   read<T>(path: string): Promise<T>;
   /** The same, for a change. */
   send<T>(method: string, path: string, body?: unknown): Promise<T>;
@@ -41,7 +43,7 @@ export interface DashboardWorld {
   /** Starts a run of the source; its id. */
   startRun(): Promise<string>;
   runEnded(id: string): Promise<ExtractionRun>;
-  /** So many requests that find no slot. */
+  /** Sends requests that are rejected for lack of a slot. */
   refuse(count: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -53,12 +55,12 @@ const env = {
   WORLD_LOOKER_SECRET: credentials.clientSecret,
 };
 
-/** `swift` and `steady` answer, `limited` is cooling, `barred` and `locked` refuse their key once, `never` takes an hour. */
+/** `swift` and `steady` respond, `limited` is cooling down, `barred` and `locked` reject their key once, `never` takes an hour. */
 async function startModels(): Promise<ModelsSimulator> {
   const provider = (name: string, model: object = {}, latencyMs = 0) => ({
     name,
     latency_ms: latencyMs,
-    models: [{ name, answer: 'Yes.', ...model }],
+    models: [{ name, completion: 'Yes.', ...model }],
   });
   const limit = { fault: '429', hint: 'retry-after', seconds: 900, probability: 1 };
   return startModelsSimulator({
@@ -94,7 +96,7 @@ export async function startDashboardWorld(): Promise<DashboardWorld> {
     HEADWORKS_DRAIN_SECONDS: '0',
     HEADWORKS_JOBS_DRAIN_SECONDS: '0',
     RETRY_DELAY_SECONDS: '0.1',
-    // What `never` answers is waited for longer than any test takes.
+    // Requests to `never` wait longer than any test takes.
     REQUEST_TIMEOUT_SECONDS: '600',
     HEADWORKS_GATEWAY_RESPONSE_TIMEOUT_SECONDS: '600',
     HEADWORKS_GATEWAY_FIRST_TOKEN_TIMEOUT_SECONDS: '600',
@@ -169,7 +171,13 @@ async function fill(world: Bare) {
     options: { types: ['users', 'dashboards', 'looks'], batch_size: 10, retries: 0 },
   });
   const startRun = async (): Promise<string> =>
-    (await send<ExtractionRunStarted>('POST', `/extraction/sources/${source}/runs`, {})).id;
+    (
+      await send<ApiResponse<'POST /api/v1/extraction/sources/:id/runs'>>(
+        'POST',
+        `/extraction/sources/${source}/runs`,
+        {},
+      )
+    ).id;
   const [runs, tenants] = await Promise.all([
     twoRuns(world, startRun),
     twoTenants(world),
@@ -218,7 +226,7 @@ async function twoTenants({ server, send, read }: Bare) {
   return { busy, quiet };
 }
 
-/** Two models answer, one is at its limit, two refuse their keys: two rows in the ledger. */
+/** Two models respond, one is at its limit, two reject their keys: two rows in the ledger. */
 async function someAttempts({ model, send, read }: Bare): Promise<void> {
   const ids = await Promise.all(
     ['swift', 'steady', 'limited', 'barred', 'locked'].map(async (name) => (await model(name)).id),

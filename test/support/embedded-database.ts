@@ -1,4 +1,4 @@
-// Embedded stores on files of their own, quickly: see embedded-template.ts.
+// Embedded stores in their own files, as copies of a template: see embedded-template.ts.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import type { Database } from '../../src/platform/postgres/ports.ts';
 import { copyEmbeddedStore } from './embedded-template.ts';
 import { temporaryFolder } from './services.ts';
 
-/** Empty. Its files go when it is closed. */
+/** Empty. Its files are deleted when it is closed. */
 export async function embeddedDatabase({
   schema,
   clock = systemClock,
@@ -28,7 +28,7 @@ export async function embeddedDatabase({
   return database;
 }
 
-/** A temporary folder to work in, as by `temporaryFolder`, whose data folder has nothing but an empty embedded store. */
+/** A temporary folder to work in, as by `temporaryFolder`, whose data folder has only an empty embedded store. */
 export async function folderWithStore(): Promise<string> {
   const folder = await temporaryFolder();
   await copyEmbeddedStore(join(folder, '.headworks', 'state'));

@@ -1,4 +1,4 @@
-// An embedded store that was set up once for the whole run, to copy: setting one up takes 4 s of processor time, a copy 0.1 s.
+// An embedded store that is initialized once per run and copied: initialization takes 4 s of CPU time, a copy 0.1 s.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
@@ -31,7 +31,7 @@ async function templateFolder(): Promise<string> {
   return join(cache, `embedded-${hash.digest('hex').slice(0, 16)}`);
 }
 
-/** Vitest calls it before the first test of a project. The store is empty: our tables are made in each copy. */
+/** Vitest calls it before the first test of a project. The store is empty: tables are created in each copy. */
 export async function setup(project: TestProject): Promise<void> {
   const template = await templateFolder();
   project.provide('embeddedTemplate', template);
@@ -42,13 +42,13 @@ export async function setup(project: TestProject): Promise<void> {
     const folder = join(scratch, 'state');
     const database = await openEmbeddedDatabase({ folder, schema: 'public', clock: systemClock });
     await database.close();
-    await rename(folder, template).catch(() => undefined); // another run was quicker
+    await rename(folder, template).catch(() => undefined); // another run was faster
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
 }
 
-/** Puts an empty store, which was open before, where nothing is yet. */
+/** Copies the empty store to a path that does not exist yet. */
 export async function copyEmbeddedStore(folder: string): Promise<void> {
   await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
   await promisify(execFile)('cp', ['-R', inject('embeddedTemplate'), folder]);

@@ -1,5 +1,6 @@
 // Resolution on a real store, with components that reply, fail, hang or return invalid data as a test requires.
 import { silentLog } from '../../src/core/index.ts';
+import { modelCircuitBreaker } from '../../src/knowledge/degradations.ts';
 import { EntityService } from '../../src/knowledge/entities/entity-service.ts';
 import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
 import { MergeStore } from '../../src/knowledge/entities/merge-store.ts';
@@ -16,7 +17,7 @@ import type {
   ReadEvent,
   Space,
 } from '../../src/knowledge/index.ts';
-import type { Embedder } from '../../src/knowledge/vectors/embedder.ts';
+import type { Embedder } from '../../src/knowledge/vectors/embedders.ts';
 import type { LanguageModel } from '../../src/knowledge/models/structured-output.ts';
 import type { KnowledgeWorld } from './knowledge-world.ts';
 import { embeddersOf } from './knowledge-world.ts';
@@ -106,6 +107,7 @@ export function entityWorld(
     embedders: embeddersOf(embedder),
     model,
     options,
+    breaker: modelCircuitBreaker(clock, options),
     ...change,
   };
   const resolver = new EntityResolver(deps);
@@ -116,7 +118,7 @@ export function entityWorld(
       text: `A note of ${ids.uuid()}.`,
     });
     const chunkId = stored[0]?.chunkId ?? 0;
-    const place = { spaceId: space.spaceId, artifactUid, revisionId, chunkId, relation: null };
+    const place = { spaceId: space.spaceId, artifactUid, revisionId, chunkId };
     const mentions = requests.map(mentionOf);
     const results = await resolver.resolve(mentions, place, 'admin', signal);
     await world.events.write(place, 'rules', { mentions, results, events });
@@ -143,7 +145,7 @@ export function entityWorld(
 /** A new artifact as a whole. */
 export async function placeIn(world: Pick<KnowledgeWorld, 'accept'>, space: Space): Promise<MentionPlace> {
   const { artifactUid, revisionId } = await world.accept(space, { text: 'A note.' });
-  return { spaceId: space.spaceId, artifactUid, revisionId, chunkId: null, relation: null };
+  return { spaceId: space.spaceId, artifactUid, revisionId, chunkId: null };
 }
 
 /** An event with these mentions, by index, as participants. */

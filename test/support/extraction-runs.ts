@@ -7,8 +7,8 @@ import { extract } from '../../src/app/extract.ts';
 import { resolveConfig } from '../../src/config/index.ts';
 import type { EmittedEvent } from '../../src/core/index.ts';
 import { lookerContentTypes } from '../../src/extraction/sources/looker/description.ts';
-import type { LookerSimulator, LookerSimulatorOptions } from '../../src/simulators/looker/index.ts';
-import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
+import type { LookerSimulator, LookerSimulatorOptions } from '../../src/simulators/looker/server.ts';
+import { startLookerSimulator } from '../../src/simulators/looker/server.ts';
 
 /** Enough of everything for several pages of ten. */
 export const smallWorld = {
@@ -45,7 +45,7 @@ export function environmentFor(
   };
 }
 
-/** As fast as the machine goes, in small pages. */
+/** As fast as possible, in small pages. */
 export const unthrottled = {
   'rate-limit-per-minute': '1000000',
   'rate-limit-per-second': '100000',
@@ -95,7 +95,7 @@ export interface VaultRow {
   readonly data: string;
 }
 
-/** Every row of the vault, but for when it was written. */
+/** Every row of the vault without its times. */
 export function vaultRows(folder: string, file = 'test.vault'): readonly VaultRow[] {
   const db = new DatabaseSync(join(folder, file), { readOnly: true, readBigInts: true });
   try {
@@ -110,7 +110,7 @@ export function vaultRows(folder: string, file = 'test.vault'): readonly VaultRo
   }
 }
 
-/** What the simulator holds, by the vault's type number and id, asked for without any of our code. */
+/** The items of the simulator by the vault's type number and id, read without the code of extraction. */
 export async function contentOf(simulator: LookerSimulator): Promise<ReadonlyMap<string, unknown>> {
   const api = `${simulator.url}/api/4.0`;
   const login = new URLSearchParams({

@@ -1,4 +1,4 @@
-// A world for the pipeline in which nothing is real but the pipeline: source, vault, threads and time are ours.
+// The pipeline with test doubles for source, vault, threads and time.
 import type { EmittedEvent, HeadworksError } from '../../src/core/index.ts';
 import { EventBus, seededRandom } from '../../src/core/index.ts';
 import { VirtualClock } from './core/virtual-clock.ts';
@@ -21,7 +21,7 @@ import type { ExtractionSpec } from '../../src/extraction/pipeline/page-pipeline
 import type { PageProcessor } from '../../src/extraction/pipeline/worker-pool.ts';
 import type { ParallelConfig } from '../../src/extraction/parallel-config.ts';
 import { extractionEvents, FetchError } from '../../src/extraction/index.ts';
-import { parallelConfig } from '../../src/extraction/parallel-config.ts';
+import { parallelConfig } from './extraction/parallel-config.ts';
 import { runExtraction } from '../../src/extraction/pipeline/run-session.ts';
 import type { OnDeath, Processed } from '../../src/extraction/pipeline/worker-pool.ts';
 import { WorkerDiedError } from '../../src/extraction/pipeline/worker-pool.ts';
@@ -55,7 +55,7 @@ export interface WorldOptions {
   readonly process?: (request: PageRequest, thread: string) => 'dies' | 'refuses' | Error | undefined;
 }
 
-/** Remembers what the pipeline asked of a vault. */
+/** Records the calls of the pipeline. */
 export class MemorySessions implements VaultSessions {
   readonly failed: { request: PageRequest; cause: string; message: string }[] = [];
   readonly statuses = new Map<string, TypeStatus>();
@@ -67,7 +67,7 @@ export class MemorySessions implements VaultSessions {
     this.spec = spec;
     const progress = spec.types.map(({ name }) => ({
       type: name,
-      status: this.statuses.get(name) ?? 'pending',
+      status: this.statuses.get(name) ?? 'queued',
       itemsSeen: this.countItems(name),
       done: this.done.filter(({ request }) => request.list.type === name),
       failed: this.failed.map(({ request }) => request).filter(({ list }) => list.type === name),
@@ -79,7 +79,7 @@ export class MemorySessions implements VaultSessions {
       isResumed,
       isComplete,
       lost: [],
-      redefined: [],
+      changedTypes: [],
       progress,
       totals: this.#totals(),
     };
@@ -113,8 +113,8 @@ export class ExtractionWorld {
   readonly sessions = new MemorySessions();
   readonly events: EmittedEvent[] = [];
   readonly calls: { readonly request: PageRequest; readonly at: number }[] = [];
-  /** Pages that were fetched and not settled, at most. */
-  mostUnsettled = 0;
+  /** Maximum number of pages that were fetched and not yet committed. */
+  maxUnsettled = 0;
   #unsettled = 0;
   /** When the threads were terminated. */
   terminatedAt: number | null = null;
@@ -211,7 +211,7 @@ export class ExtractionWorld {
     await this.clock.sleep(this.options.latencyMs ?? 1, signal);
     this.options.call?.(request, attempt);
     this.#unsettled++;
-    this.mostUnsettled = Math.max(this.mostUnsettled, this.#unsettled);
+    this.maxUnsettled = Math.max(this.maxUnsettled, this.#unsettled);
     const bytes = new Uint8Array(this.options.pageBytes ?? 1);
     return { request, bytes, total: null, nextLink: null };
   }

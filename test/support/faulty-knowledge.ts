@@ -12,7 +12,7 @@ import type {
   SearchRequest,
   Space,
 } from '../../src/knowledge/index.ts';
-import type { Embedder } from '../../src/knowledge/vectors/embedder.ts';
+import type { Embedder } from '../../src/knowledge/vectors/embedders.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
 import type { LanguageModel } from '../../src/knowledge/models/structured-output.ts';
 import type { Readers } from '../../src/knowledge/reading/reader.ts';
@@ -33,7 +33,7 @@ export type Fault = 'none' | 'fail' | 'hang';
 export interface Faults {
   embedding: Fault | 'not-configured';
   candidates: Fault;
-  /** The answer, or the fault. */
+  /** The response, or the fault. */
   model: Fault | 'not-configured' | { readonly answer: string };
   reader: Fault | 'not-configured';
   graph: 'available' | 'unavailable' | 'off';
@@ -69,21 +69,21 @@ export async function openFaultyKnowledge(
     expansion: 'none',
     lookup: {},
   };
-  /** How long each hanging call was waited for. */
+  /** Duration of each hanging call. */
   const waitedMs: number[] = [];
   let behind = 0;
   let modelCalls = 0;
   const enqueued: IngestJobPayload[] = [];
   const logged: { readonly level: LogLevel; readonly text: string }[] = [];
 
-  async function hang(within: AbortSignal): Promise<never> {
+  async function hang(callSignal: AbortSignal): Promise<never> {
     const from = clock.monotonic();
-    within.addEventListener('abort', () => waitedMs.push(clock.monotonic() - from));
-    while (!within.aborted) await clock.advance(100);
-    throw within.reason;
+    callSignal.addEventListener('abort', () => waitedMs.push(clock.monotonic() - from));
+    while (!callSignal.aborted) await clock.advance(100);
+    throw callSignal.reason;
   }
-  async function applyFault(fault: unknown, within: AbortSignal): Promise<void> {
-    if (fault === 'hang') await hang(within);
+  async function applyFault(fault: unknown, callSignal: AbortSignal): Promise<void> {
+    if (fault === 'hang') await hang(callSignal);
     if (fault === 'fail') throw new TypeError('It broke.');
   }
 
@@ -107,9 +107,9 @@ export async function openFaultyKnowledge(
 
   const embedder: Embedder = {
     ...wordEmbedder(),
-    embed: async (texts, within) => {
-      await applyFault(faults.embedding, within);
-      return wordEmbedder().embed(texts, within);
+    embed: async (texts, callSignal) => {
+      await applyFault(faults.embedding, callSignal);
+      return wordEmbedder().embed(texts, callSignal);
     },
   };
   const embedders = {
@@ -132,9 +132,9 @@ export async function openFaultyKnowledge(
         ? null
         : {
             method: 'model',
-            read: async (task, within) => {
-              await applyFault(faults.reader, within);
-              return bracketReader('model').read(task, within);
+            read: async (task, callSignal) => {
+              await applyFault(faults.reader, callSignal);
+              return bracketReader('model').read(task, callSignal);
             },
           },
   };
@@ -223,7 +223,7 @@ export async function openFaultyKnowledge(
       await knowledge.handleIngest({ spaceId: space.spaceId, revisionId: accepted.revisionId }, context);
       return accepted;
     },
-    /** `read done`, `graph skipped`, … of a revision's chunks in order. */
+    /** `read completed`, `graph skipped`, … of a revision's chunks in order. */
     async steps(revisionId: string) {
       return (await artifacts.steps(revisionId))
         .filter(({ step }) => step !== 'index')
@@ -252,12 +252,12 @@ class FaultyGraph implements Graph {
   readonly events = new Set<string>();
   readonly #world: KnowledgeWorld;
   readonly #faults: Faults;
-  readonly #applyFault: (fault: unknown, within: AbortSignal) => Promise<void>;
+  readonly #applyFault: (fault: unknown, callSignal: AbortSignal) => Promise<void>;
 
   constructor(
     world: KnowledgeWorld,
     faults: Faults,
-    applyFault: (fault: unknown, within: AbortSignal) => Promise<void>,
+    applyFault: (fault: unknown, callSignal: AbortSignal) => Promise<void>,
   ) {
     this.#world = world;
     this.#faults = faults;
@@ -284,15 +284,15 @@ class FaultyGraph implements Graph {
     return this.entities.size === 0;
   }
 
-  upsert(part: GraphBatch, within: AbortSignal) {
+  upsert(part: GraphBatch, callSignal: AbortSignal) {
     const { clock, options } = this.#world;
-    return writeBatch(this.#write, part, { clock, timeoutMs: options.graphUpsertTimeoutMs }, within);
+    return writeBatch(this.#write, part, { clock, timeoutMs: options.graphUpsertTimeoutMs }, callSignal);
   }
 
-  readonly #write: GraphWriter = async (_what, _spaceId, items, within) => {
+  readonly #write: GraphWriter = async (_what, _spaceId, items, callSignal) => {
     for (const item of items) {
-      if ('name' in item) await this.#applyFault(this.#faults.badNodes[item.name], within);
-      else if ('role' in item) await this.#applyFault(this.#faults.badEdges, within);
+      if ('name' in item) await this.#applyFault(this.#faults.badNodes[item.name], callSignal);
+      else if ('role' in item) await this.#applyFault(this.#faults.badEdges, callSignal);
     }
     for (const item of items) {
       if ('name' in item) this.entities.set(item.entityId, item.name);
@@ -310,11 +310,11 @@ class FaultyGraph implements Graph {
     this.entities.clear();
   }
 
-  async expand(...[request, within]: Parameters<Graph['expand']>) {
-    await this.#applyFault(this.#faults.expansion, within);
+  async expand(...[request, callSignal]: Parameters<Graph['expand']>) {
+    await this.#applyFault(this.#faults.expansion, callSignal);
     const state = await this.availability();
     if (state.state === 'unavailable') throw new KnowledgeError('KNOWLEDGE_GRAPH_UNAVAILABLE', state.reason);
-    return new SqlGraph(this.#world.database).expand(request, within);
+    return new SqlGraph(this.#world.database).expand(request, callSignal);
   }
 
   rebuild(): Promise<never> {

@@ -3,7 +3,7 @@ import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
 import type { Graph, GraphBatch } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { KnowledgeWorld } from './knowledge-world.ts';
-import type { GraphSubject, ToldEvent } from './knowledge/graph.contract.ts';
+import type { GraphSubject, NewEvent } from './knowledge/graph.contract.ts';
 
 export function graphSubject(world: KnowledgeWorld, graph: Graph): GraphSubject {
   const { database, ids } = world;
@@ -25,7 +25,7 @@ export function graphSubject(world: KnowledgeWorld, graph: Graph): GraphSubject 
   async function writeEvent(
     spaceId: number,
     place: { readonly artifactUid: string; readonly revisionId: string; readonly chunkId: number },
-    { actors = [], subjects = [], category = 'Decision' }: ToldEvent,
+    { actors = [], subjects = [], category = 'Decision' }: NewEvent,
   ): Promise<{ readonly eventId: string; readonly entityIds: readonly string[] }> {
     const eventId = ids.uuid();
     await database.query(sql`
@@ -54,7 +54,7 @@ export function graphSubject(world: KnowledgeWorld, graph: Graph): GraphSubject 
   return {
     graph,
     space: async () => (await world.space()).spaceId,
-    tell: async (spaceId, events) => {
+    addEvents: async (spaceId, events) => {
       const space = await world.spaces.get(spaceId);
       if (!space) throw new Error('There is no such space.');
       const { artifactUid, revisionId, stored } = await world.accept(space, { text: 'It happened.' });

@@ -1,4 +1,4 @@
-// The real command line in processes of its own, on a data folder of its own.
+// The real command line in separate processes, with their own data folder.
 import type { ChildProcessByStdio } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ export interface HeadworksProcess {
   printed(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
-/** What every process gets: no setting of the machine leaks in. The cache of compiled sources changes nothing but time. */
+/** The environment of every process, without settings of the machine. The compile cache only saves time. */
 const basicVariables = ['PATH', 'HOME', 'NODE_COMPILE_CACHE'];
 
 /** Only these variables reach it, besides the basic ones. */

@@ -1,4 +1,4 @@
-// Everything the HTTP server needs, in memory, and what a test wants to see of it afterwards.
+// The dependencies of the HTTP server in memory, and what they recorded.
 import { MemoryRunStore, MemorySourceStore } from './extraction/memory-stores.ts';
 import { Readable } from 'node:stream';
 import type { EmittedEvent, IdSource, JobView, LogFields } from '../../src/core/index.ts';
@@ -28,7 +28,7 @@ import { emptyTenantServices } from './tenancy/tenant-services.ts';
 
 export const adminToken = 'test-admin-token-0123456789';
 export const organizationKey = 'test-organization-key-0123456789';
-/** In memory nothing is stored: this key is known without being made. */
+/** This key is valid without being created. */
 export const gatewayKey = 'hwk_test-gateway-key-0123456789';
 export const asAdmin = { authorization: `Bearer ${adminToken}` } as const;
 
@@ -91,8 +91,8 @@ export function createTestDeps(
     access: {
       isAdminToken: createTokenCheck(adminToken),
       gatewayKeys: {
-        keyOf: (credential) => (credential === gatewayKey ? 'key-1' : null),
-        keyRefusal: () => null,
+        checkKey: (credential) =>
+          credential === gatewayKey ? { kind: 'valid', key: { id: 'key-1' } } : null,
       },
       organizationKeys: organizationKeysOf({ [organizationKey]: 'organization-1' }),
       sessions: new DashboardSessions(adminToken, clock, ids),
@@ -103,7 +103,7 @@ export function createTestDeps(
     readiness: async () => ({ status: 'ready', dependencies: [], capabilities: [] }),
     doctor: async () => ({ checks: [] }),
     backup: { open: () => Readable.from(['backup']) },
-    configView: () => [],
+    configView: () => ({ file: null, options: [], warnings: [] }),
     audit: {
       record: async (row) => void auditRows.unshift({ details: {}, ...row, id: ids.uuid() }),
       list: async (page) =>
@@ -167,9 +167,9 @@ export function createTestDeps(
 export const organizationKeysOf = (
   organizations: Readonly<Record<string, string>>,
 ): ServerDeps['access']['organizationKeys'] => ({
-  authenticate: (key) => {
-    const organizationId = organizations[key];
-    return organizationId === undefined ? null : { kind: 'valid', organizationId, keyId: 'key-1' };
+  check: (credential) => {
+    const organizationId = organizations[credential];
+    return organizationId === undefined ? null : { kind: 'valid', key: { organizationId } };
   },
 });
 
@@ -190,14 +190,14 @@ export function jobView(change: Partial<JobView> & Pick<JobView, 'id'>): JobView
   };
 }
 
-/** Knows no model and has no key; tests of the gateway bring a real one. */
+/** Has no model and no key; tests of the gateway provide a real one. */
 const silentGateway: GatewayService = {
   defaults: { maxBodyBytes: 1_000_000, deadlineMs: 1_000, waitMs: 0 },
   parseRequest: () => {
     throw new CoreError('INPUT_INVALID', 'This gateway reads nothing.');
   },
   complete: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
-  load: () => ({ inFlight: 0, waiting: 0 }),
+  load: () => ({ inFlight: 0, queued: 0 }),
   models: {
     names: async () => new Map(),
     listCallable: () => [],
@@ -222,7 +222,7 @@ const silentGateway: GatewayService = {
 };
 
 function unknownModel(): Promise<never> {
-  return Promise.reject(new GatewayError('GATEWAY_MODEL_NOT_FOUND', 'This gateway knows no model.'));
+  return Promise.reject(new GatewayError('GATEWAY_MODEL_NOT_FOUND', 'This gateway has no model.'));
 }
 
 /** Sources and runs in memory; the job of a run is never executed. */
@@ -247,7 +247,7 @@ function extractionServices(clock: VirtualClock, ids: IdSource): ExtractionServi
   };
 }
 
-/** As much of a queue as routes use. */
+/** The part of a queue that routes use. */
 function jobQueueOf(views: Map<string, JobView>): Omit<ServerDeps['jobs'], 'enqueue'> {
   const move = (id: string, from: readonly string[], to: JobView['state']): boolean => {
     const view = views.get(id);

@@ -1,6 +1,6 @@
 // Test doubles of knowledge: a reader of marked-up text, a resolver by exact name, a recording graph.
 import type { KnowledgeWorld } from './knowledge-world.ts';
-import type { GraphStep } from '../../src/knowledge/ingest/deps.ts';
+import type { GraphStep } from '../../src/knowledge/ingest/read-step.ts';
 import type { EntityMention, RemovedIds, Reading } from '../../src/knowledge/index.ts';
 import type { Reader } from '../../src/knowledge/reading/reader.ts';
 import type { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
@@ -78,7 +78,7 @@ export function exactResolver({
 
 /** Records what it was given. */
 export class RecordingGraph implements GraphStep {
-  isWanted = true;
+  isEnabled = true;
   isAway = false;
   readonly put: GraphStep['put'];
   readonly chunks: number[] = [];
@@ -96,7 +96,7 @@ export class RecordingGraph implements GraphStep {
               cause: 'KNOWLEDGE_GRAPH_UNAVAILABLE',
               message: 'It is away.',
             }
-          : { chunkId, step: 'graph', status: 'done' },
+          : { chunkId, step: 'graph', status: 'completed' },
       );
     };
   }

@@ -5,8 +5,7 @@ import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
 import { chunkText } from '../../src/knowledge/documents/chunk.ts';
 import { EventStore } from '../../src/knowledge/events/event-store.ts';
 import type { Chunk, IngestResult, ParsedDocument, Space } from '../../src/knowledge/index.ts';
-import type { Embedder } from '../../src/knowledge/vectors/embedder.ts';
-import type { Embedders } from '../../src/knowledge/vectors/embedder.ts';
+import type { Embedder, Embedders } from '../../src/knowledge/vectors/embedders.ts';
 import type { LanguageModel } from '../../src/knowledge/models/structured-output.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
 import { knowledgeOptions } from '../../src/knowledge/options.ts';
@@ -48,7 +47,7 @@ export interface KnowledgeWorld {
   dispose(): Promise<void>;
 }
 
-/** Open one per file (beforeAll) and take a space per test; `dispose` it in afterAll. */
+/** Open one per file (beforeAll) and create a space per test; `dispose` it in afterAll. */
 export async function knowledgeWorld(
   kind: 'server' | 'embedded' | 'age' = 'server',
 ): Promise<KnowledgeWorld> {

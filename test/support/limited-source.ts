@@ -1,4 +1,4 @@
-// A made-up source whose every fetch is one call, held to a limiter as the real ones hold themselves.
+// A test source that makes one call per fetch, with a limiter like the real ones.
 import type { Source } from '../../src/extraction/index.ts';
 import { FetchError } from '../../src/extraction/index.ts';
 import type { AdaptiveRateLimiter } from '../../src/resilience/index.ts';

@@ -1,4 +1,4 @@
-// Databases with our tables in them, for suites that must hold on both kinds of Postgres.
+// Migrated databases, for suites that run on both kinds of Postgres.
 import { systemClock } from '../../src/core/index.ts';
 import { loadMigrations, migrate } from '../../src/platform/postgres/migrate.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
@@ -9,11 +9,11 @@ import { databaseUrl, uniqueName } from './services.ts';
 
 export interface MigratedDatabase {
   readonly database: Database;
-  /** Drops what was made and closes. */
+  /** Drops what was created and closes. */
   readonly dispose: () => Promise<void>;
 }
 
-/** Gives an open database our tables. */
+/** Migrates an open database. */
 export async function migratedDatabase(database: Database): Promise<MigratedDatabase> {
   const migrations = await loadMigrations();
   await migrate(database, migrations, { clock: systemClock });

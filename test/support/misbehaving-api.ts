@@ -1,4 +1,4 @@
-// A small API with a login, to be served in memory or over HTTP, that misbehaves as source.contract.ts asks for.
+// A small API with a login, served in memory or over HTTP, with the faults of source.contract.ts.
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -17,27 +17,27 @@ export interface MisbehavingApi {
   misbehave(how: Misbehavior | null, times?: number): void;
   misbehaveAtLogin(how: number | 'hang' | null): void;
   expireTokens(): void;
-  /** Tokens are given out for this long. */
+  /** Lifetime of tokens. */
   setLifetime(seconds: number): void;
   contentCalls(): number;
   logins(): number;
   /** Path and query of each content call. */
-  readonly asked: string[];
+  readonly requested: string[];
 }
 
 export interface MisbehavingApiOptions {
   readonly loginPath: string;
-  /** The token in a request, if it carries one. */
+  /** The token in a request, if any. */
   tokenIn(request: InMemoryRequest): string | undefined;
   loginAnswer(token: string, lifetimeSeconds: number): unknown;
   refusal(status: number): unknown;
-  /** A good answer; `hasTotal` says whether it may tell the total. */
+  /** A valid response; `hasTotal`: with the total. */
   content(request: InMemoryRequest, hasTotal: boolean): InMemoryResponse;
 }
 
 export function createMisbehavingApi(parts: MisbehavingApiOptions): MisbehavingApi {
   const tokens = new Set<string>();
-  const asked: string[] = [];
+  const requested: string[] = [];
   let [logins, isTotalSent, lifetime, left] = [0, true, 3_600, 0];
   let how: Misbehavior | null = null;
   let atLogin: number | 'hang' | null = null;
@@ -58,7 +58,7 @@ export function createMisbehavingApi(parts: MisbehavingApiOptions): MisbehavingA
 
   const handler: InMemoryHandler = async (request) => {
     if (request.url.pathname === parts.loginPath) return login(request);
-    asked.push(request.url.pathname + request.url.search);
+    requested.push(request.url.pathname + request.url.search);
     if (how !== null && left > 0) {
       left -= 1;
       return misbehaved(how, request, parts);
@@ -69,13 +69,13 @@ export function createMisbehavingApi(parts: MisbehavingApiOptions): MisbehavingA
 
   return {
     handler,
-    asked,
+    requested,
     sendTotal: (isSent) => (isTotalSent = isSent),
     misbehave: (next, times = Number.POSITIVE_INFINITY) => ([how, left] = [next, times]),
     misbehaveAtLogin: (next) => (atLogin = next),
     expireTokens: () => tokens.clear(),
     setLifetime: (seconds) => (lifetime = seconds),
-    contentCalls: () => asked.length,
+    contentCalls: () => requested.length,
     logins: () => logins,
   };
 }

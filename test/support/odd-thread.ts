@@ -1,4 +1,4 @@
-// A thread whose functions do what untrusted work does: end, throw, spin, eat memory, die.
+// A thread whose functions return, throw, loop, allocate memory, or exit.
 import { serveThread } from '../../src/platform/threads/serve-thread.ts';
 
 let calls = 0;
@@ -24,7 +24,7 @@ const functions = {
     const kept: Uint8Array[] = [];
     for (;;) kept.push(new Uint8Array(10_000_000).fill(1));
   },
-  /** Single allocations of 80 MB: what V8's own limit answers by ending the process. */
+  /** Single allocations of 80 MB: V8's own limit ends the process then. */
   arrays: () => {
     const kept: unknown[][] = [];
     for (;;) kept.push(Array.from({ length: 10_000_000 }, () => 1.5));

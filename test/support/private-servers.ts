@@ -1,4 +1,4 @@
-// Servers that one test has for itself, to flush, freeze, kill and restart.
+// Private servers of one test, to flush, pause, kill and restart.
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { onTestFinished, TestRunner } from 'vitest';
@@ -54,7 +54,7 @@ async function start(
   return server;
 }
 
-/** Off Debian a run on the user's own servers is a good run; what it could not show is counted and said at its end. */
+/** On systems other than Debian, tests that need private servers are skipped and counted at the end. */
 function skipWherePrivateServersCannotBe(): void {
   if (canHaveServers() || !process.env['DATABASE_URL'] || !process.env['REDIS_URL']) return;
   TestRunner.getCurrentTest()?.context.skip(

@@ -1,11 +1,11 @@
-// Secrets as hard to find as they come, the places they hide in, and a search for them in whatever comes out.
+// Secrets that are hard to detect, texts that contain them, and a search for them in output.
 import * as fc from 'fast-check';
 import { inspect } from 'node:util';
 
-/** Quotes, backslashes, controls, regex signs, what URLs reserve, other scripts. */
+/** Quotes, backslashes, controls, regex signs, reserved characters of URLs, other scripts. */
 const awkward = Array.from('"\'\\/:@?#&=+%$^*()[]{}|.!~`<>;, -_\n\r\t\0ß字😀');
 
-/** As our own tokens look: they pass through headers, URLs and ids unchanged. */
+/** In the format of Headworks tokens: unchanged in headers, URLs and ids. */
 const tokens = fc
   .string({ unit: fc.constantFrom('a', 'b', 'X', 'Z', '0', '9', '-', '_'), minLength: 16, maxLength: 40 })
   .map((text) => `hw_admin_${text}`);
@@ -20,7 +20,7 @@ const awkwardSecrets: fc.Arbitrary<string> = fc
     { minLength: 4, maxLength: 16 },
   )
   .map((parts) => parts.join(''))
-  // A word alone could be anybody's: `Redactor.content` leaves it where it stands.
+  // A single word could be ordinary text: `Redactor.content` keeps it.
   .filter((secret) => /[^a-z]/i.test(secret))
   .filter(
     (secret) =>
@@ -53,7 +53,7 @@ function writingsOf(secret: string): readonly string[] {
   ];
 }
 
-/** The first writing of the secret that is in one of the texts, with what stands around it. */
+/** The first form of the secret that is in one of the texts, with its context. */
 export function findLeak(secret: string, texts: readonly string[]): string | undefined {
   for (const writing of writingsOf(secret))
     for (const text of texts) {
@@ -63,7 +63,7 @@ export function findLeak(secret: string, texts: readonly string[]): string | und
   return undefined;
 }
 
-/** Texts in which the secret hides: as it comes, in URLs, headers, JSON, forms, other people's error messages. */
+/** Texts that contain the secret: plain, in URLs, headers, JSON, forms, error messages of other programs. */
 export function hiddenIn(secret: string): readonly string[] {
   const url = new URL('postgres://user@localhost:5432/db');
   url.password = secret;

@@ -20,7 +20,7 @@ export const redisUrl = (): string => required('REDIS_URL');
 /** A fresh name for a schema, key prefix or queue. */
 export const uniqueName = (prefix: string): string => `${prefix}_${randomBytes(6).toString('hex')}`;
 
-/** A folder that is removed when the test has passed, and kept to look at when it failed. */
+/** A folder that is removed when the test has passed, and kept for inspection when it failed. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'headworks-test-'));
   onTestFinished(async ({ task }) => {

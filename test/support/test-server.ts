@@ -8,7 +8,7 @@ import { databaseUrl, temporaryFolder, uniqueName } from './services.ts';
 
 /**
  * A data folder of its own, a schema of its own on the test server, quiet logs; `env` adds to that. Outside of a test
- * give a `folder`, and remove it yourself.
+ * pass a `folder`, and remove it yourself.
  */
 export async function testConfig(
   env: Readonly<Record<string, string>> = {},
@@ -36,7 +36,7 @@ export async function startTestServer(config: Config): Promise<RunningServer> {
   return server;
 }
 
-/** Calls it as admin and gives status, headers and parsed body. */
+/** Calls it as admin; returns status, headers and parsed body. */
 export async function callAsAdmin(
   server: Pick<RunningServer, 'url' | 'adminToken'>,
   method: string,

@@ -13,7 +13,7 @@ import type {
   TypeEnd,
 } from '../../src/extraction/types.ts';
 import type { Vault } from '../../src/extraction/vault/sessions.ts';
-import { PageWriter } from '../../src/extraction/vault/index.ts';
+import { PageWriter } from '../../src/extraction/vault/page-writer.ts';
 import { contentHash } from '../../src/extraction/vault/page-writer.ts';
 import { openVault } from '../../src/extraction/vault/sessions.ts';
 import { openSqlite } from '../../src/platform/sqlite/open-sqlite.ts';
@@ -158,7 +158,7 @@ const timeless: readonly (readonly [table: string, columns: string])[] = [
   ['content_versions', 'content_type, id, number, session, size, hash, data'],
 ];
 
-/** Every table row by row, in the order of its key, without what depends on when it was written. */
+/** All rows of every table in the order of their keys, without times. */
 export const dump = (world: Pick<VaultWorld, 'rows'>): Record<string, unknown> =>
   Object.fromEntries(
     timeless.map(([table, columns]) => [

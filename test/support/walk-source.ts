@@ -4,7 +4,7 @@ import { Planner } from '../../src/extraction/pipeline/planner.ts';
 import type { PageRequest, ParsedItem, Source } from '../../src/extraction/types.ts';
 
 export interface Walk {
-  /** By type, in the order in which they came. */
+  /** By type, in the order in which they arrived. */
   readonly items: Readonly<Record<string, readonly ParsedItem[]>>;
   /** As the vault would have them, by type, sorted. */
   readonly ids: Readonly<Record<string, readonly string[]>>;
@@ -12,7 +12,7 @@ export interface Walk {
   readonly rejected: number;
 }
 
-/** Connects, and asks for everything that the planner wants, in pages of `batchSize`. */
+/** Connects, and requests everything that the planner plans, in pages of `batchSize`. */
 export async function walkSource(source: Source, batchSize: number): Promise<Walk> {
   const { signal } = new AbortController();
   await source.connect(signal);

@@ -1,4 +1,4 @@
-// Runs code as a user without any rights.
+// Runs code as a user without privileges.
 
 /** Root may write anywhere; the system user of this name may not. */
 export function withoutRights(work: () => void): void {

@@ -1,4 +1,4 @@
-// Limits in Postgres keep their contract, embedded and on a server.
+// The contract of limit stores on Postgres, embedded and on a server.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeLimitStoreContract } from '../support/tenancy/limit-store.contract.ts';
 import { postgresLimitStore } from '../../src/tenancy/postgres/postgres-tenant-store.ts';

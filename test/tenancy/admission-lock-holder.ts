@@ -1,4 +1,4 @@
-// Takes a lock and says so; holds it until it is killed.
+// Acquires a lock, reports the result, and holds it until it is killed.
 import { systemClock } from '../../src/core/index.ts';
 import { acquireSessionLock } from '../../src/platform/postgres/server/session-lock.ts';
 

@@ -1,4 +1,4 @@
-// A way to Postgres on which notifications get lost, as behind a pooler that lends connections by the transaction.
+// A proxy to Postgres that loses notifications, like a pooler in transaction mode.
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
@@ -34,7 +34,7 @@ export async function withoutNotifications(url: string): Promise<string> {
   return target.href;
 }
 
-/** Postgres sends messages of a letter, a length that counts itself, and so many bytes less four. */
+/** A Postgres message is a letter, a length that includes itself (four bytes), and the content. */
 function messageFilter(isPassed: (type: number) => boolean): (chunk: Buffer) => Buffer {
   let rest: Buffer = Buffer.alloc(0);
   return (chunk) => {

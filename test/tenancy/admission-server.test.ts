@@ -93,15 +93,13 @@ describe('without Redis', () => {
     await server.admission.controller.acquire(request('1'));
     const command = await openServer(config, 'command');
     const { view } = await command.admission.limits.set('org_x', 1);
-    // It cannot know what the server counts and remembers, and does not claim to.
+    // It has no access to the server's counts, and reports none.
     expect(view).toMatchObject({ limit: 1, usage: { countedBy: 'executions' }, isCacheKnown: false });
     await expect(command.admission.limits.clearCache('all')).rejects.toMatchObject({
       code: 'ADMISSION_NEEDS_REDIS',
       message: expect.stringContaining('Set REDIS_URL to the Redis of the servers') as string,
     });
-    await expect
-      .poll(async () => (await server.admission.limits.get('org_x')).cachedLimit, { timeout: 20_000 })
-      .toBeNull();
+    await expect.poll(async () => (await server.admission.limits.get('org_x')).cachedLimit).toBeNull();
     await expect(server.admission.controller.acquire(request('2'))).rejects.toMatchObject({
       code: 'ADMISSION_ORG_LIMIT',
       usage: { organizationLimit: 1 },
@@ -110,21 +108,17 @@ describe('without Redis', () => {
 });
 
 describe('behind a pooler in transaction mode', () => {
-  it(
-    'a server without Redis does not start: its lock would have no effect',
-    { timeout: 60_000 },
-    async () => {
-      const proxy = await withoutNotifications(databaseUrl());
-      await expect(openServer(await testConfig({ DATABASE_URL: proxy }))).rejects.toMatchObject({
-        code: 'ADMISSION_NEEDS_REDIS',
-        message: expect.stringContaining('session mode') as string,
-      });
-      const prefix = `${uniqueName('adm')}:`;
-      const redis = { REDIS_URL: redisUrl(), HEADWORKS_REDIS_KEY_PREFIX: prefix };
-      const { stores } = await openServer(await testConfig({ DATABASE_URL: proxy, ...redis }));
-      expect(await checkNotifyRoundTrip(stores.database)).toBe(false);
-    },
-  );
+  it('a server without Redis does not start: its lock would have no effect', async () => {
+    const proxy = await withoutNotifications(databaseUrl());
+    await expect(openServer(await testConfig({ DATABASE_URL: proxy }))).rejects.toMatchObject({
+      code: 'ADMISSION_NEEDS_REDIS',
+      message: expect.stringContaining('session mode') as string,
+    });
+    const prefix = `${uniqueName('adm')}:`;
+    const redis = { REDIS_URL: redisUrl(), HEADWORKS_REDIS_KEY_PREFIX: prefix };
+    const { stores } = await openServer(await testConfig({ DATABASE_URL: proxy, ...redis }));
+    expect(await checkNotifyRoundTrip(stores.database)).toBe(false);
+  });
 
   it('is distinguished from a database that delivers notifications', async () => {
     const { stores } = await openServer(await testConfig());
@@ -199,19 +193,17 @@ describe('servers with Redis and one without', () => {
       });
     };
     let alone = await take();
-    await expect.poll(async () => (alone ??= await take()), { timeout: 20_000 }).not.toBeNull();
+    await expect.poll(async () => (alone ??= await take())).not.toBeNull();
     await expect
-      .poll(() => server.admission.controller.acquire(request('1')).catch(kindOf), { timeout: 20_000 })
+      .poll(() => server.admission.controller.acquire(request('1')).catch(kindOf))
       .toBe('ADMISSION_NEEDS_REDIS');
     await alone?.close();
-    await expect
-      .poll(() => server.admission.controller.acquire(request('1')).catch(kindOf), { timeout: 20_000 })
-      .toBeUndefined();
+    await expect.poll(() => server.admission.controller.acquire(request('1')).catch(kindOf)).toBeUndefined();
   });
 });
 
 describe('the lock of one server', () => {
-  it('is released at once when its process is killed', { timeout: 30_000 }, async () => {
+  it('is released at once when its process is killed', async () => {
     const name = uniqueName('lock');
     const script = fileURLToPath(new URL('./admission-lock-holder.ts', import.meta.url));
     const holder = spawn(process.execPath, [script, databaseUrl(), name], {
@@ -224,7 +216,7 @@ describe('the lock of one server', () => {
     expect(await take()).toBeNull();
     holder.kill('SIGKILL');
     let lock = await take();
-    await expect.poll(async () => (lock ??= await take()), { timeout: 20_000 }).not.toBeNull();
+    await expect.poll(async () => (lock ??= await take())).not.toBeNull();
     await lock?.close();
   });
 
@@ -235,12 +227,12 @@ describe('the lock of one server', () => {
     const lock = await acquireSessionLock({ ...options, onChange: (state) => states.push(state) });
     onTestFinished(() => lock?.close());
     await cut(name);
-    await expect.poll(() => states, { timeout: 20_000 }).toEqual(['lost', 'held']);
+    await expect.poll(() => states).toEqual(['lost', 'held']);
     await cut(name);
     const other = await acquireSessionLock(options);
-    await expect.poll(() => states, { timeout: 20_000 }).toEqual(['lost', 'held', 'lost', 'taken']);
+    await expect.poll(() => states).toEqual(['lost', 'held', 'lost', 'taken']);
     await other?.close();
-    await expect.poll(() => lock?.state, { timeout: 20_000 }).toBe('held');
+    await expect.poll(() => lock?.state).toBe('held');
   });
 });
 

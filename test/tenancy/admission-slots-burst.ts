@@ -21,7 +21,7 @@ for (let opened = 0; opened < burst.connections; opened++) {
   stores.push(new RedisSlotStore({ redis, leaseSeconds: 60, cacheTtlSeconds: 600 }));
 }
 
-async function ask(store: SlotStore, caller: number, round: number): Promise<string | undefined> {
+async function acquire(store: SlotStore, caller: number, round: number): Promise<string | undefined> {
   const executionId = `${round}-${burst.number}-${caller}`;
   const request = {
     organizationId: `org_${caller % burst.organizations}`,
@@ -38,7 +38,9 @@ async function ask(store: SlotStore, caller: number, round: number): Promise<str
 
 process.on('message', (round: number) => {
   const answers = stores.flatMap((store, opened) =>
-    Array.from({ length: burst.callers }, (_, asked) => ask(store, opened * burst.callers + asked, round)),
+    Array.from({ length: burst.callers }, (_, index) =>
+      acquire(store, opened * burst.callers + index, round),
+    ),
   );
   void Promise.all(answers).then((ids) => process.send?.(ids.filter((id) => id !== undefined)));
 });

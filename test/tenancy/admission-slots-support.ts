@@ -1,11 +1,11 @@
-// Redis slots under test: a store with keys of its own, and time that passes by making all it holds older.
+// Redis slots for tests: a store with its own keys, and time that is advanced by making its entries older.
 import { randomBytes } from 'node:crypto';
 import { RedisSlotStore } from '../../src/tenancy/admission/redis/redis-slot-store.ts';
 import { slotStoreSettings } from '../support/tenancy/slot-store-world.contract.ts';
 import type { SlotStoreWorld } from '../support/tenancy/slot-store-world.contract.ts';
 import type { RedisConnection } from '../../src/platform/redis/connection.ts';
 
-/** Redis's clock cannot be moved: every score and every time to live is, the other way. */
+/** The clock of Redis cannot be set, so every score and every time to live is changed instead. */
 const makeOlder = `
 local seconds, prefix = tonumber(ARGV[1]), ARGV[2]
 local names = redis.call('SMEMBERS', prefix .. 'api_deployment:rate_limit:organizations')

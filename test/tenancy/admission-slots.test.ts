@@ -57,8 +57,8 @@ describe('Redis slot store', () => {
           advance: (ms: number) => clock.advance(ms),
         };
         const worlds = [memory, slotWorld(redis)];
-        const both = async <T>(ask: (world: (typeof worlds)[number]) => Promise<T>): Promise<void> => {
-          const [expected, actual] = await Promise.all(worlds.map(ask));
+        const both = async <T>(work: (world: (typeof worlds)[number]) => Promise<T>): Promise<void> => {
+          const [expected, actual] = await Promise.all(worlds.map(work));
           expect(actual).toEqual(expected);
         };
         // An execution belongs to one organization.
@@ -156,7 +156,7 @@ describe('Redis slot store', () => {
     const cached = key(`rate_limit:cache:org_limit:${organizationId}`);
     expect(await redis.command('get', [cached])).toBe('50');
     expect(await redis.command('ttl', [cached])).toBeGreaterThan(slotStoreSettings.cacheTtlSeconds - 30);
-    // "Manually cleanup": whatever an operator removes is free at once, and comes back if it is still renewed.
+    // "Manually cleanup": slots that an operator deletes are free at once, and restored if they are still renewed.
     await redis.command('zremrangebyscore', [slots, '-inf', Number(seconds) + 1]);
     expect((await store.usage([organizationId])).organizations.get(organizationId)).toBe(0);
     expect(await store.renew([{ organizationId, executionId: 'first' }])).toEqual(['first']);

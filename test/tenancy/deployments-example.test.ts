@@ -1,4 +1,4 @@
-// The example that docs/guide/admission.md runs: what the simulated clerk says fits the schema of the deployment.
+// The example that docs/guide/admission.md runs: the response of the simulated model matches the schema of the deployment.
 import { readFile } from 'node:fs/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';

@@ -1,4 +1,4 @@
-// Deployments in a whole server, on the real stores of both kinds: limits, slots, executions from request to result.
+// Deployments in a complete server, on the real stores of both kinds: limits, slots, executions from request to result.
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
 import { resolveConfig } from '../../src/config/index.ts';
-import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
+import type { ModelsSimulator } from '../../src/simulators/models/simulator.ts';
 import {
   addModels,
   addTenant,
@@ -24,7 +24,7 @@ import {
 } from '../support/tenancy/tenant-server.ts';
 import { callAsAdmin } from '../support/test-server.ts';
 
-const slowly = { timeout: 20_000, interval: 50 };
+const slowly = { timeout: 60_000, interval: 50 };
 
 describe.each(storeKinds)('%s', (_name, stores) => {
   let folder: string;
@@ -44,12 +44,12 @@ describe.each(storeKinds)('%s', (_name, stores) => {
       resolveConfig({ flags: {}, cwd: folder, env: { ...quiet, ...drainAtOnce, ...stores() } }),
     );
     await addModels(server, simulator);
-  }, 120_000);
+  });
   afterAll(async () => {
     await server.stop();
     await simulator.stop();
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it('executes a request to its result, and isolates tenants', async () => {
     const acme = await addTenant(server, 'quick');
@@ -67,9 +67,9 @@ describe.each(storeKinds)('%s', (_name, stores) => {
         body: { status: 'completed', result: { text: 'Yes.' } },
       });
     }
-    const foreign = await callDeployment(server, { ...globex, path: acme.path });
+    const otherOrganization = await callDeployment(server, { ...globex, path: acme.path });
     const unknown = await callDeployment(server, { ...globex, path: '/deployment/api/unknown/ask' });
-    expect([foreign.status, foreign.body]).toEqual([404, unknown.body]);
+    expect([otherOrganization.status, otherOrganization.body]).toEqual([404, unknown.body]);
     expect(await callDeployment(server, acme, { body: { wrong: 1 } })).toMatchObject({
       status: 400,
       body: { type: 'validation_error' },
@@ -80,7 +80,7 @@ describe.each(storeKinds)('%s', (_name, stores) => {
     expect(listed.body).toMatchObject({ executions: [{ id: body.execution_id, result: null }], next: null });
     const released = await callAsAdmin(server, 'POST', `/api/v1/executions/${body.execution_id}/release`);
     expect(released.body).toEqual({ id: body.execution_id, was_held: false });
-  }, 60_000);
+  });
 
   it('accepts files, and rejects one with a wrong media type', async () => {
     const acme = await addTenant(server, 'quick');
@@ -105,9 +105,9 @@ describe.each(storeKinds)('%s', (_name, stores) => {
       body: { type: 'validation_error' },
     });
     expect(await usageOf(server, acme)).toEqual([0, 0]);
-  }, 60_000);
+  });
 
-  it('admits exactly the limit of a burst; disconnects release nothing; stopping releases at once', async () => {
+  it('admits exactly the limit of a burst; disconnects release nothing; canceling releases at once', async () => {
     const acme = await addTenant(server, 'never');
     const leaving = new AbortController();
     const calls = Array.from({ length: 100 }, (_, index) =>
@@ -138,23 +138,26 @@ describe.each(storeKinds)('%s', (_name, stores) => {
     expect(Number(rejected?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     expect(await usageOf(server, acme)).toEqual([20, 20]);
 
-    const { body } = await callAsAdmin(server, 'GET', '/api/v1/executions?status=queued,executing');
+    const { body } = await callAsAdmin(server, 'GET', '/api/v1/executions?status=queued,running');
     const { executions } = body as { executions: { id: string }[] };
     expect(executions).toHaveLength(20);
     for (const { id } of executions)
-      expect(await callAsAdmin(server, 'POST', `/api/v1/executions/${id}/stop`)).toMatchObject({
+      expect(await callAsAdmin(server, 'POST', `/api/v1/executions/${id}/cancel`)).toMatchObject({
         status: 200,
       });
     await expect.poll(() => usageOf(server, acme), slowly).toEqual([0, 0]);
     expect(await callDeployment(server, acme)).toMatchObject({ status: 200 });
     await stopAll();
-  }, 60_000);
+  });
 
   it('sends a signed webhook for each ended execution', async () => {
-    const told = Promise.withResolvers<{ readonly headers: IncomingHttpHeaders; readonly body: string }>();
+    const received = Promise.withResolvers<{
+      readonly headers: IncomingHttpHeaders;
+      readonly body: string;
+    }>();
     const receiver = createServer((request, response) => {
-      told.resolve(text(request).then((body) => ({ headers: request.headers, body })));
-      void told.promise.finally(() => response.end());
+      received.resolve(text(request).then((body) => ({ headers: request.headers, body })));
+      void received.promise.finally(() => response.end());
     });
     receiver.listen(0, '127.0.0.1');
     await once(receiver, 'listening');
@@ -162,7 +165,7 @@ describe.each(storeKinds)('%s', (_name, stores) => {
     const { port } = receiver.address() as AddressInfo;
     const acme = await addTenant(server, 'quick', { webhook_url: `http://127.0.0.1:${port}/hook` });
     const { body } = await callDeployment(server, acme, { query: '?timeout=60' });
-    const { headers, body: message } = await told.promise;
+    const { headers, body: message } = await received.promise;
     expect(JSON.parse(message)).toMatchObject({
       type: 'execution.completed',
       data: { execution_id: body.execution_id, result: { text: 'Yes.' } },
@@ -180,7 +183,7 @@ describe.each(storeKinds)('%s', (_name, stores) => {
     expect(headers['webhook-signature']).toBe(
       `v1,${createHmac('sha256', key).update(signed).digest('base64')}`,
     );
-  }, 60_000);
+  });
 
   it('waits for a slot as long as requested', async () => {
     const acme = await addTenant(server, 'soon');
@@ -192,7 +195,7 @@ describe.each(storeKinds)('%s', (_name, stores) => {
     expect((await first).body.status).toBe('completed');
     expect((await second).body.status).toBe('completed');
     expect(await usageOf(server, acme)).toEqual([0, 0]);
-  }, 60_000);
+  });
 
   it('limits only deployments: prompts, commands and background jobs take no slot', async () => {
     onTestFinished(stopAll);
@@ -201,35 +204,32 @@ describe.each(storeKinds)('%s', (_name, stores) => {
     await callDeployment(server, acme);
     expect(await callDeployment(server, acme)).toMatchObject({ status: 429 });
     const prompt = { prompt: 'Is it so?', model_name: 'quick' };
-    const asked = Array.from({ length: 30 }, () =>
+    const requests = Array.from({ length: 30 }, () =>
       callAsAdmin(server, 'POST', '/api/v1/prompts/process', prompt),
     );
-    for (const answer of await Promise.all(asked)) expect(answer).toMatchObject({ status: 200 });
+    for (const answer of await Promise.all(requests)) expect(answer).toMatchObject({ status: 200 });
     const { body } = await callAsAdmin(server, 'POST', '/api/v1/ledger/repair', {});
     const job = `/api/v1/jobs/${(body as { job_id: string }).job_id}`;
     await expect
       .poll(async () => (await callAsAdmin(server, 'GET', job)).body, slowly)
       .toMatchObject({ state: 'skipped', reason: expect.any(String) as string });
     expect(await usageOf(server, acme)).toEqual([1, 1]);
-  }, 60_000);
+  });
 
   /** Last: the server is stopped. */
   it('returns the current state to waiting requests when the server stops', async () => {
     const acme = await addTenant(server, 'never');
     const waiting = callDeployment(server, acme, { query: '?timeout=300' });
     await expect
-      .poll(
-        async () => (await callAsAdmin(server, 'GET', '/api/v1/executions?status=executing')).body,
-        slowly,
-      )
+      .poll(async () => (await callAsAdmin(server, 'GET', '/api/v1/executions?status=running')).body, slowly)
       .toMatchObject({ executions: [{ organization_id: acme.organizationId }] });
     await server.stop();
-    expect(await waiting).toMatchObject({ status: 200, body: { status: 'executing' } });
-  }, 60_000);
+    expect(await waiting).toMatchObject({ status: 200, body: { status: 'running' } });
+  });
 
   async function stopAll(): Promise<void> {
-    const { body } = await callAsAdmin(server, 'GET', '/api/v1/executions?status=queued,executing');
+    const { body } = await callAsAdmin(server, 'GET', '/api/v1/executions?status=queued,running');
     for (const { id } of (body as { executions: { id: string }[] }).executions)
-      await callAsAdmin(server, 'POST', `/api/v1/executions/${id}/stop`);
+      await callAsAdmin(server, 'POST', `/api/v1/executions/${id}/cancel`);
   }
 });

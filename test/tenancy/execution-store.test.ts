@@ -1,4 +1,4 @@
-// Executions in Postgres keep the contract, embedded and on a server; the job is a row of the same transaction.
+// The contract of executions on Postgres, embedded and on a server; the job is a row of the same transaction.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { systemIds } from '../../src/core/index.ts';
 import { describeExecutionStoreContract } from '../support/tenancy/execution-store.contract.ts';

@@ -16,7 +16,7 @@ const execution: Execution = {
   executionId: '01890a5d-ac96-774b-bcce-b302099a8057',
   organizationId: acme.id,
   deploymentId: invoices.id,
-  status: 'executing',
+  status: 'running',
   idempotencyKey: null,
   requestHash: '',
   jobId: 'job',
@@ -29,7 +29,7 @@ const execution: Execution = {
 };
 
 async function openApi() {
-  const asked: ExecutionFilter[] = [];
+  const filters: ExecutionFilter[] = [];
   const find = (organization: string, name: string): Deployment => {
     if ([acme.id, acme.name].includes(organization) && name === invoices.name) return invoices;
     throw new CoreError('NOT_FOUND', `The organization ${organization} has no deployment ${name}.`);
@@ -46,7 +46,7 @@ async function openApi() {
       ...emptyTenantServices.executions,
       get: async () => execution,
       list: async (filter: ExecutionFilter) => {
-        asked.push(filter);
+        filters.push(filter);
         return [execution];
       },
     },
@@ -56,7 +56,7 @@ async function openApi() {
     const answer = await server.inject({ url, headers: asAdmin });
     return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };
   };
-  return { asked, call };
+  return { filters, call };
 }
 
 const named = {
@@ -70,15 +70,15 @@ describe('/api/v1/executions', () => {
   it.each([invoices.id, 'acme-corp/invoices', `${acme.id}/invoices`])(
     'lists those of the deployment %s',
     async (reference) => {
-      const { asked, call } = await openApi();
+      const { filters, call } = await openApi();
       const answer = await call(`/api/v1/executions?deployment=${encodeURIComponent(reference)}`);
       expect(answer).toMatchObject({ status: 200, body: { executions: [named] } });
-      expect(asked).toMatchObject([{ deploymentId: invoices.id }]);
+      expect(filters).toMatchObject([{ deploymentId: invoices.id }]);
     },
   );
 
   it('names an unknown deployment in the error', async () => {
-    const { asked, call } = await openApi();
+    const { filters, call } = await openApi();
     for (const [reference, words] of [
       ['acme-corp/other', 'The organization acme-corp has no deployment other.'],
       ['invoices', 'There is no deployment with the id invoices.'],
@@ -87,7 +87,7 @@ describe('/api/v1/executions', () => {
         status: 404,
         body: { error: { message: words } },
       });
-    expect(asked).toEqual([]);
+    expect(filters).toEqual([]);
   });
 
   it('returns names with a single execution, and describes the form of an id', async () => {

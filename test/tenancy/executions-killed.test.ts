@@ -1,7 +1,7 @@
-// kill -9 of a server in the middle of an execution: it completes all the same, and its slot is counted all the while.
+// kill -9 of a server during an execution: the execution completes, and its slot stays counted.
 import { expect, it } from 'vitest';
 import {
-  executing,
+  runningExecution,
   hangingModel,
   slowly,
   serveToBeKilled,
@@ -14,7 +14,7 @@ it('continues at once with the next start on the embedded store', async () => {
   const folder = await temporaryFolder();
   const simulator = await hangingModel();
   const first = await serveToBeKilled(folder, {});
-  const { acme, id } = await executing(first, simulator);
+  const { acme, id } = await runningExecution(first, simulator);
   expect(await usageOf(first, acme)).toEqual([1, 1]);
   first.process.child.kill('SIGKILL');
   await first.process.ended;
@@ -29,4 +29,4 @@ it('continues at once with the next start on the embedded store', async () => {
   expect(simulator.stats().models['quick']?.calls).toBe(2);
   second.process.child.kill('SIGTERM');
   await second.process.ended;
-}, 180_000);
+});

@@ -1,7 +1,7 @@
-// kill -9 of one of two servers in the middle of an execution: the other completes it, and its slot is never free.
+// kill -9 of one of two servers during an execution: the other completes it, and its slot is never free.
 import { expect, it, onTestFinished } from 'vitest';
 import {
-  executing,
+  runningExecution,
   hangingModel,
   killedEnv,
   slowly,
@@ -16,7 +16,7 @@ it('is taken over by the other server on Postgres and Redis', async () => {
   const stores = storeKinds[1]?.[1]() ?? {};
   const simulator = await hangingModel();
   const first = await serveToBeKilled(await temporaryFolder(), stores);
-  const { acme, id } = await executing(first, simulator);
+  const { acme, id } = await runningExecution(first, simulator);
   const second = await startTenantServer(await testConfig({ ...killedEnv, ...stores }));
   onTestFinished(() => second.stop());
   first.process.child.kill('SIGKILL');
@@ -26,12 +26,12 @@ it('is taken over by the other server on Postgres and Redis', async () => {
     .poll(async () => {
       const used = await usageOf(second, acme);
       const state = await stateOf(second, acme, id);
-      if (state.status === 'executing') seen.add(String(used));
+      if (state.status === 'running') seen.add(String(used));
       return state;
     }, slowly)
     .toMatchObject({ status: 'completed', result: { text: 'Yes.' } });
   expect([...seen]).toEqual(['1,1']);
   await expect.poll(() => usageOf(second, acme), slowly).toEqual([0, 0]);
-  const listed = await callAsAdmin(second, 'GET', '/api/v1/executions?status=queued,executing');
+  const listed = await callAsAdmin(second, 'GET', '/api/v1/executions?status=queued,running');
   expect(listed.body).toMatchObject({ executions: [] });
-}, 180_000);
+});

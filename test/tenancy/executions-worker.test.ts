@@ -1,4 +1,4 @@
-// headworks worker as a process: it runs what a server without jobs accepted, keeps the slot, and gives it back.
+// headworks worker as a process: it runs what a server without jobs accepted, keeps the slot, and releases it.
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -33,7 +33,7 @@ it('runs executions dispatched elsewhere, renews their slots, and releases them'
     ...stores,
     HEADWORKS_LOG_LEVEL: 'error',
   });
-  // A command that is a server for a moment takes no jobs.
+  // A command that starts a temporary server runs no jobs.
   const config = await testConfig({ ...drainAtOnce, ...stores });
   const serverWithoutJobs = async () => {
     const server = await startServer(config, { role: 'command', env: modelKeys });
@@ -49,7 +49,7 @@ it('runs executions dispatched elsewhere, renews their slots, and releases them'
   await worker.printed(/"state":"ready","role":"worker"/);
   const { body } = await callDeployment(first, acme);
   expect(body.status).toBe('queued');
-  await model.asked;
+  await model.called;
   const taken = await slotAt(body.execution_id);
   await first.stop();
   await expect
@@ -65,18 +65,18 @@ it('runs executions dispatched elsewhere, renews their slots, and releases them'
   });
   worker.child.kill('SIGTERM');
   expect(await worker.ended).toBe(0);
-}, 120_000);
+});
 
-/** A model that answers the question of a deployment when the test says. */
+/** A model that responds when the test allows it. */
 async function modelThatWaits() {
-  const asked = Promise.withResolvers<void>();
+  const called = Promise.withResolvers<void>();
   const held: ServerResponse[] = [];
   const server = createServer((request, response) => {
     response.setHeader('content-type', 'application/json');
     void text(request).then((body) => {
-      if (!body.includes('Is it so?')) return response.end(said);
+      if (!body.includes('Is it so?')) return response.end(completion);
       held.push(response);
-      return asked.resolve();
+      return called.resolve();
     });
   });
   server.listen(0, '127.0.0.1');
@@ -84,12 +84,12 @@ async function modelThatWaits() {
   onTestFinished(() => void server.close());
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    asked: asked.promise,
-    answer: () => held.forEach((response) => response.end(said)),
+    called: called.promise,
+    answer: () => held.forEach((response) => response.end(completion)),
   };
 }
 
-const said = JSON.stringify({
+const completion = JSON.stringify({
   choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Yes.' } }],
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 });

@@ -1,4 +1,4 @@
-// Executions on virtual time: start, run, stop, wait, and the end of orphans.
+// Executions on virtual time: start, run, cancel, wait, and the end of orphans.
 import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../src/core/index.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
@@ -18,13 +18,13 @@ import {
 const never = new AbortController().signal;
 
 /** Runs until its signal aborts. */
-const untilStopped = ({ signal }: WorkflowTask) =>
+const untilAborted = ({ signal }: WorkflowTask) =>
   new Promise<never>((_, reject) =>
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
   );
 
 describe('ExecutionStarter', () => {
-  it('returns one error for unknown and foreign deployments, and acquires no slot', async () => {
+  it('returns one error for unknown deployments and those of other organizations, and acquires no slot', async () => {
     const world = await executionWorld({
       clock: new VirtualClock(),
       deployments: [
@@ -104,6 +104,22 @@ describe('ExecutionStarter', () => {
     expect(slots.releases).toHaveLength(4);
   });
 
+  it('renews the slot until the execution is stored', async () => {
+    const clock = new VirtualClock();
+    const world = await executionWorld({ clock });
+    const dispatch = world.store.dispatch.bind(world.store);
+    const renewedDuring: string[][] = [];
+    world.store.dispatch = async (...execution) => {
+      renewedDuring.push([...world.slots.renewedHere]);
+      return dispatch(...execution);
+    };
+    const entry = await world.starter.begin(startRequest);
+    await entry.commit(inputOf());
+    expect(renewedDuring).toEqual([[entry.executionId]]);
+    expect([...world.slots.renewedHere]).toEqual([]);
+    expect([...world.slots.held]).toEqual([entry.executionId]);
+  });
+
   it('returns the execution of a known idempotency key without a slot, and rejects another request with it', async () => {
     const world = await executionWorld({ clock: new VirtualClock(), slots: new CountedSlots(1) });
     const first = await accepted(world, { idempotencyKey: 'k' }, { a: 1 });
@@ -134,7 +150,7 @@ describe('an execution', () => {
     const clock = new VirtualClock();
     const world = await executionWorld({
       clock,
-      run: async ({ input, organizationId }) => ({ said: input.parameters, to: organizationId }),
+      run: async ({ input, organizationId }) => ({ output: input.parameters, to: organizationId }),
     });
     const execution = await accepted(world, {}, { hello: 'there' });
     const waiting = world.executions.whenEnded(execution.executionId, 300_000, never);
@@ -142,7 +158,7 @@ describe('an execution', () => {
     await world.work();
     expect(await waiting).toMatchObject({
       status: 'completed',
-      result: { said: { hello: 'there' }, to: acme },
+      result: { output: { hello: 'there' }, to: acme },
     });
     await clock.advance(0);
     expect(world.slots.held.size).toBe(0);
@@ -188,13 +204,13 @@ describe('an execution', () => {
     expect(steps).toEqual(['webhook jobs: 1', 'row', 'waiting requests', afterEvent]);
   });
 
-  it('releases its slot again when it was stopped elsewhere: this process had renewed it since', async () => {
+  it('releases its slot again when it was canceled elsewhere: this process had renewed it since', async () => {
     const clock = new VirtualClock();
-    const world = await executionWorld({ clock, run: untilStopped });
+    const world = await executionWorld({ clock, run: untilAborted });
     await world.work();
     const { executionId } = await accepted(world);
     await clock.advance(0);
-    await world.executions.stop(executionId);
+    await world.executions.cancel(executionId);
     // A renewal in flight restores the slot.
     world.slots.held.add(executionId);
     await clock.advance(5_000);
@@ -212,7 +228,7 @@ describe('an execution', () => {
         if (input.parameters['again'] === true)
           throw new CoreError('DEADLINE_EXCEEDED', 'models are slow', { isRetryable: true });
         if (input.parameters['bug'] === true) throw new TypeError('secret internals');
-        throw new DeploymentError('DEPLOYMENT_ANSWER_INVALID', 'no JSON came');
+        throw new DeploymentError('DEPLOYMENT_RESPONSE_INVALID', 'no JSON came');
       },
     });
     await world.work();
@@ -223,64 +239,64 @@ describe('an execution', () => {
       return { status, failure, tries };
     };
     expect(await ended({})).toEqual({
-      status: 'error',
-      failure: { code: 'DEPLOYMENT_ANSWER_INVALID', message: 'no JSON came' },
+      status: 'failed',
+      failure: { code: 'DEPLOYMENT_RESPONSE_INVALID', message: 'no JSON came' },
       tries: 1,
     });
     expect(await ended({ again: true })).toMatchObject({
-      status: 'error',
+      status: 'failed',
       failure: { code: 'DEADLINE_EXCEEDED', message: 'models are slow' },
       tries: 3,
     });
     const bug = await ended({ bug: true });
-    expect(bug).toMatchObject({ status: 'error', failure: { code: 'INTERNAL' }, tries: 1 });
+    expect(bug).toMatchObject({ status: 'failed', failure: { code: 'INTERNAL' }, tries: 1 });
     expect(JSON.stringify(bug)).not.toContain('internals');
     expect(world.slots.held.size).toBe(0);
   });
 
-  it('is stopped at once from any process, and a later outcome is ignored', async () => {
+  it('is canceled at once from any process, and a later outcome is ignored', async () => {
     const clock = new VirtualClock();
     let begun = 0;
     const world = await executionWorld({
       clock,
       run: async (task) => {
         begun += 1;
-        return untilStopped(task).catch(() => 'finished after all');
+        return untilAborted(task).catch(() => 'finished after all');
       },
     });
     const queued = await accepted(world);
-    expect(await world.executions.stop(queued.executionId)).toMatchObject({
-      status: 'stopped',
+    expect(await world.executions.cancel(queued.executionId)).toMatchObject({
+      status: 'canceled',
       startedAt: null,
     });
     await world.work();
     const running = await accepted(world);
     await clock.advance(0);
-    expect(await world.executions.get(running.executionId)).toMatchObject({ status: 'executing' });
-    const stopped = await world.executions.stop(running.executionId);
+    expect(await world.executions.get(running.executionId)).toMatchObject({ status: 'running' });
+    const canceled = await world.executions.cancel(running.executionId);
     await clock.advance(5_000);
-    expect(stopped).toMatchObject({ status: 'stopped', result: null });
-    expect(await world.executions.get(running.executionId)).toEqual(stopped);
-    expect(await world.executions.stop(running.executionId)).toEqual(stopped);
+    expect(canceled).toMatchObject({ status: 'canceled', result: null });
+    expect(await world.executions.get(running.executionId)).toEqual(canceled);
+    expect(await world.executions.cancel(running.executionId)).toEqual(canceled);
     expect(begun).toBe(1);
     expect(world.slots.held.size).toBe(0);
     expect(world.slots.renewedHere.size).toBe(0);
-    await expect(world.executions.stop('0195a1b2-0000-7000-8000-0000000000ff')).rejects.toMatchObject({
+    await expect(world.executions.cancel('0195a1b2-0000-7000-8000-0000000000ff')).rejects.toMatchObject({
       code: 'NOT_FOUND',
     });
   });
 
-  it('ends as stopped when its job is canceled, running or queued', async () => {
+  it('is canceled when its job is canceled, running or queued', async () => {
     const clock = new VirtualClock();
-    const world = await executionWorld({ clock, run: untilStopped, options: { concurrency: 1 } });
+    const world = await executionWorld({ clock, run: untilAborted, options: { concurrency: 1 } });
     await world.work();
     const [running, waiting] = [await accepted(world), await accepted(world)];
     await clock.advance(0);
     for (const { jobId } of [running, waiting]) await world.jobs.cancel(jobId);
     await clock.advance(0);
-    expect(await world.executions.get(running.executionId)).toMatchObject({ status: 'stopped' });
+    expect(await world.executions.get(running.executionId)).toMatchObject({ status: 'canceled' });
     expect(await world.executions.failOrphans()).toBe(1);
-    expect(await world.executions.get(waiting.executionId)).toMatchObject({ status: 'stopped' });
+    expect(await world.executions.get(waiting.executionId)).toMatchObject({ status: 'canceled' });
     expect(world.slots.held.size).toBe(0);
     expect(await world.executions.failOrphans()).toBe(0);
   });
@@ -289,14 +305,14 @@ describe('an execution', () => {
     const clock = new VirtualClock();
     const world = await executionWorld({
       clock,
-      run: untilStopped,
+      run: untilAborted,
       options: { executionTimeoutSeconds: 60, concurrency: 1 },
     });
     await world.work();
     const slow = await accepted(world);
     await clock.advance(60_001);
     expect(await world.executions.get(slow.executionId)).toMatchObject({
-      status: 'error',
+      status: 'failed',
       failure: { code: 'DEADLINE_EXCEEDED' },
     });
     await world.jobs.stop(0);
@@ -304,11 +320,37 @@ describe('an execution', () => {
     expect(await world.executions.failOrphans()).toBe(0);
     await world.executions.endOverdue(abandoned.executionId);
     expect(await world.executions.get(abandoned.executionId)).toMatchObject({
-      status: 'error',
+      status: 'failed',
       failure: { code: 'DEADLINE_EXCEEDED' },
     });
     expect(world.slots.held.size).toBe(0);
   });
+
+  it.each([
+    ['result', (end: PromiseWithResolvers<never>) => end.resolve({ result: 'late', warnings: [] } as never)],
+    ['failure', (end: PromiseWithResolvers<never>) => end.reject(new Error('late'))],
+  ])(
+    'ends at its timeout without waiting for a workflow that ignores its signal; a late %s is ignored',
+    async (_, endLate) => {
+      const clock = new VirtualClock();
+      const late = Promise.withResolvers<never>();
+      const options = { executionTimeoutSeconds: 60, concurrency: 1 };
+      const world = await executionWorld({ clock, run: () => late.promise, options });
+      await world.work();
+      const { executionId } = await accepted(world);
+      await clock.advance(60_001);
+      const ended = await world.executions.get(executionId);
+      expect(ended).toMatchObject({ status: 'failed', failure: { code: 'DEADLINE_EXCEEDED' } });
+      expect(world.slots.held.size).toBe(0);
+      endLate(late);
+      await clock.advance(1_000);
+      expect(await world.executions.get(executionId)).toEqual(ended);
+      // The next execution runs: nothing waits for the abandoned one.
+      const next = await accepted(world);
+      await clock.advance(1);
+      expect((await world.executions.get(next.executionId)).startedAt).not.toBeNull();
+    },
+  );
 
   it('ends as an error when its job failed without it or is gone', async () => {
     const world = await executionWorld({ clock: new VirtualClock() });
@@ -322,13 +364,13 @@ describe('an execution', () => {
     };
     expect(await world.executions.failOrphans()).toBe(1);
     expect(await world.executions.get(executionId)).toMatchObject({
-      status: 'error',
+      status: 'failed',
       failure: { code: 'INTERNAL', message: expect.stringContaining('went away') as string },
     });
     const second = await accepted(world);
     world.jobs.get = async () => null;
     expect(await world.executions.failOrphans()).toBe(1);
-    expect(await world.executions.get(second.executionId)).toMatchObject({ status: 'error' });
+    expect(await world.executions.get(second.executionId)).toMatchObject({ status: 'failed' });
   });
 
   it('keeps its outcome while the state store is down, and calls no model twice', async () => {
@@ -342,21 +384,21 @@ describe('an execution', () => {
     await world.work();
     const { executionId } = await accepted(world);
     await clock.advance(20_000);
-    expect(await world.executions.get(executionId)).toMatchObject({ status: 'executing' });
+    expect(await world.executions.get(executionId)).toMatchObject({ status: 'running' });
     isAway = false;
     await clock.advance(2_000);
     expect(await world.executions.get(executionId)).toMatchObject({ status: 'completed', result: 1 });
     expect(runs).toBe(1);
   });
 
-  it('continues elsewhere when the process drains: it stays executing and keeps its slot', async () => {
+  it('continues elsewhere when the process drains: it stays running and keeps its slot', async () => {
     const clock = new VirtualClock();
-    const world = await executionWorld({ clock, run: untilStopped });
+    const world = await executionWorld({ clock, run: untilAborted });
     await world.work();
     const { executionId } = await accepted(world);
     await clock.advance(0);
     await clock.run(world.jobs.stop(100));
-    expect(await world.executions.get(executionId)).toMatchObject({ status: 'executing', endedAt: null });
+    expect(await world.executions.get(executionId)).toMatchObject({ status: 'running', endedAt: null });
     expect([...world.slots.held]).toEqual([executionId]);
     expect(world.slots.renewedHere.size).toBe(0);
   });
@@ -397,12 +439,12 @@ describe('waiting for an end', () => {
     world.store.get = async (id) => {
       const read = await get(id);
       world.store.get = get;
-      await world.executions.finish(id, { status: 'stopped' });
+      await world.executions.finish(id, { status: 'canceled' });
       return read;
     };
     const waiting = world.executions.whenEnded(executionId, 60_000, never);
     await clock.advance(0);
-    expect((await waiting).status).toBe('stopped');
+    expect((await waiting).status).toBe('canceled');
   });
 
   it('notices an end without a notification', async () => {
@@ -412,8 +454,8 @@ describe('waiting for an end', () => {
     const waiting = world.executions.whenEnded(executionId, 60_000, never);
     await world.close();
     await clock.advance(1_000);
-    await world.store.end(executionId, { status: 'stopped' }, new Date(clock.now()));
-    expect(await clock.run(waiting)).toMatchObject({ status: 'stopped' });
+    await world.store.end(executionId, { status: 'canceled' }, new Date(clock.now()));
+    expect(await clock.run(waiting)).toMatchObject({ status: 'canceled' });
     expect(clock.monotonic()).toBeLessThanOrEqual(5_000);
   });
 });
@@ -432,7 +474,7 @@ describe('ExecutionService', () => {
     const world = await executionWorld({ clock: new VirtualClock() });
     const { executionId } = await accepted(world);
     await expect(world.executions.release(executionId)).rejects.toMatchObject({ code: 'CONFLICT' });
-    await world.executions.stop(executionId);
+    await world.executions.cancel(executionId);
     expect(await world.executions.release(executionId)).toEqual({ wasHeld: false });
     world.slots.held.add('0195a1b2-0000-7000-8000-0000000000ff');
     expect(await world.executions.release('0195a1b2-0000-7000-8000-0000000000ff')).toEqual({ wasHeld: true });

@@ -1,4 +1,4 @@
-// Executions in memory keep the contract.
+// The contract of executions in memory.
 import { describeExecutionStoreContract } from '../support/tenancy/execution-store.contract.ts';
 import { MemoryExecutionStore } from '../support/tenancy/memory-execution-store.ts';
 

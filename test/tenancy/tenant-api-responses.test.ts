@@ -14,7 +14,7 @@ import {
 import { CountedSlots, exampleDeployment, other } from '../support/tenancy/execution-world.ts';
 
 const json = { ...asAcme, 'content-type': 'application/json' };
-const soon = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 5_000, interval: 5 });
+const soon = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 5 });
 const withoutKey = () =>
   new GatewayError(
     'GATEWAY_NOT_CONFIGURED',
@@ -43,7 +43,7 @@ describe('a failure of the gateway', () => {
       message:
         'This could not be completed, and trying again does not help. Please contact the provider of this API.',
     };
-    expect(body).toMatchObject({ status: 'error', error });
+    expect(body).toMatchObject({ status: 'failed', error });
     expect(sent.map(({ body: text }) => JSON.parse(String(text)) as unknown)).toMatchObject([
       { data: { error } },
     ]);
@@ -86,8 +86,8 @@ it('status_api stays valid when organization and deployment are renamed', async 
   world.deployments[0] = exampleDeployment({ name: 'bills' });
   expect(await world.call('GET', deploymentPath)).toMatchObject({ status: 400 });
   expect(await world.call('GET', body.status_api)).toMatchObject({ status: 200, body: { status: 'queued' } });
-  const foreign = { headers: { authorization: `Bearer ${otherKey}` } };
-  expect(await world.call('GET', body.status_api, foreign)).toMatchObject({ status: 404 });
+  const otherOrganization = { headers: { authorization: `Bearer ${otherKey}` } };
+  expect(await world.call('GET', body.status_api, otherOrganization)).toMatchObject({ status: 404 });
 });
 
 it('a request without a valid key gets one sentence, without commands', async () => {
@@ -172,7 +172,7 @@ describe('an idempotency key', () => {
     const call = async () =>
       (await world.call('POST', deploymentPath, { headers, body: '{}' })).body.execution_id;
     const first = await call();
-    await world.executions.stop(first);
+    await world.executions.cancel(first);
     expect(await call()).toBe(first);
     await world.store.purge(new Date(world.clock.now() + 1), 10);
     expect(await call()).not.toBe(first);

@@ -28,7 +28,7 @@ function formOf(...files: readonly [name: string, text: string, type?: string][]
 }
 
 /** Waits in real time for something that depends on the network. */
-const soon = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 5_000, interval: 5 });
+const soon = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 5 });
 
 describe('a request', () => {
   it('is accepted as JSON, answered at once, and its state can be read repeatedly', async () => {
@@ -107,12 +107,12 @@ describe('a request', () => {
     expect(await call('{}', 'x'.repeat(256))).toMatchObject({ status: 400 });
   });
 
-  it('is stopped by DELETE', async () => {
+  it('is canceled by DELETE', async () => {
     const world = await tenantApiWorld();
     const { body } = await world.call('POST', deploymentPath, { headers: json, body: '{}' });
-    const stopped = await world.call('DELETE', body.status_api);
-    expect([stopped.status, stopped.body.status]).toEqual([200, 'stopped']);
-    expect((await world.call('GET', body.status_api)).body.status).toBe('stopped');
+    const canceled = await world.call('DELETE', body.status_api);
+    expect([canceled.status, canceled.body.status]).toEqual([200, 'canceled']);
+    expect((await world.call('GET', body.status_api)).body.status).toBe('canceled');
     expect(world.slots.held.size).toBe(0);
   });
 
@@ -125,7 +125,7 @@ describe('a request', () => {
     await world.work();
     const { body } = await world.call('POST', `${deploymentPath}?timeout=10`, { headers: json, body: '{}' });
     expect(body).toMatchObject({
-      status: 'error',
+      status: 'failed',
       result: null,
       error: { code: 'DEADLINE_EXCEEDED', message: expect.stringMatching(/^This took too long/) as string },
     });
@@ -195,7 +195,13 @@ describe('bad input', () => {
       deploymentPath,
       { headers: { authorization: 'Bearer hwk_test-gateway-key-0123456789' } },
     ],
-    ['a foreign key', 404, deploymentPath, { headers: { authorization: `Bearer ${otherKey}` } }, 'not_found'],
+    [
+      'a key of another organization',
+      404,
+      deploymentPath,
+      { headers: { authorization: `Bearer ${otherKey}` } },
+      'not_found',
+    ],
     ['an unknown organization', 404, '/deployment/api/unknown/invoices', {}],
     ['an unknown API', 404, '/deployment/api/acme/nothing', {}],
     ['an API with a slash', 404, '/deployment/api/acme/invoices/more', {}],
@@ -314,7 +320,7 @@ describe('bad input', () => {
   ];
 
   it.each(bad)(
-    '%s is answered with %d, in the shape of the founding document, and holds no slot',
+    '%s gets status %d, in the shape of the founding document, and holds no slot',
     async (_name, status, path, init, word) => {
       const world = await tenantApiWorld({
         options: limits,
@@ -387,11 +393,11 @@ describe('bad input', () => {
     });
     const { body } = await world.call('POST', deploymentPath, { headers: json, body: '{}' });
     const query = `?execution_id=${body.execution_id}`;
-    const foreign = { headers: { authorization: `Bearer ${otherKey}` } };
+    const otherOrganization = { headers: { authorization: `Bearer ${otherKey}` } };
     for (const method of ['GET', 'DELETE']) {
       const answers = [
-        await world.call(method, deploymentPath + query, foreign),
-        await world.call(method, `/deployment/api/other/invoices${query}`, foreign),
+        await world.call(method, deploymentPath + query, otherOrganization),
+        await world.call(method, `/deployment/api/other/invoices${query}`, otherOrganization),
         await world.call(method, `/deployment/api/acme/second${query}`),
         await world.call(method, `${deploymentPath}?execution_id=0195a1b2-0000-7000-8000-0000000000ff`),
       ];
@@ -542,10 +548,10 @@ describe('a body that does not arrive', () => {
     await soon(() => expect(received()).toContain('HTTP/1.1 429'));
     expect(received()).not.toContain('100 Continue');
     const open = await tenantApiWorld();
-    const asked = open.socket(rawHead(2, 'application/json', 'expect: 100-continue\r\n'));
-    await soon(() => expect(asked.received()).toContain('100 Continue'));
-    asked.socket.write('{}');
-    await soon(() => expect(asked.received()).toContain('HTTP/1.1 200'));
+    const connection = open.socket(rawHead(2, 'application/json', 'expect: 100-continue\r\n'));
+    await soon(() => expect(connection.received()).toContain('100 Continue'));
+    connection.socket.write('{}');
+    await soon(() => expect(connection.received()).toContain('HTTP/1.1 200'));
   });
 
   it('is drained after a rejection, and the connection closed', async () => {
@@ -556,7 +562,7 @@ describe('a body that does not arrive', () => {
     expect(socket.closed).toBe(false);
     socket.write('x'.repeat(499_999));
     await closed;
-    // Nothing is left to throw away here, and the connection stays.
+    // There is nothing left to discard here, and the connection stays open.
     const { headers } = await world.call('POST', deploymentPath, { headers: json, body: '{}' });
     expect(headers.get('connection')).toBe('keep-alive');
   });

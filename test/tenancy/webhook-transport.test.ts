@@ -46,7 +46,7 @@ it('is blocked from a name that resolves there: the checked address is the one c
   expect(calls()).toBe(0);
 });
 
-it('is sent there where that is allowed', async () => {
+it('is sent to a private address when that is allowed', async () => {
   const { port, calls } = await receiver();
   expect(await transportThat(true)(`http://127.0.0.1:${port}/`)).toMatchObject({ status: 200 });
   expect(calls()).toBe(1);

@@ -1,17 +1,24 @@
-// Webhooks: sent with the end of an execution, signed, retried, and recorded when given up.
+// Webhooks: sent with the end of an execution, signed, retried, and recorded when all attempts failed.
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { HttpResponse, HttpRequest, HttpTransport } from '../../src/core/index.ts';
 import { HttpFailure } from '../../src/core/index.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
-import { accepted, exampleDeployment, executionWorld } from '../support/tenancy/execution-world.ts';
+import {
+  accepted,
+  CountedSlots,
+  exampleDeployment,
+  executionWorld,
+  other,
+} from '../support/tenancy/execution-world.ts';
 
 const url = 'https://receiver.example/hook';
 const hooked = [exampleDeployment({ webhookUrl: url })];
+const otherId = '0195a1b2-0000-7000-8000-00000000000b';
 const key = Buffer.from('a secret of 32 bytes, more or le');
 
-/** Answers with these statuses, one after the other, then the last one again; `0` is a network failure. */
+/** Returns these statuses, one after the other, then repeats the last; `0` is a network failure. */
 function receiver(statuses: readonly number[]) {
   const received: HttpRequest[] = [];
   const transport: HttpTransport = {
@@ -55,16 +62,16 @@ describe('a webhook', () => {
     expect(world.recorded).toEqual([]);
   });
 
-  it('is sent for stopped executions, and not by deployments without one', async () => {
+  it('is sent for canceled executions, and not by deployments without one', async () => {
     const clock = new VirtualClock();
     const { received, transport } = receiver([200]);
     const world = await executionWorld({ clock, transport, deployments: hooked });
     const { executionId } = await accepted(world);
-    await world.executions.stop(executionId);
+    await world.executions.cancel(executionId);
     await world.work();
     await clock.advance(0);
     expect(received.map(({ body }) => JSON.parse(String(body)) as { type: string })).toMatchObject([
-      { type: 'execution.stopped' },
+      { type: 'execution.canceled' },
     ]);
     const silent = await executionWorld({ clock, transport });
     await silent.work();
@@ -86,6 +93,34 @@ describe('a webhook', () => {
     expect(new Set(received.map(({ headers }) => headers?.['webhook-timestamp'])).size).toBe(5);
     expect(new Set(received.map(({ body }) => String(body))).size).toBe(1);
     expect(world.recorded).toEqual([]);
+  });
+
+  it('that hangs does not delay those of other organizations, and its endpoint is left out after three timeouts', async () => {
+    const clock = new VirtualClock();
+    const received: string[] = [];
+    const transport: HttpTransport = {
+      request: async ({ url: address, signal }) => {
+        received.push(address);
+        if (address.includes('hanging')) await clock.sleep(86_400_000, signal);
+        return { status: 200, headers: {}, discard: async () => undefined } as unknown as HttpResponse;
+      },
+      close: async () => undefined,
+    };
+    const deployments = [
+      exampleDeployment({ webhookUrl: 'https://hanging.example/hook' }),
+      exampleDeployment({ id: otherId, organizationId: other, webhookUrl: url }),
+    ];
+    const world = await executionWorld({ clock, transport, deployments, slots: new CountedSlots(50) });
+    for (let count = 0; count < 40; count++) await accepted(world);
+    await accepted(world, { organization: 'othe', callerOrganizationId: other });
+    await world.work();
+    await clock.advance(1_000);
+    expect(received.filter((address) => address === url)).toHaveLength(1);
+    const hanging = () => received.length - 1;
+    expect(hanging()).toBe(4);
+    await clock.advance(60_000);
+    // Without the circuit breaker, four every 15 seconds.
+    expect(hanging()).toBeLessThan(10);
   });
 
   it.each([

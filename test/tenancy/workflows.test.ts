@@ -64,7 +64,7 @@ it('warn about an unknown model, by any of its names, and about no known one', a
 
 describe('structure', () => {
   it('extracts JSON from real documents through the gateway, charged to the organization', async () => {
-    const { run, gateway, find } = await world({ answer: 'Sure!\n```json\n{"total": 42,}\n```' });
+    const { run, gateway, find } = await world({ completion: 'Sure!\n```json\n{"total": 42,}\n```' });
     expect(await find('structure').checkOptions({ schema }, 'org_1')).toEqual([]);
     const files = [
       { name: 'a.pdf', mediaType: 'application/pdf', bytes: pdfOf(['Total: 42']) },
@@ -76,7 +76,7 @@ describe('structure', () => {
       result: [
         { file: 'a.pdf', status: 'completed', output: { total: 42 }, model: 'acme/m' },
         { file: 'b.docx', status: 'completed', output: { total: 42 } },
-        { file: 'c.pdf', status: 'error', error: { code: 'DEPLOYMENT_DOCUMENT_UNREADABLE' } },
+        { file: 'c.pdf', status: 'failed', error: { code: 'DEPLOYMENT_DOCUMENT_UNREADABLE' } },
       ],
       warnings: ['1 of 3 documents failed.'],
     });
@@ -96,9 +96,9 @@ describe('structure', () => {
   });
 
   it('fails after one repair, with the violations', async () => {
-    const { run, calls } = await world({ answer: '{"total": "many", "date": "soon"}' });
+    const { run, calls } = await world({ completion: '{"total": "many", "date": "soon"}' });
     await expect(run('structure', { schema }, { parameters: { text: 'x' } })).rejects.toMatchObject({
-      code: 'DEPLOYMENT_ANSWER_INVALID',
+      code: 'DEPLOYMENT_RESPONSE_INVALID',
       details: { violations: ['/total must be number', '/date must match format "date"'] },
     });
     expect(calls()).toBe(2);
@@ -106,7 +106,7 @@ describe('structure', () => {
 
   it('uses a model without JSON mode when there is no other', async () => {
     const { run } = await world(
-      { answer: '{"total": 1}' },
+      { completion: '{"total": 1}' },
       { models: { 'acme/m': { capabilities: { json: false } } } },
     );
     expect(await run('structure', { schema }, { parameters: { text: 'x' } })).toMatchObject({
@@ -116,7 +116,7 @@ describe('structure', () => {
 
   it('ends with an error that is not retried when its schema does not terminate', async () => {
     const { run } = await world(
-      { answer: JSON.stringify({ name: `${'a'.repeat(100)}!` }) },
+      { completion: JSON.stringify({ name: `${'a'.repeat(100)}!` }) },
       { schemaMs: 500 },
     );
     const endless = { type: 'object', properties: { name: { pattern: '^(a+)+$' } } };

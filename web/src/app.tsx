@@ -1,8 +1,8 @@
 // Which page is shown at which address. Pages come in files of their own, loaded when they are first opened.
 import { lazy, Suspense, useEffect } from 'react';
 import { Redirect, Route, Switch, useLocation } from 'wouter';
-import { PageGuard } from './parts/page-guard.tsx';
-import { Loading, NotFound } from './parts/states.tsx';
+import { PageGuard } from './components/page-guard.tsx';
+import { Loading, NotFound } from './components/states.tsx';
 import { Login } from './login.tsx';
 import { Shell } from './shell.tsx';
 

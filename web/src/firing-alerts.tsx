@@ -3,8 +3,8 @@ import type { Alerts } from '../../src/api/limits.ts';
 import { Alert, Anchor, Button, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { useIsNarrow } from './parts/narrow.ts';
-import { Ago } from './parts/time.tsx';
+import { useIsNarrow } from './components/narrow.ts';
+import { Ago } from './components/time.tsx';
 
 type Firing = Alerts['alerts'][number];
 

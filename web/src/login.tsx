@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
 import { useEffect, useRef, useState } from 'react';
 import { useLocation, useSearchParams } from 'wouter';
-import { call, get } from './api/client.ts';
+import { api } from './api/client.ts';
 
 export function Login() {
   const [, go] = useLocation();
@@ -19,7 +19,7 @@ export function Login() {
     setBusy(true);
     setProblem(null);
     try {
-      await call('POST', '/api/v1/dashboard/session', { body: { token: given } }).catch(
+      await api('POST /api/v1/dashboard/session', { body: { token: given } }).catch(
         async (error: unknown) => {
           // A used link is no error in the browser that it logged in.
           if (!isLink || !(await hasSession())) throw error;
@@ -84,7 +84,7 @@ export function Login() {
 }
 
 const hasSession = (): Promise<boolean> =>
-  get('/api/v1/caller').then(
+  api('GET /api/v1/caller').then(
     () => true,
     () => false,
   );

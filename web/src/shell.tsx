@@ -30,15 +30,15 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useEffect } from 'react';
 import { Link, useLocation, useSearch } from 'wouter';
-import { ApiError, call, get } from './api/client.ts';
+import { ApiError, api } from './api/client.ts';
 import type { Connection } from './api/live.ts';
 import { useLiveConnection } from './api/live.ts';
 import { FiringAlerts } from './firing-alerts.tsx';
-import { notifyFailure } from './parts/action.tsx';
-import { StateBadge } from './parts/state-badge.tsx';
+import { notifyFailure } from './components/action.tsx';
+import { StateBadge } from './components/state-badge.tsx';
 
 const pages = [
-  { path: '/', label: 'Flow', icon: IconSitemap },
+  { path: '/', label: 'Data flow', icon: IconSitemap },
   { path: '/extraction', label: 'Extraction', icon: IconCloudDownload },
   { path: '/models', label: 'Models', icon: IconRobot },
   { path: '/tenants', label: 'Tenants', icon: IconBuildingCommunity },
@@ -121,7 +121,7 @@ function useAlerts(): Alerts['alerts'] {
   const search = useSearch();
   const { data, error } = useQuery({
     queryKey: ['alerts'],
-    queryFn: ({ signal }) => get<Alerts>('/api/v1/alerts', {}, signal),
+    queryFn: ({ signal }) => api('GET /api/v1/alerts', { signal }),
     refetchInterval: 15_000,
   });
   const isLoggedOut = error instanceof ApiError && error.kind === 'logged-out';
@@ -169,7 +169,7 @@ function SchemeButton() {
 
 async function logOut(): Promise<void> {
   try {
-    await call('DELETE', '/api/v1/dashboard/session');
+    await api('DELETE /api/v1/dashboard/session');
     globalThis.location.assign('/dashboard/login');
   } catch (error) {
     // The person leaving the machine must know that the session is still open.

@@ -9,12 +9,12 @@ import {
   messageOf,
   systemClock,
 } from '../../core/index.ts';
+import { checkDataFolder } from '../../platform/data-folder/files.ts';
 import { createUndiciTransport } from '../../platform/http-client/undici-transport.ts';
-import { readAdminToken } from '../secrets.ts';
+import type { ServerFile } from './local-server.ts';
+import { localSession, readServerFile } from './local-server.ts';
 import type { RunningServer } from '../start.ts';
-import type { ServerFile } from './server-file.ts';
-import { readServerFile } from './server-file.ts';
-import type { CallOptions, HeadworksClient, StreamedResponse, StreamedEvent } from './session.ts';
+import type { CallMethod, CallOptions, HeadworksClient, StreamedResponse, StreamedEvent } from './session.ts';
 import { ServerSession } from './session.ts';
 
 /** A new embedded store opens in 5 s on two cores; many commands on a busy machine take a multiple of that. */
@@ -78,14 +78,10 @@ class ReconnectingClient implements HeadworksClient {
   }
 
   get isOwnServer(): boolean {
-    return this.#current?.own !== null && this.#current?.own !== undefined;
+    return Boolean(this.#current?.own);
   }
 
-  async call<T>(
-    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
-    path: string,
-    options: CallOptions = {},
-  ): Promise<T> {
+  async call<T>(method: CallMethod, path: string, options: CallOptions = {}): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       const connection = await this.connection();
       try {
@@ -166,6 +162,7 @@ class ReconnectingClient implements HeadworksClient {
     previous?.detach();
     const remote = this.#config.client.serverUrl;
     if (remote !== null) return this.#attachRemote(remote);
+    await checkDataFolder(this.#config.data.folder);
     let timeouts = 0;
     const deadline = this.#clock.monotonic() + connectTimeoutMs;
     const canBecomeAt = this.#clock.monotonic() + (previous?.own ? yieldMs : 0);
@@ -202,15 +199,9 @@ class ReconnectingClient implements HeadworksClient {
 
   /** Attaches to the server that `server.json` names; `null` and `timeout` mean try again. */
   async #attachLocal(): Promise<Connection | 'timeout' | null> {
-    const folder = this.#config.data.folder;
-    const file = await readServerFile(folder);
-    if (!file) return null;
-    const token = await readAdminToken(folder, this.#config.server.adminToken);
-    if (token === null) return null;
-    const session = this.#session(file.url, token);
     try {
-      if ((await session.identity(this.#options.signal)).instance !== file.instance) return null;
-      return await this.#attach(session);
+      const session = await localSession(this.#config, this.#transport, this.#options);
+      return session && (await this.#attach(session));
     } catch (error) {
       if (error instanceof HttpFailure && error.kind === 'timeout') return 'timeout';
       if (isConnectionLost(error)) return null;
@@ -244,11 +235,7 @@ class ReconnectingClient implements HeadworksClient {
     const { startServer } = await import('../start.ts');
     try {
       const { purpose, signal } = this.#options;
-      const own = await startServer(this.#config, {
-        role: 'command',
-        purpose,
-        signal,
-      });
+      const own = await startServer(this.#config, { role: 'command', purpose, signal });
       const session = this.#session(own.url, own.adminToken);
       const connection: Connection = { session, own, detach: () => undefined, isLost: false };
       void own.stopped.then(() => (connection.isLost = true));

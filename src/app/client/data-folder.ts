@@ -1,4 +1,5 @@
 // Locks the data folder; `headworks serve` requests a handover from a command that holds it.
+import { callApi } from '../../api/client.ts';
 import type { Config } from '../../config/index.ts';
 import { version } from '../../config/version.ts';
 import { CoreError, HeadworksError, HttpFailure, systemClock } from '../../core/index.ts';
@@ -7,9 +8,8 @@ import { openDataFolder } from '../../platform/data-folder/data-folder.ts';
 import { stateFolder } from '../../platform/data-folder/files.ts';
 import { createUndiciTransport } from '../../platform/http-client/undici-transport.ts';
 import { hasEmbeddedStore } from '../../platform/postgres/embedded/embedded-store.ts';
-import { readAdminToken } from '../secrets.ts';
-import type { ServerRole } from './server-file.ts';
-import { readServerFile } from './server-file.ts';
+import type { ServerRole } from './local-server.ts';
+import { localSession, readServerFile } from './local-server.ts';
 import { ServerSession } from './session.ts';
 
 /** A command finishes its running requests and jobs before it hands over. */
@@ -50,16 +50,13 @@ function isBusy(error: unknown): boolean {
 }
 
 /** True when the holder is a command that will stop or is stopping. */
-async function requestHandover({ data, server }: Config): Promise<boolean> {
-  const file = await readServerFile(data.folder);
-  const token = await readAdminToken(data.folder, server.adminToken);
-  if (file?.role !== 'command' || token === null) return false;
+async function requestHandover(config: Config): Promise<boolean> {
+  if ((await readServerFile(config.data.folder))?.role !== 'command') return false;
   const transport = createUndiciTransport({});
   try {
-    const session = new ServerSession(file.url, token, transport);
-    if ((await session.identity()).instance !== file.instance) return false;
-    await session.call('POST', '/api/v1/handover');
-    return true;
+    const session = await localSession(config, transport);
+    if (session) await callApi(session, 'POST /api/v1/handover');
+    return session !== null;
   } catch (error) {
     return !(error instanceof HeadworksError) || error.code === 'SHUTTING_DOWN';
   } finally {
@@ -74,7 +71,7 @@ async function requestHandover({ data, server }: Config): Promise<boolean> {
 export async function requireStoreOrServer(config: Config, signal: AbortSignal): Promise<void> {
   const { folder } = config.data;
   if (config.client.serverUrl !== null || config.state.databaseUrl !== null) return;
-  if ((await hasEmbeddedStore(stateFolder(folder))) || (await isServed(folder, signal))) return;
+  if (hasEmbeddedStore(stateFolder(folder)) || (await isServed(folder, signal))) return;
   throw new CoreError(
     'INPUT_INVALID',
     `There is nothing to back up in ${folder}: no store, and no running server. Name the data folder of the server with --data-dir.`,

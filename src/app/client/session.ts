@@ -1,8 +1,9 @@
 // HTTP calls to one Headworks server: JSON calls, streams, downloads, and attaching to it.
+import type { ApiTransport } from '../../api/client.ts';
 import type { HttpResponse, HttpRequest, HttpTransport } from '../../core/index.ts';
 import { CoreError, HeadworksError } from '../../core/index.ts';
 
-/** Far above any response of our API; bounds what a foreign server on the port could make this process read. */
+/** Far above any response of our API; bounds what another program on the port could make this process read. */
 const maxResponseBytes = 64 * 1024 * 1024;
 const connectTimeoutMs = 3_000;
 /** A running server sends its identity and the headers of a stream far sooner, also under load. */
@@ -12,14 +13,51 @@ const streamTimeoutMs = 60_000;
 /** A little more than x-headworks-timeout and the server's own setting allow. */
 const modelTimeoutMs = 3_700_000;
 
-type CallMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type CallMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface CallOptions {
+  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+export interface StreamedEvent {
+  readonly name: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface StreamedResponse {
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly data: AsyncIterable<string>;
+}
+
+export interface HeadworksClient {
+  /** The address of the server. */
+  readonly url: string;
+  /** True when no server was running and this process became the server. */
+  readonly isOwnServer: boolean;
+  /** Returns the parsed JSON. An error response is thrown as the HeadworksError that it describes. */
+  call<T>(method: CallMethod, path: string, options?: CallOptions): Promise<T>;
+  /** Posts and streams the response: its headers, and the data of its server-sent events. */
+  stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedResponse>;
+  /** Posts and streams the bytes of the response. */
+  download(path: string, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
+  /**
+   * The events of `/api/v1/events`, reconnecting when needed, until the signal aborts. Events are not replayed:
+   * `onReconnect` is called when some may have been missed, as soon as new ones arrive again.
+   */
+  events(signal: AbortSignal, onReconnect?: () => void): AsyncIterable<StreamedEvent>;
+  /** Detaches. If this process is the server, waits until no other client is attached, then stops it. */
+  close(): Promise<void>;
+}
 
 export interface ServerIdentity {
   readonly version: string;
   readonly instance: string;
 }
 
-export class ServerSession {
+export class ServerSession implements ApiTransport {
   readonly url: string;
   readonly #token: string;
   readonly #key: string;
@@ -38,13 +76,18 @@ export class ServerSession {
    * may belong to another program by now.
    */
   async identity(signal?: AbortSignal): Promise<ServerIdentity> {
-    const answer = await this.#call<Partial<ServerIdentity>>('GET', '/healthz', signal ? { signal } : {}, {
-      headers: { accept: 'application/json' },
-      headersTimeoutMs: headersTimeoutMs,
-    });
-    if (typeof answer.instance !== 'string' || typeof answer.version !== 'string')
+    const response = await this.#call<Partial<ServerIdentity>>(
+      'GET',
+      '/healthz',
+      { signal },
+      {
+        headers: { accept: 'application/json' },
+        headersTimeoutMs,
+      },
+    );
+    if (typeof response.instance !== 'string' || typeof response.version !== 'string')
       throw new CoreError('SERVER_UNREACHABLE', `The program at ${this.url} is not a Headworks server.`);
-    return { version: answer.version, instance: answer.instance };
+    return { version: response.version, instance: response.instance };
   }
 
   call<T>(method: CallMethod, path: string, options: CallOptions = {}): Promise<T> {
@@ -57,36 +100,34 @@ export class ServerSession {
     options: CallOptions,
     how: Pick<HttpRequest, 'headersTimeoutMs'> & { readonly headers: Readonly<Record<string, string>> },
   ): Promise<T> {
-    const answer = await this.#transport.request({
+    const hasBody = options.body !== undefined;
+    const response = await this.#transport.request({
       ...how,
       method,
       url: this.url + path + queryString(options.query),
-      headers: {
-        ...how.headers,
-        ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
-      ...(options.signal ? { signal: options.signal } : {}),
+      headers: hasBody ? { ...how.headers, 'content-type': 'application/json' } : how.headers,
+      body: hasBody ? JSON.stringify(options.body) : undefined,
+      signal: options.signal,
       connectTimeoutMs,
     });
-    const text = Buffer.from(await answer.bytes(maxResponseBytes)).toString();
-    if (answer.status >= 400) throw errorFrom(answer, text, this.url);
+    const text = Buffer.from(await response.bytes(maxResponseBytes)).toString();
+    if (response.status >= 400) throw errorFrom(response, text, this.url);
     return (text === '' ? undefined : parseJson(text, this.url)) as T;
   }
 
   /** Attached from when this resolves until the returned function is called or the connection is lost. */
   async attach(onLost: () => void): Promise<() => void> {
     const detach = new AbortController();
-    const answer = await this.#open('/api/v1/attach', { signal: detach.signal });
-    void drain(answer).then(onLost, onLost);
+    const response = await this.#open('/api/v1/attach', { signal: detach.signal });
+    void drain(response).then(onLost, onLost);
     return () => detach.abort();
   }
 
   /** The event stream of one connection; ends or fails with it. */
   async *events(signal: AbortSignal, onOpen: () => void): AsyncGenerator<StreamedEvent> {
-    const answer = await this.#open('/api/v1/events', { signal });
+    const response = await this.#open('/api/v1/events', { signal });
     onOpen();
-    for await (const block of blocks(answer.body)) {
+    for await (const block of blocks(response.body)) {
       const event = parseEvent(block);
       if (event) yield event;
     }
@@ -94,8 +135,8 @@ export class ServerSession {
 
   /** The server limits the time until the response starts. */
   async stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedResponse> {
-    const answer = await this.#post(path, body, signal, 'text/event-stream');
-    return { headers: answer.headers, data: dataOf(answer.body) };
+    const response = await this.#post(path, body, signal, 'text/event-stream');
+    return { headers: response.headers, data: dataOf(response.body) };
   }
 
   async download(path: string, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
@@ -117,18 +158,18 @@ export class ServerSession {
     path: string,
     request: Partial<HttpRequest> & { readonly signal: AbortSignal },
   ): Promise<HttpResponse> {
-    const answer = await this.#transport.request({
+    const response = await this.#transport.request({
       method: 'GET',
       connectTimeoutMs,
-      headersTimeoutMs: headersTimeoutMs,
+      headersTimeoutMs,
       bodyTimeoutMs: streamTimeoutMs,
       ...request,
       url: this.url + path,
       headers: { ...this.#headers(), accept: 'text/event-stream', ...request.headers },
     });
-    if (answer.status >= 400)
-      throw errorFrom(answer, Buffer.from(await answer.bytes(maxResponseBytes)).toString(), this.url);
-    return answer;
+    if (response.status >= 400)
+      throw errorFrom(response, Buffer.from(await response.bytes(maxResponseBytes)).toString(), this.url);
+    return response;
   }
 
   #headers(credential = this.#token): Record<string, string> {
@@ -150,9 +191,7 @@ function parseJson(text: string, url: string): unknown {
     throw new CoreError(
       'SERVER_UNREACHABLE',
       `The program at ${url} does not return JSON: it is probably not a Headworks server.`,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   }
 }
@@ -169,23 +208,23 @@ interface ErrorBody {
 }
 
 /** Rebuilds the error that the server sent. */
-function errorFrom(answer: HttpResponse, text: string, url: string): Error {
+function errorFrom(response: HttpResponse, text: string, url: string): Error {
   const error = (parseJson(text, url) as ErrorBody | null)?.error;
   const code = error?.headworks_code ?? error?.code;
   if (typeof code !== 'string' || typeof error?.message !== 'string')
     return new CoreError(
       'SERVER_UNREACHABLE',
-      `The program at ${url} (status ${answer.status}) is not a Headworks server.`,
+      `The program at ${url} (status ${response.status}) is not a Headworks server.`,
     );
   return new HeadworksError(code, error.message, {
-    isRetryable: answer.status === 429 || answer.status === 503,
+    isRetryable: response.status === 429 || response.status === 503,
     retryAfterMs: error.retry_after_seconds === undefined ? undefined : error.retry_after_seconds * 1000,
     details: error.details ?? {},
   });
 }
 
-async function drain(answer: HttpResponse): Promise<void> {
-  for await (const _ of answer.body);
+async function drain(response: HttpResponse): Promise<void> {
+  for await (const _ of response.body);
 }
 
 /** The events of a server-sent event stream, separated by empty lines. */
@@ -218,45 +257,4 @@ function parseEvent(block: string): StreamedEvent | null {
   const data = fields.get('data');
   if (name === undefined || data === undefined) return null;
   return { name, data: JSON.parse(data) as Record<string, unknown> };
-}
-
-export interface CallOptions {
-  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-  readonly body?: unknown;
-  readonly signal?: AbortSignal;
-}
-
-export interface StreamedEvent {
-  readonly name: string;
-  readonly data: Readonly<Record<string, unknown>>;
-}
-
-export interface StreamedResponse {
-  /** Lower-case names. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly data: AsyncIterable<string>;
-}
-
-export interface HeadworksClient {
-  /** The address of the server. */
-  readonly url: string;
-  /** True when no server was running and this process became the server. */
-  readonly isOwnServer: boolean;
-  /** Returns the parsed JSON. An error response is thrown as the HeadworksError that it describes. */
-  call<T>(
-    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
-    path: string,
-    options?: CallOptions,
-  ): Promise<T>;
-  /** Posts and streams the response: its headers, and the data of its server-sent events. */
-  stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedResponse>;
-  /** Posts and streams the bytes of the response. */
-  download(path: string, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
-  /**
-   * The events of `/api/v1/events`, reconnecting when needed, until the signal aborts. Events are not replayed:
-   * `onReconnect` is called when some may have been missed, as soon as new ones arrive again.
-   */
-  events(signal: AbortSignal, onReconnect?: () => void): AsyncIterable<StreamedEvent>;
-  /** Detaches. If this process is the server, waits until no other client is attached, then stops it. */
-  close(): Promise<void>;
 }

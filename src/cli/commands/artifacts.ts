@@ -1,23 +1,16 @@
 // headworks artifacts: manage ingested documents.
-import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { Artifact } from '../../api/artifacts.ts';
 import { artifactsApi } from '../../api/artifacts.ts';
 import { callApi } from '../../api/client.ts';
-import type { CliContext } from '../command.ts';
-import { exampleId, examples } from '../command.ts';
+import type { CliCommand } from '../command.ts';
+import { exampleId } from '../command.ts';
 import { commandFor } from '../derive.ts';
 import type { Output } from '../output.ts';
 import { counted, printable } from '../output.ts';
 
-export function register(group: Command, context: CliContext): void {
-  examples(group, [
-    'headworks artifacts',
-    `headworks artifacts get ${exampleId}`,
-    `headworks artifacts delete ${exampleId}`,
-  ]);
-
-  commandFor(group, context, artifactsApi.list, {
+export function register(group: CliCommand): void {
+  commandFor(group, artifactsApi.list, {
     name: 'list',
     isDefault: true,
     flags: { limit: { default: 50 } },
@@ -35,7 +28,7 @@ export function register(group: Command, context: CliContext): void {
     },
   });
 
-  commandFor(group, context, artifactsApi.get, {
+  commandFor(group, artifactsApi.get, {
     name: 'get',
     description: 'get an artifact and its processing status: what is missing, and why',
     options: [new Option('--text', 'print its text as well')],
@@ -43,7 +36,7 @@ export function register(group: Command, context: CliContext): void {
     print: ({ out }, artifact, { own }) => printArtifact(out, artifact, own['text'] === true),
   });
 
-  commandFor(group, context, artifactsApi.listRevisions, {
+  commandFor(group, artifactsApi.listRevisions, {
     name: 'revisions',
     examples: [`headworks artifacts revisions ${exampleId}`],
     print: ({ out }, { revisions }) =>
@@ -56,7 +49,7 @@ export function register(group: Command, context: CliContext): void {
       ]),
   });
 
-  commandFor(group, context, artifactsApi.delete, {
+  commandFor(group, artifactsApi.delete, {
     name: 'delete',
     examples: [`headworks artifacts delete ${exampleId} --force`],
     resolve: async ({ params, query }, { client }) => {
@@ -72,10 +65,10 @@ export function register(group: Command, context: CliContext): void {
 
 function printArtifact(out: Output, artifact: Artifact, withText: boolean): void {
   const { status } = artifact;
-  const stepText = ({ done, failed, skipped, pending }: (typeof status.steps)['read']): string =>
-    done + failed + skipped + pending === 0
+  const stepText = ({ completed, failed, skipped, queued }: (typeof status.steps)['read']): string =>
+    completed + failed + skipped + queued === 0
       ? 'not configured'
-      : [`${done} done`, ...parts({ failed, skipped, pending })].join(', ');
+      : [`${completed} completed`, ...parts({ failed, skipped, queued })].join(', ');
   out.facts([
     ['id', artifact.id],
     ['title', artifact.title],

@@ -88,11 +88,11 @@ describe('headworks backup', () => {
       [header, '{"headworks":"failed","code":"STATE_UNAVAILABLE","message":"The store went away."}'],
       'The store went away.',
     ],
-  ])('leaves no file behind when the backup %s', async (_, lines, says) => {
+  ])('leaves no file behind when the backup %s', async (_, lines, message) => {
     const cwd = await temporaryFolder();
     const world = worldWith(lines, cwd);
     expect(await world.start('backup', 'a.backup')).not.toBe(exitCodes.ok);
-    expect(world.err).toContain(says);
+    expect(world.err).toContain(message);
     expect(await readdir(cwd)).toEqual([]);
   });
 

@@ -31,13 +31,14 @@ describe('headworks config', () => {
     await world.run('config', '--json', '--port', '1');
     const { file, options, warnings } = JSON.parse(world.out) as {
       file: null;
-      options: { path: string; value: unknown }[];
+      options: { name: string; value: unknown }[];
       warnings: string[];
     };
     expect({ file, warnings }).toEqual({ file: null, warnings: [] });
-    expect(options.find((option) => option.path === 'server.port')).toMatchObject({
+    expect(options.find((option) => option.name === 'server.port')).toMatchObject({
       value: 1,
-      source: 'flag --port',
+      source: 'flag',
+      source_name: '--port',
       env: ['HEADWORKS_PORT'],
     });
   });

@@ -75,7 +75,7 @@ class TextProgress implements DemoProgress {
   }
 
   #line({ done, total, message }: StepProgress): void {
-    const counted = total === null ? '' : `${done} of ${total} `;
+    const counted = total === null || total === 0 ? '' : `${done} of ${total} `;
     const line = printable(`  ${counted}${message}`);
     if (line !== this.#last) this.#session.out.note(line);
     this.#last = line;

@@ -31,7 +31,7 @@ function answer({ method, path }: FakeCall): unknown {
 
 const ready = (world: CliWorld) =>
   vi.waitFor(() => expect(world.out + world.err).toMatch(/Ctrl-C stops the server|"ready"/), {
-    timeout: 20_000,
+    timeout: 60_000,
   });
 
 describe('headworks demo', () => {
@@ -105,7 +105,7 @@ describe('headworks demo', () => {
   it('describes the current state, not that of the first start', async () => {
     const cwd = await temporaryFolder();
     await doneIn(join(cwd, '.headworks'));
-    const said = async (changes: Readonly<Record<string, unknown>>) => {
+    const outputOf = async (changes: Readonly<Record<string, unknown>>) => {
       const world = new CliWorld({ cwd, answer: (call) => changes[call.path] ?? answer(call) });
       const exit = world.start('demo');
       await ready(world);
@@ -113,12 +113,12 @@ describe('headworks demo', () => {
       await exit;
       return world.out;
     };
-    const later = await said({});
+    const later = await outputOf({});
     expect(later).toContain('The review queue of names is empty');
     expect(later).toContain('Send three requests at once as brightline. Its limit is 7.');
     expect(later).toMatch(/Models have read every passage.*\n.* ledger list /);
     const pair = { a: { canonical_name: 'Sam Okafor' }, b: { canonical_name: 'S. Okafor' } };
-    const fresh = await said({
+    const fresh = await outputOf({
       '/api/v1/knowledge/pairs': { pairs: [pair] },
       '/api/v1/ledger/kinds': { kinds: [{ kind: 'knowledge.chunk-read-by-rules', open: 1 }] },
     });
@@ -174,8 +174,8 @@ describe('headworks demo', () => {
     const free = new CliWorld({ cwd, startServer, answer });
     expect(await free.start('demo')).toBe(0);
     expect(free.err).toContain('Port 8420 is in use; the demo uses another one.');
-    const asked = new CliWorld({ cwd, startServer, answer });
-    expect(await asked.start('demo', '--port', '9000')).toBe(1);
-    expect(asked.err).toBe('headworks: The port is in use.\n');
+    const withPort = new CliWorld({ cwd, startServer, answer });
+    expect(await withPort.start('demo', '--port', '9000')).toBe(1);
+    expect(withPort.err).toBe('headworks: The port is in use.\n');
   });
 });

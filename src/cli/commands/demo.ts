@@ -1,21 +1,19 @@
 // headworks demo: start a server with sample data.
 import { dirname, join } from 'node:path';
-import type { Command } from 'commander';
 import { callApi } from '../../api/client.ts';
 import type { Config } from '../../config/index.ts';
 import { HeadworksError } from '../../core/index.ts';
 import type { DemoState, DocumentSources, Situation, Upstreams } from '../../operations/demo/index.ts';
-import type { CliContext } from '../command.ts';
-import { action, examples } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { counted } from '../output.ts';
 import type { CliIo, RunningServer } from '../io.ts';
 import type { CliSession } from '../session.ts';
 import { addServerFlags, folderWord, invocation } from '../session.ts';
 import { demoProgress } from './demo-progress.ts';
-import { noteBesideLogs, runServer } from './run-server.ts';
+import { noteBesideLogs, runServer } from './serve.ts';
 
-export function register(command: Command, context: CliContext): void {
+export function register(command: CliCommand): void {
   command
     .option('--reset', 'delete the data of an earlier demo and start over')
     .addHelpText(
@@ -24,8 +22,8 @@ export function register(command: Command, context: CliContext): void {
         'The data is in the folder "demo" of the data folder; nothing else is changed.',
     );
   addServerFlags(command);
-  examples(command, ['headworks demo', 'headworks demo --reset', 'headworks demo --port 0 --json']);
-  action<{ readonly reset?: boolean }>(context, command, async (session, { reset = false }) => {
+  command.examples(['headworks demo', 'headworks demo --reset', 'headworks demo --port 0 --json']);
+  command.run<{ readonly reset?: boolean }>(async (session, { reset = false }) => {
     const config = demoConfig(session);
     if (reset) await startOver(session, config);
     try {
@@ -143,8 +141,7 @@ const maxDocumentBytes = 1_000_000;
 
 /** Documents are read as by `headworks ingest`. */
 async function documentSources(): Promise<DocumentSources> {
-  const { documentPaths, fileDocument } = await import('../../app/ingest-files.ts');
-  const { documentsOfVault } = await import('../../app/vault-artifacts.ts');
+  const { documentPaths, documentsOfVault, fileDocument } = await import('../../app/ingest-documents.ts');
   const { typeOfItem } = await import('../../extraction/vault/index.ts');
   return {
     ofFolder: async function* (folder) {
@@ -160,7 +157,7 @@ async function documentSources(): Promise<DocumentSources> {
 
 function jsonFacts({ io }: CliSession, facts: DemoFacts): object {
   const { loginUrl, organization, key } = facts;
-  return { login_url: loginUrl, organization, api_key: key, try: thingsToTry(io, facts) };
+  return { login_url: loginUrl, organization, api_key: key, try: suggestions(io, facts) };
 }
 
 export interface DemoFacts {
@@ -177,12 +174,12 @@ export interface DemoFacts {
   readonly situation: Situation;
 }
 
-export interface ThingToTry {
+export interface Suggestion {
   readonly what: string;
   readonly command: string;
 }
 
-export function thingsToTry(io: CliIo, facts: DemoFacts): readonly ThingToTry[] {
+export function suggestions(io: CliIo, facts: DemoFacts): readonly Suggestion[] {
   const headworks = (words: string) =>
     `${invocation(io)} ${words} --data-dir ${folderWord(io, facts.dataFolder)}`;
   return [
@@ -209,7 +206,7 @@ function pairsInWords({ pairs, hasMorePairs, isOkaforOpen }: Situation): string 
   return `Do two names mean the same person? ${many} of names in the review queue.`;
 }
 
-function sendAsTenant({ url, organization, key, situation: { limit } }: DemoFacts): ThingToTry {
+function sendAsTenant({ url, organization, key, situation: { limit } }: DemoFacts): Suggestion {
   const allowed = limit === null ? '' : ` Its limit is ${limit}.`;
   return {
     what: `Send three requests at once as ${organization}.${allowed}`,
@@ -222,7 +219,7 @@ function sendAsTenant({ url, organization, key, situation: { limit } }: DemoFact
 function readAgain(
   { situation: { readByRules }, reliableModel, readByRulesKind }: DemoFacts,
   headworks: (words: string) => string,
-): ThingToTry {
+): Suggestion {
   if (readByRules === 0)
     return {
       what: 'Models have read every passage that rules had read. What else is degraded?',
@@ -257,7 +254,7 @@ export function welcome({ io, out }: CliSession, facts: DemoFacts): void {
   ]);
   out.line();
   out.line('Try, in another terminal:');
-  for (const [index, { what, command }] of thingsToTry(io, facts).entries()) {
+  for (const [index, { what, command }] of suggestions(io, facts).entries()) {
     out.line(`  ${index + 1}. ${what}`);
     out.line(`     ${out.style('cyan', command)}`);
   }

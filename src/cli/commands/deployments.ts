@@ -1,18 +1,20 @@
-// headworks deployments: publish workflows to organizations and manage them.
-import type { Command } from 'commander';
+// headworks deployments, executions: publish workflows to organizations; list and cancel what they run.
 import { Option } from 'commander';
 import { callApi } from '../../api/client.ts';
-import type { Deployment, DeploymentWithSecret } from '../../api/deployments.ts';
-import { deploymentsApi } from '../../api/deployments.ts';
+import type { Deployment, DeploymentWithSecret, Execution } from '../../api/deployments.ts';
+import { deploymentsApi, executionsApi } from '../../api/deployments.ts';
 import type { HeadworksClient } from '../../app/client/session.ts';
 import { CoreError } from '../../core/index.ts';
-import type { CliContext } from '../command.ts';
-import { examples, readYamlFile } from '../command.ts';
+import type { CliCommand } from '../command.ts';
+import { UsageError } from '../exit-codes.ts';
+import { exampleId, readYamlFile } from '../command.ts';
 import type { CallContext, CommandInput, OwnOptions } from '../derive.ts';
 import { commandFor } from '../derive.ts';
 import type { Output } from '../output.ts';
-import { UsageError } from '../report-error.ts';
+import { humanDuration } from '../output.ts';
 import type { CliSession } from '../session.ts';
+
+export const commands = { deployments: registerDeployments, executions: registerExecutions };
 
 export const deploymentArgument = {
   id: ['deployment', 'ORGANIZATION/NAME, name or id of the deployment'],
@@ -21,14 +23,8 @@ export const deploymentArgument = {
 const optionsFile = (): Option =>
   new Option('--options <file>', 'settings of the workflow: a YAML or JSON file');
 
-export function register(group: Command, context: CliContext): void {
-  examples(group, [
-    'headworks deployments create invoices --organization acme-corp --workflow structure --options invoice.yaml',
-    'headworks deployments',
-    'headworks deployments get acme-corp/invoices',
-  ]);
-
-  commandFor(group, context, deploymentsApi.list, {
+function registerDeployments(group: CliCommand): void {
+  commandFor(group, deploymentsApi.list, {
     name: 'list',
     isDefault: true,
     examples: ['headworks deployments list --organization acme-corp', 'headworks deployments list --json'],
@@ -42,7 +38,7 @@ export function register(group: Command, context: CliContext): void {
       ]),
   });
 
-  commandFor(group, context, deploymentsApi.create, {
+  commandFor(group, deploymentsApi.create, {
     name: 'create',
     arguments: { name: ['name', 'letters, digits, "-", "_" and "."; part of the URL'] },
     flags: { options: { isHidden: true }, is_active: { isHidden: true } },
@@ -64,7 +60,7 @@ export function register(group: Command, context: CliContext): void {
     },
   });
 
-  commandFor(group, context, deploymentsApi.get, {
+  commandFor(group, deploymentsApi.get, {
     name: 'get',
     arguments: deploymentArgument,
     examples: ['headworks deployments get acme-corp/invoices'],
@@ -72,7 +68,7 @@ export function register(group: Command, context: CliContext): void {
     print: ({ out }, deployment) => printDeployment(out, deployment),
   });
 
-  commandFor(group, context, deploymentsApi.update, {
+  commandFor(group, deploymentsApi.update, {
     name: 'update',
     description: 'update the given settings of a deployment; options are replaced as a whole',
     arguments: deploymentArgument,
@@ -91,7 +87,7 @@ export function register(group: Command, context: CliContext): void {
     ],
     prepare: async (input, context) => {
       const body = { ...input.body, ...(await readOptions(context)) };
-      if (Object.keys(body).length === 0) throw new UsageError('specify what to change; see --help.');
+      if (Object.keys(body).length === 0) throw new UsageError('Name at least one setting to change.');
       return { body };
     },
     resolve: resolveDeployment,
@@ -102,7 +98,7 @@ export function register(group: Command, context: CliContext): void {
     ['enable', true],
     ['disable', false],
   ] as const)
-    commandFor(group, context, deploymentsApi.update, {
+    commandFor(group, deploymentsApi.update, {
       name,
       description: isActive ? 'enable a deployment' : 'disable a deployment; accepted executions continue',
       arguments: deploymentArgument,
@@ -118,7 +114,7 @@ export function register(group: Command, context: CliContext): void {
       },
     });
 
-  commandFor(group, context, deploymentsApi.delete, {
+  commandFor(group, deploymentsApi.delete, {
     name: 'delete',
     description: 'delete a deployment with its ended executions',
     arguments: deploymentArgument,
@@ -177,4 +173,65 @@ function printDeployment(out: Output, { warnings, ...deployment }: DeploymentWit
 
 function printWarnings(out: Output, warnings: readonly string[]): void {
   for (const warning of warnings) out.note(`⚠ ${warning}`);
+}
+
+function registerExecutions(group: CliCommand): void {
+  commandFor(group, executionsApi.list, {
+    name: 'list',
+    isDefault: true,
+    flags: { deployment: { description: deploymentArgument.id[1] }, limit: { default: 50 } },
+    options: [
+      new Option('--unfinished', 'only executions that hold a slot: queued or running').conflicts('status'),
+    ],
+    examples: [
+      'headworks executions list --unfinished',
+      'headworks executions list --deployment acme-corp/invoices',
+      'headworks executions list --organization acme-corp --status failed --json',
+    ],
+    prepare: ({ query }, { own }) =>
+      own['unfinished'] === true ? { query: { ...query, status: 'queued,running' } } : {},
+    resolve: async ({ query }, { client }) => {
+      if (query.deployment === undefined) return {};
+      return { query: { ...query, deployment: (await deploymentNamed(client, query.deployment)).id } };
+    },
+    print: ({ out, io }, { executions, next }) => {
+      out.list(executions, 'There are no such executions.', [
+        'id',
+        ['deployment', (each) => `${each.organization_name}/${each.deployment_name}`],
+        'status',
+        'accepted_at',
+        ['duration', (each) => durationText(each, io.clock.now())],
+        ['note', ({ error, warnings }) => error?.message ?? warnings.join(' ')],
+      ]);
+      out.nextPage(next);
+    },
+  });
+
+  commandFor(group, executionsApi.get, {
+    name: 'get',
+    examples: [`headworks executions get ${exampleId}`],
+    print: ({ out, io }, execution) =>
+      out.fields(execution, { duration: durationText(execution, io.clock.now()) }),
+  });
+
+  commandFor(group, executionsApi.cancel, {
+    name: 'cancel',
+    examples: [`headworks executions cancel ${exampleId}`],
+    print: ({ out }, { id, status }) =>
+      out.line(
+        status === 'canceled' ? `Execution ${id} is canceled.` : `Execution ${id} had ended: ${status}.`,
+      ),
+  });
+
+  commandFor(group, executionsApi.release, {
+    name: 'release',
+    examples: [`headworks executions release ${exampleId}`],
+    print: ({ out }, { id, was_held }) =>
+      out.line(was_held ? `The slot of ${id} is free.` : `${id} held no slot.`),
+  });
+}
+
+/** From acceptance: how long it has held its slot. */
+function durationText({ accepted_at, ended_at }: Execution, now: number): string {
+  return humanDuration((ended_at === null ? now : Date.parse(ended_at)) - Date.parse(accepted_at));
 }

@@ -168,15 +168,15 @@ describe('headworks entities', () => {
     const terminal = world({ isTty: true, stdin: 'd\n' });
     expect(await terminal.run('entities', 'review')).toBe(0);
     const verdicts = terminal.calls.filter(({ path }) => path.endsWith('/verdict'));
-    const said = { verdict: 'different', as_of: asOf };
-    expect(verdicts.map(({ body }) => body)).toEqual([said, said]);
+    const verdictBody = { verdict: 'different', as_of: asOf };
+    expect(verdicts.map(({ body }) => body)).toEqual([verdictBody, verdictBody]);
     expect(terminal.out).toContain('2 of 2');
     expect(terminal.out).toContain('2 pairs decided.');
     const merging = world({ isTty: true, stdin: 's\n' });
     await merging.run('entities', 'review');
     // After a merge the other pairs are read again: they may have changed.
-    const asked = merging.calls.map(({ path }) => path.slice(`${base}/pairs`.length));
-    expect(asked).toEqual(['', `/${pair.id}/verdict`, '', `/${otherPair}/verdict`, '']);
+    const paths = merging.calls.map(({ path }) => path.slice(`${base}/pairs`.length));
+    expect(paths).toEqual(['', `/${pair.id}/verdict`, '', `/${otherPair}/verdict`, '']);
     const overtaken = new CliWorld({
       isTty: true,
       stdin: 'd\n',

@@ -1,32 +1,24 @@
 // headworks entities: list, merge, split and review entities.
-import type { Command } from 'commander';
 import { Option } from 'commander';
 import { callApi } from '../../api/client.ts';
 import type { Entity, EntityDetail, EntityPair, EntityReview } from '../../api/entities.ts';
 import { entitiesApi } from '../../api/entities.ts';
 import { HeadworksError } from '../../core/index.ts';
-import type { CliContext } from '../command.ts';
-import { action, exampleId, examples, wholeNumber } from '../command.ts';
+import type { CliCommand } from '../command.ts';
+import { exampleId, wholeNumber } from '../command.ts';
 import { commandFor } from '../derive.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { exitCodes, UsageError } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import { counted, printable } from '../output.ts';
-import { UsageError } from '../report-error.ts';
 import type { CliSession } from '../session.ts';
-import type { SpaceOptions } from './knowledge-space.ts';
-import { addSpaceOptions, spaceFieldsOf, spaceWords } from './knowledge-space.ts';
+import type { SpaceOptions } from './spaces.ts';
+import { addSpaceOptions, spaceFieldsOf, spaceWords } from './spaces.ts';
 
 const otherId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5c';
 
-export function register(group: Command, context: CliContext): void {
-  examples(group, [
-    'headworks entities --name alice',
-    'headworks entities review',
-    'headworks entities merge WINNER LOSER --reason "the same person"',
-  ]);
-
-  commandFor(group, context, entitiesApi.list, {
+export function register(group: CliCommand): void {
+  commandFor(group, entitiesApi.list, {
     name: 'list',
     isDefault: true,
     flags: { needs_review: { description: 'only entities that need a review' }, limit: { default: 50 } },
@@ -45,13 +37,13 @@ export function register(group: Command, context: CliContext): void {
     },
   });
 
-  commandFor(group, context, entitiesApi.get, {
+  commandFor(group, entitiesApi.get, {
     name: 'get',
     examples: [`headworks entities get ${exampleId}`],
     print: ({ out }, entity) => printEntity(out, entity),
   });
 
-  commandFor(group, context, entitiesApi.listRelated, {
+  commandFor(group, entitiesApi.listRelated, {
     name: 'related',
     arguments: { id: ['entity', 'id of the entity'] },
     examples: [`headworks entities related ${exampleId} --json`],
@@ -67,7 +59,7 @@ export function register(group: Command, context: CliContext): void {
     },
   });
 
-  commandFor(group, context, entitiesApi.merge, {
+  commandFor(group, entitiesApi.merge, {
     name: 'merge',
     description: 'merge two entities; "entities undo-merge" undoes it',
     arguments: {
@@ -91,7 +83,7 @@ export function register(group: Command, context: CliContext): void {
     },
   });
 
-  commandFor(group, context, entitiesApi.undoMerge, {
+  commandFor(group, entitiesApi.undoMerge, {
     name: 'undo-merge',
     arguments: { id: ['merge', 'id of the merge; "headworks entities get" lists them'] },
     examples: [`headworks entities undo-merge ${exampleId}`],
@@ -107,7 +99,7 @@ export function register(group: Command, context: CliContext): void {
     },
   });
 
-  commandFor(group, context, entitiesApi.split, {
+  commandFor(group, entitiesApi.split, {
     name: 'split',
     arguments: {
       id: ['entity', 'id of the entity'],
@@ -121,7 +113,7 @@ export function register(group: Command, context: CliContext): void {
     },
   });
 
-  registerReview(group, context);
+  registerReview(group);
 }
 
 function entityName({ canonical_name, organization, email }: Entity): string {
@@ -165,7 +157,7 @@ interface ReviewOptions extends SpaceOptions {
   readonly list?: boolean;
 }
 
-function registerReview(group: Command, context: CliContext): void {
+function registerReview(group: CliCommand): void {
   const command = addSpaceOptions(
     group
       .command('review')
@@ -177,15 +169,15 @@ function registerReview(group: Command, context: CliContext): void {
     .addOption(
       new Option('--verdict <verdict>', 'the decision on --pair').choices(['same', 'different', 'later']),
     );
-  examples(command, [
+  command.examples([
     'headworks entities review',
     'headworks entities review --list --json',
     `headworks entities review --pair ${exampleId} --verdict different`,
   ]);
-  action<ReviewOptions>(context, command, async (session, options) => {
+  command.run<ReviewOptions>(async (session, options) => {
     const { pair, verdict } = options;
     if ((pair === undefined) !== (verdict === undefined))
-      throw new UsageError('give --pair and --verdict together.');
+      throw new UsageError('Give --pair and --verdict together.');
     if (pair !== undefined && verdict !== undefined) return decideOne(session, options, pair, verdict);
     const open = await readOpen(session, options);
     const { out } = session;
@@ -226,11 +218,11 @@ async function decideOne(
 
 function describe(side: OpenPair['a']): string {
   const known = [side.role, side.organization, side.email].filter((clue) => clue !== null).join(', ');
-  const also = side.aliases.slice(0, 4).join(', ');
+  const aliases = side.aliases.slice(0, 4).join(', ');
   return [
     `${side.canonical_name} [${side.type}]`,
     known,
-    also === '' ? '' : `also ${also}`,
+    aliases === '' ? '' : `also ${aliases}`,
     counted(side.mention_count, 'mention'),
   ]
     .filter(Boolean)

@@ -4,7 +4,7 @@ import { CliWorld } from '../../../test/support/cli-world.ts';
 import { HeadworksError } from '../../core/index.ts';
 
 const execution = (status: string, more: object = {}) => ({
-  id: 'e1',
+  id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
   organization_id: 'org_a',
   organization_name: 'acme-corp',
   deployment_id: 'd1',
@@ -28,15 +28,22 @@ describe('headworks executions', () => {
       error: { code: 'INTERNAL', message: 'it broke' },
     });
     const world = new CliWorld({
-      answer: () => ({ executions: [execution('executing'), failed], next: 'e1' }),
+      answer: () => ({
+        executions: [execution('running'), failed],
+        next: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+      }),
     });
     expect(await world.run('executions', 'list', '--unfinished', '--organization', 'acme')).toBe(0);
     expect(world.calls[0]).toMatchObject({
       path: '/api/v1/executions',
-      query: { organization: 'acme', status: 'queued,executing', limit: 50 },
+      query: { organization: 'acme', status: 'queued,running', limit: 50 },
     });
-    expect(world.out).toMatch(/e1 +acme-corp\/invoices +executing +2 min ago +2 min/);
-    expect(world.out).toMatch(/e1 +acme-corp\/invoices +error +2 min ago +5 s +it broke\n/);
+    expect(world.out).toMatch(
+      /0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b +acme-corp\/invoices +running +2 min ago +2 min/,
+    );
+    expect(world.out).toMatch(
+      /0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b +acme-corp\/invoices +error +2 min ago +5 s +it broke\n/,
+    );
     expect(world.err).toContain('There are more');
     const empty = new CliWorld({ answer: () => ({ executions: [], next: null }) });
     await empty.run('executions');
@@ -63,36 +70,54 @@ describe('headworks executions', () => {
   it('shows one, and prints the response of the server with --json', async () => {
     const done = execution('completed', { result: { sum: 3 }, warnings: ['cut'] });
     const world = new CliWorld({ answer: () => done });
-    await world.run('executions', 'get', 'e1');
+    await world.run('executions', 'get', '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b');
     expect(world.out).toMatch(/status +completed/);
     expect(world.out).toMatch(
       /organization name +acme-corp\n +deployment id +d1\n +deployment name +invoices\n/,
     );
     expect(world.out).toContain('{"sum":3}');
     const json = new CliWorld({ answer: () => done });
-    await json.run('executions', 'get', 'e1', '--json');
+    await json.run('executions', 'get', '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b', '--json');
     expect(JSON.parse(json.out)).toEqual(done);
   });
 
   it.each([
-    ['stop', execution('stopped'), 'Execution e1 is stopped.\n'],
-    ['stop', execution('completed'), 'Execution e1 had ended: completed.\n'],
-    ['release', { id: 'e1', was_held: true }, 'The slot of e1 is free.\n'],
-    ['release', { id: 'e1', was_held: false }, 'e1 held no slot.\n'],
-  ])('%s prints the outcome', async (verb, answer, said) => {
+    ['cancel', execution('canceled'), 'Execution 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b is canceled.\n'],
+    [
+      'cancel',
+      execution('completed'),
+      'Execution 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b had ended: completed.\n',
+    ],
+    [
+      'release',
+      { id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b', was_held: true },
+      'The slot of 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b is free.\n',
+    ],
+    [
+      'release',
+      { id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b', was_held: false },
+      '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b held no slot.\n',
+    ],
+  ])('%s prints the outcome', async (verb, answer, output) => {
     const world = new CliWorld({ answer: () => answer });
-    expect(await world.run('executions', verb, 'e1')).toBe(0);
-    expect(world.calls[0]).toMatchObject({ method: 'POST', path: `/api/v1/executions/e1/${verb}` });
-    expect(world.out).toBe(said);
+    expect(await world.run('executions', verb, '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b')).toBe(0);
+    expect(world.calls[0]).toMatchObject({
+      method: 'POST',
+      path: `/api/v1/executions/0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b/${verb}`,
+    });
+    expect(world.out).toBe(output);
   });
 
   it('prints why a slot cannot be freed', async () => {
     const world = new CliWorld({
       answer: () => {
-        throw new HeadworksError('CONFLICT', 'The execution e1 is executing: it needs its slot.');
+        throw new HeadworksError(
+          'CONFLICT',
+          'The execution 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b is running: it needs its slot.',
+        );
       },
     });
-    expect(await world.run('executions', 'release', 'e1')).toBe(1);
+    expect(await world.run('executions', 'release', '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b')).toBe(1);
     expect(world.err).toContain('needs its slot');
   });
 });

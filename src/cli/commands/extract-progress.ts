@@ -12,7 +12,7 @@ import { migratedText } from './vault.ts';
 const longestBar = 24;
 const shortestBar = 5;
 /** Count, rate, time left and status with the spaces between them. */
-const roomForFacts = 1 + 13 + 1 + 9 + 1 + 14 + 1 + 'incomplete'.length;
+const factsWidth = 1 + 13 + 1 + 9 + 1 + 14 + 1 + 'incomplete'.length;
 
 export interface BarLayout {
   readonly format: string;
@@ -23,7 +23,7 @@ export interface BarLayout {
 
 /** Without space for both, the bar is omitted; the remaining time replaces the status. */
 export function barLayout(columns: number, longestName: number): BarLayout {
-  const room = columns - longestName - 1 - roomForFacts;
+  const room = columns - longestName - 1 - factsWidth;
   const isWide = room >= shortestBar;
   return {
     format: isWide ? '{type} {bar} {count} {rate} {left} {status}' : '{type} {count} {rate} {state}',
@@ -75,7 +75,7 @@ export class TypePaces {
   of({ type, items, itemsThisRun, total, status }: TypeFigures, now: number): Pace {
     const known = this.#spans.get(type);
     // The time of a type starts with its first item.
-    const from = status === 'pending' ? now : (known?.from ?? this.#startedAt);
+    const from = status === 'queued' ? now : (known?.from ?? this.#startedAt);
     const hasEnded = status === 'completed' || status === 'incomplete';
     const span: Span = {
       items: known?.items ?? items - itemsThisRun,
@@ -118,7 +118,7 @@ function jsonProgress({ out, redactor }: CliSession): ExtractionProgress {
 
 /** Above bars, which show the rest. */
 const loggedEvents =
-  /:(page-failed|worker-died|rows-lost|types-redefined|vault-migrated|setting-ignored|waiting|limits-\w+)$/;
+  /:(page-failed|worker-died|rows-lost|types-changed|vault-migrated|setting-ignored|waiting|limits-\w+)$/;
 
 /** Every few seconds is enough for a log. */
 const progressEveryMs = 5_000;
@@ -164,7 +164,7 @@ function lineOf(name: string, payload: Readonly<Record<string, unknown>>): strin
       return `${payload['setting'] as string} has no effect: ${payload['reason'] as string}`;
     case 'extraction:rows-lost':
       return `Rows were removed from ${vault} (${(payload['types'] as string[]).join(', ')}): everything is read again`;
-    case 'extraction:types-redefined':
+    case 'extraction:types-changed':
       return `The definition of ${(payload['types'] as string[]).join(', ')} has changed since the last extraction: extracting everything again`;
     case 'extraction:vault-migrated':
       return migratedText(vault ?? '');
@@ -319,7 +319,7 @@ export function printResult(session: CliSession, result: ExtractionSummary): voi
       String(held),
       total === null ? '–' : String(total),
       String(itemsThisRun),
-      endedBy !== 'done' && status !== 'completed' ? 'paused' : status,
+      endedBy !== 'finished' && status !== 'completed' ? 'interrupted' : status,
     ]),
     (text, column) => (column === 4 ? out.style(text === 'completed' ? 'green' : 'yellow', text) : text),
   );

@@ -20,7 +20,7 @@ const result: ExtractionSummary = {
   status: 'completed',
   isResumed: false,
   wasComplete: false,
-  endedBy: 'done',
+  endedBy: 'finished',
   canRetry: false,
   hasBrokenLists: false,
   types: [{ type: 'users', items: 31, itemsThisRun: 11, held: 33, total: 31, status: 'completed' }],
@@ -50,7 +50,7 @@ const running = {
 const progress = {
   types: [
     { type: 'users', items: 20, itemsThisRun: 12, total: 31, status: 'running' },
-    { type: 'looks', items: 0, itemsThisRun: 0, total: null, status: 'pending' },
+    { type: 'looks', items: 0, itemsThisRun: 0, total: null, status: 'queued' },
   ],
   calls: 2,
   rateLimitedCalls: 1,
@@ -65,7 +65,7 @@ const progress = {
 function sessionIn(world: CliWorld, json = false): CliSession {
   return new CliSession(world.io, 'extract looker', { json, color: true, file: undefined, flags: {} });
 }
-const told = (name: string, payload: Record<string, unknown>) => ({
+const emitted = (name: string, payload: Record<string, unknown>) => ({
   name,
   at: Date.UTC(2026, 0, 1),
   spec: event<Record<string, unknown>>({ level: 'info', message: '' }),
@@ -114,7 +114,7 @@ describe('the end of an extraction', () => {
     [{ status: 'incomplete', canRetry: true }, 'Request it again with --retry-failed'],
     [{ status: 'incomplete' }, 'the source reports a larger total: extract it again with --fresh'],
     [{ status: 'incomplete', hasBrokenLists: true }, 'check its pagination, then extract it again'],
-    [{ status: 'interrupted', endedBy: 'max-calls', types: [running] }, '11        paused'],
+    [{ status: 'interrupted', endedBy: 'max-calls', types: [running] }, '11        interrupted'],
   ])('says so: %j', (more, text) => {
     const world = new CliWorld();
     printResult(sessionIn(world), { ...result, ...more });
@@ -180,12 +180,12 @@ describe('an extraction while it runs', () => {
   it('has a bar per type on a terminal, and a line with totals', () => {
     const world = new CliWorld({ isTty: true, columns: 120 });
     const screen = showProgress(sessionIn(world));
-    screen.show(told('extraction:progress', progress));
+    screen.show(emitted('extraction:progress', progress));
     screen.end();
     screen.end();
     expect(world.err.match(/users/g)).toHaveLength(1);
     expect(world.err).toMatch(/users.*20\/31.*running/);
-    expect(world.err).toMatch(/looks.*pending/);
+    expect(world.err).toMatch(/looks.*queued/);
     expect(world.err).toContain('2 calls · 10.0 items/s · 1 × 429 · multiplier 1.50 · workers 1/2 · queue 3');
     expect(world.out).toBe('');
   });
@@ -198,7 +198,7 @@ describe('an extraction while it runs', () => {
       { type: 'scheduled_plans', items: 10, itemsThisRun: 10, total: 20, status: 'running' },
       { type: 'permission_sets', items: 5, itemsThisRun: 5, total: 5, status: 'completed' },
     ];
-    screen.show(told('extraction:progress', { ...progress, types }));
+    screen.show(emitted('extraction:progress', { ...progress, types }));
     screen.end();
     const lines = drawn(world);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(50);
@@ -211,12 +211,12 @@ describe('an extraction while it runs', () => {
     const world = new CliWorld({ isTty: true, columns: 120 });
     const screen = showProgress(sessionIn(world));
     const looks = { type: 'looks', items: 7, itemsThisRun: 7, total: null };
-    screen.show(told('extraction:progress', { ...progress, types: [{ ...looks, status: 'running' }] }));
+    screen.show(emitted('extraction:progress', { ...progress, types: [{ ...looks, status: 'running' }] }));
     screen.end();
     expect(drawn(world)[0]).toMatch(/^looks ░{24} +7 /);
     const after = new CliWorld({ isTty: true, columns: 120 });
     const end = showProgress(sessionIn(after));
-    end.show(told('extraction:progress', { ...progress, types: [{ ...looks, status: 'completed' }] }));
+    end.show(emitted('extraction:progress', { ...progress, types: [{ ...looks, status: 'completed' }] }));
     end.end();
     expect(drawn(after)[0]).toMatch(/^looks █{24} +7 /);
   });
@@ -224,12 +224,22 @@ describe('an extraction while it runs', () => {
   it('is a line per important event without a terminal', () => {
     const world = new CliWorld();
     const screen = showProgress(sessionIn(world));
-    screen.show(told('extraction:call', { type: 'users' }));
+    screen.show(emitted('extraction:call', { type: 'users' }));
     screen.show(
-      told('extraction:page-failed', { type: 'users', page: 'p', cause: 'timeout', error: 'late\u001b[2J' }),
+      emitted('extraction:page-failed', {
+        type: 'users',
+        page: 'p',
+        cause: 'timeout',
+        error: 'late\u001b[2J',
+      }),
     );
     screen.show(
-      told('extraction:type-finished', { type: 'users', items: 31, itemsThisRun: 0, status: 'incomplete' }),
+      emitted('extraction:type-finished', {
+        type: 'users',
+        items: 31,
+        itemsThisRun: 0,
+        status: 'incomplete',
+      }),
     );
     screen.end();
     expect(world.err).toBe(
@@ -240,8 +250,8 @@ describe('an extraction while it runs', () => {
   it('shows why it starts over, and the result of a dry run on a terminal', () => {
     const world = new CliWorld({ isTty: true });
     const screen = showProgress(sessionIn(world), false);
-    screen.show(told('extraction:vault-migrated', { vault: 'x.vault' }));
-    screen.show(told('extraction:types-redefined', { types: ['looks', 'explores'] }));
+    screen.show(emitted('extraction:vault-migrated', { vault: 'x.vault' }));
+    screen.show(emitted('extraction:types-changed', { types: ['looks', 'explores'] }));
     screen.end();
     expect(world.err).toBe(
       'x.vault was migrated from an older version. Older versions of Headworks can no longer read it.\n' +
@@ -252,9 +262,9 @@ describe('an extraction while it runs', () => {
   it.each([true, false])('prints what it waits for before the first bar (terminal: %s)', (isTty) => {
     const world = new CliWorld({ isTty });
     const screen = showProgress(sessionIn(world));
-    screen.show(told('extraction:waiting', { reason: 'source-busy', why: 'it is busy', waitMs: 8_000 }));
-    screen.show(told('extraction:waiting', { reason: 'rate-limit', why: 'it is used up', waitMs: null }));
-    screen.show(told('extraction:vault-migrated', { vault: 'x.vault' }));
+    screen.show(emitted('extraction:waiting', { reason: 'source-busy', why: 'it is busy', waitMs: 8_000 }));
+    screen.show(emitted('extraction:waiting', { reason: 'rate-limit', why: 'it is used up', waitMs: null }));
+    screen.show(emitted('extraction:vault-migrated', { vault: 'x.vault' }));
     expect(world.err.split('\n')).toEqual([
       'Waiting 8 s: it is busy',
       'Waiting: it is used up',
@@ -267,19 +277,19 @@ describe('an extraction while it runs', () => {
   it('prints nothing while nothing is running', async () => {
     const world = new CliWorld();
     const screen = showProgress(sessionIn(world));
-    const types = progress.types.map((type) => ({ ...type, status: 'pending' }));
+    const types = progress.types.map((type) => ({ ...type, status: 'queued' }));
     await world.clock.advance(6_000);
-    screen.show(told('extraction:progress', { ...progress, types }));
+    screen.show(emitted('extraction:progress', { ...progress, types }));
     expect(world.err).toBe('');
     await world.clock.advance(6_000);
-    screen.show(told('extraction:progress', progress));
+    screen.show(emitted('extraction:progress', progress));
     expect(world.err).toBe('users 20 of 31\n');
   });
 
   it('is an object per event with --json', () => {
     const world = new CliWorld();
     showProgress(sessionIn(world, true)).show(
-      told('extraction:worker-died', { workersAlive: 1, worker: 'w' }),
+      emitted('extraction:worker-died', { workersAlive: 1, worker: 'w' }),
     );
     expect(JSON.parse(world.out)).toEqual({
       event: 'extraction:worker-died',
@@ -288,7 +298,7 @@ describe('an extraction while it runs', () => {
       worker: 'w',
     });
     world.out = '';
-    showProgress(sessionIn(world, true)).show(told('extraction:progress', progress));
+    showProgress(sessionIn(world, true)).show(emitted('extraction:progress', progress));
     expect(JSON.parse(world.out)).toMatchObject({
       rate_limited_calls: 1,
       types: [{ type: 'users', items_this_run: 12 }, { type: 'looks' }],

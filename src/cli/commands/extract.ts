@@ -1,49 +1,46 @@
 // headworks extract looker | rest: extracts a source into a vault. Needs no server and no state store.
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import type { SourceChoice } from '../../app/extract.ts';
-import type { CliContext } from '../command.ts';
-import { action, examples } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { CliSession } from '../session.ts';
 import { addExtractionFlags } from '../session.ts';
 import { printEstimate, printResult, showProgress } from './extract-progress.ts';
 
-export function register(group: Command, context: CliContext): void {
+export function register(group: CliCommand): void {
   group.addHelpText(
     'after',
     '\nAn interrupted extraction resumes when the command is repeated. No server is needed.',
   );
-  examples(group, ['headworks extract looker --dry-run', 'headworks extract rest --source shop.yaml']);
-  registerLooker(group, context);
-  registerRest(group, context);
+  registerLooker(group);
+  registerRest(group);
 }
 
-function registerLooker(group: Command, context: CliContext): void {
+function registerLooker(group: CliCommand): void {
   const command = group
     .command('looker')
     .description('extract Looker content (LOOKER_BASE_URL, LOOKER_CLIENT_ID, LOOKER_CLIENT_SECRET)');
   addExtractionFlags(command);
-  examples(command, [
+  command.examples([
     'headworks extract looker',
     'headworks extract looker --types dashboards,looks --folder 12 --recursive',
     'headworks extract looker --dry-run --rate-limit-per-minute 600',
   ]);
-  action(context, command, (session) => runExtract(session, { kind: 'looker' }));
+  command.run((session) => runExtract(session, { kind: 'looker' }));
 }
 
-function registerRest(group: Command, context: CliContext): void {
+function registerRest(group: CliCommand): void {
   const command = group
     .command('rest')
     .description('extract from a REST API described in a YAML file')
     .requiredOption('--source <file>', 'YAML file that describes the API');
   addExtractionFlags(command, ['folder', 'recursive']);
-  examples(command, [
+  command.examples([
     'headworks extract rest --source shop.yaml',
     'headworks extract rest --source shop.yaml --json',
   ]);
-  action<{ source: string }>(context, command, (session, { source }) =>
+  command.run<{ source: string }>((session, { source }) =>
     runExtract(session, { kind: 'rest', file: resolve(session.io.cwd, source) }),
   );
 }

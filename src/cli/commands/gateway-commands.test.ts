@@ -171,6 +171,7 @@ describe('headworks models', () => {
     await at.run('models', 'create', '--help');
     const help = at.out.replace(/\s+/g, ' ');
     expect(help).toContain('Default: the whole name; with --provider P and a name P/X: X');
+    expect(help).toContain('must end in _API_KEY or _API_TOKEN');
     expect(help).toContain(
       'Default: the part of the name before the first slash; without one, the host of base_url',
     );

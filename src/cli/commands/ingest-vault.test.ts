@@ -1,4 +1,4 @@
-// headworks ingest --vault: what is gone at the source, and two vaults of one file name, against a server that keeps artifacts.
+// headworks ingest --vault: items deleted at the source, and two vaults with one file name, with a server that stores artifacts.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -70,7 +70,7 @@ async function ingest(vault: VaultWorld, ...options: string[]) {
   return world;
 }
 
-/** An extraction that sees these items of each type; `null`: none of the 99 that the source reports. */
+/** An extraction with these items of each type; `null`: none of the 99 that the source reports. */
 function extract(
   vault: VaultWorld,
   seen: Readonly<Record<string, readonly string[] | null>>,
@@ -95,11 +95,11 @@ describe('headworks ingest --vault', () => {
     extract(vault, { dashboards: ['1', '2', '3'], looks: ['1'] });
     expect((await ingest(vault)).out).not.toContain('gone');
     extract(vault, { dashboards: ['1'], looks: ['1'] });
-    const told = await ingest(vault);
-    expect(told.out).toContain(
+    const printed = await ingest(vault);
+    expect(printed.out).toContain(
       'dashboards/2 is gone at the source; its document is kept: headworks artifacts delete a1\n',
     );
-    expect(told.err).toContain('--delete-missing deletes them.');
+    expect(printed.err).toContain('--delete-missing deletes them.');
     const json: unknown = JSON.parse((await ingest(vault, '--json')).out);
     expect(json).toMatchObject({
       missing: [{ source_id: 'dashboards/2', title: 'Title 2', id: 'a1' }, { source_id: 'dashboards/3' }],
@@ -129,7 +129,7 @@ describe('headworks ingest --vault', () => {
     const second = await vaultWorld(join(folder, 'acme.vault'), other);
     extract(first, { dashboards: ['1'] });
     extract(second, { dashboards: ['1'] }, other);
-    // As it was taken in before sources were noted.
+    // As it was ingested before sources were recorded.
     await ingest(first);
     for (const [key, each] of kept) kept.set(key, { ...each, metadata: {} });
     await ingest(first);

@@ -2,14 +2,14 @@
 import type { ApiInput } from '../../api/client.ts';
 import { callApi } from '../../api/client.ts';
 import type { HeadworksClient } from '../../app/client/session.ts';
-import type { VaultChoice } from '../../extraction/vault/index.ts';
 import { kindOf } from '../../core/index.ts';
 import type { CliSession } from '../session.ts';
-import type { SpaceOptions } from './knowledge-space.ts';
-import { spaceFieldsOf } from './knowledge-space.ts';
+import type { SpaceOptions } from './spaces.ts';
+import { spaceFieldsOf } from './spaces.ts';
+import type { VaultOptions } from './vault.ts';
+import { choiceOf } from './vault.ts';
 
-export interface VaultOptions extends SpaceOptions {
-  readonly vault?: string;
+export interface IngestVaultOptions extends SpaceOptions, VaultOptions {
   readonly deleteMissing?: boolean;
 }
 
@@ -28,17 +28,11 @@ export interface MissingItems {
   readonly problems: readonly string[];
 }
 
-export const choiceOf = (session: CliSession, { vault }: VaultOptions): VaultChoice => ({
-  file: vault,
-  cwd: session.io.cwd,
-  dataFolder: session.config().data.folder,
-});
-
 /** What the space calls the vault: by its file, and by its source too where it has another of that file name. */
 export async function systemOfVault(
   session: CliSession,
   client: HeadworksClient,
-  options: VaultOptions,
+  options: IngestVaultOptions,
 ): Promise<string> {
   const { nameWithSource, vaultNameOf, withVault } = await import('../../extraction/vault/index.ts');
   const { name, source } = await withVault(choiceOf(session, options), (reader) => ({
@@ -63,7 +57,7 @@ export async function systemOfVault(
 export async function missingItems(
   session: CliSession,
   client: HeadworksClient,
-  options: VaultOptions,
+  options: IngestVaultOptions,
   system: string,
 ): Promise<MissingItems> {
   const { goneItems, typeOfItem, withVault } = await import('../../extraction/vault/index.ts');
@@ -85,7 +79,11 @@ export async function missingItems(
   return { missing: kept, deleted: items.length - kept.length, problems };
 }
 
-async function deleteIfPresent(client: HeadworksClient, options: VaultOptions, id: string): Promise<void> {
+async function deleteIfPresent(
+  client: HeadworksClient,
+  options: IngestVaultOptions,
+  id: string,
+): Promise<void> {
   try {
     const query = spaceFieldsOf(options);
     await callApi(client, 'DELETE /api/v1/knowledge/artifacts/:id', { params: { id }, query });
@@ -96,7 +94,7 @@ async function deleteIfPresent(client: HeadworksClient, options: VaultOptions, i
 
 async function allOf(
   client: HeadworksClient,
-  options: VaultOptions,
+  options: IngestVaultOptions,
   system: string,
 ): Promise<readonly MissingItem[]> {
   const all: MissingItem[] = [];
@@ -114,6 +112,6 @@ async function allOf(
 
 const pageOf = (
   client: HeadworksClient,
-  options: VaultOptions,
+  options: IngestVaultOptions,
   query: ApiInput<'GET /api/v1/knowledge/artifacts'>['query'],
 ) => callApi(client, 'GET /api/v1/knowledge/artifacts', { query: { ...query, ...spaceFieldsOf(options) } });

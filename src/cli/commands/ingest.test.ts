@@ -9,8 +9,8 @@ import { CoreError } from '../../core/index.ts';
 
 const at = '2026-03-01T11:00:00.000Z';
 const uid = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
-const counts = { done: 1, failed: 0, skipped: 0, pending: 0 };
-const none = { done: 0, failed: 0, skipped: 0, pending: 0 };
+const counts = { completed: 1, failed: 0, skipped: 0, queued: 0 };
+const none = { completed: 0, failed: 0, skipped: 0, queued: 0 };
 const artifact = {
   id: uid,
   revision_id: uid,
@@ -29,7 +29,7 @@ const artifact = {
   job_id: 'j1',
   text: 'Ann decided.',
   status: {
-    state: 'partial',
+    state: 'degraded',
     chunks: 1,
     steps: { index: counts, read: counts, embed: none, graph: { ...none, skipped: 1 } },
     read_by_rules: 1,
@@ -40,7 +40,7 @@ const artifact = {
     ],
   },
 };
-const complete = { ...artifact, status: { ...artifact.status, state: 'complete', missing: [] } };
+const complete = { ...artifact, status: { ...artifact.status, state: 'completed', missing: [] } };
 const event = {
   id: uid,
   artifact_id: uid,
@@ -223,7 +223,7 @@ describe('headworks ingest', () => {
     expect(JSON.parse(at.out)).toMatchObject({
       artifacts: [{ outcome: 'added' }],
       failures: [],
-      partial: [],
+      degraded: [],
     });
   });
 

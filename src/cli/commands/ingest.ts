@@ -1,24 +1,23 @@
 // headworks ingest: ingests documents, or estimates the cost; then waits until the server has read them.
-import type { Command } from 'commander';
 import type { Artifact, IngestEstimate, IngestResult } from '../../api/artifacts.ts';
 import type { ApiInput } from '../../api/client.ts';
 import { callApi } from '../../api/client.ts';
 import type { HeadworksClient } from '../../app/client/session.ts';
 import { CoreError, HeadworksError, messageOf } from '../../core/index.ts';
-import type { CliContext } from '../command.ts';
-import { action, examples } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { followJob, startProgress } from '../follow-job.ts';
 import type { Output } from '../output.ts';
 import { counted, printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
-import { createFolders } from './folders.ts';
-import type { MissingItems, VaultOptions } from './ingest-vault.ts';
-import { choiceOf, missingItems, systemOfVault } from './ingest-vault.ts';
-import { addSpaceOptions, spaceFieldsOf } from './knowledge-space.ts';
+import { createFolders } from './spaces.ts';
+import { choiceOf } from './vault.ts';
+import type { IngestVaultOptions, MissingItems } from './ingest-vault.ts';
+import { missingItems, systemOfVault } from './ingest-vault.ts';
+import { addSpaceOptions, spaceFieldsOf } from './spaces.ts';
 
-interface IngestOptions extends VaultOptions {
+interface IngestOptions extends IngestVaultOptions {
   readonly type?: ArtifactInput['type'];
   readonly title?: string;
   readonly sourceId?: string;
@@ -30,7 +29,7 @@ interface IngestOptions extends VaultOptions {
 
 type ArtifactInput = NonNullable<ApiInput<'POST /api/v1/knowledge/artifacts'>['body']>;
 
-export function register(command: Command, context: CliContext): void {
+export function register(command: CliCommand): void {
   addSpaceOptions(command.argument('[paths...]', 'files and folders; - reads text from standard input'))
     .option('--vault <file>', 'ingest the items of a vault, with owners, folders, models and explores')
     .option('--delete-missing', 'with --vault: delete documents whose items are gone at the source')
@@ -41,7 +40,7 @@ export function register(command: Command, context: CliContext): void {
     .option('--no-wait', 'return before the documents are read')
     .option('--watch', 'have the server watch these folders from now on ("headworks folders")')
     .option('--schedule <cron>', 'have the server scan these folders on a schedule: five fields, UTC');
-  examples(command, [
+  command.examples([
     'headworks ingest notes/ minutes.docx mail.eml',
     'headworks ingest notes/ --estimate',
     'headworks ingest --vault looker.vault --space bi',
@@ -49,7 +48,7 @@ export function register(command: Command, context: CliContext): void {
     'pbpaste | headworks ingest - --title "Call with Acme" --type transcript',
     'headworks ingest /srv/notes --schedule "0 3 * * *"',
   ]);
-  action<IngestOptions>(context, command, ingest);
+  command.run<IngestOptions>(ingest);
 }
 
 async function ingest(
@@ -85,7 +84,7 @@ async function* readDocuments(
   paths: readonly string[],
   { skipped, system }: { readonly skipped: { links: number; special: number }; readonly system?: string },
 ): AsyncGenerator<IngestBody> {
-  const { fileDocument, documentPaths } = await import('../../app/ingest-files.ts');
+  const { fileDocument, documentPaths } = await import('../../app/ingest-documents.ts');
   const { maxDocumentBytes } = session.config().knowledge;
   const onSkipped = (kind: 'link' | 'special') => {
     skipped[kind === 'link' ? 'links' : 'special'] += 1;
@@ -102,7 +101,7 @@ async function* readDocuments(
               : Promise.reject(new CoreError('INPUT_INVALID', problem)),
         };
   if (options.vault === undefined) return;
-  const { documentsOfVault } = await import('../../app/vault-artifacts.ts');
+  const { documentsOfVault } = await import('../../app/ingest-documents.ts');
   for await (const body of documentsOfVault(choiceOf(session, options), system))
     yield { name: body.source_id, body: { ...body, mentions: [...body.mentions] } };
 }
@@ -161,14 +160,14 @@ function ingestAll(
     progress.end();
     const gone = system === undefined ? nothingMissing : await missingItems(session, client, options, system);
     const read = options.wait ? await waitForAll(session, client, options, ingested) : [];
-    const partial = read.filter(({ status }) => status.missing.length > 0);
+    const degraded = read.filter(({ status }) => status.missing.length > 0);
     printOutcome(
       session.out,
-      { ingested, failures, partial, fallbacks: fallbacksOf(read), gone, skipped },
+      { ingested, failures, degraded, fallbacks: fallbacksOf(read), gone, skipped },
       options.wait,
     );
     if (ingested.length === 0 && failures.length > 0) return exitCodes.error;
-    return failures.length + partial.length > 0 ? exitCodes.incomplete : exitCodes.ok;
+    return failures.length + degraded.length > 0 ? exitCodes.incomplete : exitCodes.ok;
   });
 }
 
@@ -234,12 +233,12 @@ async function attempt(
     await work(typeof body === 'function' ? await body() : body);
     return null;
   } catch (error) {
-    if (!(error instanceof HeadworksError) || error.isRetryable || !isOfDocument(error.code)) throw error;
+    if (!(error instanceof HeadworksError) || error.isRetryable || !isDocumentError(error.code)) throw error;
     return { name, code: error.code, message: messageOf(error) };
   }
 }
 
-const isOfDocument = (code: string): boolean =>
+const isDocumentError = (code: string): boolean =>
   ['INPUT_INVALID', 'KNOWLEDGE_DOCUMENT_UNREADABLE', 'HTTP_BODY_TOO_LARGE', 'INTERNAL'].includes(code);
 
 const withOptions = (body: ArtifactInput, options: IngestOptions): ArtifactInput => ({
@@ -251,7 +250,7 @@ const withOptions = (body: ArtifactInput, options: IngestOptions): ArtifactInput
 });
 
 /** Without its text: a folder may be larger than memory. */
-type Read = Pick<Artifact, 'id' | 'title' | 'status'>;
+type IngestedDocument = Pick<Artifact, 'id' | 'title' | 'status'>;
 
 /** Waits for the jobs; returns the status of the documents afterwards. */
 async function waitForAll(
@@ -259,11 +258,11 @@ async function waitForAll(
   client: HeadworksClient,
   options: IngestOptions,
   ingested: readonly Ingested[],
-): Promise<readonly Read[]> {
+): Promise<readonly IngestedDocument[]> {
   const { io } = session;
   const waiting = ingested.filter(({ job_id }) => job_id !== null);
   const progress = startProgress(session, 'Reading');
-  const read: Read[] = [];
+  const read: IngestedDocument[] = [];
   for (const [index, { job_id, id, name }] of waiting.entries()) {
     await followJob(client, job_id ?? '', { clock: io.clock, signal: io.signal, onChange: () => undefined });
     const { title, status } = await callApi(client, 'GET /api/v1/knowledge/artifacts/:id', {
@@ -284,7 +283,7 @@ interface Fallbacks {
   readonly causes: readonly string[];
 }
 
-function fallbacksOf(read: readonly Read[]): Fallbacks {
+function fallbacksOf(read: readonly IngestedDocument[]): Fallbacks {
   const all = read.flatMap(({ status }) => status.model_fallbacks);
   return {
     documents: read.filter(({ status }) => status.model_fallbacks.length > 0).length,
@@ -296,7 +295,7 @@ function fallbacksOf(read: readonly Read[]): Fallbacks {
 interface Outcome {
   readonly ingested: readonly Ingested[];
   readonly failures: readonly Failure[];
-  readonly partial: readonly Read[];
+  readonly degraded: readonly IngestedDocument[];
   readonly fallbacks: Fallbacks;
   readonly gone: MissingItems;
   readonly skipped: Skipped;
@@ -304,15 +303,15 @@ interface Outcome {
 
 function printOutcome(
   out: Output,
-  { ingested, failures, partial, fallbacks, gone, skipped }: Outcome,
+  { ingested, failures, degraded, fallbacks, gone, skipped }: Outcome,
   hasWaited: boolean,
 ): void {
   if (out.isJson) {
-    const partials = partial.map(({ id, status }) => ({ id, missing: status.missing }));
+    const degradedDocuments = degraded.map(({ id, status }) => ({ id, missing: status.missing }));
     out.json({
       artifacts: ingested,
       failures,
-      partial: partials,
+      degraded: degradedDocuments,
       model_fallbacks: fallbacks,
       skipped,
       missing: gone.missing,
@@ -326,7 +325,7 @@ function printOutcome(
   printFailures(out, failures);
   printSkipped(out, skipped);
   printMissing(out, gone);
-  for (const { title, id } of partial)
+  for (const { title, id } of degraded)
     out.line(`Parts of "${printable(title)}" are missing: see "headworks artifacts get ${id}".`);
   if (fallbacks.chunks > 0)
     out.line(

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CliWorld } from '../../../test/support/cli-world.ts';
 
 const job = (state: string, more: object = {}) => ({
-  id: 'j1',
+  id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
   name: 'ledger.repair',
   state,
   payload: { kind: 'k' },
@@ -72,18 +72,24 @@ describe('headworks jobs list', () => {
 describe('headworks jobs get, retry, cancel', () => {
   it('shows everything about one job', async () => {
     const world = new CliWorld({ answer: () => job('failed', { reason: 'it broke' }) });
-    await world.run('jobs', 'get', 'j1');
+    await world.run('jobs', 'get', '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b');
     expect(world.out).toMatch(/state +failed\n/);
     expect(world.out).toMatch(/reason +it broke\n/);
     expect(world.out).toMatch(/payload +\{"kind":"k"\}\n/);
   });
 
-  it.each(['retry', 'cancel'])('%ss a job', async (verb) => {
+  it.each(['retry', 'cancel'])('%s calls the server and prints the new state', async (verb) => {
     const world = new CliWorld({ answer: () => job('queued') });
-    expect(await world.run('jobs', verb, 'j1')).toBe(0);
-    expect(world.calls).toMatchObject([{ method: 'POST', path: `/api/v1/jobs/j1/${verb}` }]);
-    expect(world.out).toMatch(verb === 'retry' ? 'Job j1 is queued again.' : 'Job j1 is canceled.');
-    await world.run('jobs', verb, 'j1', '--json');
+    expect(await world.run('jobs', verb, '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b')).toBe(0);
+    expect(world.calls).toMatchObject([
+      { method: 'POST', path: `/api/v1/jobs/0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b/${verb}` },
+    ]);
+    expect(world.out).toMatch(
+      verb === 'retry'
+        ? 'Job 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b is queued again.'
+        : 'Job 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b is canceled.',
+    );
+    await world.run('jobs', verb, '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b', '--json');
     expect(JSON.parse(world.out.split('\n')[1] ?? '')).toEqual(job('queued'));
   });
 });
@@ -94,19 +100,33 @@ describe('headworks jobs watch', () => {
     data: { name, at: '2026-03-01T11:59:58.000Z', payload },
   });
   const events = [
-    event('job:started', { name: 'ledger.repair', job_id: 'j1', attempt: 1 }),
+    event('job:started', {
+      name: 'ledger.repair',
+      job_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+      attempt: 1,
+    }),
     event('ledger:recorded', { kind: 'k' }),
-    event('job:progressed', { name: 'ledger.repair', job_id: 'j1', done: 1, total: 4 }),
-    event('job:failed', { name: 'ledger.repair', job_id: 'j1', duration_ms: 1500, reason: 'bad\u001b[2J' }),
+    event('job:progressed', {
+      name: 'ledger.repair',
+      job_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+      done: 1,
+      total: 4,
+    }),
+    event('job:failed', {
+      name: 'ledger.repair',
+      job_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+      duration_ms: 1500,
+      reason: 'bad\u001b[2J',
+    }),
   ];
 
   it('prints a line per event of a job', async () => {
     const world = new CliWorld({ events });
     expect(await world.run('jobs', 'watch')).toBe(0);
     expect(world.out.split('\n')).toEqual([
-      '11:59:58 job:started  ledger.repair j1',
-      '11:59:58 job:progressed ledger.repair j1 1 of 4',
-      '11:59:58 job:failed   ledger.repair j1 1 s bad [2J',
+      '11:59:58 job:started  ledger.repair 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+      '11:59:58 job:progressed ledger.repair 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b 1 of 4',
+      '11:59:58 job:failed   ledger.repair 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b 1 s bad [2J',
       '',
     ]);
   });
@@ -121,19 +141,19 @@ describe('headworks jobs watch', () => {
     ];
     const world = new CliWorld({
       events: [
-        event('job:started', { name: 'ledger.repair', job_id: 'j1' }),
+        event('job:started', { name: 'ledger.repair', job_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b' }),
         'reconnect',
-        event('job:failed', { name: 'ledger.repair', job_id: 'j1' }),
+        event('job:failed', { name: 'ledger.repair', job_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b' }),
       ],
       answer: () => ({ jobs }),
     });
     expect(await world.run('jobs', 'watch')).toBe(0);
     expect(world.calls).toMatchObject([{ path: '/api/v1/jobs' }]);
     expect(world.out.split('\n')).toEqual([
-      '11:59:58 job:started  ledger.repair j1',
+      '11:59:58 job:started  ledger.repair 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
       '12:00:03 job:completed ledger.repair j3',
       '12:00:05 job:started  ledger.repair j4',
-      '12:00:05 job:failed   ledger.repair j1 it broke',
+      '12:00:05 job:failed   ledger.repair 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b it broke',
       '',
     ]);
   });
@@ -163,13 +183,13 @@ describe('headworks jobs watch', () => {
     ['failed', 4],
     ['skipped', 4],
   ])('follows one job until it is %s: %d', async (state, code) => {
-    const looks = [
+    const responses = [
       job('queued'),
       job('running', { progress: { done: 1, total: 2, message: 'on' } }),
       job(state),
     ];
-    const world = new CliWorld({ answer: () => looks.shift() });
-    expect(await world.run('jobs', 'watch', 'j1')).toBe(code);
+    const world = new CliWorld({ answer: () => responses.shift() });
+    expect(await world.run('jobs', 'watch', '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b')).toBe(code);
     expect(world.out).toBe(`ledger.repair ${state}\n`);
     expect(world.err).toContain('Job: 1 of 2 ledger.repair running on\n');
   });
@@ -181,6 +201,6 @@ describe('headworks jobs watch', () => {
         return job('running');
       },
     });
-    expect(await world.run('jobs', 'watch', 'j1', '--json')).toBe(0);
+    expect(await world.run('jobs', 'watch', '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b', '--json')).toBe(0);
   });
 });

@@ -1,14 +1,14 @@
 // headworks jobs: list, watch, retry and cancel background jobs.
-import type { Command } from 'commander';
 import { callApi } from '../../api/client.ts';
+import { id as jobId } from '../../api/fields.ts';
 import type { Job } from '../../api/jobs.ts';
 import { jobsApi } from '../../api/jobs.ts';
 import type { StreamedEvent } from '../../api/server.ts';
 import type { HeadworksClient } from '../../app/client/session.ts';
 import { linkSignals } from '../../core/index.ts';
-import type { CliContext } from '../command.ts';
-import { action, exampleId, examples } from '../command.ts';
-import { commandFor } from '../derive.ts';
+import type { CliCommand } from '../command.ts';
+import { exampleId } from '../command.ts';
+import { commandFor, parserFor } from '../derive.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { followJob, startProgress } from '../follow-job.ts';
@@ -16,10 +16,8 @@ import type { Output } from '../output.ts';
 import { humanDuration, printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
 
-export function register(group: Command, context: CliContext): void {
-  examples(group, ['headworks jobs', 'headworks jobs list --state failed', 'headworks jobs watch']);
-
-  commandFor(group, context, jobsApi.list, {
+export function register(group: CliCommand): void {
+  commandFor(group, jobsApi.list, {
     name: 'list',
     isDefault: true,
     flags: { limit: { default: 50 } },
@@ -43,26 +41,26 @@ export function register(group: Command, context: CliContext): void {
     },
   });
 
-  commandFor(group, context, jobsApi.get, {
+  commandFor(group, jobsApi.get, {
     name: 'get',
     examples: [`headworks jobs get ${exampleId}`],
     print: ({ out, io }, job) => out.fields(job, { duration: durationText(job, io.clock.now()) }),
   });
 
-  commandFor(group, context, jobsApi.retry, {
+  commandFor(group, jobsApi.retry, {
     name: 'retry',
     examples: [`headworks jobs retry ${exampleId}`],
     print: ({ out }, _job, { params }) => out.line(`Job ${params['id']} is queued again.`),
   });
 
-  commandFor(group, context, jobsApi.cancel, {
+  commandFor(group, jobsApi.cancel, {
     name: 'cancel',
-    description: 'cancel a queued or running job; it ends as skipped',
+    description: 'cancel a queued or running job',
     examples: [`headworks jobs cancel ${exampleId}`],
     print: ({ out }, _job, { params }) => out.line(`Job ${params['id']} is canceled.`),
   });
 
-  registerWatch(group, context);
+  registerWatch(group);
 }
 
 function durationText(job: Job, now: number): string {
@@ -81,18 +79,18 @@ function note(out: Output, job: Job, now: number): string {
   return `${done}${total ? ` of ${total}` : ''} ${message ?? ''}`.trim();
 }
 
-function registerWatch(group: Command, context: CliContext): void {
+function registerWatch(group: CliCommand): void {
   const command = group
     .command('watch')
-    .argument('[id]', 'id of a job; default: all jobs')
+    .argument('[id]', 'id of a job; default: all jobs', parserFor(jobId))
     .description('follow a job until it ends, or all jobs until Ctrl-C')
-    .addHelpText('after', '\nWith an id: exits with 4 if the job failed or was skipped.');
-  examples(command, [
+    .addHelpText('after', '\nWith an id: exits with 4 unless the job completed.');
+  command.examples([
     'headworks jobs watch',
     'headworks jobs watch --json | head -n 20',
     `headworks jobs watch ${exampleId}`,
   ]);
-  action(context, command, async (session, _options, [id]) =>
+  command.run(async (session, _options, [id]) =>
     session.withClient(async (client) => {
       const either = linkSignals(session.io.signal, session.io.outputClosed);
       try {

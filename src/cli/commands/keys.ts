@@ -1,11 +1,10 @@
 // headworks keys: gateway keys and their usage.
-import type { Command } from 'commander';
 import { Option } from 'commander';
 import { callApi } from '../../api/client.ts';
 import { keysApi } from '../../api/keys.ts';
 import { CoreError } from '../../core/index.ts';
-import type { CliContext } from '../command.ts';
-import { examples, wholeNumber } from '../command.ts';
+import type { CliCommand } from '../command.ts';
+import { wholeNumber } from '../command.ts';
 import type { OwnOptions } from '../derive.ts';
 import { commandFor } from '../derive.ts';
 import type { Column, Output } from '../output.ts';
@@ -13,10 +12,8 @@ import type { CliSession } from '../session.ts';
 
 const dayMs = 86_400_000;
 
-export function register(group: Command, context: CliContext): void {
-  examples(group, ['headworks keys create --name laptop', 'headworks keys', 'headworks keys revoke laptop']);
-
-  commandFor(group, context, keysApi.list, {
+export function register(group: CliCommand): void {
+  commandFor(group, keysApi.list, {
     name: 'list',
     isDefault: true,
     examples: ['headworks keys list --json'],
@@ -30,7 +27,7 @@ export function register(group: Command, context: CliContext): void {
       ]),
   });
 
-  commandFor(group, context, keysApi.create, {
+  commandFor(group, keysApi.create, {
     name: 'create',
     description: 'create a key; it is shown only once',
     flags: { expires_at: { isHidden: true } },
@@ -48,7 +45,7 @@ export function register(group: Command, context: CliContext): void {
     },
   });
 
-  commandFor(group, context, keysApi.revoke, {
+  commandFor(group, keysApi.revoke, {
     name: 'revoke',
     arguments: { id: ['key', 'name or id of the key'] },
     examples: ['headworks keys revoke laptop'],
@@ -59,7 +56,7 @@ export function register(group: Command, context: CliContext): void {
     print: ({ out }, { name }) => out.line(`Key ${name} is revoked.`),
   });
 
-  commandFor(group, context, keysApi.listUsage, {
+  commandFor(group, keysApi.listUsage, {
     name: 'usage',
     flags: { from_day: { isHidden: true } },
     options: [

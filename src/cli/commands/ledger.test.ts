@@ -31,6 +31,34 @@ describe('headworks ledger', () => {
     expect(world.openClients).toBe(0);
   });
 
+  it('shows the title of a document instead of a chunk id, and the command that opens it', async () => {
+    const id = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
+    const place = { space: 'bi reports', organization: 'acme-corp' };
+    const ofChunk = { ...entry, subject: '4711', details: { artifact_id: id, space_id: 3 } };
+    const world = new CliWorld({
+      answer: ({ path, query }) => {
+        if (path.endsWith('/spaces'))
+          return {
+            spaces: [
+              { name: 'default', organization_id: null },
+              { name: place.space, organization_id: place.organization },
+            ],
+          };
+        if (path.endsWith('/statuses'))
+          return {
+            statuses: query?.['space'] === place.space ? [{ id, title: 'Minutes', source_id: 's' }] : [],
+          };
+        return { entries: [ofChunk, entry], next: null };
+      },
+    });
+    expect(await world.run('ledger')).toBe(0);
+    expect(world.out).not.toContain('4711');
+    expect(world.out).toMatch(/"Minutes" +HTTP_429/);
+    expect(world.out).toMatch(/chunk 7 +HTTP_429/);
+    expect(world.out).toContain(`artifacts get ${id} --space 'bi reports' --organization acme-corp\n`);
+    expect(world.calls.at(-1)?.query).toEqual({ ids: id, ...place });
+  });
+
   it('passes filters to the server and its response to programs unchanged', async () => {
     const answer = { entries: [entry], next: null, more: 'than we know of' };
     const world = new CliWorld({ answer: () => answer });
@@ -88,8 +116,7 @@ describe('headworks ledger', () => {
         throw new HeadworksError('LEDGER_ENTRY_UNKNOWN', 'There is no entry x.');
       },
     });
-    expect(await world.run('ledger', 'get', 'x/../y')).toBe(1);
-    expect(world.calls[0]?.path).toBe('/api/v1/ledger/x%2F..%2Fy');
+    expect(await world.run('ledger', 'get', entry.id)).toBe(1);
     expect(world.err).toBe('headworks: There is no entry x.\n');
   });
 });

@@ -133,9 +133,7 @@ describe('headworks limits get', () => {
   it('clears the cache first with --clear-cache', async () => {
     const at = world(() => ({ ...limit, usage: null }));
     expect(await at.run('limits', 'get', 'acme-corp', '--clear-cache')).toBe(0);
-    expect(at.calls).toMatchObject([
-      { method: 'GET', path: '/api/v1/limits/acme-corp', query: { clear_cache: true } },
-    ]);
+    expect(at.calls).toMatchObject([{ method: 'POST', path: '/api/v1/limits/acme-corp/refresh-cache' }]);
     expect(at.err).toContain('✓ Cache cleared');
     expect(at.out).toContain('Cached Limit: 50 ✓');
     expect(at.out).toContain('unknown: Redis is unavailable');

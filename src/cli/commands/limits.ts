@@ -1,21 +1,18 @@
 // headworks limits: concurrency limits of organizations. The output is that of the founding document.
-import type { Command } from 'commander';
+import { Option } from 'commander';
 import { callApi } from '../../api/client.ts';
 import type { Limit } from '../../api/limits.ts';
 import { limitsApi } from '../../api/limits.ts';
-import type { CliContext } from '../command.ts';
-import { examples } from '../command.ts';
+import type { CliCommand } from '../command.ts';
+import { UsageError } from '../exit-codes.ts';
 import { commandFor } from '../derive.ts';
 import type { Output } from '../output.ts';
 import { counted, printable } from '../output.ts';
-import { UsageError } from '../report-error.ts';
 
 const organizationArgument = { organization: ['organization', 'name or id of the organization'] } as const;
 
-export function register(group: Command, context: CliContext): void {
-  examples(group, ['headworks limits list --with-usage', 'headworks limits set acme-corp 50']);
-
-  commandFor(group, context, limitsApi.set, {
+export function register(group: CliCommand): void {
+  commandFor(group, limitsApi.set, {
     name: 'set',
     arguments: { ...organizationArgument, limit: ['limit', 'concurrent requests, from 1 to 2147483647'] },
     examples: ['headworks limits set acme-corp 50', 'headworks limits set org_a1b2c3d4e5f6g7h8 50'],
@@ -26,10 +23,17 @@ export function register(group: Command, context: CliContext): void {
     },
   });
 
-  commandFor(group, context, limitsApi.get, {
+  commandFor(group, limitsApi.get, {
     name: 'get',
     arguments: organizationArgument,
+    options: [
+      new Option('--clear-cache', 'replace the cached limit with the one in the database first').default(
+        false,
+      ),
+    ],
     examples: ['headworks limits get acme-corp', 'headworks limits get acme-corp --clear-cache'],
+    resolve: async (_input, { own }) =>
+      own['clearCache'] === true ? { instead: limitsApi.refreshCache } : {},
     print: ({ out }, limit, { own }) => {
       out.note(`Organization: ${labelOf(limit)}`);
       if (own['clearCache'] === true) out.note('✓ Cache cleared, and the limit read again from the database');
@@ -37,7 +41,7 @@ export function register(group: Command, context: CliContext): void {
     },
   });
 
-  commandFor(group, context, limitsApi.list, {
+  commandFor(group, limitsApi.list, {
     name: 'list',
     isDefault: true,
     examples: ['headworks limits list --with-usage', 'headworks limits list --json'],
@@ -54,7 +58,7 @@ export function register(group: Command, context: CliContext): void {
     },
   });
 
-  commandFor(group, context, limitsApi.delete, {
+  commandFor(group, limitsApi.delete, {
     name: 'delete',
     arguments: organizationArgument,
     examples: ['headworks limits delete acme-corp', 'headworks limits delete acme-corp --force'],
@@ -64,7 +68,7 @@ export function register(group: Command, context: CliContext): void {
       const subject = await callApi(client, 'GET /api/v1/limits/:organization', { params: { organization } });
       if (subject.custom_limit !== null) return { subject };
       throw new UsageError(
-        `the organization ${quotedLabelOf(subject)} has no custom limit; the default of ${subject.limit} applies.`,
+        `The organization ${quotedLabelOf(subject)} has no custom limit; the default of ${subject.limit} applies.`,
       );
     },
     confirm: (_input, limit: Limit) =>
@@ -78,7 +82,7 @@ export function register(group: Command, context: CliContext): void {
     },
   });
 
-  commandFor(group, context, limitsApi.clearCache, {
+  commandFor(group, limitsApi.clearCache, {
     name: 'clear-cache',
     flags: {
       organization: { description: 'only of this organization: id or name' },

@@ -1,29 +1,28 @@
 // headworks mcp: runs an MCP server on standard input and output.
-import type { Command } from 'commander';
 import { linkSignals } from '../../core/index.ts';
-import type { CliContext } from '../command.ts';
-import { action, examples, interruptExitCode } from '../command.ts';
+import type { CliCommand } from '../command.ts';
+import { interruptExitCode } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import { UsageError } from '../report-error.ts';
+import { UsageError } from '../exit-codes.ts';
 import type { CliSession } from '../session.ts';
 
 interface McpOptions {
   readonly keyEnv?: string;
 }
 
-export function register(command: Command, context: CliContext): void {
+export function register(command: CliCommand): void {
   command
     .addHelpText('after', '\nFor Claude Desktop and other clients: see docs/guide/mcp.md.')
     .option(
       '--key-env <name>',
       'variable that holds the key of an organization (default: HEADWORKS_API_KEY; without a key: admin access)',
     );
-  examples(command, [
+  command.examples([
     'headworks mcp --data-dir /srv/headworks',
     'HEADWORKS_API_KEY=hwo_… headworks mcp --server https://headworks.example.com',
     'headworks mcp --key-env ACME_KEY',
   ]);
-  action<McpOptions>(context, command, serve);
+  command.run<McpOptions>(serve);
 }
 
 async function serve(session: CliSession, options: McpOptions): Promise<ExitCode> {

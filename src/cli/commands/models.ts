@@ -1,13 +1,11 @@
 // headworks models: list models, their availability and scores, and manage them.
-import type { Command } from 'commander';
 import { Option } from 'commander';
 import { callApi } from '../../api/client.ts';
 import type { Model } from '../../api/models.ts';
 import { modelsApi } from '../../api/models.ts';
 import type { HeadworksClient } from '../../app/client/session.ts';
 import { CoreError, nearNames } from '../../core/index.ts';
-import type { CliContext } from '../command.ts';
-import { action, examples } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import type { CallContext, CommandInput } from '../derive.ts';
 import { commandFor } from '../derive.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -17,14 +15,8 @@ import type { CliSession } from '../session.ts';
 const exampleModel = 'groq/llama-3.3-70b-versatile';
 const modelArgument = { id: ['model', 'name or id of the model'] } as const;
 
-export function register(group: Command, context: CliContext): void {
-  examples(group, [
-    'headworks models',
-    `headworks models explain ${exampleModel}`,
-    'headworks models create --name mine --base-url http://127.0.0.1:8000/v1 --env-var MINE_API_KEY',
-  ]);
-
-  commandFor(group, context, modelsApi.list, {
+export function register(group: CliCommand): void {
+  commandFor(group, modelsApi.list, {
     name: 'list',
     isDefault: true,
     flags: {
@@ -43,10 +35,10 @@ export function register(group: Command, context: CliContext): void {
     extend: (models) => ({ models }),
     print: (session, { models }, { own }) => printModels(session, models, own['all'] === true),
   });
-  registerGet(group, context);
-  registerCreate(group, context);
+  registerGet(group);
+  registerCreate(group);
 
-  commandFor(group, context, modelsApi.delete, {
+  commandFor(group, modelsApi.delete, {
     name: 'delete',
     description: 'delete a custom model; its usage is kept',
     arguments: modelArgument,
@@ -59,7 +51,7 @@ export function register(group: Command, context: CliContext): void {
     ['enable', true],
     ['disable', false],
   ] as const)
-    commandFor(group, context, modelsApi.setActive, {
+    commandFor(group, modelsApi.setActive, {
       name,
       description: isActive ? 'enable a model' : 'disable a model until it is enabled again',
       arguments: modelArgument,
@@ -70,7 +62,7 @@ export function register(group: Command, context: CliContext): void {
       print: ({ out }, model) => out.line(`Model ${model.name} is ${name}d.`),
     });
 
-  commandFor(group, context, modelsApi.setCooldown, {
+  commandFor(group, modelsApi.setCooldown, {
     name: 'set-cooldown',
     arguments: modelArgument,
     flags: { retry_after_seconds: { flag: 'seconds', default: 3_600 } },
@@ -80,7 +72,7 @@ export function register(group: Command, context: CliContext): void {
       out.line(`Model ${name} is cooling down until ${available_at ?? 'now'}.`),
   });
 
-  commandFor(group, context, modelsApi.setCooldown, {
+  commandFor(group, modelsApi.setCooldown, {
     name: 'clear-cooldown',
     description: 'clear every cooldown of a model',
     arguments: modelArgument,
@@ -96,9 +88,9 @@ export function register(group: Command, context: CliContext): void {
       ),
   });
 
-  registerProbe(group, context);
+  registerProbe(group);
 
-  commandFor(group, context, modelsApi.explain, {
+  commandFor(group, modelsApi.explain, {
     name: 'explain',
     arguments: modelArgument,
     examples: [`headworks models explain ${exampleModel}`],
@@ -123,18 +115,18 @@ export function register(group: Command, context: CliContext): void {
 }
 
 /** From the list, which has the recent scores, too. */
-function registerGet(group: Command, context: CliContext): void {
+function registerGet(group: CliCommand): void {
   const command = group.command('get').argument('<model>', modelArgument.id[1]).description('get a model');
-  examples(command, [`headworks models get ${exampleModel}`]);
-  action(context, command, async (session, _options, [wanted = '']) => {
+  command.examples([`headworks models get ${exampleModel}`]);
+  command.run(async (session, _options, [wanted = '']) => {
     const model = await session.withClient(async (client) => modelNamed(wanted, await allModels(client)));
     if (session.out.isJson) session.out.json(model);
     else printModel(session.out, model);
   });
 }
 
-function registerCreate(group: Command, context: CliContext): void {
-  commandFor(group, context, modelsApi.create, {
+function registerCreate(group: CliCommand): void {
+  commandFor(group, modelsApi.create, {
     name: 'create',
     flags: {
       streaming: { isNegative: true, description: 'the model cannot stream' },
@@ -145,8 +137,9 @@ function registerCreate(group: Command, context: CliContext): void {
     },
     options: [new Option('--replace', 'replace the model of this name if it was added before')],
     examples: [
-      'headworks models create --name mine --base-url http://127.0.0.1:8000/v1',
+      'headworks models create --name mine --base-url http://127.0.0.1:8000/v1 --env-var MINE_API_KEY',
       'headworks models create --name acme/large --base-url https://llm.example.com/v1 --env-var ACME_API_KEY --requests-per-minute 30',
+      'headworks models create --name acme/small --base-url https://llm.example.com/v1 --context-tokens 32000 --requests-per-day 5000 --tokens-per-minute 60000 --tokens-per-day 1000000',
       'headworks models create --replace --name acme/large --base-url https://llm.example.com/v2 --env-var ACME_API_KEY',
     ],
     resolve: async ({ body }, { client, own }) => {
@@ -167,17 +160,17 @@ function registerCreate(group: Command, context: CliContext): void {
   });
 }
 
-function registerProbe(group: Command, context: CliContext): void {
+function registerProbe(group: CliCommand): void {
   const command = group
     .command('probe')
     .argument('[models...]', 'names or ids; default: all models that have a key')
     .description('send a minimal request to models now, within their quotas');
-  examples(command, [
+  command.examples([
     'headworks models probe',
     `headworks models probe ${exampleModel}`,
     'headworks models probe acme/large acme/small',
   ]);
-  action(context, command, async (session, _options, wanted) => {
+  command.run(async (session, _options, wanted) => {
     const { out } = session;
     out.note('Probing …');
     const { probes } = await session.withClient(async (client) => {

@@ -1,22 +1,14 @@
 // headworks organizations: manage organizations and their API keys.
-import type { Command } from 'commander';
 import { callApi } from '../../api/client.ts';
 import { organizationsApi } from '../../api/organizations.ts';
-import type { CliContext } from '../command.ts';
-import { examples } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import { commandFor } from '../derive.ts';
 import { expiry, expiryOption, keyColumns, keyNamed, keyState } from './keys.ts';
 
 const organizationArgument = { organization: ['organization', 'name or id of the organization'] } as const;
 
-export function register(group: Command, context: CliContext): void {
-  examples(group, [
-    'headworks organizations create acme-corp',
-    'headworks organizations keys create acme-corp --name production',
-    'headworks organizations get acme-corp',
-  ]);
-
-  commandFor(group, context, organizationsApi.list, {
+export function register(group: CliCommand): void {
+  commandFor(group, organizationsApi.list, {
     name: 'list',
     isDefault: true,
     examples: ['headworks organizations list --json'],
@@ -28,7 +20,7 @@ export function register(group: Command, context: CliContext): void {
       ),
   });
 
-  commandFor(group, context, organizationsApi.create, {
+  commandFor(group, organizationsApi.create, {
     name: 'create',
     arguments: { name: ['name', '1 to 100 visible characters without slashes; unique, ignoring case'] },
     examples: ['headworks organizations create acme-corp', 'headworks organizations create "Acme Corp."'],
@@ -38,7 +30,7 @@ export function register(group: Command, context: CliContext): void {
     },
   });
 
-  commandFor(group, context, organizationsApi.get, {
+  commandFor(group, organizationsApi.get, {
     name: 'get',
     description: 'get an organization with its keys and deployments',
     arguments: organizationArgument,
@@ -60,7 +52,7 @@ export function register(group: Command, context: CliContext): void {
     },
   });
 
-  commandFor(group, context, organizationsApi.update, {
+  commandFor(group, organizationsApi.update, {
     name: 'update',
     description: 'rename an organization; its id stays, URLs with the old name become invalid',
     arguments: organizationArgument,
@@ -68,7 +60,7 @@ export function register(group: Command, context: CliContext): void {
     print: ({ out }, { id, name }) => out.line(`Organization ${id} is now named ${name}.`),
   });
 
-  commandFor(group, context, organizationsApi.delete, {
+  commandFor(group, organizationsApi.delete, {
     name: 'delete',
     description: 'delete an organization with its keys, deployments, limit and ended executions',
     arguments: organizationArgument,
@@ -89,17 +81,11 @@ export function register(group: Command, context: CliContext): void {
     print: ({ out }, _none, { subject }) => out.line(`Organization ${subject.name} is deleted.`),
   });
 
-  registerKeys(group.command('keys').description('manage API keys of an organization'), context);
+  registerKeys(group.command('keys').description('manage API keys of an organization'));
 }
 
-function registerKeys(group: Command, context: CliContext): void {
-  examples(group, [
-    'headworks organizations keys create acme-corp --name production',
-    'headworks organizations keys list acme-corp',
-    'headworks organizations keys revoke acme-corp production',
-  ]);
-
-  commandFor(group, context, organizationsApi.listKeys, {
+function registerKeys(group: CliCommand): void {
+  commandFor(group, organizationsApi.listKeys, {
     name: 'list',
     arguments: organizationArgument,
     examples: ['headworks organizations keys list acme-corp --json'],
@@ -111,7 +97,7 @@ function registerKeys(group: Command, context: CliContext): void {
       ),
   });
 
-  commandFor(group, context, organizationsApi.createKey, {
+  commandFor(group, organizationsApi.createKey, {
     name: 'create',
     description: 'create a key; it is shown only once',
     arguments: organizationArgument,
@@ -130,7 +116,7 @@ function registerKeys(group: Command, context: CliContext): void {
     },
   });
 
-  commandFor(group, context, organizationsApi.revokeKey, {
+  commandFor(group, organizationsApi.revokeKey, {
     name: 'revoke',
     arguments: { ...organizationArgument, id: ['key', 'name or id of the key'] },
     examples: ['headworks organizations keys revoke acme-corp production'],

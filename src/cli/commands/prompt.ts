@@ -1,8 +1,6 @@
 // headworks prompt: sends a prompt and streams the response.
-import type { Command } from 'commander';
 import { CoreError, HeadworksError } from '../../core/index.ts';
-import type { CliContext } from '../command.ts';
-import { action, examples } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { CliSession } from '../session.ts';
@@ -12,17 +10,17 @@ interface PromptOptions {
   readonly system?: string;
 }
 
-export function register(command: Command, context: CliContext): void {
+export function register(command: CliCommand): void {
   command
     .argument('<text>', 'the prompt; - reads it from standard input')
     .option('--model <names>', 'auto, the model to try first, or several separated by commas', 'auto')
     .option('--system <text>', 'system prompt');
-  examples(command, [
+  command.examples([
     'headworks prompt "Name three rivers."',
     'headworks prompt --model groq/llama-3.3-70b-versatile "Name three rivers."',
     'cat notes.txt | headworks prompt -',
   ]);
-  action<PromptOptions>(context, command, sendPrompt);
+  command.run<PromptOptions>(sendPrompt);
 }
 
 async function sendPrompt(

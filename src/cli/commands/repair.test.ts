@@ -19,7 +19,8 @@ const job = (state: string, more: object = {}) => ({
   ...more,
 });
 const entry = {
-  id: 'e1',
+  id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+  details: {},
   kind: 'k',
   subject: 's',
   message: 'm',
@@ -30,20 +31,26 @@ const entry = {
 interface Script {
   readonly jobId?: string | null;
   readonly jobs?: readonly unknown[];
-  readonly looks: readonly (object | Error)[];
+  readonly responses: readonly (object | Error)[];
   readonly open?: readonly object[];
   readonly one?: object;
 }
 
-/** A server that shows the job once per look. */
-function serving({ jobId = 'j1', jobs = [], looks, open = [], one }: Script): (call: FakeCall) => unknown {
-  let look = 0;
+/** A server that returns the next of `responses` for each read of the job. */
+function serving({
+  jobId = 'j1',
+  jobs = [],
+  responses,
+  open = [],
+  one,
+}: Script): (call: FakeCall) => unknown {
+  let calls = 0;
   return ({ path }) => {
     if (path === '/api/v1/ledger/repair') return { job_id: jobId };
     if (path === '/api/v1/jobs') return { jobs };
     if (path === '/api/v1/ledger') return { entries: open, next: null };
     if (path.startsWith('/api/v1/ledger/')) return one;
-    const seen = looks[Math.min(look++, looks.length - 1)];
+    const seen = responses[Math.min(calls++, responses.length - 1)];
     if (seen instanceof Error) throw seen;
     return seen;
   };
@@ -52,13 +59,13 @@ function serving({ jobId = 'j1', jobs = [], looks, open = [], one }: Script): (c
 describe('headworks repair', () => {
   it('waits for the job with progress, and ends with 0 when nothing is open', async () => {
     const progress = { done: 1, total: 2, message: null };
-    const looks = [
+    const responses = [
       job('queued'),
       job('running', { progress }),
       job('running', { progress }),
       job('completed'),
     ];
-    const world = new CliWorld({ answer: serving({ looks }) });
+    const world = new CliWorld({ answer: serving({ responses }) });
     expect(await world.run('repair', '--kind', 'k')).toBe(0);
     expect(world.calls[0]).toMatchObject({
       method: 'POST',
@@ -70,15 +77,17 @@ describe('headworks repair', () => {
   });
 
   it('ends with 4 and lists open entries with their reasons', async () => {
-    const world = new CliWorld({ answer: serving({ looks: [job('completed')], open: [entry] }) });
+    const world = new CliWorld({ answer: serving({ responses: [job('completed')], open: [entry] }) });
     expect(await world.run('repair')).toBe(4);
-    expect(world.out).toMatch(/e1 +k +s +no model\n/);
+    expect(world.out).toMatch(/0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b +k +s +no model\n/);
     expect(world.err).toContain('1 still open.');
   });
 
   it('prints only one JSON document with --json', async () => {
     const running = job('running', { progress: { done: 0, total: 9, message: 'x' } });
-    const world = new CliWorld({ answer: serving({ looks: [running, job('completed')], open: [entry] }) });
+    const world = new CliWorld({
+      answer: serving({ responses: [running, job('completed')], open: [entry] }),
+    });
     expect(await world.run('repair', '--json')).toBe(4);
     expect(JSON.parse(world.out)).toEqual({ job: job('completed'), still_open: [entry], more: false });
     expect(world.err).toBe('');
@@ -86,14 +95,14 @@ describe('headworks repair', () => {
 
   it('reads only the given entry', async () => {
     const broken = new CliWorld({
-      answer: serving({ looks: [job('completed')], one: entry, open: [entry] }),
+      answer: serving({ responses: [job('completed')], one: entry, open: [entry] }),
     });
-    expect(await broken.run('repair', '--id', 'e1')).toBe(4);
+    expect(await broken.run('repair', '--id', '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b')).toBe(4);
     const repaired = { ...entry, repaired_at: '2026-03-01T12:00:00Z' };
     const done = new CliWorld({
-      answer: serving({ looks: [job('completed')], one: repaired, open: [entry] }),
+      answer: serving({ responses: [job('completed')], one: repaired, open: [entry] }),
     });
-    expect(await done.run('repair', '--id', 'e1')).toBe(0);
+    expect(await done.run('repair', '--id', '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b')).toBe(0);
   });
 
   it('waits for the same repair when it is already running', async () => {
@@ -101,13 +110,17 @@ describe('headworks repair', () => {
       job('running', { id: 'j7', payload: { due: true } }),
       job('running', { id: 'j8', payload: { kind: 'k' } }),
     ];
-    const world = new CliWorld({ answer: serving({ jobId: null, jobs: others, looks: [job('completed')] }) });
+    const world = new CliWorld({
+      answer: serving({ jobId: null, jobs: others, responses: [job('completed')] }),
+    });
     expect(await world.run('repair', '--kind', 'k')).toBe(0);
     expect(world.calls.map(({ path }) => path)).toContain('/api/v1/jobs/j8');
   });
 
   it('fails when the job failed for good', async () => {
-    const world = new CliWorld({ answer: serving({ looks: [job('failed', { reason: 'store is full' })] }) });
+    const world = new CliWorld({
+      answer: serving({ responses: [job('failed', { reason: 'store is full' })] }),
+    });
     expect(await world.run('repair')).toBe(1);
     expect(world.err).toBe(
       'headworks: The repair could not run: store is full. See headworks jobs get j1.\n',
@@ -116,15 +129,15 @@ describe('headworks repair', () => {
 
   it('retries a server that is unavailable for a moment, but not without a limit', async () => {
     const away = new CoreError('STATE_UNAVAILABLE', 'Away.', { isRetryable: true });
-    const moment = new CliWorld({ answer: serving({ looks: [away, away, job('completed')] }) });
+    const moment = new CliWorld({ answer: serving({ responses: [away, away, job('completed')] }) });
     expect(await moment.run('repair')).toBe(0);
-    const unlimited = new CliWorld({ answer: serving({ looks: [away] }) });
+    const unlimited = new CliWorld({ answer: serving({ responses: [away] }) });
     expect(await unlimited.run('repair')).toBe(3);
     expect(unlimited.clock.monotonic()).toBeGreaterThan(60_000);
   });
 
   it('stops waiting at Ctrl-C, reports that the repair continues, and exits with 130', async () => {
-    const answer = serving({ looks: [job('running')] });
+    const answer = serving({ responses: [job('running')] });
     let calls = 0;
     const world = new CliWorld({
       answer: (call) => {
@@ -139,7 +152,7 @@ describe('headworks repair', () => {
 
   it('draws a bar on a terminal', async () => {
     const running = job('running', { progress: { done: 1, total: 2, message: 'half' } });
-    const world = new CliWorld({ isTty: true, answer: serving({ looks: [running, job('completed')] }) });
+    const world = new CliWorld({ isTty: true, answer: serving({ responses: [running, job('completed')] }) });
     expect(await world.run('repair')).toBe(0);
     expect(world.err).toContain('Repairing');
   });

@@ -1,15 +1,14 @@
 // headworks search: search documents by words, vectors and the graph.
-import type { Command } from 'commander';
 import type { SearchResponse } from '../../api/knowledge.ts';
 import { searchApi } from '../../api/knowledge.ts';
-import type { CliContext } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import { deriveCommand } from '../derive.ts';
 import type { Output } from '../output.ts';
 import { printable } from '../output.ts';
 
-export function register(command: Command, context: CliContext): void {
+export function register(command: CliCommand): void {
   command.argument('<query...>', 'words to search for; "quoted words" match as a phrase');
-  deriveCommand(command, context, searchApi.search, {
+  deriveCommand(command, searchApi.search, {
     flags: {
       query: { isHidden: true },
       limit: { default: 5 },

@@ -3,7 +3,7 @@ import { CliWorld } from '../../../test/support/cli-world.ts';
 import { readFaults } from './simulate.ts';
 
 /** Waits for the first output of the command: it then listens. */
-async function said(world: CliWorld, pattern: RegExp): Promise<string> {
+async function waitForOutput(world: CliWorld, pattern: RegExp): Promise<string> {
   for (;;) {
     const found = pattern.exec(world.out)?.[1];
     if (found !== undefined) return found;
@@ -15,7 +15,7 @@ describe('headworks simulate looker', () => {
   it('prints its address and credentials, and ends with 130 after Ctrl-C', async () => {
     const world = new CliWorld();
     const exit = world.start('simulate', 'looker', '--port', '0', '--items', 'users=3,groups=2');
-    const url = await said(world, /LOOKER_BASE_URL +(http:\/\/127\.0\.0\.1:\d+)\n/);
+    const url = await waitForOutput(world, /LOOKER_BASE_URL +(http:\/\/127\.0\.0\.1:\d+)\n/);
     expect(world.out).toMatch(/LOOKER_CLIENT_ID +simulated-client\n +LOOKER_CLIENT_SECRET +simulated-secret/);
     const login = await fetch(`${url}/api/4.0/login`, {
       method: 'POST',
@@ -35,7 +35,7 @@ describe('headworks simulate looker', () => {
   it('prints JSON lines, and ends with 0 after SIGTERM', async () => {
     const world = new CliWorld();
     const exit = world.start('simulate', 'looker', '--port', '0', '--json');
-    await said(world, /"state":"(ready)"/);
+    await waitForOutput(world, /"state":"(ready)"/);
     world.interrupt('SIGTERM');
     expect(await exit).toBe(0);
     const lines = world.out.trimEnd().split('\n');
@@ -51,7 +51,7 @@ describe('headworks simulate looker', () => {
       '--items looks=30 --page-limit 4 --rate-limit 3/min,2/s --retry-after milliseconds --no-total ' +
       '--fail looks:offset=20:404,looks:id=7 --faults 503=0,slow=0:5,malformed=0 --item-bytes 5000 --token-lifetime 60 --seed 5';
     const exit = world.start('simulate', 'looker', '--json', '--port', '0', ...flags.split(' '));
-    const url = await said(world, /"url":"(\S+?)"/);
+    const url = await waitForOutput(world, /"url":"(\S+?)"/);
     const login = await fetch(
       `${url}/api/4.0/login?client_id=simulated-client&client_secret=simulated-secret`,
       { method: 'POST' },
@@ -97,8 +97,8 @@ describe('headworks simulate looker', () => {
     [['--faults', 'slow:200'], /--faults .*"slow:200" must be name, name=probability or /],
     [['--faults', '500=1.1'], /--faults .*"500=1.1" must be .* probability from 0 to 1/],
     [['--fail', 'looks:offset=x'], /--fail .*"looks:offset=x" must be type:offset=N or type:id=ID/],
-    [['--port', '70000'], /--port .*'70000' is invalid. It must be a whole number from 0 to 65535/],
-    [['--retry-after', 'soon'], /--retry-after .*'soon' is invalid. Allowed choices are seconds, date, /],
+    [['--port', '70000'], /"70000" of --port is invalid. It must be a whole number from 0 to 65535/],
+    [['--retry-after', 'soon'], /"soon" of --retry-after is invalid. Allowed choices are seconds, date, /],
   ])('rejects %j with the allowed values', async (flags, expected) => {
     const world = new CliWorld();
     expect(await world.start('simulate', 'looker', ...flags)).toBe(2);

@@ -1,6 +1,5 @@
 // headworks simulate: servers that behave like Looker and model providers.
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import type {
   FaultName,
@@ -18,25 +17,21 @@ import {
   simulateModels,
   simulatedTypes,
 } from '../../app/simulate.ts';
-import type { CliContext } from '../command.ts';
-import { action, examples, untilInterrupted, wholeNumber } from '../command.ts';
+import type { CliCommand } from '../command.ts';
+import { untilInterrupted, wholeNumber } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { counted } from '../output.ts';
 import type { CliSession } from '../session.ts';
 
-interface SimulateOptions {
-  readonly port: number;
-  readonly items: NonNullable<LookerSimulatorOptions['items']>;
-  readonly pageLimit?: number;
-  readonly rateLimit?: NonNullable<LookerSimulatorOptions['rateLimits']>;
-  readonly retryAfter: NonNullable<LookerSimulatorOptions['retryAfter']>;
-  readonly faults?: NonNullable<LookerSimulatorOptions['faults']>;
-  readonly fail?: NonNullable<LookerSimulatorOptions['failures']>;
-  readonly itemBytes?: number;
+type Looker = LookerSimulatorOptions;
+
+/** Options under the simulator's own names reach it as they are. */
+interface LookerFlags extends Looker {
+  readonly rateLimit?: Looker['rateLimits'];
+  readonly fail?: Looker['failures'];
   readonly latency: number;
   readonly total: boolean;
   readonly tokenLifetime: number;
-  readonly seed: number;
 }
 
 /** Default content: a small company. */
@@ -47,12 +42,8 @@ const smallCompany =
 const defaultLookerPort = 19_999;
 const largestNumber = 1_000_000_000;
 
-export function register(group: Command, context: CliContext): void {
-  examples(group, [
-    'headworks simulate looker --items dashboards=500,users=60',
-    'headworks simulate models --scenario providers.yaml',
-  ]);
-  registerModels(group, context);
+export function register(group: CliCommand): void {
+  registerModels(group);
   const command = group
     .command('looker')
     .description('run a simulated Looker with the given content, limits and faults, until Ctrl-C')
@@ -91,12 +82,13 @@ export function register(group: Command, context: CliContext): void {
       '\nGET /__stats counts requests. POST /__content changes items: ' +
         '{"type": "dashboards", "change": 5, "delete": 2, "add": 3}.',
     );
-  examples(command, [
+  command.examples([
     'headworks simulate looker',
     'headworks simulate looker --port 0 --items dashboards=5000,looks=200 --rate-limit 600/min,20/s',
     'headworks simulate looker --faults 429=0.05,500=0.02,slow=0.1:200 --seed 7',
+    'headworks simulate looker --page-limit 50 --item-bytes 2000 --fail dashboards:offset=200,looks:id=17:404',
   ]);
-  action<SimulateOptions>(context, command, runLooker);
+  command.run<LookerFlags>(runLooker);
 }
 
 function itemsOption(): Option {
@@ -108,64 +100,58 @@ function itemsOption(): Option {
     .default(readItems(smallCompany), 'a small company of all types');
 }
 
-/** Exit 0 after SIGTERM, 130 after Ctrl-C. */
-async function runLooker(session: CliSession, options: SimulateOptions): Promise<ExitCode> {
-  const { io, out } = session;
-  const simulator = await simulateLooker(settingsOf(options, session));
-  printLookerAddress(session, simulator);
+async function runLooker(session: CliSession, flags: LookerFlags): Promise<ExitCode> {
+  const { rateLimit, fail, latency, total, tokenLifetime, ...options } = flags;
+  const { out, io } = session;
+  const simulator = await simulateLooker({
+    ...options,
+    clock: io.clock,
+    rateLimits: rateLimit,
+    failures: fail,
+    latencyMs: latency,
+    hasTotal: total,
+    tokenLifetimeMs: tokenLifetime * 1_000,
+  });
+  const { url, clientId, clientSecret } = simulator;
+  return runSimulator(session, simulator, {
+    calls: () => simulator.stats().total,
+    facts: { client_id: clientId, client_secret: clientSecret },
+    print: () => {
+      out.line('A simulated Looker is ready. Its content and credentials are not real.');
+      out.line();
+      out.facts([
+        ['LOOKER_BASE_URL', url],
+        ['LOOKER_CLIENT_ID', clientId],
+        ['LOOKER_CLIENT_SECRET', clientSecret],
+      ]);
+    },
+  });
+}
+
+/** Runs until it is interrupted. Exit 0 after SIGTERM, 130 after Ctrl-C. */
+async function runSimulator(
+  { io, out }: CliSession,
+  simulator: LookerSimulator | SimulatedModels['simulator'],
+  texts: { readonly calls: () => number; readonly facts: object; readonly print: () => void },
+): Promise<ExitCode> {
+  const { url } = simulator;
+  if (out.isJson) out.jsonLine({ state: 'ready', url, stats: `${url}/__stats`, ...texts.facts });
+  else {
+    texts.print();
+    out.line();
+    out.line(`Statistics: ${url}/__stats. Ctrl-C stops it.`);
+  }
   const exitCode = await untilInterrupted(io);
   await simulator.stop();
   if (out.isJson) out.jsonLine({ state: 'stopped', stats: simulator.stats() });
-  else out.note(`Stopped after ${counted(simulator.stats().total, 'call')}.`);
+  else out.note(`Stopped after ${counted(texts.calls(), 'call')}.`);
   return exitCode;
-}
-
-function settingsOf(options: SimulateOptions, { io }: CliSession): LookerSimulatorOptions {
-  const { port, items, seed, pageLimit, itemBytes, rateLimit, faults, fail } = options;
-  return {
-    port,
-    items,
-    seed,
-    clock: io.clock,
-    hasTotal: options.total,
-    latencyMs: options.latency,
-    retryAfter: options.retryAfter,
-    tokenLifetimeMs: options.tokenLifetime * 1_000,
-    pageLimit,
-    itemBytes,
-    rateLimits: rateLimit,
-    faults,
-    failures: fail,
-  };
-}
-
-function printLookerAddress({ out }: CliSession, { url, clientId, clientSecret }: LookerSimulator): void {
-  if (out.isJson) {
-    out.jsonLine({
-      state: 'ready',
-      url,
-      client_id: clientId,
-      client_secret: clientSecret,
-      stats: `${url}/__stats`,
-    });
-    return;
-  }
-  out.line('A simulated Looker is ready. Its content and credentials are not real.');
-  out.line();
-  out.facts([
-    ['LOOKER_BASE_URL', url],
-    ['LOOKER_CLIENT_ID', clientId],
-    ['LOOKER_CLIENT_SECRET', clientSecret],
-    ['statistics', `${url}/__stats`],
-  ]);
-  out.line();
-  out.line('Ctrl-C stops it.');
 }
 
 const maxItemsPerType = 10_000_000;
 
 /** `dashboards=5000,looks=200` */
-export function readItems(text: string): NonNullable<LookerSimulatorOptions['items']> {
+export function readItems(text: string): NonNullable<Looker['items']> {
   const counts = new Map<SimulatedType, number>();
   for (const part of parts(text)) {
     const [, name = '', count = ''] = /^([^=]*)=(\d{1,8})$/.exec(part) ?? [];
@@ -180,7 +166,7 @@ export function readItems(text: string): NonNullable<LookerSimulatorOptions['ite
 }
 
 /** `600/min,20/s` */
-export function readRateLimit(text: string): NonNullable<LookerSimulatorOptions['rateLimits']> {
+export function readRateLimit(text: string): NonNullable<Looker['rateLimits']> {
   const limits: { perMinute?: number; perSecond?: number } = {};
   for (const part of parts(text)) {
     const [, count = '', unit] = /^(\d{1,7})\/(min|s)$/.exec(part) ?? [];
@@ -195,7 +181,7 @@ export function readRateLimit(text: string): NonNullable<LookerSimulatorOptions[
 export const usualProbability = 0.02;
 
 /** `429=0.05,slow=0.1:200,hang`: a name alone affects one call in fifty. */
-export function readFaults(text: string): NonNullable<LookerSimulatorOptions['faults']> {
+export function readFaults(text: string): NonNullable<Looker['faults']> {
   const faults: Partial<Record<FaultName, FaultSetting>> = {};
   for (const part of parts(text)) {
     const [, given, odds, ms] = /^([^=:]*)(?:=(\d+(?:\.\d+)?)(?::(\d{1,7}))?)?$/.exec(part) ?? [];
@@ -233,12 +219,12 @@ function refuse(part: string, allowed: string): never {
 
 const defaultModelsPort = 19_998;
 
-interface SimulateModelsOptions {
+interface ModelsFlags {
   readonly port: number;
   readonly scenario: string;
 }
 
-function registerModels(group: Command, context: CliContext): void {
+function registerModels(group: CliCommand): void {
   const command = group
     .command('models')
     .description('run simulated AI providers with the given limits and faults, until Ctrl-C')
@@ -257,46 +243,29 @@ function registerModels(group: Command, context: CliContext): void {
       '\nGET /__stats counts requests. POST /__script scripts the next responses: ' +
         '{"model": "NAME", "script": [{"fault": 429, "hint": "retry-after", "seconds": 60}, "ok"]}.',
     );
-  examples(command, ['headworks simulate models --port 0 --scenario examples/models/scenario.yaml']);
-  action<SimulateModelsOptions>(context, command, runModels);
+  command.examples(['headworks simulate models --port 0 --scenario examples/models/scenario.yaml']);
+  command.run<ModelsFlags>(runModels);
 }
 
-/** Exit 0 after SIGTERM, 130 after Ctrl-C. */
-async function runModels(session: CliSession, { port, scenario }: SimulateModelsOptions): Promise<ExitCode> {
+async function runModels(session: CliSession, { port, scenario }: ModelsFlags): Promise<ExitCode> {
   const { io, out } = session;
-  const simulated = await simulateModels({ port, scenarioFile: resolve(io.cwd, scenario) });
-  printModelsAddress(session, simulated);
-  const exitCode = await untilInterrupted(io);
-  await simulated.simulator.stop();
-  const stats = simulated.simulator.stats();
-  const calls = Object.values(stats.models).reduce((sum, model) => sum + model.calls, 0);
-  if (out.isJson) out.jsonLine({ state: 'stopped', stats });
-  else out.note(`Stopped after ${counted(calls, 'call')}.`);
-  return exitCode;
-}
-
-function printModelsAddress({ out }: CliSession, { simulator, providers }: SimulatedModels): void {
-  const { url } = simulator;
-  if (out.isJson) {
-    out.jsonLine({
-      state: 'ready',
-      url,
-      stats: `${url}/__stats`,
-      providers: providers.map((provider) => ({ ...provider, base_url: simulator.baseUrl(provider.name) })),
-    });
-    return;
-  }
-  out.line('Simulated AI providers are ready. Their responses and keys are not real.');
-  out.line();
-  out.table(
-    ['PROVIDER', 'BASE URL', 'MODELS', 'KEYS'],
-    providers.map(({ name, models, keys }) => [
-      name,
-      simulator.baseUrl(name),
-      models.join(', '),
-      keys.join(', ') || 'any',
-    ]),
-  );
-  out.line();
-  out.line(`Statistics: ${url}/__stats. Ctrl-C stops it.`);
+  const { simulator, providers } = await simulateModels({ port, scenarioFile: resolve(io.cwd, scenario) });
+  const addressed = providers.map((provider) => ({
+    ...provider,
+    base_url: simulator.baseUrl(provider.name),
+  }));
+  return runSimulator(session, simulator, {
+    calls: () => Object.values(simulator.stats().models).reduce((sum, { calls }) => sum + calls, 0),
+    facts: { providers: addressed },
+    print: () => {
+      out.line('Simulated AI providers are ready. Their responses and keys are not real.');
+      out.line();
+      out.list(addressed, 'The scenario has no providers.', [
+        ['provider', ({ name }) => name],
+        'base_url',
+        'models',
+        ['keys', ({ keys }) => keys.join(', ') || 'any'],
+      ]);
+    },
+  });
 }

@@ -10,7 +10,7 @@ const acme = {
   name: 'acme',
   kind: 'looker',
   schedule: '0 4 * * *',
-  active: true,
+  is_active: true,
   next_run_at: '2026-03-01T16:00:00.000Z',
   vault: 'acme.vault',
 };

@@ -1,21 +1,18 @@
 // headworks sources: manage sources that the server extracts, and their runs.
-import type { Command } from 'commander';
 import type { ApiInput } from '../../api/client.ts';
 import { callApi } from '../../api/client.ts';
 import type { ExtractionRun } from '../../api/extraction.ts';
 import { runsApi, sourcesApi } from '../../api/extraction.ts';
 import { CoreError } from '../../core/index.ts';
-import type { CliContext } from '../command.ts';
-import { action, examples, readYamlFile } from '../command.ts';
+import type { CliCommand } from '../command.ts';
+import { readYamlFile } from '../command.ts';
 import type { CallContext, CommandInput } from '../derive.ts';
 import { commandFor } from '../derive.ts';
 
 const sourceArgument = { id: ['source', 'name of the source'] } as const;
 
-export function register(group: Command, context: CliContext): void {
-  examples(group, ['headworks sources', 'headworks sources create acme.yaml', 'headworks sources run acme']);
-
-  commandFor(group, context, sourcesApi.list, {
+export function register(group: CliCommand): void {
+  commandFor(group, sourcesApi.list, {
     name: 'list',
     isDefault: true,
     examples: ['headworks sources list --json'],
@@ -25,7 +22,8 @@ export function register(group: Command, context: CliContext): void {
         'kind',
         [
           'schedule',
-          ({ schedule, active }) => (schedule === null || active ? schedule : `${schedule} (disabled)`),
+          ({ schedule, is_active: isActive }) =>
+            schedule === null || isActive ? schedule : `${schedule} (disabled)`,
         ],
         'next_run_at',
         ['vault', ({ vault }) => vault ?? ''],
@@ -36,15 +34,15 @@ export function register(group: Command, context: CliContext): void {
     .command('create')
     .argument('<file>', 'YAML file with name, kind, settings, options and schedule')
     .description('register a source');
-  examples(create, ['headworks sources create acme.yaml']);
-  action(context, create, async (session, _options, [file = '']) => {
+  create.examples(['headworks sources create acme.yaml']);
+  create.run(async (session, _options, [file = '']) => {
     const body = (await readYamlFile(session, file)) as ApiInput<'POST /api/v1/extraction/sources'>['body'];
     const source = await session.call('POST /api/v1/extraction/sources', { body });
     if (session.out.isJson) session.out.json(source);
     else session.out.line(`Source ${source.name} is registered.`);
   });
 
-  commandFor(group, context, sourcesApi.delete, {
+  commandFor(group, sourcesApi.delete, {
     name: 'delete',
     description: 'delete a source; its vault and the list of its runs are kept',
     arguments: sourceArgument,
@@ -53,7 +51,7 @@ export function register(group: Command, context: CliContext): void {
     print: ({ out }, _none, { subject }) => out.line(`Source ${subject} is deleted.`),
   });
 
-  commandFor(group, context, runsApi.start, {
+  commandFor(group, runsApi.start, {
     name: 'run',
     description: 'start a run of a source; it resumes an interrupted run',
     arguments: sourceArgument,
@@ -68,7 +66,7 @@ export function register(group: Command, context: CliContext): void {
       ),
   });
 
-  commandFor(group, context, runsApi.list, {
+  commandFor(group, runsApi.list, {
     name: 'runs',
     arguments: { source: ['source', 'only runs of this source'] },
     flags: { limit: { default: 20 } },

@@ -17,7 +17,7 @@ const looks = (
 
 it('counts a type from its own beginning, however long others took before it', () => {
   const paces = new TypePaces(0);
-  for (let now = 0; now <= 60_000; now += 250) paces.of(looks(0, 'pending'), now);
+  for (let now = 0; now <= 60_000; now += 250) paces.of(looks(0, 'queued'), now);
   expect(paces.of(looks(20, 'running'), 62_000)).toEqual({ itemsPerSecond: 10, leftMs: 8_000 });
 });
 

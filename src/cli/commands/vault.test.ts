@@ -46,7 +46,7 @@ describe('headworks vault', () => {
     await makeVault();
     const types = await run('list');
     expect(types).toMatchObject({ exitCode: 0, calls: [], err: `From ${source}.\n` });
-    expect(types.out).toMatch(/dashboards +2 +1 +44 B +2 +completed/);
+    expect(types.out).toMatch(/dashboards +2 +1 +44 bytes +2 +completed/);
     expect((await run('list', 'dashboards')).out).toMatch(/0 +b .*\n1 +a /);
     const page = await run('list', 'dashboards', '--deleted', '--limit', '2', '--json');
     expect(JSON.parse(page.out)).toMatchObject({
@@ -212,7 +212,7 @@ describe('headworks vault', () => {
     });
     expect(await prune('--older-than', '1')).toEqual({
       exitCode: 0,
-      out: `${path}: 1 old version (22 B) deleted.\n`,
+      out: `${path}: 1 old version (22 bytes) deleted.\n`,
       err: 'The file keeps its size and reuses the space; --compact shrinks it.\n',
     });
     expect((await run('diff')).out).toBe(

@@ -1,39 +1,33 @@
 // headworks vault: read, compare, export and prune vaults.
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import type * as vaultTools from '../../extraction/vault/index.ts';
 import type { DeadLetter, ItemChange, VaultReader, VerifyReport } from '../../extraction/vault/index.ts';
-import { CoreError, toSnakeCase } from '../../core/index.ts';
-import type { CliContext } from '../command.ts';
-import { action, examples, wholeNumber } from '../command.ts';
+import { CoreError, formatBytes, toSnakeCase } from '../../core/index.ts';
+import type { CliCommand } from '../command.ts';
+import { wholeNumber } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
-import { counted, isoMoment, printable, sizeText } from '../output.ts';
+import { counted, isoMoment, printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
 
-export function register(group: Command, context: CliContext): void {
-  examples(group, [
-    'headworks vault list',
-    'headworks vault verify --vault acme.vault',
-    'headworks vault diff',
-  ]);
-  registerList(group, context);
-  registerGet(group, context);
-  registerVerify(group, context);
-  registerDiff(group, context);
-  registerExport(group, context);
-  registerPrune(group, context);
+export function register(group: CliCommand): void {
+  registerList(group);
+  registerGet(group);
+  registerVerify(group);
+  registerDiff(group);
+  registerExport(group);
+  registerPrune(group);
 }
 
-interface VaultOptions {
+export interface VaultOptions {
   readonly vault?: string;
 }
 
-const addVaultOption = (command: Command): Command =>
+const addVaultOption = (command: CliCommand): CliCommand =>
   command.option('--vault <file>', 'vault file; default: the only one in the data folder');
 
-const choiceOf = (session: CliSession, { vault }: VaultOptions): vaultTools.VaultChoice => ({
+export const choiceOf = (session: CliSession, { vault }: VaultOptions): vaultTools.VaultChoice => ({
   file: vault,
   cwd: session.io.cwd,
   dataFolder: session.config().data.folder,
@@ -42,10 +36,9 @@ const choiceOf = (session: CliSession, { vault }: VaultOptions): vaultTools.Vaul
 type Tools = typeof vaultTools;
 
 /** Runs `work` with the vault opened for reading, and with the functions of extraction/vault. */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- as with `action`, the caller knows its options
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- as with `action`, the caller states the type of its options
 function reading<Options extends VaultOptions>(
-  context: CliContext,
-  command: Command,
+  command: CliCommand,
   work: (
     session: CliSession,
     reader: VaultReader,
@@ -53,7 +46,7 @@ function reading<Options extends VaultOptions>(
   ) => ExitCode | void | Promise<ExitCode | void>,
 ): void {
   addVaultOption(command);
-  action<Options>(context, command, async (session, options, args) => {
+  command.run<Options>(async (session, options, args) => {
     const tools = await import('../../extraction/vault/index.ts');
     return tools.withVault(choiceOf(session, options), (reader) => {
       if (reader.wasOlder) session.out.note(migratedText(reader.path));
@@ -82,7 +75,7 @@ interface ListOptions extends VaultOptions {
   readonly sessions?: boolean;
 }
 
-function registerList(group: Command, context: CliContext): void {
+function registerList(group: CliCommand): void {
   const command = group
     .command('list', { isDefault: true })
     .argument('[type]', 'list the items of this type')
@@ -91,12 +84,12 @@ function registerList(group: Command, context: CliContext): void {
     .option('--deleted', 'include deleted items')
     .option('--limit <number>', 'maximum number of items or sessions', wholeNumber(1, 10_000), 100)
     .option('--after <id>', 'continue after this item');
-  examples(command, [
+  command.examples([
     'headworks vault list',
     'headworks vault list dashboards --limit 20',
     'headworks vault list --sessions --json',
   ]);
-  reading<ListOptions>(context, command, ({ out }, reader, { options, args: [type] }) => {
+  reading<ListOptions>(command, ({ out }, reader, { options, args: [type] }) => {
     if (type !== undefined) return printItems(out, reader, type, options);
     return options.sessions ? printSessions(out, reader, options.limit) : printTypes(out, reader);
   });
@@ -110,7 +103,7 @@ function printTypes(out: Output, reader: VaultReader): void {
     'type',
     ['items', ({ live }) => live],
     'deleted',
-    ['size', ({ bytes }) => sizeText(bytes)],
+    ['size', ({ bytes }) => formatBytes(bytes)],
     'session',
     ['status', ({ status, scope }) => (scope === null ? status : `${status} (${scope})`)],
     'completedAt',
@@ -130,7 +123,7 @@ function printItems(out: Output, reader: VaultReader, type: string, options: Lis
     'name',
     'owner',
     'folder',
-    ['size', ({ size }) => sizeText(size)],
+    ['size', ({ size }) => formatBytes(size)],
     'updatedAt',
     'deletedAt',
   ]);
@@ -158,7 +151,7 @@ interface GetOptions extends VaultOptions {
   readonly versions?: boolean;
 }
 
-function registerGet(group: Command, context: CliContext): void {
+function registerGet(group: CliCommand): void {
   const command = group
     .command('get')
     .argument('<type>')
@@ -166,12 +159,12 @@ function registerGet(group: Command, context: CliContext): void {
     .description('get an item')
     .option('--at <version>', 'content in this version (see --versions)', wholeNumber(1, 1_000_000_000))
     .option('--versions', 'list its versions instead of its content');
-  examples(command, [
+  command.examples([
     'headworks vault get dashboards 42',
     'headworks vault get dashboards 42 --versions',
     'headworks vault get explores sales::orders --at 1 --json',
   ]);
-  reading<GetOptions>(context, command, ({ out }, reader, { options, args: [type = '', id = ''], tools }) => {
+  reading<GetOptions>(command, ({ out }, reader, { options, args: [type = '', id = ''], tools }) => {
     const item = reader.item(type, id);
     if (options.versions) return printVersions(out, reader, type, id);
     const { canonicalJson, parseJson } = tools;
@@ -193,7 +186,7 @@ function printVersions(out: Output, reader: VaultReader, type: string, id: strin
     ['version', ({ number }) => number],
     'firstSeenAt',
     'session',
-    ['size', ({ size }) => (size === null ? 'deleted' : `${size} bytes`)],
+    ['size', ({ size }) => (size === null ? 'deleted' : formatBytes(size))],
     'hash',
   ]);
 }
@@ -201,13 +194,13 @@ function printVersions(out: Output, reader: VaultReader, type: string, id: strin
 /** More are in the vault, and in --json. */
 const maxDeadLetters = 20;
 
-function registerVerify(group: Command, context: CliContext): void {
+function registerVerify(group: CliCommand): void {
   const command = group
     .command('verify')
     .description('check every row, and every type against the total that the source reported')
     .addHelpText('after', '\nExits with 4 if items are damaged or missing.');
-  examples(command, ['headworks vault verify', 'headworks vault verify --vault acme.vault --json']);
-  reading<VaultOptions>(context, command, ({ io, out, redactor }, reader, { tools }) => {
+  command.examples(['headworks vault verify', 'headworks vault verify --vault acme.vault --json']);
+  reading<VaultOptions>(command, ({ io, out, redactor }, reader, { tools }) => {
     const report = tools.verifyVault(reader, io.signal);
     const letters = reader.deadLetters().map((letter) => redactor.value(letter));
     if (out.isJson) out.json({ ...recordOf(report), dead_letters: letters.map(recordOf) });
@@ -255,14 +248,14 @@ interface DiffOptions extends VaultOptions {
   readonly to?: string;
 }
 
-function registerDiff(group: Command, context: CliContext): void {
+function registerDiff(group: CliCommand): void {
   const command = group
     .command('diff')
     .description('list items that were added, changed and deleted between two sessions')
     .option('--from <session>', 'number or id; 0 is the empty vault; default: the session before --to')
     .option('--to <session>', 'number or id; default: the newest');
-  examples(command, ['headworks vault diff', 'headworks vault diff --from 3 --to 7 --json']);
-  reading<DiffOptions>(context, command, ({ io, out }, reader, { options, tools }) => {
+  command.examples(['headworks vault diff', 'headworks vault diff --from 3 --to 7 --json']);
+  reading<DiffOptions>(command, ({ io, out }, reader, { options, tools }) => {
     const { from, to } = bounds(reader, options);
     const counts = { added: 0, changed: 0, deleted: 0 };
     for (const change of tools.diffSessions(reader, from, to)) {
@@ -310,18 +303,18 @@ function printChange(out: Output, { type, id, name, kind, fields, isPruned }: It
     out.line(printable(`    ${path}: ${from ?? '(nothing)'} → ${to ?? '(nothing)'}`));
 }
 
-function registerExport(group: Command, context: CliContext): void {
+function registerExport(group: CliCommand): void {
   const command = group
     .command('export')
     .argument('<folder>')
     .description(
       'write one JSON file per item into a folder; unchanged files are kept, files of deleted items are deleted',
     );
-  examples(command, [
+  command.examples([
     'headworks vault export backup',
     'headworks vault export backup --vault acme.vault && git -C backup add --all',
   ]);
-  reading<VaultOptions>(context, command, async ({ io, out }, reader, { args: [given = ''], tools }) => {
+  reading<VaultOptions>(command, async ({ io, out }, reader, { args: [given = ''], tools }) => {
     const folder = resolve(io.cwd, given);
     const report = await tools.exportVault(reader, folder, io.signal);
     const incomplete = reader.types().flatMap(({ type, status }) => (status === 'completed' ? [] : [type]));
@@ -339,7 +332,7 @@ interface PruneOptions extends VaultOptions {
   readonly compact?: boolean;
 }
 
-function registerPrune(group: Command, context: CliContext): void {
+function registerPrune(group: CliCommand): void {
   const command = addVaultOption(group.command('prune'))
     .description('delete old versions of items; the current version is always kept')
     .requiredOption(
@@ -354,11 +347,11 @@ function registerPrune(group: Command, context: CliContext): void {
       1,
     )
     .option('--compact', 'shrink the file as well; needs as much free space as the vault');
-  examples(command, [
+  command.examples([
     'headworks vault prune --older-than 90',
     'headworks vault prune --older-than 365 --keep 3 --compact',
   ]);
-  action<PruneOptions>(context, command, async (session, options) => {
+  command.run<PruneOptions>(async (session, options) => {
     const { out, io } = session;
     const tools = await import('../../extraction/vault/index.ts');
     const path = await tools.chooseVault(choiceOf(session, options));
@@ -366,7 +359,7 @@ function registerPrune(group: Command, context: CliContext): void {
     const { clock, signal } = io;
     const report = await tools.pruneVault(path, { olderThanDays, keep }, { clock, signal, compact });
     if (out.isJson) return out.json({ vault: path, ...recordOf(report) });
-    out.line(`${path}: ${counted(report.versions, 'old version')} (${sizeText(report.bytes)}) deleted.`);
+    out.line(`${path}: ${counted(report.versions, 'old version')} (${formatBytes(report.bytes)}) deleted.`);
     if (report.versions > 0 && !compact)
       out.note('The file keeps its size and reuses the space; --compact shrinks it.');
   });

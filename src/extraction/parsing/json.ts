@@ -122,11 +122,11 @@ export function walkList(bytes: Uint8Array, path: JsonPath, take: (start: number
 const emptyList = Buffer.from('[]');
 
 /** The value at the path; of duplicate names the last one counts, as with JSON.parse. */
-function findValue(bytes: Uint8Array, within: ByteRange, path: JsonPath, depth: number): ByteRange {
-  const start = skipSpace(bytes, within.start);
-  if (start >= within.end) throw new JsonScanError('a value is missing', start);
+function findValue(bytes: Uint8Array, range: ByteRange, path: JsonPath, depth: number): ByteRange {
+  const start = skipSpace(bytes, range.start);
+  if (start >= range.end) throw new JsonScanError('a value is missing', start);
   const name = path[depth];
-  if (name === undefined) return { start, end: within.end };
+  if (name === undefined) return { start, end: range.end };
   const found = bytes[start] === openObject ? findField(bytes, start, name) : undefined;
   if (!found) throw new UnexpectedShapeError(`there is no "${path.slice(0, depth + 1).join('.')}"`);
   return findValue(bytes, found, path, depth + 1);
@@ -168,6 +168,15 @@ function afterElement(bytes: Uint8Array, at: number, closing: number): number {
 /** The string between these quotes, unescaped. */
 function memberName(bytes: Uint8Array, start: number, end: number): unknown {
   return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('utf8'));
+}
+
+/** The value of a small body; undefined when it is not JSON. */
+export function parseBody(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString());
+  } catch {
+    return undefined;
+  }
 }
 
 /** The value at the path; undefined when there is none. */

@@ -75,12 +75,12 @@ describe('parsing a page', () => {
     expect(page.items.map(({ id }) => id)).toEqual(['12345678901234567891', '12345678901234567892']);
   });
 
-  it('leaves a missing or invalid date empty, without a default', () => {
+  it('returns null for missing and invalid fields', () => {
     const [item] = parse('[{"id":1,"title":["x"],"created":"soon","updated":"2023-02-30"}]').items;
     expect(item).toMatchObject({ name: null, owner: null, folder: null, createdAt: null, updatedAt: null });
   });
 
-  it('reads cursor and total beside the items', () => {
+  it('reads the cursor and the total of a page', () => {
     const shape: ItemShape = {
       items: { kind: 'list', path: ['data', 'rows'] },
       id: [['id']],
@@ -101,8 +101,8 @@ describe('parsing a page', () => {
     const body = ' {"model":"m","name":"e"}\n';
     expect(parse(body, shape).items.map(({ id }) => id)).toEqual(['m::e']);
     expect(Buffer.from(parse(body, shape).items[0]?.raw ?? []).toString()).toBe(body.trim());
-    const within = { ...shape, isIdWithinParent: true };
-    expect(parse(body, within, child).items.map(({ id }) => id)).toEqual(['7::m::e']);
+    const childIds = { ...shape, isIdWithinParent: true };
+    expect(parse(body, childIds, child).items.map(({ id }) => id)).toEqual(['7::m::e']);
   });
 });
 

@@ -19,6 +19,7 @@ import {
   countOf,
   instantOf,
   JsonScanError,
+  parseBody,
   skipSpace,
   skipValue,
   textOf,
@@ -89,21 +90,12 @@ function readItems(bytes: Uint8Array, path: readonly string[], page: PageBuilder
   try {
     return walkList(bytes, path, (start) => page.add(start)).envelope;
   } catch (error) {
-    if (error instanceof UnexpectedShapeError && isJson(bytes))
+    if (error instanceof UnexpectedShapeError && parseBody(bytes) !== undefined)
       throw new PageRejectedError(
         'unexpected-shape',
         `The response is not what was requested: ${error.message}.`,
       );
     throw new PageRejectedError('malformed', `The response is not valid JSON: ${messageOf(error)}.`);
-  }
-}
-
-function isJson(bytes: Uint8Array): boolean {
-  try {
-    JSON.parse(Buffer.from(bytes).toString());
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parallelConfig } from '../parallel-config.ts';
+import { parallelConfig } from '../../../test/support/extraction/parallel-config.ts';
 import { listShape, offsetPage, resultOf, typeOf as type } from '../../../test/support/extraction/pages.ts';
 import type { ContentType, PageRequest } from '../types.ts';
 import type { EstimateOptions } from './estimate.ts';
@@ -34,7 +34,7 @@ describe('an estimate', () => {
     const progress = [
       { type: 'groups', status: 'completed', itemsSeen: 7, done: [], failed: [] },
       { type: 'users', status: 'running', itemsSeen: 10, done: [page], failed: [] },
-      { type: 'roles', status: 'pending', itemsSeen: 0, done: [], failed: [] },
+      { type: 'roles', status: 'queued', itemsSeen: 0, done: [], failed: [] },
     ] as const;
     const types = [type('groups'), type('users'), type('roles')];
     const { result, calls } = await estimated(types, { roles: 11 }, { progress, maxCalls: 5 });

@@ -4,13 +4,14 @@
 // committed or failed. Pages that are left when a run is stopped are requested by the next run.
 import type { Clock, Emitter, Random } from '../../core/index.ts';
 import { onAbort } from '../../core/index.ts';
-import { busyRetryPauseMs, isSqliteBusy } from '../../platform/sqlite/retry-busy.ts';
+import { busyRetryPauseMs, isSqliteBusy } from '../../platform/sqlite/open-sqlite.ts';
 import type { AdaptiveRateLimiter } from '../../resilience/index.ts';
 import { BoundedQueue, exponentialBackoff } from '../../resilience/index.ts';
 import { FetchError } from '../errors.ts';
 import type { ExtractionEvents, FailedPageCause } from '../events.ts';
 import type { ParallelConfig } from '../parallel-config.ts';
 import { queueBytes } from '../parallel-config.ts';
+import { Pacer } from '../rate-limiter.ts';
 import type {
   CommittedPage,
   ContentType,
@@ -66,7 +67,7 @@ export interface PagePipelineDeps extends RunDeps {
 }
 
 /** Why a run ended. */
-export type RunEnd = 'done' | 'interrupted' | 'max-calls';
+export type RunEnd = 'finished' | 'interrupted' | 'max-calls';
 
 interface Task {
   readonly request: PageRequest;
@@ -167,7 +168,7 @@ export class PagePipeline {
       () => {
         this.#isFinishing = false;
         while (this.#inFlight < spec.parallel.workers && this.#startNext());
-        if (planner.isFinished) this.#over.resolve('done');
+        if (planner.isFinished) this.#over.resolve('finished');
         else if (this.#isOutOfCalls && this.#inFlight + this.#unsettled === 0)
           this.#over.resolve('max-calls');
       },
@@ -235,7 +236,7 @@ export class PagePipeline {
     };
     try {
       const page = await source.fetch(request, signal, () => (sentAt = clock.monotonic()));
-      report('answered');
+      report('responded');
       return page;
     } catch (error) {
       report(error instanceof FetchError ? error.failure.kind : 'broken');
@@ -245,8 +246,8 @@ export class PagePipeline {
 
   #enqueue(page: RawPage, task: Task): Queued {
     if (page.bytes.byteLength === 0) throw pageRejected('The response is empty.');
-    const held = { ...page, bytes: this.#buffers.hold(page.bytes) };
-    const fields = { contentType: task.request.list.type, page: held, batchNumber: this.#batches++ };
+    const shared = { ...page, bytes: this.#buffers.share(page.bytes) };
+    const fields = { contentType: task.request.list.type, page: shared, batchNumber: this.#batches++ };
     const work = new WorkItem(fields, this.#types);
     work.become('queued');
     this.#unsettled++;
@@ -370,6 +371,7 @@ export class PagePipeline {
   /** Commits fetched pages within the time after Ctrl-C; the next run requests the others again. */
   async #drain(consumed: Promise<unknown>): Promise<void> {
     const { clock, threads } = this.#deps;
+    // Not withTimeout: running out of time is an expected result here, not an error, and leads to the next step.
     const settled = consumed.then(
       () => true,
       () => true,
@@ -388,34 +390,4 @@ export class PagePipeline {
 
 function newTask(request: PageRequest | null): Task | undefined {
   return request === null ? undefined : { request, attempts: noAttempts };
-}
-
-/** Of the second; the rest allows catching up. */
-const share = 0.8;
-/** Timers cannot wait for less. */
-const shortestMs = 1;
-
-/**
- * Spreads calls over the second instead of making them all at its beginning. Servers count arrivals: the calls of a burst
- * delay each other, those of the next burst do not, and a limit that was kept here is exceeded there (measured: 5 to
- * 25 ms apart in bursts of 50, with 10 ms to spare).
- */
-export class Pacer {
-  readonly #clock: Clock;
-  readonly #spacingMs: number;
-  #nextAt = Number.NEGATIVE_INFINITY;
-
-  constructor(perSecond: number, clock: Clock) {
-    this.#clock = clock;
-    this.#spacingMs = (share * 1000) / perSecond;
-  }
-
-  /** Resolves when the next call is due; the limiter still has to grant it. Rejects when the signal aborts first. */
-  async wait(signal: AbortSignal): Promise<void> {
-    if (this.#spacingMs < shortestMs) return;
-    const now = this.#clock.monotonic();
-    const at = Math.max(now, this.#nextAt);
-    this.#nextAt = at + this.#spacingMs;
-    if (at > now) await this.#clock.sleep(at - now, signal);
-  }
 }

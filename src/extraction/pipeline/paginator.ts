@@ -8,9 +8,9 @@ export interface ListProblem {
   readonly message: string;
 }
 
-/** Every position that `next` returned, or that was replayed, is answered by exactly one of `onCommitted` and `onFailed`. */
+/** Every position that `next` returned, or that was replayed, is settled by exactly one of `onCommitted` and `onFailed`. */
 export interface Paginator {
-  /** The next page; null when there is none, or none before another one is answered. */
+  /** The next page; null when there is none, or none before another one is settled. */
   next(): PagePosition | null;
   /** A page of an earlier run, as if `next` had returned it. Pages are replayed in the order of the source. */
   replay(position: PagePosition): void;

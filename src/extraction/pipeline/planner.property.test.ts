@@ -16,7 +16,7 @@ interface World {
 const type = (pagination: Pagination) => typeOf('things', pagination);
 
 /** The items of a page, as numbers, and its result. */
-function answer(request: PageRequest, world: World): { items: number[]; outcome: PageResult } {
+function respond(request: PageRequest, world: World): { items: number[]; outcome: PageResult } {
   const { items: count, cap, hasTotal } = world;
   const place = placeOf(request, count, cap);
   const items = Array.from({ length: count }, (_, item) => item).slice(
@@ -58,11 +58,11 @@ function drive(
   const done: PageResult[] = [];
   const failed: PageRequest[] = [];
   const inFlight: PageRequest[] = [];
-  const asked: PageRequest[] = [];
+  const requested: PageRequest[] = [];
   while (done.length + failed.length < (options.stopAfter ?? Number.POSITIVE_INFINITY)) {
     for (let next = planner.next(); next; next = inFlight.length < options.workers ? planner.next() : null) {
       inFlight.push(next);
-      asked.push(next);
+      requested.push(next);
     }
     const [request] = inFlight.splice(options.pick() % Math.max(inFlight.length, 1), 1);
     if (!request) break;
@@ -71,13 +71,13 @@ function drive(
       planner.failed(request, true);
       continue;
     }
-    const { items, outcome } = answer(request, world);
+    const { items, outcome } = respond(request, world);
     seen.push(...items);
     done.push(outcome);
     planner.committed(outcome);
-    expect(asked.length).toBeLessThan(5_000);
+    expect(requested.length).toBeLessThan(5_000);
   }
-  return { seen, done, failed, asked, isFinished: finish(planner) };
+  return { seen, done, failed, requested, isFinished: finish(planner) };
 }
 
 function finish(planner: Planner): boolean {
@@ -100,7 +100,7 @@ const run = { workers: fc.integer({ min: 1, max: 9 }), picks: fc.infiniteStream(
 const pickFrom = (picks: fc.Stream<number>) => () => picks.next().value ?? 0;
 
 /**
- * ceil(N/P), and one more only where neither a total nor a page that is shorter than another tells the end: the only
+ * ceil(N/P), and one more only where neither a total nor a page that is shorter than another shows the end: the only
  * page may have been limited by the server.
  */
 function exactCalls({ items, pagination, hasTotal }: World, size: number): number {
@@ -121,10 +121,10 @@ describe('the planner', () => {
         run.picks,
         (world, size, workers, picks) => {
           const planner = new Planner([type(world.pagination)], [], size);
-          const { seen, asked, isFinished } = drive(planner, world, { workers, pick: pickFrom(picks) });
+          const { seen, requested, isFinished } = drive(planner, world, { workers, pick: pickFrom(picks) });
           expect(seen.sort((a, b) => a - b)).toEqual(everyItem(world.items));
-          expect(asked).toHaveLength(exactCalls(world, size));
-          expect(new Set(asked.map(({ key }) => key)).size).toBe(asked.length);
+          expect(requested).toHaveLength(exactCalls(world, size));
+          expect(new Set(requested.map(({ key }) => key)).size).toBe(requested.length);
           expect(isFinished).toBe(true);
         },
       ),
@@ -153,7 +153,7 @@ describe('the planner', () => {
           expect(all).toEqual(everyItem(world.items));
           expect(after.isFinished).toBe(true);
           if (first === second)
-            expect(before.done.length + after.asked.length).toBe(exactCalls(world, first));
+            expect(before.done.length + after.requested.length).toBe(exactCalls(world, first));
         },
       ),
     );
@@ -169,9 +169,9 @@ describe('the planner', () => {
     fc.assert(
       fc.property(capped, run.workers, run.picks, (world, workers, picks) => {
         const planner = new Planner([type(world.pagination)], [], 50);
-        const { seen, asked } = drive(planner, world, { workers, pick: pickFrom(picks) });
+        const { seen, requested } = drive(planner, world, { workers, pick: pickFrom(picks) });
         expect(seen.sort((a, b) => a - b)).toEqual(everyItem(world.items));
-        expect(asked).toHaveLength(exactCalls(world, world.cap));
+        expect(requested).toHaveLength(exactCalls(world, world.cap));
       }),
     );
   });

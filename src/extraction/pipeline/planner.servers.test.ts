@@ -17,7 +17,7 @@ type Server = (place: { from: number; page: number; limit: number; of: string })
 
 const upTo = (count: number, first = 0) => Array.from({ length: count }, (_, index) => first + index);
 
-function ask(request: PageRequest, server: Server): PageResult & { items: readonly number[] } {
+function respond(request: PageRequest, server: Server): PageResult & { items: readonly number[] } {
   const page = { request, rejectedCount: 0, next: null, children: [] };
   if (request.position.kind === 'single') return { ...page, items: [], itemCount: 0, total: null };
   const { items, total = null } = server(placeOf(request));
@@ -33,17 +33,17 @@ function placeOf({ key, list, position }: PageRequest) {
   throw new TypeError(`${key} is not numbered`);
 }
 
-/** Eight pages in flight, answered in turn. */
-function read(planner: Planner, server: Server, most = Number.POSITIVE_INFINITY) {
+/** Eight pages in flight, settled in turn. */
+function read(planner: Planner, server: Server, max = Number.POSITIVE_INFINITY) {
   const inFlight: PageRequest[] = [];
   const done: PageResult[] = [];
   const seen: number[] = [];
-  while (done.length < most) {
+  while (done.length < max) {
     for (let next = planner.next(); next; next = inFlight.length < 8 ? planner.next() : null)
       inFlight.push(next);
     const request = inFlight.shift();
     if (!request) break;
-    const page = ask(request, server);
+    const page = respond(request, server);
     seen.push(...page.items);
     done.push(page);
     planner.committed(page);
@@ -167,7 +167,7 @@ describe('the planner, with a server that ignores which page is requested', () =
 });
 
 describe('the planner, with child lists that have a total', () => {
-  const told =
+  const servedBy =
     (items: Server): Server =>
     (place) => ({ ...items(place), total: 200 });
 
@@ -181,9 +181,9 @@ describe('the planner, with child lists that have a total', () => {
       ({ from }) => ({ items: from < 160 ? upTo(160).slice(from, from + 100) : [] }),
     ],
   ])('does not take %s before the total for the end', (_, pagination, server) => {
-    const { problems, isFinished, done } = read(withChildren(pagination, ['a']), told(server));
+    const { problems, isFinished, done } = read(withChildren(pagination, ['a']), servedBy(server));
     expect({ problems, isFinished }).toEqual({ problems: ['short'], isFinished: true });
-    const again = read(withChildren(pagination, ['a'], done), told(server));
+    const again = read(withChildren(pagination, ['a'], done), servedBy(server));
     expect(again).toMatchObject({ calls: 0, problems: ['short'] });
   });
 
@@ -192,7 +192,7 @@ describe('the planner, with child lists that have a total', () => {
     (pagination) => {
       const { calls, problems } = read(
         withChildren(pagination, ['a']),
-        told(() => ({ items: upTo(100) })),
+        servedBy(() => ({ items: upTo(100) })),
       );
       expect({ calls, problems }).toEqual({ calls: 2, problems: ['repeated'] });
     },

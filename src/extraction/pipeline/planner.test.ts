@@ -25,8 +25,11 @@ const looks = typeOf('looks', 'offset', {
   parent: { type: 'looks', keys: { id: ['id'] } },
 });
 
-const told = (request: PageRequest | null, itemCount: number, more: Partial<PageResult> = {}): PageResult =>
-  resultOf(request ?? singlePage('?'), itemCount, more);
+const resultFor = (
+  request: PageRequest | null,
+  itemCount: number,
+  more: Partial<PageResult> = {},
+): PageResult => resultOf(request ?? singlePage('?'), itemCount, more);
 const children = (type: string, ...keys: string[]) =>
   keys.map((e) => childList(type, { e, m: 'm' }, type === 'looks' ? 'look' : ''));
 const started = (planner: Planner): readonly string[] => {
@@ -41,15 +44,45 @@ describe('the planner, with several types', () => {
     const planner = new Planner([models], [], 10);
     const first = planner.next();
     expect(planner.next()).toBeNull();
-    planner.committed(told(first, 10, { total: 35 }));
+    planner.committed(resultFor(first, 10, { total: 35 }));
     expect(started(planner)).toEqual(['models offset:10+10', 'models offset:20+10', 'models offset:30+10']);
   });
 
   it('expects the largest total, so that a source that shrinks meanwhile is not reported as complete', () => {
     const planner = new Planner([models], [], 10);
-    planner.committed(told(planner.next(), 10, { total: 20 }));
-    planner.committed(told(planner.next(), 9, { total: 19 }));
+    planner.committed(resultFor(planner.next(), 10, { total: 20 }));
+    planner.committed(resultFor(planner.next(), 9, { total: 19 }));
     expect(planner.totalOf('models')).toBe(20);
+  });
+
+  it('identifies pages by keys that are the same in every version', () => {
+    const child = childList('explores', { e: 'orders/2', m: 'the look' });
+    const keys = [
+      offsetPage('a', 20, 10),
+      offsetPage('a', 0, 10, 'lookml'),
+      singlePage('a'),
+      pageOfList(child, { kind: 'page', page: 3, limit: 5 }),
+      pageOfList(child, { kind: 'cursor', cursor: 'x y', index: 2, limit: 5 }),
+    ].map(({ key }) => key);
+    expect(keys).toEqual([
+      'offset:20+10',
+      'lookml/offset:0+10',
+      'single',
+      '@orders%2F2,the%20look/page:3*5',
+      '@orders%2F2,the%20look/cursor:2:x y',
+    ]);
+  });
+
+  it('does not replay the record of an incomplete parent as a page', () => {
+    const failed = [{ ...singlePage('explores'), key: 'parents:models' }];
+    const done = [
+      resultFor(offsetPage('models', 0, 10), 1, { total: 1, children: children('explores', 'a') }),
+    ];
+    const progress: TypeProgress[] = [
+      { type: 'models', status: 'completed', done, failed: [], itemsSeen: 1 },
+      { type: 'explores', status: 'incomplete', done: [], failed, itemsSeen: 0 },
+    ];
+    expect(started(new Planner([models, explores], progress, 10))).toEqual(['explores @a,m/single']);
   });
 
   it('requests a later type while the earlier one has to wait', () => {
@@ -60,13 +93,13 @@ describe('the planner, with several types', () => {
   it('requests children as their parents arrive, each once, and ends only after the parents', () => {
     const planner = new Planner([models, explores], [], 10);
     const page = planner.next();
-    planner.committed(told(page, 2, { total: 2, children: children('explores', 'e', 'f', 'e') }));
+    planner.committed(resultFor(page, 2, { total: 2, children: children('explores', 'e', 'f', 'e') }));
     expect(planner.takeFinished().map(({ type }) => type)).toEqual(['models']);
     const [one, two] = [planner.next(), planner.next()];
     expect([one?.key, two?.key]).toEqual(['@e,m/single', '@f,m/single']);
-    planner.committed(told(one, 1));
+    planner.committed(resultFor(one, 1));
     expect(planner.takeFinished()).toEqual([]);
-    planner.committed(told(two, 1));
+    planner.committed(resultFor(two, 1));
     expect(planner.takeFinished()).toEqual([
       { type: 'explores', total: 2, ends: { single: 2 }, problems: [] },
     ]);
@@ -75,7 +108,7 @@ describe('the planner, with several types', () => {
 
   it('does not report children as complete whose parents are incomplete', () => {
     const planner = new Planner([models, explores], [], 10);
-    planner.failed(planner.next() ?? told(null, 0).request, false);
+    planner.failed(planner.next() ?? resultFor(null, 0).request, false);
     const finished = planner.takeFinished();
     expect(finished.map(({ type }) => type)).toEqual(['models', 'explores']);
     expect(finished[1]?.problems).toMatchObject([
@@ -84,17 +117,17 @@ describe('the planner, with several types', () => {
   });
 
   const tellOne = (planner: Planner, more: Partial<PageResult>) =>
-    planner.committed(told(planner.next(), 1, { children: children('explores', 'e'), ...more }));
+    planner.committed(resultFor(planner.next(), 1, { children: children('explores', 'e'), ...more }));
   const exploresOf = (finished: ReturnType<Planner['takeFinished']>) =>
     finished.find(({ type }) => type === 'explores')?.problems.map(({ cause }) => cause);
 
   it('does not report children as complete when some of their parents were rejected, now or in an earlier run', () => {
     const planner = new Planner([models, explores], [], 10);
     tellOne(planner, { rejectedCount: 1, total: 2 });
-    planner.committed(told(planner.next(), 1));
+    planner.committed(resultFor(planner.next(), 1));
     expect(exploresOf(planner.takeFinished())).toEqual(['parent-incomplete']);
     const request = offsetPage('models', 0, 10);
-    const done = [told(request, 1, { rejectedCount: 1, total: 2 })];
+    const done = [resultFor(request, 1, { rejectedCount: 1, total: 2 })];
     const progress = [{ type: 'models', status: 'running', itemsSeen: 1, done, failed: [] } as const];
     expect(exploresOf(new Planner([models, explores], progress, 10).takeFinished())).toEqual([
       'parent-incomplete',
@@ -104,22 +137,22 @@ describe('the planner, with several types', () => {
   it('does not report children as complete when the vault finds that parents are missing', () => {
     const planner = new Planner([models, explores], [], 10);
     tellOne(planner, { total: 1 });
-    planner.committed(told(planner.next(), 1));
+    planner.committed(resultFor(planner.next(), 1));
     const settled = planner.takeFinished(({ type }) => (type === 'models' ? 'incomplete' : 'completed'));
     expect(exploresOf(settled)).toEqual(['parent-incomplete']);
   });
 
   it('does not count rejected children of an item as items of the page', () => {
     const planner = new Planner([models], [], 10);
-    planner.committed(told(planner.next(), 10));
-    planner.committed(told(planner.next(), 9, { rejectedCount: 1, rejectedChildren: 1 }));
+    planner.committed(resultFor(planner.next(), 10));
+    planner.committed(resultFor(planner.next(), 9, { rejectedCount: 1, rejectedChildren: 1 }));
     expect(planner.next()).toBeNull();
   });
 
   it('requests one by one what a listing names, with the total of the listing', () => {
     const planner = new Planner([looks], [], 2);
     const first = planner.next();
-    planner.committed(told(first, 0, { total: 3, children: children('looks', '1', '2') }));
+    planner.committed(resultFor(first, 0, { total: 3, children: children('looks', '1', '2') }));
     expect(started(planner)).toEqual([
       'looks offset:2+2',
       'looks look/@1,m/single',
@@ -132,12 +165,12 @@ describe('the planner, with several types', () => {
     const request = offsetPage('models', 0, 10);
     const child = pageOfList(childList('explores', { e: 'e', m: 'm' }), { kind: 'single' });
     const progress: TypeProgress[] = [
-      { type: 'explores', status: 'running', itemsSeen: 1, done: [told(child, 1)], failed: [] },
+      { type: 'explores', status: 'running', itemsSeen: 1, done: [resultFor(child, 1)], failed: [] },
       {
         type: 'models',
         status: 'completed',
         itemsSeen: 1,
-        done: [told(request, 1, { total: 1, children: children('explores', 'e', 'f') })],
+        done: [resultFor(request, 1, { total: 1, children: children('explores', 'e', 'f') })],
         failed: [],
       },
     ];
@@ -160,22 +193,22 @@ describe('the planner, with several types', () => {
       'lookml/offset:0+10',
       'lookml',
     ]);
-    planner.committed(told(plain, 3, { total: 3 }));
+    planner.committed(resultFor(plain, 3, { total: 3 }));
     expect(planner.totalOf('d')).toBeNull();
-    planner.committed(told(lookml, 4, { total: 4 }));
+    planner.committed(resultFor(lookml, 4, { total: 4 }));
     expect(planner.takeFinished()).toMatchObject([{ type: 'd', total: 7 }]);
   });
 
   it('reads the lists of children page by page, and stops at a short page', () => {
     const posts = typeOf('posts', 'offset', { parent: { type: 'models', keys: { id: ['id'] } } });
     const planner = new Planner([models, posts], [], 2);
-    planner.committed(told(planner.next(), 1, { total: 1, children: children('posts', 'u') }));
+    planner.committed(resultFor(planner.next(), 1, { total: 1, children: children('posts', 'u') }));
     const first = planner.next();
     expect(first).toMatchObject({ position: { kind: 'offset', offset: 0, limit: 2 } });
-    planner.committed(told(first, 2));
+    planner.committed(resultFor(first, 2));
     const second = planner.next();
     expect(second).toMatchObject({ position: { offset: 2, limit: 2 } });
-    planner.committed(told(second, 1));
+    planner.committed(resultFor(second, 1));
     expect(planner.takeFinished()).toMatchObject([{ type: 'models' }, { type: 'posts', total: null }]);
   });
 });
@@ -183,25 +216,25 @@ describe('the planner, with several types', () => {
 describe('the planner, when pages fail', () => {
   it('skips one failed page where the end is unknown, and treats two as the end', () => {
     const planner = new Planner([models], [], 10);
-    planner.committed(told(planner.next(), 10));
+    planner.committed(resultFor(planner.next(), 10));
     const hole = planner.next();
-    planner.failed(hole ?? told(null, 0).request, true);
+    planner.failed(hole ?? resultFor(null, 0).request, true);
     const after = planner.next();
     expect(after?.key).toBe('offset:20+10');
-    planner.failed(after ?? told(null, 0).request, true);
+    planner.failed(after ?? resultFor(null, 0).request, true);
     expect(planner.next()).toBeNull();
     expect(planner.takeFinished()).toHaveLength(1);
   });
 
   it('does not request a second page after a permanent failure', () => {
     const planner = new Planner([models], [], 10);
-    planner.failed(planner.next() ?? told(null, 0).request, false);
+    planner.failed(planner.next() ?? resultFor(null, 0).request, false);
     expect(planner.next()).toBeNull();
   });
 
   it('stops requesting a type after ten consecutive failures', () => {
     const planner = new Planner([models], [], 10);
-    planner.committed(told(planner.next(), 10, { total: 10_000 }));
+    planner.committed(resultFor(planner.next(), 10, { total: 10_000 }));
     let failures = 0;
     for (let next = planner.next(); next; next = planner.next()) {
       planner.failed(next, true);
@@ -213,19 +246,19 @@ describe('the planner, when pages fail', () => {
 
   it('ends a chain of pages that leads back to an earlier page, with a problem', () => {
     const planner = new Planner([typeOf('c', 'cursor')], [], 10);
-    planner.committed(told(planner.next(), 10, { next: 'a' }));
-    planner.committed(told(planner.next(), 10, { next: 'b' }));
-    planner.committed(told(planner.next(), 10, { next: 'a' }));
+    planner.committed(resultFor(planner.next(), 10, { next: 'a' }));
+    planner.committed(resultFor(planner.next(), 10, { next: 'b' }));
+    planner.committed(resultFor(planner.next(), 10, { next: 'a' }));
     expect(planner.next()).toBeNull();
     expect(planner.takeFinished()[0]?.problems).toMatchObject([{ cause: 'repeated' }]);
   });
 
   it('follows links past short pages, and needs no further page where links end', () => {
     const planner = new Planner([models], [], 100);
-    planner.committed(told(planner.next(), 40, { next: 'more' }));
+    planner.committed(resultFor(planner.next(), 40, { next: 'more' }));
     const second = planner.next();
     expect(second).toMatchObject({ position: { offset: 40, limit: 80 } });
-    planner.committed(told(second, 40));
+    planner.committed(resultFor(second, 40));
     expect(planner.next()).toBeNull();
   });
 });
@@ -233,58 +266,58 @@ describe('the planner, when pages fail', () => {
 describe('the end of a list', () => {
   it('is proven by the total', () => {
     const planner = new Planner([models], [], 10);
-    planner.committed(told(planner.next(), 10, { total: 12 }));
-    planner.committed(told(planner.next(), 2, { total: 12 }));
+    planner.committed(resultFor(planner.next(), 10, { total: 12 }));
+    planner.committed(resultFor(planner.next(), 2, { total: 12 }));
     expect(endsOf(planner)).toEqual([{ total: 1 }]);
   });
 
   it('is not proven when fewer items than the total were received', () => {
     const planner = new Planner([models], [], 10);
-    planner.committed(told(planner.next(), 10, { total: 12 }));
-    planner.committed(told(planner.next(), 1, { total: 12, edgeIds: ['x', 'x'] }));
-    planner.committed(told(planner.next(), 0, { total: 12 }));
+    planner.committed(resultFor(planner.next(), 10, { total: 12 }));
+    planner.committed(resultFor(planner.next(), 1, { total: 12, edgeIds: ['x', 'x'] }));
+    planner.committed(resultFor(planner.next(), 0, { total: 12 }));
     expect(endsOf(planner)).toEqual([{ unproven: 1 }]);
   });
 
   it('is proven by a page that names no next page', () => {
     const planner = new Planner([typeOf('c', 'cursor')], [], 10);
-    planner.committed(told(planner.next(), 10, { next: 'a' }));
-    planner.committed(told(planner.next(), 10));
+    planner.committed(resultFor(planner.next(), 10, { next: 'a' }));
+    planner.committed(resultFor(planner.next(), 10));
     expect(endsOf(planner)).toEqual([{ 'no-next': 1 }]);
   });
 
   it('is proven by an empty page', () => {
     const planner = new Planner([models], [], 10);
-    planner.committed(told(planner.next(), 10));
-    planner.committed(told(planner.next(), 0));
+    planner.committed(resultFor(planner.next(), 10));
+    planner.committed(resultFor(planner.next(), 0));
     expect(endsOf(planner)).toEqual([{ 'empty-page': 1 }]);
   });
 
   it('is proven by a page that is shorter than another', () => {
     const planner = new Planner([models], [], 10);
-    planner.committed(told(planner.next(), 10));
-    planner.committed(told(planner.next(), 3));
+    planner.committed(resultFor(planner.next(), 10));
+    planner.committed(resultFor(planner.next(), 3));
     expect(endsOf(planner)).toEqual([{ 'short-page': 1 }]);
   });
 
   it('is proven by the only page of a list without pagination', () => {
     const planner = new Planner([typeOf('s', 'single')], [], 10);
-    planner.committed(told(planner.next(), 3));
+    planner.committed(resultFor(planner.next(), 3));
     expect(endsOf(planner)).toEqual([{ single: 1 }]);
   });
 
   it('is not proven after a failed page', () => {
     const planner = new Planner([models], [], 10);
-    planner.committed(told(planner.next(), 10, { total: 30 }));
+    planner.committed(resultFor(planner.next(), 10, { total: 30 }));
     planner.failed(planner.next() ?? singlePage('?'), true);
-    planner.committed(told(planner.next(), 10, { total: 30 }));
+    planner.committed(resultFor(planner.next(), 10, { total: 30 }));
     expect(endsOf(planner)).toEqual([{ unproven: 1 }]);
   });
 
   it('takes the largest total of a chain of pages', () => {
     const planner = new Planner([typeOf('c', 'cursor')], [], 10);
-    planner.committed(told(planner.next(), 10, { next: 'a', total: 20 }));
-    planner.committed(told(planner.next(), 9, { total: 19 }));
+    planner.committed(resultFor(planner.next(), 10, { next: 'a', total: 20 }));
+    planner.committed(resultFor(planner.next(), 9, { total: 19 }));
     expect(planner.totalOf('c')).toBe(20);
   });
 });

@@ -26,7 +26,7 @@ export interface FinishedType {
 }
 
 /**
- * Every page that `next` returns is answered by `committed` or `failed`. Types come in their order: a later one is
+ * Every page that `next` returns is settled by `committed` or `failed`. Types come in their order: a later one is
  * requested only while the earlier ones have nothing to request.
  */
 export class Planner {

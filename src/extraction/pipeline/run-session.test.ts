@@ -12,7 +12,7 @@ describe('an extraction', () => {
     const result = await world.run();
     expect(result).toMatchObject({
       status: 'completed',
-      endedBy: 'done',
+      endedBy: 'finished',
       calls: 12,
       metrics: { total: 105 },
     });
@@ -219,8 +219,8 @@ describe('worker threads', () => {
       latencyMs: 1,
     });
     expect(await world.run()).toMatchObject({ status: 'completed', metrics: { total: 2_000 } });
-    // The queue, one page with each thread, one in the hands of each fetcher.
-    expect(world.mostUnsettled).toBe(20 + 2 + 2);
+    // The queue, one page per thread, and one per fetcher.
+    expect(world.maxUnsettled).toBe(20 + 2 + 2);
   });
 
   it('that are slow apply backpressure: the queue is bounded in bytes', async () => {
@@ -228,7 +228,7 @@ describe('worker threads', () => {
     const pageBytes = 2 * 1024 * 1024;
     const world = new ExtractionWorld({ types: { things: 200 }, parallel, processingMs: 500, pageBytes });
     expect(await world.run()).toMatchObject({ status: 'completed' });
-    expect(world.mostUnsettled).toBe(4 + 2 + 2);
+    expect(world.maxUnsettled).toBe(4 + 2 + 2);
   });
 });
 
@@ -252,7 +252,7 @@ describe('a Ctrl-C', () => {
 
   it('commits what was fetched, if that is quick', async () => {
     const { world, result } = await interruptedAt(400, { latencyMs: 5, processingMs: 20 });
-    const fetched = world.mostUnsettled;
+    const fetched = world.maxUnsettled;
     expect(fetched).toBeGreaterThan(10);
     const pages = world.sessions.done.length;
     expect(result.metrics.total).toBe(pages * 10);
@@ -342,7 +342,11 @@ describe('a response that is too large', () => {
 describe('a vault that another process has locked', () => {
   const busy = () => new CoreError('SQLITE_BUSY', 'another process holds it', { isRetryable: true });
   /** Rejects this many writes of the kind. */
-  function hold(world: ExtractionWorld, method: 'open' | 'fail' | 'finishType' | 'finish', times: number) {
+  function blockWrites(
+    world: ExtractionWorld,
+    method: 'open' | 'fail' | 'finishType' | 'finish',
+    times: number,
+  ) {
     const { sessions } = world;
     const real = sessions[method].bind(sessions) as (...given: never[]) => never;
     let left = times;
@@ -361,7 +365,7 @@ describe('a vault that another process has locked', () => {
 
   it.each(['open', 'fail', 'finishType', 'finish'] as const)('is waited for (%s)', async (method) => {
     const world = failing();
-    hold(world, method, 7);
+    blockWrites(world, method, 7);
     expect(await world.run()).toMatchObject({ status: 'incomplete', metrics: { total: 90 } });
     expect(world.sessions.failed).toHaveLength(1);
     expect(world.sessions.finished).toMatchObject({ status: 'incomplete' });
@@ -371,7 +375,7 @@ describe('a vault that another process has locked', () => {
     'is waited for no longer than a minute (%s)',
     async (method) => {
       const world = failing();
-      hold(world, method, Number.POSITIVE_INFINITY);
+      blockWrites(world, method, Number.POSITIVE_INFINITY);
       await expect(world.run()).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
       expect(world.clock.monotonic()).toBeLessThan(90_000);
     },
@@ -379,7 +383,7 @@ describe('a vault that another process has locked', () => {
 
   it.each(['fail', 'finishType'] as const)('does not delay a stop (%s)', async (method) => {
     const world = failing();
-    hold(world, method, Number.POSITIVE_INFINITY);
+    blockWrites(world, method, Number.POSITIVE_INFINITY);
     const running = world.start();
     world.clock.after(5_000, () => world.interrupt());
     expect(await world.clock.run(running)).toMatchObject({ endedBy: 'interrupted' });

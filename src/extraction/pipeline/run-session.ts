@@ -1,7 +1,7 @@
 // Runs a session of a vault: opens or resumes it, runs the pipeline, and finishes it.
 import type { Emitter } from '../../core/index.ts';
 import { CoreError, every } from '../../core/index.ts';
-import { isSqliteBusy } from '../../platform/sqlite/retry-busy.ts';
+import { isSqliteBusy } from '../../platform/sqlite/open-sqlite.ts';
 import type { RateLimiterSnapshot } from '../../resilience/index.ts';
 import type { ExtractionEvents, ProgressFigures, TypeFigures } from '../events.ts';
 import type {
@@ -118,7 +118,7 @@ export async function runExtraction(
     endedBy = await run.run(signal);
     metrics.stop();
     report();
-    status = endedBy === 'done' ? statusOf(run.statuses) : 'interrupted';
+    status = endedBy === 'finished' ? statusOf(run.statuses) : 'interrupted';
   } finally {
     stopReporting();
     metrics.stop();
@@ -194,35 +194,30 @@ function withRun(before: SessionTotals, run: RunTotals & { readonly items: numbe
   };
 }
 
+/** The result of a run without any call. */
 function alreadyComplete(
-  session: OpenSession,
+  { id, progress, totals }: OpenSession,
   { limiter, sessions }: RunDeps,
   metrics: WorkerMetrics,
 ): ExtractionResult {
+  const types = progress.map(({ type, status, itemsSeen: items }) => {
+    return { type, status, items, itemsThisRun: 0, total: null };
+  });
   return {
-    session: session.id,
+    session: id,
     status: 'completed',
     isResumed: true,
     wasComplete: true,
-    endedBy: 'done',
+    endedBy: 'finished',
     canRetry: false,
     hasBrokenLists: false,
-    types: withHeld(
-      session.progress.map(({ type, status, itemsSeen }) => ({
-        type,
-        status,
-        items: itemsSeen,
-        itemsThisRun: 0,
-        total: null,
-      })),
-      sessions,
-    ),
+    types: withHeld(types, sessions),
     calls: 0,
     rateLimitedCalls: 0,
     metrics: metrics.snapshot(),
     rateLimiter: limiter.snapshot(),
     itemsPerSecond: null,
-    totals: session.totals,
+    totals,
   };
 }
 
@@ -235,7 +230,7 @@ function typeFigures(
   return progress.map(({ type, itemsSeen }) => {
     const itemsThisRun = metrics.itemsOf(type);
     const items = itemsSeen + itemsThisRun;
-    const status = statuses.get(type) ?? (items > 0 ? 'running' : 'pending');
+    const status = statuses.get(type) ?? (items > 0 ? 'running' : 'queued');
     return { type, items, itemsThisRun, total: planner.totalOf(type), status };
   });
 }
@@ -255,11 +250,11 @@ export function emitRestartReason(
   events: Emitter<ExtractionEvents>,
   vault: string,
   { fresh, retryFailed }: Pick<SessionSpec, 'fresh' | 'retryFailed'>,
-  { isResumed, lost, redefined }: Pick<OpenSession, 'isResumed' | 'lost' | 'redefined'>,
+  { isResumed, lost, changedTypes }: Pick<OpenSession, 'isResumed' | 'lost' | 'changedTypes'>,
 ): void {
   if (isResumed) return;
   if (lost.length > 0) events.emit('extraction:rows-lost', { vault, types: lost });
-  else if (redefined.length > 0) events.emit('extraction:types-redefined', { vault, types: redefined });
+  else if (changedTypes.length > 0) events.emit('extraction:types-changed', { vault, types: changedTypes });
   else if (retryFailed && fresh !== true)
     events.emit('extraction:setting-ignored', {
       setting: '--retry-failed',
@@ -276,8 +271,8 @@ export function selectTypes(all: readonly ContentType[], named: readonly string[
   if (unknown.length > 0)
     throw new CoreError(
       'CONFIG_INVALID',
-      `extraction.types (--types, HEADWORKS_EXTRACTION_TYPES): "${unknown.join('", "')}" must be types of this source: ` +
-        `${all.map(({ name }) => name).join(', ')}.`,
+      `extraction.types (--types, HEADWORKS_EXTRACTION_TYPES): there is no type "${unknown.join('" or "')}"; ` +
+        `this source has ${all.map(({ name }) => name).join(', ')}.`,
     );
   const wanted = new Set(named.length === 0 ? all.map(({ name }) => name) : named);
   // A Set iterates over elements added meanwhile: parents of parents too.

@@ -200,7 +200,7 @@ export class PageBuffers {
   }
 
   /** A copy of `bytes` that threads share, until it is released. */
-  hold(bytes: Uint8Array): Uint8Array {
+  share(bytes: Uint8Array): Uint8Array {
     const held = new Uint8Array(this.#take(bytes.byteLength), 0, bytes.byteLength);
     held.set(bytes);
     return held;
@@ -215,7 +215,7 @@ export class PageBuffers {
   }
 
   #take(size: number): SharedArrayBuffer {
-    const room = roomFor(size);
+    const room = hasCapacity(size);
     const index = this.#free.findLastIndex(({ byteLength }) => byteLength >= size && byteLength <= 2 * room);
     const [free] = index < 0 ? [] : this.#free.splice(index, 1);
     if (!free) return new SharedArrayBuffer(room);
@@ -225,7 +225,7 @@ export class PageBuffers {
 }
 
 /** Up to a quarter more than needed, because the next page is rarely of exactly the same size. */
-function roomFor(size: number): number {
+function hasCapacity(size: number): number {
   const step = Math.max(smallestStep, 2 ** (Math.floor(Math.log2(Math.max(size, 1))) - 2));
   return Math.max(1, Math.ceil(size / step)) * step;
 }

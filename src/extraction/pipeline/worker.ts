@@ -5,7 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { HeadworksError, systemClock } from '../../core/index.ts';
 import { PageRejectedError, parsePage } from '../parsing/parse-page.ts';
 import { SecretMasker } from '../sources/secrets.ts';
-import { PageWriter } from '../vault/index.ts';
+import { PageWriter } from '../vault/page-writer.ts';
 import type { WorkerReply, PageWork, WorkerSettings, WorkerRequest } from './worker-pool.ts';
 
 const { vaultPath, writeLock, types, secrets = [] } = workerData as WorkerSettings;

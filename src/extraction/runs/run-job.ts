@@ -9,12 +9,11 @@ import type {
   JobHandler,
 } from '../../core/index.ts';
 import { CoreError, every, HeadworksError, messageOf } from '../../core/index.ts';
-import type { ProgressFigures } from '../events.ts';
+import type { ProgressFigures, RunEvents } from '../events.ts';
 import type { ExtractionResult } from '../pipeline/run-session.ts';
 import type { SessionSpec } from '../types.ts';
-import type { RunEvents } from './run-record.ts';
-import { figuresOf, itemsOf, noFigures, emitFinished, emitProgress, totalOf } from './run-record.ts';
 import type { ExtractionRun, RunFigures, RunStore, SourceStore } from './stores.ts';
+import { figuresOf, itemsOf, noFigures, totalOf } from './stores.ts';
 import type { ExtractionSource } from './source-schema.ts';
 
 export interface ExtractSourceOptions extends Pick<SessionSpec, 'fresh' | 'retryFailed'> {
@@ -136,8 +135,7 @@ function failure(
 }
 
 function endMessage(state: ExtractionRun['state'], signal: AbortSignal): string | null {
-  if (state === 'incomplete')
-    return 'Some pages failed: see the dead letters here or with "headworks vault verify".';
+  if (state === 'incomplete') return 'Some pages failed; "headworks vault verify" lists them too.';
   if (state !== 'interrupted') return null;
   if (!signal.aborted) return 'It reached its limit of calls; the next run continues from there.';
   const { reason } = signal as { readonly reason: unknown };
@@ -179,7 +177,7 @@ export const extractionRunJob: JobDefinition<RunRequest> = {
 const everyMs = 1_000;
 /** Well below the time after which a run counts as interrupted. */
 const heartbeatMs = 10_000;
-const lastTries = 5;
+const maxWriteAttempts = 5;
 
 export class RunWriter {
   readonly #runs: Pick<RunStore, 'put'>;
@@ -228,7 +226,7 @@ export class RunWriter {
         await this.#runs.put(this.#run);
         return;
       } catch (error) {
-        if (attempt === lastTries) throw error;
+        if (attempt === maxWriteAttempts) throw error;
         await this.#clock.sleep(attempt * 500);
       }
     }
@@ -246,4 +244,23 @@ export class RunWriter {
       .catch(() => undefined)
       .finally(() => (this.#isWriting = false));
   }
+}
+
+export function emitProgress(events: Emitter<RunEvents>, run: ExtractionRun): void {
+  const { id, source, calls, rateLimitedCalls, multiplier } = run;
+  const figures = { items: itemsOf(run), total: totalOf(run), calls, rateLimitedCalls, multiplier };
+  events.emit('extraction:run-progress', { run: id, source, ...figures });
+}
+
+export function emitFinished(events: Emitter<RunEvents>, run: ExtractionRun): void {
+  const { id, source, origin, state, calls, message } = run;
+  events.emit('extraction:run-finished', {
+    run: id,
+    source,
+    origin,
+    state,
+    items: itemsOf(run),
+    calls,
+    message,
+  });
 }

@@ -1,21 +1,13 @@
 // Starts, schedules, stops and reports runs; commands report their own runs here.
 import type { Clock, Emitter, IdSource, JobQueue } from '../../core/index.ts';
 import { CoreError, parseCron } from '../../core/index.ts';
-import type { RunEvents } from './run-record.ts';
+import type { RunEvents } from '../events.ts';
+import type { RunOrigin, RunState } from '../types.ts';
 import type { RunRequest } from './run-job.ts';
-import { extractionRunJob } from './run-job.ts';
-import type {
-  ExtractionRun,
-  InTransaction,
-  RunFigures,
-  RunFilter,
-  RunOrigin,
-  RunState,
-  RunStore,
-  SourceStore,
-} from './stores.ts';
+import { emitFinished, emitProgress, extractionRunJob } from './run-job.ts';
+import type { ExtractionRun, InTransaction, RunFigures, RunFilter, RunStore, SourceStore } from './stores.ts';
 import type { ExtractionSource } from './source-schema.ts';
-import { hasEnded, newRun, emitFinished, emitProgress } from './run-record.ts';
+import { noFigures } from './stores.ts';
 
 export interface RunServiceDeps {
   readonly sources: SourceStore;
@@ -102,8 +94,8 @@ export class RunService {
   }
 
   /** The next occurrence of its schedule; in the past when due. Null without an active schedule. */
-  nextRunAt({ schedule, active, lastScheduledAt }: ExtractionSource): Date | null {
-    if (schedule === null || !active) return null;
+  nextRunAt({ schedule, is_active: isActive, lastScheduledAt }: ExtractionSource): Date | null {
+    if (schedule === null || !isActive) return null;
     return new Date(parseCron(schedule).next(lastScheduledAt.getTime()));
   }
 
@@ -161,7 +153,20 @@ export class RunService {
     const payload = { sourceId: source.id, runId: id, ...options };
     const jobId = await jobs.enqueue(extractionRunJob, payload, { key: source.id, transaction });
     if (jobId === null) return null;
-    const run = { ...newRun(id, source, origin, this.#now()), jobId };
+    const run = {
+      ...noFigures,
+      id,
+      source: source.name,
+      origin,
+      vault: source.vault,
+      state: 'queued' as const,
+      jobId,
+      session: null,
+      startedAt: null,
+      finishedAt: null,
+      reportedAt: this.#now(),
+      message: null,
+    };
     await runs.put(run, transaction);
     return run;
   }
@@ -191,3 +196,6 @@ export class RunService {
     return new Date(this.#deps.clock.now());
   }
 }
+
+const hasEnded = ({ state }: { readonly state: RunState }): boolean =>
+  state !== 'queued' && state !== 'running';

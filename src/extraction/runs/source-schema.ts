@@ -69,7 +69,7 @@ const common = {
   options: options.default({}),
   schedule: schedule.default(null),
   vault: vault.optional(),
-  active: z.boolean().default(true).describe('Whether its schedule is active.'),
+  is_active: z.boolean().default(true).describe('Whether its schedule is active.'),
 };
 
 export const sourceInput = z
@@ -110,10 +110,13 @@ export const sourceChange = z
       .describe('Extraction options; those that are absent have the values of the server.'),
     schedule: schedule.optional(),
     vault: vault.optional(),
-    active: z.boolean().optional().describe('Whether its schedule is active.'),
+    is_active: z.boolean().optional().describe('Whether its schedule is active.'),
   })
   .refine((change) => Object.keys(change).length > 0, 'give at least one field to change')
-  .meta({ description: 'The fields to update.', examples: [{ schedule: '0 */6 * * *' }, { active: false }] });
+  .meta({
+    description: 'The fields to update.',
+    examples: [{ schedule: '0 */6 * * *' }, { is_active: false }],
+  });
 
 export type SourceInput = z.infer<typeof sourceInput>;
 export type SourceChange = z.infer<typeof sourceChange>;
@@ -139,8 +142,8 @@ export const draftOf = (input: SourceInput): SourceDraft => ({
 
 /** What a source was registered with. */
 export function inputOf(source: ExtractionSource) {
-  const { kind, name, settings, options: own, schedule: cron, vault: file, active } = source;
-  return { kind, name, settings, options: own, schedule: cron, vault: file, active };
+  const { kind, name, settings, options: own, schedule: cron, vault: file, is_active } = source;
+  return { kind, name, settings, options: own, schedule: cron, vault: file, is_active };
 }
 
 function hasCredentials(text: string): boolean {

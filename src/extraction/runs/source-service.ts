@@ -98,7 +98,7 @@ export class SourceService {
   /** A new or reactivated schedule starts now: earlier occurrences are not made up for. */
   async #change(source: ExtractionSource, draft: SourceDraft): Promise<ExtractionSource> {
     const now = this.#now();
-    const isNewSchedule = draft.schedule !== source.schedule || (draft.active && !source.active);
+    const isNewSchedule = draft.schedule !== source.schedule || (draft.is_active && !source.is_active);
     const next = {
       ...source,
       ...draft,

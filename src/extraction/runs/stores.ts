@@ -3,14 +3,9 @@ import { CoreError, isUuid } from '../../core/index.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/ports.ts';
 import { hasSqlState, joinSql, json, sql } from '../../platform/postgres/sql.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
-import type { TypeFigures } from '../events.ts';
-import type { SessionStatus } from '../types.ts';
+import type { ProgressFigures, TypeFigures } from '../events.ts';
+import type { RunOrigin, RunState } from '../types.ts';
 import type { ExtractionSource } from './source-schema.ts';
-
-export type RunOrigin = 'schedule' | 'http' | 'cli';
-
-/** `queued`: its job has not started. `interrupted`: stopped, or it stopped reporting. */
-export type RunState = 'queued' | SessionStatus;
 
 export interface RunFigures {
   readonly types: readonly Omit<TypeFigures, 'itemsThisRun'>[];
@@ -20,6 +15,43 @@ export interface RunFigures {
   /** The rate limits are divided by this. */
   readonly multiplier: number;
   readonly itemsPerSecond: number | null;
+}
+
+export const noFigures: RunFigures = {
+  types: [],
+  calls: 0,
+  rateLimitedCalls: 0,
+  multiplier: 1,
+  itemsPerSecond: null,
+};
+
+/** Accepts an extraction's result too, which has the same fields. */
+export function figuresOf({
+  types,
+  calls,
+  rateLimitedCalls,
+  rateLimiter,
+  itemsPerSecond,
+}: Pick<ProgressFigures, 'types' | 'calls' | 'rateLimitedCalls' | 'rateLimiter'> & {
+  readonly itemsPerSecond: number | null;
+}): RunFigures {
+  return {
+    types: types.map(({ type, items, total, status }) => ({ type, items, total, status })),
+    calls,
+    rateLimitedCalls,
+    multiplier: rateLimiter.backoff_multiplier,
+    itemsPerSecond,
+  };
+}
+
+export const itemsOf = ({ types }: RunFigures): number => types.reduce((sum, { items }) => sum + items, 0);
+
+/** Null until the total of every type is known. */
+export function totalOf({ types }: RunFigures): number | null {
+  return types.reduce<number | null>(
+    (sum, { total }) => (sum === null || total === null ? null : sum + total),
+    0,
+  );
 }
 
 export interface ExtractionRun extends RunFigures {
@@ -158,7 +190,7 @@ export class PostgresRunStore implements RunStore {
 // Registered sources in Postgres.
 
 const sourceColumns = sql`
-  id, name, kind, settings, options, schedule, vault, is_active as active, is_from_file as "isFromFile",
+  id, name, kind, settings, options, schedule, vault, is_active, is_from_file as "isFromFile",
   last_scheduled_at as "lastScheduledAt", created_at as "createdAt", modified_at as "modifiedAt"`;
 
 const uniqueViolation = '23505';
@@ -186,14 +218,14 @@ export class PostgresSourceStore implements SourceStore {
   }
 
   async add(source: ExtractionSource): Promise<void> {
-    const { id, name, kind, settings, options, schedule, vault, active, isFromFile } = source;
+    const { id, name, kind, settings, options, schedule, vault, is_active: isActive, isFromFile } = source;
     const { lastScheduledAt, createdAt, modifiedAt } = source;
     try {
       await this.#database.query(sql`
         insert into extraction_sources (id, name, kind, settings, options, schedule, vault, is_active, is_from_file,
           last_scheduled_at, created_at, modified_at)
         values (${id}, ${name}, ${kind}, ${json(settings)}, ${json(options)}, ${schedule}, ${vault},
-          ${active}, ${isFromFile}, ${lastScheduledAt}, ${createdAt}, ${modifiedAt})`);
+          ${isActive}, ${isFromFile}, ${lastScheduledAt}, ${createdAt}, ${modifiedAt})`);
     } catch (error) {
       if (!hasSqlState(error, uniqueViolation)) throw error;
       throw new CoreError('CONFLICT', `There is a source named ${name} already.`, { cause: error });
@@ -203,7 +235,7 @@ export class PostgresSourceStore implements SourceStore {
   async update(source: ExtractionSource): Promise<boolean> {
     const { affected } = await this.#database.query(sql`
       update extraction_sources set settings = ${json(source.settings)}, options = ${json(source.options)},
-        schedule = ${source.schedule}, vault = ${source.vault}, is_active = ${source.active},
+        schedule = ${source.schedule}, vault = ${source.vault}, is_active = ${source.is_active},
         is_from_file = ${source.isFromFile}, last_scheduled_at = ${source.lastScheduledAt},
         modified_at = ${source.modifiedAt}
       where id = ${source.id}::uuid`);

@@ -1,17 +1,17 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
-import { TokenAuthorizer } from './auth.ts';
+import { TokenAuthorizer } from './http-source.ts';
 
 /** A server that issues tokens after 100 ms; tests set which of them are still valid. */
 function server(clock: VirtualClock, lifetimeMs: number | null = null) {
-  const state = { logins: 0, inFlight: 0, mostAtOnce: 0, aborted: 0 };
+  const state = { logins: 0, inFlight: 0, maxConcurrent: 0, aborted: 0 };
   const authorizer = new TokenAuthorizer({
     clock,
     headersFor: (token) => ({ authorization: token }),
     login: async (signal) => {
       state.inFlight += 1;
-      state.mostAtOnce = Math.max(state.mostAtOnce, state.inFlight);
+      state.maxConcurrent = Math.max(state.maxConcurrent, state.inFlight);
       const value = String(++state.logins);
       try {
         await clock.sleep(100, signal);
@@ -73,7 +73,7 @@ describe('a token that all calls share', () => {
     await leaving;
     const { headers } = await clock.run(authorizer.authorize(never));
     expect(headers).toEqual({ authorization: '2' });
-    expect(state).toMatchObject({ logins: 2, aborted: 1, mostAtOnce: 1 });
+    expect(state).toMatchObject({ logins: 2, aborted: 1, maxConcurrent: 1 });
   });
 
   it('fails for waiting callers when the source is closed', async () => {
@@ -100,7 +100,7 @@ describe('a token that all calls share', () => {
           if (what !== 'call') reasons += 1;
         }
         await clock.run(Promise.all(calls));
-        expect(state.mostAtOnce).toBeLessThanOrEqual(1);
+        expect(state.maxConcurrent).toBeLessThanOrEqual(1);
         expect(state.logins).toBeLessThanOrEqual(reasons);
       }),
       { numRuns: 50 },

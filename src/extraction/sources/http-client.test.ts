@@ -1,4 +1,4 @@
-// Calls keep the rate where they arrive, however long they take to get away.
+// Calls arrive within the rate limit, even if connecting takes long.
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { createRateLimiter } from '../../../test/support/resilience/memory-rate-limiter.ts';
@@ -8,8 +8,12 @@ import { countIn, createHttpClient, nextLinkIn } from './http-client.ts';
 const never = new AbortController().signal;
 const origin = 'https://slow.test';
 
-/** A server that notes when calls arrive; the connection of the nth call takes `connectMs(n)`. */
-function world(perSecond: number, connectMs: (call: number) => number) {
+/** A server that records when calls arrive; the connection of the nth call takes `connectMs(n)`. */
+function world(
+  perSecond: number,
+  connectMs: (call: number) => number,
+  response: { status: number; headers: Record<string, string> } = { status: 200, headers: {} },
+) {
   const clock = new VirtualClock();
   const arrivals: number[] = [];
   let calls = 0;
@@ -25,8 +29,7 @@ function world(perSecond: number, connectMs: (call: number) => number) {
         onSent?.();
         arrivals.push(clock.monotonic());
         return {
-          status: 200,
-          headers: {},
+          ...response,
           body: (async function* () {})(),
           bytes: () => Promise.resolve(new Uint8Array()),
           discard: () => Promise.resolve(),
@@ -37,7 +40,7 @@ function world(perSecond: number, connectMs: (call: number) => number) {
   return { clock, arrivals, call, limiter };
 }
 
-const mostInASecond = (arrivals: readonly number[]): number =>
+const maxPerSecond = (arrivals: readonly number[]): number =>
   Math.max(...arrivals.map((end) => arrivals.filter((at) => at > end - 1_000 && at <= end).length));
 
 describe('calls with a permit of the limiter', () => {
@@ -50,18 +53,27 @@ describe('calls with a permit of the limiter', () => {
     const all = Promise.all(Array.from({ length: 60 }, () => call({ url, headers: {} }, never)));
     await clock.run(all);
     expect(arrivals).toHaveLength(60);
-    expect(mostInASecond(arrivals)).toBeLessThanOrEqual(10);
+    expect(maxPerSecond(arrivals)).toBeLessThanOrEqual(10);
     expect(clock.monotonic()).toBeLessThan(12_000);
   });
 
   it('need none to another server', async () => {
     const { clock, call, limiter } = world(1, () => 0);
-    const ask = (url: string) => call({ url: new URL(url), headers: {} }, never);
+    const get = (url: string) => call({ url: new URL(url), headers: {} }, never);
     await clock.run(
-      Promise.all([ask(`${origin}/a`), ask('https://tokens.test/b'), ask('https://tokens.test/c')]),
+      Promise.all([get(`${origin}/a`), get('https://tokens.test/b'), get('https://tokens.test/c')]),
     );
     expect(clock.monotonic()).toBe(0);
     expect(limiter.waiting).toBe(0);
+  });
+
+  it('report a 429 to the limiter before the caller can retry', async () => {
+    const { clock, call, limiter } = world(1, () => 0, { status: 429, headers: { 'retry-after': '7' } });
+    const url = new URL(`${origin}/a`);
+    const pausedUntil = await clock.run(
+      call({ url, headers: {} }, never).then(() => limiter.snapshot().paused_until),
+    );
+    expect(pausedUntil).toBe(new Date(clock.now() + 7_000).toISOString());
   });
 
   it('fail as stopped when they are aborted while waiting', async () => {

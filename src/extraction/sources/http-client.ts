@@ -4,6 +4,7 @@ import { HttpFailure, messageOf, withTimeout } from '../../core/index.ts';
 import type { FailureKind, HttpFailureClass, Permit } from '../../resilience/index.ts';
 import { classifyHttpFailure } from '../../resilience/index.ts';
 import { ExtractionError, FetchError } from '../errors.ts';
+import { parseBody } from '../parsing/json.ts';
 
 export interface CallLimits {
   readonly connectMs: number;
@@ -110,20 +111,20 @@ function createUnlimitedClient({
   return async (call, signal) => {
     const method = call.method ?? 'GET';
     const label = `${method} ${call.url.origin}${call.url.pathname}`;
-    const send = async (within: AbortSignal): Promise<HttpResponse> => {
-      const answer = await transport.request({
+    const send = async (timeoutSignal: AbortSignal): Promise<HttpResponse> => {
+      const received = await transport.request({
         method,
         url: call.url.href,
         headers: call.headers,
-        signal: within,
+        signal: timeoutSignal,
         connectTimeoutMs: limits.connectMs,
         headersTimeoutMs: limits.firstByteMs,
         bodyTimeoutMs: limits.idleMs,
         body: call.body,
         onSent: call.onSent,
       });
-      const { status, headers } = answer;
-      const bytes = isSuccess(status) ? await answer.bytes(limits.maxBytes) : await firstBytes(answer);
+      const { status, headers } = received;
+      const bytes = isSuccess(status) ? await received.bytes(limits.maxBytes) : await firstBytes(received);
       return { status, headers, bytes, label };
     };
     const onTimeout = () =>
@@ -228,14 +229,10 @@ const jsonStarts: ReadonlySet<number> = new Set([0x5b, 0x7b]);
 
 /** The body as an object, or undefined for anything else. */
 export function jsonObject(bytes: Uint8Array): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(bytes).toString());
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseBody(bytes);
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
 }
 
 function reasonIn(body: string): string | undefined {

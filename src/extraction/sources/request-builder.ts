@@ -1,8 +1,7 @@
 // Builds the URL of a page. It never leaves the origin of the base URL.
 import { FetchError } from '../errors.ts';
 import type { ListRef, PagePosition, PageRequest } from '../types.ts';
-import type { PaginationDescription } from './description/schema.ts';
-import type { EndpointDescription } from './description/types.ts';
+import type { EndpointDescription, PaginationDescription } from './description/schema.ts';
 import { failureOfKind } from './http-client.ts';
 
 /** Fails with a FetchError for a next page at another origin and for key values that cannot be part of a path. */

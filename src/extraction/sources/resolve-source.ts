@@ -6,7 +6,7 @@ import { ExtractionError } from '../errors.ts';
 import type { extractionOptions, lookerOptions } from '../options.ts';
 import { selectTypes } from '../pipeline/run-session.ts';
 import { loadDescription } from './description/load.ts';
-import type { SourceDescription } from './description/types.ts';
+import type { SourceDescription } from './description/schema.ts';
 import { hasFolders, lookerDescription, lookerTypes, parseLookerUrl } from './looker/description.ts';
 
 export type ExtractionOptionValues = OptionValues<typeof extractionOptions.fields>;
@@ -132,11 +132,9 @@ async function readSourceText(file: string): Promise<string> {
     return await readFile(file, 'utf8');
   } catch (error) {
     const problem = readProblems[kindOf(error)] ?? `cannot be read (${messageOf(error)}). Check the file`;
-    throw new ExtractionError(
-      'EXTRACTION_SOURCE_INVALID',
-      `The source file ${file} ${problem}, or name another with --source.`,
-      { cause: error },
-    );
+    throw new ExtractionError('EXTRACTION_SOURCE_INVALID', `The source file ${file} ${problem}.`, {
+      cause: error,
+    });
   }
 }
 

@@ -4,10 +4,15 @@ import { basename } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import type { Clock } from '../../core/index.ts';
-import type { SqliteMigration } from '../../platform/sqlite/open-sqlite.ts';
-import { isCurrent, openSqlite, SqliteError, sqliteError } from '../../platform/sqlite/open-sqlite.ts';
-import type { BusyRetryOptions } from '../../platform/sqlite/retry-busy.ts';
-import { isSqliteBusy, retryWhileBusy } from '../../platform/sqlite/retry-busy.ts';
+import type { SqliteMigration, BusyRetryOptions } from '../../platform/sqlite/open-sqlite.ts';
+import {
+  isCurrent,
+  openSqlite,
+  SqliteError,
+  sqliteError,
+  isSqliteBusy,
+  retryWhileBusy,
+} from '../../platform/sqlite/open-sqlite.ts';
 import { ExtractionError } from '../errors.ts';
 
 /** 'HWV2' in the file's header. */
@@ -85,7 +90,7 @@ const notAVault = (path: string, id: number): SqliteError =>
   unusable(
     path,
     id === firstApplicationId
-      ? 'it is a vault of Headworks 0.1, which this version cannot read. Extract into a new vault, or use version 0.1 for this one; it was not changed.'
+      ? 'it is a vault of Headworks 0.1.0, which this version cannot read. Extract into a new vault, or use version 0.1.0 for this one; it was not changed.'
       : 'it is a SQLite file, but not a vault. Name another file; this one was not changed.',
   );
 
@@ -96,8 +101,8 @@ const notAVault = (path: string, id: number): SqliteError =>
  */
 export function openMigratedVault(path: string): { readonly db: DatabaseSync; readonly wasOlder: boolean } {
   const existing = requireVault(path);
-  if (existing?.isOlder === false) return { db: existing.db, wasOlder: false };
-  existing?.db.close();
+  if (!existing.isOlder) return { db: existing.db, wasOlder: false };
+  existing.db.close();
   try {
     const lock = lockVault(path);
     try {
@@ -130,11 +135,11 @@ function explainMigrationError(error: unknown, path: string): unknown {
   );
 }
 
-/** As `openExistingVault`, but fails with SQLITE_UNUSABLE for a missing or empty file. */
-export function requireVault(path: string): ExistingVault | null {
-  const file = statSync(path, { throwIfNoEntry: false });
-  if (file && file.size > 0) return openExistingVault(path);
-  const problem = file ? 'it is empty' : 'there is no such file';
+/** As `openExistingVault`, but fails with SQLITE_UNUSABLE when there is no vault. */
+export function requireVault(path: string): ExistingVault {
+  const existing = openExistingVault(path);
+  if (existing) return existing;
+  const problem = existsSync(path) ? 'it is empty' : 'there is no such file';
   throw unusable(path, `${problem}. Name a vault that an extraction has written.`);
 }
 
@@ -211,12 +216,12 @@ export function sourceOf(db: DatabaseSync): string | null {
   return typeof name === 'string' ? name : null;
 }
 
-/** A vault belongs to one source, because ids of two sources may collide. Fails with EXTRACTION_VAULT_FOREIGN. */
+/** A vault belongs to one source, because ids of two sources may collide. Fails with EXTRACTION_VAULT_OF_OTHER_SOURCE. */
 export function requireSource(db: DatabaseSync, path: string, source: string): void {
   const stored = sourceOf(db);
   if (stored === null || stored === source) return;
   throw new ExtractionError(
-    'EXTRACTION_VAULT_FOREIGN',
+    'EXTRACTION_VAULT_OF_OTHER_SOURCE',
     `${path} belongs to "${stored}", not to "${source}". Name another vault; this one was not changed.`,
     { details: { path, holds: stored, source } },
   );

@@ -2,7 +2,7 @@
 // some time since the cutoff. Only the beginning of a history is deleted, never a version in the middle.
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../core/index.ts';
-import { immediate } from '../../platform/sqlite/open-sqlite.ts';
+import { immediate, sqlOn } from '../../platform/sqlite/open-sqlite.ts';
 import { lockVault, onFile, openVaultFile, requireVault } from './file.ts';
 
 export interface PruneRule {
@@ -33,7 +33,7 @@ const batchSize = 1_000;
 
 /** Prunes a vault. Fails with EXTRACTION_BUSY during an extraction, or with a SqliteError. */
 export async function pruneVault(path: string, rule: PruneRule, options: PruneOptions): Promise<PruneReport> {
-  requireVault(path)?.db.close();
+  requireVault(path).db.close();
   const lock = lockVault(path);
   try {
     const db = openVaultFile(path);
@@ -77,6 +77,12 @@ interface Place {
   readonly id: string;
 }
 
+interface PrunableVersion extends Place {
+  readonly row: number;
+  /** Null for a deletion. */
+  readonly size: number | null;
+}
+
 /**
  * `known`: the newest version at the cutoff; earlier ones were replaced before it. The newest session of a type may
  * replace what it wrote while it can be resumed, and then needs the version before it.
@@ -105,32 +111,27 @@ function pruneBatch(
   { before, keep }: { readonly before: number; readonly keep: number },
   from: Place,
 ): { readonly versions: number; readonly bytes: number; readonly last: Place | null } {
-  const rows = db.prepare(prunable).all(from.type, from.id, before, Math.max(keep, 1), batchSize);
+  const rows = db
+    .prepare(prunable)
+    .all(from.type, from.id, before, Math.max(keep, 1), batchSize) as unknown as readonly PrunableVersion[];
   const remove = db.prepare('DELETE FROM content_versions WHERE rowid = ?');
   const discount = db.prepare('UPDATE content_types SET version_count = version_count - 1 WHERE number = ?');
-  let bytes = 0;
-  for (const { row, size, type } of rows) {
-    remove.run(Number(row));
-    discount.run(Number(type));
-    bytes += Number(size ?? 0);
+  for (const { row, type } of rows) {
+    remove.run(row);
+    discount.run(type);
   }
-  const last = rows.length < batchSize ? undefined : rows.at(-1);
   return {
     versions: rows.length,
-    bytes,
-    last: last ? { type: Number(last['type']), id: String(last['id']) } : null,
+    bytes: rows.reduce((sum, { size }) => sum + (size ?? 0), 0),
+    last: rows.length < batchSize ? null : (rows.at(-1) ?? null),
   };
 }
 
 /** Only the newest session of a type is resumed or verified by its pages. */
 function prunePages(db: DatabaseSync, before: number): number {
-  const { changes } = db
-    .prepare(
-      `DELETE FROM pages
-       WHERE session IN (SELECT number FROM extraction_sessions WHERE coalesce(finished_at, started_at) < ?)
-         AND session < (SELECT max(session) FROM checkpoints AS newer
-                        WHERE newer.content_type = pages.content_type)`,
-    )
-    .run(before);
+  const { changes } = sqlOn(db).run`
+    DELETE FROM pages
+    WHERE session IN (SELECT number FROM extraction_sessions WHERE coalesce(finished_at, started_at) < ${before})
+      AND session < (SELECT max(session) FROM checkpoints AS newer WHERE newer.content_type = pages.content_type)`;
   return Number(changes);
 }

@@ -1,5 +1,6 @@
 // Reads a vault, at any time, also during an extraction.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { toCamelCase } from '../../core/index.ts';
 import { ExtractionError } from '../errors.ts';
 import type { SessionStatus, TypeStatus } from '../types.ts';
 import { onFile, openMigratedVault, sourceOf } from './file.ts';
@@ -24,12 +25,11 @@ export function openVaultReader(path: string): VaultReader {
 /** A stored hash as 16 hexadecimal digits. */
 const hashColumn = "printf('%016x', hash) AS hash";
 
-const sessionColumns = `number, id, source, status, started_at AS startedAt, finished_at AS finishedAt,
-  total_items AS totalItems, total_calls AS totalCalls, errors, worker_count AS workerCount,
-  throughput_items_per_second AS throughputItemsPerSecond`;
+const sessionColumns = `number, id, source, status, started_at, finished_at, total_items, total_calls, errors,
+  worker_count, throughput_items_per_second`;
 
-const itemColumns = `type.name AS type, id, head.name AS name, owner, folder, created_at AS createdAt,
-  updated_at AS updatedAt, synced_at AS syncedAt, deleted_at AS deletedAt, size, ${hashColumn},
+const itemColumns = `type.name AS type, id, head.name AS name, owner, folder, created_at, updated_at, synced_at,
+  deleted_at, size, ${hashColumn},
   (SELECT count(*) FROM content_versions AS kept WHERE kept.content_type = head.content_type AND kept.id = head.id) AS versions
   FROM items AS head JOIN content_types AS type ON type.number = content_type`;
 
@@ -68,8 +68,8 @@ export class VaultReader {
 
   types(): readonly TypeRecord[] {
     return this.#all(
-      `SELECT type.name AS type, checkpoint.session, status, scope, reason, expected_total AS expectedTotal,
-              items_seen AS itemsSeen, duplicates, completed_at AS completedAt,
+      `SELECT type.name AS type, checkpoint.session, status, scope, reason, expected_total, items_seen, duplicates,
+              completed_at,
               count(head.id) FILTER (WHERE head.deleted_at IS NULL) AS live,
               count(head.deleted_at) AS deleted,
               coalesce(sum(head.size) FILTER (WHERE head.deleted_at IS NULL), 0) AS bytes
@@ -101,19 +101,19 @@ export class VaultReader {
       id,
     );
     if (item) return item;
-    throw this.#unknown(`no item ${id} of the type ${type}`, `See "headworks vault list ${type}".`);
+    throw this.#unknownItem(type, id);
   }
 
   /** Oldest first. */
   versions(type: string, id: string): readonly VersionRecord[] {
     const versions = this.#all<VersionRecord>(
-      `SELECT number, session, first_seen_at AS firstSeenAt, size, iif(hash IS NULL, NULL, printf('%016x', hash)) AS hash
+      `SELECT number, session, first_seen_at, size, iif(hash IS NULL, NULL, printf('%016x', hash)) AS hash
        FROM content_versions WHERE content_type = ? AND id = ? ORDER BY number`,
       this.typeNumber(type),
       id,
     );
     if (versions.length > 0) return versions;
-    throw this.#unknown(`no item ${id} of the type ${type}`, `See "headworks vault list ${type}".`);
+    throw this.#unknownItem(type, id);
   }
 
   /** JSON text of a version, by default the newest; null for a deletion. */
@@ -136,8 +136,7 @@ export class VaultReader {
   /** Unresolved ones, newest first. */
   deadLetters(limit = 100): readonly DeadLetter[] {
     return this.#all(
-      `SELECT session, type.name AS type, page_key AS pageKey, cause, message, dead_letters.created_at AS at,
-              resolved_at AS resolvedAt
+      `SELECT session, type.name AS type, page_key, cause, message, dead_letters.created_at AS at, resolved_at
        FROM dead_letters JOIN content_types AS type ON type.number = content_type
        WHERE resolved_at IS NULL ORDER BY session DESC, at DESC, page_key, item_index LIMIT ?`,
       limit,
@@ -161,7 +160,10 @@ export class VaultReader {
     if (this.db.isOpen) this.db.close();
   }
 
-  /** The columns of `sql` must be the fields of T. Times of a source may be too large for a JavaScript number. */
+  /**
+   * The columns of `sql`, in camel case, must be the fields of T. Times of a source may be too large for a JavaScript
+   * number.
+   */
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the row type, as in Database.query
   #all<T>(sql: string, ...values: readonly SQLInputValue[]): readonly T[] {
     const rows = onFile(this.path, () => {
@@ -171,11 +173,15 @@ export class VaultReader {
     });
     return rows.map((row) => {
       const fields = Object.entries(row).map(([name, value]) => [
-        name,
+        toCamelCase(name),
         typeof value === 'bigint' ? Number(value) : value,
       ]);
       return Object.fromEntries(fields) as T;
     });
+  }
+
+  #unknownItem(type: string, id: string): ExtractionError {
+    return this.#unknown(`no item ${id} of the type ${type}`, `See "headworks vault list ${type}".`);
   }
 
   #unknown(what: string, remedy: string): ExtractionError {

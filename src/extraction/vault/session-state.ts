@@ -1,5 +1,6 @@
 // The state of sessions: which one a run resumes, what it has done, and how a type ends.
 import type { DatabaseSync } from 'node:sqlite';
+import { sqlOn } from '../../platform/sqlite/open-sqlite.ts';
 import type {
   ContentType,
   PageRequest,
@@ -26,8 +27,8 @@ export const typesText = (types: readonly ContentType[]): string =>
 
 export interface Found {
   readonly resumable: Resumable | undefined;
-  /** As `OpenSession.redefined`. */
-  readonly redefined: readonly string[];
+  /** As `OpenSession.changedTypes`. */
+  readonly changedTypes: readonly string[];
 }
 
 /**
@@ -39,13 +40,13 @@ export interface Found {
  */
 export function findResumable(db: DatabaseSync, spec: SessionSpec): Found {
   const newest = spec.fresh === true ? undefined : newestSession(db, spec);
-  if (!newest) return { resumable: undefined, redefined: [] };
+  if (!newest) return { resumable: undefined, changedTypes: [] };
   const { types, ...resumable } = newest;
   const { hasEnded, isComplete } = resumable;
   const startsNew = spec.fresh === 'when-finished' && (isComplete || (hasEnded && !spec.retryFailed));
-  if (startsNew) return { resumable: undefined, redefined: [] };
-  if (types === typesText(spec.types)) return { resumable, redefined: [] };
-  return { resumable: undefined, redefined: redefinedTypes(types, spec.types) };
+  if (startsNew) return { resumable: undefined, changedTypes: [] };
+  if (types === typesText(spec.types)) return { resumable, changedTypes: [] };
+  return { resumable: undefined, changedTypes: typesThatChanged(types, spec.types) };
 }
 
 function newestSession(
@@ -53,18 +54,14 @@ function newestSession(
   { types }: SessionSpec,
 ): (Resumable & { readonly types: string }) | undefined {
   const names = JSON.stringify(types.map(({ name }) => name));
-  const newest = db
-    .prepare(
-      `SELECT number, id, types,
-              (SELECT count(*) FROM checkpoints WHERE session = session.number AND status = 'incomplete') AS incomplete,
-              (SELECT count(*) FROM checkpoints WHERE session = session.number
-               AND status IN ('pending', 'running')) AS open
-       FROM extraction_sessions AS session
-       WHERE EXISTS (SELECT 1 FROM checkpoints JOIN content_types AS type ON type.number = content_type
-                     WHERE session = session.number AND type.name IN (SELECT value FROM json_each(?)))
-       ORDER BY number DESC LIMIT 1`,
-    )
-    .get(names);
+  const newest = sqlOn(db).get`
+    SELECT number, id, types,
+           (SELECT count(*) FROM checkpoints WHERE session = session.number AND status = 'incomplete') AS incomplete,
+           (SELECT count(*) FROM checkpoints WHERE session = session.number AND status IN ('queued', 'running')) AS open
+    FROM extraction_sessions AS session
+    WHERE EXISTS (SELECT 1 FROM checkpoints JOIN content_types AS type ON type.number = content_type
+                  WHERE session = session.number AND type.name IN (SELECT value FROM json_each(${names})))
+    ORDER BY number DESC LIMIT 1`;
   if (!newest) return undefined;
   return {
     number: Number(newest['number']),
@@ -76,7 +73,7 @@ function newestSession(
 }
 
 /** None when the run requests other types, or another part of one. */
-function redefinedTypes(stored: string, types: readonly ContentType[]): readonly string[] {
+function typesThatChanged(stored: string, types: readonly ContentType[]): readonly string[] {
   const before = new Map(parsedTypes(stored).map((type) => [type.name, type]));
   const requestsTheSame =
     before.size === types.length &&
@@ -99,11 +96,11 @@ function parsedTypes(stored: string): readonly ContentType[] {
 export interface FoundInVault {
   /** Of the session that would be resumed; empty without one. */
   readonly progress: readonly TypeProgress[];
-  /** As `OpenSession.redefined`. */
-  readonly redefined: readonly string[];
+  /** As `OpenSession.changedTypes`. */
+  readonly changedTypes: readonly string[];
 }
 
-const nothing: FoundInVault = { progress: [], redefined: [] };
+const nothing: FoundInVault = { progress: [], changedTypes: [] };
 
 /** What a run would find in a vault, which is not changed. Fails like `openVault`, except for a missing file. */
 export function readResumable(path: string, spec: SessionSpec): FoundInVault {
@@ -113,9 +110,9 @@ export function readResumable(path: string, spec: SessionSpec): FoundInVault {
   try {
     return onFile(path, () => {
       requireSource(db, path, spec.source);
-      const { resumable, redefined } = findResumable(db, spec);
+      const { resumable, changedTypes } = findResumable(db, spec);
       const progress = resumable ? readProgress(db, resumable.number, spec.types) : [];
-      return { progress: spec.retryFailed ? progress.map(withoutFailures) : progress, redefined };
+      return { progress: spec.retryFailed ? progress.map(withoutFailures) : progress, changedTypes };
     });
   } finally {
     db.close();
@@ -133,18 +130,10 @@ export function readProgress(
   session: number,
   types: readonly ContentType[],
 ): readonly TypeProgress[] {
-  const checkpoint = db.prepare(
-    'SELECT status, items_seen FROM checkpoints WHERE session = ? AND content_type = ?',
-  );
   return types.map(({ name }) => {
     const type = numberOfType(db, name);
-    const row = checkpoint.get(session, type);
-    return {
-      type: name,
-      status: row?.['status'] as TypeStatus,
-      itemsSeen: Number(row?.['items_seen']),
-      ...readPages(db, session, type),
-    };
+    const { status, itemsSeen } = checkpointOf(db, session, type);
+    return { type: name, status, itemsSeen, ...readPages(db, session, type) };
   });
 }
 
@@ -154,9 +143,8 @@ export function readPages(
   session: number,
   type: number,
 ): Pick<TypeProgress, 'done' | 'failed'> {
-  const rows = db
-    .prepare('SELECT state, request, result FROM pages WHERE session = ? AND content_type = ? ORDER BY key')
-    .iterate(session, type);
+  const rows = sqlOn(db).iterate`
+    SELECT state, request, result FROM pages WHERE session = ${session} AND content_type = ${type} ORDER BY key`;
   const done: PageResult[] = [];
   const failed: PageRequest[] = [];
   for (const row of rows) {
@@ -175,18 +163,18 @@ const supersededPosition = -1;
  * are requested again too: the source may have been corrected.
  */
 export function resetFailedPages(db: DatabaseSync, session: number): void {
-  const flawed = "session = ?1 AND result ->> 'rejectedCount' > 0";
+  const sql = sqlOn(db);
   // The content of a retried page is newer and must win, whatever the item's earlier position.
-  db.prepare(
-    `UPDATE items SET position = ${supersededPosition}
-     WHERE session = ?1 AND content_type IN (SELECT content_type FROM pages WHERE ${flawed})`,
-  ).run(session);
-  db.prepare(`DELETE FROM pages WHERE ${flawed} OR (session = ?1 AND state = 'failed')`).run(session);
-  db.prepare(
-    `UPDATE checkpoints SET status = 'running', completed_at = NULL, reason = NULL,
-       page_count = (SELECT count(*) FROM pages WHERE session = ?1 AND content_type = checkpoints.content_type)
-     WHERE session = ?1 AND status = 'incomplete'`,
-  ).run(session);
+  sql.run`
+    UPDATE items SET position = ${supersededPosition} WHERE session = ${session} AND content_type IN
+      (SELECT content_type FROM pages WHERE session = ${session} AND result ->> 'rejectedCount' > 0)`;
+  sql.run`
+    DELETE FROM pages WHERE session = ${session} AND (state = 'failed' OR result ->> 'rejectedCount' > 0)`;
+  sql.run`
+    UPDATE checkpoints SET status = 'running', completed_at = NULL, reason = NULL,
+      page_count = (SELECT count(*) FROM pages
+                    WHERE pages.session = checkpoints.session AND pages.content_type = checkpoints.content_type)
+    WHERE session = ${session} AND status = 'incomplete'`;
 }
 
 /**
@@ -220,23 +208,20 @@ export function typesWithLostRows(
 
 /** Deletes incomplete items, so that they can be stored again. Within a transaction of the caller. */
 export function dropRemnants(db: DatabaseSync, types: readonly string[]): void {
-  for (const name of types) {
-    const ofType = 'content_type = (SELECT number FROM content_types WHERE name = ?)';
-    db.prepare(
-      `DELETE FROM items WHERE ${ofType} AND NOT EXISTS (
-         SELECT 1 FROM content_versions AS version WHERE version.content_type = items.content_type
-           AND version.id = items.id AND version.number = items.version)`,
-    ).run(name);
-    db.prepare(
-      `DELETE FROM content_versions WHERE ${ofType} AND NOT EXISTS (
-         SELECT 1 FROM items AS head WHERE head.content_type = content_versions.content_type
-           AND head.id = content_versions.id)`,
-    ).run(name);
-    db.prepare(
-      `UPDATE content_types SET item_count = (SELECT count(*) FROM items WHERE content_type = content_types.number),
-         version_count = (SELECT count(*) FROM content_versions WHERE content_type = content_types.number)
-       WHERE name = ?`,
-    ).run(name);
+  const sql = sqlOn(db);
+  for (const type of types.map((name) => numberOfType(db, name))) {
+    sql.run`
+      DELETE FROM items WHERE content_type = ${type} AND NOT EXISTS (
+        SELECT 1 FROM content_versions AS version WHERE version.content_type = items.content_type
+          AND version.id = items.id AND version.number = items.version)`;
+    sql.run`
+      DELETE FROM content_versions WHERE content_type = ${type} AND NOT EXISTS (
+        SELECT 1 FROM items AS head WHERE head.content_type = content_versions.content_type
+          AND head.id = content_versions.id)`;
+    sql.run`
+      UPDATE content_types SET item_count = (SELECT count(*) FROM items WHERE content_type = content_types.number),
+        version_count = (SELECT count(*) FROM content_versions WHERE content_type = content_types.number)
+      WHERE number = ${type}`;
   }
 }
 
@@ -247,21 +232,22 @@ interface Finish {
   readonly at: number;
 }
 
-/** Ends a type within a transaction of the caller. A completed type stays completed. */
+/** Ends a type in a transaction of the caller. A completed type stays completed. */
 export function finishType(db: DatabaseSync, finish: Finish): TypeStatus {
   const { session, type, end, at } = finish;
-  const before = checkpoint(db, finish);
-  if (before['status'] === 'completed') return 'completed';
+  const before = checkpointOf(db, session, type);
+  if (before.status === 'completed') return 'completed';
   const counts = count(db, finish);
   const reason = whatIsMissing(counts, end);
   const status: TypeStatus = reason === null ? 'completed' : 'incomplete';
   const { expectedTotal, ends } = end;
   const duplicates = counts.received - counts.seen;
-  db.prepare(
-    `UPDATE checkpoints SET status = ?, started_at = coalesce(started_at, ?), completed_at = ?, expected_total = ?,
-       items_seen = ?, duplicates = ?, list_ends = ?, reason = ? WHERE session = ? AND content_type = ?`,
-  ).run(status, at, at, expectedTotal, counts.seen, duplicates, JSON.stringify(ends), reason, session, type);
-  const isWhole = before['scope'] === null;
+  sqlOn(db).run`
+    UPDATE checkpoints SET status = ${status}, started_at = coalesce(started_at, ${at}), completed_at = ${at},
+      expected_total = ${expectedTotal}, items_seen = ${counts.seen}, duplicates = ${duplicates},
+      list_ends = ${JSON.stringify(ends)}, reason = ${reason}
+    WHERE session = ${session} AND content_type = ${type}`;
+  const isWhole = before.scope === null;
   if (status === 'completed') resolveLetters(db, finish, isWhole);
   if (status === 'completed' && isWhole) markDeleted(db, finish);
   return status;
@@ -277,15 +263,12 @@ interface Counts {
 }
 
 function count(db: DatabaseSync, { session, type }: Finish): Counts {
-  return db
-    .prepare(
-      `SELECT count(*) FILTER (WHERE state = 'failed') AS failed,
-              coalesce(sum(result ->> 'rejectedCount'), 0) AS rejected,
-              coalesce(sum(result ->> 'itemCount'), 0) AS received,
-              (SELECT count(*) FROM items WHERE content_type = ?1 AND session = ?2) AS seen
-       FROM pages WHERE session = ?2 AND content_type = ?1`,
-    )
-    .get(type, session) as unknown as Counts;
+  return sqlOn(db).get`
+    SELECT count(*) FILTER (WHERE state = 'failed') AS failed,
+           coalesce(sum(result ->> 'rejectedCount'), 0) AS rejected,
+           coalesce(sum(result ->> 'itemCount'), 0) AS received,
+           (SELECT count(*) FROM items WHERE content_type = ${type} AND session = ${session}) AS seen
+    FROM pages WHERE session = ${session} AND content_type = ${type}` as unknown as Counts;
 }
 
 /** Why the type is not complete, as text for users; null when it is. */
@@ -302,12 +285,18 @@ function whatIsMissing({ failed, rejected, seen }: Counts, { expectedTotal, ends
   return `the end of ${unproven} ${unproven === 1 ? 'list' : 'lists'} is not proven`;
 }
 
-function checkpoint(db: DatabaseSync, { session, type }: Finish): Record<string, unknown> {
-  const row = db
-    .prepare('SELECT status, scope FROM checkpoints WHERE session = ? AND content_type = ?')
-    .get(session, type);
+interface Checkpoint {
+  readonly status: TypeStatus;
+  readonly scope: string | null;
+  readonly itemsSeen: number;
+}
+
+function checkpointOf(db: DatabaseSync, session: number, type: number): Checkpoint {
+  const row = sqlOn(db).get`
+    SELECT status, scope, items_seen AS "itemsSeen" FROM checkpoints
+    WHERE session = ${session} AND content_type = ${type}`;
   if (!row) throw new RangeError(`Session ${session} does not extract the type ${type}.`);
-  return row;
+  return row as unknown as Checkpoint;
 }
 
 /**
@@ -315,57 +304,46 @@ function checkpoint(db: DatabaseSync, { session, type }: Finish): Record<string,
  * completely also resolves the dead letters of earlier sessions.
  */
 function resolveLetters(db: DatabaseSync, { session, type, at }: Finish, isWhole: boolean): void {
-  db.prepare(
-    `UPDATE dead_letters SET resolved_at = ?
-     WHERE content_type = ? AND session BETWEEN ? AND ? AND resolved_at IS NULL`,
-  ).run(at, type, isWhole ? 0 : session, session);
+  sqlOn(db).run`
+    UPDATE dead_letters SET resolved_at = ${at} WHERE content_type = ${type}
+      AND session BETWEEN ${isWhole ? 0 : session} AND ${session} AND resolved_at IS NULL`;
 }
 
 /** A version without data records when the item was found missing. */
 function markDeleted(db: DatabaseSync, { session, type, at }: Finish): void {
-  const gone = 'content_type = ? AND session <> ? AND deleted_at IS NULL';
-  const { changes } = db
-    .prepare(
-      `INSERT INTO content_versions (content_type, id, number, session, first_seen_at)
-       SELECT content_type, id, version + 1, ?, ? FROM items WHERE ${gone}`,
-    )
-    .run(session, at, type, session);
-  db.prepare('UPDATE content_types SET version_count = version_count + ? WHERE number = ?').run(
-    changes,
-    type,
-  );
-  db.prepare(`UPDATE items SET deleted_at = ? WHERE ${gone}`).run(at, type, session);
+  const sql = sqlOn(db);
+  const { changes } = sql.run`
+    INSERT INTO content_versions (content_type, id, number, session, first_seen_at)
+    SELECT content_type, id, version + 1, ${session}, ${at} FROM items
+    WHERE content_type = ${type} AND session <> ${session} AND deleted_at IS NULL`;
+  sql.run`UPDATE content_types SET version_count = version_count + ${changes} WHERE number = ${type}`;
+  sql.run`
+    UPDATE items SET deleted_at = ${at}
+    WHERE content_type = ${type} AND session <> ${session} AND deleted_at IS NULL`;
 }
 
 /** Fails when the vault has no such session: a bug of the caller. */
 export function numberOfSession(db: DatabaseSync, id: string): number {
-  return found(db.prepare('SELECT number FROM extraction_sessions WHERE id = ?').get(id), `session ${id}`);
+  const row = sqlOn(db).get`SELECT number FROM extraction_sessions WHERE id = ${id}`;
+  if (!row) throw new RangeError(`The vault has no session ${id}.`);
+  return Number(row['number']);
 }
 
 /** Fails when the vault has no such type: a bug of the caller. */
 export function numberOfType(db: DatabaseSync, name: string): number {
-  return found(db.prepare('SELECT number FROM content_types WHERE name = ?').get(name), `type ${name}`);
+  const row = sqlOn(db).get`SELECT number FROM content_types WHERE name = ${name}`;
+  if (!row) throw new RangeError(`The vault has no type ${name}.`);
+  return Number(row['number']);
 }
 
 /** Types of sources other than Looker are numbered from here. */
 const firstFreeNumber = 101;
 
-/** Assigns each type its permanent number. Within a transaction of the caller. */
-export function numberTypes(db: DatabaseSync, types: readonly ContentType[]): ReadonlyMap<string, number> {
-  const insert = db.prepare(
-    `INSERT INTO content_types (number, name)
-     VALUES (coalesce(?1, (SELECT max(coalesce(max(number), 0) + 1, ?2) FROM content_types)), ?3)
-     ON CONFLICT (name) DO NOTHING`,
-  );
-  return new Map(
-    types.map(({ name, number }) => {
-      insert.run(number, firstFreeNumber, name);
-      return [name, numberOfType(db, name)];
-    }),
-  );
-}
-
-function found(row: Record<string, unknown> | undefined, what: string): number {
-  if (!row) throw new RangeError(`The vault has no ${what}.`);
-  return Number(row['number']);
+/** The permanent number of a type, assigned if it has none. Within a transaction of the caller. */
+export function assignNumber(db: DatabaseSync, { name, number }: ContentType): number {
+  sqlOn(db).run`
+    INSERT INTO content_types (number, name)
+    VALUES (coalesce(${number}, (SELECT max(coalesce(max(number), 0) + 1, ${firstFreeNumber}) FROM content_types)), ${name})
+    ON CONFLICT (name) DO NOTHING`;
+  return numberOfType(db, name);
 }

@@ -1,7 +1,7 @@
 // The main thread's side of a vault: opening it, its sessions and their totals.
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock, IdSource } from '../../core/index.ts';
-import { immediate } from '../../platform/sqlite/open-sqlite.ts';
+import { immediate, sqlOn } from '../../platform/sqlite/open-sqlite.ts';
 import type {
   OpenSession,
   PageRequest,
@@ -37,7 +37,7 @@ import {
   typesWithLostRows,
   numberOfSession,
   numberOfType,
-  numberTypes,
+  assignNumber,
 } from './session-state.ts';
 
 export interface OpenVaultOptions {
@@ -61,8 +61,11 @@ export interface Vault {
   close(): void;
 }
 
-/** Fails with EXTRACTION_VAULT_FOREIGN: the vault of another source is not migrated either. */
-function isOlderVault(path: string, source: string): boolean {
+/**
+ * Whether an earlier version wrote the vault. Fails with SQLITE_UNUSABLE (not a vault, or one of 0.1.0) or
+ * EXTRACTION_VAULT_OF_OTHER_SOURCE (of another source); a missing file is not older. Writes nothing.
+ */
+export function isOlderVault(path: string, source: string): boolean {
   const existing = openExistingVault(path);
   if (!existing) return false;
   try {
@@ -75,7 +78,7 @@ function isOlderVault(path: string, source: string): boolean {
 
 /**
  * Creates the vault if it does not exist. Fails with EXTRACTION_BUSY (another process writes to it),
- * EXTRACTION_VAULT_FOREIGN (it belongs to another source) or a SqliteError; nothing is changed then.
+ * EXTRACTION_VAULT_OF_OTHER_SOURCE (it belongs to another source) or a SqliteError; nothing is changed then.
  */
 export function openVault(path: string, options: OpenVaultOptions): Vault {
   openExistingVault(path)?.db.close();
@@ -101,10 +104,11 @@ export function openVault(path: string, options: OpenVaultOptions): Vault {
   }
 }
 
-type Opened = Omit<OpenSession, 'lost' | 'redefined'>;
+type Opened = Omit<OpenSession, 'lost' | 'changedTypes'>;
 
 class SqliteVaultSessions implements VaultSessions {
   readonly #db: DatabaseSync;
+  readonly #sql: ReturnType<typeof sqlOn>;
   readonly #path: string;
   readonly #writeLock: SharedArrayBuffer;
   readonly #options: OpenVaultOptions;
@@ -113,6 +117,7 @@ class SqliteVaultSessions implements VaultSessions {
 
   constructor(db: DatabaseSync, path: string, writeLock: SharedArrayBuffer, options: OpenVaultOptions) {
     this.#db = db;
+    this.#sql = sqlOn(db);
     this.#path = path;
     this.#writeLock = writeLock;
     this.#options = options;
@@ -122,14 +127,14 @@ class SqliteVaultSessions implements VaultSessions {
     return this.#transaction(() => {
       claimVault(this.#db, this.#path, spec.source);
       closeKilledRuns(this.#db);
-      const { resumable, redefined } = findResumable(this.#db, spec);
+      const { resumable, changedTypes } = findResumable(this.#db, spec);
       const lost = typesWithLostRows(this.#db, spec.types, resumable?.number);
       dropRemnants(this.#db, lost);
       const there = lost.length === 0 ? resumable : undefined;
       this.#endCrashedSessions(there?.number);
       const session = there ? this.#resume(there, spec) : this.#begin(spec);
       this.#callsBefore.set(session.id, session.totals.calls);
-      return { ...session, lost, redefined };
+      return { ...session, lost, changedTypes };
     });
   }
 
@@ -137,20 +142,14 @@ class SqliteVaultSessions implements VaultSessions {
     this.#transaction(() => {
       const session = numberOfSession(this.#db, sessionId);
       const type = numberOfType(this.#db, request.list.type);
-      const { changes } = this.#db
-        .prepare(
-          `INSERT INTO pages (session, content_type, key, state, request) VALUES (?, ?, ?, 'failed', ?)
-           ON CONFLICT DO NOTHING`,
-        )
-        .run(session, type, request.key, JSON.stringify(request));
+      const { changes } = this.#sql.run`
+        INSERT INTO pages (session, content_type, key, state, request)
+        VALUES (${session}, ${type}, ${request.key}, 'failed', ${JSON.stringify(request)}) ON CONFLICT DO NOTHING`;
       // A committed page cannot fail, even if its worker died afterwards.
       if (changes === 0) return;
-      this.#db
-        .prepare(
-          `INSERT OR REPLACE INTO dead_letters (session, content_type, page_key, item_index, cause, message, created_at)
-           VALUES (?, ?, ?, 0, ?, ?, ?)`,
-        )
-        .run(session, type, request.key, cause, message, this.#options.clock.now());
+      this.#sql.run`
+        INSERT OR REPLACE INTO dead_letters (session, content_type, page_key, item_index, cause, message, created_at)
+        VALUES (${session}, ${type}, ${request.key}, 0, ${cause}, ${message}, ${this.#now()})`;
     });
   }
 
@@ -160,7 +159,7 @@ class SqliteVaultSessions implements VaultSessions {
         session: numberOfSession(this.#db, sessionId),
         type: numberOfType(this.#db, type),
         end,
-        at: this.#options.clock.now(),
+        at: this.#now(),
       }),
     );
   }
@@ -168,9 +167,8 @@ class SqliteVaultSessions implements VaultSessions {
   finish(sessionId: string, status: Exclude<SessionStatus, 'running'>, run: RunTotals): SessionTotals {
     return this.#transaction(() => {
       const session = numberOfSession(this.#db, sessionId);
-      this.#db
-        .prepare('UPDATE extraction_sessions SET status = ?, finished_at = ? WHERE number = ?')
-        .run(status, this.#options.clock.now(), session);
+      this.#sql.run`
+        UPDATE extraction_sessions SET status = ${status}, finished_at = ${this.#now()} WHERE number = ${session}`;
       addRun(this.#db, session, run, this.#callsBefore.get(sessionId) ?? 0);
       return readTotals(this.#db, session);
     });
@@ -179,9 +177,8 @@ class SqliteVaultSessions implements VaultSessions {
   countItems(type: string): number {
     return onFile(this.#path, () => {
       const number = numberOfType(this.#db, type);
-      const row = this.#db
-        .prepare('SELECT count(*) AS items FROM items WHERE content_type = ? AND deleted_at IS NULL')
-        .get(number);
+      const row = this.#sql.get`
+        SELECT count(*) AS items FROM items WHERE content_type = ${number} AND deleted_at IS NULL`;
       return Number(row?.['items']);
     });
   }
@@ -189,24 +186,17 @@ class SqliteVaultSessions implements VaultSessions {
   #begin(spec: SessionSpec): Opened {
     const id = this.#options.ids.uuid();
     const { source, types, workerCount, config } = spec;
-    const { lastInsertRowid: session } = this.#db
-      .prepare(
-        `INSERT INTO extraction_sessions (id, source, status, started_at, active_since, worker_count, types, config)
-         VALUES (?1, ?2, 'running', ?3, ?3, ?4, ?5, ?6)`,
-      )
-      .run(id, source, this.#options.clock.now(), workerCount, typesText(types), JSON.stringify(config));
-    const checkpoint = this.#db.prepare(
-      `INSERT INTO checkpoints (session, content_type, scope, status) VALUES (?, ?, ?, 'pending')`,
-    );
-    const numbers = numberTypes(this.#db, types);
-    for (const { name, scope } of types) checkpoint.run(session, numbers.get(name) ?? null, scope ?? null);
-    return {
-      id,
-      isResumed: false,
-      isComplete: false,
-      progress: readProgress(this.#db, Number(session), types),
-      totals: readTotals(this.#db, Number(session)),
-    };
+    const now = this.#now();
+    const { lastInsertRowid } = this.#sql.run`
+      INSERT INTO extraction_sessions (id, source, status, started_at, active_since, worker_count, types, config)
+      VALUES (${id}, ${source}, 'running', ${now}, ${now}, ${workerCount}, ${typesText(types)}, ${JSON.stringify(config)})`;
+    const session = Number(lastInsertRowid);
+    for (const type of types)
+      this.#sql.run`
+        INSERT INTO checkpoints (session, content_type, scope, status)
+        VALUES (${session}, ${assignNumber(this.#db, type)}, ${type.scope ?? null}, 'queued')`;
+    const progress = readProgress(this.#db, session, types);
+    return { id, isResumed: false, isComplete: false, progress, totals: readTotals(this.#db, session) };
   }
 
   #resume(there: Resumable, spec: SessionSpec): Opened {
@@ -214,25 +204,23 @@ class SqliteVaultSessions implements VaultSessions {
     if (spec.retryFailed) resetFailedPages(this.#db, number);
     const progress = readProgress(this.#db, number, spec.types);
     const isComplete = progress.every(({ status }) => status === 'completed');
-    if (!isComplete)
-      this.#db
-        .prepare(
-          `UPDATE extraction_sessions
-           SET status = 'running', finished_at = NULL, active_since = ?, worker_count = ?, config = ?
-           WHERE number = ?`,
-        )
-        .run(this.#options.clock.now(), spec.workerCount, JSON.stringify(spec.config), number);
-    else this.#db.prepare(`UPDATE extraction_sessions SET status = 'completed' WHERE number = ?`).run(number);
+    if (isComplete)
+      this.#sql.run`UPDATE extraction_sessions SET status = 'completed' WHERE number = ${number}`;
+    else
+      this.#sql.run`
+        UPDATE extraction_sessions SET status = 'running', finished_at = NULL, active_since = ${this.#now()},
+          worker_count = ${spec.workerCount}, config = ${JSON.stringify(spec.config)} WHERE number = ${number}`;
     return { id, isResumed: true, isComplete, progress, totals: readTotals(this.#db, number) };
   }
 
   /** With the vault's lock held, a session in the state "running" belongs to a process that died. */
   #endCrashedSessions(except: number | undefined): void {
-    this.#db
-      .prepare(
-        `UPDATE extraction_sessions SET status = 'interrupted' WHERE status = 'running' AND number IS NOT ?`,
-      )
-      .run(except ?? null);
+    this.#sql.run`
+      UPDATE extraction_sessions SET status = 'interrupted' WHERE status = 'running' AND number IS NOT ${except ?? null}`;
+  }
+
+  #now(): number {
+    return this.#options.clock.now();
   }
 
   #transaction<T>(work: () => T): T {
@@ -242,23 +230,16 @@ class SqliteVaultSessions implements VaultSessions {
   }
 }
 
-/** Without the time between runs. */
-const computed = `
-  total_items = (SELECT coalesce(sum(items_seen), 0) FROM checkpoints WHERE session = number),
-  throughput_items_per_second =
-    (SELECT nullif(sum(items_seen), 0) FROM checkpoints WHERE session = number) * 1000.0 / nullif(active_ms, 0)`;
-
 /**
  * Adds a finished run. `callsBefore` are the calls of the previous runs: during the run its pages were counted as calls,
  * in case it is killed. Within a transaction of the caller, like everything here.
  */
 function addRun(db: DatabaseSync, session: number, run: RunTotals, callsBefore: number): void {
   const { calls, errors, activeMs } = run;
-  db.prepare(
-    `UPDATE extraction_sessions SET total_calls = ?, errors = errors + ?, active_ms = active_ms + ?,
-       active_since = NULL WHERE number = ?`,
-  ).run(callsBefore + calls, errors, Math.round(activeMs), session);
-  db.prepare(`UPDATE extraction_sessions SET ${computed} WHERE number = ?`).run(session);
+  sqlOn(db).run`
+    UPDATE extraction_sessions SET total_calls = ${callsBefore + calls}, errors = errors + ${errors},
+      active_ms = active_ms + ${Math.round(activeMs)}, active_since = NULL WHERE number = ${session}`;
+  computeTotals(db, session);
 }
 
 /**
@@ -266,24 +247,30 @@ function addRun(db: DatabaseSync, session: number, run: RunTotals, callsBefore: 
  * page. The vault's lock is held, so that none of them is still running.
  */
 function closeKilledRuns(db: DatabaseSync): void {
-  const killed = db.prepare('SELECT number FROM extraction_sessions WHERE active_since IS NOT NULL').all();
-  for (const { number } of killed) {
-    db.prepare(
-      `UPDATE extraction_sessions SET active_since = NULL, active_ms = active_ms + max(0, coalesce(
-         (SELECT max(synced_at) FROM items WHERE session = ?1), active_since) - active_since)
-       WHERE number = ?1`,
-    ).run(Number(number));
-    db.prepare(`UPDATE extraction_sessions SET ${computed} WHERE number = ?`).run(Number(number));
+  const sql = sqlOn(db);
+  for (const { number } of sql.all`SELECT number FROM extraction_sessions WHERE active_since IS NOT NULL`) {
+    sql.run`
+      UPDATE extraction_sessions SET active_since = NULL, active_ms = active_ms + max(0, coalesce(
+        (SELECT max(synced_at) FROM items WHERE session = ${Number(number)}), active_since) - active_since)
+      WHERE number = ${Number(number)}`;
+    computeTotals(db, Number(number));
   }
 }
 
+/** Items, and items per second without the time between runs. */
+function computeTotals(db: DatabaseSync, session: number): void {
+  sqlOn(db).run`
+    UPDATE extraction_sessions SET
+      total_items = (SELECT coalesce(sum(items_seen), 0) FROM checkpoints WHERE session = number),
+      throughput_items_per_second = (SELECT nullif(sum(items_seen), 0) FROM checkpoints WHERE session = number)
+                                    * 1000.0 / nullif(active_ms, 0)
+    WHERE number = ${session}`;
+}
+
 function readTotals(db: DatabaseSync, session: number): SessionTotals {
-  const row = db
-    .prepare(
-      `SELECT total_items AS items, total_calls AS calls, errors, active_ms AS activeMs,
-              throughput_items_per_second AS throughputItemsPerSecond
-       FROM extraction_sessions WHERE number = ?`,
-    )
-    .get(session);
+  const row = sqlOn(db).get`
+    SELECT total_items AS items, total_calls AS calls, errors, active_ms AS "activeMs",
+           throughput_items_per_second AS "throughputItemsPerSecond"
+    FROM extraction_sessions WHERE number = ${session}`;
   return { ...row } as unknown as SessionTotals;
 }

@@ -1,12 +1,56 @@
-// The vaults of runs, each open for reading as long as one request takes.
+// Finds the vault that a command or a run means, and reads it as long as one request takes.
 import { statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { CoreError } from '../../core/index.ts';
-import { vaultsFolder } from '../../platform/data-folder/files.ts';
+import { checkDataFolder, vaultsFolder } from '../../platform/data-folder/files.ts';
 import type { RunService } from '../runs/run-service.ts';
 import { canonicalJson, parseJson } from './canonical-json.ts';
 import type { DeadLetter, VaultReader } from './reader.ts';
 import { openVaultReader } from './reader.ts';
+
+export interface VaultChoice {
+  /** As given with --vault; relative to `cwd`. */
+  readonly file: string | undefined;
+  readonly cwd: string;
+  readonly dataFolder: string;
+}
+
+/**
+ * The given file, or the only vault in the data folder. Fails with INPUT_INVALID when there is none, or more than one, and
+ * with DATA_FOLDER_UNUSABLE.
+ */
+export async function chooseVault({ file, cwd, dataFolder }: VaultChoice): Promise<string> {
+  if (file !== undefined) return resolve(cwd, file);
+  await checkDataFolder(dataFolder);
+  const folder = vaultsFolder(dataFolder);
+  const names = (await readdir(folder).catch(() => [])).filter((name) => /\.(vault|db)$/.test(name)).sort();
+  const [only, second] = names;
+  if (only !== undefined && second === undefined) return join(folder, only);
+  throw new CoreError(
+    'INPUT_INVALID',
+    only === undefined
+      ? `There is no vault in ${folder}. Name one with --vault FILE, or create one with "headworks extract".`
+      : `There are several vaults in ${folder} (${names.join(', ')}). Name one with --vault FILE.`,
+  );
+}
+
+/** Runs `work` on a vault that is open for reading. */
+export async function withVault<T>(
+  choice: VaultChoice,
+  work: (reader: VaultReader) => T | Promise<T>,
+): Promise<T> {
+  return reading(await chooseVault(choice), work);
+}
+
+async function reading<T>(path: string, work: (reader: VaultReader) => T | Promise<T>): Promise<T> {
+  const reader = openVaultReader(path);
+  try {
+    return await work(reader);
+  } finally {
+    reader.close();
+  }
+}
 
 const maxDeadLetters = 200;
 
@@ -14,15 +58,8 @@ export type VaultService = ReturnType<typeof openVaultService>;
 
 /** All methods fail with NOT_FOUND when the run is unknown, or its vault is not on this machine. */
 export function openVaultService(runs: Pick<RunService, 'get'>, dataFolder: string) {
-  const read = async <T>(run: string, work: (reader: VaultReader) => T): Promise<T> => {
-    const { vault } = await runs.get(run);
-    const reader = openVaultReader(pathOf(vault, dataFolder));
-    try {
-      return work(reader);
-    } finally {
-      reader.close();
-    }
-  };
+  const read = async <T>(run: string, work: (reader: VaultReader) => T): Promise<T> =>
+    reading(pathOf((await runs.get(run)).vault, dataFolder), work);
   return {
     /** Dead letters: one per failed page, newest first, at most 200. */
     summary: (run: string) =>
@@ -44,9 +81,13 @@ export function openVaultService(runs: Pick<RunService, 'get'>, dataFolder: stri
   };
 }
 
+/** As runs name it: a file in the data folder's vaults by its name, any other by its path. */
+export function vaultName(path: string, dataFolder: string): string {
+  return dirname(path) === resolve(vaultsFolder(dataFolder)) ? basename(path) : path;
+}
+
 /**
- * Runs name a file in the data folder's vaults by its name, any other by its path. A path comes unverified from the
- * report of a command, so that file is not opened.
+ * The opposite of `vaultName`. A path is taken unverified from the report of a command, so that file is not opened.
  */
 function pathOf(vault: string, dataFolder: string): string {
   if (basename(vault) !== vault)

@@ -1,6 +1,6 @@
 // Verifies a vault: every row against the others, and every type against the source's own count.
 import type { DatabaseSync } from 'node:sqlite';
-import { SqliteError } from '../../platform/sqlite/open-sqlite.ts';
+import { SqliteError, sqlOn } from '../../platform/sqlite/open-sqlite.ts';
 import { FieldReader } from '../parsing/json-reader.ts';
 import { listKey } from '../pipeline/paginator.ts';
 import { readItem } from '../parsing/parse-page.ts';
@@ -22,21 +22,16 @@ export function verifyVault(reader: VaultReader, signal?: AbortSignal): VerifyRe
     } catch (error) {
       // A file that is too damaged to read is a finding; other errors are thrown.
       if (!(error instanceof SqliteError) || error.code !== 'SQLITE_UNUSABLE') throw error;
-      tally.add('damaged', null, null, error.message);
+      tally.add('damaged', error.message);
     }
   return tally.report();
 }
 
 function checkFile({ db }: VaultReader, tally: Tally): void {
   for (const row of db.prepare('PRAGMA integrity_check').all())
-    if (row['integrity_check'] !== 'ok') tally.add('damaged', null, null, String(row['integrity_check']));
-  for (const row of db.prepare('PRAGMA foreign_key_check').all())
-    tally.add(
-      'damaged',
-      null,
-      null,
-      `A row of ${String(row['table'])} refers to nothing in ${String(row['parent'])}.`,
-    );
+    if (row['integrity_check'] !== 'ok') tally.add('damaged', String(row['integrity_check']));
+  for (const { table, parent } of db.prepare('PRAGMA foreign_key_check').all())
+    tally.add('damaged', `A row of ${String(table)} refers to nothing in ${String(parent)}.`);
 }
 
 /** Every version has the data of its hash and belongs to an item, whose fields match its newest data. */
@@ -55,8 +50,7 @@ function checkVersions({ db }: VaultReader, tally: Tally, signal: AbortSignal | 
   for (const row of statement.iterate()) {
     signal?.throwIfAborted();
     tally.versions += 1;
-    const damaged = (message: string) =>
-      tally.add('damaged', String(row['type']), String(row['id']), message);
+    const damaged = (message: string) => tally.add('damaged', message, row['type'], row['id']);
     const problem = versionProblem(row);
     if (problem) damaged(`Version ${String(row['number'])} ${problem}`);
     else if (row['is_orphan'] === 1n) damaged(`Version ${String(row['number'])} belongs to no item.`);
@@ -88,59 +82,48 @@ function versionProblem({ data, size, hash }: Row): string | undefined {
  * the beginning of a history, so that the rest has no gap.
  */
 function checkHeads({ db }: VaultReader, tally: Tally, signal: AbortSignal | undefined): void {
-  const rows = db
-    .prepare(
-      `SELECT type.name AS type, head.id, head.size IS version.size AND head.hash IS version.hash AS fits,
-              version.data IS NOT NULL AS has_data, deleted_at IS NOT NULL AS is_deleted,
-              CASE WHEN raw_check IS NULL THEN raw_hash = head.hash ELSE raw_check = ~raw_hash END AS is_raw_right,
-              EXISTS (SELECT 1 FROM extraction_sessions WHERE number = head.session) AS has_session,
-              (SELECT max(number) > head.version FROM content_versions AS other
-               WHERE other.content_type = head.content_type AND other.id = head.id) AS is_followed,
-              (SELECT count(*) = max(number) - min(number) + 1 FROM content_versions AS other
-               WHERE other.content_type = head.content_type AND other.id = head.id) AS is_whole
-       FROM items AS head
-       LEFT JOIN content_types AS type ON type.number = head.content_type
-       LEFT JOIN content_versions AS version ON version.content_type = head.content_type AND version.id = head.id
-         AND version.number = head.version`,
-    )
-    .iterate();
-  for (const row of rows) {
+  const rows = sqlOn(db).iterate`
+    SELECT type.name AS type, head.id, CASE
+      WHEN version.data IS NULL THEN 'The item has no data.'
+      WHEN head.size IS NOT version.size OR head.hash IS NOT version.hash
+        THEN 'The item and its newest version do not agree.'
+      WHEN (deleted_at IS NOT NULL) <> (SELECT max(number) > head.version FROM content_versions AS other
+                                        WHERE other.content_type = head.content_type AND other.id = head.id)
+        THEN 'The item is deleted in one table and not in the other.'
+      WHEN (SELECT count(*) <> max(number) - min(number) + 1 FROM content_versions AS other
+            WHERE other.content_type = head.content_type AND other.id = head.id)
+        THEN 'A version between its first and its last is missing.'
+      WHEN NOT EXISTS (SELECT 1 FROM extraction_sessions WHERE number = head.session)
+        THEN 'The session that saw it last is missing.'
+      WHEN iif(raw_check IS NULL, raw_hash <> head.hash, raw_check <> ~raw_hash)
+        THEN 'The hash of the last received data was changed.'
+      END AS problem
+    FROM items AS head
+    LEFT JOIN content_types AS type ON type.number = head.content_type
+    LEFT JOIN content_versions AS version ON version.content_type = head.content_type AND version.id = head.id
+      AND version.number = head.version`;
+  for (const { type, id, problem } of rows) {
     signal?.throwIfAborted();
     tally.items += 1;
-    const problem = headProblem(row);
-    if (problem) tally.add('damaged', String(row['type']), String(row['id']), problem);
+    if (problem !== null) tally.add('damaged', String(problem), type, id);
   }
-}
-
-function headProblem(row: Row): string | undefined {
-  if (row['has_data'] !== 1) return 'The item has no data.';
-  if (row['fits'] !== 1) return 'The item and its newest version do not agree.';
-  if (row['is_followed'] !== row['is_deleted'])
-    return 'The item is deleted in one table and not in the other.';
-  if (row['is_whole'] !== 1) return 'A version between its first and its last is missing.';
-  if (row['has_session'] !== 1) return 'The session that saw it last is missing.';
-  if (row['is_raw_right'] !== 1) return 'The hash of the last received data was changed.';
-  return undefined;
 }
 
 /** Every session has a checkpoint for each of its types. */
 function checkCheckpoints({ db }: VaultReader, tally: Tally): void {
-  const rows = db
-    .prepare(
-      `SELECT session.number, requested.value ->> 'name' AS name
-       FROM extraction_sessions AS session, json_each(session.types) AS requested
-       WHERE NOT EXISTS (SELECT 1 FROM checkpoints JOIN content_types AS type ON type.number = content_type
-                         WHERE checkpoints.session = session.number AND type.name = requested.value ->> 'name')`,
-    )
-    .all();
+  const rows = sqlOn(db).all`
+    SELECT session.number, requested.value ->> 'name' AS name
+    FROM extraction_sessions AS session, json_each(session.types) AS requested
+    WHERE NOT EXISTS (SELECT 1 FROM checkpoints JOIN content_types AS type ON type.number = content_type
+                      WHERE checkpoints.session = session.number AND type.name = requested.value ->> 'name')`;
   for (const { number, name } of rows)
-    tally.add('damaged', String(name), null, `The checkpoint of session ${Number(number)} is missing.`);
+    tally.add('damaged', `The checkpoint of session ${Number(number)} is missing.`, name);
 }
 
 function checkTypes(reader: VaultReader, tally: Tally): void {
   for (const type of reader.types()) {
     checkCounts(reader, type, tally);
-    const incomplete = (message: string) => tally.add('incomplete', type.type, null, message);
+    const incomplete = (message: string) => tally.add('incomplete', message, type.type);
     const pages = readPages(reader.db, type.session, reader.typeNumber(type.type)).done;
     tally.pages += pages.length;
     if (type.status === 'incomplete') incomplete(`${type.reason ?? 'Something is missing'}.`);
@@ -156,18 +139,16 @@ function checkTypes(reader: VaultReader, tally: Tally): void {
 
 /** Rows that were removed by hand show only in the counts. */
 function checkCounts({ db }: VaultReader, { type, session, itemsSeen }: TypeRecord, tally: Tally): void {
-  const counts = db
-    .prepare(
-      `SELECT item_count AS kept, (SELECT count(*) FROM items WHERE content_type = type.number) AS present,
-              version_count AS added, (SELECT count(*) FROM content_versions WHERE content_type = type.number) AS there,
-              (SELECT count(*) FROM items WHERE content_type = type.number AND session = ?1) AS seen,
-              (SELECT page_count FROM checkpoints WHERE content_type = type.number AND session = ?1) AS read,
-              (SELECT count(*) FROM pages WHERE content_type = type.number AND session = ?1 AND state = 'committed') AS marked
-       FROM content_types AS type WHERE name = ?2`,
-    )
-    .get(session, type);
+  const counts = sqlOn(db).get`
+    SELECT item_count AS kept, (SELECT count(*) FROM items WHERE content_type = type.number) AS present,
+           version_count AS added, (SELECT count(*) FROM content_versions WHERE content_type = type.number) AS there,
+           (SELECT count(*) FROM items WHERE content_type = type.number AND session = ${session}) AS seen,
+           (SELECT page_count FROM checkpoints WHERE content_type = type.number AND session = ${session}) AS read,
+           (SELECT count(*) FROM pages
+            WHERE content_type = type.number AND session = ${session} AND state = 'committed') AS marked
+    FROM content_types AS type WHERE name = ${type}`;
   const count = (name: string): number => Number(counts?.[name]);
-  const damaged = (message: string) => tally.add('damaged', type, null, message);
+  const damaged = (message: string) => tally.add('damaged', message, type);
   if (count('kept') !== count('present'))
     damaged(`${count('kept')} items were written, ${count('present')} are in the file.`);
   else if (count('seen') !== itemsSeen)
@@ -205,9 +186,10 @@ class Tally {
   readonly #counts = { damaged: 0, incomplete: 0 };
   readonly #problems: VaultProblem[] = [];
 
-  add(kind: VaultProblem['kind'], type: string | null, id: string | null, message: string): void {
+  add(kind: VaultProblem['kind'], message: string, type: unknown = null, id: unknown = null): void {
     this.#counts[kind] += 1;
-    if (this.#problems.length < maxProblems) this.#problems.push({ kind, type, id, message });
+    const problem = { kind, type: type as string | null, id: id as string | null, message };
+    if (this.#problems.length < maxProblems) this.#problems.push(problem);
   }
 
   report(): VerifyReport {

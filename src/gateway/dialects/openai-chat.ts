@@ -1,5 +1,5 @@
 // OpenAI's chat completions: parses requests, reads responses and stream chunks, turns a whole response into a stream.
-import type { Dialect, JsonObject, ResponseCheck } from './dialect.ts';
+import type { Dialect, JsonObject, ResponseCheck } from './openai-shared.ts';
 import {
   asObject,
   charactersPerToken,

@@ -1,5 +1,5 @@
 // OpenAI's embeddings: parses requests and checks that a response has the requested vectors.
-import type { Dialect, JsonObject } from './dialect.ts';
+import type { Dialect, JsonObject } from './openai-shared.ts';
 import {
   asObject,
   charactersPerToken,

@@ -1,9 +1,31 @@
-// What the OpenAI-compatible dialects share: parsing request bodies, checking response bodies, reading token usage.
+// What the OpenAI-compatible dialects share: their interface, parsing request bodies, checking response bodies.
 import { isUtf8 } from 'node:buffer';
-import { CoreError } from '../../core/index.ts';
+import { CoreError, parseJson } from '../../core/index.ts';
 import type { CompletionRequest, Span } from '../types.ts';
-import type { Dialect, JsonObject, ReportedUsage, ResponseCheck } from './dialect.ts';
 import { scanMembers, textOf } from './wire.ts';
+
+/** One wire format between callers, gateway and providers: bytes pass through where both use the same one. */
+export interface Dialect {
+  /** Appended to the provider's base URL. */
+  readonly path: string;
+  /** Fails with INPUT_INVALID, naming the field in the message and in `details.field`. */
+  parseRequest(body: Uint8Array): CompletionRequest;
+  /** Checks the parsed body of a 2xx response. Pure, never throws. */
+  checkResponse(response: JsonObject, request: CompletionRequest): ResponseCheck;
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export interface ReportedUsage {
+  readonly prompt: number;
+  readonly completion: number;
+}
+
+export type ResponseCheck =
+  | { readonly state: 'valid'; readonly usage: ReportedUsage | undefined; readonly characters: number }
+  | { readonly state: 'invalid'; readonly failureClass: 'invalid-response' | 'content-refused' }
+  /** An error in place of a response: its JSON, to be classified. */
+  | { readonly state: 'error'; readonly body: string };
 
 export const invalidResponse: ResponseCheck = { state: 'invalid', failureClass: 'invalid-response' };
 
@@ -93,12 +115,4 @@ export function asObject(value: unknown): JsonObject | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as JsonObject)
     : undefined;
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

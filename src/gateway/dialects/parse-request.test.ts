@@ -221,12 +221,12 @@ describe('the body sent to a provider', () => {
           const body = `{${all.join(',')}}`;
           const parsed = JSON.parse(body) as Record<string, unknown>;
           if (typeof parsed['model'] !== 'string' || parsed['model'].trim() === '') return;
-          const ask = parseRequest('chat', Buffer.from(body));
-          expect(ask.model).toBe(parsed['model']);
-          const result = Buffer.from(spliceModel(ask, name)).toString();
+          const request = parseRequest('chat', Buffer.from(body));
+          expect(request.model).toBe(parsed['model']);
+          const result = Buffer.from(spliceModel(request, name)).toString();
           expect(JSON.parse(result)).toEqual({ ...parsed, model: name });
-          const spansOut = ask.modelSpans.reduce((sum, [start, end]) => sum + end - start, 0);
-          const spansIn = ask.modelSpans.length * Buffer.byteLength(JSON.stringify(name));
+          const spansOut = request.modelSpans.reduce((sum, [start, end]) => sum + end - start, 0);
+          const spansIn = request.modelSpans.length * Buffer.byteLength(JSON.stringify(name));
           expect(Buffer.byteLength(result)).toBe(Buffer.byteLength(body) - spansOut + spansIn);
         },
       ),

@@ -1,8 +1,8 @@
 // The dialect of each operation.
 import type { CompletionRequest, Operation } from '../types.ts';
-import type { Dialect } from './dialect.ts';
 import { openAiChat } from './openai-chat.ts';
 import { openAiEmbeddings } from './openai-embeddings.ts';
+import type { Dialect } from './openai-shared.ts';
 
 const dialects: Readonly<Record<Operation, Dialect>> = { chat: openAiChat, embeddings: openAiEmbeddings };
 

@@ -173,7 +173,7 @@ export function keyRejected(
     message:
       `${provider} rejects ${key} for ${name}: ${meaning}. ${remedy} ` +
       `Then run "headworks models clear-cooldown ${name}" and "headworks repair"; or "headworks models disable ${name}" to stop using it.`,
-    details: { provider, envVar: variable },
+    details: { provider, env_var: variable },
   };
 }
 
@@ -199,7 +199,7 @@ export function rejectedKeyRepair(models: Pick<Models, 'listCallable' | 'get' | 
 function coolingDown({ name, cooldowns }: ModelView): RepairOutcome | undefined {
   const until = Math.max(
     0,
-    ...cooldowns.filter(({ cause }) => isKeyRejection(cause)).map((each) => each.until),
+    ...cooldowns.filter(({ cause }) => isKeyRejection(cause)).map((each) => each.until.getTime()),
   );
   return until === 0
     ? undefined

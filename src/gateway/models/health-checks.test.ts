@@ -58,29 +58,29 @@ describe('scheduled probes', () => {
   it('never overlap, however long they take', async () => {
     const clock = new VirtualClock();
     let running = 0;
-    let most = 0;
+    let max = 0;
     const { startedAt, stop } = worker(clock, new MemoryProbeSchedule(), {
       intervalMs: 1_000,
       probeAll: async () => {
-        most = Math.max(most, ++running);
+        max = Math.max(max, ++running);
         await clock.sleep(3_500);
         running -= 1;
       },
     });
     await clock.advance(12_000);
     expect(startedAt.length).toBeGreaterThan(1);
-    expect(most).toBe(1);
+    expect(max).toBe(1);
     await clock.run(stop());
   });
 
   it('continue after a failure and after a store outage', async () => {
     const clock = new VirtualClock();
     const schedule = new MemoryProbeSchedule();
-    let looks = 0;
+    let claims = 0;
     const flaky: ProbeSchedule = {
       claim: (now, intervalMs) => {
-        looks += 1;
-        return looks === 2
+        claims += 1;
+        return claims === 2
           ? Promise.reject(new CoreError('STATE_UNAVAILABLE', 'away'))
           : schedule.claim(now, intervalMs);
       },

@@ -85,11 +85,14 @@ describe('ProviderKeys', () => {
     expect(one?.id).toBe(other?.id);
   });
 
-  it.each([undefined, '', ' ', ',', 'schlüssel', 'two words', 'a\nb'])('finds none in %j', (value) => {
-    expect(new ProviderKeys({ GROQ_API_KEY: value }).keysOf(named('groq/llama-3.3-70b-versatile'))).toEqual(
-      [],
-    );
-  });
+  it.each([undefined, '', ' ', ',', 'schlüssel', 'two words', 'a\nb'])(
+    'finds no key in the variable %j',
+    (value) => {
+      expect(new ProviderKeys({ GROQ_API_KEY: value }).keysOf(named('groq/llama-3.3-70b-versatile'))).toEqual(
+        [],
+      );
+    },
+  );
 
   it('needs no key for a model without a variable', () => {
     expect(new ProviderKeys({}).keysOf({ ...named('groq/llama-3.3-70b-versatile'), envVar: null })).toEqual([
@@ -194,6 +197,9 @@ describe('an environment variable', () => {
   ])('%j is not allowed', (name) => {
     expect(envVarProblem(name)).toMatch(/^(must|is) /);
   });
+  it.each(['K', 'K1', 'MY_LLM_KEY'])('%s is rejected for its ending, not for its characters', (name) => {
+    expect(envVarProblem(name)).toMatch(/only variables that end in _API_KEY or _API_TOKEN/);
+  });
 });
 
 describe('a base URL', () => {
@@ -257,7 +263,7 @@ describe('an added model', () => {
     );
   });
 
-  it('keeps the given values', () => {
+  it('uses the given values instead of defaults', () => {
     const given = {
       ...least,
       model: 'Llama 3',

@@ -1,8 +1,8 @@
-// Validates the definition of a model that an operator adds by CLI, HTTP or configuration file, and fills in defaults.
+// Definitions of models: validates what operators add, fills in defaults, compares two of them, and matches capabilities.
 import { z } from 'zod';
 import { CoreError } from '../../core/index.ts';
 import { isPrivateHost } from '../../platform/http-client/addresses.ts';
-import type { Capabilities, Model, ModelDefinition, Quotas } from '../types.ts';
+import type { Capabilities, CompletionRequest, Model, ModelDefinition, Quotas } from '../types.ts';
 import { catalogEnvVars } from './catalog.ts';
 
 /* ---- base URLs with environment variables ---- */
@@ -37,7 +37,7 @@ export function fillBaseUrl(baseUrl: string, env: Environment): string | undefin
   return baseUrlProblem(url) === undefined ? url : undefined;
 }
 
-/** What is wrong with a base URL, to follow its name; undefined: nothing. */
+/** The problem of a base URL, without the subject of the sentence; undefined when it is valid. */
 export function baseUrlProblem(baseUrl: string): string | undefined {
   if (!URL.canParse(baseUrl)) return 'must be a URL like https://api.example.com/v1';
   const url = new URL(baseUrl);
@@ -66,7 +66,7 @@ const forbiddenEnvVars =
 
 /** Why this variable may not hold provider keys, to follow its name; undefined: it may. */
 export function envVarProblem(name: string): string | undefined {
-  if (!/^[A-Z][A-Z0-9_]{2,127}$/.test(name))
+  if (!/^[A-Z][A-Z0-9_]{0,127}$/.test(name))
     return 'must be the name of an environment variable in capitals, like GROQ_API_KEY';
   if (forbiddenEnvVars.test(name)) return 'is not allowed: it looks like a secret of another system';
   return /_API_(?:KEY|TOKEN)$/.test(name) || catalogEnvVars.has(name)
@@ -293,4 +293,30 @@ export function isStale(current: readonly Model[], model: Model): boolean {
   if (current.includes(model)) return false;
   const now = current.find(({ id }) => id === model.id);
   return !now || endpointChanged(model, now);
+}
+
+/* ---- capabilities ---- */
+
+export type Requirement = 'chat' | 'embeddings' | 'streaming' | 'tools' | 'json' | 'vision';
+
+const onlyChat: readonly Requirement[] = ['chat'];
+
+export function requirementsOf({ operation, isStream, requires }: CompletionRequest): readonly Requirement[] {
+  if (operation === 'embeddings') return ['embeddings'];
+  if (!isStream && !requires.tools && !requires.json && !requires.vision) return onlyChat;
+  const list: Requirement[] = ['chat'];
+  if (isStream) list.push('streaming');
+  if (requires.tools) list.push('tools');
+  if (requires.json) list.push('json');
+  if (requires.vision) list.push('vision');
+  return list;
+}
+
+export function meets(capabilities: Capabilities, requirement: Requirement): boolean {
+  return requirement === 'chat' ? !capabilities.embeddings : capabilities[requirement];
+}
+
+export function meetsAll(capabilities: Capabilities, requirements: readonly Requirement[]): boolean {
+  for (const requirement of requirements) if (!meets(capabilities, requirement)) return false;
+  return true;
 }

@@ -172,8 +172,8 @@ export class ModelService {
       model: view,
       ...explained,
       ...explainPosition(model, view, snapshot),
-      /** Epoch milliseconds until which it is tried last, after several failures in a row; null: no backoff. */
-      backoffUntil: backoff.until(id),
+      /** Until then it is tried last, after several failures in a row; null: no backoff. */
+      backoffUntil: dateOrNull(backoff.until(id)),
     };
   }
 
@@ -203,7 +203,7 @@ export class ModelService {
         : 'it is defined in the settings (gateway.models); change it there and restart the server';
     throw new CoreError(
       'CONFLICT',
-      `Model ${model.name} cannot be ${action}: ${why}. "headworks models disable ${model.name}" takes it out of use.`,
+      `Model ${model.name} cannot be ${action}: ${why}. "headworks models disable ${model.name}" stops its use.`,
     );
   }
 
@@ -247,7 +247,6 @@ export class ModelService {
     const { state, keys } = this.#deps;
     const keyIds = keys.keysOf(model).map(({ id }) => id);
     const missing = keys.missingEnvVars(model);
-    const availableFrom = availableAt(blocked, model.id, keyIds);
     const keyState: KeyState = {
       isConfigured: missing.length === 0,
       keyCount: keyIds.length,
@@ -255,7 +254,7 @@ export class ModelService {
       needs: missing.length === 0 ? null : describeMissing(missing),
       // Cooldowns of keys that are no longer set are irrelevant.
       cooldowns: blocked.ofModel(model.id).filter(({ keyId }) => keyId === allKeys || keyIds.includes(keyId)),
-      availableAt: availableFrom === null ? null : new Date(availableFrom),
+      availableAt: dateOrNull(availableAt(blocked, model.id, keyIds)),
     };
     const current = state.models.byId(model.id) ?? model;
     return modelView(current, scores.of(model.id), keyState, includeRecent);
@@ -307,6 +306,7 @@ export function modelView(model: Model, score: Score, keyState: KeyState, includ
   return {
     ...model,
     ...keyState,
+    cooldowns: keyState.cooldowns.map((each) => ({ ...each, until: new Date(each.until) })),
     apiEndpoint: model.baseUrl + (model.capabilities.embeddings ? '/embeddings' : '/chat/completions'),
     successCount: longTerm.successes,
     failureCount: longTerm.requests - longTerm.successes,
@@ -322,6 +322,8 @@ export function modelView(model: Model, score: Score, keyState: KeyState, includ
     decisionReason: score.decisionReason,
   };
 }
+
+const dateOrNull = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));
 
 const rounded = (value: number): number => Math.round(value * 10_000) / 10_000;
 

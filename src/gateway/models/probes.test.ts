@@ -123,16 +123,16 @@ describe('many probes', () => {
   it('run with limited concurrency and keep their order', async () => {
     const models = Array.from({ length: 30 }, (_, index) => modelOf({ name: `m${index}` }, index + 1));
     let running = 0;
-    let most = 0;
+    let max = 0;
     const { probe } = prober(async () => {
-      most = Math.max(most, ++running);
+      max = Math.max(max, ++running);
       await Promise.resolve();
       running -= 1;
       return success();
     });
     const results = await probe(models);
     expect(results.map(({ model }) => model)).toEqual(models.map(({ name }) => name));
-    expect(most).toBe(8);
+    expect(max).toBe(8);
   });
 
   it('end when they are canceled, with none left running', async () => {

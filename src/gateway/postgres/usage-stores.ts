@@ -1,36 +1,12 @@
-// Attempts, usage, gateway keys and the probe schedule in Postgres, and all stores of the gateway together.
-import type { Clock } from '../../core/index.ts';
+// Attempts, usage, gateway keys and the probe schedule in Postgres.
 import { isUuid } from '../../core/index.ts';
 import type { Database, Queryable } from '../../platform/postgres/ports.ts';
-import { ChangeFeed } from '../../platform/postgres/change-feed.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, json, sql } from '../../platform/postgres/sql.ts';
-import type { RedisConnection } from '../../platform/redis/connection.ts';
-import { RedisQuotaCounter } from '../quotas/redis-quota-counter.ts';
 import { countsAmong } from '../state/attempt-log.ts';
-import type { AttemptStore, GatewayKeyStore, GatewayStores, ProbeSchedule, UsageStore } from '../stores.ts';
-import { gatewayTopics } from '../stores.ts';
+import type { AttemptStore, GatewayKeyStore, ProbeSchedule, UsageStore } from '../stores.ts';
 import type { Attempt, GatewayKey, HistoryInterval, ModelStats, StoredGatewayKey, Usage } from '../types.ts';
-import { gatewayChannel, PostgresCooldownStore, PostgresModelStore } from './model-stores.ts';
-
-/** The stores of a server. */
-export interface ServerStores {
-  readonly database: Database;
-  readonly redis: RedisConnection | null;
-}
-
-export function openGatewayStores({ database, redis }: ServerStores, clock: Clock): GatewayStores {
-  return {
-    models: new PostgresModelStore(database, clock),
-    cooldowns: new PostgresCooldownStore(database),
-    attempts: new PostgresAttemptStore(database),
-    keys: new PostgresGatewayKeyStore(database),
-    usage: new PostgresUsageStore(database),
-    probes: new PostgresProbeSchedule(database),
-    changes: new ChangeFeed(database, gatewayChannel(database), gatewayTopics),
-    quotas: redis === null ? undefined : new RedisQuotaCounter(redis),
-  };
-}
+import { gatewayChannel } from './model-stores.ts';
 
 export class PostgresAttemptStore implements AttemptStore {
   readonly #database: Queryable;

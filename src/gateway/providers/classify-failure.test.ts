@@ -274,22 +274,32 @@ const others: readonly Row[] = [
 
 /** The defect of the system in the founding document: `500 and "429" in body`. */
 const limits: readonly Row[] = [
-  ['says so', 500, { error: { message: 'Rate limit exceeded, slow down' } }, 'rate-limit'],
-  ['says so by code', 500, { error: { code: 429, message: 'upstream' } }, 'rate-limit'],
-  ['says so by type', 529, { error: { type: 'rate_limit_error', message: 'later' } }, 'rate-limit'],
-  ['says so by a name', 503, { error: { code: 'TooManyRequests', message: 'later' } }, 'rate-limit'],
-  ['says so in capitals', 500, { error: { code: 'RATE_LIMIT_EXCEEDED' } }, 'rate-limit'],
-  ['says so in a 200', 200, { error: { type: 'rate_limit_error', message: 'later' } }, 'rate-limit'],
-  ['mentions limits', 500, { error: { message: 'See our rate limits page.' } }, 'server-error'],
+  ['a rate-limit message', 500, { error: { message: 'Rate limit exceeded, slow down' } }, 'rate-limit'],
+  ['a rate-limit status as code', 500, { error: { code: 429, message: 'upstream' } }, 'rate-limit'],
+  ['a rate-limit type', 529, { error: { type: 'rate_limit_error', message: 'later' } }, 'rate-limit'],
+  ['a rate-limit name as code', 503, { error: { code: 'TooManyRequests', message: 'later' } }, 'rate-limit'],
+  ['a rate-limit code in capitals', 500, { error: { code: 'RATE_LIMIT_EXCEEDED' } }, 'rate-limit'],
   [
-    'has an id with 429 in it',
+    'a rate-limit type in a 200',
+    200,
+    { error: { type: 'rate_limit_error', message: 'later' } },
+    'rate-limit',
+  ],
+  ['a mention of limits', 500, { error: { message: 'See our rate limits page.' } }, 'server-error'],
+  [
+    'an id that contains 429',
     500,
     { error: { message: 'internal error', request_id: 'req_4291' } },
     'server-error',
   ],
-  ['names a request 429', 500, 'request 429 failed', 'server-error'],
-  ['counts 429 rows', 503, { error: { message: '429 rows were read' } }, 'server-error'],
-  ['has 429 in an address', 502, { error: { message: 'see https://status.example/429' } }, 'server-error'],
+  ['the number of a request, 429', 500, 'request 429 failed', 'server-error'],
+  ['a count of 429 rows', 503, { error: { message: '429 rows were read' } }, 'server-error'],
+  [
+    'an address that contains 429',
+    502,
+    { error: { message: 'see https://status.example/429' } },
+    'server-error',
+  ],
 ];
 
 describe('an error response', () => {

@@ -1,6 +1,7 @@
 // Classifies failed provider calls. resilience/http-failure.ts classifies HTTP; this adds the codes and messages of
 // model providers for failures without an HTTP status.
 import type { HttpFailure } from '../../core/index.ts';
+import { parseJson } from '../../core/index.ts';
 import type { ErrorResponse, FailureKind, RetryHint } from '../../resilience/index.ts';
 import { classifyHttpFailure } from '../../resilience/index.ts';
 import type { FailureClass } from '../errors.ts';
@@ -15,23 +16,12 @@ export interface ClassifiedFailure {
   readonly message: string | null;
 }
 
-const classOfKind: Readonly<Record<FailureKind, FailureClass>> = {
-  'rate-limit': 'rate-limit',
-  'server-error': 'server-error',
-  timeout: 'timeout',
-  network: 'network',
-  authentication: 'authentication',
-  payment: 'payment',
-  validation: 'validation',
-  'not-found': 'not-found',
-  malformed: 'invalid-response',
-  canceled: 'canceled',
-};
+const classOfKind = (kind: FailureKind): FailureClass => (kind === 'malformed' ? 'invalid-response' : kind);
 
 /** A call without a response. */
 export function classifyFailure(failure: HttpFailure): ClassifiedFailure {
   const { kind } = classifyHttpFailure(failure, 0);
-  return { failureClass: classOfKind[kind], status: null, retryHint: undefined, message: null };
+  return { failureClass: classOfKind(kind), status: null, retryHint: undefined, message: null };
 }
 
 /** An error response, or an error in the body of a 200. `now` in epoch milliseconds; pure, never throws. */
@@ -39,7 +29,7 @@ export function classifyResponse(response: ErrorResponse, now: number): Classifi
   const body = readErrorBody(response.body);
   const status = response.status < 300 && body.isJson ? (statusInBody(body) ?? 500) : response.status;
   const { kind, hint } = classifyHttpFailure({ ...response, status }, now);
-  const failureClass = classByRules(status, kind, body) ?? classOfKind[kind];
+  const failureClass = classByRules(status, kind, body) ?? classOfKind(kind);
   const { isCallersFault } = failureRules[failureClass];
   return {
     failureClass,
@@ -149,12 +139,7 @@ function addCode(code: unknown, found: Found): void {
 
 /** An object or array; undefined for anything else, numbers and strings included. */
 function parseContainer(text: string): object | undefined {
-  if (!/^\s*[[{]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text) as object;
-  } catch {
-    return undefined;
-  }
+  return /^\s*[[{]/.test(text) ? (parseJson(text) as object | undefined) : undefined;
 }
 
 /* ---- the rules ---- */

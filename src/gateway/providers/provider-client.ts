@@ -10,7 +10,7 @@ import type {
 import type { Redactor } from '../../core/index.ts';
 import { HttpFailure, linkSignals } from '../../core/index.ts';
 import { quotaWindows } from '../../resilience/index.ts';
-import type { ReportedUsage } from '../dialects/dialect.ts';
+import type { ReportedUsage } from '../dialects/openai-shared.ts';
 import { dialectOf } from '../dialects/parse-request.ts';
 import { responseToSse } from '../dialects/openai-chat.ts';
 import { charactersPerToken, checkBody } from '../dialects/openai-shared.ts';
@@ -57,9 +57,9 @@ export const createProviderClient = (deps: ProviderClientDeps) => ({
 async function callWhole(deps: ProviderClientDeps, call: ProviderCall): Promise<ProviderOutcome> {
   const { idleMs, firstTokenMs } = call.timeouts;
   try {
-    const answer = await deps.transport.request(httpRequest(call, call.signal, idleMs, firstTokenMs));
-    if (!isSuccess(answer)) return await errorResponse(deps, answer, call.signal);
-    return checkedResponse(deps, call.request, answer, await answer.bytes(deps.maxResponseBytes));
+    const response = await deps.transport.request(httpRequest(call, call.signal, idleMs, firstTokenMs));
+    if (!isSuccess(response)) return await errorResponse(deps, response, call.signal);
+    return checkedResponse(deps, call.request, response, await response.bytes(deps.maxResponseBytes));
   } catch (error) {
     return thrownFailure(deps, error);
   }
@@ -95,24 +95,24 @@ async function callStreamed(deps: ProviderClientDeps, call: ProviderCall): Promi
 async function streamedOutcome(
   deps: ProviderClientDeps,
   { request, timeouts, model, signal }: ProviderCall,
-  answer: HttpResponse,
+  response: HttpResponse,
   link: LinkedSignal,
 ): Promise<ProviderOutcome> {
-  if (!isSuccess(answer)) return errorResponse(deps, answer, signal);
+  if (!isSuccess(response)) return errorResponse(deps, response, signal);
   // Some providers respond to a streaming request in one piece: it is passed on as one event.
-  if (contentType(answer).includes('json'))
-    return checkedResponse(deps, request, answer, await answer.bytes(deps.maxResponseBytes));
-  const chunks = answer.body[Symbol.asyncIterator]();
+  if (contentType(response).includes('json'))
+    return checkedResponse(deps, request, response, await response.bytes(deps.maxResponseBytes));
+  const chunks = response.body[Symbol.asyncIterator]();
   const reader = new StreamReader(request.choiceCount);
   const head = await readHead(chunks, reader);
   if (!reader.isCommitted) {
     const { failure } = reader;
     // It ended without content: it may not have been a stream.
-    if (!failure) return checkedResponse(deps, request, answer, Buffer.concat(head));
+    if (!failure) return checkedResponse(deps, request, response, Buffer.concat(head));
     await chunks.return?.();
     return 'errorBody' in failure
-      ? classifiedFailure(deps, answer, failure.errorBody)
-      : plainFailure(failure.failureClass, answer.status);
+      ? classifiedFailure(deps, response, failure.errorBody)
+      : plainFailure(failure.failureClass, response.status);
   }
   const rest = new ProviderStreamBody({
     chunks,
@@ -123,15 +123,15 @@ async function streamedOutcome(
     tokens: () => tokenUsage(request, reader.usage, reader.characters),
     model: model.name,
   });
-  const type = contentType(answer);
+  const type = contentType(response);
   return {
     kind: 'stream',
-    status: answer.status,
+    status: response.status,
     contentType: type.includes('event-stream') ? type : eventStream,
     head,
     rest,
     ended: rest.ended,
-    quotaExhaustedUntil: quotaExhaustedUntil(answer.headers, deps.clock.now()),
+    quotaExhaustedUntil: quotaExhaustedUntil(response.headers, deps.clock.now()),
   };
 }
 
@@ -187,33 +187,33 @@ async function readHead(
 function checkedResponse(
   deps: ProviderClientDeps,
   request: CompletionRequest,
-  answer: HttpResponse,
+  response: HttpResponse,
   body: Uint8Array,
 ): ProviderOutcome {
   const check = checkBody(dialectOf(request.operation), request, body);
-  if (check.state === 'error') return classifiedFailure(deps, answer, check.body);
-  if (check.state === 'invalid') return plainFailure(check.failureClass, answer.status);
+  if (check.state === 'error') return classifiedFailure(deps, response, check.body);
+  if (check.state === 'invalid') return plainFailure(check.failureClass, response.status);
   return {
     kind: 'response',
-    status: answer.status,
-    contentType: request.isStream ? eventStream : contentType(answer) || 'application/json',
+    status: response.status,
+    contentType: request.isStream ? eventStream : contentType(response) || 'application/json',
     body: request.isStream ? responseToSse(body) : body,
     tokens: tokenUsage(request, check.usage, check.characters),
-    quotaExhaustedUntil: quotaExhaustedUntil(answer.headers, deps.clock.now()),
+    quotaExhaustedUntil: quotaExhaustedUntil(response.headers, deps.clock.now()),
   };
 }
 
 /** The status decides; a body that does not arrive soon, or never ends, is ignored. */
 async function errorResponse(
   deps: ProviderClientDeps,
-  answer: HttpResponse,
+  response: HttpResponse,
   callerSignal: AbortSignal,
 ): Promise<ProviderFailure> {
-  const body = await answer.bytes(maxErrorBodyBytes, errorBodyMs).catch((error: unknown) => {
+  const body = await response.bytes(maxErrorBodyBytes, errorBodyMs).catch((error: unknown) => {
     if (error instanceof HttpFailure && !callerSignal.aborted) return new Uint8Array();
     throw error;
   });
-  return classifiedFailure(deps, answer, textOf(body));
+  return classifiedFailure(deps, response, textOf(body));
 }
 
 function thrownFailure(deps: ProviderClientDeps, error: unknown): ProviderFailure {
@@ -230,8 +230,8 @@ const timeoutOfWait: Readonly<Record<HttpWait, keyof AttemptTimeouts>> = {
   body: 'idleMs',
 };
 
-function classifiedFailure(deps: ProviderClientDeps, answer: HttpResponse, body: string): ProviderFailure {
-  const { status, headers } = answer;
+function classifiedFailure(deps: ProviderClientDeps, response: HttpResponse, body: string): ProviderFailure {
+  const { status, headers } = response;
   return failureOf(deps, classifyResponse({ status, headers, body }, deps.clock.now()));
 }
 

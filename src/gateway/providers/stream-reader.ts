@@ -2,9 +2,10 @@
 //
 // waiting → committed (first content) → complete
 //    ╰──────────────╰→ failed (error event, refusal, no content)
-import type { JsonObject, ReportedUsage } from '../dialects/dialect.ts';
+import { parseJson } from '../../core/index.ts';
+import type { JsonObject, ReportedUsage } from '../dialects/openai-shared.ts';
 import { finishReasonOf, readChoices } from '../dialects/openai-chat.ts';
-import { asObject, isErrorBody, parseJson, readUsage } from '../dialects/openai-shared.ts';
+import { asObject, isErrorBody, readUsage } from '../dialects/openai-shared.ts';
 import type { SseEvent } from '../dialects/wire.ts';
 import { SseSplitter } from '../dialects/wire.ts';
 import type { FailureClass } from '../errors.ts';

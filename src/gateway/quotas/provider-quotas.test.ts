@@ -234,11 +234,11 @@ describe('a shared counter', () => {
   });
 
   it('that is unavailable leaves each process with its own count and is not called again at once', async () => {
-    let asked = 0;
-    const shared: QuotaCounter = { count: () => (asked++, away()), wait: away, correct: away };
+    let calls = 0;
+    const shared: QuotaCounter = { count: () => (calls++, away()), wait: away, correct: away };
     const { clock, takeAll, events } = quotasOf(shared);
     expect(await takeAll(limited)).toBe(4);
-    expect(asked).toBe(1);
+    expect(calls).toBe(1);
     expect(events).toEqual([
       {
         name: 'gateway:store-failed',
@@ -247,7 +247,7 @@ describe('a shared counter', () => {
     ]);
     await clock.advance(61_000);
     expect(await takeAll(limited)).toBe(4);
-    expect(asked).toBe(2);
+    expect(calls).toBe(2);
   });
 
   it('that throws synchronously counts as unavailable', async () => {

@@ -26,8 +26,8 @@ describe('a quota window in memory', () => {
             await clock.advance(waitMs);
             const taken = counter.count('name', windows, [cost]);
             const at = clock.monotonic();
-            const within = granted.filter((grant) => grant.at > at - 60_000);
-            const used = within.reduce((sum, grant) => sum + grant.cost, 0);
+            const recent = granted.filter((grant) => grant.at > at - 60_000);
+            const used = recent.reduce((sum, grant) => sum + grant.cost, 0);
             if (taken.waitMs === 0) {
               expect(used + cost).toBeLessThanOrEqual(limit);
               granted.push({ at, cost });

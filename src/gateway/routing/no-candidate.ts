@@ -1,33 +1,14 @@
-// What a request requires of a model, and the errors when no model can serve it.
+// The errors when no model can serve a request.
 import { nearNames } from '../../core/index.ts';
 import { GatewayError } from '../errors.ts';
+import type { Requirement } from '../models/model-definition.ts';
+import { meets, meetsAll } from '../models/model-definition.ts';
 import type { KeyLookup } from '../models/provider-keys.ts';
 import { describeMissing } from '../models/provider-keys.ts';
-import type { Capabilities, CompletionRequest, Model } from '../types.ts';
+import type { Model } from '../types.ts';
 
-export type Requirement = 'chat' | 'embeddings' | 'streaming' | 'tools' | 'json' | 'vision';
-
-const onlyChat: readonly Requirement[] = ['chat'];
-
-export function requirementsOf({ operation, isStream, requires }: CompletionRequest): readonly Requirement[] {
-  if (operation === 'embeddings') return ['embeddings'];
-  if (!isStream && !requires.tools && !requires.json && !requires.vision) return onlyChat;
-  const list: Requirement[] = ['chat'];
-  if (isStream) list.push('streaming');
-  if (requires.tools) list.push('tools');
-  if (requires.json) list.push('json');
-  if (requires.vision) list.push('vision');
-  return list;
-}
-
-export function meets(capabilities: Capabilities, requirement: Requirement): boolean {
-  return requirement === 'chat' ? !capabilities.embeddings : capabilities[requirement];
-}
-
-export function meetsAll(capabilities: Capabilities, requirements: readonly Requirement[]): boolean {
-  for (const requirement of requirements) if (!meets(capabilities, requirement)) return false;
-  return true;
-}
+/** Callers of the library have no CLI. */
+const addModel = 'Add a model with its name and base URL (on a server: "headworks models create").';
 
 /** A message lists at most this many; `details` has all. */
 const maxListed = 30;
@@ -51,7 +32,7 @@ export function modelNameNotFound(name: string, models: readonly Model[]): Gatew
   const shown = name.length > maxNameLength ? `${name.slice(0, maxNameLength)}…` : name;
   return new GatewayError(
     'GATEWAY_MODEL_NOT_FOUND',
-    `There is no model "${shown}".${suggestion} GET /v1/models lists the available ones; "auto" selects the best.`,
+    `There is no model "${shown}".${suggestion} Use the name of a configured model, or "auto" for the best available one.`,
     { details: { model: shown, near } },
   );
 }
@@ -87,8 +68,8 @@ function allDisabled(scope: readonly Model[]): GatewayError {
 function notConfigured(missing: MissingVariables): GatewayError {
   const remedy =
     missing.texts.length > 0
-      ? `Set ${missing.texts.length === 1 ? '' : 'one of '}${joinList(missing.texts, 'or')} in the environment and restart the server.`
-      : 'Add one with "headworks models create".';
+      ? `Set ${missing.texts.length === 1 ? '' : 'one of '}${joinList(missing.texts, 'or')} in the environment of the gateway and restart it, or add a model that needs no key.`
+      : addModel;
   return new GatewayError('GATEWAY_NOT_CONFIGURED', `No suitable model has a key. ${remedy}`, {
     details: { envVars: missing.envVars },
   });
@@ -114,7 +95,7 @@ function wrongKind(
       ? `Use ${joinList(callable, 'or')}.`
       : missing.texts.length > 0
         ? `Suitable models need ${joinList(missing.texts, 'or')} to be set.`
-        : 'Add one with "headworks models create".';
+        : addModel;
   return new GatewayError('GATEWAY_CAPABILITY_UNSUPPORTED', `${joinList(quoted, 'and')} ${what}. ${remedy}`, {
     details: { missing: [kind], envVars: callable.length > 0 ? [] : missing.envVars },
   });

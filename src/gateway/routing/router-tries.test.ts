@@ -7,7 +7,7 @@ import { failureRules } from '../errors.ts';
 import type { FailureClass } from '../errors.ts';
 
 describe('keys of a model', () => {
-  it('rotate', async () => {
+  it('are used in turn, one per request', async () => {
     const world = new RoutingWorld([{ name: 'a', keys: 3 }]);
     for (let index = 0; index < 5; index++) await world.complete();
     expect(world.calls.map(({ key }) => key)).toEqual(['key-1', 'key-2', 'key-3', 'key-1', 'key-2']);

@@ -347,11 +347,12 @@ describe('the deadline', () => {
     expect(world.clock.monotonic()).toBe(10_000);
   });
 
-  it('is reported in round figures, with advice for unreachable models', async () => {
+  it('is reported in round figures, with advice and the host of unreachable models', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'network' }]);
     const { message } = await world.failure('auto', { deadlineMs: 9_999.8368 });
+    expect(message).toMatch(/\(network: connection to [\w.:-]+ failed\)/);
     expect(message).toContain(
-      'The deadline of 10 s leaves no time for another try. The model cannot be reached',
+      'The deadline of 10 s leaves no time for another try. Check that it runs and that its base URL is correct',
     );
     expect(message).not.toContain('longer timeout');
   });
@@ -474,13 +475,13 @@ describe('waiting for a model', () => {
     const completion = world.complete('auto', { waitMs: 15_000 });
     expect(world.router.load().inFlight).toBe(1);
     // The clock does not move before all promises have settled.
-    for (let turn = 0; turn < 20 && world.router.load().waiting === 0; turn++) await Promise.resolve();
-    expect(world.router.load()).toEqual({ inFlight: 1, waiting: 1 });
+    for (let turn = 0; turn < 20 && world.router.load().queued === 0; turn++) await Promise.resolve();
+    expect(world.router.load()).toEqual({ inFlight: 1, queued: 1 });
     await completion;
-    expect(world.router.load()).toEqual({ inFlight: 0, waiting: 0 });
+    expect(world.router.load()).toEqual({ inFlight: 0, queued: 0 });
     world.cool('a', 12_000);
     await world.failure('a', { waitMs: 0 });
-    expect(world.router.load()).toEqual({ inFlight: 0, waiting: 0 });
+    expect(world.router.load()).toEqual({ inFlight: 0, queued: 0 });
   });
 
   it.each([
@@ -545,12 +546,12 @@ describe('waiting for a model', () => {
     const limit = { does: 'rate-limit', hintMs: 5_000 } as const;
     const world = new RoutingWorld([{ name: 'a', script: [limit, 'respond'] }], { maxRetries: 0 });
     expect(await world.complete('auto', { waitMs: 10_000 })).toMatchObject({ attempts: 2 });
-    const stubborn = new RoutingWorld([{ name: 'a', script: limit }], { maxRetries: 0 });
-    await stubborn.failure('auto', { waitMs: 60_000 });
-    expect(stubborn.calls.map(({ atMs }) => atMs)).toEqual([0, 5_000]);
-    await stubborn.clock.advance(5_000);
-    await stubborn.failure('auto', { waitMs: 0 });
-    expect(stubborn.calls).toHaveLength(3);
+    const withoutRetries = new RoutingWorld([{ name: 'a', script: limit }], { maxRetries: 0 });
+    await withoutRetries.failure('auto', { waitMs: 60_000 });
+    expect(withoutRetries.calls.map(({ atMs }) => atMs)).toEqual([0, 5_000]);
+    await withoutRetries.clock.advance(5_000);
+    await withoutRetries.failure('auto', { waitMs: 0 });
+    expect(withoutRetries.calls).toHaveLength(3);
   });
 
   it.each([
@@ -613,9 +614,9 @@ describe('whatever the models do', () => {
           const end = await world.complete('auto', request).catch((error: GatewayError) => error);
 
           // A model that is waited for has a second try in any case.
-          const mostTries = 1 + Math.max(policy.maxRetries, request.waitMs > 0 ? 1 : 0);
+          const maxTries = 1 + Math.max(policy.maxRetries, request.waitMs > 0 ? 1 : 0);
           for (const [index, { keys }] of models.entries())
-            expect(world.callsOf(`m${index}`)).toBeLessThanOrEqual(mostTries * keys);
+            expect(world.callsOf(`m${index}`)).toBeLessThanOrEqual(maxTries * keys);
           // No call used a key that was cooling down.
           for (const { model, key, atMs } of world.calls)
             if (key === 'key-1')

@@ -55,15 +55,15 @@ export class Router {
   readonly #deps: RouterDeps;
   readonly #rotation = new KeyRotation();
   #inFlight = 0;
-  #waiting = 0;
+  #queued = 0;
 
   constructor(deps: RouterDeps) {
     this.#deps = deps;
   }
 
   /** Requests without a response yet, and those of them that wait for a model. */
-  load(): { readonly inFlight: number; readonly waiting: number } {
-    return { inFlight: this.#inFlight, waiting: this.#waiting };
+  load(): { readonly inFlight: number; readonly queued: number } {
+    return { inFlight: this.#inFlight, queued: this.#queued };
   }
 
   /** Fails with a GatewayError, INPUT_INVALID, CANCELED or DEADLINE_EXCEEDED. */
@@ -128,11 +128,11 @@ export class Router {
   }
 
   async #sleep(run: RoutingRun, ms: number): Promise<boolean> {
-    this.#waiting++;
+    this.#queued++;
     try {
       return await run.sleep(ms);
     } finally {
-      this.#waiting--;
+      this.#queued--;
     }
   }
 

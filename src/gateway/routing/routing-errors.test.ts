@@ -126,7 +126,7 @@ describe('when no model responds', () => {
     const error = (await world(
       ...Array.from({ length: 8 }, () => 'network' as const),
     ).failure()) as GatewayError;
-    expect(error.message).toContain('p/m4 (network), 3 more.');
+    expect(error.message).toMatch(/p\/m4 \(network: [^)]*\), 3 more\./);
     expect(error.tried).toHaveLength(8);
   });
 });

@@ -135,13 +135,17 @@ function exhausted(results: readonly Result[], now: number, run: RoutingRun): Ga
   const first = isNoneAvailable ? firstAvailable(results.map(({ tried }) => tried)) : undefined;
   const { deadlineMs } = run.options;
   const isTimeUp = run.isExpired || run.hitDeadline;
+  const deadline = isTimeUp ? `${outOfTime(deadlineMs, run.isExpired)} ` : '';
+  // More time does not help when the network does not reach the model.
   const isUnreachable = results.every(({ tried }) => tried.outcome === 'network');
-  const advice = isTimeUp
-    ? outOfTime(deadlineMs, run.isExpired, isUnreachable)
-    : 'Try again later, or add another model.';
+  const remedy = isUnreachable
+    ? 'Check that it runs and that its base URL is correct, or try again later.'
+    : isTimeUp
+      ? 'Set a longer timeout, or try again later.'
+      : 'Try again later, or add another model.';
   return gatewayError(
     'GATEWAY_EXHAUSTED',
-    `No model completed the request: ${describeResults(results, now)}. ${advice}`,
+    `No model completed the request: ${describeResults(results, now)}. ${deadline}${remedy}`,
     results,
     {
       isRetryable: true,
@@ -151,14 +155,8 @@ function exhausted(results: readonly Result[], now: number, run: RoutingRun): Ga
   );
 }
 
-function outOfTime(deadlineMs: number, isExpired: boolean, isUnreachable: boolean): string {
-  const deadline = `The deadline of ${formatSeconds(deadlineMs)}`;
-  // More time does not help when the network does not reach the model.
-  const remedy = isUnreachable
-    ? 'The model cannot be reached: check that it runs and that its URL is correct, or try again later.'
-    : 'Set a longer timeout, or try again later.';
-  return `${deadline} ${isExpired ? 'was reached' : 'leaves no time for another try'}. ${remedy}`;
-}
+const outOfTime = (deadlineMs: number, isExpired: boolean): string =>
+  `The deadline of ${formatSeconds(deadlineMs)} ${isExpired ? 'was reached' : 'leaves no time for another try'}.`;
 
 /** A local model gets no cooldown; its retry hint is reported all the same. */
 function withLocalHint({ tried, state }: Result, now: number): TriedModel {
@@ -181,14 +179,20 @@ function firstAvailable(tried: readonly TriedModel[]): FirstAvailable | undefine
 function describeResults(results: readonly Result[], now: number): string {
   const texts = results.slice(0, maxNamed).map(({ state, tried: { model, outcome, tries, status } }) => {
     const times = tries > 1 ? `, ${tries} times` : '';
-    const why = outcome === 'cooling-down' && isBlockedByQuota(state, now) ? quotaTooSmall : outcome;
-    return `${model} (${why}${status === null ? '' : ` ${status}`}${times})`;
+    return `${model} (${reasonOf(state, outcome, now)}${status === null ? '' : ` ${status}`}${times})`;
   });
   if (results.length > maxNamed) texts.push(`${results.length - maxNamed} more`);
   return texts.join(', ');
 }
 
-const quotaTooSmall = 'the rest of its quota is too small for this request';
+function reasonOf(state: CandidateState, outcome: TriedModel['outcome'], now: number): string {
+  if (outcome === 'cooling-down' && isBlockedByQuota(state, now))
+    return 'the rest of its quota is too small for this request';
+  const isUnconnected = outcome === 'network' || state.lastFailure?.exceeded === 'connectMs';
+  return isUnconnected
+    ? `${outcome}: connection to ${new URL(state.candidate.baseUrl).host} failed`
+    : outcome;
+}
 
 /** A request larger than the rest of the quota is not sent, although the model is shown as available. */
 function isBlockedByQuota({ quotaBlockedUntil }: CandidateState, now: number): boolean {

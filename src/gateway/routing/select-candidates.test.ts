@@ -140,9 +140,9 @@ describe('the filter', () => {
     ['tools', { requires: { tools: true, json: false, vision: false } }],
     ['json', { requires: { tools: false, json: true, vision: false } }],
     ['vision', { requires: { tools: false, json: false, vision: true } }],
-  ])('drops models that do not support %s', (capability, ask) => {
+  ])('drops models that do not support %s', (capability, request) => {
     const { names } = snapshotOf([...three, { name: 'poor', capabilities: { [capability]: false } }]);
-    expect(names(requestFor('auto', ask))).not.toContain('poor');
+    expect(names(requestFor('auto', request))).not.toContain('poor');
     expect(names(requestFor('auto'))).toContain('poor');
   });
 
@@ -318,7 +318,7 @@ describe('when there is no candidate', () => {
     });
   });
 
-  it('says "together" when each thing alone could be had', () => {
+  it('reports capabilities that no model has together', () => {
     const { error } = snapshotOf([
       { name: 'a', capabilities: { vision: false } },
       { name: 'b', capabilities: { tools: false } },

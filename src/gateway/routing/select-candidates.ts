@@ -2,12 +2,13 @@
 import { CoreError } from '../../core/index.ts';
 import { autoModel } from '../dialects/openai-shared.ts';
 import { modelIdentity } from '../models/catalog.ts';
+import type { Requirement } from '../models/model-definition.ts';
+import { meetsAll, requirementsOf } from '../models/model-definition.ts';
 import type { KeyLookup } from '../models/provider-keys.ts';
 import type { Cooldowns, FailureBackoff } from '../state/availability.ts';
 import type { ScoreLookup } from '../state/scores.ts';
 import type { CompletionRequest, Model, ProviderKey } from '../types.ts';
-import type { Requirement } from './no-candidate.ts';
-import { meetsAll, modelNameNotFound, noCandidateError, requirementsOf } from './no-candidate.ts';
+import { modelNameNotFound, noCandidateError } from './no-candidate.ts';
 
 export interface Candidate {
   readonly model: Model;
@@ -165,13 +166,13 @@ function selectSameModel(
     named.length === 0 ? snapshot.models : allowFallback ? snapshot.models.filter(isNamed) : distinct(named);
   const usable = usableCandidates(scope, named, requirements, snapshot);
   const groups = Map.groupBy(usable, ({ model }) => identityOf(model));
-  const ordered = inOrder(groups.get(mostOffered(groups)) ?? [], named, snapshot);
+  const ordered = inOrder(groups.get(maxOffered(groups)) ?? [], named, snapshot);
   return named.length === 0 && !allowFallback ? ordered.slice(0, 1) : ordered;
 }
 
 const identityOf = ({ upstreamModel }: Model): string => modelIdentity(upstreamModel);
 
-function mostOffered(groups: ReadonlyMap<string, readonly Candidate[]>): string {
+function maxOffered(groups: ReadonlyMap<string, readonly Candidate[]>): string {
   const sizes = [...groups].map(([upstream, members]) => ({ upstream, size: members.length }));
   sizes.sort((a, b) => b.size - a.size || (a.upstream < b.upstream ? -1 : 1));
   return sizes[0]?.upstream ?? '';

@@ -1,4 +1,5 @@
 // Cooldowns in memory and store, also during store outages.
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CooldownStore } from '../stores.ts';
 import { allKeys } from '../types.ts';
@@ -52,6 +53,16 @@ describe('Cooldowns', () => {
     expect(named('gateway:availability-updated')).toEqual([
       { model: 'a/one', availableAt: '2026-03-01T13:00:00.000Z', cause: 'rate-limit', source: 'default' },
     ]);
+  });
+
+  it('ends at the latest of all, in whatever order they are set', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 1_000_000 }), { minLength: 1 }), async (ends) => {
+        const { one } = await setUp();
+        for (const end of ends) one.extend(exampleCooldown({ until: moment(end) }));
+        expect(one.of(1, 'k1')?.until).toBe(moment(Math.max(...ends)));
+      }),
+    );
   });
 
   it('is written at once and restored after a restart', async () => {

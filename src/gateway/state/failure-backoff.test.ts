@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { RoutingWorld } from '../../../test/support/gateway/routing-world.ts';
 import { FailureBackoff } from './availability.ts';
 
-function restless() {
+function backoffWorld() {
   const clock = new VirtualClock();
   const backoff = new FailureBackoff(clock);
   const fail = (times: number) => Array.from({ length: times }).forEach(() => backoff.failed(1));
@@ -13,7 +13,7 @@ function restless() {
 
 describe('a model that keeps failing', () => {
   it('is backed off after three failed requests in a row', () => {
-    const { backoff, fail, backoffMs } = restless();
+    const { backoff, fail, backoffMs } = backoffWorld();
     fail(2);
     expect(backoff.isBackedOff(1)).toBe(false);
     expect(backoff.until(1)).toBeNull();
@@ -24,7 +24,7 @@ describe('a model that keeps failing', () => {
   });
 
   it('is backed off twice as long after each further failure, up to ten minutes', async () => {
-    const { clock, fail, backoffMs } = restless();
+    const { clock, fail, backoffMs } = backoffWorld();
     fail(2);
     for (const expected of [30_000, 60_000, 120_000, 240_000, 480_000, 600_000, 600_000]) {
       fail(1);
@@ -35,13 +35,13 @@ describe('a model that keeps failing', () => {
   });
 
   it('is backed off once for simultaneous failures', () => {
-    const { fail, backoffMs } = restless();
+    const { fail, backoffMs } = backoffWorld();
     fail(100);
     expect(backoffMs()).toBe(30_000);
   });
 
   it('is reset by one success', async () => {
-    const { clock, backoff, fail, backoffMs } = restless();
+    const { clock, backoff, fail, backoffMs } = backoffWorld();
     fail(3);
     backoff.succeeded(1);
     expect(backoff.isBackedOff(1)).toBe(false);

@@ -7,8 +7,8 @@ import {
   modelNamed,
   moment,
 } from '../../../test/support/gateway/examples.ts';
-import { retentionRules } from './usage.ts';
-import { stateWorld } from '../../../test/support/gateway/state-world.ts';
+import { retentionRules } from './gateway-keys.ts';
+import { guarded, stateWorld } from '../../../test/support/gateway/state-world.ts';
 
 const builtIn = [exampleModel('a/one')];
 
@@ -24,6 +24,19 @@ describe('GatewayState', () => {
     expect(one.cooldowns.of(1, 'k1')).toBeUndefined();
   });
 
+  it('watches before it loads, so that a change in between is not missed', async () => {
+    const world = stateWorld();
+    const { memory, stores, clock } = world;
+    // The other process sets its cooldown after this one has read cooldowns, and before it is open.
+    const usage = guarded(stores.usage, () => {
+      if (!world.calls.includes('cooldowns.extend')) void stores.cooldowns.extend(exampleCooldown());
+    });
+    await memory.models.sync(builtIn, 'built-in');
+    const state = await world.open({ builtIn, stores: { ...stores, usage } });
+    await clock.advance(0);
+    expect(state.cooldowns.of(1, 'k1')).toBeDefined();
+  });
+
   it('polls for changes without notifications', async () => {
     const world = stateWorld();
     const state = await world.open({
@@ -35,7 +48,7 @@ describe('GatewayState', () => {
     const { key } = await other.keys.create({ name: 'x', expiresAt: null, dailyTokenCap: null });
     await world.clock.advance(15_000);
     expect(state.cooldowns.of(1, 'k1')).toBeDefined();
-    expect(state.keys.verify(key)).toBeDefined();
+    expect(state.keys.check(key)?.kind).toBe('valid');
   });
 
   it('does not poll an unshared store without changes', async () => {
@@ -60,7 +73,7 @@ describe('GatewayState', () => {
       state.attempts.record(exampleAttempt({ requestId: `${index}` }));
     await world.clock.advance(120_000);
     expect(modelNamed(state.models, 'a/one')).toBeDefined();
-    expect(state.keys.verify(key)).toBeDefined();
+    expect(state.keys.check(key)?.kind).toBe('valid');
     expect(state.cooldowns.of(1, 'k1')).toBeDefined();
     expect(state.scores.of(1).recent.requests).toBe(5);
     const failed = new Set(world.named('gateway:store-failed').map(({ what }) => what));

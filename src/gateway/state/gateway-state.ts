@@ -7,10 +7,9 @@ import type { ModelDefinition } from '../types.ts';
 import type { AttemptLogLimits } from './attempt-log.ts';
 import { AttemptLog } from './attempt-log.ts';
 import { Cooldowns } from './availability.ts';
-import { GatewayKeys } from './gateway-keys.ts';
+import { GatewayKeys, UsageTracker } from './gateway-keys.ts';
 import { Scores } from './scores.ts';
 import type { StateDeps } from './store-access.ts';
-import { UsageTracker } from './usage.ts';
 
 export interface GatewayStateDeps extends StateDeps {
   readonly stores: GatewayStores;
@@ -67,7 +66,7 @@ export class GatewayState {
     return results.every(Boolean);
   }
 
-  /** Writes what waits, as far as the store accepts it. Nothing may be recorded afterwards. */
+  /** Writes what is buffered, as far as the store accepts it. Nothing may be recorded afterwards. */
   async close(): Promise<void> {
     for (const stop of this.#stopPolling) stop();
     await this.#unwatch().catch(() => undefined);
@@ -101,7 +100,7 @@ export class GatewayState {
   #onChange(topic: GatewayTopic | 'everything'): void {
     if (topic !== 'everything') return void this[topic].reload.refresh();
     this.cooldowns.retryNow();
-    // Reading scores and usage writes first what waits of them.
+    // Buffered scores and usage are written before they are read.
     void this.refresh();
   }
 }

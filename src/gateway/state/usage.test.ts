@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { UsageStore } from '../stores.ts';
 import { exampleAttempt, moment } from '../../../test/support/gateway/examples.ts';
 import { stateWorld } from '../../../test/support/gateway/state-world.ts';
-import { callerOfKey } from './usage.ts';
+import { callerOfKey } from './gateway-keys.ts';
 
 const caller = callerOfKey('a');
 const use = (tokens: number, at = moment(0)) =>

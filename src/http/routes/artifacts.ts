@@ -32,7 +32,7 @@ export function artifactRoutes(server: TypedServer, dependencies: ServerDeps): v
         const { type, sourceSystem } = filter;
         const { items, next } = await pageOf(
           limit,
-          (most) => artifacts.list({ spaceId, type, sourceSystem, before, limit: most }),
+          (max) => artifacts.list({ spaceId, type, sourceSystem, before, limit: max }),
           ({ revisionId }) => revisionId,
         );
         return { artifacts: items.map(revisionView), next };

@@ -39,9 +39,7 @@ export function extractionRoutes(server: TypedServer, dependencies: ServerDeps):
       return runs.start(params.id, { fresh, retryFailed });
     },
     list: async ({ query: { source, state: states, limit, after: before } }) => {
-      const { items, next } = await pageOf(limit, (most) =>
-        runs.list({ source, states, before, limit: most }),
-      );
+      const { items, next } = await pageOf(limit, (max) => runs.list({ source, states, before, limit: max }));
       return { runs: items, next };
     },
     get: async ({ params }) => runs.get(params.id),
@@ -69,8 +67,8 @@ export function extractionRoutes(server: TypedServer, dependencies: ServerDeps):
       };
     },
     listItems: async ({ params, query: { limit, ...filter } }) => {
-      const { items, next } = await pageOf(limit, (most) =>
-        vaults.items(params.id, { ...filter, limit: most }),
+      const { items, next } = await pageOf(limit, (max) =>
+        vaults.items(params.id, { ...filter, limit: max }),
       );
       return { items: items.map(itemView), next };
     },

@@ -6,13 +6,13 @@ import { fromWire } from '../../api/names.ts';
 import type { PromptExhausted } from '../../api/prompts.ts';
 import { promptsApi } from '../../api/prompts.ts';
 import { CoreError, toSnakeCase } from '../../core/index.ts';
-import type { CompletionResult, ModelView } from '../../gateway/index.ts';
+import type { CompletionResult } from '../../gateway/index.ts';
 import { completionText, GatewayError, modelProblems } from '../../gateway/index.ts';
 import type { ServerDeps } from '../deps.ts';
 import type { HandlerInput, TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import { callerName, completionOptions } from '../openai/completion-options.ts';
-import { triedModelBody } from '../openai/openai-error.ts';
+import { callerName, completionOptions } from './openai.ts';
+import { triedModelBody } from '../openai-error.ts';
 
 export function gatewayRoutes(server: TypedServer, dependencies: ServerDeps): void {
   modelRoutes(server, dependencies);
@@ -41,27 +41,25 @@ function modelRoutes(server: TypedServer, { gateway: { models } }: ServerDeps): 
     server,
     modelsApi,
     {
-      list: async ({ query }) => (await models.list(query)).map(withDates),
-      create: async ({ body }) => withDates(await models.add(body)),
-      get: async ({ params }) => withDates(await models.get(params.id)),
-      update: async ({ params, body }) => withDates(await models.replace(params.id, body)),
-      delete: async ({ params }) => withDates(await models.remove(params.id)),
-      setCooldown: async ({ params, query }) =>
-        withDates(await models.setAvailability(params.id, query.retryAfterSeconds, query.reason ?? null)),
-      setActive: async ({ params, body }) => withDates(await models.setActive(params.id, body.isActive)),
-      incrementSuccess: async ({ params, query }) =>
-        withDates(await models.increment(params.id, 'success', query.responseTime ?? null)),
-      incrementFailure: async ({ params, query }) =>
-        withDates(await models.increment(params.id, 'server-error', query.responseTime ?? null)),
+      list: ({ query }) => models.list(query),
+      create: ({ body }) => models.add(body),
+      get: ({ params }) => models.get(params.id),
+      update: ({ params, body }) => models.replace(params.id, body),
+      delete: ({ params }) => models.remove(params.id),
+      setCooldown: ({ params, query }) =>
+        models.setAvailability(params.id, query.retryAfterSeconds, query.reason ?? null),
+      setActive: ({ params, body }) => models.setActive(params.id, body.isActive),
+      incrementSuccess: ({ params, query }) =>
+        models.increment(params.id, 'success', query.responseTime ?? null),
+      incrementFailure: ({ params, query }) =>
+        models.increment(params.id, 'server-error', query.responseTime ?? null),
       explain: async ({ params, caller }) => {
-        const { model, backoffUntil, recentAttempts, ...rest } = await models.explain(params.id);
+        const { recentAttempts, ...explained } = await models.explain(params.id);
         // A gateway key sees its own attempts only.
         const isVisible = (attempt: { readonly caller: string }): boolean =>
           caller?.kind === 'admin' || attempt.caller === callerName(caller);
         return {
-          ...rest,
-          model: withDates(model),
-          backoffUntil: backoffUntil === null ? null : new Date(backoffUntil),
+          ...explained,
           recentAttempts: recentAttempts
             .filter(isVisible)
             .map((attempt) => ({ ...attempt, at: new Date(attempt.at) })),
@@ -76,11 +74,6 @@ function modelRoutes(server: TypedServer, { gateway: { models } }: ServerDeps): 
     { create: { body: checkedModel }, update: { body: checkedModel } },
   );
 }
-
-const withDates = ({ cooldowns, ...model }: ModelView) => ({
-  ...model,
-  cooldowns: cooldowns.map((cooldown) => ({ ...cooldown, until: new Date(cooldown.until) })),
-});
 
 /** What the gateway would reject is reported together with wrong shapes, so that the caller gets all problems at once. */
 const checkedModel: z.ZodType = ModelRequest.superRefine(

@@ -42,7 +42,7 @@ export function jobRoutes(server: TypedServer, dependencies: ServerDeps): void {
 
   implement(server, ledgerApi, {
     list: async ({ query: { limit, ...filter } }) => {
-      const { items, next } = await pageOf(limit, (most) => store.list({ ...filter, limit: most }));
+      const { items, next } = await pageOf(limit, (max) => store.list({ ...filter, limit: max }));
       return { entries: items, next };
     },
     listKinds: async () => {

@@ -1,8 +1,13 @@
-// Handlers of knowledge spaces, folders, events, search and the graph.
+// Handlers of knowledge spaces, folders, entities, events, search and the graph.
+import { entitiesApi } from '../../api/entities.ts';
 import { eventsApi, graphApi, searchApi } from '../../api/knowledge.ts';
 import { foldersApi, spacesApi } from '../../api/spaces.ts';
 import { CoreError } from '../../core/index.ts';
 import type {
+  EntityDetail,
+  EntityMerge,
+  EntityPair,
+  EntityView,
   FolderResult,
   KnowledgeFolder,
   SearchRequest,
@@ -23,6 +28,7 @@ export function knowledgeRoutes(server: TypedServer, dependencies: ServerDeps): 
   const { tracer, knowledge } = dependencies;
   const { events, search, graph } = knowledge;
   spaceRoutes(server, dependencies);
+  entityRoutes(server, dependencies);
   implement(server, eventsApi, {
     list: async ({
       query: { limit, after: before, from, to, artifactId, space, organization, ...filter },
@@ -31,7 +37,7 @@ export function knowledgeRoutes(server: TypedServer, dependencies: ServerDeps): 
       const { spaceId } = await spaceOf(dependencies, caller, { space, organization });
       const { items, next } = await pageOf(
         limit,
-        (most) =>
+        (max) =>
           events.list({
             spaceId,
             ...filter,
@@ -39,7 +45,7 @@ export function knowledgeRoutes(server: TypedServer, dependencies: ServerDeps): 
             from: dateOf(from),
             to: dateOf(to),
             before,
-            limit: most,
+            limit: max,
           }),
         ({ eventId }) => eventId,
       );
@@ -53,7 +59,7 @@ export function knowledgeRoutes(server: TypedServer, dependencies: ServerDeps): 
     search: async ({ query, body, caller, signal }) => {
       const space = await spaceOf(dependencies, caller, { ...query, ...body });
       const facts = { 'headworks.space_id': space.spaceId };
-      return tracer.within('knowledge search', facts, async () =>
+      return tracer.span('knowledge search', facts, async () =>
         searchView(await search.search(space, searchRequest(body), signal)),
       );
     },
@@ -164,22 +170,22 @@ function spaceRoutes(server: TypedServer, dependencies: ServerDeps): void {
       const { outcome, ...folder } = await folders.create(space, {
         path,
         cron,
-        removesMissing: deleteMissing,
+        deleteMissing,
       });
       reply.code(outcome === 'added' ? 201 : 200);
       return { ...folderView(folder), outcome };
     },
     scan: async ({ params, body, signal }) =>
-      resultView(await folders.scan(params.id, { removesMissing: body.deleteMissing }, signal)),
+      resultView(await folders.scan(params.id, { deleteMissing: body.deleteMissing }, signal)),
     delete: async ({ params }) => folders.delete(params.id),
   });
 }
 
-const folderView = ({ folderId, spaceName, removesMissing, lastResult, ...folder }: KnowledgeFolder) => ({
+const folderView = ({ folderId, spaceName, deleteMissing, lastResult, ...folder }: KnowledgeFolder) => ({
   ...folder,
   id: folderId,
   space: spaceName,
-  deleteMissing: removesMissing,
+  deleteMissing,
   lastResult: lastResult && resultView(lastResult),
 });
 
@@ -187,4 +193,83 @@ const resultView = ({ removed, missing, ...result }: FolderResult) => ({
   ...result,
   deleted: removed,
   missing: missing.map(({ path, artifactUid }) => ({ path, artifactId: artifactUid })),
+});
+
+function entityRoutes(server: TypedServer, dependencies: ServerDeps): void {
+  const { entities, graph } = dependencies.knowledge;
+  const space = (caller: Caller | null, ref: SpaceRef) => spaceOf(dependencies, caller, ref);
+  implement(server, entitiesApi, {
+    list: async ({ query: { limit, space: name, organization, ...filter }, caller }) => {
+      const { spaceId } = await space(caller, { space: name, organization });
+      const { items, next } = await pageOf(
+        limit,
+        (max) => entities.list({ spaceId, ...filter, limit: max }),
+        ({ entityId }) => entityId,
+      );
+      return { entities: items.map(entityView), next };
+    },
+    get: async ({ params, query, caller }) =>
+      detailView(await entities.get(await space(caller, query), params.id)),
+    listRelated: async ({ params, query, caller }) =>
+      graph.around(await space(caller, query), params.id, query.limit),
+    split: async ({ params, query, body, caller }) => {
+      const of = await space(caller, query);
+      const { entityId } = await entities.split(of, params.id, body.mentionIds, body.name);
+      return detailView(await entities.get(of, entityId));
+    },
+    merge: async ({ query, body, caller }) => {
+      const { winnerId, loserId, reason } = body;
+      return mergeView(
+        await entities.merge(await space(caller, query), winnerId, loserId, reason, actorOf(caller)),
+      );
+    },
+    undoMerge: async ({ params, query, caller }) => {
+      const { later, ...merge } = await entities.unmerge(await space(caller, query), params.id);
+      const unclear = later.unclear.map(({ mentionId: id, surfaceForm }) => ({ id, surfaceForm }));
+      return { ...mergeView(merge), laterMentions: { moved: later.moved, unclear } };
+    },
+    listPairs: async ({ query, caller }) => {
+      const of = await space(caller, query);
+      const asOf = new Date(dependencies.clock.now());
+      const open = await entities.review(of, query.limit);
+      return {
+        pairs: open.map((pair) => ({
+          ...pairView(pair),
+          a: entityView(pair.a),
+          b: entityView(pair.b),
+          asOf,
+        })),
+      };
+    },
+    decidePair: async ({ params, query, body: { verdict, asOf }, caller }) => {
+      const seenAt = asOf === undefined ? undefined : new Date(asOf);
+      const of = await space(caller, query);
+      return pairView(await entities.decide(of, params.id, verdict, actorOf(caller), seenAt));
+    },
+  });
+}
+
+/** `admin` or the id of the organization: for records of who decided. */
+const actorOf = (caller: Caller | null): string =>
+  caller?.kind === 'organization' ? caller.organizationId : 'admin';
+
+const entityView = ({ entityId, firstArtifactUid, ...entity }: EntityView) => ({
+  ...entity,
+  id: entityId,
+  firstArtifactId: firstArtifactUid,
+});
+
+const pairView = ({ pairId, ...pair }: EntityPair) => ({ ...pair, id: pairId });
+
+const mergeView = ({ mergeId, ...merge }: EntityMerge) => ({ ...merge, id: mergeId });
+
+const detailView = ({ mentions, pairs, merges, ...entity }: EntityDetail) => ({
+  ...entityView(entity),
+  mentions: mentions.map(({ mentionId, artifactUid, ...mention }) => ({
+    ...mention,
+    id: mentionId,
+    artifactId: artifactUid,
+  })),
+  pairs: pairs.map(pairView),
+  merges: merges.map(mergeView),
 });

@@ -5,7 +5,7 @@ import { healthApi, mcpApi, serverApi, streamsApi } from '../../api/server.ts';
 import type { EmittedEvent } from '../../core/index.ts';
 import { CoreError, kindOf } from '../../core/index.ts';
 import type { DoctorReport, ReadinessReport } from '../../operations/index.ts';
-import type { ConfigValue, HttpLimits, ServerDeps } from '../deps.ts';
+import type { HttpLimits, ServerDeps } from '../deps.ts';
 import type { TypedServer } from '../implement.ts';
 import { implement, pageOf } from '../implement.ts';
 import { clientAbortSignal } from '../lifecycle.ts';
@@ -45,7 +45,7 @@ export function serverRoutes(server: TypedServer, dependencies: ServerDeps, limi
 
   let document: string | undefined;
   implement(server, serverApi, {
-    getConfig: async () => ({ values: dependencies.configView().map(masked) }),
+    getConfig: async () => dependencies.configView(),
     runDoctor: async () => {
       const { checks } = await dependencies.doctor();
       return { status: worst(checks), checks };
@@ -61,7 +61,7 @@ export function serverRoutes(server: TypedServer, dependencies: ServerDeps, limi
         .serializer(String)
         .send((document ??= JSON.stringify(server.swagger()))),
     listAudit: async ({ query: { limit, after: before } }) => {
-      const { items, next } = await pageOf(limit, (most) => dependencies.audit.list({ limit: most, before }));
+      const { items, next } = await pageOf(limit, (max) => dependencies.audit.list({ limit: max, before }));
       return { entries: items, next };
     },
     getCaller: async ({ caller }) => ({
@@ -87,11 +87,6 @@ async function readinessOf(dependencies: ServerDeps): Promise<ReadinessReport> {
     } as const;
     return { status: 'unavailable', dependencies: [check], capabilities: [] };
   }
-}
-
-function masked({ value, ...setting }: ConfigValue) {
-  const isSet = value !== null && value !== undefined;
-  return { ...setting, value: setting.isSecret && isSet ? '[secret]' : (value ?? null) };
 }
 
 function worst(checks: DoctorReport['checks']): 'ok' | 'warning' | 'problem' {
@@ -189,7 +184,7 @@ function mcpRoutes(server: TypedServer, { mcp, knowledge }: ServerDeps, limits: 
           credential: credentialOf(request),
           headers: protocolHeaders(request),
           body: request.body,
-          signal: clientAbortSignal(reply.raw, server.traffic),
+          signal: clientAbortSignal(reply, server.traffic),
         });
         // As text: it is JSON already.
         return reply.code(status).type('application/json; charset=utf-8').serializer(String).send(body);
@@ -198,7 +193,7 @@ function mcpRoutes(server: TypedServer, { mcp, knowledge }: ServerDeps, limits: 
     {
       call: {
         bodyLimit: maxDocumentBodyBytes(knowledge.artifacts.maxDocumentBytes),
-        handlerTimeout: limits.handlerTimeoutMs + reportingMs,
+        deadlineMs: limits.handlerTimeoutMs + reportingMs,
       },
     },
   );

@@ -1,6 +1,5 @@
 // Handlers of organizations, their keys, limits, deployments and executions.
-import { deploymentsApi } from '../../api/deployments.ts';
-import { executionsApi } from '../../api/executions.ts';
+import { deploymentsApi, executionsApi } from '../../api/deployments.ts';
 import { limitsApi } from '../../api/limits.ts';
 import { organizationsApi } from '../../api/organizations.ts';
 import type { Deployment, Execution, LimitView } from '../../tenancy/index.ts';
@@ -45,9 +44,13 @@ function limitRoutes(server: TypedServer, { limits, organizations }: TenantServi
         limits: found.map((each) => limitView(each, names.get(each.organizationId) ?? each.organizationId)),
       };
     },
-    get: async ({ params, query }) => {
+    get: async ({ params }) => {
       const { id, name } = organizations.find(params.organization);
-      return limitView(await limits.get(id, query), name);
+      return limitView(await limits.get(id), name);
+    },
+    refreshCache: async ({ params }) => {
+      const { id, name } = organizations.find(params.organization);
+      return limitView(await limits.get(id, { clearCache: true }), name);
     },
     set: async ({ params, body }) => {
       const { id, name } = organizations.find(params.organization);
@@ -142,13 +145,13 @@ function executionRoutes(
     list: async ({ query: { organization, deployment, status: statuses, limit, after: before } }) => {
       const organizationId = organization === undefined ? undefined : organizations.find(organization).id;
       const deploymentId = deployment === undefined ? undefined : findDeployment(deployments, deployment).id;
-      const { items, next } = await pageOf(limit, async (most) =>
-        views(await executions.list({ organizationId, deploymentId, statuses, before, limit: most })),
+      const { items, next } = await pageOf(limit, async (max) =>
+        views(await executions.list({ organizationId, deploymentId, statuses, before, limit: max })),
       );
       return { executions: items, next };
     },
     get: async ({ params }) => view(await executions.get(params.id)),
-    stop: async ({ params }) => view(await executions.stop(params.id)),
+    cancel: async ({ params }) => view(await executions.cancel(params.id)),
     release: async ({ params: { id } }) => ({ id, ...(await executions.release(id)) }),
   });
 }

@@ -1,12 +1,9 @@
 // Error responses of the tenant API, in the shape of the founding document.
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { TenantError } from '../../api/tenant.ts';
 import type { Usage } from '../../tenancy/index.ts';
 import { AdmissionError } from '../../tenancy/index.ts';
-import type { ServerDeps } from '../deps.ts';
 import { toErrorResponse } from '../errors.ts';
-import { sendBeforeRest } from '../lifecycle.ts';
 
 interface TenantErrorResponse {
   readonly status: number;
@@ -100,28 +97,4 @@ function problemsIn(details: Readonly<Record<string, unknown>> | undefined): rea
 function fieldIn(details: Readonly<Record<string, unknown>> | undefined): string | null {
   const field = details?.['field'];
   return typeof field === 'string' ? field : null;
-}
-
-/** Errors before the routes have the shape of the tenant API as well. */
-export const isTenantPath = (url: string): boolean => url.startsWith('/deployment/api');
-
-export function sendTenantError(
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { log, redactor, clock }: Pick<ServerDeps, 'log' | 'redactor' | 'clock'>,
-): void {
-  const { status, headers, body, isUnexpected } = tenantErrorOf(error, request.id);
-  if (isUnexpected)
-    log.error('unhandled error', {
-      requestId: request.id,
-      route: request.routeOptions.url ?? 'unmatched',
-      error,
-    });
-  const text = JSON.stringify(redactor.value(body));
-  void reply
-    .code(status)
-    .headers({ ...headers, 'x-request-id': request.id })
-    .type('application/json; charset=utf-8');
-  sendBeforeRest(text, request.raw, reply, clock);
 }

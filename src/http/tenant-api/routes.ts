@@ -9,15 +9,11 @@ import { CoreError, linkSignals } from '../../core/index.ts';
 import type { DeploymentRef, Execution, PendingExecution } from '../../tenancy/index.ts';
 import { toTenantView } from '../../tenancy/index.ts';
 import type { ServerDeps } from '../deps.ts';
-import { installNotFound } from '../guards.ts';
 import type { TypedServer } from '../implement.ts';
 import { routeOf } from '../implement.ts';
 import { clientAbortSignal } from '../lifecycle.ts';
-import { sendTenantError } from './error-response.ts';
-import type { BodyKind } from './request-body.ts';
-import { bodyKindOf, readInput } from './request-body.ts';
-import type { Receiving } from './receive-body.ts';
-import { UploadMemory } from './receive-body.ts';
+import type { BodyKind, Receiving } from './request-body.ts';
+import { bodyKindOf, readInput, UploadMemory } from './request-body.ts';
 
 /** The prefix of the plugin; paths of operations contain it. */
 const prefix = '/deployment/api';
@@ -28,21 +24,19 @@ const marginMs = 60_000;
 export function tenantRoutes(root: TypedServer, dependencies: ServerDeps): void {
   const { starter, executions } = dependencies.tenants;
   const { maxUploadMemoryBytes, maxBodyBytes, uploadTimeoutSeconds } = starter.uploads;
-  // At least one of the largest fits.
+  // At least one body of the maximum size fits.
   const memory = new UploadMemory(Math.max(maxUploadMemoryBytes, maxBodyBytes));
   const executionOf = (request: FastifyRequest): Promise<Execution> => {
     const { execution_id: id } = request.query as z.output<typeof tenantApi.get.query>;
     return executions.getOf(starter.resolveDeployment(deploymentRefOf(request)), id);
   };
-  // A plugin of its own: errors, also of unknown paths, have another shape, and bodies are received by ourselves.
+  // A plugin with its own scope, in which bodies are received by the handler.
   const plugin = async (scope: FastifyInstance): Promise<void> => {
     const server = scope.withTypeProvider<ZodTypeProvider>();
-    server.setErrorHandler((error, request, reply) => sendTenantError(error, request, reply, dependencies));
-    installNotFound(scope);
     server.removeAllContentTypeParsers();
     server.addContentTypeParser('*', (_request, _payload, done) => done(null));
-    const add = (op: Operation, handler: RouteOptions['handler'], handlerTimeout?: number) => {
-      const route = routeOf(op, handlerTimeout === undefined ? {} : { handlerTimeout });
+    const add = (op: Operation, handler: RouteOptions['handler'], deadlineMs?: number) => {
+      const route = routeOf(op, deadlineMs === undefined ? {} : { deadlineMs });
       const readsBodyItself = op.method === 'POST';
       server.route({
         ...route,
@@ -57,9 +51,9 @@ export function tenantRoutes(root: TypedServer, dependencies: ServerDeps): void 
       uploadTimeoutSeconds * 1_000 + maxWaitsMs + marginMs,
     );
     add(tenantApi.get, async (request) => viewOf(await executionOf(request)));
-    add(tenantApi.stop, async (request) => {
+    add(tenantApi.cancel, async (request) => {
       const { executionId } = await executionOf(request);
-      return viewOf(await executions.stop(executionId));
+      return viewOf(await executions.cancel(executionId));
     });
   };
   void root.register(plugin, { prefix });
@@ -100,7 +94,7 @@ async function execute(
   const { draining } = request.server.traffic;
   const limits = starter.uploads;
   const kind = bodyKindOf(request.raw, limits);
-  const disconnected = clientAbortSignal(reply.raw);
+  const disconnected = clientAbortSignal(reply);
   const waiting = linkSignals(disconnected, draining);
   try {
     const { wait } = request.query;

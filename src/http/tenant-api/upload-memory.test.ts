@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { UploadMemory } from './receive-body.ts';
+import { UploadMemory } from './request-body.ts';
 
 const full = expect.objectContaining({ code: 'DEPLOYMENT_UPLOADS_FULL', retryAfterMs: 2_000 }) as Error;
 

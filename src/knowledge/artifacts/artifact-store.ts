@@ -31,6 +31,7 @@ type EnqueueJob = (
 ) => Promise<string | null>;
 
 type RevisionWithText = Revision & { readonly text: string };
+type IncompleteRevision = Pick<Revision, 'spaceId' | 'revisionId' | 'jobId' | 'ingestedAt'>;
 
 export interface StoreDeps {
   readonly clock: Clock;
@@ -188,15 +189,16 @@ export class ArtifactStore {
     readonly readByRules: boolean;
     readonly notInGraph: boolean;
     readonly limit: number;
-  }): Promise<readonly { readonly spaceId: number; readonly revisionId: string }[]> {
-    const { rows } = await this.#database.query<{ spaceId: number; revisionId: string }>(sql`
-      select distinct r.space_id as "spaceId", r.revision_id as "revisionId"
+  }): Promise<readonly IncompleteRevision[]> {
+    const { rows } = await this.#database.query<IncompleteRevision>(sql`
+      select distinct r.space_id as "spaceId", r.revision_id as "revisionId", r.job_id as "jobId",
+        r.ingested_at as "ingestedAt"
       from chunk c join artifact_revision r using (revision_id)
         left join chunk_step s on s.chunk_id = c.chunk_id and s.step = 'read'
         left join chunk_step g on g.chunk_id = c.chunk_id and g.step = 'graph'
       where r.is_latest and (s.chunk_id is null
-        or (${readByRules} and s.status = 'done' and s.method = 'rules' and s.cause is null)
-        or (${notInGraph} and s.status = 'done' and g.chunk_id is null))
+        or (${readByRules} and s.status = 'completed' and s.method = 'rules' and s.cause is null)
+        or (${notInGraph} and s.status = 'completed' and g.chunk_id is null))
       order by r.revision_id limit ${limit}`);
     return rows;
   }
@@ -394,7 +396,7 @@ async function insertChunks(
       returning chunk_id, position),
     marked as (
       insert into chunk_step (chunk_id, step, space_id, status, updated_at)
-      select chunk_id, 'index', ${spaceId}::integer, 'done', ${at}::timestamptz from made)
+      select chunk_id, 'index', ${spaceId}::integer, 'completed', ${at}::timestamptz from made)
     select chunk_id as "chunkId", position from made`,
     { isFrequent: true },
   );

@@ -12,7 +12,7 @@ const mark = (
 ): ChunkStepResult => ({
   chunkId,
   step,
-  status: 'done',
+  status: 'completed',
   ...more,
 });
 const indexed = chunks.map(({ chunkId }) => mark('index', chunkId));
@@ -34,11 +34,11 @@ const messages = (facts: Partial<StatusInput>) =>
 
 describe('the status of an artifact', () => {
   it('is complete when every configured step is done', () => {
-    const none = { done: 0, failed: 0, skipped: 0, pending: 0 };
+    const none = { completed: 0, failed: 0, skipped: 0, queued: 0 };
     expect(statusOf({ steps: [...indexed, ...read] })).toEqual({
-      state: 'complete',
+      state: 'completed',
       chunks: 2,
-      steps: { index: { ...none, done: 2 }, read: { ...none, done: 2 }, embed: none, graph: none },
+      steps: { index: { ...none, completed: 2 }, read: { ...none, completed: 2 }, embed: none, graph: none },
       readByRules: 2,
       modelFallbacks: [],
       dropped: [],
@@ -47,22 +47,22 @@ describe('the status of an artifact', () => {
   });
 
   it.each([
-    ['queued', { state: 'queued', attempts: 0, reason: null }, /^read JOB_PENDING: Its job is queued/],
+    ['queued', { state: 'queued', attempts: 0, reason: null }, /^read JOB_QUEUED: Its job is queued/],
     [
       'waiting for another try',
       { state: 'queued', attempts: 2, reason: null },
-      /^read JOB_PENDING: .*will be retried/,
+      /^read JOB_QUEUED: .*will be retried/,
     ],
     ['being read', { state: 'running', attempts: 1, reason: null }, /^read JOB_RUNNING: Its job is running/],
   ] as const)('reports when it is %s', (_, job, message) => {
-    expect(statusOf({ job })).toMatchObject({ state: 'processing', steps: { read: { pending: 2 } } });
+    expect(statusOf({ job })).toMatchObject({ state: job.state, steps: { read: { queued: 2 } } });
     expect(messages({ job })).toEqual([expect.stringMatching(message)]);
   });
 
   it('names the job that does a missing step and when, and no repair that would not', () => {
     const steps = [...indexed, ...read];
     const facts = { embeddingModel: 'm2', isGraphEnabled: true };
-    expect(statusOf({ ...facts, steps }).state).toBe('partial');
+    expect(statusOf({ ...facts, steps }).state).toBe('degraded');
     expect(messages({ ...facts, steps })).toEqual([
       expect.stringMatching(/^embed NOT_TRIED: A running server embeds it within 15 minutes/),
       expect.stringMatching(/^graph NOT_TRIED: A running server adds it to the graph within five minutes/),
@@ -76,7 +76,9 @@ describe('the status of an artifact', () => {
   it('reports why the job failed, and which model an outdated vector is from', () => {
     const job = { state: 'failed', attempts: 5, reason: 'The store was away.' } as const;
     expect(messages({ job })).toEqual([
-      expect.stringMatching(/^read JOB_FAILED: Its job failed: The store was away\./),
+      expect.stringMatching(
+        /^read JOB_FAILED: Its job failed: The store was away\. A running server runs it again, after a delay/,
+      ),
     ]);
     const old = chunks.map(({ chunkId }) => mark('embed', chunkId, { method: 'm1' }));
     expect(messages({ steps: [...indexed, ...read, ...old], embeddingModel: 'm2' })).toEqual([
@@ -102,9 +104,9 @@ describe('the status of an artifact', () => {
       mark('graph', 11, { status: 'skipped', cause: 'Z', message: 'The graph was away.' }),
     ];
     expect(statusOf({ steps, embeddingModel: 'm', isGraphEnabled: true })).toMatchObject({
-      state: 'partial',
+      state: 'degraded',
       readByRules: 0,
-      steps: { read: { done: 1, failed: 1 }, embed: { failed: 2 }, graph: { done: 1, skipped: 1 } },
+      steps: { read: { completed: 1, failed: 1 }, embed: { failed: 2 }, graph: { completed: 1, skipped: 1 } },
       missing: [
         { step: 'read', positions: [1], status: 'failed', cause: 'Y', message: 'Not read.' },
         { step: 'embed', positions: [0, 1], status: 'failed', cause: 'X' },
@@ -118,13 +120,13 @@ describe('the status of an artifact', () => {
     const left = { reason: 'mentions-too-many', count: 7 } as const;
     const some = [...indexed, mark('read', 10, { dropped: [refused] })];
     expect(statusOf({ steps: [...some, mark('read', 11, { dropped: [refused] })] })).toMatchObject({
-      state: 'complete',
+      state: 'completed',
       dropped: [{ ...refused, count: 4, positions: [0, 1] }],
       missing: [],
     });
     expect(statusOf({ steps: [...some, mark('read', 11, { dropped: [refused, left] })] })).toMatchObject({
-      state: 'partial',
-      steps: { read: { done: 2 } },
+      state: 'degraded',
+      steps: { read: { completed: 2 } },
       dropped: [
         { ...refused, count: 4 },
         { ...left, positions: [1] },
@@ -133,7 +135,7 @@ describe('the status of an artifact', () => {
         {
           step: 'read',
           positions: [1],
-          status: 'done',
+          status: 'completed',
           cause: 'READING_TOO_LARGE',
           message: expect.stringContaining('Not stored: 7 mentions.') as string,
         },
@@ -143,8 +145,8 @@ describe('the status of an artifact', () => {
 
   it('reports people from fields beyond the limit as missing', () => {
     expect(statusOf({ steps: [...indexed, ...read], truncatedMentions: 5 })).toMatchObject({
-      state: 'partial',
-      missing: [{ step: 'read', positions: [], status: 'done', cause: 'READING_TOO_LARGE' }],
+      state: 'degraded',
+      missing: [{ step: 'read', positions: [], status: 'completed', cause: 'READING_TOO_LARGE' }],
     });
   });
 
@@ -156,7 +158,7 @@ describe('the status of an artifact', () => {
       ...inGraph,
     ];
     expect(statusOf({ steps, isGraphEnabled: true })).toMatchObject({
-      state: 'complete',
+      state: 'completed',
       readByRules: 2,
       modelFallbacks: [{ cause: 'DEADLINE_EXCEEDED', positions: [0] }],
     });

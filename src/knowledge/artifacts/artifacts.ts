@@ -6,7 +6,7 @@ import { chunkText } from '../documents/chunk.ts';
 import { DocumentModel } from '../documents/document.ts';
 import type { ParseDeps } from '../documents/parse-input.ts';
 import { parseIngestRequest } from '../documents/parse-input.ts';
-import type { IngestDeps } from '../ingest/deps.ts';
+import type { IngestDeps } from '../ingest/read-step.ts';
 import { defaultBatchSize } from '../ingest/embed-step.ts';
 import type { ingestJob } from '../ingest/ingest-job.ts';
 import { estimateReading } from '../reading/model-reader.ts';
@@ -57,7 +57,11 @@ export class Artifacts {
   accept(space: Space, document: ParsedDocument): Promise<IngestResult> {
     const { jobs, job } = this.#deps;
     return this.#store.accept(space, document, chunkText(document.text), (revision, transaction) =>
-      jobs.enqueue(job, revision, { key: revision.revisionId, transaction }),
+      jobs.enqueue(job, revision, {
+        key: revision.revisionId,
+        group: String(revision.spaceId),
+        transaction,
+      }),
     );
   }
 
@@ -114,7 +118,7 @@ export class Artifacts {
       steps: await this.#store.steps(revisionId),
       job: jobId === null ? null : await jobs.get(jobId),
       embeddingModel: state.state === 'ready' ? state.embedder.model : null,
-      isGraphEnabled: graph.isWanted,
+      isGraphEnabled: graph.isEnabled,
       truncatedMentions: Number(metadata['mentions_truncated'] ?? 0),
     });
   }
@@ -141,21 +145,21 @@ export interface StatusInput {
 type Missing = ArtifactStatus['missing'][number] & { positions: number[] };
 type StepCounts = ArtifactStatus['steps'][ChunkStep];
 
-/** Which steps of which chunks are done, and which are missing and why. */
+/** Which steps of which chunks are completed, and which are missing and why. */
 export function artifactStatus(input: StatusInput): ArtifactStatus {
   const results = new Map(input.steps.map((result) => [`${result.step} ${result.chunkId}`, result]));
   const missing = new Map<string, Missing>();
   const countStep = (step: ChunkStep): StepCounts => {
-    const counts: Record<StepStatus | 'pending', number> = { done: 0, failed: 0, skipped: 0, pending: 0 };
+    const counts: Record<StepStatus | 'queued', number> = { completed: 0, failed: 0, skipped: 0, queued: 0 };
     if (!isEnabled(step, input)) return counts;
     for (const { chunkId, position } of input.chunks) {
       const result = results.get(`${step} ${chunkId}`);
-      const status = result && !isOutdated(result, input) ? result.status : 'pending';
+      const status = result && !isOutdated(result, input) ? result.status : 'queued';
       counts[status] += 1;
-      const truncation = status === 'done' && result ? truncationOf(result) : null;
+      const truncation = status === 'completed' && result ? truncationOf(result) : null;
       if (truncation)
         addMissing(missing, { step, status, cause: truncation.cause, message: truncation.message }, position);
-      if (status !== 'done')
+      if (status !== 'completed')
         addMissing(missing, { step, status, ...causeOf(step, status, result, input) }, position);
     }
     return counts;
@@ -184,7 +188,7 @@ const isReadByRules = ({ step, method }: ChunkStepResult): boolean => step === '
 function modelFallbacksOf({ chunks, steps }: StatusInput): ArtifactStatus['modelFallbacks'] {
   const positions = new Map(chunks.map(({ chunkId, position }) => [chunkId, position]));
   const byCause = Map.groupBy(
-    steps.filter((step) => isReadByRules(step) && step.status === 'done' && step.cause !== undefined),
+    steps.filter((step) => isReadByRules(step) && step.status === 'completed' && step.cause !== undefined),
     ({ cause = '' }) => cause,
   );
   return Array.from(byCause, ([cause, results]) => ({
@@ -212,7 +216,7 @@ function droppedOf({ chunks, steps }: StatusInput): ArtifactStatus['dropped'] {
 const truncatedMentionsRow = (count: number): Missing => ({
   step: 'read',
   positions: [],
-  status: 'done',
+  status: 'completed',
   cause: 'READING_TOO_LARGE',
   message: `The fields name more people and things than the limit of one document; not stored: ${count}. Split the document and ingest it again.`,
 });
@@ -227,23 +231,26 @@ const isOutdated = ({ step, method }: ChunkStepResult, { embeddingModel }: Statu
 
 function causeOf(
   step: ChunkStep,
-  status: StepStatus | 'pending',
+  status: StepStatus | 'queued',
   result: ChunkStepResult | undefined,
   { job }: StatusInput,
 ): Pick<Missing, 'cause' | 'message'> {
-  if (status !== 'pending') return { cause: result?.cause ?? null, message: result?.message ?? null };
+  if (status !== 'queued') return { cause: result?.cause ?? null, message: result?.message ?? null };
   if (job?.state === 'running') return { cause: 'JOB_RUNNING', message: 'Its job is running.' };
   if (job?.state === 'queued')
     return {
-      cause: 'JOB_PENDING',
+      cause: 'JOB_QUEUED',
       message: job.attempts === 0 ? 'Its job is queued.' : 'Its job failed and will be retried.',
     };
-  const failure = job?.state === 'failed' ? `Its job failed: ${job.reason ?? 'unknown reason'}. ` : '';
+  const reason = (job?.reason ?? 'unknown reason').replace(/\.$/, '');
+  const failure = job?.state === 'failed' ? `Its job failed: ${reason}. ` : '';
   const why =
     step === 'embed' && result?.method !== undefined
       ? `Its vector was made by ${result.method}, which is no longer the embedding model. `
       : failure;
-  return { cause: failure === '' ? 'NOT_TRIED' : 'JOB_FAILED', message: why + whatHappensNext[step] };
+  const isRetriedLater = failure !== '' && (step === 'read' || step === 'graph');
+  const next = isRetriedLater ? afterFailedJob : whatHappensNext[step];
+  return { cause: failure === '' ? 'NOT_TRIED' : 'JOB_FAILED', message: why + next };
 }
 
 /** Done by the jobs `knowledge.backfill` and `knowledge.reembed` of a running server. */
@@ -254,6 +261,9 @@ const whatHappensNext: Readonly<Record<ChunkStep, string>> = {
   graph: 'A running server adds it to the graph within five minutes after it was read.',
 };
 
+const afterFailedJob =
+  'A running server runs it again, after a delay that doubles up to six hours; "headworks jobs retry" runs it at once.';
+
 /** One row for all chunks that miss the same for the same reason. */
 function addMissing(missing: Map<string, Missing>, row: Omit<Missing, 'positions'>, position: number): void {
   const key = JSON.stringify([row.step, row.status, row.cause, row.message]);
@@ -263,6 +273,6 @@ function addMissing(missing: Map<string, Missing>, row: Omit<Missing, 'positions
 }
 
 function stateOf({ job }: StatusInput, missing: number): ArtifactState {
-  if (missing === 0) return 'complete';
-  return job?.state === 'queued' || job?.state === 'running' ? 'processing' : 'partial';
+  if (missing === 0) return 'completed';
+  return job?.state === 'queued' || job?.state === 'running' ? job.state : 'degraded';
 }

@@ -44,7 +44,7 @@ export const chunkSteps = ['index', 'read', 'embed', 'graph'] as const;
 export type ChunkStep = (typeof chunkSteps)[number];
 
 /** `failed`: tried, with a ledger row. `skipped`: not possible now (the component is unavailable). */
-export type StepStatus = 'done' | 'failed' | 'skipped';
+export type StepStatus = 'completed' | 'failed' | 'skipped';
 
 export interface ChunkStepResult {
   readonly chunkId: number;
@@ -78,17 +78,23 @@ export interface Revision {
   readonly ingestedAt: Date;
 }
 
-/** `processing` while its job has work to do; `complete` when every configured step of every chunk is done. */
-export type ArtifactState = 'processing' | 'complete' | 'partial';
+/** `completed`: every configured step of every chunk. Otherwise the state of its job, or `degraded` if that has ended. */
+export const artifactStates = ['queued', 'running', 'completed', 'degraded'] as const;
+export type ArtifactState = (typeof artifactStates)[number];
 
-/** Exactly which steps are done, and which are missing and why. */
+/** Exactly which steps are completed, and which are missing and why. */
 export interface ArtifactStatus {
   readonly state: ArtifactState;
   readonly chunks: number;
   readonly steps: Readonly<
     Record<
       ChunkStep,
-      { readonly done: number; readonly failed: number; readonly skipped: number; readonly pending: number }
+      {
+        readonly completed: number;
+        readonly failed: number;
+        readonly skipped: number;
+        readonly queued: number;
+      }
     >
   >;
   /** Chunks read by rules because no model was available. */
@@ -100,11 +106,11 @@ export interface ArtifactStatus {
    * rejected, and nothing is missing; those beyond a limit are also listed under `missing`.
    */
   readonly dropped: readonly (DroppedCount & { readonly positions: readonly number[] })[];
-  /** Includes `done` steps whose reading exceeded a limit. */
+  /** Includes `completed` steps whose reading exceeded a limit. */
   readonly missing: readonly {
     readonly step: ChunkStep;
     readonly positions: readonly number[];
-    readonly status: StepStatus | 'pending';
+    readonly status: StepStatus | 'queued';
     readonly cause: string | null;
     readonly message: string | null;
   }[];

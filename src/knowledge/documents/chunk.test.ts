@@ -1,9 +1,7 @@
-// Chunks: exact offsets, nothing lost, bounded, cut where people would cut.
+// Chunks: exact offsets, nothing lost, bounded, split at natural boundaries.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chunkSizes, chunkText, estimateTokens, isBlankAt } from './chunk.ts';
-
-// Chunks: exact offsets, nothing lost, bounded, cut where people would cut.
 
 const sentence = (number: number): string => `Sentence number ${number} says that the migration went well.`;
 const paragraph = (from: number, count: number): string =>

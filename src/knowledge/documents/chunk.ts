@@ -7,7 +7,7 @@ import { linesOf } from '../text/spans.ts';
 export const chunkSizes = { largest: 1_200, window: 900, overlap: 100 } as const;
 
 /** A window may end early at a heading once it has this many tokens. */
-const leastBeforeHeading = chunkSizes.window / 2;
+const minBeforeHeading = chunkSizes.window / 2;
 
 /**
  * Every visible character is in a chunk, in order; `text.slice(startChar, endChar) === chunk.text`; no chunk is larger
@@ -34,7 +34,7 @@ function windowEnd(units: readonly TextUnit[], first: number, covered: number): 
   while (end < units.length) {
     const unit = units[end];
     if (!unit) break;
-    if (end > covered && unit.isHeading && tokens >= leastBeforeHeading) heading = end;
+    if (end > covered && unit.isHeading && tokens >= minBeforeHeading) heading = end;
     if (end > covered && tokens + unit.tokens > chunkSizes.window) break;
     tokens += unit.tokens;
     end++;
@@ -205,12 +205,12 @@ function* cutLong(
 
 /** The last position before `limit` between two words; else one that does not split a character. */
 function cutBefore(text: string, from: number, limit: number): number {
-  let most = limit;
-  while (estimateTokens(text, from, most) > maxUnitTokens) most = from + Math.floor((most - from) / 2);
-  for (let at = most; at > from + 1; at--) if (isBlankAt(text, at - 1)) return at;
+  let max = limit;
+  while (estimateTokens(text, from, max) > maxUnitTokens) max = from + Math.floor((max - from) / 2);
+  for (let at = max; at > from + 1; at--) if (isBlankAt(text, at - 1)) return at;
   const isParted =
-    (text.charCodeAt(most - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(most) & 0xfc00) === 0xdc00;
-  return isParted ? most - 1 : most;
+    (text.charCodeAt(max - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(max) & 0xfc00) === 0xdc00;
+  return isParted ? max - 1 : max;
 }
 
 /**

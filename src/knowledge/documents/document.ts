@@ -5,13 +5,14 @@ import {
   isInKnownWords,
   isInitialed,
   looksLikeFullName,
+  ProjectPhrases,
 } from '../reading/rules/names.ts';
-import { ProjectPhrases } from '../reading/rules/projects.ts';
 import { findDate } from '../text/dates.ts';
 import { isEveryday, isGivenName, organizationEndings, sharedNames } from '../text/lexicon.ts';
 import { foldText } from '../text/quotes.ts';
 import { findAddresses, linesOf, visibleText, wordsOf } from '../text/spans.ts';
 import { maskData } from './json.ts';
+import type { ParsedDocument } from '../artifacts/types.ts';
 import { headLine, peopleIn } from './headers.ts';
 import { Roster, isRole, positionBehind, readPosition } from './roster.ts';
 
@@ -27,6 +28,11 @@ export interface DocumentAnnotations {
   readonly projects: ReadonlyMap<string, string>;
 }
 
+type DocumentInput = Pick<ParsedDocument, 'title' | 'sourceTs' | 'text'> & {
+  readonly type: string;
+  readonly metadata?: ParsedDocument['metadata'];
+};
+
 /**
  * Annotations over the text of a document, computed on first use and once for all of its chunks. It never rewrites the
  * text: offsets are UTF-16 units into `text`, and `prose` has the same length.
@@ -41,19 +47,7 @@ export class DocumentModel {
   #foldedText: string | null = null;
   #annotations: DocumentAnnotations | null = null;
 
-  constructor({
-    title,
-    type,
-    sourceTs,
-    text,
-    metadata,
-  }: {
-    readonly title: string;
-    readonly type: string;
-    readonly sourceTs: Date | null;
-    readonly text: string;
-    readonly metadata?: Readonly<Record<string, unknown>>;
-  }) {
+  constructor({ title, type, sourceTs, text, metadata }: DocumentInput) {
     this.title = title;
     this.type = type;
     this.sourceTs = sourceTs;

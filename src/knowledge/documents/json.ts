@@ -92,7 +92,7 @@ function parseLines(text: string): ParsedJson | null {
 const isStructure = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
 /** Checked before parsing: later recursion must not overflow the stack. */
-function isNestedBeyond(text: string, most: number): boolean {
+function isNestedBeyond(text: string, max: number): boolean {
   let depth = 0;
   let isInString = false;
   for (let at = 0; at < text.length; at++) {
@@ -102,7 +102,7 @@ function isNestedBeyond(text: string, most: number): boolean {
     else if (isInString) continue;
     else if (sign === '[' || sign === '{') depth++;
     else if (sign === ']' || sign === '}') depth--;
-    if (depth > most) return true;
+    if (depth > max) return true;
   }
   return false;
 }
@@ -267,11 +267,11 @@ const proseNames =
 /** Fields that never contain prose. */
 const technicalNames =
   /(?:^|[._ -])(?:ids?|uuid|guid|urls?|uris?|href|links?|path|file(?:name)?|slug|hash|token|keys?|sql(?:_\w+)?|query|expressions?|formula|code|script|html|css|regex|pattern|filters?|sorts?|fields?|titles?|names?|labels?|tags?|types?|kinds?|status|states?|format|colou?rs?|timezone|locale|lookml|user_?agent|stack(?:_?trace)?)$/i;
-const leastWords = { inProseFields: 3, elsewhere: 5 } as const;
+const minWords = { inProseFields: 3, elsewhere: 5 } as const;
 /** Title Case Looks Like This; in sentences of any language most words are lower case. */
-const leastSmall = 0.25;
+const minSmall = 0.25;
 /** Code, addresses and figures have a lower share of plain words. */
-const leastPlain = 0.6;
+const minPlain = 0.6;
 const plainWord = /^["'(“„«]?[\p{L}\p{M}][\p{L}\p{M}'’-]*[.,;:!?)”"'»]*$/u;
 /** Scripts without spaces between words: prose has at least this many characters. */
 const dense =
@@ -284,12 +284,12 @@ export function isProse(path: string, value: string): boolean {
   const words = value.split(/\s+/).filter((word) => word !== '');
   const plain = words.filter((word) => plainWord.test(word));
   const small = plain.filter((word) => /^["'(“„«]?\p{Ll}/u.test(word));
-  const least = proseNames.test(name) ? leastWords.inProseFields : leastWords.elsewhere;
+  const least = proseNames.test(name) ? minWords.inProseFields : minWords.elsewhere;
   if (dense.test(value)) return true;
   return (
     words.length >= least &&
-    plain.length >= words.length * leastPlain &&
-    small.length >= plain.length * leastSmall
+    plain.length >= words.length * minPlain &&
+    small.length >= plain.length * minSmall
   );
 }
 

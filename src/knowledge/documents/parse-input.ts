@@ -1,9 +1,11 @@
 // Parses an ingest request into a document: text, title, date, structured mentions, all cleaned.
 import { createHash } from 'node:crypto';
+import type { Clock } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
-import type { IngestRequest } from '../artifacts/types.ts';
+import { Documents } from '../../platform/documents/documents.ts';
+import { UnreadableDocument } from '../../platform/documents/media-types.ts';
+import type { IngestRequest, ArtifactType, ParsedDocument } from '../artifacts/types.ts';
 import { KnowledgeError } from '../errors.ts';
-import type { ArtifactType, ParsedDocument } from '../artifacts/types.ts';
 import type { ContextClues, StructuredMention } from '../reading/types.ts';
 import { truncate, withoutInvisible } from '../text/spans.ts';
 import type { MailHead } from './headers.ts';
@@ -31,10 +33,10 @@ export interface ParseDeps {
   readonly maxDocumentBytes: number;
 }
 
-const maxTextLength = 5_000_000;
+export const maxTextLength = 5_000_000;
 const maxTitleLength = 300;
 /** It must fit into an index row of Postgres. */
-const maxSourceBytes = 2_000;
+export const maxSourceBytes = 2_000;
 
 /** Fails with INPUT_INVALID or KNOWLEDGE_DOCUMENT_UNREADABLE. */
 export async function parseIngestRequest(
@@ -265,4 +267,23 @@ export function contentHash({
     .update('\n')
     .update(text)
     .digest('hex');
+}
+
+// Parses files into text, in threads that start on first use.
+
+export function openFileParser(clock: Clock): DocumentReader & { close(): Promise<void> } {
+  const documents = new Documents({ clock, acceptsImages: false });
+  return {
+    read: async (file, signal) => {
+      try {
+        const content = await documents.read(file, signal);
+        if (content.kind === 'text') return content;
+        throw new UnreadableDocument(file.name, 'it is a picture.');
+      } catch (error) {
+        if (!(error instanceof UnreadableDocument)) throw error;
+        throw new KnowledgeError('KNOWLEDGE_DOCUMENT_UNREADABLE', error.message, { cause: error });
+      }
+    },
+    close: () => documents.close(),
+  };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { supersededCause } from '../graph/graph.ts';
 import { refusedCause } from '../vectors/vector-index.ts';
 import { clueKeys, kindOfKey, nameKeys } from './blocking-keys.ts';
 import { cleanClues, identityOf } from './compare-clues.ts';
@@ -10,6 +11,7 @@ describe('stored strings', () => {
     expect(cleanClues({ identity: 'looker#folder/7' }).notes).toEqual(['source id: looker#folder/7']);
     expect(identityOf('source id: looker#folder/7')).toBe('looker#folder/7');
     expect(refusedCause).toBe('EMBEDDING_REFUSED');
+    expect(supersededCause).toBe('SUPERSEDED');
   });
 
   it('keep the prefixes of lookup keys', () => {

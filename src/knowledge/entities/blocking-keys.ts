@@ -2,9 +2,8 @@
 import type { EntityType } from '../reading/types.ts';
 import { fieldsOf, identityOf } from './compare-clues.ts';
 import { parseOrganizationName, sortedKey, thingWords } from './compare-names.ts';
-import { givenNameRoots } from './name-data.ts';
 import type { PersonName } from './normalize.ts';
-import { handleForms, isInitial, parsePersonName } from './normalize.ts';
+import { givenNameRoots, handleForms, isInitial, parsePersonName } from './normalize.ts';
 
 /** The first letter of a key is its kind. Stored. */
 const kinds = new Map(

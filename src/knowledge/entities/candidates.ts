@@ -9,7 +9,7 @@ import type { LanguageModel } from '../models/structured-output.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { EntityMention, EntityType } from '../reading/types.ts';
 import { entityTypes } from '../reading/types.ts';
-import type { Embedder, Embedders } from '../vectors/embedder.ts';
+import type { Embedder, Embedders } from '../vectors/embedders.ts';
 import { clueKeys, nameKeys } from './blocking-keys.ts';
 import type { CleanClues, Profile } from './compare-clues.ts';
 import { cleanClues, identityOf, profileOf } from './compare-clues.ts';
@@ -35,15 +35,11 @@ export interface ResolutionDeps {
   readonly model: LanguageModel;
   readonly options: Pick<
     KnowledgeOptions,
-    | 'candidatesTimeoutMs'
-    | 'embeddingTimeoutMs'
-    | 'confirmationTimeoutMs'
-    | 'readWithModel'
-    | 'cooldownSeconds'
+    'candidatesTimeoutMs' | 'embeddingTimeoutMs' | 'confirmationTimeoutMs' | 'readWithModel'
   >;
   readonly alerts?: Pick<KnowledgeAlerts, 'resolved' | 'confirmed'>;
-  /** Shared with reading, so that a model that is down is not tried for every name. Default: its own. */
-  readonly breaker?: Pick<CircuitBreaker, 'execute'>;
+  /** Shared with reading, so that a model that is down is not tried for every name. */
+  readonly breaker: Pick<CircuitBreaker, 'execute'>;
 }
 
 /** Whether uncertain names can be confirmed. Without a model, unconfirmed names are not a degradation. */

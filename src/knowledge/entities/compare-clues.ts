@@ -1,8 +1,8 @@
 // What is known about an entity or mention (its profile), and how two profiles compare apart from their names.
+import { getDomainWithoutSuffix } from 'tldts';
 import type { ContextClues, EntityType } from '../reading/types.ts';
 import { compareOrganizationNames, comparePersonNames, parseOrganizationName } from './compare-names.ts';
-import { publicMailDomains, sharedMailboxes } from './name-data.ts';
-import { handleOf, plainWords, visibleName } from './normalize.ts';
+import { handleOf, mailProviders, plainWords, sharedMailboxes, visibleName } from './normalize.ts';
 import { editDistance, jaroWinkler } from './string-distance.ts';
 
 export interface Profile {
@@ -163,14 +163,16 @@ function compareIdentities(a: Profile, b: Profile): Finding {
     ({ one, other }) => one.source === other.source && one.kind === other.kind && one.id === other.id,
   );
   if (isSame) return { points: identityPoints, reason: 'the same id at its source', isSameIdentity: true };
-  const apart = pairs.find(({ one, other }) => one.kind !== other.kind || one.source === other.source);
-  if (!apart) return nothing;
-  const { one, other } = apart;
+  const contradicting = pairs.find(
+    ({ one, other }) => one.kind !== other.kind || one.source === other.source,
+  );
+  if (!contradicting) return nothing;
+  const { one, other } = contradicting;
   return {
     points: -6,
     contradiction:
       one.kind === other.kind
-        ? 'their source knows them by different ids'
+        ? 'their source has different ids for them'
         : `one is a ${one.kind}, the other a ${other.kind}`,
   };
 }
@@ -191,15 +193,24 @@ function compareEmails(a: Profile, b: Profile): Finding {
 }
 
 function mayShareMailbox(a: string, b: string): boolean {
-  if (domainOf(a) !== domainOf(b) || publicMailDomains.has(domainOf(a))) return false;
+  if (domainOf(a) !== domainOf(b) || isMailProvider(domainOf(a))) return false;
   const { relation } = comparePersonNames(a, b);
   return relation === 'part' || relation === 'initials';
 }
 
+/** The name below the public suffix: `acme` of mail.acme.co.uk. Null when there is none. */
+const registeredName = (domain: string): string | null =>
+  getDomainWithoutSuffix(domain, { allowPrivateDomains: true });
+
+const isMailProvider = (domain: string): boolean =>
+  mailProviders.has(domain) || mailProviders.has(registeredName(domain) ?? '');
+
 /** The employers from clues and from email domains. */
 function employersOf({ organizations, emails }: Profile): readonly string[] {
-  const domains = emails.map(domainOf).filter((domain) => domain !== '' && !publicMailDomains.has(domain));
-  const names = domains.map((domain) => domain.split('.').slice(0, -1).at(-1) ?? '');
+  const names = emails
+    .map(domainOf)
+    .filter((domain) => !isMailProvider(domain))
+    .map((domain) => registeredName(domain) ?? '');
   return [...organizations, ...names].filter((name) => plainWords(name) !== '');
 }
 

@@ -1,8 +1,16 @@
 // Compares two names. Points are about the log odds of being the same, calibrated on generated names.
 import { isGivenName } from '../text/lexicon.ts';
-import { areSameGivenName, companyForms, genericNouns, interchangeableForms } from './name-data.ts';
 import type { PersonName } from './normalize.ts';
-import { handleForms, isInitial, nameTokens, parsePersonName } from './normalize.ts';
+import {
+  areSameGivenName,
+  companyForms,
+  genericNouns,
+  interchangeableForms,
+  handleForms,
+  isInitial,
+  nameTokens,
+  parsePersonName,
+} from './normalize.ts';
 import { editDistance, isTransposition, isTypingError, jaroWinkler } from './string-distance.ts';
 
 type NameRelation =
@@ -88,7 +96,9 @@ const reversed = (name: PersonName): PersonName => ({
 
 type Similarity = 'equal' | 'variant' | 'transposition' | 'typo' | 'initial' | 'other';
 
-const pointsOf: Readonly<Record<Similarity, Readonly<Record<Exclude<Similarity, 'initial'>, number>>>> = {
+const similarityScores: Readonly<
+  Record<Similarity, Readonly<Record<Exclude<Similarity, 'initial'>, number>>>
+> = {
   // given name → surname: equal, part of a double name, transposition, typo, other
   equal: { equal: 6, variant: 3, transposition: 4.25, typo: 3, other: -4 },
   variant: { equal: 4, variant: 1.5, transposition: 2.5, typo: 1.5, other: -5 },
@@ -117,7 +127,7 @@ function compareInOrder(a: PersonName, b: PersonName): NameComparison {
   const given = givenLikeness(givenA, givenB);
   const isJoined = a.given.slice(1).includes(surnameB) || b.given.slice(1).includes(surnameA);
   const surname = isJoined ? 'variant' : surnameLikeness(surnameA, surnameB);
-  let points = pointsOf[given][surname];
+  let points = similarityScores[given][surname];
   if (given === 'other' && surname !== 'other') points = softened(points, jaroWinkler(givenA, givenB));
   if (surname === 'other') points = softened(points, jaroWinkler(surnameA, surnameB));
   points -= againstByDetail(a, b);

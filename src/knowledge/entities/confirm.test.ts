@@ -99,43 +99,43 @@ describe('a confirmation', () => {
   const question = { mention: described('A. Chen'), candidates: [described('Alice Chen')], caller: 'admin' };
   const ids = seededIds(seededRandom(1), () => 0);
 
-  function asking(...answers: readonly string[]) {
-    const asked: Parameters<LanguageModel['complete']>[0][] = [];
+  function modelWith(...answers: readonly string[]) {
+    const requests: Parameters<LanguageModel['complete']>[0][] = [];
     const model: LanguageModel = {
       isConfigured: () => true,
       complete: async (request) => {
-        asked.push(request);
-        return { text: answers[asked.length - 1] ?? '', model: 'scripted' };
+        requests.push(request);
+        return { text: answers[requests.length - 1] ?? '', model: 'scripted' };
       },
     };
-    return { asked, said: confirmMatch(model, question, ids, new AbortController().signal) };
+    return { requests, confirmation: confirmMatch(model, question, ids, new AbortController().signal) };
   }
 
   it('calls the model once when the reply is usable', async () => {
-    const { asked, said } = asking('{"decision":"yes"}');
-    expect(await said).toMatchObject({ decision: 'same' });
-    expect(asked).toHaveLength(1);
+    const { requests, confirmation } = modelWith('{"decision":"yes"}');
+    expect(await confirmation).toMatchObject({ decision: 'same' });
+    expect(requests).toHaveLength(1);
   });
 
   it.each(['I think so.', '{"decision":"perhaps so"}', 'x'.repeat(6_000_000)])(
     'is repaired once with the problem (%#)',
     async (answer) => {
-      const { asked, said } = asking(answer, '{"decision":"same","candidate":1}');
-      expect(await said).toMatchObject({ decision: 'same', match: 0 });
-      expect(asked).toHaveLength(2);
-      const [, , echo, complaint] = asked[1]?.messages ?? [];
+      const { requests, confirmation } = modelWith(answer, '{"decision":"same","candidate":1}');
+      expect(await confirmation).toMatchObject({ decision: 'same', match: 0 });
+      expect(requests).toHaveLength(2);
+      const [, , echo, complaint] = requests[1]?.messages ?? [];
       expect(echo).toEqual({ role: 'assistant', content: answer.slice(0, 4_000) });
       expect(complaint?.content).toMatch(/^That cannot be used: /);
-      expect(new Set(asked.map(({ requestId }) => requestId)).size).toBe(2);
+      expect(new Set(requests.map(({ requestId }) => requestId)).size).toBe(2);
     },
   );
 
   it('fails when the repair is unusable too', async () => {
-    const { asked, said } = asking('nonsense', 'more of it', '{"decision":"same"}');
-    await expect(said).rejects.toMatchObject({
+    const { requests, confirmation } = modelWith('nonsense', 'more of it', '{"decision":"same"}');
+    await expect(confirmation).rejects.toMatchObject({
       code: 'KNOWLEDGE_CONFIRMATION_FAILED',
       isRetryable: false,
     });
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 });

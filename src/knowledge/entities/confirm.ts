@@ -69,6 +69,16 @@ export interface Question {
   readonly caller: string;
 }
 
+export const questionOf = (
+  mention: Profile,
+  close: readonly { readonly candidate: { readonly profile: Profile } }[],
+  caller: string,
+): Question => ({
+  mention: summarizeProfile(mention),
+  candidates: close.map(({ candidate }) => summarizeProfile(candidate.profile)),
+  caller,
+});
+
 /** Within the confirmation timeout, repair included; counted for alerts. `execute` may refuse the call. */
 export async function confirmInTime(
   { model, clock, ids, options, alerts }: ResolutionDeps,

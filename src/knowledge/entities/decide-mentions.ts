@@ -4,8 +4,8 @@ import { kindOfKey, nameKeys } from './blocking-keys.ts';
 import type { MentionGroup, ResolutionDeps } from './candidates.ts';
 import { canUseModel, isFatal } from './candidates.ts';
 import type { CleanClues, Profile } from './compare-clues.ts';
-import type { Confirmation, Question } from './confirm.ts';
-import { confirmInTime, describeConfirmationFailure, summarizeProfile } from './confirm.ts';
+import type { Confirmation } from './confirm.ts';
+import { confirmInTime, describeConfirmationFailure, questionOf } from './confirm.ts';
 import type { MatchedCandidate } from './match.ts';
 import { compareNames, decide, matchCandidates, minSamePoints, pairsWith } from './match.ts';
 import { nameFullness, normalizeName, unnamedEntityName, visibleName } from './normalize.ts';
@@ -63,7 +63,7 @@ const maxComparedDrafts = 20;
 export class MentionDecisions {
   readonly results = new Map<MentionGroup, EntityResolutionResult>();
   readonly fallbacks: Fallback[] = [];
-  readonly #deps: ResolutionDeps & Required<Pick<ResolutionDeps, 'breaker'>>;
+  readonly #deps: ResolutionDeps;
   readonly #chunk: ChunkContext;
   readonly #mayCallModel: boolean;
   readonly #inChunk: Set<string>;
@@ -74,11 +74,7 @@ export class MentionDecisions {
   /** All entities that were compared with a name. */
   readonly #seen = new Set<string>();
 
-  constructor(
-    deps: ResolutionDeps & Required<Pick<ResolutionDeps, 'breaker'>>,
-    chunk: ChunkContext,
-    mayCallModel = true,
-  ) {
+  constructor(deps: ResolutionDeps, chunk: ChunkContext, mayCallModel = true) {
     this.#deps = deps;
     this.#chunk = chunk;
     this.#mayCallModel = mayCallModel;
@@ -110,7 +106,7 @@ export class MentionDecisions {
   }
 
   /** With the name only, which every store accepts. */
-  createBare(group: MentionGroup, error: unknown): void {
+  createWithNameOnly(group: MentionGroup, error: unknown): void {
     const [name] = group.names;
     const clues = { role: null, organization: null, email: null, notes: [] };
     const names = name ? [{ ...name, keys: [] }] : [];
@@ -241,11 +237,7 @@ export class MentionDecisions {
     close: readonly MatchedCandidate<Target>[],
   ): Promise<Confirmation | null> {
     const { caller, signal, confirmations } = this.#chunk;
-    const question: Question = {
-      mention: summarizeProfile(group.profile),
-      candidates: close.map(({ candidate }) => summarizeProfile(candidate.profile)),
-      caller,
-    };
+    const question = questionOf(group.profile, close, caller);
     const key = JSON.stringify(question);
     const known = confirmations.get(key);
     if (known) return known;

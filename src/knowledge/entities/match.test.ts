@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ContextClues, EntityType } from '../reading/types.ts';
+import { withCoMentions } from './candidates.ts';
+import type { CandidateEntity } from './types.ts';
 import { cleanClues, profileOf } from './compare-clues.ts';
 import { matchProfiles } from './match.ts';
 
@@ -95,7 +97,35 @@ describe('context', () => {
     expect(verdict(profile('Alice Chen', { email: 'alice@zenith.com' }), one)).toBe('different');
   });
 
-  it('contradicts whatever else agrees', () => {
+  it('takes the employer from the registrable domain of an address', () => {
+    const at = (email: string) => profile('Alice Chen', { email });
+    // Two companies under a country's second level; before, both were "co".
+    expect(verdict(at('alice@acme.co.uk'), profile('Alice Chen', { organization: 'Zenith' }))).toBe(
+      'different',
+    );
+    const reasons = matchProfiles(
+      at('ac@acme.co.uk'),
+      profile('Alice Chen', { organization: 'Acme' }),
+      alone,
+    );
+    expect(reasons.reasons).toContain('the same organization');
+    expect(verdict(at('a.chen@mail.acme.com.au'), profile('A. Chen', { organization: 'Acme' }))).toBe('same');
+    expect(verdict(at('a.chen@one.github.io'), profile('A. Chen', { organization: 'GitHub' }))).toBe(
+      'different',
+    );
+    // A provider of mailboxes is no employer, under any suffix.
+    for (const domain of ['yahoo.co.uk', 'gmail.com', 'hotmail.fr', 'web.de'])
+      expect(verdict(at(`ac@${domain}`), profile('Alice Chen', { organization: 'Acme' })), domain).toBe(
+        'same',
+      );
+    expect(verdict(at('ac@live.acme.com'), profile('Alice Chen', { organization: 'Zenith' }))).toBe(
+      'different',
+    );
+    // Without a name below the suffix there is no employer.
+    expect(verdict(at('ac@co.uk'), profile('Alice Chen', { organization: 'Acme' }))).toBe('same');
+  });
+
+  it('makes two people different even if all other clues agree', () => {
     const around = (organization: string) =>
       profile(
         'Alice Chen',
@@ -179,7 +209,7 @@ describe('names of companies and things', () => {
     expect(verdict(thing('Customer Portals'), thing('customer portal'))).toBe('same');
   });
 
-  it('of different types are different, unless one is not known', () => {
+  it('of different types are different, unless one type is unknown', () => {
     expect(verdict(profile('Morgan'), org('Morgan'))).toBe('different');
     expect(verdict(profile('Atlas', {}, 'object'), thing('Atlas'))).toBe('same');
     expect(verdict(profile('Atlas', {}, 'other'), org('Atlas'))).toBe('uncertain');
@@ -244,5 +274,13 @@ describe('source ids', () => {
   it("are not accepted from a reader's notes", () => {
     const forged = profile('Finance', { notes: ['source id: looker a#folder/1'] }, 'other');
     expect(forged.notes).toEqual([]);
+  });
+});
+
+describe('withCoMentions', () => {
+  it('returns the same object without names: comparisons are cached by the identity of a profile', () => {
+    const candidate = { profile: profile('Alice Chen', {}) } as CandidateEntity;
+    expect(withCoMentions(candidate, undefined)).toBe(candidate);
+    expect(withCoMentions(candidate, ['Bob Smith']).profile.coMentions).toEqual(['bob smith']);
   });
 });

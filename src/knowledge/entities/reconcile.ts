@@ -7,7 +7,7 @@ import { billingCaller } from '../spaces/spaces.ts';
 import { clueKeys, nameKeys } from './blocking-keys.ts';
 import type { ResolutionDeps } from './candidates.ts';
 import { canUseModel, embedEntities, embeddingText, withCoMentions } from './candidates.ts';
-import { confirmInTime, summarizeProfile } from './confirm.ts';
+import { confirmInTime, questionOf } from './confirm.ts';
 import { pickWinner } from './entity-service.ts';
 import type { Decision, MatchedCandidate } from './match.ts';
 import { decide, matchEntity, pairsWith } from './match.ts';
@@ -62,25 +62,20 @@ export class EntityRepairs {
     return { outcome: 'repaired' };
   }
 
-  /** Confirms open pairs without a model's verdict. Returns how many, and the outcomes. */
-  async confirmOpenPairs(
-    limit: number,
-    signal: AbortSignal,
-  ): Promise<{ readonly asked: number; readonly merged: number; readonly different: number }> {
-    const result = { asked: 0, merged: 0, different: 0 };
-    if (!canUseModel(this.#deps)) return result;
+  /** Calls a model for open pairs without its verdict, until it fails. Returns how many it was called for. */
+  async confirmOpenPairs(limit: number, signal: AbortSignal): Promise<number> {
+    if (!canUseModel(this.#deps)) return 0;
+    let confirmed = 0;
     for (const pair of await this.#deps.pairs.listUnconfirmed(limit)) {
       signal.throwIfAborted();
       const a = await this.#unmerged(pair.liveA);
       const b = await this.#unmerged(pair.liveB);
       if (!a || !b) continue;
-      if ((await this.#confirm(b, matchEntity(b, [a]), signal)) !== null) return result;
-      result.asked += 1;
-      const state = await this.#recordUnlessDecided(pair);
-      if (state === 'same') result.merged += 1;
-      if (state === 'different') result.different += 1;
+      if ((await this.#confirm(b, matchEntity(b, [a]), signal)) !== null) break;
+      await this.#recordUnlessDecided(pair);
+      confirmed += 1;
     }
-    return result;
+    return confirmed;
   }
 
   /** Null when it was deleted or merged. */
@@ -142,11 +137,8 @@ export class EntityRepairs {
     }
     try {
       const space = await spaces.get(entity.spaceId);
-      const question = {
-        mention: summarizeProfile(profile),
-        candidates: close.map(({ candidate }) => summarizeProfile(candidate.profile)),
-        caller: space === null ? 'admin' : billingCaller(space),
-      };
+      const caller = space === null ? 'admin' : billingCaller(space);
+      const question = questionOf(profile, close, caller);
       const { decision, match, reason } = await confirmInTime(this.#deps, question, signal);
       const chosen = match === null ? undefined : close[match];
       if (decision === 'same' && chosen) await this.#merge(entity, chosen.candidate.entity, reason, 'model');
@@ -175,16 +167,12 @@ export class EntityRepairs {
   }
 
   /** The pair may be between entities merged since: a decision about their winners holds for it. */
-  async #recordUnlessDecided({ spaceId, pairId, liveA, liveB }: OpenPair): Promise<string> {
+  async #recordUnlessDecided({ spaceId, pairId, liveA, liveB }: OpenPair): Promise<void> {
     const { pairs } = this.#deps;
-    const after = await pairs.get(spaceId, pairId);
-    if (after?.state !== 'open') return after?.state ?? 'gone';
-    if ((await pairs.differentFrom(spaceId, liveA)).has(liveB)) {
+    if ((await pairs.get(spaceId, pairId))?.state !== 'open') return;
+    if ((await pairs.differentFrom(spaceId, liveA)).has(liveB))
       await pairs.decide(spaceId, pairId, 'different', 'model', this.#now());
-      return 'different';
-    }
-    await pairs.markUndecided(spaceId, pairId, 'model', this.#now());
-    return 'open';
+    else await pairs.markUndecided(spaceId, pairId, 'model', this.#now());
   }
 
   async #merge(a: Entity, b: Entity, reason: string, decidedBy: string): Promise<void> {

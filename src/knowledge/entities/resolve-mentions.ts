@@ -1,7 +1,7 @@
 // Resolves mentions to entities. A failure creates a flagged entity, records a degradation and continues: no mention is
 // dropped and ingest never blocks.
 import { kindOf, messageOf } from '../../core/index.ts';
-import { modelCircuitBreaker } from '../degradations.ts';
+import { resolutionDegradations } from '../degradations.ts';
 import type { EntityMention } from '../reading/types.ts';
 import type { MentionGroup, ResolutionDeps } from './candidates.ts';
 import { embedGroups, findCandidates, groupMentions, isFatal } from './candidates.ts';
@@ -9,16 +9,16 @@ import { describeConfirmationFailure } from './confirm.ts';
 import type { ChunkContext, Fallback } from './decide-mentions.ts';
 import { MentionDecisions } from './decide-mentions.ts';
 import type { EntityStore } from './entity-store.ts';
-import type { EntityResolutionResult, MentionPlace, ReviewReason } from './types.ts';
+import type { EntityResolutionResult, MentionPlace } from './types.ts';
 
 /** Names that are looked up and written together: writers of one space wait for each other. */
 const groupsPerWrite = 1_000;
 
 export class EntityResolver {
-  readonly #deps: ResolutionDeps & Required<Pick<ResolutionDeps, 'breaker'>>;
+  readonly #deps: ResolutionDeps;
 
   constructor(deps: ResolutionDeps) {
-    this.#deps = { breaker: modelCircuitBreaker(deps.clock, deps.options), ...deps };
+    this.#deps = deps;
   }
 
   /**
@@ -61,7 +61,7 @@ export class EntityResolver {
         results.push(
           ...(groups.length > 1
             ? await this.#resolve([group], chunk)
-            : await this.#createBare(group, error, chunk)),
+            : await this.#createWithNameOnly(group, error, chunk)),
         );
       return new Map(results);
     }
@@ -91,13 +91,13 @@ export class EntityResolver {
     });
   }
 
-  #createBare(
+  #createWithNameOnly(
     group: MentionGroup,
     error: unknown,
     chunk: ChunkContext,
   ): Promise<MentionDecisions['results']> {
     const decisions = new MentionDecisions(this.#deps, chunk);
-    decisions.createBare(group, error);
+    decisions.createWithNameOnly(group, error);
     return this.#writeLocked(chunk, async () => decisions);
   }
 
@@ -130,13 +130,6 @@ export class EntityResolver {
   }
 }
 
-export const resolutionLedgerKinds = {
-  'embedding-missing': 'knowledge.entity-embedding-missing',
-  'candidates-unknown': 'knowledge.candidates-unknown',
-  'confirmation-failed': 'knowledge.confirmation-failed',
-  'resolution-failed': 'knowledge.resolution-failed',
-} as const satisfies Readonly<Record<Exclude<ReviewReason, 'uncertain'>, string>>;
-
 const sentences: Readonly<Record<Fallback['reason'], string>> = {
   'embedding-missing': 'An entity was created without a vector because embedding failed.',
   'candidates-unknown':
@@ -166,7 +159,7 @@ function reportFallback(
   const message = sentences[reason] + more;
   // Not awaited: the entity's flag is stored already.
   void ledger
-    .record({ kind: resolutionLedgerKinds[reason], subject: entityId, cause, message, details })
+    .record({ kind: resolutionDegradations[reason], subject: entityId, cause, message, details })
     .catch(() => undefined);
   log.warn('degraded entity resolution', { ...details, reason });
   log.debug('degraded entity resolution: name', { entity_id: entityId, surface_form: group.name });

@@ -1,9 +1,9 @@
 // Edit distance and similarity of short strings.
 
-/** Insertions, deletions, substitutions and adjacent transpositions; more than `most` is returned as `most + 1`. */
-export function editDistance(a: string, b: string, most = 3): number {
+/** Insertions, deletions, substitutions and adjacent transpositions; more than `max` is returned as `max + 1`. */
+export function editDistance(a: string, b: string, max = 3): number {
   if (a === b) return 0;
-  if (Math.abs(a.length - b.length) > most) return most + 1;
+  if (Math.abs(a.length - b.length) > max) return max + 1;
   // Skip the common prefix and suffix, usually most of the string.
   let start = 0;
   while (start < a.length && a[start] === b[start]) start++;
@@ -12,29 +12,29 @@ export function editDistance(a: string, b: string, most = 3): number {
     endA--;
     endB--;
   }
-  return middleDistance(a.slice(start, endA), b.slice(start, endB), most);
+  return middleDistance(a.slice(start, endA), b.slice(start, endB), max);
 }
 
-function middleDistance(a: string, b: string, most: number): number {
-  if (a === '' || b === '') return Math.min(a.length + b.length, most + 1);
+function middleDistance(a: string, b: string, max: number): number {
+  if (a === '' || b === '') return Math.min(a.length + b.length, max + 1);
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
-    let least = i;
+    let min = i;
     for (let j = 1; j <= b.length; j++) {
       const cost = a[i - 1] === b[j - 1] ? 0 : 1;
       let best = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + cost);
       if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
         best = Math.min(best, (before[j - 2] ?? 0) + 1);
       row.push(best);
-      if (best < least) least = best;
+      if (best < min) min = best;
     }
-    if (least > most) return most + 1;
+    if (min > max) return max + 1;
     before = last;
     last = row;
   }
-  return Math.min(last[b.length] ?? most + 1, most + 1);
+  return Math.min(last[b.length] ?? max + 1, max + 1);
 }
 
 /** Jaro-Winkler similarity, 0 to 1; favors a common prefix. */

@@ -83,7 +83,6 @@ export interface MentionPlace {
   readonly revisionId: string;
   /** Null: the whole artifact. */
   readonly chunkId: number | null;
-  readonly relation: string | null;
 }
 
 export interface EntityPair {
@@ -182,6 +181,6 @@ export interface ResolutionPlan {
   readonly drafts: readonly EntityDraft[];
   readonly additions: readonly EntityAddition[];
   readonly pairs: readonly PairDraft[];
-  /** Entities that were compared: one with a draft's name that is not among them was created since. */
+  /** Entities the drafts were compared with; one with the name of a draft that is missing here was created later. */
   readonly seen: readonly string[];
 }

@@ -48,17 +48,13 @@ export interface StoredEvent {
   }[];
 }
 
-interface ResolvedMention {
-  readonly mention: EntityMention;
-  readonly relation: string | null;
-  readonly result: EntityResolutionResult;
-}
-
 /** What was read in a chunk, or is known of a whole revision. */
 interface ResolvedReading {
-  readonly place: Omit<MentionPlace, 'relation'>;
-  readonly method: ReadingMethod;
-  readonly mentions: readonly ResolvedMention[];
+  readonly mentions: readonly EntityMention[];
+  /** The entity of each mention. */
+  readonly results: readonly EntityResolutionResult[];
+  /** Relations of structured mentions to their document. */
+  readonly relations?: readonly string[];
   /** Actors and subjects that are not among the mentions are omitted. */
   readonly events: readonly ReadEvent[];
 }
@@ -73,49 +69,19 @@ export class EventStore {
   }
 
   /**
-   * Replaces what was read in a chunk: mentions (resolved, in the order of `results`) and events, in one transaction.
-   * Idempotent. Entities that nothing mentions any more are deleted; a separate graph must remove both. Fails with
-   * CONFLICT: retryable when an entity of `results` was deleted (resolve again), not retryable when the chunk is gone.
+   * Replaces what was read in a chunk, or the structured mentions of a revision, in one transaction. Idempotent. Entities
+   * that nothing mentions any more are deleted; a separate graph must remove both. Fails with CONFLICT: retryable when an
+   * entity of `results` was deleted (resolve again), not retryable when the chunk is gone.
    */
-  write(
-    place: MentionPlace & { readonly chunkId: number },
-    method: ReadingMethod,
-    {
-      mentions,
-      results,
-      events,
-    }: {
-      readonly mentions: readonly EntityMention[];
-      readonly results: readonly EntityResolutionResult[];
-      readonly events: readonly ReadEvent[];
-    },
-  ): Promise<RemovedIds> {
-    const { relation } = place;
-    const resolved = mentions.flatMap((mention, index) => {
-      const result = results[index];
-      return result ? [{ mention, relation, result }] : [];
-    });
-    return this.#write({ place, method, events, mentions: resolved });
-  }
-
-  /** The same for structured mentions of a whole revision. */
-  writeStructured(
-    place: Omit<MentionPlace, 'chunkId' | 'relation'>,
-    mentions: readonly ResolvedMention[],
-  ): Promise<RemovedIds> {
-    return this.#write({ place: { ...place, chunkId: null }, method: 'structured', events: [], mentions });
-  }
-
-  async #write(reading: ResolvedReading): Promise<RemovedIds> {
-    const { place, mentions } = reading;
-    const wanted = [...new Set(mentions.map(({ result }) => result.entityId))];
-    if (await this.#writeFirst(reading, wanted)) return { eventIds: [], entityIds: [] };
+  async write(place: MentionPlace, method: ReadingMethod, reading: ResolvedReading): Promise<RemovedIds> {
+    const wanted = [...new Set(reading.results.map(({ entityId }) => entityId))];
+    if (await this.#writeFirst(place, method, reading, wanted)) return { eventIds: [], entityIds: [] };
     return this.#database.transaction(async (transaction) => {
       const isLatest = await lockPlace(transaction, place);
       const live = await lockLiveEntities(transaction, place.spaceId, wanted);
       const before = await removeFound(transaction, place);
-      const { parameters, mentionRows, eventRows } = this.#rows(reading, live);
-      if (mentions.length + reading.events.length > 0)
+      const { parameters, mentionRows, eventRows } = this.#rows(place, method, reading, live);
+      if (reading.mentions.length + reading.events.length > 0)
         await transaction.query(sql`
           select knowledge_put_reading(${parameters}, ${!isLatest}::boolean, ${mentionRows}, ${eventRows})`);
       const entityIds = await forgetEntities(transaction, place.spaceId, before.mentions);
@@ -127,8 +93,13 @@ export class EventStore {
    * In its own transaction and one round trip: the usual case. Returns false and writes nothing when there is a reading
    * already, or the chunk or an entity is gone or merged.
    */
-  async #writeFirst(reading: ResolvedReading, entityIds: readonly string[]): Promise<boolean> {
-    const { parameters, mentionRows, eventRows } = this.#rows(reading);
+  async #writeFirst(
+    place: MentionPlace,
+    method: ReadingMethod,
+    reading: ResolvedReading,
+    entityIds: readonly string[],
+  ): Promise<boolean> {
+    const { parameters, mentionRows, eventRows } = this.#rows(place, method, reading);
     const { rows } = await this.#database.query<{ isWritten: boolean }>(
       sql`
       select knowledge_put_first_reading(${parameters}, ${mentionRows}, ${eventRows}, ${entityIds}::uuid[]) as "isWritten"`,
@@ -138,15 +109,22 @@ export class EventStore {
   }
 
   /** `live`: the unmerged entity of each entity that a mention was resolved to; default: itself. */
-  #rows({ place, method, mentions, events }: ResolvedReading, live?: ReadonlyMap<string, string>) {
-    const entityOf = ({ entityId }: EntityResolutionResult) => ({
-      entity: live?.get(entityId) ?? entityId,
-      resolved: entityId,
+  #rows(
+    { spaceId, artifactUid, revisionId, chunkId }: MentionPlace,
+    method: ReadingMethod,
+    { mentions, results, relations = [], events }: ResolvedReading,
+    live?: ReadonlyMap<string, string>,
+  ) {
+    const resolved = mentions.flatMap((mention, index) => {
+      const { entityId } = results[index] ?? {};
+      const relation = relations[index] ?? null;
+      if (entityId === undefined) return [];
+      return [{ mention, relation, of: { entity: live?.get(entityId) ?? entityId, resolved: entityId } }];
     });
-    const byRef = new Map(mentions.map(({ mention, result }) => [mention.ref, entityOf(result)]));
-    const mentionRows = mentions.map(({ mention, relation, result }) => ({
+    const byRef = new Map(resolved.map(({ mention, of }) => [mention.ref, of]));
+    const mentionRows = resolved.map(({ mention, relation, of }) => ({
       id: this.#deps.ids.uuid(),
-      ...entityOf(result),
+      ...of,
       surface: mention.surfaceForm,
       start_char: mention.startChar,
       end_char: mention.endChar,
@@ -172,7 +150,6 @@ export class EventStore {
         quote,
       })),
     }));
-    const { spaceId, artifactUid, revisionId, chunkId } = place;
     return {
       parameters: sql`${spaceId}::integer, ${artifactUid}::uuid, ${revisionId}::uuid, ${chunkId}::bigint,
         ${method}::text, ${new Date(this.#deps.clock.now())}::timestamptz`,
@@ -223,7 +200,7 @@ export class EventStore {
 /** Deletes what was read here before. */
 async function removeFound(
   transaction: Transaction,
-  { spaceId, revisionId, chunkId }: ResolvedReading['place'],
+  { spaceId, revisionId, chunkId }: MentionPlace,
 ): Promise<{ readonly eventIds: readonly string[]; readonly mentions: readonly RemovedMention[] }> {
   const isHere =
     chunkId === null
@@ -263,7 +240,7 @@ function* conditionsOf(filter: Omit<EventFilter, 'limit'>): Generator<Sql> {
 /** One writer per chunk or revision at a time. Returns whether it is of a latest revision. Fails with CONFLICT. */
 async function lockPlace(
   transaction: Transaction,
-  { spaceId, revisionId, chunkId }: ResolvedReading['place'],
+  { spaceId, revisionId, chunkId }: MentionPlace,
 ): Promise<boolean> {
   const { rows } = await transaction.query<{ isLatest: boolean }>(
     chunkId === null

@@ -28,14 +28,14 @@ export const folderFiles: FolderFiles = {
       const { size, mtimeMs } = await stat(path);
       return { path, size, modifiedMs: mtimeMs };
     } catch (error) {
-      if (isGone(error)) return null;
+      if (isMissing(error)) return null;
       throw error;
     }
   },
   read: async (path) => new Uint8Array(await readFile(path)),
 };
 
-const isGone = (error: unknown): boolean => kindOf(error) === 'ENOENT' || kindOf(error) === 'ENOTDIR';
+const isMissing = (error: unknown): boolean => kindOf(error) === 'ENOENT' || kindOf(error) === 'ENOTDIR';
 
 /** Called for entries that are neither files nor folders; `special`: a pipe, socket or device. */
 export type OnSkipped = (kind: 'link' | 'special') => void;
@@ -71,7 +71,8 @@ async function* folderBelow(
   // Only its own listing: failures below are yielded there.
   const first = await walk.next().catch((error: unknown) => ({ error }));
   if ('error' in first) {
-    if (!isGone(first.error)) yield { path, problem: `The folder cannot be read (${kindOf(first.error)}).` };
+    if (!isMissing(first.error))
+      yield { path, problem: `The folder cannot be read (${kindOf(first.error)}).` };
     return;
   }
   if (first.done !== true) yield first.value;

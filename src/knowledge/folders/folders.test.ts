@@ -3,11 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { CoreError, seededIds, seededRandom, silentLog } from '../../core/index.ts';
 import type { Degradation } from '../../ledger/index.ts';
-import type { FolderResult, KnowledgeFolder } from './folder-store.ts';
 import type { IngestRequest } from '../artifacts/types.ts';
 import { KnowledgeError } from '../errors.ts';
 import { folderRepair } from '../maintenance/repairs.ts';
-import type { ClosedFolder, FolderStore } from './folder-store.ts';
+import type { FolderResult, KnowledgeFolder, ClosedFolder, FolderStore } from './folder-store.ts';
 import { Folders } from './folders.ts';
 
 const { signal } = new AbortController();
@@ -51,9 +50,9 @@ function openFolders() {
       };
       return !rows.some(({ path }) => path === folder.path) && rows.push(whole) > 0;
     },
-    update: async (_, path, { cron, removesMissing }) => {
+    update: async (_, path, { cron, deleteMissing }) => {
       const id = rows.find((row) => row.path === path)?.folderId ?? '';
-      change(id, removesMissing === undefined ? { cron } : { cron, removesMissing });
+      change(id, deleteMissing === undefined ? { cron } : { cron, deleteMissing });
       return rows.find((row) => row.path === path) ?? null;
     },
     ingested: async (_, below) =>
@@ -70,12 +69,14 @@ function openFolders() {
     },
     saveResult: async (folderId, lastResult) => change(folderId, { lastResult }),
   };
+  const sources = new Set<string>();
   const folders = new Folders({
     store,
     spaces: { get: async () => space },
     artifacts: {
       maxDocumentBytes: 100,
-      ingest: async (_: unknown, { content, sourceId }: IngestRequest) => {
+      ingest: async (_: unknown, { content, sourceSystem, sourceId }: IngestRequest) => {
+        sources.add(sourceSystem ?? '');
         if (fails) throw fails;
         const text = 'bytes' in content ? Buffer.from(content.bytes).toString() : '';
         if (text === 'bad') throw new KnowledgeError('KNOWLEDGE_DOCUMENT_UNREADABLE', 'It is damaged.');
@@ -119,13 +120,21 @@ function openFolders() {
     const [row] = recorded;
     return row && folderRepair(folders).repair({ ...row, details: row.details ?? {} } as never, signal);
   };
-  const state = { clock, files, taken, documents, recorded, closed, opened, recovered, rows };
+  const state = { clock, files, sources, taken, documents, recorded, closed, opened, recovered, rows };
   return { ...state, folders, result, failWith, closeWith, scanDue, put, repair };
 }
 
 const watched = { path: '/notes', cron: null };
 
 describe('a watched folder', () => {
+  it('is ingested under the stored source system `files`, by which missing files are found', async () => {
+    const { folders, put, scanDue, sources } = openFolders();
+    await folders.create(space, watched);
+    put('/notes/new.md', 'new');
+    await scanDue();
+    expect([...sources]).toEqual(['files']);
+  });
+
   it('is listed at every scan, and each file is read only when its size or time changed', async () => {
     const { folders, files, taken, result } = openFolders();
     await folders.create(space, watched);
@@ -187,17 +196,17 @@ describe('a folder on a schedule', () => {
     await expect(folders.create(space, { path: '/notes', cron: 'often' })).rejects.toMatchObject({
       code: 'INPUT_INVALID',
     });
-    const first = await folders.create(space, { path: '/notes', cron: '0 3 * * *', removesMissing: true });
-    expect(first).toMatchObject({ outcome: 'added', cron: '0 3 * * *', removesMissing: true });
+    const first = await folders.create(space, { path: '/notes', cron: '0 3 * * *', deleteMissing: true });
+    expect(first).toMatchObject({ outcome: 'added', cron: '0 3 * * *', deleteMissing: true });
     expect(await folders.create(space, watched)).toMatchObject({
       outcome: 'changed',
       folderId: first.folderId,
       cron: null,
-      removesMissing: true,
+      deleteMissing: true,
     });
     await folders.delete(first.folderId);
     await expect(folders.delete(first.folderId)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    await expect(folders.scan('unknown', { removesMissing: false }, signal)).rejects.toMatchObject({
+    await expect(folders.scan('unknown', { deleteMissing: false }, signal)).rejects.toMatchObject({
       code: 'NOT_FOUND',
     });
     expect(rows).toEqual([]);
@@ -223,7 +232,7 @@ describe('a file that is rejected', () => {
     put('/notes/c.md', 'fine');
     await scanDue();
     expect(result()).toMatchObject({ added: 1, failed: 1, problems: ['/notes/b.md: It is damaged.'] });
-    await folders.scan(folderId, { removesMissing: false }, signal);
+    await folders.scan(folderId, { deleteMissing: false }, signal);
     expect(new Set(recorded.map(({ subject }) => subject)).size).toBe(1);
     expect(recorded).toHaveLength(2);
   });
@@ -283,11 +292,11 @@ it('records an unreadable subfolder until it is readable', async () => {
 });
 
 describe('a deleted file', () => {
-  const withFiles = async (count: number, removesMissing: boolean) => {
+  const withFiles = async (count: number, deleteMissing: boolean) => {
     const at = openFolders();
     at.files.clear();
     for (let index = 0; index < count; index++) at.put(`/notes/${index}.md`, 'x');
-    await at.folders.create(space, { ...watched, removesMissing });
+    await at.folders.create(space, { ...watched, deleteMissing });
     await at.scanDue();
     return at;
   };
@@ -347,9 +356,9 @@ describe('a deleted file', () => {
     const at = await withFiles(30, false);
     for (let index = 1; index < 30; index++) at.files.delete(`/notes/${index}.md`);
     const id = at.rows[0]?.folderId ?? '';
-    expect(await at.folders.scan(id, { removesMissing: true }, signal)).toMatchObject({ removed: 29 });
+    expect(await at.folders.scan(id, { deleteMissing: true }, signal)).toMatchObject({ removed: 29 });
     at.files.clear();
-    expect(await at.folders.scan(id, { removesMissing: true }, signal)).toMatchObject({
+    expect(await at.folders.scan(id, { deleteMissing: true }, signal)).toMatchObject({
       removed: 0,
       missingCount: 1,
       problems: [expect.stringMatching(/is empty/) as string],

@@ -34,7 +34,7 @@ export interface FoldersDeps {
 interface ScanOptions {
   /** Requested by a user: failed files are retried, and documents of missing files may be deleted in bulk. */
   readonly isManual: boolean;
-  readonly removesMissing: boolean;
+  readonly deleteMissing: boolean;
 }
 
 /** A file or subfolder at its last scan, and why it was not ingested. */
@@ -59,10 +59,7 @@ const fingerprintOf = (file: FoundFile | ClosedFolder): string =>
   'problem' in file ? file.problem : `${file.size} ${file.modifiedMs}`;
 
 const emptyResult: FolderResult = {
-  added: 0,
-  revised: 0,
-  unchanged: 0,
-  failed: 0,
+  ...zeroCounts,
   removed: 0,
   missingCount: 0,
   missing: [],
@@ -89,7 +86,7 @@ export class Folders {
   /** If the space already has this folder, its schedule is updated. Fails with INPUT_INVALID. */
   async create(
     { spaceId }: Pick<Space, 'spaceId'>,
-    { path: given, cron, removesMissing }: FolderRequest,
+    { path: given, cron, deleteMissing }: FolderRequest,
   ): Promise<KnowledgeFolder & { readonly outcome: 'added' | 'changed' }> {
     const { store, files, ids, clock } = this.#deps;
     if (cron !== null) parseCron(cron);
@@ -99,10 +96,10 @@ export class Folders {
       spaceId,
       path,
       cron,
-      removesMissing: removesMissing ?? false,
+      deleteMissing: deleteMissing ?? false,
       createdAt: new Date(clock.now()),
     });
-    const folder = await store.update(spaceId, path, { cron, removesMissing });
+    const folder = await store.update(spaceId, path, { cron, deleteMissing });
     if (!folder)
       throw new CoreError('CONFLICT', `The folder ${path} was deleted at the same time. Try again.`);
     return { ...folder, outcome: isNew ? 'added' : 'changed' };
@@ -116,12 +113,12 @@ export class Folders {
   }
 
   /**
-   * Scans it now, including files that failed before. `removesMissing` applies to this scan only, however many files
+   * Scans it now, including files that failed before. `deleteMissing` applies to this scan only, however many files
    * are gone, as long as the folder is not empty. Fails with NOT_FOUND, or CONFLICT while another process scans it.
    */
   async scan(
     folderId: string,
-    { removesMissing }: { readonly removesMissing: boolean },
+    { deleteMissing }: { readonly deleteMissing: boolean },
     signal: AbortSignal,
   ): Promise<FolderResult> {
     const { store, clock } = this.#deps;
@@ -129,8 +126,8 @@ export class Folders {
     if (!folder) throw notFound(folderId);
     if (!(await store.claim(folder, new Date(clock.now()))))
       throw new CoreError('CONFLICT', `The folder ${folder.path} is being scanned right now. Try again.`);
-    const isRemoving = removesMissing || folder.removesMissing;
-    const result = await this.#scan(folder, { isManual: true, removesMissing: isRemoving }, signal);
+    const isRemoving = deleteMissing || folder.deleteMissing;
+    const result = await this.#scan(folder, { isManual: true, deleteMissing: isRemoving }, signal);
     return result ?? folder.lastResult ?? emptyResult;
   }
 
@@ -141,7 +138,7 @@ export class Folders {
     for (const folder of await store.list()) {
       signal.throwIfAborted();
       if (!isDue(folder, now) || !(await store.claim(folder, now))) continue;
-      await this.#scan(folder, { isManual: false, removesMissing: folder.removesMissing }, signal);
+      await this.#scan(folder, { isManual: false, deleteMissing: folder.deleteMissing }, signal);
     }
   }
 
@@ -358,7 +355,7 @@ async function findMissing(
   const ingested = await deps.store.ingested(task.space.spaceId, pathPrefix(folder.path));
   const gone = await withoutFiles(deps.files, ingested, found);
   const problem = whyNotRemoved(task, gone.length, ingested.length);
-  const isRemoving = task.removesMissing && problem === null;
+  const isRemoving = task.deleteMissing && problem === null;
   if (isRemoving)
     for (const { artifactUid } of gone) await deleteIfExists(deps.artifacts, task.space, artifactUid);
   const files = isRemoving ? [] : gone;
@@ -367,7 +364,7 @@ async function findMissing(
     files: files.slice(0, maxListedMissing),
     removed: isRemoving ? gone.length : 0,
     hasChanged: files.length !== missingCount || isRemoving,
-    problems: task.removesMissing && problem !== null ? [problem] : [],
+    problems: task.deleteMissing && problem !== null ? [problem] : [],
   };
 }
 

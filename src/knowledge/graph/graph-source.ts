@@ -76,7 +76,7 @@ export class GraphSource {
   ): Promise<{ readonly chunkIds: readonly number[]; readonly eventIds: readonly string[] }> {
     const { rows } = await this.#database.query<{ chunkId: number; eventId: string | null }>(sql`
       select c.chunk_id as "chunkId", e.event_id as "eventId"
-      from chunk c join chunk_step s on s.chunk_id = c.chunk_id and s.step = 'graph' and s.status = 'done'
+      from chunk c join chunk_step s on s.chunk_id = c.chunk_id and s.step = 'graph' and s.status = 'completed'
         left join semantic_event e on e.chunk_id = c.chunk_id
       where c.artifact_uid in (select artifact_uid from chunk where chunk_id = any(${chunkIds}::bigint[]))
         and c.space_id = ${spaceId}
@@ -138,7 +138,7 @@ export class GraphSource {
     const { rows } = await this.#database.query<ChangedSpace>(sql`
       select k.space_id as "spaceId",
         (select coalesce(array_agg(s.chunk_id), '{}') from chunk_step s
-          where s.space_id = k.space_id and s.step = 'graph' and s.status = 'done' and s.updated_at >= ${since})
+          where s.space_id = k.space_id and s.step = 'graph' and s.status = 'completed' and s.updated_at >= ${since})
           as "chunkIds",
         (select coalesce(array_agg(distinct id), '{}') from entity_merge m, unnest(array[m.winner_id, m.loser_id]) as id
           where m.space_id = k.space_id and (m.merged_at >= ${since} or m.undone_at >= ${since})) as "entityIds"

@@ -6,20 +6,12 @@ import { kindOf, messageOf } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
 import type { ArtifactStore } from '../artifacts/artifact-store.ts';
 import type { ChunkStepResult, RemovedIds } from '../artifacts/types.ts';
-import { isFatalForJob } from '../degradations.ts';
+import { graphDegradations, isFatalForJob } from '../degradations.ts';
 import { KnowledgeError } from '../errors.ts';
-import type { GraphStep } from '../ingest/deps.ts';
 import type { Spaces } from '../spaces/spaces.ts';
 import type { GraphSource } from './graph-source.ts';
 import type { Graph, GraphFailure } from './graph.ts';
-
-/** Subjects: a chunk id, an entity id, or `space:ID` for a failed removal. */
-export const graphDegradations = {
-  /** The graph was unavailable; nothing was tried. */
-  skipped: 'knowledge.graph-skipped',
-  /** The graph was available and rejected some nodes or edges. */
-  failed: 'knowledge.graph-failed',
-} as const;
+import { supersededCause } from './graph.ts';
 
 export interface GraphSyncDeps {
   readonly graph: Graph;
@@ -29,13 +21,13 @@ export interface GraphSyncDeps {
   readonly log: Log;
 }
 
-export class GraphSync implements GraphStep {
-  readonly isWanted: boolean;
+export class GraphSync {
+  readonly isEnabled: boolean;
   readonly #deps: GraphSyncDeps;
 
   constructor(deps: GraphSyncDeps) {
     this.#deps = deps;
-    this.isWanted = deps.graph.backend !== 'off';
+    this.isEnabled = deps.graph.backend !== 'off';
   }
 
   /**
@@ -47,9 +39,9 @@ export class GraphSync implements GraphStep {
     signal: AbortSignal,
   ): Promise<readonly ChunkStepResult[]> {
     const { graph, source } = this.#deps;
-    if (!this.isWanted) return [];
+    if (!this.isEnabled) return [];
     if (!graph.isSeparateStore)
-      return chunkIds.map((chunkId) => ({ chunkId, step: 'graph', status: 'done' }));
+      return chunkIds.map((chunkId) => ({ chunkId, step: 'graph', status: 'completed' }));
     const results: ChunkStepResult[] = [];
     let problem = await this.#problem(signal);
     for (const chunkId of chunkIds) {
@@ -61,11 +53,11 @@ export class GraphSync implements GraphStep {
       }
       results.push(
         problem === null
-          ? { chunkId, step: 'graph', status: 'done' }
+          ? { chunkId, step: 'graph', status: 'completed' }
           : this.#failedStep(spaceId, chunkId, problem),
       );
     }
-    if (results.some(({ status }) => status === 'done'))
+    if (results.some(({ status }) => status === 'completed'))
       await this.#dropSuperseded(spaceId, chunkIds, signal);
     return results;
   }
@@ -149,7 +141,7 @@ export class GraphSync implements GraphStep {
     const cause = kindOf(problem);
     const message = isUnavailable(problem)
       ? 'The graph was unavailable, so this is not in it yet. It is added when the graph is available again.'
-      : 'The graph rejected some of this. "headworks repair" tries again.';
+      : 'The graph rejected some of this. A repair tries again.';
     const failed = problem instanceof PartialFailure ? problem.summary() : {};
     const details = { space_id: spaceId, backend: graph.backend, error_type: cause, ...context, ...failed };
     log[isUnavailable(problem) ? 'warn' : 'error']('the graph is behind the tables', { ...details, subject });
@@ -168,7 +160,7 @@ export class GraphSync implements GraphStep {
     );
     await artifacts.saveSteps(
       spaceId,
-      old.chunkIds.map((chunkId) => ({ chunkId, step: 'graph', status: 'skipped', cause: 'SUPERSEDED' })),
+      old.chunkIds.map((chunkId) => ({ chunkId, step: 'graph', status: 'skipped', cause: supersededCause })),
     );
   }
 }

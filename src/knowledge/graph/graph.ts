@@ -4,6 +4,9 @@ import { KnowledgeError } from '../errors.ts';
 export const graphBackends = ['sql', 'age', 'off'] as const;
 export type GraphBackend = (typeof graphBackends)[number];
 
+/** The stored cause of graph steps of older revisions: their chunks are not in the graph on purpose. */
+export const supersededCause = 'SUPERSEDED';
+
 export interface EntityNode {
   readonly entityId: string;
   readonly name: string;

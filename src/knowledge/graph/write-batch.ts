@@ -51,7 +51,7 @@ export async function writeBatch(
     if (items.length === 0) return;
     /** The indexes of items that were not written, or the cause when all failed. */
     const tryWrite = async (some: typeof items): Promise<readonly number[] | string> => {
-      const work = (within: AbortSignal) => write(what, batch.spaceId, some, within);
+      const work = (callSignal: AbortSignal) => write(what, batch.spaceId, some, callSignal);
       try {
         return await withTimeout(work, { clock, timeoutMs, operation: 'graph upsert', signal });
       } catch (error) {

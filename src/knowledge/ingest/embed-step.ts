@@ -7,10 +7,10 @@ import type { ArtifactStore } from '../artifacts/artifact-store.ts';
 import type { Chunk, ChunkStepResult } from '../artifacts/types.ts';
 import { ingestDegradations, isFatalForJob } from '../degradations.ts';
 import { KnowledgeError } from '../errors.ts';
-import type { Embedder } from '../vectors/embedder.ts';
+import type { Embedder } from '../vectors/embedders.ts';
 import type { UnembeddedChunk, VectorIndex } from '../vectors/vector-index.ts';
 import { refusedCause } from '../vectors/vector-index.ts';
-import type { IngestDeps } from './deps.ts';
+import type { IngestDeps } from './read-step.ts';
 
 type EmbedDeps = Pick<IngestDeps, 'embedders' | 'vectors' | 'ledger' | 'clock' | 'log'> & {
   readonly artifacts: Pick<ArtifactStore, 'saveSteps'>;
@@ -100,7 +100,7 @@ async function embedAndStore(
 ): Promise<Error | null> {
   try {
     const texts = chunks.map(embeddedText);
-    const made = await withTimeout((within) => embedder.embed(texts, within), {
+    const made = await withTimeout((callSignal) => embedder.embed(texts, callSignal), {
       clock,
       timeoutMs: options.embeddingTimeoutMs,
       operation: 'embedding',
@@ -129,9 +129,9 @@ async function saveResults(
 ): Promise<readonly ChunkStepResult[]> {
   const results = chunks.map(({ chunkId }, index): ChunkStepResult => {
     const error = errors[index] ?? null;
-    if (error === null) return { chunkId, step: 'embed', status: 'done', method: model };
+    if (error === null) return { chunkId, step: 'embed', status: 'completed', method: model };
     const cause = isRefusal(error) ? refusedCause : kindOf(error);
-    const message = `This chunk has no vector: ${messageOf(error)} Search finds it by its words; "headworks repair" embeds it.`;
+    const message = `This chunk has no vector: ${messageOf(error)} Search finds it by its words; a repair embeds it.`;
     return { chunkId, step: 'embed', status: failedStatus, method: model, cause, message };
   });
   for (const [spaceId, own] of Map.groupBy(results, (_, index) => chunks[index]?.spaceId ?? 0))

@@ -3,15 +3,13 @@
 import { z } from 'zod';
 import type { JobContext, JobDefinition, JobHandler } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
-import type { CircuitBreaker } from '../../resilience/index.ts';
 import type { Chunk, ChunkStep, ChunkStepResult, Revision } from '../artifacts/types.ts';
-import { isStaleRevision, modelCircuitBreaker, retryOnConflict } from '../degradations.ts';
+import { isStaleRevision, retryOnConflict } from '../degradations.ts';
 import { DocumentModel } from '../documents/document.ts';
 import type { EntityMention, Reading, StructuredMention } from '../reading/types.ts';
 import { billingCaller } from '../spaces/spaces.ts';
-import type { IngestDeps } from './deps.ts';
+import type { IngestDeps, ReadTask } from './read-step.ts';
 import { embedChunks } from './embed-step.ts';
-import type { ReadTask } from './read-step.ts';
 import { readChunk, readFailed, recordTruncation, writeReading } from './read-step.ts';
 
 const payload = z.strictObject({ spaceId: z.number().int(), revisionId: z.guid() });
@@ -31,6 +29,8 @@ export function ingestJob(concurrency: number): JobDefinition<IngestJobPayload> 
     retryBackoff: true,
     retryDelayMaxMs: 600_000,
     concurrency,
+    // Of one space: a tenant with many documents does not delay the others.
+    groupConcurrency: Math.max(1, concurrency - 1),
     // Only a hanging job reaches it: chunks that are done stay done, and the next attempt continues after them.
     timeoutMs: 6 * 3_600_000,
   };
@@ -52,7 +52,6 @@ const superseded = { skipped: 'A newer revision superseded this one.' };
  * retried after what is done, only when the database is unavailable.
  */
 export function ingestHandler(deps: IngestDeps): JobHandler<IngestJobPayload> {
-  const breaker = deps.breaker ?? modelCircuitBreaker(deps.clock, deps.options);
   const callerOf = cachedCallers(deps.spaces);
   return async ({ spaceId, revisionId }, context) => {
     const [caller, revision] = await Promise.all([
@@ -62,9 +61,9 @@ export function ingestHandler(deps: IngestDeps): JobHandler<IngestJobPayload> {
     if (caller === null || !revision) return deleted;
     if (!revision.isLatest) return superseded;
     try {
-      const task = { revision, caller, breaker, document: new DocumentModel(revision) };
+      const task = { revision, caller, document: new DocumentModel(revision) };
       const chunks = await processRevision(deps, task, context);
-      return { result: { artifactUid: revision.artifactUid, chunks } };
+      return { result: { artifactId: revision.artifactUid, chunks } };
     } catch (error) {
       if (isStaleRevision(error))
         return (await deps.artifacts.revision(spaceId, revisionId)) ? superseded : deleted;
@@ -88,9 +87,7 @@ function cachedCallers(spaces: IngestDeps['spaces']): (spaceId: number) => Promi
   };
 }
 
-interface RevisionTask extends Omit<ReadTask, 'chunk'> {
-  readonly breaker: CircuitBreaker;
-}
+type RevisionTask = Omit<ReadTask, 'chunk'>;
 
 /** Returns the number of chunks. */
 async function processRevision(
@@ -111,15 +108,15 @@ async function processRevision(
     progress({ done: chunks.length - unread.length + count, total: chunks.length });
   report(0);
   const stop = new AbortController();
-  const within = AbortSignal.any([signal, stop.signal]);
+  const stopSignal = AbortSignal.any([signal, stop.signal]);
   const work = [
-    readAll(deps, task, unread, report, within),
-    embedChunks(deps, revision.title, todo('embed'), within),
+    readAll(deps, task, unread, report, stopSignal),
+    embedChunks(deps, revision.title, todo('embed'), stopSignal),
   ] as const;
   try {
     const [unsaved] = await Promise.all(work);
     // Another reading has other events.
-    const toGraph = deps.graph.isWanted ? todo('read', 'graph') : [];
+    const toGraph = deps.graph.isEnabled ? todo('read', 'graph') : [];
     await addToGraph(deps, revision.spaceId, toGraph, unsaved, signal);
   } catch (error) {
     stop.abort(error);
@@ -143,7 +140,7 @@ async function doneSteps(
   const isDone = ({ step, status, method, cause }: ChunkStepResult): boolean => {
     if (step === 'embed' && method !== embeddingModel) return false;
     if (step === 'read' && method === 'rules' && cause === undefined && rereads) return false;
-    return status === 'done';
+    return status === 'completed';
   };
   const steps = await artifacts.steps(revisionId);
   return new Set(steps.filter(isDone).map(({ step, chunkId }) => `${step} ${chunkId}`));
@@ -157,16 +154,12 @@ async function writeStructuredMentions(
   const given = (revision.metadata['mentions'] ?? []) as readonly StructuredMention[];
   if (given.length === 0) return;
   const { spaceId, artifactUid, revisionId } = revision;
-  const place = { spaceId, artifactUid, revisionId };
+  const place = { spaceId, artifactUid, revisionId, chunkId: null };
   const mentions = given.map(structuredMention);
+  const relations = given.map(({ relation }) => relation);
   const removed = await retryOnConflict(async () => {
-    const whole = { ...place, chunkId: null, relation: null };
-    const results = await resolver.resolve(mentions, whole, caller, signal);
-    const found = mentions.flatMap((mention, index) => {
-      const result = results[index];
-      return result ? [{ mention, relation: given[index]?.relation ?? 'other', result }] : [];
-    });
-    return events.writeStructured(place, found);
+    const results = await resolver.resolve(mentions, place, caller, signal);
+    return events.write(place, 'structured', { mentions, results, relations, events: [] });
   });
   if (removed.entityIds.length > 0) await graph.forget(spaceId, removed);
 }
@@ -186,7 +179,7 @@ const structuredMention = (given: StructuredMention, index: number): EntityMenti
 /** Reads ahead and writes in order, because resolution depends on the order. Returns the results not saved yet. */
 async function readAll(
   deps: IngestDeps,
-  { breaker, ...about }: RevisionTask,
+  about: RevisionTask,
   chunks: readonly Chunk[],
   report: (count: number) => void,
   signal: AbortSignal,
@@ -194,7 +187,8 @@ async function readAll(
   const tasks = chunks.map((chunk) => ({ ...about, chunk }));
   const readings: Promise<Reading | { readonly error: unknown }>[] = [];
   const start = (task: ReadTask | undefined): void => {
-    if (task) readings.push(readChunk(deps, task, signal, breaker).catch((error: unknown) => ({ error })));
+    if (task)
+      readings.push(readChunk(deps, task, signal, deps.breaker).catch((error: unknown) => ({ error })));
   };
   tasks.slice(0, readAhead).forEach(start);
   const unsaved: ChunkStepResult[] = [];

@@ -1,6 +1,9 @@
 // Reads one chunk (with a model if one is available, else by rules), resolves its mentions and writes both.
+import type { Clock, Log } from '../../core/index.ts';
 import { withTimeout, kindOf, messageOf } from '../../core/index.ts';
+import type { LedgerRecorder } from '../../ledger/index.ts';
 import type { CircuitBreaker } from '../../resilience/index.ts';
+import type { ArtifactStore } from '../artifacts/artifact-store.ts';
 import type { Chunk, ChunkStepResult, Revision } from '../artifacts/types.ts';
 import {
   ingestDegradations,
@@ -10,9 +13,15 @@ import {
   truncationOf,
 } from '../degradations.ts';
 import type { DocumentModel } from '../documents/document.ts';
-import type { Reader } from '../reading/reader.ts';
+import type { EntityResolver } from '../entities/resolve-mentions.ts';
+import type { EventStore } from '../events/event-store.ts';
+import type { KnowledgeOptions } from '../options.ts';
+import type { GraphSync } from '../graph/graph-sync.ts';
+import type { Reader, Readers } from '../reading/reader.ts';
 import type { Reading } from '../reading/types.ts';
-import type { IngestDeps } from './deps.ts';
+import type { Spaces } from '../spaces/spaces.ts';
+import type { Embedders } from '../vectors/embedders.ts';
+import type { VectorIndex } from '../vectors/vector-index.ts';
 
 export interface ReadTask {
   readonly chunk: Chunk;
@@ -57,7 +66,7 @@ export function readWithModel(
   task: ReadTask,
   signal: AbortSignal,
 ): Promise<Reading> {
-  return withTimeout((within) => model.read(task, within), {
+  return withTimeout((callSignal) => model.read(task, callSignal), {
     clock,
     timeoutMs: options.readingTimeoutMs,
     operation: 'reading a chunk',
@@ -95,7 +104,7 @@ export async function writeReading(
   signal: AbortSignal,
 ): Promise<ChunkStepResult> {
   const { chunkId, spaceId, artifactUid, revisionId } = task.chunk;
-  const place = { spaceId, artifactUid, revisionId, chunkId, relation: null };
+  const place = { spaceId, artifactUid, revisionId, chunkId };
   const { mentions, events, method, fallbackFor, dropped } = reading;
   try {
     const removed = await retryOnConflict(async () => {
@@ -106,7 +115,7 @@ export async function writeReading(
     return {
       chunkId,
       step: 'read',
-      status: 'done',
+      status: 'completed',
       method,
       cause: fallbackFor,
       dropped: dropped.length === 0 ? undefined : dropped,
@@ -152,7 +161,7 @@ export function readFailed(
   log.error('chunk not read', details);
   const { chunkId } = task.chunk;
   const cause = kindOf(error);
-  const message = 'Mentions and events of this chunk are missing. "headworks repair" reads it again.';
+  const message = 'Mentions and events of this chunk are missing. A repair reads it again.';
   void ledger.record({
     kind: ingestDegradations.notRead,
     subject: String(chunkId),
@@ -161,4 +170,26 @@ export function readFailed(
     details,
   });
   return { chunkId, step: 'read', status: 'failed', cause, message };
+}
+
+// Dependencies of the ingest steps.
+
+/** The graph as a step of ingest; it has its own timeouts and ledger rows. */
+export type GraphStep = Pick<GraphSync, 'isEnabled' | 'put' | 'forget' | 'removeSpace'>;
+
+export interface IngestDeps {
+  readonly spaces: Pick<Spaces, 'get'>;
+  readonly artifacts: ArtifactStore;
+  readonly events: EventStore;
+  readonly readers: Readers;
+  readonly resolver: Pick<EntityResolver, 'resolve'>;
+  readonly embedders: Embedders;
+  readonly vectors: Pick<VectorIndex, 'put'>;
+  readonly graph: GraphStep;
+  readonly ledger: LedgerRecorder;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Of model calls, shared with entity resolution. */
+  readonly breaker: CircuitBreaker;
+  readonly options: Pick<KnowledgeOptions, 'readingTimeoutMs' | 'embeddingTimeoutMs' | 'backfill'>;
 }

@@ -29,7 +29,7 @@ function openAlerts() {
       if (state.isStoreDown) throw new Error('down');
       return state.needsReview;
     },
-    onGraphBack: () => (state.recoveries += 1),
+    onGraphRecovered: () => (state.recoveries += 1),
   });
   const firing = async () => {
     await alerts.evaluate();

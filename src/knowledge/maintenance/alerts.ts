@@ -117,7 +117,7 @@ export interface KnowledgeAlertsDeps {
   readonly graph: Pick<Graph, 'backend' | 'availability'>;
   readonly needsReview: () => Promise<number>;
   /** The graph was unavailable and is available again. */
-  readonly onGraphBack: () => void;
+  readonly onGraphRecovered: () => void;
 }
 
 export class KnowledgeAlerts {
@@ -162,7 +162,7 @@ export class KnowledgeAlerts {
       const since = this.#alerts.get(name)?.since ?? new Date(this.#deps.clock.now());
       this.#alerts.set(name, { name, organizationId: null, severity, message, since, state: 'firing' });
     }
-    if (this.#wasGraphUnavailable && graph?.state === 'available') this.#deps.onGraphBack();
+    if (this.#wasGraphUnavailable && graph?.state === 'available') this.#deps.onGraphRecovered();
     if (graph !== null) this.#wasGraphUnavailable = graph.state === 'unavailable';
   }
 

@@ -1,8 +1,9 @@
 // Finds work that was not possible when a document was ingested and is possible now: a model was configured, a graph was
 // switched on, a job ended early. Enqueues the ingest job again, which does only what is missing.
 import { z } from 'zod';
-import type { JobDefinition, JobHandler, JobQueue } from '../../core/index.ts';
+import type { Clock, JobDefinition, JobHandler, JobQueue } from '../../core/index.ts';
 import type { ArtifactStore } from '../artifacts/artifact-store.ts';
+import type { Revision } from '../artifacts/types.ts';
 import type { EntityRepairs } from '../entities/reconcile.ts';
 import type { GraphSource } from '../graph/graph-source.ts';
 import { graphRebuildJob, graphRebuildKey } from '../graph/graph-sync.ts';
@@ -31,13 +32,16 @@ export interface BackfillDeps {
   readonly entities: Pick<EntityRepairs, 'confirmOpenPairs'>;
   readonly graph: Graph;
   readonly source: Pick<GraphSource, 'counts'>;
-  readonly jobs: Pick<JobQueue, 'enqueue'>;
+  readonly jobs: Pick<JobQueue, 'enqueue' | 'get'>;
+  readonly clock: Clock;
   readonly ingestJob: JobDefinition<IngestJobPayload>;
   readonly options: Pick<KnowledgeOptions, 'backfill'>;
 }
 
 /** The next run continues. */
 const maxRevisions = 500;
+/** As for repairs of the ledger. */
+const maxBackoffMs = 6 * 3_600_000;
 const pairBatchSize = 20;
 
 export function backfillHandler(deps: BackfillDeps): JobHandler<Record<string, never>> {
@@ -52,11 +56,9 @@ export function backfillHandler(deps: BackfillDeps): JobHandler<Record<string, n
   };
 }
 
-/** Revisions with a queued or running job are not enqueued again. */
-async function enqueueIncomplete(
-  { artifacts, readers, jobs, ingestJob, options }: BackfillDeps,
-  isGraphReady: boolean,
-): Promise<number> {
+/** Revisions with a queued or running job are not enqueued again; those whose job failed wait for their backoff. */
+async function enqueueIncomplete(deps: BackfillDeps, isGraphReady: boolean): Promise<number> {
+  const { artifacts, readers, jobs, ingestJob, options } = deps;
   const found = await artifacts.listIncomplete({
     readByRules: options.backfill && readers.model() !== null,
     notInGraph: isGraphReady,
@@ -64,20 +66,37 @@ async function enqueueIncomplete(
   });
   let enqueued = 0;
   for (const revision of found) {
-    const jobId = await jobs.enqueue(ingestJob, revision, { key: revision.revisionId });
+    if (await isBackingOff(deps, revision)) continue;
+    const { spaceId, revisionId } = revision;
+    const jobId = await jobs.enqueue(
+      ingestJob,
+      { spaceId, revisionId },
+      { key: revisionId, group: String(spaceId) },
+    );
     if (jobId === null) continue;
-    await artifacts.setJob(revision.revisionId, jobId);
+    await artifacts.setJob(revisionId, jobId);
     enqueued += 1;
   }
   return enqueued;
 }
 
+/** After a failed job, as long as the revision has failed so far: the delay doubles with each further failure. */
+async function isBackingOff(
+  { jobs, clock }: BackfillDeps,
+  { jobId, ingestedAt }: Pick<Revision, 'jobId' | 'ingestedAt'>,
+): Promise<boolean> {
+  const job = jobId === null ? null : await jobs.get(jobId);
+  if (job?.state !== 'failed' || job.finishedAt === null) return false;
+  const failedForMs = job.finishedAt.getTime() - ingestedAt.getTime();
+  return clock.now() - job.finishedAt.getTime() < Math.min(failedForMs, maxBackoffMs);
+}
+
 /** Until no open pair is left that no model was called for, or the model does not respond. */
 async function confirmPairs({ entities }: BackfillDeps, signal: AbortSignal): Promise<number> {
   for (let confirmed = 0; ;) {
-    const { asked } = await entities.confirmOpenPairs(pairBatchSize, signal);
-    if (asked === 0) return confirmed;
-    confirmed += asked;
+    const count = await entities.confirmOpenPairs(pairBatchSize, signal);
+    if (count === 0) return confirmed;
+    confirmed += count;
   }
 }
 

@@ -1,28 +1,34 @@
 // Repairs of degraded chunks, files, entities, graph and search, one per ledger kind.
-import type { Clock } from '../../core/index.ts';
+import type { Clock, EmittedEvent } from '../../core/index.ts';
 import { HeadworksError, withTimeout, isUuid, kindOf, messageOf } from '../../core/index.ts';
 import type { LedgerEntry, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
 import type { ArtifactStore } from '../artifacts/artifact-store.ts';
 import type { ChunkStepResult } from '../artifacts/types.ts';
-import { ingestDegradations, isFatalForJob, noopLedger, truncationOf } from '../degradations.ts';
+import {
+  graphDegradations,
+  ingestDegradations,
+  isFatalForJob,
+  noopLedger,
+  resolutionDegradations,
+  searchDegradations,
+  truncationOf,
+} from '../degradations.ts';
 import { DocumentModel } from '../documents/document.ts';
 import type { EntityRepairs } from '../entities/reconcile.ts';
-import { resolutionLedgerKinds } from '../entities/resolve-mentions.ts';
 import type { Folders } from '../folders/folders.ts';
 import type { GraphSyncDeps } from '../graph/graph-sync.ts';
-import { GraphSync, graphDegradations } from '../graph/graph-sync.ts';
-import type { IngestDeps } from '../ingest/deps.ts';
+import { GraphSync } from '../graph/graph-sync.ts';
 import { embedChunks } from '../ingest/embed-step.ts';
-import type { ReadTask } from '../ingest/read-step.ts';
+import type { IngestDeps, ReadTask } from '../ingest/read-step.ts';
 import { readChunk, readWithModel, recordTruncation, writeReading } from '../ingest/read-step.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { Reading } from '../reading/types.ts';
-import { expansionDegradations } from '../search/expand.ts';
-import { searchWithoutVectors } from '../search/vector-source.ts';
 import type { SearchStore } from '../search/results.ts';
 import { billingCaller } from '../spaces/spaces.ts';
-import type { Embedders } from '../vectors/embedder.ts';
+import type { Embedders } from '../vectors/embedders.ts';
 import type { VectorIndex } from '../vectors/vector-index.ts';
+
+type Repair = RegisteredRepair['repair'];
 
 const repaired: RepairOutcome = { outcome: 'repaired' };
 const gone: RepairOutcome = { outcome: 'gone' };
@@ -33,7 +39,7 @@ const spaceOf = ({ details }: Pick<LedgerEntry, 'details'>): number => Number(de
 
 /** Repaired if `work` completes within its timeout. Fails only when the signal aborts. */
 async function probe(
-  work: (within: AbortSignal) => Promise<unknown>,
+  work: (callSignal: AbortSignal) => Promise<unknown>,
   options: {
     readonly clock: Clock;
     readonly timeoutMs: number;
@@ -51,50 +57,12 @@ async function probe(
 }
 
 export function chunkRepairs(deps: IngestDeps): readonly RegisteredRepair[] {
-  const loadTask = taskLoader(deps);
-  return [
-    {
-      kind: ingestDegradations.notRead,
-      describe: 'Reads the chunk again.',
-      // A fallback to rules is a degradation of its own.
-      repair: (entry, signal) =>
-        reread(deps, loadTask, entry, signal, (task) => readChunk(deps, task, signal)),
-    },
-    {
-      kind: ingestDegradations.truncated,
-      describe: 'Reads a chunk again whose reading exceeded the limits of one chunk.',
-      repair: (entry, signal) => {
-        const model = deps.readers.model();
-        // A reading by a model is not replaced by one by rules.
-        return reread(deps, loadTask, entry, signal, (task) =>
-          model ? readWithModel(deps, model, task, signal) : readChunk(deps, task, signal),
-        );
-      },
-    },
-    {
-      kind: ingestDegradations.readByRules,
-      describe: 'Reads a chunk with a model that was read by rules.',
-      repair: async (entry, signal) => {
-        const model = deps.readers.model();
-        // Models are disabled: rules are what is configured.
-        if (!model) return gone;
-        return reread(deps, loadTask, entry, signal, (task) => readWithModel(deps, model, task, signal));
-      },
-    },
-    {
-      kind: ingestDegradations.notEmbedded,
-      describe: 'Embeds a chunk that has no vector.',
-      repair: (entry, signal) => reembed({ ...deps, ledger: noopLedger }, loadTask, entry, signal),
-    },
-  ];
-}
-
-type TaskLoader = (entry: LedgerEntry) => Promise<ReadTask | null>;
-
-/** Null when the chunk is gone or superseded. Repairs run chunk by chunk: the last document model is kept. */
-function taskLoader({ spaces, artifacts }: IngestDeps): TaskLoader {
+  const { spaces, artifacts, readers, embedders, graph } = deps;
+  /** Repairs run chunk by chunk: the last document model is kept. */
   let last: { readonly revisionId: string; readonly document: DocumentModel } | null = null;
-  return async (entry) => {
+
+  /** Null when the chunk is gone or superseded. */
+  async function loadTask(entry: LedgerEntry): Promise<ReadTask | null> {
     const spaceId = spaceOf(entry);
     const space = await spaces.get(spaceId);
     const chunk = space && (await artifacts.chunk(spaceId, Number(entry.subject)));
@@ -104,58 +72,81 @@ function taskLoader({ spaces, artifacts }: IngestDeps): TaskLoader {
     const document = last?.revisionId === revisionId ? last.document : new DocumentModel(revision);
     last = { revisionId, document };
     return { chunk, revision, document, caller: billingCaller(space) };
-  };
-}
-
-async function reread(
-  deps: IngestDeps,
-  loadTask: TaskLoader,
-  entry: LedgerEntry,
-  signal: AbortSignal,
-  read: (task: ReadTask) => Promise<Reading>,
-): Promise<RepairOutcome> {
-  const task = await loadTask(entry);
-  if (!task) return gone;
-  const { spaceId, chunkId } = task.chunk;
-  let reading: Reading;
-  try {
-    reading = await read(task);
-  } catch (error) {
-    if (isFatalForJob(error, signal)) throw error;
-    return stillBroken(`It could not be read: ${kindOf(error)}.`);
   }
-  const result = await writeReading({ ...deps, ledger: noopLedger }, task, reading, signal);
-  await deps.artifacts.saveSteps(spaceId, [result]);
-  if (result.status !== 'done') return stillBroken(`The reading was not written: ${result.cause ?? ''}.`);
-  // The chunk's events changed. A failure of the graph has its own ledger row.
-  if (deps.graph.isWanted)
-    await deps.artifacts.saveSteps(spaceId, await deps.graph.put(spaceId, [chunkId], signal));
-  const truncation = truncationOf(result);
-  if (truncation && entry.kind === ingestDegradations.truncated) return stillBroken(truncation.message);
-  recordTruncation(deps, task, result);
-  return repaired;
-}
 
-async function reembed(
-  deps: IngestDeps,
-  loadTask: TaskLoader,
-  entry: LedgerEntry,
-  signal: AbortSignal,
-): Promise<RepairOutcome> {
-  const state = deps.embedders.current();
-  // Without an embedder no vector is missing.
-  if (state.state === 'not-configured') return gone;
-  const task = await loadTask(entry);
-  if (!task) return gone;
-  const { model } = state.embedder;
-  const steps = await deps.artifacts.steps(task.chunk.revisionId);
-  const isDone = ({ chunkId, step, status, method }: ChunkStepResult) =>
-    chunkId === task.chunk.chunkId && step === 'embed' && status === 'done' && method === model;
-  if (steps.some(isDone)) return repaired;
-  const [result] = await embedChunks(deps, task.revision.title, [task.chunk], signal);
-  return result?.status === 'done'
-    ? repaired
-    : stillBroken(result?.message ?? `${model} returned no vector for it.`);
+  const reread =
+    (read: (task: ReadTask, signal: AbortSignal) => Promise<Reading>): Repair =>
+    async (entry, signal) => {
+      const task = await loadTask(entry);
+      if (!task) return gone;
+      const { spaceId, chunkId } = task.chunk;
+      let reading: Reading;
+      try {
+        reading = await read(task, signal);
+      } catch (error) {
+        if (isFatalForJob(error, signal)) throw error;
+        return stillBroken(`It could not be read: ${kindOf(error)}.`);
+      }
+      const result = await writeReading({ ...deps, ledger: noopLedger }, task, reading, signal);
+      await artifacts.saveSteps(spaceId, [result]);
+      if (result.status !== 'completed')
+        return stillBroken(`The reading was not written: ${result.cause ?? ''}.`);
+      // The chunk's events changed. A failure of the graph has its own ledger row.
+      if (graph.isEnabled) await artifacts.saveSteps(spaceId, await graph.put(spaceId, [chunkId], signal));
+      const truncation = truncationOf(result);
+      if (truncation && entry.kind === ingestDegradations.truncated) return stillBroken(truncation.message);
+      recordTruncation(deps, task, result);
+      return repaired;
+    };
+
+  const readAgain = (task: ReadTask, signal: AbortSignal) => {
+    const model = readers.model();
+    // A reading by a model is not replaced by one by rules.
+    return model ? readWithModel(deps, model, task, signal) : readChunk(deps, task, signal);
+  };
+
+  const reembed: Repair = async (entry, signal) => {
+    const state = embedders.current();
+    // Without an embedder no vector is missing.
+    if (state.state === 'not-configured') return gone;
+    const task = await loadTask(entry);
+    if (!task) return gone;
+    const { model } = state.embedder;
+    const steps = await artifacts.steps(task.chunk.revisionId);
+    const isDone = ({ chunkId, step, status, method }: ChunkStepResult) =>
+      chunkId === task.chunk.chunkId && step === 'embed' && status === 'completed' && method === model;
+    if (steps.some(isDone)) return repaired;
+    const withoutLedger = { ...deps, ledger: noopLedger };
+    const [result] = await embedChunks(withoutLedger, task.revision.title, [task.chunk], signal);
+    return result?.status === 'completed'
+      ? repaired
+      : stillBroken(result?.message ?? `${model} returned no vector for it.`);
+  };
+
+  return [
+    {
+      kind: ingestDegradations.notRead,
+      describe: 'Reads the chunk again.',
+      // A fallback to rules is a degradation of its own.
+      repair: reread((task, signal) => readChunk(deps, task, signal)),
+    },
+    {
+      kind: ingestDegradations.truncated,
+      describe: 'Reads a chunk again whose reading exceeded the limits of one chunk.',
+      repair: reread(readAgain),
+    },
+    {
+      kind: ingestDegradations.readByRules,
+      describe: 'Reads with a model what rules have read.',
+      // While models are disabled, rules are what is configured.
+      repair: async (entry, signal) => (readers.model() ? reread(readAgain)(entry, signal) : gone),
+    },
+    {
+      kind: ingestDegradations.notEmbedded,
+      describe: 'Embeds a chunk that has no vector.',
+      repair: reembed,
+    },
+  ];
 }
 
 export const folderRepair = (folders: Pick<Folders, 'retry'>): RegisteredRepair => ({
@@ -183,7 +174,7 @@ const entityReasons = {
 
 export const entityRepairs = (entities: Pick<EntityRepairs, 'retry'>): readonly RegisteredRepair[] =>
   (Object.keys(entityReasons) as (keyof typeof entityReasons)[]).map((reason) => ({
-    kind: resolutionLedgerKinds[reason],
+    kind: resolutionDegradations[reason],
     describe: entityReasons[reason],
     repair: ({ subject }, signal) => entities.retry(reason, subject, signal),
   }));
@@ -198,91 +189,70 @@ interface GraphRepairDeps extends Omit<GraphSyncDeps, 'artifacts'> {
 export const graphKinds = [
   graphDegradations.skipped,
   graphDegradations.failed,
-  expansionDegradations.expansion,
+  searchDegradations.expansion,
 ] as const;
 
 export function graphRepairs(deps: GraphRepairDeps): readonly RegisteredRepair[] {
+  const { graph, source, artifacts, clock, options } = deps;
   const sync = new GraphSync({ ...deps, ledger: noopLedger });
-  const repair = (entry: LedgerEntry, signal: AbortSignal) => resync(deps, sync, entry, signal);
+
+  const resync: Repair = async (entry, signal) => {
+    if (!sync.isEnabled) return gone;
+    const spaceId = spaceOf(entry);
+    if (entry.subject.startsWith('space:')) return prune(spaceId, signal);
+    if (isUuid(entry.subject)) {
+      const problem = await sync.refresh(spaceId, [entry.subject], signal);
+      return problem === null ? repaired : stillBroken(problem);
+    }
+    const chunk = await artifacts.chunk(spaceId, Number(entry.subject));
+    const revision = chunk && (await artifacts.revision(spaceId, chunk.revisionId));
+    if (!chunk || !revision?.isLatest) return gone;
+    const results = await sync.put(spaceId, [chunk.chunkId], signal);
+    await artifacts.saveSteps(spaceId, results);
+    const [result] = results;
+    if (!result) return gone;
+    return result.status === 'completed'
+      ? repaired
+      : stillBroken(`${result.message ?? ''} (${result.cause ?? 'unknown'})`);
+  };
+
+  async function prune(spaceId: number, signal: AbortSignal): Promise<RepairOutcome> {
+    const state = await graph.availability(signal);
+    if (state.state === 'unavailable') return stillBroken(`${state.reason} ${state.remedy}`);
+    await graph.prune(spaceId, signal);
+    return repaired;
+  }
+
+  const probeExpansion: Repair = async (entry, signal) => {
+    if (graph.backend === 'off') return gone;
+    const spaceId = Number(entry.subject);
+    const seedEventIds = await source.sampleEvents(spaceId, probedEvents);
+    if (seedEventIds.length === 0) return gone;
+    const timeoutMs = options.expansionTimeoutMs;
+    return probe((callSignal) => graph.expand({ spaceId, seedEventIds, budget: 10 }, callSignal), {
+      clock,
+      timeoutMs,
+      operation: 'graph expansion',
+      signal,
+    });
+  };
+
   return [
     {
       kind: graphDegradations.skipped,
       describe: 'Adds to the graph what was skipped while it was unavailable.',
-      repair,
+      repair: resync,
     },
-    { kind: graphDegradations.failed, describe: 'Adds to the graph what it rejected.', repair },
+    { kind: graphDegradations.failed, describe: 'Adds to the graph what it rejected.', repair: resync },
     {
-      kind: expansionDegradations.expansion,
-      describe: 'Expands a few events of the space within the timeout of a search.',
-      repair: (entry, signal) => probeExpansion(deps, entry, signal),
+      kind: searchDegradations.expansion,
+      describe: 'Expands a few events of the space callSignal the timeout of a search.',
+      repair: probeExpansion,
     },
   ];
 }
 
-async function resync(
-  deps: GraphRepairDeps,
-  sync: GraphSync,
-  entry: LedgerEntry,
-  signal: AbortSignal,
-): Promise<RepairOutcome> {
-  if (!sync.isWanted) return gone;
-  const spaceId = spaceOf(entry);
-  if (entry.subject.startsWith('space:')) return prune(deps, spaceId, signal);
-  if (isUuid(entry.subject)) {
-    const problem = await sync.refresh(spaceId, [entry.subject], signal);
-    return problem === null ? repaired : stillBroken(problem);
-  }
-  return resyncChunk(deps, sync, spaceId, Number(entry.subject), signal);
-}
-
-async function resyncChunk(
-  { artifacts }: GraphRepairDeps,
-  sync: GraphSync,
-  spaceId: number,
-  chunkId: number,
-  signal: AbortSignal,
-): Promise<RepairOutcome> {
-  const chunk = await artifacts.chunk(spaceId, chunkId);
-  const revision = chunk && (await artifacts.revision(spaceId, chunk.revisionId));
-  if (!revision?.isLatest) return gone;
-  const results = await sync.put(spaceId, [chunkId], signal);
-  await artifacts.saveSteps(spaceId, results);
-  const [result] = results;
-  if (!result) return gone;
-  return result.status === 'done'
-    ? repaired
-    : stillBroken(`${result.message ?? ''} (${result.cause ?? 'unknown'})`);
-}
-
-async function prune(
-  { graph }: GraphRepairDeps,
-  spaceId: number,
-  signal: AbortSignal,
-): Promise<RepairOutcome> {
-  const state = await graph.availability(signal);
-  if (state.state === 'unavailable') return stillBroken(`${state.reason} ${state.remedy}`);
-  await graph.prune(spaceId, signal);
-  return repaired;
-}
-
 const probedEvents = 5;
-
-async function probeExpansion(
-  { graph, source, clock, options }: GraphRepairDeps,
-  entry: LedgerEntry,
-  signal: AbortSignal,
-): Promise<RepairOutcome> {
-  if (graph.backend === 'off') return gone;
-  const spaceId = Number(entry.subject);
-  const seedEventIds = await source.sampleEvents(spaceId, probedEvents);
-  if (seedEventIds.length === 0) return gone;
-  return probe((within) => graph.expand({ spaceId, seedEventIds, budget: 10 }, within), {
-    clock,
-    timeoutMs: options.expansionTimeoutMs,
-    operation: 'graph expansion',
-    signal,
-  });
-}
 
 interface SearchRepairDeps {
   readonly embedders: Embedders;
@@ -292,54 +262,89 @@ interface SearchRepairDeps {
   readonly options: Pick<KnowledgeOptions, 'embeddingTimeoutMs' | 'chunkLookupTimeoutMs'>;
 }
 
-export function searchRepairs(deps: SearchRepairDeps): readonly RegisteredRepair[] {
+export function searchRepairs({
+  embedders,
+  vectors,
+  store,
+  clock,
+  options,
+}: SearchRepairDeps): readonly RegisteredRepair[] {
+  const probeVectors: Repair = async (entry, signal) => {
+    const state = embedders.current();
+    // The embedding model changed, or vectors cannot be compared: no search misses this one.
+    if (state.state === 'not-configured' || state.embedder.model !== entry.subject) return gone;
+    if (!vectors.capability.available) return gone;
+    const { embedder } = state;
+    return probe(
+      async (callSignal) => {
+        const [vector] = await embedder.embed(['Does search have vectors again?'], callSignal);
+        if (vector) await vectors.nearest(spaceOf(entry), embedder.model, vector, 1, {}, callSignal);
+      },
+      { clock, timeoutMs: options.embeddingTimeoutMs, operation: 'embedding', signal },
+    );
+  };
+
+  const probeLookup: Repair = async (entry, signal) => {
+    const { chunk_ids: ids } = entry.details;
+    const timeoutMs = options.chunkLookupTimeoutMs;
+    for (const chunkId of Array.isArray(ids) ? ids : []) {
+      const lookUp = (callSignal: AbortSignal) =>
+        store.eventIdsOf(spaceOf(entry), Number(chunkId), callSignal);
+      const outcome = await probe(lookUp, { clock, timeoutMs, operation: 'chunk lookup', signal });
+      if (outcome.outcome !== 'repaired') return outcome;
+    }
+    return repaired;
+  };
+
   return [
     {
-      kind: searchWithoutVectors,
+      kind: searchDegradations.withoutVectors,
       describe: 'Embeds and compares a text as a search does.',
-      repair: (entry, signal) => probeVectors(deps, entry, signal),
+      repair: probeVectors,
     },
     {
-      kind: expansionDegradations.lookup,
-      describe: 'Looks up the events of results that were not expanded, within the timeout of a search.',
-      repair: (entry, signal) => probeLookup(deps, entry, signal),
+      kind: searchDegradations.lookup,
+      describe: 'Looks up the events of results that were not expanded, callSignal the timeout of a search.',
+      repair: probeLookup,
     },
   ];
 }
 
-async function probeVectors(
-  { embedders, vectors, clock, options }: SearchRepairDeps,
-  entry: LedgerEntry,
-  signal: AbortSignal,
-): Promise<RepairOutcome> {
-  const state = embedders.current();
-  // The embedding model changed, or vectors cannot be compared: no search misses this one.
-  if (state.state === 'not-configured' || state.embedder.model !== entry.subject) return gone;
-  if (!vectors.capability.available) return gone;
-  const { embedder } = state;
-  return probe(
-    async (within) => {
-      const [vector] = await embedder.embed(['Does search have vectors again?'], within);
-      if (vector) await vectors.nearest(spaceOf(entry), embedder.model, vector, 1, {}, within);
-    },
-    { clock, timeoutMs: options.embeddingTimeoutMs, operation: 'embedding', signal },
-  );
+// Runs repairs as soon as the models they need are available again, instead of at the next schedule.
+
+/** Ledger kinds that an embedder can repair. */
+export const embedderKinds = [
+  ingestDegradations.notEmbedded,
+  resolutionDegradations['embedding-missing'],
+  searchDegradations.withoutVectors,
+] as const;
+/** Ledger kinds that a model or an embedder can repair. */
+export const modelKinds = [
+  ingestDegradations.readByRules,
+  resolutionDegradations['confirmation-failed'],
+  ...embedderKinds,
+] as const;
+
+/** Minimum pause between repairs, for models that respond only intermittently. */
+const minPauseMs = 300_000;
+
+/** Event listener: the first response after all models of the gateway were exhausted calls `repair`. */
+export function onModelsRecovered(clock: Clock, repair: () => void): (event: EmittedEvent) => void {
+  let wereExhausted = false;
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return ({ name, payload }) => {
+    if (name === 'gateway:models-exhausted') wereExhausted = true;
+    const isAnswer = name === 'gateway:attempt-finished' && payload['outcome'] === 'success';
+    if (!isAnswer || !wereExhausted || clock.monotonic() - lastMs < minPauseMs) return;
+    wereExhausted = false;
+    lastMs = clock.monotonic();
+    repair();
+  };
 }
 
-async function probeLookup(
-  { store, clock, options }: SearchRepairDeps,
-  entry: LedgerEntry,
-  signal: AbortSignal,
-): Promise<RepairOutcome> {
-  const { chunk_ids: ids } = entry.details;
-  for (const chunkId of Array.isArray(ids) ? ids : []) {
-    const outcome = await probe((within) => store.eventIdsOf(spaceOf(entry), Number(chunkId), within), {
-      clock,
-      timeoutMs: options.chunkLookupTimeoutMs,
-      operation: 'chunk lookup',
-      signal,
-    });
-    if (outcome.outcome !== 'repaired') return outcome;
-  }
-  return repaired;
+/** Event listener: the cooldown of a model was cleared. */
+export function onCooldownCleared(reset: () => void): (event: EmittedEvent) => void {
+  return ({ name, payload }) => {
+    if (name === 'gateway:availability-updated' && payload['availableAt'] === null) reset();
+  };
 }

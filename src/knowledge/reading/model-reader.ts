@@ -51,7 +51,7 @@ export function createModelReader(model: LanguageModel, ids: IdSource): Reader {
           {
             caller: task.caller,
             messages: readingPrompt(task),
-            maxTokens: answerTokens.most,
+            maxTokens: answerTokens.max,
             schema: readingSchema,
             maxAnswerLength,
             parse: (text) => {
@@ -116,7 +116,7 @@ export function readingPrompt({ chunk, document }: ReadingTask): Messages {
 /** Tokens of the prompt without the chunk's text, approximately. */
 const promptTokens = 620;
 /** Limit and average of an answer. */
-const answerTokens = { most: 4_096, usual: 700 } as const;
+const answerTokens = { max: 4_096, usual: 700 } as const;
 
 /** Model usage of reading chunks of these sizes: one call each, repairs not included. */
 export function estimateReading(chunkTokens: readonly number[]): {

@@ -82,9 +82,9 @@ class AnswerReader {
   }
 
   /** The first entries up to the limit; the rest is counted. */
-  #first<T>(entries: readonly T[], most: number, reason: DroppedCount['reason']): readonly T[] {
-    this.#drop(reason, entries.length - most);
-    return entries.slice(0, most);
+  #first<T>(entries: readonly T[], max: number, reason: DroppedCount['reason']): readonly T[] {
+    this.#drop(reason, entries.length - max);
+    return entries.slice(0, max);
   }
 
   #addMention(entry: unknown): void {

@@ -24,7 +24,7 @@ const named = ({ mentions }: Reading, type: string) => [
     mentions.filter((mention) => mention.type === type).map((mention) => mention.canonicalSuggestion),
   ),
 ];
-const told = ({ events, mentions }: Reading) =>
+const eventsOf = ({ events, mentions }: Reading) =>
   events.map(({ category, actors, eventTime }) => ({
     category,
     who: actors.map(({ ref }) => mentions.find((mention) => mention.ref === ref)?.canonicalSuggestion),
@@ -216,7 +216,7 @@ describe('the rules reader on mentions', () => {
 describe('the rules reader on events', () => {
   it('reads minutes', async () => {
     const reading = await read(minutes);
-    expect(told(reading).slice(1)).toEqual([
+    expect(eventsOf(reading).slice(1)).toEqual([
       { category: 'QualityRisk', who: ['Tomás Ortega'], when: '2025-11-12' },
       { category: 'Feedback', who: ['Tomás Ortega'], when: '2025-11-12' },
       { category: 'Decision', who: ['Li Wei', 'Hannah Müller-Brandt'], when: '2025-11-12' },
@@ -262,7 +262,7 @@ describe('the rules reader on events', () => {
     const reading = await read(
       '[2025-02-03 14:02] kwame.boateng: the deploy finished\n[2025-02-03 14:09] sofia.lindqvist: @kwame.boateng please open a ticket before Friday\n[2025-02-03 14:10] kwame.boateng: I will do it tomorrow',
     );
-    expect(told(reading)).toEqual([
+    expect(eventsOf(reading)).toEqual([
       { category: 'Execution', who: ['Kwame Boateng'], when: '2025-02-03' },
       { category: 'Commitment', who: ['Kwame Boateng', 'Sofia Lindqvist'], when: '2025-02-07' },
       { category: 'Commitment', who: ['Kwame Boateng'], when: '2025-02-04' },
@@ -273,7 +273,7 @@ describe('the rules reader on events', () => {
     const reading = await read('Only one person knows the boiler', { heading: 'Notes › Risks' });
     expect(reading.events).toEqual([]);
     const listed = await read('- Only one person knows the boiler', { heading: 'Notes › Risks' });
-    expect(told(listed)).toMatchObject([{ category: 'QualityRisk' }]);
+    expect(eventsOf(listed)).toMatchObject([{ category: 'QualityRisk' }]);
   });
 
   it('quotes at most 25 words, the cue word among them', async () => {
@@ -388,7 +388,9 @@ describe('the rules reader on anything', () => {
       '\u200bAttendees: A\u200bnn\u2060 L\u00adee (PM), Ben Roth\n\nAn\u200dn decided to bu\ufeffy the boat.';
     const reading = await read(text);
     expect(named(reading, 'person')).toEqual(['Ann Lee', 'Ben Roth']);
-    expect(told(reading)).toContainEqual(expect.objectContaining({ category: 'Decision', who: ['Ann Lee'] }));
+    expect(eventsOf(reading)).toContainEqual(
+      expect.objectContaining({ category: 'Decision', who: ['Ann Lee'] }),
+    );
     expect(reading.mentions[0]?.surfaceForm).toBe('A\u200bnn\u2060 L\u00adee');
     expectExact(reading, text);
   });

@@ -5,11 +5,10 @@ import type { Reader, Readers, ReadingTask } from './reader.ts';
 import type { DroppedCount, Reading } from './types.ts';
 import { visibleText, wordsOf } from '../text/spans.ts';
 import { createModelReader } from './model-reader.ts';
-import { sectionOf } from './rules/event-cues.ts';
 import type { RefMention } from './rules/events.ts';
 import { findEvents, headEvent } from './rules/events.ts';
 import { findMentions } from './rules/mentions.ts';
-import { sentencesOf } from './rules/sentences.ts';
+import { sectionOf, sentencesOf } from './rules/sentences.ts';
 
 interface ReaderDeps {
   readonly model: LanguageModel;
@@ -80,5 +79,5 @@ export function readByRules({ chunk, document }: ReadingTask): Reading {
   };
 }
 
-const tooMany = (reason: DroppedCount['reason'], count: number, most: number): readonly DroppedCount[] =>
-  count > most ? [{ reason, count: count - most }] : [];
+const tooMany = (reason: DroppedCount['reason'], count: number, max: number): readonly DroppedCount[] =>
+  count > max ? [{ reason, count: count - max }] : [];

@@ -3,7 +3,6 @@ import type { RelatedEvent } from '../graph/graph.ts';
 import { CoreError, silentLog } from '../../core/index.ts';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { expandByGraph, mergeRelated } from './expand.ts';
-import { Warnings } from './types.ts';
 
 const event = (eventId: string, viaEntityId: string, score: number): RelatedEvent => ({
   eventId,
@@ -78,7 +77,9 @@ describe('expandByGraph', () => {
     };
     const hits = results.map((_, index) => ({ chunkId: index + 1, score: 1 }));
     const request = { graphBudget: 5, graphSeedLimit: 5, graphFilters: [] };
-    await expandByGraph(deps, { spaceId: 1, hits, request }, new Warnings(), signal).catch(() => undefined);
+    await expandByGraph(deps, { spaceId: 1, hits, request }, new Set<string>(), signal).catch(
+      () => undefined,
+    );
     return counted;
   };
 

@@ -1,13 +1,14 @@
-// Expands the first results through the graph: events that share an actor or a subject with theirs. A failure costs
-// related items, never results, and appears in the response's warning and in the ledger.
+// Expands the first results through the graph: events that share an actor or a subject with the events of these results.
+// After a failure only related items are missing; the response's warning and the ledger report it.
 import type { Clock, Log } from '../../core/index.ts';
 import { kindOf, messageOf, withTimeout } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
+import { searchDegradations } from '../degradations.ts';
 import type { ExpansionRequest, Graph, RelatedEvent } from '../graph/graph.ts';
 import type { KnowledgeAlerts } from '../maintenance/alerts.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { SearchStore } from './results.ts';
-import type { RankedChunk, RelatedItem, SearchRequest, Warnings } from './types.ts';
+import type { RankedChunk, RelatedItem, SearchRequest } from './types.ts';
 
 export interface ExpansionDeps {
   readonly graph: Pick<Graph, 'backend' | 'isSeparateStore' | 'expand' | 'missing'>;
@@ -20,14 +21,6 @@ export interface ExpansionDeps {
   readonly log: Log;
   readonly options: Pick<KnowledgeOptions, 'expansionTimeoutMs' | 'chunkLookupTimeoutMs'>;
 }
-
-/** Ledger kinds; the subject is the space. */
-export const expansionDegradations = {
-  /** The graph was unavailable or too slow. */
-  expansion: 'knowledge.expansion-failed',
-  /** The events of a result could not be loaded; `chunk_ids` lists them. */
-  lookup: 'knowledge.chunk-lookup-failed',
-} as const;
 
 export interface ExpansionInput {
   readonly spaceId: number;
@@ -48,7 +41,7 @@ const maxGroups = 4;
 export async function expandByGraph(
   deps: ExpansionDeps,
   { spaceId, hits, request }: ExpansionInput,
-  warnings: Warnings,
+  warnings: Set<string>,
   signal: AbortSignal,
 ): Promise<readonly RelatedItem[]> {
   const { graphBudget, graphSeedLimit, graphFilters } = request;
@@ -98,7 +91,7 @@ async function warnIfGraphIsBehind(
   { graph, store, onGraphBehind }: ExpansionDeps,
   spaceId: number,
   eventIds: readonly string[],
-  warnings: Warnings,
+  warnings: Set<string>,
   signal: AbortSignal,
 ): Promise<void> {
   if (!graph.isSeparateStore || eventIds.length === 0) return;
@@ -149,7 +142,7 @@ function report(
   { spaceId, seeds }: { readonly spaceId: number; readonly seeds: number },
   error: unknown,
   isPart: boolean,
-  warnings: Warnings,
+  warnings: Set<string>,
 ): void {
   const cause = kindOf(error);
   const message =
@@ -160,7 +153,7 @@ function report(
   const details = { space_id: spaceId, backend: graph.backend, seeds };
   log.warn('graph expansion failed', { ...details, cause, error });
   void ledger.record({
-    kind: expansionDegradations.expansion,
+    kind: searchDegradations.expansion,
     subject: String(spaceId),
     cause,
     message,
@@ -173,7 +166,7 @@ async function findSeeds(
   { store, clock, options, log, ledger }: ExpansionDeps,
   spaceId: number,
   hits: readonly RankedChunk[],
-  warnings: Warnings,
+  warnings: Set<string>,
   signal: AbortSignal,
 ): Promise<readonly (readonly string[])[]> {
   const skipped: { readonly chunkId: number; readonly cause: string }[] = [];
@@ -199,7 +192,7 @@ async function findSeeds(
     const details = { space_id: spaceId, chunk_ids: skipped.map(({ chunkId }) => chunkId) };
     warnings.add(message);
     log.warn('events of search results could not be loaded', { ...details, cause: first.cause });
-    const { lookup: kind } = expansionDegradations;
+    const { lookup: kind } = searchDegradations;
     void ledger.record({ kind, subject: String(spaceId), cause: first.cause, message, details });
   }
   return found;

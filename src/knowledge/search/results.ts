@@ -1,6 +1,7 @@
 // Loads what a search returns: texts with highlights, related events, entities.
 import type { Queryable } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
+import { supersededCause } from '../graph/graph.ts';
 import { parseQuery } from './query.ts';
 import type { RelatedItem, SearchEntity, SearchHit } from './types.ts';
 
@@ -64,8 +65,8 @@ export class SearchStore {
     const { rows } = await this.#database.query<{ count: number }>(
       sql`
       select count(*) from (
-        select from chunk_step where space_id = ${spaceId} and step = 'graph' and status <> 'done'
-          and cause is distinct from 'SUPERSEDED' limit ${maxWaiting}) as waiting`,
+        select from chunk_step where space_id = ${spaceId} and step = 'graph' and status <> 'completed'
+          and cause is distinct from ${supersededCause} limit ${maxWaiting}) as waiting`,
       { signal },
     );
     return rows[0]?.count ?? 0;

@@ -106,16 +106,3 @@ export interface RankedChunk {
   readonly chunkId: number;
   readonly score: number;
 }
-
-export class Warnings {
-  readonly #sentences = new Set<string>();
-
-  add(sentence: string): void {
-    this.#sentences.add(sentence);
-  }
-
-  /** Null when nothing was omitted. */
-  toText(): string | null {
-    return this.#sentences.size === 0 ? null : [...this.#sentences].join(' ');
-  }
-}

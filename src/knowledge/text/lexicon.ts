@@ -127,7 +127,7 @@ export const personVerbs = set(
 );
 
 /** Verbs of tasks that people take on. */
-export const personDeeds = set(
+export const personActionVerbs = set(
   `send call review prepare write draft finish complete deliver share update provide schedule present join lead check
   contact ask talk speak meet order book confirm investigate handle fix follow coordinate organize organise arrange test
   set create own help support look reach sign approve decide discuss`,
@@ -138,7 +138,7 @@ export const personLeads =
   /\b(?:(?:written|prepared|approved|signed|led|reported|reviewed|presented|proposed|raised|suggested|requested|chaired|confirmed|sent|drafted|edited|found|organi[sz]ed|taken|done) by|by|ask(?:ed)?|tell|told|ping(?:ed)?|thank(?:s|ed)?|contact(?:ed)?|e?mail(?:ed)?|invited?|hired?|remind(?:ed)?|interview(?:ed)?|met|introduced?|(?:speak|spoke|spoken|talk(?:ed)?|meeting|met|meet|chat(?:ted)?|lunch|check(?:ed)?|are|is|lies|sits|discuss(?:ed)?|agree(?:d)?|clarif(?:y|ied)|along|together) with|according to|(?:forward(?:ed)?|sen[dt]|give|gave|hand(?:ed)?|reports?|reported|talk(?:ed)?|spoke|speak|wr(?:ite|ote)|delegated?|assigned|addressed)(?: [\p{Ll}]+){0,3} to|(?:came|comes|heard|message|e?mail|note|letter|draft|question|request|feedback|reply|word|answer) from|it was|(?:winners?|speakers?|authors?|guests?|members?|candidates?|colleagues?|attendees|participants) (?:are|is|were|was)) $/iu;
 
 /** In the words before "by": done by companies as often as by people. */
-export const companyDeeds =
+export const companyVerbs =
   /\b(?:released|distributed|published|developed|manufactured|made|sold|powered|hosted|operated|run|sponsored|funded|acquired|owned|provided|supplied|hired|employed|bordered|bounded|north|south|east|west)\b/i;
 
 /** Words of job titles. */

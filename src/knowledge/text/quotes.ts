@@ -31,23 +31,23 @@ const quoteMarks: ReadonlyMap<string, string> = new Map([
   ['…', '...'],
 ]);
 
-interface Folded {
+interface FoldedText {
   readonly text: string;
   /** For each unit of the folded text its offset in the original, and one more for the end. */
   readonly places: Uint32Array;
 }
 
 /** Zero-width characters, soft hyphens and the like, which do not change a name. */
-export const showsNothing = /\p{Default_Ignorable_Code_Point}/u;
+export const invisibleCharacter = /\p{Default_Ignorable_Code_Point}/u;
 
 /** Removes invisible characters, collapses whitespace, normalizes quotation marks and dashes, lower case. */
-function fold(text: string): Folded {
+function fold(text: string): FoldedText {
   const pieces: string[] = [];
   const places: number[] = [];
   let isBlank = true;
   for (let at = 0; at < text.length; at++) {
     const sign = text.charAt(at);
-    if (showsNothing.test(sign)) continue;
+    if (invisibleCharacter.test(sign)) continue;
     if (/\s/.test(sign)) {
       if (!isBlank) {
         pieces.push(' ');
@@ -71,7 +71,7 @@ function fold(text: string): Folded {
 /** Finds quotes in one text, which is folded once. */
 export class QuoteFinder {
   readonly #text: string;
-  #folded: Folded | null = null;
+  #folded: FoldedText | null = null;
 
   constructor(text: string) {
     this.#text = text;

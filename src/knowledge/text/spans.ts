@@ -1,6 +1,6 @@
 // Lines, words, visible characters and addresses of a text, each with its offsets.
 import { honorifics, isEveryday, isGivenName, personVerbs, sharedNames, wordKind } from './lexicon.ts';
-import { showsNothing } from './quotes.ts';
+import { invisibleCharacter } from './quotes.ts';
 
 export interface Line {
   readonly start: number;
@@ -91,12 +91,12 @@ interface VisibleText {
 
 /** Returns the text itself when every character is visible, as in most texts. */
 export function visibleText(text: string): VisibleText {
-  if (!showsNothing.test(text)) return { text, place: (start, end) => [start, end] };
+  if (!invisibleCharacter.test(text)) return { text, place: (start, end) => [start, end] };
   const pieces: string[] = [];
   const places: number[] = [];
   let at = 0;
   for (const sign of text) {
-    if (!showsNothing.test(sign)) {
+    if (!invisibleCharacter.test(sign)) {
       pieces.push(sign);
       for (let unit = 0; unit < sign.length; unit++) places.push(at + unit);
     }

@@ -25,7 +25,7 @@ export const refusedCause = 'EMBEDDING_REFUSED';
  */
 const defaultMaxScanned = 2_000;
 /** The index returns more than requested, because chunks of older revisions are dropped afterwards. */
-const beyond = 4;
+const overfetchFactor = 4;
 
 export class VectorIndex {
   /** Whether the store can compare vectors (pgvector); if not, the reason and the remedy. */
@@ -224,7 +224,7 @@ function walk(
     with v as materialized (
       select chunk_id, ${distance} as distance from chunk_vector
       where space_id = ${spaceId} and model = ${model} and cardinality(embedding) = ${dimensions} and ${passes}
-      order by ${distance} limit ${limit * beyond})
+      order by ${distance} limit ${limit * overfetchFactor})
     select chunk_id as "chunkId", 1 - distance as cosine from v where ${isLatest}
     order by distance, chunk_id limit ${limit}`;
 }

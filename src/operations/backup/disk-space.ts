@@ -1,11 +1,11 @@
 // Scratch folders of backups and restores, and errors that explain a full disk.
-import { mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, HeadworksError } from '../../core/index.ts';
 import { hasSqlState } from '../../platform/postgres/index.ts';
+import { freeBytes } from '../checks/machine.ts';
 
 export interface FullDiskContext {
-  /** The data folder. */
   readonly folder: string;
   readonly store: 'embedded' | 'server';
   /** The remedy, in whole sentences. */
@@ -17,23 +17,24 @@ const minFreeBytes = 32_000_000;
 
 /** DATA_FOLDER_UNUSABLE or STATE_UNUSABLE when the cause is a full disk; otherwise the error itself. */
 export async function explainFullDisk(
-  error: unknown,
+  failure: unknown,
   { folder, store, advice }: FullDiskContext,
-  readFreeBytes = freeBytes,
+  readFreeBytes: (folder: string) => Promise<number> = freeBytes,
 ): Promise<unknown> {
-  if (store === 'server' && causes(error).some(isFullStore))
+  if (store === 'server' && causes(failure).some(isFullStore))
     return new CoreError('STATE_UNUSABLE', `The disk of the database server is full. ${advice}`, {
-      cause: error,
+      cause: failure,
     });
-  const free = await readFreeBytes(folder);
-  const isFull = causes(error).some((cause) => isFullFile(cause) || isFullStore(cause));
-  const isOutOfSpace = store === 'embedded' && isLostStore(error) && free !== null && free < minFreeBytes;
-  if (!isFull && !isOutOfSpace) return error;
+  // Null where the system does not report it.
+  const free = await readFreeBytes(folder).catch(() => null);
+  const isFull = causes(failure).some((cause) => isFullFile(cause) || isFullStore(cause));
+  const isOutOfSpace = store === 'embedded' && isLostStore(failure) && free !== null && free < minFreeBytes;
+  if (!isFull && !isOutOfSpace) return failure;
   const room = free === null ? '' : `, ${Math.floor(free / 1_000_000)} MB are free`;
   return new CoreError(
     'DATA_FOLDER_UNUSABLE',
     `The disk that the data folder ${folder} is on is full${room}. ${advice}`,
-    { cause: error },
+    { cause: failure },
   );
 }
 
@@ -59,14 +60,6 @@ const isFullStore = (error: unknown): boolean => hasSqlState(error, '53100');
 
 const isLostStore = (error: unknown): boolean =>
   error instanceof HeadworksError && (error.code === 'STATE_UNAVAILABLE' || error.code === 'STATE_UNUSABLE');
-
-/** Null when the system does not report it. */
-async function freeBytes(folder: string): Promise<number | null> {
-  return statfs(folder).then(
-    ({ bavail, bsize }) => bavail * bsize,
-    () => null,
-  );
-}
 
 /** Long enough not to match a user's own folders. A worker does not hold the data folder, so it has its own prefix. */
 const prefixes = {

@@ -8,13 +8,13 @@ import { CoreError, systemClock } from '../../core/index.ts';
 import { makeFolder, vaultsFolder, webhookSecretPath } from '../../platform/data-folder/files.ts';
 import type { Database, Migration, Transaction } from '../../platform/postgres/index.ts';
 import { Sql, identifier, isFrom010, joinSql, migrateWithin, sql } from '../../platform/postgres/index.ts';
-import { ensureSchema, jobsSchemaOf } from '../../platform/postgres/missing-rights.ts';
+import { ensureSchema, jobsSchemaOf } from '../../platform/postgres/migrate.ts';
 import type { ArchiveHeader, FileStart, SequenceLine, TableEnd, TableStart } from './archive.ts';
 import { damaged } from './archive.ts';
 import { createScratch } from './disk-space.ts';
-import { isVaultName } from './dump.ts';
-import type { StoreColumn, StoreTable } from './store-tables.ts';
+import type { StoreColumn, StoreTable } from './dump.ts';
 import {
+  isVaultName,
   emptySchemas,
   jobsVersion,
   schemaOf,
@@ -22,7 +22,7 @@ import {
   tableOf,
   tableSum,
   isWrittenAsText,
-} from './store-tables.ts';
+} from './dump.ts';
 
 /** A batch is inserted when it reaches either limit. */
 const batchCharacters = 4 * 1024 * 1024;

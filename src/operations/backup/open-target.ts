@@ -1,12 +1,12 @@
 // Opens the stores of a restore or a store migration, sure that no server or worker uses them.
 import type { Config } from '../../config/index.ts';
 import { CoreError, systemClock } from '../../core/index.ts';
-import { stateFolder } from '../../platform/data-folder/files.ts';
+import { checkDataFolder, stateFolder } from '../../platform/data-folder/files.ts';
 import { hasEmbeddedStore } from '../../platform/postgres/embedded/embedded-store.ts';
 import type { Database } from '../../platform/postgres/index.ts';
 import { sql } from '../../platform/postgres/index.ts';
 import { serverLockName, workerLockName } from '../../platform/postgres/server/session-lock.ts';
-import { tableWithRows } from './store-tables.ts';
+import { tableWithRows } from './dump.ts';
 
 /** One statement may add a constraint over a whole table. */
 const stuckAfterMs = 6 * 3_600_000;
@@ -90,7 +90,8 @@ export async function holdWorkerLock({ state }: Config, closing: AsyncDisposable
 
 /** Fails with INPUT_INVALID, without creating anything, when the data folder has no embedded store. */
 export async function requireEmbeddedStore({ data }: Config): Promise<void> {
-  if (await hasEmbeddedStore(stateFolder(data.folder))) return;
+  await checkDataFolder(data.folder);
+  if (hasEmbeddedStore(stateFolder(data.folder))) return;
   throw new CoreError(
     'INPUT_INVALID',
     `There is no embedded store in ${data.folder}. Name the data folder of the server with --data-dir; nothing was changed.`,

@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import type { Config } from '../../config/index.ts';
 import { version } from '../../config/version.ts';
 import { CoreError, systemClock } from '../../core/index.ts';
-import { webhookSecretPath } from '../../platform/data-folder/files.ts';
+import { checkDataFolder, webhookSecretPath } from '../../platform/data-folder/files.ts';
 import { openDataFolder } from '../../platform/data-folder/data-folder.ts';
 import type { Database, Migration } from '../../platform/postgres/index.ts';
 import { checkHistory, identifier, loadMigrations, readHistory } from '../../platform/postgres/index.ts';
@@ -53,6 +53,7 @@ export async function restore(config: Config, options: RestoreOptions): Promise<
       'INPUT_INVALID',
       'Restore runs on the machine of the store: run it there, without --server and HEADWORKS_URL.',
     );
+  await checkDataFolder(config.data.folder);
   await requireFile(options.file);
   // Reject an incomplete backup before changing anything, not after hours of loading.
   await checkArchive(options.file, options.signal);
@@ -172,23 +173,14 @@ export function notesFor(config: Config, kind: 'embedded' | 'server'): readonly 
   ];
 }
 
-export interface MigrateStoreOptions {
+export interface MigrateStoreOptions extends Omit<RestoreOptions, 'file'> {
   /** postgres://… */
   readonly to: string;
-  readonly replace: boolean;
-  /** Default: those of this version. */
-  readonly migrations?: readonly Migration[];
-  readonly onProgress: (progress: BackupProgress) => void;
-  readonly signal: AbortSignal;
 }
 
-export interface MigrateStoreReport {
-  readonly tables: number;
-  readonly rows: number;
+export interface MigrateStoreReport extends Pick<RestoreReport, 'tables' | 'rows' | 'notes'> {
   /** In the target; its name may differ from the embedded store's. */
   readonly schema: string;
-  /** What is left to do, in sentences. */
-  readonly notes: readonly string[];
 }
 
 /**

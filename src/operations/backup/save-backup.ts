@@ -119,28 +119,20 @@ function explained(error: unknown, path: string): unknown {
       `The connection to the server was lost during the backup (${error.message.replace(/\.$/, '')}); ${path} was not written. Check the server (headworks doctor), then run it again.`,
       { cause: error, isRetryable: true },
     );
-  switch ((error as NodeJS.ErrnoException).code) {
-    case 'ENOSPC':
-      return new CoreError(
-        'INPUT_INVALID',
-        `${path}: the disk is full. Free some space, or name another path.`,
-        {
-          cause: error,
-        },
-      );
-    case 'ENOENT':
-    case 'EACCES':
-    case 'EROFS':
-      return new CoreError(
-        'INPUT_INVALID',
-        `${path} cannot be written. Name a path in a folder that exists and is writable.`,
-        {
-          cause: error,
-        },
-      );
-    default:
-      return error;
-  }
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (code === 'ENOSPC')
+    return new CoreError(
+      'INPUT_INVALID',
+      `${path}: the disk is full. Free some space, or name another path.`,
+      { cause: error },
+    );
+  if (['ENOENT', 'EACCES', 'EROFS'].includes(code))
+    return new CoreError(
+      'INPUT_INVALID',
+      `${path} cannot be written. Name a path in a folder that exists and is writable.`,
+      { cause: error },
+    );
+  return error;
 }
 
 export interface BackupProgress {

@@ -96,8 +96,8 @@ describe('checks of the machine', () => {
   });
 
   it('warn when the limit of open files is low', () => {
-    const limits = (most: string) =>
-      `Limit Soft Hard Units\nMax open files            ${most}   524288  files\n`;
+    const limits = (max: string) =>
+      `Limit Soft Hard Units\nMax open files            ${max}   524288  files\n`;
     expect(openFiles(limits('4096')).state).toBe('ok');
     expect(openFiles(limits('unlimited')).state).toBe('ok');
     expect(openFiles(null).state).toBe('ok');

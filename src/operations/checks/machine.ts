@@ -9,7 +9,7 @@ import type { Finding } from './check.ts';
 import { notConfigured, ok, problem, warning } from './check.ts';
 
 const oldestNode = 24;
-const leastFreeBytes = 1024 ** 3;
+const minFreeBytes = 1024 ** 3;
 /** Below this, writes fail soon: the embedded store alone writes in steps of 16 MB. */
 const nearlyFullBytes = 32 * 1024 ** 2;
 /** A busy gateway can have this many connections open. */
@@ -69,7 +69,7 @@ export async function dataFolder(folder: string, free = freeBytes): Promise<Find
   if ((await statOf(folder)) === null) return notCreated(folder);
   const bytes = await free(folder);
   const detail = `${folder}, ${formatBytes(bytes)} free.`;
-  if (bytes >= leastFreeBytes) return ok(detail);
+  if (bytes >= minFreeBytes) return ok(detail);
   const remedy =
     'Free some space, or move the data folder to a larger disk: stores and vaults grow. Shorter retention (HEADWORKS_RETENTION_…) and "headworks vault prune --older-than 90" limit the growth; --compact shrinks the file of a vault, and needs as much free space while it runs.';
   return bytes >= nearlyFullBytes ? warning(detail, remedy) : problem(detail, remedy);
@@ -103,10 +103,10 @@ export async function adminToken({ server, data }: Config): Promise<Finding> {
 
 /** `limits` as in /proc/self/limits; null where there is none. */
 export function openFiles(limits: string | null): Finding {
-  const most = /^Max open files\s+(\S+)/m.exec(limits ?? '')?.[1];
-  if (most === undefined) return ok('This system reports no limit of open files.');
-  const detail = `The limit is ${most} open files.`;
-  return most === 'unlimited' || Number(most) >= minOpenFiles
+  const max = /^Max open files\s+(\S+)/m.exec(limits ?? '')?.[1];
+  if (max === undefined) return ok('This system reports no limit of open files.');
+  const detail = `The limit is ${max} open files.`;
+  return max === 'unlimited' || Number(max) >= minOpenFiles
     ? ok(detail)
     : warning(
         detail,

@@ -104,7 +104,7 @@ describe('checks of the stores', () => {
   });
 
   it('warn when the connections of the Postgres server run out', async () => {
-    const used = (count: number) => database({ pg_stat_activity: [{ used: count, most: 100 }] });
+    const used = (count: number) => database({ pg_stat_activity: [{ used: count, max: 100 }] });
     expect((await connections(used(89))).state).toBe('ok');
     expect(await connections(used(90))).toMatchObject({
       state: 'warning',

@@ -60,12 +60,12 @@ export async function databaseSize(
 
 export async function connections(database: Database): Promise<Finding> {
   if (database.capabilities.kind === 'embedded') return ok('The embedded store is used by one process.');
-  const { rows } = await database.query<{ used: number; most: number }>(sql`
-    select count(*) as used, current_setting('max_connections')::int as most
+  const { rows } = await database.query<{ used: number; max: number }>(sql`
+    select count(*) as used, current_setting('max_connections')::int as max
     from pg_stat_activity where backend_type = 'client backend'`);
-  const { used = 0, most = 1 } = rows[0] ?? {};
-  const detail = `${used} of ${most} connections of the Postgres server are in use, by all clients.`;
-  return used < most * highUse
+  const { used = 0, max = 1 } = rows[0] ?? {};
+  const detail = `${used} of ${max} connections of the Postgres server are in use, by all clients.`;
+  return used < max * highUse
     ? ok(detail)
     : warning(
         detail,
@@ -123,15 +123,15 @@ export async function redisMemory(redis: RedisConnection | null): Promise<Findin
   const info = String(await redis.command('info', []));
   const field = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
   const policy = field('maxmemory_policy') ?? 'unknown';
-  const most = Number(field('maxmemory') ?? 0);
+  const max = Number(field('maxmemory') ?? 0);
   const used = Number(field('used_memory') ?? 0);
   const detail = `Redis ${field('redis_version') ?? 'unknown'}, ${formatBytes(used)} used, policy ${policy}.`;
-  if (most > 0 && policy !== 'noeviction')
+  if (max > 0 && policy !== 'noeviction')
     return problem(
-      `${detail} It evicts keys when its ${formatBytes(most)} are full.`,
+      `${detail} It evicts keys when its ${formatBytes(max)} are full.`,
       'Set maxmemory-policy to noeviction, or give Headworks a Redis of its own.',
     );
-  return most > 0 && used > most * highUse
-    ? warning(`${detail} Its ${formatBytes(most)} are nearly full.`, 'Raise maxmemory.')
+  return max > 0 && used > max * highUse
+    ? warning(`${detail} Its ${formatBytes(max)} are nearly full.`, 'Raise maxmemory.')
     : ok(detail);
 }

@@ -1,5 +1,5 @@
 // Acme Retail, a fictional company: its people in Looker and for the models, and its dashboards, which contradict each other.
-import type { KnownName } from '../../simulators/models/index.ts';
+import type { KnownName } from '../../simulators/models/scenario.ts';
 
 export interface Person {
   readonly first: string;
@@ -10,7 +10,7 @@ export interface Person {
   /** The owner's name on dashboards, where people spell names as they like. */
   readonly written: string;
   /** Spellings that the simulated models resolve; any other is left to a person to decide. */
-  readonly also: readonly string[];
+  readonly aliases: readonly string[];
   readonly hasLeft?: true;
 }
 
@@ -18,14 +18,14 @@ const person = (
   name: string,
   team: string,
   role: string,
-  also: readonly string[],
+  aliases: readonly string[],
   more: Partial<Person> = {},
 ): Person => {
   const [first = '', ...rest] = name.split(' ');
   const last = rest.join(' ');
   const plain = name.normalize('NFD').replaceAll(/[^A-Za-z ]/g, '');
   const email = `${plain.toLowerCase().replaceAll(' ', '.')}@acme-retail.example`;
-  return { first, last, email, role, team, written: name, also, ...more };
+  return { first, last, email, role, team, written: name, aliases, ...more };
 };
 
 export const people = {
@@ -59,10 +59,10 @@ export const personKeys = Object.keys(people) as readonly PersonKey[];
 
 export const fullName = ({ first, last }: Person): string => `${first} ${last}`;
 
-const thing = (name: string, type: KnownName['type'], also: readonly string[] = []): KnownName => ({
+const thing = (name: string, type: KnownName['type'], aliases: readonly string[] = []): KnownName => ({
   name,
   type,
-  also,
+  aliases,
 });
 
 /** Other people, teams, dashboards and projects, with the spellings that the simulated models resolve. */
@@ -92,8 +92,8 @@ const things: readonly KnownName[] = [
 /** The names that simulated models resolve. They cannot decide whether "S. Okafor" is Sam or Sara. */
 export const knownNames: readonly KnownName[] = [
   ...personKeys.map((key): KnownName => {
-    const { role, email, also } = people[key];
-    return { name: fullName(people[key]), also, type: 'person', role, organization: 'Acme Retail', email };
+    const { role, email, aliases } = people[key];
+    return { name: fullName(people[key]), aliases, type: 'person', role, organization: 'Acme Retail', email };
   }),
   ...things,
 ];
@@ -122,7 +122,7 @@ export interface Report {
   readonly title: string;
   readonly owner: PersonKey;
   readonly folder: FolderName;
-  readonly says: string;
+  readonly description: string;
   readonly views: number;
   readonly tiles: readonly Tile[];
 }
@@ -135,9 +135,9 @@ const report = (
   owner: PersonKey,
   folder: FolderName,
   views: number,
-  says: string,
+  description: string,
   ...tiles: readonly Tile[]
-): Report => ({ title, owner, folder, says, views, tiles });
+): Report => ({ title, owner, folder, description, views, tiles });
 
 export const dashboards: readonly Report[] = [
   report(

@@ -1,10 +1,10 @@
 // The data folder of the demo: its marker file, the state it keeps between starts, and its deletion.
 import { readFile, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { version } from '../../config/version.ts';
 import { CoreError } from '../../core/index.ts';
 import { openDataFolder } from '../../platform/data-folder/data-folder.ts';
-import { makeFolder, writeFileAtomic } from '../../platform/data-folder/files.ts';
+import { checkDataFolder, makeFolder, writeJsonFile } from '../../platform/data-folder/files.ts';
 
 /** What the next start needs and the server does not store. */
 export interface DemoState {
@@ -22,6 +22,8 @@ const fileIn = (folder: string): string => join(folder, 'demo.json');
 
 /** Reads the state; an empty folder becomes the demo's. Fails with DATA_FOLDER_UNUSABLE for any other. */
 export async function openDemoState(folder: string): Promise<DemoState> {
+  // It is in the data folder, which must not change when it is of another version.
+  await checkDataFolder(dirname(folder));
   const known = await readDemoState(folder);
   if (known) return known;
   const entries = await readdir(folder).catch(() => []);
@@ -32,7 +34,7 @@ export async function openDemoState(folder: string): Promise<DemoState> {
 }
 
 export async function writeDemoState(folder: string, state: DemoState): Promise<void> {
-  await writeFileAtomic(fileIn(folder), `${JSON.stringify({ what: marker, ...state }, null, 2)}\n`);
+  await writeJsonFile(fileIn(folder), { what: marker, ...state });
 }
 
 /**

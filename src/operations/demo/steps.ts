@@ -186,7 +186,7 @@ async function throttle({ api, upstreams }: DemoContext): Promise<void> {
   await api('POST /api/v1/models/probe', { body: { ids } });
 }
 
-/** Decides one pair that is clear to a person who knows the company; the others stay in the review queue. */
+/** Decides one pair of names; the others stay in the review queue. */
 export const reviewStep: Step = {
   name: 'review',
   title: 'Deciding one pair of names, as a person would',

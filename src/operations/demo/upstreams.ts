@@ -1,7 +1,7 @@
 // The upstreams of the demo: a simulated Looker with the dashboards of Acme Retail, and simulated AI providers.
 import { HeadworksError } from '../../core/index.ts';
 import type { ContentChange, LookerSimulatorOptions, WrittenItems } from '../../simulators/looker/types.ts';
-import type { Scenario, SimulatedModel } from '../../simulators/models/index.ts';
+import type { Scenario, SimulatedModel } from '../../simulators/models/scenario.ts';
 import type { FolderName, PersonKey, Report, Tile } from './acme-company.ts';
 import {
   dashboards,
@@ -54,9 +54,9 @@ function queryFacts([, explore, fields]: Tile): Item {
 const changedAt = (index: number): string =>
   `2026-10-${String(index + 1).padStart(2, '0')}T09:00:00.000+00:00`;
 
-const reportFacts = ({ title, owner, folder, says, views }: Report, index: number): Item => ({
+const reportFacts = ({ title, owner, folder, description, views }: Report, index: number): Item => ({
   title,
-  description: says,
+  description,
   view_count: views,
   folder: folderFacts(indexOfFolder(folder)),
   folder_id: idOf(indexOfFolder(folder)),
@@ -162,8 +162,8 @@ const lookerOptions: LookerSimulatorOptions = {
  */
 export async function startUpstreams({ ports, done }: Pick<DemoState, 'ports' | 'done'>) {
   const [{ startLookerSimulator }, { startModelsSimulator }] = await Promise.all([
-    import('../../simulators/looker/index.ts'),
-    import('../../simulators/models/index.ts'),
+    import('../../simulators/looker/server.ts'),
+    import('../../simulators/models/simulator.ts'),
   ]);
   const looker = await onPort(ports.looker, (port) => startLookerSimulator({ ...lookerOptions, port }));
   try {
@@ -214,7 +214,7 @@ const nimbus: DemoModel = {
   model: 'flash',
   key: 'sk-nimbus-demo',
   latencyMs: 15,
-  behavior: { knows: knownNames, quotas: { requestsPerMinute: 12 }, quotaHeaders: false },
+  behavior: { entities: knownNames, quotas: { requests_per_minute: 12 }, quota_headers: false },
 };
 
 /** Slower, and nearly always available. */
@@ -223,7 +223,7 @@ const atlas: DemoModel = {
   model: 'large',
   key: 'sk-atlas-demo',
   latencyMs: 45,
-  behavior: { knows: knownNames, faults: [{ fault: '500', probability: 0.04 }] },
+  behavior: { entities: knownNames, faults: [{ fault: '500', probability: 0.04 }] },
 };
 
 /** The fastest, and useless after its first response: malformed and empty responses, errors. */
@@ -277,14 +277,14 @@ export const slowModel = nameOf(atelier);
 
 const modelDefaults: Omit<SimulatedModel, 'name'> = {
   kind: 'chat',
-  knows: null,
+  entities: null,
   dimensions: 64,
-  firstTokenMs: 0,
-  tokenMs: 0,
+  first_token_ms: 0,
+  token_ms: 0,
   script: [],
   faults: [],
   quotas: {},
-  quotaHeaders: true,
+  quota_headers: true,
 };
 
 const demoScenario: Scenario = {
@@ -292,7 +292,7 @@ const demoScenario: Scenario = {
   providers: demoModels.map(({ provider, model, key, acceptedKey, latencyMs, behavior }) => ({
     name: provider,
     keys: [acceptedKey ?? key],
-    latencyMs,
+    latency_ms: latencyMs,
     models: [{ ...modelDefaults, name: model, ...behavior }],
   })),
 };

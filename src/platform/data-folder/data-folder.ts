@@ -7,17 +7,15 @@ import { CoreError } from '../../core/errors.ts';
 import { systemClock } from '../../core/system.ts';
 import type { Holder } from './files.ts';
 import {
+  checkDataFolder,
   createPrivateFile,
+  currentFormat,
   folderBusy,
-  folderNewer,
   folderUnusable,
-  formatDamaged,
+  formatFile,
   makeFolder,
-  writeFileAtomic,
+  writeJsonFile,
 } from './files.ts';
-
-/** Raised when older versions can no longer read the folder. */
-const currentFormat = 1;
 
 export interface DataFolderOptions {
   /** Our version, for the message of an older one. */
@@ -41,112 +39,57 @@ export async function openDataFolder(path: string, options: DataFolderOptions): 
   const { version, command = 'headworks', clock = systemClock } = options;
   await makeFolder(folder);
   // Checked before the lock, whose file would be the first change in the folder, and again under it.
-  await hasFormat(folder);
-  const lock = acquireLock(folder) ?? (await throwBusy(folder));
-  const holder = { pid: process.pid, command, since: new Date(clock.now()).toISOString() };
+  await checkDataFolder(folder);
+  const lock = lockFolder(folder);
+  if (!lock) throw folderBusy(folder, await readHolder(folder));
+  const holder: Holder = { pid: process.pid, command, since: new Date(clock.now()).toISOString() };
   try {
-    const isKnown = await hasFormat(folder);
-    await writeHolder(folder, holder);
-    if (!isKnown) await writeFormat(folder, version);
+    const isKnown = await checkDataFolder(folder);
+    await writeJsonFile(holderFile(folder), holder);
+    // Written once, with the version that created the folder.
+    if (!isKnown) await writeJsonFile(formatFile(folder), { format: currentFormat, writtenBy: version });
   } catch (error) {
-    lock.release();
+    lock.close();
     throw error instanceof CoreError ? error : folderUnusable(folder, error);
   }
-  return { path: folder, holder, release: releaseOnce(folder, lock) };
-}
-
-function acquireLock(folder: string): FolderLock | undefined {
-  try {
-    return lockFolder(folder);
-  } catch (error) {
-    throw folderUnusable(folder, error);
-  }
-}
-
-async function throwBusy(folder: string): Promise<never> {
-  throw folderBusy(folder, await readHolder(folder));
-}
-
-const formatFile = (folder: string): string => join(folder, 'format.json');
-
-/** Whether the folder has a format. Fails with DATA_FOLDER_UNUSABLE when this version does not support it. */
-async function hasFormat(folder: string): Promise<boolean> {
-  const text = await readFile(formatFile(folder), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw folderUnusable(folder, error);
-  });
-  if (text === undefined) return false;
-  const { format, writtenBy } = parseFormat(folder, text);
-  if (format > currentFormat) throw folderNewer(folder, format, currentFormat, writtenBy);
-  return true;
-}
-
-function parseFormat(folder: string, text: string): { format: number; writtenBy: string } {
-  try {
-    const { format, writtenBy } = JSON.parse(text) as { format?: unknown; writtenBy?: unknown };
-    if (typeof format === 'number')
-      return { format, writtenBy: typeof writtenBy === 'string' ? writtenBy : 'version unknown' };
-  } catch {
-    // Invalid JSON is the same as JSON without a format.
-  }
-  throw formatDamaged(folder);
-}
-
-/** Written once, with the version that created the folder. */
-async function writeFormat(folder: string, version: string): Promise<void> {
-  const text = `${JSON.stringify({ format: currentFormat, writtenBy: version }, null, 2)}\n`;
-  await writeFileAtomic(formatFile(folder), text);
-}
-
-function releaseOnce(folder: string, lock: FolderLock): () => Promise<void> {
   let released: Promise<void> | undefined;
-  return () => {
-    released ??= removeHolder(folder).finally(() => lock.release());
+  const release = () => {
+    released ??= rm(holderFile(folder), { force: true }).finally(() => lock.close());
     return released;
   };
-}
-
-export interface FolderLock {
-  release(): void;
+  return { path: folder, holder, release };
 }
 
 const sqliteBusy = 5;
 
 /**
- * The lock, or `undefined` when a process has it. Throws when the file cannot be written. It is the operating system's
- * file lock, taken through SQLite, which ends with the process however it ends: there are no stale locks.
+ * Undefined when a process has it. The lock is the operating system's file lock, taken through SQLite, which ends with
+ * the process however it ends: there are no stale locks.
  */
-export function lockFolder(folder: string): FolderLock | undefined {
+function lockFolder(folder: string): DatabaseSync | undefined {
   const file = join(folder, 'lock.sqlite');
   createPrivateFile(file);
-  const database = new DatabaseSync(file, { timeout: 0 });
+  let database: DatabaseSync | undefined;
   try {
+    database = new DatabaseSync(file, { timeout: 0 });
     database.exec('pragma locking_mode = exclusive; begin exclusive');
+    return database;
   } catch (error) {
-    database.close();
+    database?.close();
     if ((error as { errcode?: unknown }).errcode === sqliteBusy) return undefined;
-    throw error;
+    throw folderUnusable(folder, error);
   }
-  return { release: () => database.close() };
 }
 
-const fileIn = (folder: string): string => join(folder, 'holder.json');
-
-export async function writeHolder(folder: string, holder: Holder): Promise<void> {
-  await writeFileAtomic(fileIn(folder), `${JSON.stringify(holder, null, 2)}\n`);
-}
+const holderFile = (folder: string): string => join(folder, 'holder.json');
 
 /** `undefined` if it is missing or malformed. */
 export async function readHolder(folder: string): Promise<Holder | undefined> {
   try {
-    const { pid, command, since } = JSON.parse(await readFile(fileIn(folder), 'utf8')) as Partial<Holder>;
+    const { pid, command, since } = JSON.parse(await readFile(holderFile(folder), 'utf8')) as Partial<Holder>;
     if (typeof pid !== 'number' || typeof command !== 'string' || typeof since !== 'string') return undefined;
     return { pid, command, since };
   } catch {
     return undefined;
   }
-}
-
-export async function removeHolder(folder: string): Promise<void> {
-  await rm(fileIn(folder), { force: true });
 }

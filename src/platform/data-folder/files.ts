@@ -1,6 +1,6 @@
-// Files and folders of the data folder: names, how they are created and written, and errors with the remedy.
+// Files and folders of the data folder: names, how they are created and written, stored secrets, and errors with the remedy.
 import { closeSync, openSync } from 'node:fs';
-import { access, constants, mkdir, rename, stat, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, rename, stat, writeFile, chmod, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CoreError, messageOf } from '../../core/errors.ts';
 
@@ -62,6 +62,9 @@ export async function writeFileAtomic(path: string, text: string): Promise<void>
   await rename(temporary, path);
 }
 
+export const writeJsonFile = (path: string, value: object): Promise<void> =>
+  writeFileAtomic(path, `${JSON.stringify(value, null, 2)}\n`);
+
 /** The process that holds the data folder, for messages. Only the lock decides. */
 export interface Holder {
   readonly pid: number;
@@ -79,17 +82,47 @@ export function folderBusy(path: string, holder: Holder | undefined): CoreError 
   );
 }
 
-export function folderNewer(path: string, format: number, known: number, writtenBy: string): CoreError {
-  return unusable(
-    path,
-    `was written by a newer version of Headworks (${writtenBy}, format ${format}; this version knows ${known})`,
-    'Upgrade Headworks, or choose another data folder.',
-  );
+/** Raised when other versions cannot use the folder. 1 is 0.1.0. */
+export const currentFormat = 2;
+
+export const formatFile = (folder: string): string => join(folder, 'format.json');
+
+/**
+ * Whether the folder has a format; false for a new one. Fails with DATA_FOLDER_UNUSABLE when it is of another version. Writes
+ * nothing: call it before anything in the folder is used.
+ */
+export async function checkDataFolder(folder: string): Promise<boolean> {
+  const text = await readFile(formatFile(folder), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw folderUnusable(folder, error);
+  });
+  if (text === undefined) return false;
+  const { format, writtenBy } = parseFormat(folder, text);
+  if (format > currentFormat)
+    throw unusable(
+      folder,
+      `was written by a newer version of Headworks (${writtenBy}, format ${format}; this version supports ${currentFormat})`,
+      'Upgrade Headworks, or choose another data folder.',
+    );
+  if (format < currentFormat)
+    throw unusable(
+      folder,
+      `was created by an earlier version of Headworks (${writtenBy}), which this version cannot upgrade`,
+      'Choose another data folder, or keep using that version with this one.',
+    );
+  return true;
 }
 
-export function formatDamaged(path: string): CoreError {
-  return unusable(
-    path,
+function parseFormat(folder: string, text: string): { format: number; writtenBy: string } {
+  try {
+    const { format, writtenBy } = JSON.parse(text) as { format?: unknown; writtenBy?: unknown };
+    if (typeof format === 'number')
+      return { format, writtenBy: typeof writtenBy === 'string' ? writtenBy : 'version unknown' };
+  } catch {
+    // Invalid JSON is the same as JSON without a format.
+  }
+  throw unusable(
+    folder,
     'has a format.json that cannot be read',
     'Restore it from a backup, or choose another data folder.',
   );
@@ -151,6 +184,48 @@ function unusable(
 ): CoreError {
   return new CoreError('DATA_FOLDER_UNUSABLE', `${name.what} ${path} ${what}. ${remedy}`, {
     details: { path },
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
+}
+
+/** A secret that the first start generates and stores in the data folder, readable by its owner only. */
+export interface StoredSecret {
+  readonly path: string;
+  /** `admin token`. */
+  readonly what: string;
+  /** The environment variable that replaces it. */
+  readonly variable: string;
+}
+
+/** The same rule as for configured secrets. */
+const usable = /^[\u0021-\u007e]{16,}$/;
+
+/** Null when none was generated yet. Fails with DATA_FOLDER_UNUSABLE. */
+export async function readStoredSecret({ path, what, variable }: StoredSecret): Promise<string | null> {
+  try {
+    const secret = (await readFile(path, 'utf8')).trim();
+    if (secret === '') return null;
+    if (usable.test(secret)) return secret;
+    throw new Error('it is not one line of at least 16 visible characters');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw new CoreError(
+      'DATA_FOLDER_UNUSABLE',
+      `The ${what} in ${path} cannot be used (${messageOf(error)}). ` +
+        `Run as the user who started the server, delete the file to generate a new one, or set ${variable}.`,
+      { cause: error },
+    );
+  }
+}
+
+/** The stored secret, or a new one from `generate`. Call it only while holding the data folder. */
+export async function ensureStoredSecret(
+  stored: StoredSecret,
+  generate: () => string,
+): Promise<{ readonly secret: string; readonly isNew: boolean }> {
+  const known = await readStoredSecret(stored);
+  const secret = known ?? generate();
+  if (known === null) await writeFile(stored.path, `${secret}\n`, { mode: 0o600 });
+  await chmod(stored.path, 0o600);
+  return { secret, isNew: known === null };
 }

@@ -17,45 +17,43 @@ export interface DocumentsOptions {
   readonly memoryMb?: number;
   /** Maximum length of the text. */
   readonly maxCharacters?: number;
-  /** False: images are rejected. Default: true. */
+  /** False: images are rejected. */
   readonly acceptsImages?: boolean;
 }
 
-const defaultTimeoutMs = 30_000;
-const defaultMemoryMb = 512;
-/** About 1.2 million tokens, more than any model accepts. */
-const defaultMaxCharacters = 5_000_000;
+const defaults = {
+  timeoutMs: 30_000,
+  memoryMb: 512,
+  /** About 1.2 million tokens, more than any model accepts. */
+  maxCharacters: 5_000_000,
+  acceptsImages: true,
+};
 
 export class Documents {
   /** The media types it reads; other text/* types are read as plain text. */
   readonly mediaTypes = readableTypes;
   readonly #pool: ThreadPool<DocumentFunctions>;
-  readonly #timeoutMs: number;
-  readonly #memoryMb: number;
-  readonly #maxCharacters: number;
-  readonly #acceptsImages: boolean;
+  readonly #options: Required<DocumentsOptions>;
 
   constructor(options: DocumentsOptions) {
-    this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
-    this.#memoryMb = options.memoryMb ?? defaultMemoryMb;
-    this.#maxCharacters = options.maxCharacters ?? defaultMaxCharacters;
-    this.#acceptsImages = options.acceptsImages ?? true;
+    this.#options = { ...defaults, ...options };
+    const { clock, memoryMb } = this.#options;
     this.#pool = new ThreadPool({
       entry: threadModule('./document-thread', import.meta.url),
-      clock: options.clock,
-      memoryMb: this.#memoryMb,
+      clock,
+      memoryMb,
     });
   }
 
   /** Why the file cannot be read, or is not of its declared type, from its first bytes; else null. */
   contradiction(file: DocumentFile): string | null {
-    return contradictionOf(file, this.#acceptsImages);
+    return contradictionOf(file, this.#options.acceptsImages);
   }
 
   /** Fails with UnreadableDocument, or with the signal's reason. */
   async read(file: DocumentFile, signal: AbortSignal): Promise<DocumentContent> {
     signal.throwIfAborted();
-    const decided = decideType(file, this.#acceptsImages);
+    const decided = decideType(file, this.#options.acceptsImages);
     if ('problem' in decided) throw new UnreadableDocument(file.name, decided.problem);
     const { mediaType, format } = decided;
     if (format === 'image')
@@ -75,12 +73,13 @@ export class Documents {
     mediaType: string,
     signal: AbortSignal,
   ): Promise<Parsed> {
-    const limits = { timeoutMs: this.#timeoutMs, signal };
+    const limits = { timeoutMs: this.#options.timeoutMs, signal };
     const looksInside = format === 'html' || mediaType === 'application/xml';
     try {
       if (format === 'text' || format === 'html') {
         const decoded = decodeText(file.bytes, { charset: charsetOf(file.mediaType), looksInside });
-        if (format === 'text' || decoded.text.length > this.#maxCharacters * maxHtmlPerText) return decoded;
+        if (format === 'text' || decoded.text.length > this.#options.maxCharacters * maxHtmlPerText)
+          return decoded;
         const parsed = await this.#pool.run('html', decoded.text, limits);
         return 'problem' in parsed ? parsed : { ...parsed, warnings: decoded.warnings };
       }
@@ -95,10 +94,10 @@ export class Documents {
   #checked(name: string, { text, warnings }: Exclude<Parsed, { problem: string }>): DocumentContent {
     const clean = text.replaceAll('\0', '').trim();
     if (clean === '') throw new UnreadableDocument(name, 'it has no text. Send a file with content.');
-    if (clean.length > this.#maxCharacters)
+    if (clean.length > this.#options.maxCharacters)
       throw new UnreadableDocument(
         name,
-        `it has more than ${this.#maxCharacters.toLocaleString('en')} characters. Split it.`,
+        `it has more than ${this.#options.maxCharacters.toLocaleString('en')} characters. Split it.`,
       );
     return { kind: 'text', text: clean, warnings };
   }
@@ -112,8 +111,8 @@ export class Documents {
       );
     if (!(error instanceof ThreadStopped)) return error;
     const problem = {
-      time: `reading it took longer than ${this.#timeoutMs / 1_000} s. Split it, or send it as text.`,
-      memory: `reading it took more than ${this.#memoryMb} MB of memory. Split it, or send it as text.`,
+      time: `reading it took longer than ${this.#options.timeoutMs / 1_000} s. Split it, or send it as text.`,
+      memory: `reading it took more than ${this.#options.memoryMb} MB of memory. Split it, or send it as text.`,
       died: 'its parser crashed. Save it again, or send it as text.',
     }[error.reason];
     return new UnreadableDocument(name, problem, error);

@@ -146,19 +146,19 @@ const signatures: readonly (readonly [type: string, bytes: string, offset?: numb
 ];
 
 /** PDFs may have other bytes before their header; readers search this far. */
-const pdfWithin = 1_024;
+const pdfProbeBytes = 1_024;
 /** Enough to recognize a binary file. */
-const textWithin = 8_192;
+const textProbeBytes = 8_192;
 
 /** UTF-8 with a few zero bytes: text if it is declared as text. */
 export const textWithNulls = 'text-with-zeros';
 
 /** A media type; `text` or textWithNulls for any text; `unknown` for unknown binary content. */
 export function sniff(bytes: Uint8Array): string {
-  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, textWithin));
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, textProbeBytes));
   for (const [type, signature, offset = 0] of signatures)
     if (head.toString('latin1', offset, offset + signature.length) === signature) return type;
-  if (head.subarray(0, pdfWithin).includes('%PDF-')) return 'application/pdf';
+  if (head.subarray(0, pdfProbeBytes).includes('%PDF-')) return 'application/pdf';
   if (head.toString('latin1', 0, 2) === 'PK' && (head[2] ?? 9) < 9) return zipKind(bytes);
   // Programs for DOS and Windows; text may also begin with these letters.
   if (head.toString('latin1', 0, 2) === 'MZ' && isNotAscii(head[2] ?? 0x20)) return programType;
@@ -191,7 +191,7 @@ export type DecidedType =
   /** A clause that follows "the file …": why it cannot be read, and what to do. */
   | { readonly problem: string };
 
-/** Formats that any text could be in. */
+/** Formats without a signature: any text may be one of them. */
 const textual: ReadonlySet<DocumentFormat> = new Set<DocumentFormat>(['text', 'html', 'eml']);
 
 /** Reads only the beginning of the file, or the names in a zip file. */
@@ -251,7 +251,7 @@ const textHint =
   'Text is recognized by its name or type and must be UTF-8 with few zero bytes (U+0000), or UTF-16 with a byte order mark.';
 
 function unsupported(mediaType: string, acceptsImages: boolean): string {
-  const what = mediaType === 'unknown' ? 'it is of an unknown type' : `it is ${said(mediaType)}`;
+  const what = mediaType === 'unknown' ? 'it is of an unknown type' : `it is ${describeMediaType(mediaType)}`;
   const remedy =
     mediaType === 'application/x-ole-storage'
       ? 'Save it as .docx or PDF, without a password.'
@@ -264,10 +264,10 @@ function contradiction(mediaType: string, seen: string): string {
   if (seen === 'text') return `it is declared as ${mediaType}, but has plain text. ${remedy}`;
   if (seen === 'unknown')
     return `it is declared as ${mediaType}, but has other content. ${remedy} ${textHint}`;
-  return `it is declared as ${mediaType}, but its first bytes are those of ${said(seen)}. ${remedy}`;
+  return `it is declared as ${mediaType}, but its first bytes are those of ${describeMediaType(seen)}. ${remedy}`;
 }
 
-function said(mediaType: string): string {
+function describeMediaType(mediaType: string): string {
   if (mediaType === programType) return 'a program';
   return mediaType === 'application/x-ole-storage'
     ? 'an old or password-protected Office file'

@@ -24,6 +24,8 @@ describe('a host', () => {
     'http://[::1]',
     'http://[::ffff:127.0.0.1]',
     'http://[::ffff:a9fe:a9fe]',
+    'http://[::ffff:0:127.0.0.1]',
+    'http://[::ffff:0:a00:1]',
     'http://[64:ff9b::7f00:1]',
     'http://[2002:7f00:1::]',
     'http://[fd00::1]',

@@ -26,12 +26,8 @@ export interface HttpResponseDeps {
 const maxDrainBytes = 64 * 1024;
 const maxDrainMs = 500;
 
-export function createHttpResponse(deps: HttpResponseDeps): HttpResponse {
-  return new SourcedResponse(deps);
-}
-
 /** A class, not closures: every request creates one. */
-class SourcedResponse implements HttpResponse, AsyncIterable<Uint8Array> {
+export class SourcedResponse implements HttpResponse, AsyncIterable<Uint8Array> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly #deps: HttpResponseDeps;

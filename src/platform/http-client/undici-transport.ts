@@ -11,27 +11,22 @@ import type {
 } from '../../core/index.ts';
 import { HttpFailure, IdleTimer, kindOf, onAbort, systemClock } from '../../core/index.ts';
 import type { BodySource } from './response.ts';
-import { createHttpResponse } from './response.ts';
+import { SourcedResponse } from './response.ts';
 
 export interface UndiciTransportOptions {
   /** Maximum connections to one origin; further requests wait for one. Default: 64. */
   readonly connectionsPerOrigin?: number;
   /** Timeout of a connection, and the maximum for a request's own. Default: 10 s. */
   readonly connectTimeoutMs?: number;
-  /** For requests that set none. Default: 120 s. */
-  readonly headersTimeoutMs?: number;
-  /** For requests that set none. Default: 120 s. */
-  readonly bodyTimeoutMs?: number;
   /** How long an idle connection is kept. Default: 4 s. */
   readonly keepAliveMs?: number;
-  /** False accepts any certificate: for tests against self-signed servers only. Default: true. */
-  readonly rejectUnauthorized?: boolean;
-  /** Certificate authorities to trust instead of the built-in ones (PEM). */
-  readonly certificateAuthorities?: readonly string[];
   /** Resolves host names. Default: as the system does. Not called for IP addresses. */
   readonly lookup?: LookupFunction;
   readonly clock?: Clock;
 }
+
+/** Until the headers, and between two chunks of the body, for requests that set none. */
+const defaultTimeoutMs = 120_000;
 
 /**
  * Timeouts are kept here, not by undici: its timers have a resolution of half a second, and it has no connect timeout
@@ -47,12 +42,7 @@ export function createUndiciTransport(options: UndiciTransportOptions): HttpTran
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: options.keepAliveMs ?? 4_000,
-    connect: {
-      timeout: connectTimeoutMs,
-      rejectUnauthorized: options.rejectUnauthorized ?? true,
-      ...(options.certificateAuthorities ? { ca: [...options.certificateAuthorities] } : {}),
-      ...(options.lookup ? { lookup: options.lookup } : {}),
-    },
+    connect: { timeout: connectTimeoutMs, ...(options.lookup ? { lookup: options.lookup } : {}) },
   };
   const targets = new TargetCache();
   let agent: Agent | undefined;
@@ -71,16 +61,16 @@ export function createUndiciTransport(options: UndiciTransportOptions): HttpTran
       const dispatcher = agent ?? (await loadAgent());
       const target = targets.get(request.url);
       const label = requestLabel(request.method, target);
-      const bodyTimeoutMs = request.bodyTimeoutMs ?? options.bodyTimeoutMs ?? 120_000;
+      const bodyTimeoutMs = request.bodyTimeoutMs ?? defaultTimeoutMs;
       const exchange = new Exchange(request, label, clock, {
         connectTimeoutMs: Math.min(request.connectTimeoutMs ?? connectTimeoutMs, connectTimeoutMs),
-        headersTimeoutMs: request.headersTimeoutMs ?? options.headersTimeoutMs ?? 120_000,
+        headersTimeoutMs: request.headersTimeoutMs ?? defaultTimeoutMs,
         responseTimeoutMs: request.responseTimeoutMs ?? Number.POSITIVE_INFINITY,
       });
       exchange.start();
       if (!request.signal?.aborted) dispatch(dispatcher, target, request, exchange);
       const { status, headers } = await exchange.head;
-      return createHttpResponse({ status, headers, source: exchange, clock, bodyTimeoutMs, label });
+      return new SourcedResponse({ status, headers, source: exchange, clock, bodyTimeoutMs, label });
     },
     close: async () => {
       isClosed = true;

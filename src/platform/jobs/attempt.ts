@@ -9,7 +9,15 @@ import type {
   JobProgress,
   Random,
 } from '../../core/index.ts';
-import { CoreError, HeadworksError, kindOf, messageOf } from '../../core/index.ts';
+import {
+  CoreError,
+  HeadworksError,
+  camelCaseKeys,
+  kindOf,
+  messageOf,
+  snakeCaseKeys,
+  storableText,
+} from '../../core/index.ts';
 import type { JobEventSpecs } from './events.ts';
 import type { Settlement } from './statements.ts';
 
@@ -101,7 +109,7 @@ export class JobAttempt {
   async #run(handler: JobHandler<unknown>): Promise<Settlement | null> {
     let payload: unknown;
     try {
-      payload = this.#definition.parse(this.job.payload);
+      payload = this.#definition.parse(camelCaseKeys(this.job.payload));
     } catch (error) {
       this.#hasEnded = true;
       return this.#failed(`Its payload is not what the job expects: ${this.#reason(error)}`, true);
@@ -134,7 +142,7 @@ export class JobAttempt {
     if (outcome && 'skipped' in outcome)
       return { kind: 'skipped', delayMs: 0, output: { skipped: this.#text(outcome.skipped) } };
     // Through JSON here, so that a result that cannot be stored fails the attempt and every store returns the same.
-    const result: unknown = JSON.parse(JSON.stringify(outcome?.result ?? null));
+    const result: unknown = JSON.parse(JSON.stringify(snakeCaseKeys(outcome?.result ?? null)));
     return { kind: 'completed', delayMs: 0, output: { result } };
   }
 
@@ -207,17 +215,10 @@ export class JobAttempt {
     return this.#text(messageOf(error)) || kindOf(error);
   }
 
-  /**
-   * Without secrets, stack trace or excessive length. Redacted before it is cut, because a truncated secret is not recognized.
-   * Postgres stores neither NUL nor half a surrogate pair, which a cut can leave.
-   */
+  /** Without secrets, stack trace or excessive length. Redacted before it is cut: a truncated secret is not recognized. */
   #text(text: string): string {
-    const [withoutStack = ''] = this.#deps
-      .redact(text)
-      .replaceAll('\0', '')
-      .split(/\n\s+at /);
-    const isLong = withoutStack.length > maxReasonLength;
-    return (isLong ? `${withoutStack.slice(0, maxReasonLength - 1)}…` : withoutStack).toWellFormed();
+    const [withoutStack = ''] = this.#deps.redact(text).split(/\n\s+at /);
+    return storableText(withoutStack, maxReasonLength);
   }
 }
 

@@ -1,9 +1,11 @@
 // pg-boss on our database: its schema, queues and schedules. Started in two parts, because a warm start must be quick: at
 // once what adding and claiming needs (four small reads), later in the background its schedules and maintenance (0.3 s of
 // first-time statements on the embedded store).
-import { PgBoss, type ConstructorOptions, type Db } from 'pg-boss';
-import { CoreError, messageOf, type Clock, type JobDefinition } from '../../core/index.ts';
-import { ensureSchema, withRights } from '../postgres/missing-rights.ts';
+import type { ConstructorOptions, Db } from 'pg-boss';
+import { PgBoss } from 'pg-boss';
+import type { Clock, JobDefinition } from '../../core/index.ts';
+import { CoreError, messageOf } from '../../core/index.ts';
+import { ensureSchema, withRights } from '../postgres/migrate.ts';
 import type { Database, Queryable } from '../postgres/ports.ts';
 import { rawSql } from '../postgres/sql.ts';
 import { undefinedJobError } from './attempt.ts';
@@ -147,12 +149,22 @@ function queueSettings(definition: JobDefinition<unknown>) {
 }
 
 function checkDefinition(definition: JobDefinition<unknown>): void {
-  const { name, timeoutMs, concurrency, retries, retryDelayMs, retryDelayMaxMs = 0 } = definition;
+  const {
+    name,
+    timeoutMs,
+    concurrency,
+    groupConcurrency = 1,
+    retries,
+    retryDelayMs,
+    retryDelayMaxMs = 0,
+  } = definition;
   const problem =
     (!/^[\w.-]+$/.test(name) && `its name may contain only letters, digits, ".", "-" and "_"`) ||
     (!(timeoutMs > 0 && timeoutMs <= maxTimeoutMs) &&
       `timeoutMs is ${timeoutMs}, not between 1 and ${maxTimeoutMs}`) ||
     (!(Number.isInteger(concurrency) && concurrency > 0) && `concurrency is ${concurrency}, not 1 or more`) ||
+    (!(Number.isInteger(groupConcurrency) && groupConcurrency > 0) &&
+      `groupConcurrency is ${groupConcurrency}, not 1 or more`) ||
     (!(Number.isInteger(retries) && retries >= 0) && `retries is ${retries}, not 0 or more`) ||
     (!isDelay(retryDelayMs) && `retryDelayMs is ${retryDelayMs}, not a number of 0 or more`) ||
     (!isDelay(retryDelayMaxMs) && `retryDelayMaxMs is ${retryDelayMaxMs}, not a number of 0 or more`);

@@ -9,6 +9,7 @@ import type {
   Emitter,
   EnqueueOptions,
   IdSource,
+  JobCount,
   JobDefinition,
   JobFilter,
   JobHandler,
@@ -17,16 +18,20 @@ import type {
   JobView,
   Random,
 } from '../../core/index.ts';
-import { CoreError, isUuid, parseCron } from '../../core/index.ts';
-import { jobsSchemaOf } from '../postgres/missing-rights.ts';
+import { CoreError, isUuid, parseCron, snakeCaseKeys } from '../../core/index.ts';
+import { jobsSchemaOf } from '../postgres/migrate.ts';
 import type { Database, Transaction } from '../postgres/ports.ts';
 import { hasSqlState } from '../postgres/sql.ts';
 import { defaultAbortGraceMs, duplicateHandlerError, duplicateKeyError } from './attempt.ts';
 import { bossDatabase, BossMaintenance, JobKinds, startBoss } from './boss.ts';
-import { StoreHealth, type JobEventSpecs } from './events.ts';
-import { JobMaintenance, type MaintenanceTiming } from './maintenance.ts';
-import { canceledReason, JobStatements, toJobView, type CountRow, type JobRow } from './statements.ts';
-import { CompletionWriter, JobWorker, type ClaimedRow } from './worker.ts';
+import type { JobEventSpecs } from './events.ts';
+import { StoreHealth } from './events.ts';
+import type { MaintenanceTiming } from './maintenance.ts';
+import { JobMaintenance } from './maintenance.ts';
+import type { JobRow } from './statements.ts';
+import { canceledReason, JobStatements, toJobView } from './statements.ts';
+import type { ClaimedRow } from './worker.ts';
+import { CompletionWriter, JobWorker } from './worker.ts';
 
 export interface JobQueueOptions {
   readonly database: Database;
@@ -137,16 +142,17 @@ class PgBossJobQueue implements JobQueue {
     options: EnqueueOptions = {},
   ): Promise<string | null> {
     const { name } = this.#kinds.get(definition.name);
-    const { key, startAfterMs = 0, priority = 0, transaction } = options;
+    const { key, group, startAfterMs = 0, priority = 0, transaction } = options;
     const id = this.#options.ids.uuid();
     const added = await this.#boss.send(
       name,
-      { payload },
+      { payload: snakeCaseKeys(payload) },
       {
         id,
         priority,
         // The queue's policy allows each key once; a job without a key gets a unique one.
         singletonKey: key === undefined ? `id ${id}` : `key ${key}`,
+        ...(group === undefined ? {} : { group: { id: group } }),
         ...(startAfterMs > 0 ? { startAfter: startAfterMs / 1_000 } : {}),
         ...(transaction === undefined ? {} : { db: bossDatabase(asTransaction(transaction)) }),
       },
@@ -163,7 +169,7 @@ class PgBossJobQueue implements JobQueue {
     const wrapped: JobHandler<unknown> = (payload, context) =>
       wrapAttempt(known.name, context.id, () => handler(payload as Payload, context));
     const worker = new JobWorker(known, wrapped, {
-      claim: (name, count) => this.#claim(name, count),
+      claim: (name, count, ignoredGroups) => this.#claim(name, count, ignoredGroups),
       completions: this.#completions,
       health: this.#health,
       attempts: { clock, random, events, redact, abortGraceMs },
@@ -175,7 +181,9 @@ class PgBossJobQueue implements JobQueue {
   async schedule<Payload>(definition: JobDefinition<Payload>, cron: string, payload: Payload): Promise<void> {
     const { name } = this.#kinds.get(definition.name);
     parseCron(cron);
-    const data = JSON.parse(JSON.stringify({ payload: payload ?? null })) as { payload: unknown };
+    const data = JSON.parse(JSON.stringify({ payload: snakeCaseKeys(payload ?? null) })) as {
+      payload: unknown;
+    };
     // `missed`: a machine that was asleep at the scheduled time runs the job once when it wakes.
     const settings: ScheduleOptions = { tz: 'UTC', singletonKey: 'schedule', missed: 'once' };
     const known = await this.#boss.getSchedule(name);
@@ -199,8 +207,8 @@ class PgBossJobQueue implements JobQueue {
     return rows.map(toJobView);
   }
 
-  async counts(): Promise<readonly CountRow[]> {
-    return (await this.#database.query<CountRow>(this.#statements.counts())).rows;
+  async counts(): Promise<readonly JobCount[]> {
+    return (await this.#database.query<JobCount>(this.#statements.counts())).rows;
   }
 
   async retry(id: string): Promise<boolean> {
@@ -270,14 +278,20 @@ class PgBossJobQueue implements JobQueue {
       if (result.status === 'rejected') this.#health.failed('stop', result.reason);
   }
 
-  async #claim(name: string, count: number): Promise<readonly ClaimedRow[]> {
+  async #claim(
+    name: string,
+    count: number,
+    ignoredGroups: readonly string[],
+  ): Promise<readonly ClaimedRow[]> {
     const jobs = await this.#boss.fetch<{ payload: unknown }>(name, {
       batchSize: count,
       includeMetadata: true,
+      ignoreGroups: [...ignoredGroups],
     });
-    return jobs.map(({ id, data, retryCount, retryLimit }) => ({
+    return jobs.map(({ id, data, groupId, retryCount, retryLimit }) => ({
       name,
       id,
+      group: groupId ?? null,
       payload: data.payload,
       retryCount,
       retryLimit,

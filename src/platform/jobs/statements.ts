@@ -1,6 +1,6 @@
 // SQL on pg-boss's job table, for what pg-boss has no call for or only one job and one queue at a time.
 // Written for pg-boss's schema version 41 and pinned with it; the contract suite runs every statement on both stores.
-import type { JobFilter, JobProgress, JobState, JobView } from '../../core/index.ts';
+import type { JobFilter, JobProgress, JobView } from '../../core/index.ts';
 import type { Sql } from '../postgres/sql.ts';
 import { identifier, json, sql } from '../postgres/sql.ts';
 
@@ -64,12 +64,6 @@ export interface ReapedRow {
   readonly retryCount: number;
   /** From the start of its last attempt until now. */
   readonly durationMs: number;
-}
-
-export interface CountRow {
-  readonly name: string;
-  readonly state: JobState;
-  readonly count: number;
 }
 
 export function toJobView({ output, startAfter, ...row }: JobRow): JobView {

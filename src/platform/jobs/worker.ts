@@ -10,12 +10,17 @@ import type { Claim, JobStatements, SettleRecord } from './statements.ts';
 import { crashAllowance } from './statements.ts';
 
 export interface ClaimedRow extends Claim {
+  readonly group: string | null;
   readonly payload: unknown;
   readonly retryLimit: number;
 }
 
 export interface JobWorkerDeps {
-  readonly claim: (name: string, count: number) => Promise<readonly ClaimedRow[]>;
+  readonly claim: (
+    name: string,
+    count: number,
+    ignoredGroups: readonly string[],
+  ) => Promise<readonly ClaimedRow[]>;
   readonly completions: CompletionWriter;
   readonly health: StoreHealth;
   readonly attempts: AttemptDeps;
@@ -23,6 +28,7 @@ export interface JobWorkerDeps {
 
 export interface RunningJob {
   readonly claim: Claim;
+  readonly group: string | null;
   readonly attempt: JobAttempt;
 }
 
@@ -33,6 +39,8 @@ export class JobWorker {
   readonly #deps: JobWorkerDeps;
   readonly #ending = new Set<Promise<void>>();
   #mayHaveMore = false;
+  /** Jobs of full groups may be queued: when one ends, there may be something to claim. */
+  #hasFullGroups = false;
   #claiming: Promise<void> | undefined;
   #isDraining = false;
 
@@ -77,16 +85,44 @@ export class JobWorker {
   async #claimWhileFree(): Promise<void> {
     while (this.#mayHaveMore && this.freeSlots > 0) {
       this.#mayHaveMore = false;
-      const wanted = this.freeSlots;
       try {
-        const rows = await this.#deps.claim(this.#definition.name, wanted);
+        const { rows, mayHaveMore } = await this.#claimRows(this.freeSlots);
         this.#deps.health.succeeded();
-        if (rows.length === wanted) this.#mayHaveMore = true;
+        if (mayHaveMore) this.#mayHaveMore = true;
         for (const row of rows) this.#start(row);
       } catch (error) {
         this.#deps.health.failed('claim', error);
       }
     }
+  }
+
+  /** With groups a batch is at most as large as the share of one group: it may be all of the same. */
+  async #claimRows(
+    wanted: number,
+  ): Promise<{ readonly rows: readonly ClaimedRow[]; readonly mayHaveMore: boolean }> {
+    const { name, groupConcurrency } = this.#definition;
+    if (groupConcurrency === undefined) {
+      const rows = await this.#deps.claim(name, wanted, []);
+      return { rows, mayHaveMore: rows.length === wanted };
+    }
+    const running = this.#runningByGroup();
+    const ofOthers = await this.#deps.claim(name, Math.min(wanted, groupConcurrency), [...running.keys()]);
+    if (ofOthers.length > 0 || running.size === 0)
+      return { rows: ofOthers, mayHaveMore: ofOthers.length > 0 };
+    const full = [...running.keys()].filter((group) => (running.get(group) ?? 0) >= groupConcurrency);
+    this.#hasFullGroups = full.length > 0;
+    if (full.length === running.size) return { rows: [], mayHaveMore: false };
+    for (const group of full) running.delete(group);
+    const share = groupConcurrency - Math.max(...running.values());
+    const rows = await this.#deps.claim(name, Math.min(wanted, share), full);
+    return { rows, mayHaveMore: rows.length > 0 };
+  }
+
+  #runningByGroup(): Map<string, number> {
+    const running = new Map<string, number>();
+    for (const { group } of this.running.values())
+      if (group !== null) running.set(group, (running.get(group) ?? 0) + 1);
+    return running;
   }
 
   #start(row: ClaimedRow): void {
@@ -96,6 +132,7 @@ export class JobWorker {
   }
 
   #claimMore(): void {
+    if (this.#hasFullGroups) this.#mayHaveMore = true;
     if (this.#mayHaveMore) this.#claim();
   }
 
@@ -103,14 +140,14 @@ export class JobWorker {
     await this.#deps.completions.write({ name, id, retryCount, kind: 'released', delayMs: 0, output: {} });
   }
 
-  async #run({ name, id, retryCount, retryLimit, payload }: ClaimedRow): Promise<void> {
+  async #run({ name, id, group, retryCount, retryLimit, payload }: ClaimedRow): Promise<void> {
     const claim: Claim = { name, id, retryCount };
     const isLast = retryCount >= retryLimit - crashAllowance;
     const job = { id, payload, attempt: retryCount + 1, isLast };
     const attempt = new JobAttempt(this.#definition, this.#handler, job, this.#deps.attempts);
     // This process was suspended for so long that its job was reaped, and has now claimed it again.
     this.running.get(id)?.attempt.stop('lost');
-    this.running.set(id, { claim, attempt });
+    this.running.set(id, { claim, group, attempt });
     const settlement = await attempt.ended;
     const written = settlement && (await this.#deps.completions.write({ ...claim, ...settlement }));
     if (this.running.get(id)?.attempt === attempt) this.running.delete(id);

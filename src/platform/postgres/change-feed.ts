@@ -1,7 +1,6 @@
 // Change notifications through LISTEN and NOTIFY.
-import { systemClock, systemIds } from '../../core/index.ts';
+import { systemClock, systemIds, withTimeout } from '../../core/index.ts';
 import type { Database } from './ports.ts';
-import { sql } from './sql.ts';
 
 export class ChangeFeed<Topic extends string> {
   readonly #database: Database;
@@ -50,13 +49,10 @@ export async function checkNotifyRoundTrip(database: Database): Promise<boolean>
   const channel = `headworks_notify_check_${systemIds.uuid().replaceAll('-', '')}`;
   const { promise: received, resolve } = Promise.withResolvers<boolean>();
   const unlisten = await database.listen(channel, () => resolve(true));
-  let cancel = (): void => undefined;
   try {
-    await database.query(sql`select pg_notify(${channel}, '')`);
-    cancel = systemClock.after(timeoutMs, () => resolve(false));
-    return await received;
+    await database.notify(channel, '');
+    return await withTimeout(received, { clock: systemClock, timeoutMs }).catch(() => false);
   } finally {
-    cancel();
     await unlisten();
   }
 }

@@ -4,7 +4,15 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { abortable, onAbort } from '../../core/abort.ts';
 import type { Clock } from '../../core/clock.ts';
 import { CoreError, messageOf } from '../../core/errors.ts';
-import { TransactionLease, queryCommand, scriptCommand } from './transaction-lease.ts';
+import type { Log } from '../../core/telemetry.ts';
+import {
+  TransactionLease,
+  queryCommand,
+  scriptCommand,
+  Semaphore,
+  StateTracker,
+  Subscriptions,
+} from './store.ts';
 import type {
   Capability,
   Database,
@@ -16,9 +24,9 @@ import type {
   Transaction,
   TransactionOptions,
 } from './ports.ts';
-import { hasSqlState, identifier, type RawSql, sql, type Sql } from './sql.ts';
-import type { Command, CommandResult, Session, StateTracker, Store, Subscriptions } from './store.ts';
-import { Semaphore } from './semaphore.ts';
+import type { RawSql, Sql } from './sql.ts';
+import { hasSqlState, identifier, sql } from './sql.ts';
+import type { Command, CommandResult, Session, Store } from './store.ts';
 
 const defaultLeaseMs = 30_000;
 
@@ -31,11 +39,31 @@ export interface SessionDatabaseDeps {
   readonly clock: Clock;
 }
 
+/** Opens the database of a driver; `createStore` makes its store. A failure leaves nothing open. */
+export async function openSessionDatabase(
+  options: Pick<SessionDatabaseDeps, 'kind' | 'schema' | 'clock'> & { readonly log: Log },
+  createStore: (state: StateTracker, subscriptions: Subscriptions) => Store,
+): Promise<SessionDatabase> {
+  const state = new StateTracker();
+  const subscriptions = new Subscriptions((error) => options.log.error('A listener failed.', { error }));
+  const store = createStore(state, subscriptions);
+  const database = new SessionDatabase({ ...options, store, state, subscriptions });
+  try {
+    await store.connect();
+    await database.refreshCapabilities();
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return database;
+}
+
 export class SessionDatabase implements Database {
   readonly schema: string;
   readonly #deps: SessionDatabaseDeps;
   readonly #permits: Semaphore;
-  readonly #scope = new TransactionScope();
+  /** Open transactions of the async context. Work that outlives its transaction is unrestricted once it is closed. */
+  readonly #scope = new AsyncLocalStorage<{ isOpen: boolean }>();
   #capabilities: DatabaseCapabilities | undefined;
   #closing: Promise<void> | undefined;
 
@@ -73,7 +101,7 @@ export class SessionDatabase implements Database {
   }
 
   async ping(signal?: AbortSignal): Promise<void> {
-    await this.query(sql`select 1`, signal ? { signal } : {});
+    await this.query(sql`select 1`, { signal });
   }
 
   async listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>> {
@@ -95,12 +123,13 @@ export class SessionDatabase implements Database {
     const leaseMs = options.leaseMs ?? defaultLeaseMs;
     const stopClock = this.#deps.clock.after(leaseMs, () => lease.stop(leaseExpired(leaseMs)));
     const stopListening = onAbort(options.signal, (reason) => lease.stop(reason));
-    const scope = this.#scope.enter(async () => {
+    const scope = { isOpen: true };
+    const working = this.#scope.run(scope, async () => {
       await lease.script(beginText(leaseMs));
       return work(lease);
     });
     try {
-      const result = await lease.whileHeld(scope.result);
+      const result = await lease.whileHeld(working);
       stopClock();
       stopListening();
       await this.#commit(lease, leaseMs);
@@ -108,7 +137,7 @@ export class SessionDatabase implements Database {
     } finally {
       stopClock();
       stopListening();
-      scope.close();
+      scope.isOpen = false;
       const returned = lease
         .settled()
         .then(() => returnSession(session))
@@ -176,7 +205,7 @@ export class SessionDatabase implements Database {
   }
 
   #assertUsable(): void {
-    this.#scope.assertOutside();
+    if (this.#scope.getStore()?.isOpen) throw nestedQuery();
     if (this.#closing) throw new CoreError('SHUTTING_DOWN', 'The state store is closing.');
   }
 }
@@ -221,32 +250,12 @@ function leftOpen(): CoreError {
   );
 }
 
-interface Scope {
-  isOpen: boolean;
-}
-
-export class TransactionScope {
-  readonly #storage = new AsyncLocalStorage<Scope>();
-
-  /** Runs `work` inside a new scope. Work that outlives it inherits the scope, but is unrestricted once `close` was called. */
-  enter<T>(work: () => Promise<T>): { readonly result: Promise<T>; close(): void } {
-    const scope: Scope = { isOpen: true };
-    return {
-      result: this.#storage.run(scope, work),
-      close: () => {
-        scope.isOpen = false;
-      },
-    };
-  }
-
-  /** Fails inside an open transaction, where a query on the database would wait for the session that is held. */
-  assertOutside(): void {
-    if (!this.#storage.getStore()?.isOpen) return;
-    throw new CoreError(
-      'STATE_NESTED_QUERY',
-      'A query on the database was made inside an open transaction of the same database, which could deadlock. Use the transaction that was passed in.',
-    );
-  }
+/** It would wait for the session that the transaction holds. */
+function nestedQuery(): CoreError {
+  return new CoreError(
+    'STATE_NESTED_QUERY',
+    'A query on the database was made inside an open transaction of the same database, which could deadlock. Use the transaction that was passed in.',
+  );
 }
 
 type Extension = 'vector' | 'pg_trgm';
@@ -273,28 +282,28 @@ async function detectCapabilities(
 }
 
 async function ensureExtension(database: Queryable, name: Extension): Promise<Capability> {
-  const before = await look(database, name);
+  const before = await readExtension(database, name);
   if (before.installed !== null) return usable(name, before);
   if (before.offered === null) return notOffered(name);
   try {
     await database.query(sql`create extension if not exists ${identifier(name)} schema public`);
   } catch (error) {
     // Another process may have created it at the same time.
-    const after = await look(database, name);
+    const after = await readExtension(database, name);
     return after.installed === null ? notAllowed(name, error) : usable(name, after);
   }
-  return usable(name, await look(database, name));
+  return usable(name, await readExtension(database, name));
 }
 
-interface Seen {
+interface ExtensionState {
   readonly installed: string | null;
   readonly schema: string | null;
   readonly offered: string | null;
   readonly isOnPath: boolean;
 }
 
-async function look(database: Queryable, name: Extension): Promise<Seen> {
-  const { rows } = await database.query<Seen>(sql`
+async function readExtension(database: Queryable, name: Extension): Promise<ExtensionState> {
+  const { rows } = await database.query<ExtensionState>(sql`
     select (select extversion from pg_extension where extname = ${name}) as installed,
            (select nspname::text from pg_extension join pg_namespace n on n.oid = extnamespace
             where extname = ${name}) as schema,
@@ -303,7 +312,7 @@ async function look(database: Queryable, name: Extension): Promise<Seen> {
   return rows[0] ?? { installed: null, schema: null, offered: null, isOnPath: false };
 }
 
-function usable(name: Extension, seen: Seen): Capability {
+function usable(name: Extension, seen: ExtensionState): Capability {
   if (seen.installed !== null && seen.isOnPath) return { available: true, version: seen.installed };
   return {
     available: false,

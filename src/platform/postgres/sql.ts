@@ -47,8 +47,10 @@ export function joinSql(parts: readonly Sql[], separator: Sql): Sql {
 
 /** A name (table, column, schema) as a quoted identifier: names cannot be parameters. */
 export function identifier(name: string): Sql {
-  return new Sql([`"${name.replaceAll('"', '""')}"`], []);
+  return new Sql([quoted(name)], []);
 }
+
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** SQL from elsewhere (pg-boss). Never build its text from input. */
 export function rawSql(text: string, values: readonly unknown[] = []): RawSql {

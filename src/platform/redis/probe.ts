@@ -1,8 +1,7 @@
 // Checks a Redis on its own connection, apart from the connection whose calls it explains.
 import { Redis } from 'ioredis';
 import type { CoreError } from '../../core/errors.ts';
-import { redisAddress } from './connection.ts';
-import { redisError } from './errors.ts';
+import { redisAddress, redisError } from './connection.ts';
 
 export interface RedisProbeOptions {
   readonly url: string;

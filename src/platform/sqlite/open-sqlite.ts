@@ -1,12 +1,17 @@
 // Opens a SQLite file through node:sqlite for several threads and processes, and migrates it: forward only, each migration
 // once, all or nothing.
 //
+// `retryWhileBusy` waits for a file that another process has locked: each try blocks the thread only for the busy timeout,
+// and between two tries the event loop runs.
+//
 // 64-bit hashes do not fit a JavaScript number. Bind them as signed BigInt (`BigInt.asIntN(64, hash)`; an unsigned one past
 // 2^63 is rejected) and read them with `statement.setReadBigInts(true)`.
 import { createHash } from 'node:crypto';
+import type { SQLInputValue, SQLOutputValue, StatementResultingChanges } from 'node:sqlite';
 import { DatabaseSync } from 'node:sqlite';
 import type { CoreErrorCode } from '../../core/errors.ts';
 import { HeadworksError, messageOf } from '../../core/errors.ts';
+import type { Clock } from '../../core/clock.ts';
 
 export interface OpenSqliteOptions {
   /** All of them, oldest first. Default: none, the file is used as it is. */
@@ -23,7 +28,7 @@ export interface OpenSqliteOptions {
 /**
  * WAL (readers and a writer do not block each other), synchronous NORMAL (a killed process loses nothing; a power cut
  * may lose the last transactions but damages nothing), foreign keys on.
- * Fails with a SqliteError that names the file; a foreign file is not changed.
+ * Fails with a SqliteError that names the file; a file of another program is not changed.
  */
 export function openSqlite(path: string, options: OpenSqliteOptions = {}): DatabaseSync {
   const { migrations, readOnly = false, busyTimeoutMs = 1_000 } = options;
@@ -109,10 +114,10 @@ function userVersion(db: DatabaseSync): number {
   return Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
 }
 
-function newer(path: string, has: number, knows: number): Error {
+function newer(path: string, version: number, supported: number): Error {
   return unusableFile(
     path,
-    `it has version ${has}, and this program knows ${knows}. Use the newer program that wrote it.`,
+    `it has version ${version}, and this program supports ${supported}. Use the newer program that wrote it.`,
   );
 }
 
@@ -138,6 +143,27 @@ export function immediate<T>(db: DatabaseSync, work: () => T): T {
     if (db.isTransaction) db.exec('ROLLBACK');
     throw sqliteError(error, db.location() ?? ':memory:');
   }
+}
+
+type SqliteRow = Record<string, SQLOutputValue>;
+
+/**
+ * Statements as templates; values are bound as parameters. Not `createTagStore`: its statements outlive `close` (Node 24),
+ * and the write-ahead log is then not merged into the file.
+ *
+ * @example sqlOn(db).get`SELECT name FROM sources WHERE id = ${id}`
+ */
+export function sqlOn(db: DatabaseSync) {
+  const prepare = (parts: TemplateStringsArray) => db.prepare(parts.join('?'));
+  return {
+    run: (parts: TemplateStringsArray, ...values: SQLInputValue[]): StatementResultingChanges =>
+      prepare(parts).run(...values),
+    get: (parts: TemplateStringsArray, ...values: SQLInputValue[]): SqliteRow | undefined =>
+      prepare(parts).get(...values),
+    all: (parts: TemplateStringsArray, ...values: SQLInputValue[]): SqliteRow[] =>
+      prepare(parts).all(...values),
+    iterate: (parts: TemplateStringsArray, ...values: SQLInputValue[]) => prepare(parts).iterate(...values),
+  };
 }
 
 type SqliteErrorCode = Extract<CoreErrorCode, `SQLITE_${string}`>;
@@ -182,4 +208,57 @@ export function sqliteError(error: unknown, path: string): unknown {
 
 function unusableFile(path: string, explanation: string): SqliteError {
   return new SqliteError('SQLITE_UNUSABLE', `${path}: ${explanation}`, { details: { path } });
+}
+
+/** The pause between two tries. */
+export const busyRetryPauseMs = 100;
+
+/** Shorter waits are not reported. */
+const reportAfterMs = 500;
+
+export interface BusyRetryOptions {
+  readonly clock: Clock;
+  readonly signal?: AbortSignal;
+  /** How long the file may stay locked before the error is thrown. */
+  readonly timeoutMs: number;
+  /** Called once when the wait takes longer than half a second. */
+  readonly onWait?: () => void;
+}
+
+export function isSqliteBusy(error: unknown): error is HeadworksError {
+  return error instanceof HeadworksError && error.code === 'SQLITE_BUSY';
+}
+
+/**
+ * The result of `work`: at once when the file is free, else a promise that retries until it is. Fails with SQLITE_BUSY
+ * after `timeoutMs`, with the signal's reason, or with any other error of `work`.
+ */
+export function retryWhileBusy<T>(work: () => T, options: BusyRetryOptions): T | Promise<T> {
+  const since = options.clock.monotonic();
+  try {
+    return work();
+  } catch (error) {
+    if (!isSqliteBusy(error)) throw error;
+    return keepTrying(work, options, since);
+  }
+}
+
+async function keepTrying<T>(
+  work: () => T,
+  { clock, signal, timeoutMs, onWait }: BusyRetryOptions,
+  since: number,
+): Promise<T> {
+  let isReported = false;
+  for (;;) {
+    await clock.sleep(busyRetryPauseMs, signal);
+    try {
+      return work();
+    } catch (error) {
+      const waitedMs = clock.monotonic() - since;
+      if (!isSqliteBusy(error) || waitedMs >= timeoutMs) throw error;
+      if (waitedMs < reportAfterMs || isReported) continue;
+      isReported = true;
+      onWait?.();
+    }
+  }
 }

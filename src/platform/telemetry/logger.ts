@@ -1,7 +1,7 @@
 // Log lines as JSON or readable text, and the listener that writes them from events.
 import type { DestinationStream } from 'pino';
 import { pino } from 'pino';
-import type { EmittedEvent, EventListener, Log, LogFields, LogLevel, Redactor } from '../../core/index.ts';
+import type { EmittedEvent, EventSource, Log, LogFields, LogLevel, Redactor } from '../../core/index.ts';
 import { withoutContent } from '../../core/index.ts';
 
 export interface LoggerOptions {
@@ -99,12 +99,8 @@ class PinoLog implements Log {
 
 const reserved = new Set(['level', 'time', 'msg']);
 
-interface Listenable {
-  listen(listener: EventListener): () => void;
-}
-
 /** Content fields appear only when the log is at debug level. The returned function stops it. */
-export function logEvents(events: Listenable, log: Log): () => void {
+export function logEvents(events: Pick<EventSource, 'listen'>, log: Log): () => void {
   const isDebug = log.level === 'debug';
   const lowest = severity[log.level];
   return events.listen((emitted: EmittedEvent) => {

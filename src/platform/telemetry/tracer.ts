@@ -21,7 +21,7 @@ type RootSampler = 'always_on' | 'always_off' | 'traceidratio';
 export type SamplerName = RootSampler | `parentbased_${RootSampler}`;
 
 export interface OtelTracerOptions {
-  /** Where spans go, with its path. */
+  /** Endpoint of the exporter, with its path. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly serviceName: string;
@@ -36,7 +36,7 @@ export interface OtelTracerOptions {
 
 const maxFlushMs = 3_000;
 
-/** `close` sends what waits, within a few seconds. */
+/** `close` sends buffered spans, within a few seconds. */
 export function createOtelTracer(options: OtelTracerOptions): Tracer & { close(): Promise<void> } {
   const exporter = reportDelivery(
     new OTLPTraceExporter({
@@ -74,7 +74,7 @@ export function createOtelTracer(options: OtelTracerOptions): Tracer & { close()
 
   return {
     begin,
-    within: async (name, facts, work) => {
+    span: async (name, facts, work) => {
       const span = begin(name, facts);
       let hasFailed = true;
       try {

@@ -1,8 +1,8 @@
 // Traces: whether they are sent and where, and spans from events. The OpenTelemetry SDK is loaded only when they are.
 // The SDK's own parsing reads the process environment; here the options of config decide, so that a configuration file works
 // and header values are redacted as secrets.
-import type { EventListener, Log, Tracer } from '../../core/index.ts';
-import { noTracer, toSnakeCase } from '../../core/index.ts';
+import type { EventSource, Log, Tracer } from '../../core/index.ts';
+import { decodeUri, noTracer, toSnakeCase } from '../../core/index.ts';
 import type { TracingOptions } from './options.ts';
 import type { SamplerName } from './tracer.ts';
 
@@ -91,25 +91,13 @@ export function pairs(text: string | null): Readonly<Record<string, string>> {
     (text ?? '').split(',').flatMap((pair) => {
       const at = pair.indexOf('=');
       if (at < 1) return [];
-      return [[pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())]];
+      return [[pair.slice(0, at).trim(), decodeUri(pair.slice(at + 1).trim())]];
     }),
   );
 }
 
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
-interface Listenable {
-  listen(listener: EventListener): () => void;
-}
-
 /** Records a span for every event that has one, as child of the span in which it was emitted. Returns a function that stops it. */
-export function traceEvents(events: Listenable, tracer: Tracer): () => void {
+export function traceEvents(events: Pick<EventSource, 'listen'>, tracer: Tracer): () => void {
   return events.listen(({ spec: { span }, payload }) => {
     const durationMs = span && payload[span.duration];
     if (!span || typeof durationMs !== 'number') return;

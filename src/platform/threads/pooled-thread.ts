@@ -33,7 +33,7 @@ export class PooledThread {
   readonly #worker: Worker;
   readonly #ready = Promise.withResolvers<void>();
   #reply: PromiseWithResolvers<FromThread> | undefined;
-  #isGone = false;
+  #hasEnded = false;
 
   constructor(settings: ThreadSettings) {
     this.#settings = settings;
@@ -61,8 +61,8 @@ export class PooledThread {
   }
 
   /** It accepts no more work. */
-  get isGone(): boolean {
-    return this.#isGone;
+  get hasEnded(): boolean {
+    return this.#hasEnded;
   }
 
   /** Rejects with ThreadStopped, ThreadThrew, the signal's reason, SHUTTING_DOWN or INTERNAL. One call at a time. */
@@ -106,7 +106,7 @@ export class PooledThread {
   }
 
   #lose(reason: unknown): void {
-    this.#isGone = true;
+    this.#hasEnded = true;
     this.#ready.reject(reason);
     this.#reply?.reject(reason);
   }

@@ -1,4 +1,4 @@
-// The inside of a pool thread: runs the functions of its module on request. Messages are cloned or transferred.
+// Runs in a pool thread: calls the functions of its module on request. Messages are cloned or transferred.
 import { parentPort } from 'node:worker_threads';
 import { messageOf } from '../../core/errors.ts';
 

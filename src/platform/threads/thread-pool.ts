@@ -100,7 +100,7 @@ export class ThreadPool<Functions extends ThreadFunctions> {
     for (const [thread, stopTimer] of this.#idle) {
       stopTimer();
       this.#idle.delete(thread);
-      if (!thread.isGone) return thread;
+      if (!thread.hasEnded) return thread;
     }
     return undefined;
   }
@@ -122,7 +122,7 @@ export class ThreadPool<Functions extends ThreadFunctions> {
   }
 
   #release(thread: PooledThread): void {
-    if (thread.isGone) return; // its exit frees the slot
+    if (thread.hasEnded) return; // its exit frees the slot
     if (this.#assign(thread)) return;
     const { clock, idleMs = defaultIdleMs } = this.#options;
     this.#idle.set(

@@ -1,7 +1,7 @@
 // A shared window that goes down and recovers blocks no caller and never admits too many.
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { expect, it } from 'vitest';
-import { LimiterWorld, mostIn } from '../../../test/support/resilience/rate-limiter.contract.ts';
+import { LimiterWorld, maxIn } from '../../../test/support/resilience/rate-limiter.contract.ts';
 import { FallbackRateWindow } from './fallback-window.ts';
 import { AdaptiveRateLimiter } from './limiter.ts';
 import { MemoryRateWindow } from './memory-window.ts';
@@ -10,13 +10,13 @@ import type { WindowRequest, RateWindow } from './policy.ts';
 /** Like Redis: shared, asynchronous, and down or empty on demand. */
 function sharedWindow(clock: VirtualClock, limits = { perSecond: 5, perMinute: 60 }) {
   let inner = new MemoryRateWindow({ limits, clock });
-  const state = { isAway: false, asked: 0 };
+  const state = { isDown: false, exchanges: 0 };
   const window: RateWindow = {
     limits,
     isLocal: false,
     exchange: async (request: WindowRequest) => {
-      state.asked++;
-      if (state.isAway) throw new Error('away');
+      state.exchanges++;
+      if (state.isDown) throw new Error('away');
       return inner.exchange(request);
     },
   };
@@ -43,15 +43,15 @@ it('shares the window while it is available, decides alone otherwise, and never 
   const { limiters, shared, changes, open } = world();
   const caller = limiters.request(open(), 8);
   for (let phase = 0; phase < 20; phase++) {
-    shared.state.isAway = phase % 2 === 1;
-    // Back, it has lost what it knew: what the machine itself was granted still holds.
-    if (!shared.state.isAway) shared.forget();
+    shared.state.isDown = phase % 2 === 1;
+    // After its recovery it has lost its grants: those of this machine still count.
+    if (!shared.state.isDown) shared.forget();
     await limiters.advance(7_000);
   }
   caller.stop();
   expect(changes.slice(0, 2)).toEqual([new Error('away'), undefined]);
-  expect(mostIn(caller.grants, 1_000)).toBeLessThanOrEqual(5);
-  expect(mostIn(caller.grants, 60_000)).toBeLessThanOrEqual(60);
+  expect(maxIn(caller.grants, 1_000)).toBeLessThanOrEqual(5);
+  expect(maxIn(caller.grants, 60_000)).toBeLessThanOrEqual(60);
   expect(caller.grants.length).toBeGreaterThanOrEqual(0.98 * 140);
 });
 
@@ -61,18 +61,18 @@ it('keeps several processes together within the limits while sharing', async () 
   await limiters.advance(65_000);
   for (const caller of callers) caller.stop();
   const all = callers.flatMap(({ grants }) => grants).sort((a, b) => a - b);
-  expect(mostIn(all, 1_000)).toBe(5);
-  expect(mostIn(all, 60_000)).toBe(60);
+  expect(maxIn(all, 1_000)).toBe(5);
+  expect(maxIn(all, 60_000)).toBe(60);
 });
 
 it('keeps the backoff and the pause when it decides alone', async () => {
   const { limiters, shared, open } = world();
   const limiter = open();
-  const asking = limiter.acquire();
+  const pending = limiter.acquire();
   await limiters.settle();
-  (await asking).rateLimited({ retryAfterMs: 10_000 });
+  (await pending).rateLimited({ retryAfterMs: 10_000 });
   await limiters.settle();
-  shared.state.isAway = true;
+  shared.state.isDown = true;
   const caller = limiters.request(limiter, 1);
   await limiters.advance(9_000);
   expect(caller.grants).toEqual([]);
@@ -88,7 +88,7 @@ it('stops calling a shared window that hangs after its first timeout', async () 
   const hanging: RateWindow = {
     limits,
     isLocal: false,
-    exchange: () => clock.sleep(1_000).then(() => Promise.reject(new Error('no answer'))),
+    exchange: () => clock.sleep(1_000).then(() => Promise.reject(new Error('no reply'))),
   };
   const local = new MemoryRateWindow({ limits, clock });
   const limiter = new AdaptiveRateLimiter(

@@ -4,7 +4,8 @@ import { onAbort } from '../../core/abort.ts';
 import type { Clock } from '../../core/clock.ts';
 import { LinkedQueue } from '../bounded-queue.ts';
 import type { RateLimits, RateWindow, WindowReply, WindowRequest, WindowState } from './policy.ts';
-import { emptyRequest, initialBackoff } from './policy.ts';
+import { emptyRequest } from './policy.ts';
+import { initialBackoff } from './backoff.ts';
 
 /**
  * Permission for one call. Report exactly one outcome; only the first one counts.
@@ -204,7 +205,7 @@ export class AdaptiveRateLimiter {
       sent: () => this.#markSent(grant),
       succeeded: () =>
         once(() => {
-          this.#report({ successes: 1, successEpoch: epoch });
+          this.#report({ successes: 1, epochSuccesses: 1, successEpoch: epoch });
           if (this.#window.isLocal) this.#exchange();
         }),
       rateLimited: (hint) =>
@@ -247,19 +248,20 @@ export class AdaptiveRateLimiter {
 const maxPauseMs = 31 * 24 * 3_600_000;
 
 /**
- * Both together. Successes of an older epoch no longer count. `more` may be the reports of a failed exchange, which may
- * have arrived: successes and 429s may be reported twice, but returned grants would then be taken from other callers, so
- * those of `more` are dropped and cost a little of the rate.
+ * Both together. `more` may be the reports of a failed exchange, which may have arrived: successes and 429s may be
+ * reported twice, but returned grants would then be taken from other callers, so those of `more` are dropped and cost a
+ * little of the rate.
  */
 function mergeReports(current: WindowRequest, more: Partial<WindowRequest>): WindowRequest {
   const both = [current, { ...emptyRequest, ...more }];
+  const sum = (of: (reports: WindowRequest) => number) => both.reduce((total, each) => total + of(each), 0);
   const successEpoch = Math.max(...both.map((reports) => (reports.successes > 0 ? reports.successEpoch : 0)));
-  const ofEpoch = both.filter((reports) => reports.successEpoch === successEpoch);
   return {
     ...current,
-    successes: ofEpoch.reduce((sum, reports) => sum + reports.successes, 0),
+    successes: sum(({ successes }) => successes),
+    epochSuccesses: sum((reports) => (reports.successEpoch === successEpoch ? reports.epochSuccesses : 0)),
     successEpoch,
-    rateLimitedCalls: current.rateLimitedCalls + (more.rateLimitedCalls ?? 0),
+    rateLimitedCalls: sum(({ rateLimitedCalls }) => rateLimitedCalls),
     rateLimitedEpoch: Math.max(current.rateLimitedEpoch, more.rateLimitedEpoch ?? 0),
     pauseMs: Math.max(current.pauseMs, more.pauseMs ?? 0),
   };

@@ -1,8 +1,9 @@
 // Decides in this process: exact sliding windows over the last grants, on the monotonic clock. With a journal it also
 // counts the grants of earlier processes and of others that run now.
 import type { Clock } from '../../core/clock.ts';
+import type { BackoffState } from './backoff.ts';
+import { afterReports, initialBackoff } from './backoff.ts';
 import type {
-  BackoffState,
   WindowRequest,
   EffectiveWindow,
   GrantJournal,
@@ -13,13 +14,7 @@ import type {
   WindowReply,
   WindowState,
 } from './policy.ts';
-import {
-  afterRateLimited,
-  afterSuccesses,
-  effectiveWindow,
-  initialBackoff,
-  slidingWindows,
-} from './policy.ts';
+import { effectiveWindows, slidingWindows } from './policy.ts';
 
 export interface MemoryRateWindowOptions {
   readonly limits: RateLimits;
@@ -121,16 +116,16 @@ export class MemoryRateWindow implements LocalRateWindow {
   #report(request: WindowRequest, now: number): void {
     const before = this.#backoff;
     const wallNow = this.#wall(now);
-    const succeeded = afterSuccesses(before, request, now, this.#isAdaptive);
-    this.#backoff = afterRateLimited(succeeded, request, now, wallNow, this.#isAdaptive);
+    this.#backoff = afterReports(before, request, wallNow, this.#isAdaptive);
     if (request.pauseMs > 0) this.#pausedUntil = Math.max(this.#pausedUntil, now + request.pauseMs);
-    const hasMoved = this.#backoff.multiplier !== before.multiplier;
+    const { multiplier, learned } = this.#backoff;
+    const hasMoved = multiplier !== before.multiplier || learned !== before.learned;
     if (hasMoved) this.#effective = this.#effectiveWindows();
     if (hasMoved || request.rateLimitedCalls > 0) this.#journal?.save({ ...this.#state(), savedAt: wallNow });
   }
 
   #effectiveWindows(): readonly EffectiveWindow[] {
-    return this.#windows.map((window) => effectiveWindow(window, this.#backoff.multiplier));
+    return this.#windows.flatMap((window) => effectiveWindows(window, this.#backoff));
   }
 
   #state(): WindowState {
@@ -181,8 +176,7 @@ export class MemoryRateWindow implements LocalRateWindow {
   }
 
   #resume({ pausedUntil, savedAt, ...backoff }: JournaledState, now: number): void {
-    // The time of the last step is unknown after a restart; now is the cautious assumption.
-    this.#backoff = { ...backoff, steppedAt: now, ...(this.#isAdaptive ? {} : { multiplier: 1 }) };
+    this.#backoff = { ...backoff, ...(this.#isAdaptive ? {} : { multiplier: 1, learned: 1 }) };
     this.#pausedUntil = now + Math.min(pausedUntil - this.#clock.now(), pausedUntil - savedAt);
     this.#effective = this.#effectiveWindows();
   }

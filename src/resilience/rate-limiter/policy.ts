@@ -1,16 +1,11 @@
-// The rate limiter's rules, without I/O: interfaces, sliding windows, and how the backoff multiplier moves.
+// Interfaces of the rate limiter, and its sliding windows.
+import type { BackoffState, Outcomes } from './backoff.ts';
 
 /** What the limiter reports and requests in one exchange with its window. */
-export interface WindowRequest {
+export interface WindowRequest extends Outcomes {
   /** Requested grants: one per waiting caller. 0 only reports. */
   readonly wanted: number;
-  /** Successful calls with grants of `successEpoch`. */
-  readonly successes: number;
-  readonly successEpoch: number;
-  /** Calls that received a 429, and the newest epoch among their grants. */
-  readonly rateLimitedCalls: number;
-  readonly rateLimitedEpoch: number;
-  /** The longest Retry-After among them; 0 for none. */
+  /** The longest Retry-After among the 429s; 0 for none. */
   readonly pauseMs: number;
   /** Stamps of grants whose calls were sent late: each counts from now instead. */
   readonly sentLate: readonly string[];
@@ -25,6 +20,7 @@ export interface WindowRequest {
 export const emptyRequest: WindowRequest = {
   wanted: 0,
   successes: 0,
+  epochSuccesses: 0,
   successEpoch: 0,
   rateLimitedCalls: 0,
   rateLimitedEpoch: 0,
@@ -34,24 +30,6 @@ export const emptyRequest: WindowRequest = {
   returned: 0,
   returnedStamp: '',
 };
-
-export interface BackoffState {
-  /** 1 is the full rate, 2 is half of it. */
-  readonly multiplier: number;
-  readonly epoch: number;
-  readonly consecutiveSuccesses: number;
-  readonly total429: number;
-  /** Wall clock, epoch milliseconds; 0 for never. */
-  readonly last429At: number;
-  /** The multiplier at the last 429; 0 without one. */
-  readonly ceiling: number;
-  /** Successes required for a step to the ceiling or faster. */
-  readonly probeSuccesses: number;
-  /** The multiplier before the current series of recovery steps, each less than a minute after the previous one. */
-  readonly settledMultiplier: number;
-  /** When the last step was made, in milliseconds of the window's own clock. */
-  readonly steppedAt: number;
-}
 
 export interface WindowState extends BackoffState {
   /** Wall clock, epoch milliseconds; 0 when not paused. */
@@ -162,117 +140,24 @@ export function slidingWindows(limits: RateLimits): readonly SlidingWindow[] {
 }
 
 /**
- * The window slowed by the multiplier: count / span is exactly limit / multiplier per window. The count is lowered
- * first, because a server that permits half as much rejects the second half of a full burst regardless of the pause
- * after it; the span absorbs what rounding the count leaves, and everything for a limit of 1. No span is shorter than
- * the window, so the limit itself holds in every window, whatever the multiplier did in between.
+ * The window at this backoff. The learned multiplier lowers the count first, because a server that permits half as much
+ * rejects the second half of a full burst regardless of the pause after it; the span absorbs what rounding the count
+ * leaves, and everything for a limit of 1. No span is shorter than the window, so the limit itself holds in every
+ * window, whatever the multipliers did in between. Below the full rate calls are also spaced evenly: a token bucket
+ * rejects bursts at any average rate.
  */
-export function effectiveWindow(
+export function effectiveWindows(
   { limit, windowMs, guardMs }: SlidingWindow,
-  multiplier: number,
-): EffectiveWindow {
-  const count = Math.max(1, Math.ceil(limit / multiplier - 1e-9));
+  { multiplier, learned }: Pick<BackoffState, 'multiplier' | 'learned'>,
+): readonly EffectiveWindow[] {
+  const count = Math.max(1, Math.ceil(limit / learned - 1e-9));
   // Whole milliseconds: take-grants.lua must compute the same.
-  const spanMs = Math.max(windowMs, Math.ceil((windowMs * count * multiplier) / limit - 1e-6));
-  return { count, spanMs: spanMs + guardMs };
+  const spanMs = Math.max(windowMs, Math.ceil((windowMs * count * learned) / limit - 1e-6));
+  const window = { count, spanMs: spanMs + guardMs };
+  if (multiplier === 1) return [window];
+  const spaced = Math.max(1, Math.round((limit * minSpacingMs) / (windowMs * multiplier)));
+  return [window, { count: spaced, spanMs: Math.ceil((windowMs * multiplier * spaced) / limit - 1e-6) }];
 }
 
-// How the backoff multiplier m moves: up on a 429, down on successes, slowly near a rate that was rejected before.
-//
-//   429 at m              → m × 1.5 (once for all grants of the same epoch), ceiling = m, or the slower multiplier
-//                           that the server's minute still saw when m was reached within that minute
-//   10 successes in a row → m × 0.9, not below 1
-//   … but if that step reaches the ceiling or goes below it: 100 successes, twice as many after each failed probe
-//
-// An epoch is the time between two increases. Grants carry theirs: the 429s of one burst belong to one epoch, and only
-// the first of them finds it current.
-
-export const adaptation = {
-  increase: 1.5,
-  decrease: 0.9,
-  /** The slowest rate: a server that rejects 1/64 of the limit cannot be satisfied by pacing. */
-  maxMultiplier: 64,
-  successesPerStep: 10,
-  firstProbeSuccesses: 100,
-  largestProbeSuccesses: 1_600,
-  /** Servers count by the minute: a rate is proven only after it has lasted this long. */
-  settlingMs: 60_000,
-} as const;
-
-export const initialBackoff: BackoffState = {
-  multiplier: 1,
-  epoch: 0,
-  consecutiveSuccesses: 0,
-  total429: 0,
-  last429At: 0,
-  ceiling: 0,
-  probeSuccesses: adaptation.firstProbeSuccesses,
-  settledMultiplier: 1,
-  steppedAt: Number.MIN_SAFE_INTEGER,
-};
-
-/** Applies successes; those with grants of an older epoch carry no information about the current rate. */
-export function afterSuccesses(
-  state: BackoffState,
-  { successes, successEpoch }: Pick<WindowRequest, 'successes' | 'successEpoch'>,
-  clockMs: number,
-  isAdaptive: boolean,
-): BackoffState {
-  if (successes === 0 || successEpoch !== state.epoch) return state;
-  let { multiplier, ceiling, probeSuccesses, settledMultiplier, steppedAt } = state;
-  let consecutiveSuccesses = state.consecutiveSuccesses + successes;
-  while (isAdaptive && multiplier > 1) {
-    const next = Math.max(1, multiplier * adaptation.decrease);
-    const needed = next <= ceiling ? probeSuccesses : adaptation.successesPerStep;
-    if (consecutiveSuccesses < needed) break;
-    // A rate that was rejected before has now held: the next probe is as cheap as the first.
-    if (multiplier <= ceiling) probeSuccesses = adaptation.firstProbeSuccesses;
-    if (clockMs - steppedAt >= adaptation.settlingMs) settledMultiplier = multiplier;
-    steppedAt = clockMs;
-    consecutiveSuccesses -= needed;
-    multiplier = next;
-  }
-  const isFullRateProven = multiplier === 1 && consecutiveSuccesses >= probeSuccesses;
-  if (isFullRateProven) [ceiling, probeSuccesses] = [0, adaptation.firstProbeSuccesses];
-  return {
-    ...state,
-    multiplier,
-    ceiling,
-    probeSuccesses,
-    settledMultiplier,
-    steppedAt,
-    consecutiveSuccesses,
-  };
-}
-
-/** Applies 429s: all are counted, but only one whose grant is of the current epoch slows down. */
-export function afterRateLimited(
-  state: BackoffState,
-  { rateLimitedCalls, rateLimitedEpoch }: Pick<WindowRequest, 'rateLimitedCalls' | 'rateLimitedEpoch'>,
-  clockMs: number,
-  wallMs: number,
-  isAdaptive: boolean,
-): BackoffState {
-  if (rateLimitedCalls === 0) return state;
-  const counted = {
-    ...state,
-    total429: state.total429 + rateLimitedCalls,
-    last429At: wallMs,
-    consecutiveSuccesses: 0,
-  };
-  if (!isAdaptive || rateLimitedEpoch !== state.epoch) return counted;
-  const hasProbeFailed = state.multiplier <= state.ceiling;
-  const hasSettled = clockMs - state.steppedAt >= adaptation.settlingMs;
-  const multiplier = Math.min(adaptation.maxMultiplier, state.multiplier * adaptation.increase);
-  return {
-    ...counted,
-    multiplier,
-    epoch: state.epoch + 1,
-    ceiling: hasSettled ? state.multiplier : state.settledMultiplier,
-    probeSuccesses: hasProbeFailed
-      ? Math.min(adaptation.largestProbeSuccesses, state.probeSuccesses * 2)
-      : state.probeSuccesses,
-    settledMultiplier: multiplier,
-    steppedAt: clockMs,
-  };
-}
+/** Timers are not exact to the millisecond: where calls would be closer, several are granted at once. */
+export const minSpacingMs = 10;

@@ -2,7 +2,8 @@
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import { redisScript } from '../../platform/redis/script.ts';
 import type { WindowRequest, RateLimits, RateWindow, WindowReply } from './policy.ts';
-import { adaptation, slidingWindows } from './policy.ts';
+import { adaptation, backoffFields, initialBackoff } from './backoff.ts';
+import { minSpacingMs, slidingWindows } from './policy.ts';
 
 export interface RedisRateWindowOptions {
   readonly redis: RedisConnection;
@@ -27,7 +28,7 @@ export class RedisRateWindow implements RateWindow {
   readonly #keys: readonly string[];
   readonly #now: (() => number) | undefined;
   readonly #isAdaptive: boolean;
-  readonly #policy: readonly number[];
+  readonly #policy: readonly (string | number)[];
 
   constructor({ redis, key, limits, adaptive = true, now }: RedisRateWindowOptions) {
     this.limits = limits;
@@ -36,14 +37,13 @@ export class RedisRateWindow implements RateWindow {
     this.#now = now;
     this.#isAdaptive = adaptive;
     this.#policy = [
-      adaptation.increase,
-      adaptation.decrease,
-      adaptation.maxMultiplier,
-      adaptation.successesPerStep,
-      adaptation.firstProbeSuccesses,
-      adaptation.largestProbeSuccesses,
-      adaptation.settlingMs,
-      keepMs,
+      JSON.stringify({
+        adaptation,
+        initial: initialBackoff,
+        fields: backoffFields,
+        ttl_ms: keepMs,
+        spacing_ms: minSpacingMs,
+      }),
       ...slidingWindows(limits).flatMap(({ limit, windowMs, guardMs }) => [limit, windowMs, guardMs]),
     ];
   }
@@ -54,6 +54,7 @@ export class RedisRateWindow implements RateWindow {
       request.wanted,
       this.#isAdaptive ? 1 : 0,
       request.successes,
+      request.epochSuccesses,
       request.successEpoch,
       request.rateLimitedCalls,
       request.rateLimitedEpoch,
@@ -69,23 +70,12 @@ export class RedisRateWindow implements RateWindow {
 
 /** The reply of take-grants.lua, in its order. */
 function parseReply(reply: unknown): WindowReply {
-  const values = (reply as readonly unknown[]).map(String);
-  const number = (index: number) => Number(values[index]);
+  const [granted, waitMs, stamp = '', pausedUntil, ...backoff] = (reply as readonly unknown[]).map(String);
+  const fields = backoffFields.map((name, index) => [name, Number(backoff[index])]);
   return {
-    granted: number(0),
-    waitMs: number(1),
-    stamp: values[2] ?? '',
-    state: {
-      multiplier: number(3),
-      epoch: number(4),
-      consecutiveSuccesses: number(5),
-      total429: number(6),
-      last429At: number(7),
-      ceiling: number(8),
-      probeSuccesses: number(9),
-      pausedUntil: number(10),
-      settledMultiplier: number(11),
-      steppedAt: number(12),
-    },
+    granted: Number(granted),
+    waitMs: Number(waitMs),
+    stamp,
+    state: { ...initialBackoff, ...Object.fromEntries(fields), pausedUntil: Number(pausedUntil) },
   };
 }

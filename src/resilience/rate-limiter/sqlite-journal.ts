@@ -1,9 +1,9 @@
 // Keeps a limiter's grants and backoff in a SQLite file: they survive a restart, and processes that open the same file
 // share one rate.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { immediate } from '../../platform/sqlite/open-sqlite.ts';
+import { immediate, sqlOn } from '../../platform/sqlite/open-sqlite.ts';
 import type { GrantJournal, JournaledGrants, JournaledState } from './policy.ts';
-import { initialBackoff } from './policy.ts';
+import { initialBackoff } from './backoff.ts';
 
 /**
  * `moved_from_ms`: when the grant of a call that was sent late was given. `largest_limit`: of all sharing processes.
@@ -29,10 +29,11 @@ const grantsBetweenPrunings = 1_000;
  */
 export class SqliteGrantJournal implements GrantJournal {
   readonly #db: DatabaseSync;
+  readonly #sql: ReturnType<typeof sqlOn>;
   readonly #limiter: string;
   readonly #insertGrants: StatementSync;
   readonly #updateState: StatementSync;
-  readonly #foreignWrites: StatementSync;
+  readonly #dataVersion: StatementSync;
   /** What was read of the file: grants up to this row, the state, the shifts, and the data version. */
   #seenId = 0;
   #seenState: string | null = null;
@@ -44,24 +45,22 @@ export class SqliteGrantJournal implements GrantJournal {
   /** `limiter` identifies it within the file (see `limiterKey`). The caller closes the connection. Fails with a SqliteError. */
   constructor(db: DatabaseSync, limiter: string) {
     this.#db = db;
+    this.#sql = sqlOn(db);
     this.#limiter = limiter;
     this.transaction(() => db.exec(schema));
     this.#insertGrants = db.prepare(
       'INSERT INTO rate_limit_grants (limiter, granted_at_ms, grants, moved_from_ms) VALUES (?, ?, ?, ?)',
     );
     this.#updateState = db.prepare('UPDATE rate_limit_states SET state = ? WHERE limiter = ?');
-    this.#foreignWrites = db.prepare('PRAGMA data_version');
+    this.#dataVersion = db.prepare('PRAGMA data_version');
   }
 
   load(limit: number): { grants: readonly number[]; state: JournaledState | undefined } {
     this.#limit = limit;
     return this.transaction(() => {
-      this.#db
-        .prepare(
-          `INSERT INTO rate_limit_states (limiter, largest_limit) VALUES (?, ?)
-           ON CONFLICT DO UPDATE SET largest_limit = max(largest_limit, excluded.largest_limit)`,
-        )
-        .run(this.#limiter, limit);
+      this.#sql.run`
+        INSERT INTO rate_limit_states (limiter, largest_limit) VALUES (${this.#limiter}, ${limit})
+        ON CONFLICT DO UPDATE SET largest_limit = max(largest_limit, excluded.largest_limit)`;
       this.#prune();
       this.#seenCommits = this.#commits();
       const { state, shiftedMs } = this.#row();
@@ -87,12 +86,9 @@ export class SqliteGrantJournal implements GrantJournal {
 
   /** Grants of other processes since the last call, oldest first. */
   #newGrants(): readonly JournaledGrants[] {
-    const rows = this.#db
-      .prepare(
-        `SELECT id, granted_at_ms, grants, moved_from_ms FROM rate_limit_grants
-         WHERE limiter = ? AND id > ? ORDER BY id`,
-      )
-      .all(this.#limiter, this.#seenId);
+    const rows = this.#sql.all`
+      SELECT id, granted_at_ms, grants, moved_from_ms FROM rate_limit_grants
+      WHERE limiter = ${this.#limiter} AND id > ${this.#seenId} ORDER BY id`;
     this.#seenId = Number(rows.at(-1)?.['id'] ?? this.#seenId);
     return rows.map(({ granted_at_ms: at, grants: count, moved_from_ms: movedFrom }) => ({
       at: Number(at),
@@ -128,54 +124,47 @@ export class SqliteGrantJournal implements GrantJournal {
     const leftMs = byMs - (shiftedMs - this.#seenShiftMs);
     this.#seenShiftMs = shiftedMs + leftMs;
     if (leftMs === 0) return;
-    this.#db
-      .prepare('UPDATE rate_limit_grants SET granted_at_ms = granted_at_ms + ? WHERE limiter = ?')
-      .run(leftMs, this.#limiter);
-    this.#db
-      .prepare('UPDATE rate_limit_states SET shifted_ms = ? WHERE limiter = ?')
-      .run(this.#seenShiftMs, this.#limiter);
+    const limiter = this.#limiter;
+    this.#sql
+      .run`UPDATE rate_limit_grants SET granted_at_ms = granted_at_ms + ${leftMs} WHERE limiter = ${limiter}`;
+    this.#sql.run`UPDATE rate_limit_states SET shifted_ms = ${this.#seenShiftMs} WHERE limiter = ${limiter}`;
     const stored = stateIn(state);
     if (!stored) return;
-    const { pausedUntil, last429At, savedAt } = stored;
+    const { pausedUntil, last429At, changedAt, raisedAt, savedAt } = stored;
     const moved = (at: number) => (at === 0 ? 0 : at + leftMs);
     this.save({
       ...stored,
       pausedUntil: moved(pausedUntil),
       last429At: moved(last429At),
+      changedAt: moved(changedAt),
+      raisedAt: moved(raisedAt),
       savedAt: moved(savedAt),
     });
   }
 
   #prune(): void {
     this.#sincePruning = 0;
-    this.#db
-      .prepare('DELETE FROM rate_limit_grants WHERE limiter = ? AND id <= ?')
-      .run(this.#limiter, this.#firstNeeded(this.#row().maxWindowLimit));
+    const lastObsolete = this.#firstNeeded(this.#row().maxWindowLimit);
+    this.#sql.run`DELETE FROM rate_limit_grants WHERE limiter = ${this.#limiter} AND id <= ${lastObsolete}`;
   }
 
   /** The row before the newest `limit` grants: each has at most one row, and one more if its call was sent late. */
   #firstNeeded(limit: number): number {
-    const row = this.#db
-      .prepare('SELECT id FROM rate_limit_grants WHERE limiter = ? ORDER BY id DESC LIMIT 1 OFFSET ?')
-      .get(this.#limiter, 2 * limit);
+    const row = this.#sql.get`
+      SELECT id FROM rate_limit_grants WHERE limiter = ${this.#limiter} ORDER BY id DESC LIMIT 1 OFFSET ${2 * limit}`;
     return Number(row?.['id'] ?? 0);
   }
 
   /** Changes when another connection wrote to the file. */
   #commits(): number {
-    return Number(this.#foreignWrites.get()?.['data_version']);
+    return Number(this.#dataVersion.get()?.['data_version']);
   }
 
   #row(): { state: string | null; maxWindowLimit: number; shiftedMs: number } {
-    const row = this.#db
-      .prepare('SELECT state, largest_limit, shifted_ms FROM rate_limit_states WHERE limiter = ?')
-      .get(this.#limiter);
-    const text = row?.['state'];
-    return {
-      state: typeof text === 'string' ? text : null,
-      maxWindowLimit: Number(row?.['largest_limit'] ?? 1),
-      shiftedMs: Number(row?.['shifted_ms'] ?? 0),
-    };
+    const row = this.#sql.get`
+      SELECT state, largest_limit AS "maxWindowLimit", shifted_ms AS "shiftedMs"
+      FROM rate_limit_states WHERE limiter = ${this.#limiter}`;
+    return { state: null, maxWindowLimit: 1, shiftedMs: 0, ...row };
   }
 }
 

@@ -1,38 +1,32 @@
 -- One exchange between a limiter and the shared rate window: takes reports, returns grants.
 --
 -- KEYS[1]  list of grant times in microseconds, newest first
--- KEYS[2]  hash: multiplier, epoch, successes, total429, last429, ceiling, probe, paused, kept, offset,
---          last, settled, stepped
+-- KEYS[2]  hash: the fields of the backoff (policy in backoff.ts), and paused, kept, offset, last
 -- ARGV[1]  now in milliseconds, or '' for the server's own clock (always so in production)
 -- ARGV[2]  wanted grants
 -- ARGV[3]  1 when adaptive, else 0
--- ARGV[4]  successes        ARGV[5]  their epoch
--- ARGV[6]  429 responses    ARGV[7]  their newest epoch   ARGV[8]  longest Retry-After among them, ms
--- ARGV[9]  returned (unused) grants       ARGV[10]  their stamp
--- ARGV[11] comma-separated stamps of grants whose calls were sent late or are unsent: they count from now
--- ARGV[12…19]  increase, decrease, largest multiplier, successes per step, first probe, largest probe,
---              settling ms, TTL in ms
--- ARGV[20…]    triples: limit, window in ms, guard in ms added to every span
--- Returns  granted, wait in ms, stamp, multiplier, epoch, successes, total429, last429 ms, ceiling, probe, paused ms,
---          settled, stepped ms
---          (numbers with a fraction and times as text)
+-- ARGV[4]  successes        ARGV[5]  those of their newest epoch   ARGV[6]  that epoch
+-- ARGV[7]  429 responses    ARGV[8]  their newest epoch            ARGV[9]  longest Retry-After among them, ms
+-- ARGV[10] returned (unused) grants       ARGV[11]  their stamp
+-- ARGV[12] comma-separated stamps of grants whose calls were sent late or are unsent: they count from now
+-- ARGV[13] JSON: { adaptation, initial, fields, ttl_ms, spacing_ms }: constants and the backoff at the beginning
+-- ARGV[14…]    triples: limit, window in ms, guard in ms added to every span
+-- Returns  granted, wait in ms, stamp, paused ms, then the fields of the backoff in their order, as text
 -- Atomicity: both keys change together or not at all; many processes share one rate and one backoff.
---            The same rules in TypeScript: policy.ts, memory-window.ts. One contract suite tests both.
+--            The same rules in TypeScript: backoff.ts, policy.ts, memory-window.ts. One contract suite tests both.
 -- Clock:   when the server's clock is set back, `offset` keeps the window's time monotonic.
 
 local grants, state = KEYS[1], KEYS[2]
 local wanted, adaptive = tonumber(ARGV[2]), ARGV[3] == '1'
-local increase, decrease, largest = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
-local per_step, first_probe, largest_probe = tonumber(ARGV[15]), tonumber(ARGV[16]), tonumber(ARGV[17])
-local settling = tonumber(ARGV[18]) * 1000
+local config = cjson.decode(ARGV[13])
+local rules, fields = config.adaptation, config.fields
+local steady, raised, probing = 0, 1, 2
 
-local stored = redis.call('HMGET', state, 'multiplier', 'epoch', 'successes', 'total429', 'last429', 'ceiling',
-  'probe', 'paused', 'kept', 'offset', 'last', 'settled', 'stepped')
+local stored = redis.call('HMGET', state, 'paused', 'kept', 'offset', 'last', unpack(fields))
 local function field(index, otherwise) return tonumber(stored[index] or otherwise) end
-local multiplier, epoch, successes = field(1, 1), field(2, 0), field(3, 0)
-local total429, last429, ceiling, probe = field(4, 0), field(5, 0), field(6, 0), field(7, first_probe)
-local paused, kept, offset, last = field(8, 0), field(9, 0), field(10, 0), field(11, 0)
-local settled, stepped = field(12, 1), field(13, 0)
+local paused, kept, offset, last = field(1, 0), field(2, 0), field(3, 0), field(4, 0)
+local backoff = {}
+for index, name in ipairs(fields) do backoff[name] = field(index + 4, config.initial[name]) end
 
 local clock
 if ARGV[1] == '' then
@@ -48,61 +42,177 @@ if now < last then
 end
 
 -- Returned grants: as if they had never been given.
-if tonumber(ARGV[9]) > 0 then redis.call('LREM', grants, tonumber(ARGV[9]), ARGV[10]) end
+if tonumber(ARGV[10]) > 0 then redis.call('LREM', grants, tonumber(ARGV[10]), ARGV[11]) end
 
 -- Grants of late and unsent calls (memory-window.ts, GrantRing.move)
 local stamp = string.format('%.0f', now)
 local moved = 0
-for late in string.gmatch(ARGV[11], '[^,]+') do
+for late in string.gmatch(ARGV[12], '[^,]+') do
   redis.call('LREM', grants, 1, late)
   redis.call('LPUSH', grants, stamp)
   moved = moved + 1
 end
 
--- Successes (policy.ts, afterSuccesses)
-if not adaptive then multiplier = 1 end
-if tonumber(ARGV[4]) > 0 and tonumber(ARGV[5]) == epoch then
-  successes = successes + tonumber(ARGV[4])
-  while adaptive and multiplier > 1 do
-    local slower = multiplier
-    local next_multiplier = math.max(1, multiplier * decrease)
-    local needed = per_step
-    if next_multiplier <= ceiling then needed = probe end
-    if successes < needed then break end
-    if slower <= ceiling then probe = first_probe end
-    if now - stepped >= settling then settled = multiplier end
-    stepped = now
-    successes = successes - needed
-    multiplier = next_multiplier
+-- The backoff: each function as in backoff.ts
+local wall = math.floor(clock / 1000)
+
+local function log_likelihood(rejected, calls)
+  local sum = 0
+  for _, count in ipairs({ rejected, calls - rejected }) do
+    if count > 0 then sum = sum + count * math.log(count / calls) end
   end
-  if multiplier == 1 and successes >= probe then
-    ceiling = 0
-    probe = first_probe
-  end
+  return sum
 end
 
--- 429 responses (policy.ts, afterRateLimited)
-if tonumber(ARGV[6]) > 0 then
-  total429 = total429 + tonumber(ARGV[6])
-  last429 = math.floor(clock / 1000)
-  successes = 0
-  if adaptive and tonumber(ARGV[7]) == epoch then
-    if multiplier <= ceiling then probe = math.min(largest_probe, probe * 2) end
-    if now - stepped >= settling then ceiling = multiplier else ceiling = settled end
-    multiplier = math.min(largest, multiplier * increase)
-    settled, stepped = multiplier, now
-    epoch = epoch + 1
-  end
+local function more_rejected(rejected, calls, others, other_calls)
+  if calls == 0 or other_calls == 0 or rejected * other_calls <= others * calls then return 0 end
+  return log_likelihood(rejected, calls) + log_likelihood(others, other_calls)
+    - log_likelihood(rejected + others, calls + other_calls)
 end
-if tonumber(ARGV[8]) > 0 then paused = math.max(paused, now + tonumber(ARGV[8]) * 1000) end
 
--- Windows slowed by the multiplier (policy.ts, effectiveWindow)
+local function is_slower() return backoff.multiplier >= backoff.learned * rules.slower end
+
+local function totals()
+  return math.max(1, backoff.fullCalls + backoff.slowCalls), backoff.full429 + backoff.slow429
+end
+
+local function set_learned(learned, phase)
+  local is_at_pace = backoff.multiplier <= backoff.learned
+  backoff.learned = math.min(rules.maxMultiplier, learned)
+  backoff.multiplier = is_at_pace and backoff.learned or math.max(backoff.learned, backoff.multiplier)
+  backoff.phase, backoff.changedAt, backoff.successes, backoff.alarm = phase, wall, 0, 0
+  backoff.fullCalls, backoff.full429, backoff.slowCalls, backoff.slow429 = 0, 0, 0, 0
+end
+
+local function try_learned(learned, phase)
+  local calls, rejected = totals()
+  backoff.previousLearned, backoff.previousCalls, backoff.previous429 = backoff.learned, calls, rejected
+  set_learned(learned, phase)
+end
+
+local function expire()
+  if backoff.learned == 1 and backoff.toleratedShare == 0 then return end
+  local age = wall - backoff.raisedAt
+  if age >= 0 and age <= rules.expiryMs then return end
+  set_learned(1, steady)
+  backoff.probeSuccesses, backoff.toleratedShare, backoff.raisedAt = rules.firstProbeSuccesses, 0, wall
+end
+
+local function fail_probe()
+  backoff.probeSuccesses = math.min(rules.largestProbeSuccesses, backoff.probeSuccesses * 2)
+  set_learned(backoff.previousLearned, steady)
+end
+
+local function judge()
+  if backoff.successes < rules.firstProbeSuccesses or wall - backoff.changedAt < rules.settlingMs then return end
+  local calls, rejected = totals()
+  local share = rejected / calls
+  local before = backoff.previous429 / math.max(1, backoff.previousCalls)
+  local is_noticeable = share > 4 * rules.cleanShare
+  if backoff.phase == raised and is_noticeable and share >= rules.unchanged * before then
+    backoff.toleratedShare = math.min(rules.largestTolerated, share)
+    return set_learned(backoff.previousLearned, steady)
+  end
+  if backoff.phase == probing then
+    if share > math.max(rules.cleanShare, 1.5 * math.max(before, backoff.toleratedShare)) then return fail_probe() end
+    backoff.probeSuccesses = rules.firstProbeSuccesses
+    if is_noticeable then backoff.toleratedShare = math.min(rules.largestTolerated, share) end
+  end
+  backoff.phase = steady
+  if backoff.learned == 1 then return end
+  local is_proven = backoff.full429 <= rules.cleanShare * backoff.fullCalls
+    and backoff.fullCalls >= backoff.probeSuccesses
+  local enough = (share <= 1.5 * backoff.toleratedShare and 1 or 4) * backoff.probeSuccesses
+  local is_indifferent = backoff.successes >= enough
+    and more_rejected(backoff.full429, backoff.fullCalls, backoff.slow429, backoff.slowCalls) < 1
+  if is_proven or is_indifferent then try_learned(math.max(1, backoff.learned * rules.decrease), probing) end
+end
+
+local function learn()
+  local calls, rejected = totals()
+  local is_alarm = backoff.alarm >= rules.alarmAt
+  if backoff.phase == probing then
+    local evidence = more_rejected(rejected, calls, backoff.previous429, backoff.previousCalls)
+    if is_alarm or evidence >= rules.evidence then fail_probe() end
+    return
+  end
+  local helps = more_rejected(backoff.full429, backoff.fullCalls, backoff.slow429, backoff.slowCalls) >= rules.evidence
+  local is_never_reached = backoff.slowCalls >= 2 * rules.firstProbeSuccesses
+    and backoff.fullCalls < backoff.slowCalls / 10
+  local is_new = backoff.phase == steady and rejected / calls > 1.5 * backoff.toleratedShare
+  if not is_alarm and not (is_new and (helps or is_never_reached)) then return end
+  backoff.raisedAt = wall
+  try_learned(backoff.learned * (helps and rules.raise or rules.increase), raised)
+end
+
+local function add_successes(count)
+  local expected = math.max(rules.toleratedShare, 1.3 * backoff.toleratedShare)
+  local per_success = math.log((1 - math.min(0.8, 4 * expected)) / (1 - math.min(0.5, expected)))
+  backoff.successes = backoff.successes + count
+  backoff.alarm = math.max(0, backoff.alarm + count * per_success)
+end
+
+local function succeed()
+  add_successes(1)
+  backoff.consecutiveSuccesses = backoff.consecutiveSuccesses + 1
+  if not adaptive then return end
+  if backoff.consecutive429 > 1 then
+    backoff.multiplier = math.min(backoff.multiplier, backoff.learned * rules.increase)
+  end
+  backoff.consecutive429 = 0
+  local calls = is_slower() and 'slowCalls' or 'fullCalls'
+  backoff[calls] = backoff[calls] + 1
+  if backoff.multiplier > backoff.learned and backoff.consecutiveSuccesses >= rules.successesPerStep then
+    backoff.consecutiveSuccesses = backoff.consecutiveSuccesses - rules.successesPerStep
+    backoff.multiplier = math.max(backoff.learned, backoff.multiplier * rules.decrease)
+  end
+  judge()
+end
+
+local function reject(count, is_current)
+  if backoff.consecutive429 == 0 then backoff.isBurstSlow = is_slower() and 1 or 0 end
+  local pace = backoff.isBurstSlow == 1 and 'slow' or 'full'
+  backoff[pace .. 'Calls'] = backoff[pace .. 'Calls'] + count
+  backoff[pace .. '429'] = backoff[pace .. '429'] + count
+  local in_flight = count
+  if is_current then
+    in_flight = in_flight - 1
+    backoff.alarm = backoff.alarm + rules.alarmPer429
+    backoff.consecutive429 = backoff.consecutive429 + 1
+    backoff.epoch = backoff.epoch + 1
+    learn()
+    local burst = backoff.learned * rules.increase ^ backoff.consecutive429
+    backoff.multiplier = math.min(rules.maxMultiplier, math.max(backoff.multiplier, burst))
+  end
+  backoff.alarm = backoff.alarm + in_flight * rules.alarmPer429
+end
+
+if not adaptive then backoff.multiplier, backoff.learned = 1, 1 end
+expire()
+local current = tonumber(ARGV[6]) == backoff.epoch and tonumber(ARGV[5]) or 0
+add_successes(tonumber(ARGV[4]) - current)
+for _ = 1, current do succeed() end
+local rejected = tonumber(ARGV[7])
+if rejected > 0 then
+  backoff.total429 = backoff.total429 + rejected
+  backoff.last429At = wall
+  backoff.consecutiveSuccesses = 0
+  if adaptive then reject(rejected, tonumber(ARGV[8]) == backoff.epoch) end
+end
+if tonumber(ARGV[9]) > 0 then paused = math.max(paused, now + tonumber(ARGV[9]) * 1000) end
+
+-- The windows at this backoff (policy.ts, effectiveWindows)
 local windows = {}
-for index = 20, #ARGV, 3 do
+for index = 14, #ARGV, 3 do
   local limit, window, guard = tonumber(ARGV[index]), tonumber(ARGV[index + 1]), tonumber(ARGV[index + 2]) * 1000
-  local count = math.max(1, math.ceil(limit / multiplier - 1e-9))
-  local span = math.max(window, math.ceil(window * count * multiplier / limit - 1e-6)) * 1000 + guard
+  local multiplier, learned = backoff.multiplier, backoff.learned
+  local count = math.max(1, math.ceil(limit / learned - 1e-9))
+  local span = math.max(window, math.ceil(window * count * learned / limit - 1e-6)) * 1000 + guard
   table.insert(windows, { count, span })
+  if multiplier > 1 then
+    local spaced = math.max(1, math.floor(limit * config.spacing_ms / (window * multiplier) + 0.5))
+    table.insert(windows, { spaced, math.ceil(window * multiplier * spaced / limit - 1e-6) * 1000 })
+  end
   kept = math.max(kept, limit)
 end
 
@@ -119,20 +229,22 @@ while granted < wanted and ready <= now do
   end
 end
 
-local ttl = tonumber(ARGV[19]) + math.max(0, math.ceil((paused - now) / 1000))
+local ttl = config.ttl_ms + math.max(0, math.ceil((paused - now) / 1000))
 if granted + moved > 0 then
   redis.call('LTRIM', grants, 0, kept - 1)
   redis.call('PEXPIRE', grants, ttl)
 end
-redis.call('HSET', state, 'multiplier', string.format('%.17g', multiplier), 'epoch', epoch, 'successes', successes,
-  'total429', total429, 'last429', string.format('%.0f', last429), 'ceiling', string.format('%.17g', ceiling),
-  'probe', probe, 'paused', string.format('%.0f', paused), 'kept', kept, 'offset', string.format('%.0f', offset),
-  'last', string.format('%.0f', now), 'settled', string.format('%.17g', settled),
-  'stepped', string.format('%.0f', stepped))
-redis.call('PEXPIRE', state, ttl)
-
+local saved = { 'paused', string.format('%.0f', paused), 'kept', kept, 'offset', string.format('%.0f', offset),
+  'last', string.format('%.0f', now) }
 local paused_until = 0
 if paused > now then paused_until = math.ceil((clock + paused - now) / 1000) end
-return { granted, math.ceil((ready - now) / 1000), stamp, string.format('%.17g', multiplier), epoch, successes,
-  total429, string.format('%.0f', last429), string.format('%.17g', ceiling), probe,
-  string.format('%.0f', paused_until), string.format('%.17g', settled), string.format('%.3f', stepped / 1000) }
+local reply = { granted, math.ceil((ready - now) / 1000), stamp, string.format('%.0f', paused_until) }
+for _, name in ipairs(fields) do
+  local text = string.format('%.17g', backoff[name])
+  table.insert(saved, name)
+  table.insert(saved, text)
+  table.insert(reply, text)
+end
+redis.call('HSET', state, unpack(saved))
+redis.call('PEXPIRE', state, ttl)
+return reply

@@ -2,12 +2,20 @@
 import type { Clock, IdSource } from '../../core/index.ts';
 import { seededIds, seededRandom } from '../../core/index.ts';
 import type { LookerContent } from './content.ts';
-import type { Fault } from './faults.ts';
-import { Faults, permanentFailure } from './faults.ts';
 import type { ListingQuery, Route } from './requests.ts';
 import { findRoute, readListingQuery } from './requests.ts';
-import type { Answer } from './responses.ts';
-import { failed, invalid, json, malformed, pageResponse, refused, without } from './responses.ts';
+import type { ApiResponse, Fault } from './responses.ts';
+import {
+  failed,
+  Faults,
+  invalid,
+  json,
+  malformed,
+  pageResponse,
+  permanentFailure,
+  refused,
+  without,
+} from './responses.ts';
 import type { LookerSimulatorStats, SimulatorBehavior } from './types.ts';
 
 export interface ApiCall {
@@ -21,7 +29,7 @@ export interface ApiCall {
 
 /** A response, whole or cut off in the middle, or none. */
 export type Reply = { readonly delayMs: number } & (
-  | { readonly delivery: 'whole' | 'truncated'; readonly answer: Answer }
+  | { readonly delivery: 'whole' | 'truncated'; readonly response: ApiResponse }
   | { readonly delivery: 'reset' | 'hang' }
 );
 
@@ -70,9 +78,9 @@ export class LookerApi {
     const now = this.#deps.clock.monotonic();
     const isCovered = route !== undefined && !free.has(route.kind);
     this.stats.arrived(route?.endpoint ?? `${call.method} (unknown)`, isCovered, now);
-    const whole = (answer: Answer): Reply => ({
+    const whole = (response: ApiResponse): Reply => ({
       delivery: 'whole',
-      answer,
+      response,
       delayMs: this.#behavior.latencyMs,
     });
     if (!route) return whole(failed(404));
@@ -91,27 +99,27 @@ export class LookerApi {
 
   async #loginReply(call: ApiCall): Promise<Reply> {
     const fault = this.#faults.ofLogin(this.#behavior.faults);
-    const answer = (fault && this.#faultResponse(fault, null)) ?? (await this.#login(call));
-    return this.#delivered(fault, answer, false);
+    const response = (fault && this.#faultResponse(fault, null)) ?? (await this.#login(call));
+    return this.#delivered(fault, response, false);
   }
 
   /** The response with the fault applied. */
-  #delivered(fault: Fault | null, right: Answer, isList: boolean): Reply {
+  #delivered(fault: Fault | null, right: ApiResponse, isList: boolean): Reply {
     const delayMs = this.#behavior.latencyMs + (fault?.name === 'slow' ? fault.ms : 0);
     switch (fault?.name) {
       case 'hang':
       case 'reset':
         return { delivery: fault.name, delayMs };
       case 'truncated':
-        return { delivery: 'truncated', answer: right, delayMs };
+        return { delivery: 'truncated', response: right, delayMs };
       case 'malformed':
-        return { delivery: 'whole', answer: malformed(right, fault.kind, isList), delayMs };
+        return { delivery: 'whole', response: malformed(right, fault.kind, isList), delayMs };
       default:
-        return { delivery: 'whole', answer: right, delayMs };
+        return { delivery: 'whole', response: right, delayMs };
     }
   }
 
-  async #login({ address, readBody }: ApiCall): Promise<Answer> {
+  async #login({ address, readBody }: ApiCall): Promise<ApiResponse> {
     const form = new URLSearchParams(await readBody());
     const given = (name: string) => form.get(name) ?? address.searchParams.get(name);
     const { clientId, clientSecret, tokens } = this.#deps;
@@ -126,7 +134,7 @@ export class LookerApi {
     });
   }
 
-  #rateLimited(waitMs: number): Answer {
+  #rateLimited(waitMs: number): ApiResponse {
     return refused(waitMs, this.#behavior.retryAfter, this.#deps.clock.now());
   }
 
@@ -135,7 +143,7 @@ export class LookerApi {
     const { latencyMs, faults, failures } = this.#behavior;
     const read = route.kind === 'list' ? readListingQuery(route.type, parametersOf(route, address)) : null;
     if (read && 'problems' in read)
-      return { delivery: 'whole', answer: invalid(read.problems), delayMs: latencyMs };
+      return { delivery: 'whole', response: invalid(read.problems), delayMs: latencyMs };
     const query = read?.query;
     const target = {
       type: route.type,
@@ -143,7 +151,7 @@ export class LookerApi {
       ...(route.kind === 'item' ? { id: route.id } : {}),
     };
     const failure = permanentFailure(target, failures);
-    if (failure) return { delivery: 'whole', answer: failed(failure.status ?? 500), delayMs: latencyMs };
+    if (failure) return { delivery: 'whole', response: failed(failure.status ?? 500), delayMs: latencyMs };
     const fault = this.#faults.of(address.pathname + address.search, faults);
     const faulty = fault && this.#faultResponse(fault, token);
     const right = faulty ?? (query ? this.#list(route, query, address, fault) : this.#item(route, address));
@@ -151,7 +159,7 @@ export class LookerApi {
   }
 
   /** The response of faults that need no content. */
-  #faultResponse({ name, ms }: Fault, token: string | null): Answer | null {
+  #faultResponse({ name, ms }: Fault, token: string | null): ApiResponse | null {
     switch (name) {
       case '429':
         return this.#rateLimited(ms);
@@ -166,7 +174,7 @@ export class LookerApi {
     }
   }
 
-  #list({ type }: ContentRoute, query: ListingQuery, address: URL, fault: Fault | null): Answer {
+  #list({ type }: ContentRoute, query: ListingQuery, address: URL, fault: Fault | null): ApiResponse {
     const { content } = this.#deps;
     const listing = content.list(type, query);
     const extra =
@@ -180,7 +188,7 @@ export class LookerApi {
     return pageResponse({ ...listing, bytes }, query, place);
   }
 
-  #item(route: ContentRoute, { searchParams }: URL): Answer {
+  #item(route: ContentRoute, { searchParams }: URL): ApiResponse {
     if (route.kind !== 'item') return failed(404);
     const body = this.#deps.content.item(route.type, route.id, searchParams.get('fields') ?? '');
     return body ? { status: 200, body } : failed(404);
@@ -188,7 +196,7 @@ export class LookerApi {
 }
 
 /** The response without the field that the fault removes from an item. */
-function withoutField(right: Answer, { name }: Fault, { type }: ContentRoute): Answer {
+function withoutField(right: ApiResponse, { name }: Fault, { type }: ContentRoute): ApiResponse {
   if (name === 'lost-id')
     return without(right, type === 'lookml_models' || type === 'explores' ? ['name'] : ['id']);
   return name === 'lost-explores' && type === 'lookml_models' ? without(right, ['explores'], null) : right;
@@ -197,7 +205,8 @@ function withoutField(right: Answer, { name }: Fault, { type }: ContentRoute): A
 /** The query with what the path implies. */
 function parametersOf(route: ContentRoute, { searchParams }: URL): URLSearchParams {
   if (route.kind !== 'list') return searchParams;
-  if (route.thin !== undefined && !searchParams.has('fields')) searchParams.set('fields', route.thin);
+  if (route.listFields !== undefined && !searchParams.has('fields'))
+    searchParams.set('fields', route.listFields);
   if (route.folder !== undefined) searchParams.set('parent_id', route.folder);
   // Without all_users the caller gets its own plans: none.
   if (
@@ -278,7 +287,7 @@ export class SlidingWindow {
 
 export class CallStats {
   readonly #calls = new Map<string, number>();
-  readonly #answered = new Map<string, number>();
+  readonly #responded = new Map<string, number>();
   readonly #second = new SlidingWindow(1_000);
   readonly #minute = new SlidingWindow(60_000);
   #total = 0;
@@ -296,8 +305,8 @@ export class CallStats {
     this.#maxPerMinute = Math.max(this.#maxPerMinute, this.#minute.count(now));
   }
 
-  answered(status: number | 'none'): void {
-    increase(this.#answered, String(status));
+  countResponse(status: number | 'none'): void {
+    increase(this.#responded, String(status));
   }
 
   report(): LookerSimulatorStats {
@@ -306,7 +315,7 @@ export class CallStats {
       total: this.#total,
       maxPerSecond: this.#maxPerSecond,
       maxPerMinute: this.#maxPerMinute,
-      answered: sorted(this.#answered),
+      responded: sorted(this.#responded),
     };
   }
 }

@@ -55,7 +55,7 @@ describe('content of a type', () => {
     expect(content.version(1)).toBe(0);
   });
 
-  it('writes an item in other bytes and back', () => {
+  it('changes the bytes of an item without changing its content, and back', () => {
     const content = make();
     content.apply({ type: 'looks', rewrite: ['id1'] });
     expect(content.isRewritten(1)).toBe(true);

@@ -1,8 +1,8 @@
 // All content of a simulated Looker: filtered, sorted and encoded in pages.
 import { Chance } from '../chance.ts';
-import { ItemEncoder, itemMakers } from './item-encoder.ts';
-import type { Json, World } from './items/item-context.ts';
-import { exploresOfModel } from './items/lookml.ts';
+import { ItemEncoder } from './item-encoder.ts';
+import type { Json, World } from './item-parts.ts';
+import { exploresOfModel, itemGenerators } from './items.ts';
 import type { ListingQuery, SortField } from './requests.ts';
 import type { Chosen, ContentChange, ContentChanged, SimulatedType, WrittenItems } from './types.ts';
 import { simulatedTypes } from './types.ts';
@@ -36,7 +36,7 @@ export class LookerContent {
     this.#pages = new PageCache((page) => page.length, settings.cacheBytes);
     const { world } = settings;
     const contentOf = (type: SimulatedType) =>
-      new TypeContent(world[type], (index) => itemMakers[type].id(index, world));
+      new TypeContent(world[type], (index) => itemGenerators[type].id(index, world));
     this.#types = new Map(simulatedTypes.map((type) => [type, contentOf(type)]));
   }
 

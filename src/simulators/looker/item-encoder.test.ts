@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ItemState } from './item-encoder.ts';
 import { ItemEncoder } from './item-encoder.ts';
-import type { World } from './items/item-context.ts';
-import { itemMakers } from './item-encoder.ts';
+import type { World } from './item-parts.ts';
+import { itemGenerators } from './items.ts';
 import type { SimulatedType } from './types.ts';
 import { simulatedTypes } from './types.ts';
 
@@ -132,7 +132,7 @@ describe('an item that is written again', () => {
 describe('ids', () => {
   it.each(simulatedTypes)('of %s are texts, each once', (type) => {
     const ids = Array.from({ length: 50 }, (_, index) =>
-      itemMakers[type].id(index, { ...world, lookml_models: 4 }),
+      itemGenerators[type].id(index, { ...world, lookml_models: 4 }),
     );
     expect(new Set(ids).size).toBe(50);
   });

@@ -1,37 +1,10 @@
 // Encodes items as JSON bytes: the same for the same seed, cheap enough to be generated on every call.
 import { Chance } from '../chance.ts';
-import {
-  boards,
-  dashboards,
-  folders,
-  lookmlDashboards,
-  looks,
-  scheduledPlans,
-  tile,
-} from './items/content-items.ts';
-import type { ItemContext, ItemMaker, Json, World } from './items/item-context.ts';
-import { daysLater } from './items/item-context.ts';
-import { explores, lookmlModels } from './items/lookml.ts';
-import { groups, modelSets, permissionSets, roles, users } from './items/people.ts';
-import { subjects } from './names.ts';
+import type { ItemContext, ItemGenerator, Json, World } from './item-parts.ts';
+import { daysLater, subjects } from './item-parts.ts';
+import { itemGenerators, tile } from './items.ts';
 import type { SimulatedType, WrittenItems } from './types.ts';
 import { simulatedTypes } from './types.ts';
-
-export const itemMakers: Readonly<Record<SimulatedType, ItemMaker>> = {
-  dashboards,
-  lookml_dashboards: lookmlDashboards,
-  looks,
-  lookml_models: lookmlModels,
-  explores,
-  folders,
-  boards,
-  users,
-  groups,
-  roles,
-  permission_sets: permissionSets,
-  model_sets: modelSets,
-  scheduled_plans: scheduledPlans,
-};
 
 export interface ItemState {
   readonly index: number;
@@ -81,25 +54,25 @@ export class ItemEncoder {
 
   /** The item in parts: a page concatenates all of them once, which halves the copying. */
   encode(type: SimulatedType, state: ItemState): readonly Buffer[] {
-    const maker = itemMakers[type];
+    const generator = itemGenerators[type];
     const chance = new Chance(this.#seed, simulatedTypes.indexOf(type), state.index);
     const context: ItemContext = { index: state.index, version: state.version, chance, world: this.#world };
-    const facts = maker.make(context);
-    const generated = { ...facts, ...(state.isWhole ? maker.more?.(context) : {}), ...state.joined };
+    const facts = generator.make(context);
+    const generated = { ...facts, ...(state.isWhole ? generator.more?.(context) : {}), ...state.joined };
     const written = this.#written.get(type)?.[state.index];
     const parts = written
-      ? [writtenItem(maker, context, generated, written)]
-      : this.#parts(maker, context, generated);
+      ? [writtenItem(generator, context, generated, written)]
+      : this.#parts(generator, context, generated);
     return state.isRewritten ? [withReversedKeys(Buffer.concat(parts))] : parts;
   }
 
-  #parts(maker: ItemMaker, context: ItemContext, generated: Json): readonly Buffer[] {
+  #parts(generator: ItemGenerator, context: ItemContext, generated: Json): readonly Buffer[] {
     const { chance, version } = context;
-    const value = revised(maker.text.value(context), version);
+    const value = revised(generator.text.value(context), version);
     const head = Buffer.from(JSON.stringify(generated).slice(0, -1));
-    const text = Buffer.from(`,"${maker.text.field}":${JSON.stringify(value).slice(0, -1)}`);
+    const text = Buffer.from(`,"${generator.text.field}":${JSON.stringify(value).slice(0, -1)}`);
     const room = this.#itemBytes - head.length - text.length - end.length;
-    const tiles = maker.hasTiles ? this.#tilesFor(chance, room) : [];
+    const tiles = generator.hasTiles ? this.#tilesFor(chance, room) : [];
     const filler = this.#fillerFor(chance, room - lengthOf(tiles));
     return [head, ...tiles, text, filler, end];
   }
@@ -134,15 +107,15 @@ const tilesEnd = Buffer.from(']');
 
 /** Written fields come first, but only those that the item has: an item alone has more than one in a list. */
 function writtenItem(
-  maker: ItemMaker,
+  generator: ItemGenerator,
   context: ItemContext,
   generated: Json,
   written: Readonly<Json>,
 ): Buffer {
   const { dashboard_elements: tiles = [], ...fields } = written;
-  const text = fields[maker.text.field] ?? maker.text.value(context);
+  const text = fields[generator.text.field] ?? generator.text.value(context);
   const revisedText = revised(typeof text === 'string' ? text : '', context.version);
-  const whole = { ...generated, [maker.text.field]: revisedText };
+  const whole = { ...generated, [generator.text.field]: revisedText };
   const known = Object.entries(fields).filter(([field]) => field in whole);
   const changed = typeof fields['updated_at'] === 'string' ? fields['updated_at'] : null;
   return Buffer.from(
@@ -150,9 +123,9 @@ function writtenItem(
       ...Object.fromEntries(known),
       ...whole,
       ...Object.fromEntries(known),
-      [maker.text.field]: revisedText,
+      [generator.text.field]: revisedText,
       ...(changed === null ? {} : { updated_at: daysLater(changed, context.version) }),
-      ...(maker.hasTiles ? { dashboard_elements: tiles } : {}),
+      ...(generator.hasTiles ? { dashboard_elements: tiles } : {}),
     }),
   );
 }

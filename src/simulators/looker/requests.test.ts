@@ -30,8 +30,8 @@ describe('the query of a listing', () => {
   });
 
   it('names every problem', () => {
-    const answer = read('limit=0&offset=-1&sorts=updated_at');
-    expect('problems' in answer && answer.problems.map(({ field }) => field)).toEqual([
+    const parsed = read('limit=0&offset=-1&sorts=updated_at');
+    expect('problems' in parsed && parsed.problems.map(({ field }) => field)).toEqual([
       'limit',
       'offset',
       'sorts',

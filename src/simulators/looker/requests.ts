@@ -3,8 +3,13 @@ import type { SimulatedType } from './types.ts';
 
 export type Route = { readonly endpoint: string } & (
   | { readonly kind: 'login' | 'logout' | 'versions' | 'me' }
-  /** `thin`: the list has only these fields. `folder`: only its content. */
-  | { readonly kind: 'list'; readonly type: SimulatedType; readonly thin?: string; readonly folder?: string }
+  /** `listFields`: fields of the items in the list. `folder`: only its content. */
+  | {
+      readonly kind: 'list';
+      readonly type: SimulatedType;
+      readonly listFields?: string;
+      readonly folder?: string;
+    }
   | { readonly kind: 'item'; readonly type: SimulatedType; readonly id: string }
 );
 
@@ -27,7 +32,7 @@ type ListedType = keyof typeof idNames;
 const isListed = (name: string): name is ListedType => Object.hasOwn(idNames, name);
 
 /** The fields of a dashboard in `GET /dashboards`. */
-const thinDashboard =
+const dashboardListFields =
   'can,content_favorite_id,content_metadata_id,description,hidden,id,model,readonly,folder,title,user_id,slug';
 
 const single: Readonly<Record<string, Route>> = {
@@ -35,7 +40,12 @@ const single: Readonly<Record<string, Route>> = {
   'DELETE /logout': { kind: 'logout', endpoint: 'DELETE /logout' },
   'GET /versions': { kind: 'versions', endpoint: 'GET /versions' },
   'GET /user': { kind: 'me', endpoint: 'GET /user' },
-  'GET /dashboards': { kind: 'list', endpoint: 'GET /dashboards', type: 'dashboards', thin: thinDashboard },
+  'GET /dashboards': {
+    kind: 'list',
+    endpoint: 'GET /dashboards',
+    type: 'dashboards',
+    listFields: dashboardListFields,
+  },
   'GET /dashboards/lookml/search': {
     kind: 'list',
     endpoint: 'GET /dashboards/lookml/search',

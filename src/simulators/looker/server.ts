@@ -17,6 +17,8 @@ import type {
 } from './types.ts';
 import { checkBehavior, checkChange, simulatedTypes } from './types.ts';
 
+export * from './types.ts';
+
 const host = '127.0.0.1';
 const hourMs = 3_600_000;
 
@@ -58,15 +60,22 @@ export async function startLookerSimulator(options: LookerSimulatorOptions = {})
     expireTokens: () => tokens.revokeAll(),
   };
 
+  const actions: Readonly<Record<string, Action>> = {
+    'GET /__stats': controls.stats,
+    'POST /__reset': controls.reset,
+    'POST /__content': async (body) => controls.change(await body()),
+    'POST /__configure': async (body) => controls.configure(await body()),
+    'POST /__expire-tokens': controls.expireTokens,
+  };
+
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const address = new URL(request.url ?? '/', `http://${request.headers.host ?? host}`);
-    const body = () => readBody(request);
     const { method = 'GET' } = request;
-    if (address.pathname.startsWith('/__'))
-      return control({ method, path: address.pathname, body }, controls, response);
+    const { pathname } = address;
+    if (pathname.startsWith('/__')) return control(`${method} ${pathname}`, actions, request, response);
     const { authorization } = request.headers;
-    const reply = await api.handle({ method, address, authorization, readBody: body });
-    deliver(reply, response, { clock, answered: (status) => api.stats.answered(status) });
+    const reply = await api.handle({ method, address, authorization, readBody: () => readBody(request) });
+    deliver(reply, response, { clock, onResponse: (status) => api.stats.countResponse(status) });
   };
 
   const server = createServer((request, response) => {
@@ -101,55 +110,24 @@ function behaviorOf(options: LookerSimulatorOptions): Partial<SimulatorBehavior>
 
 /* ---- the simulator's own endpoints, below /__ ---- */
 
-export interface Controls {
-  readonly stats: () => unknown;
-  readonly reset: () => void;
-  readonly change: (change: unknown) => unknown;
-  readonly configure: (behavior: unknown) => void;
-  readonly expireTokens: () => void;
-}
-
-export interface ControlCall {
-  readonly method: string;
-  readonly path: string;
-  readonly body: () => Promise<string>;
-}
-
-const endpoints = 'GET /__stats, POST /__reset, POST /__content, POST /__configure, POST /__expire-tokens';
+type Action = (body: () => Promise<unknown>) => unknown;
 
 /** Responds with 200, 400 with the problem, or 404 with the list of endpoints. These calls are not counted. */
-export async function control(
-  call: ControlCall,
-  controls: Controls,
+async function control(
+  endpoint: string,
+  actions: Readonly<Record<string, Action>>,
+  request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const body = async (): Promise<unknown> => JSON.parse(await call.body());
   const send = (status: number, value: unknown) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
-  const done = { done: true };
+  const act = actions[endpoint];
+  if (!act) {
+    send(404, { message: `There is no ${endpoint}; there are ${Object.keys(actions).join(', ')}.` });
+    return;
+  }
   try {
-    switch (`${call.method} ${call.path}`) {
-      case 'GET /__stats':
-        send(200, controls.stats());
-        return;
-      case 'POST /__reset':
-        controls.reset();
-        send(200, done);
-        return;
-      case 'POST /__content':
-        send(200, controls.change(await body()));
-        return;
-      case 'POST /__configure':
-        controls.configure(await body());
-        send(200, done);
-        return;
-      case 'POST /__expire-tokens':
-        controls.expireTokens();
-        send(200, done);
-        return;
-      default:
-        send(404, { message: `There is no ${call.method} ${call.path}; there are ${endpoints}.` });
-    }
+    send(200, (await act(async () => JSON.parse(await readBody(request)))) ?? { done: true });
   } catch (error) {
     send(400, { message: messageOf(error) });
   }
@@ -157,36 +135,36 @@ export async function control(
 
 /* ---- sending a reply: late, cut off, or not at all ---- */
 
-export interface DeliveryDeps {
+interface DeliveryDeps {
   readonly clock: Clock;
   /** Called once for each reply; `none` when no status was sent. */
-  readonly answered: (status: number | 'none') => void;
+  readonly onResponse: (status: number | 'none') => void;
 }
 
-export function deliver(reply: Reply, response: ServerResponse, deps: DeliveryDeps): void {
+function deliver(reply: Reply, response: ServerResponse, deps: DeliveryDeps): void {
   if (reply.delayMs === 0) {
     put(reply, response, deps);
     return;
   }
-  const leave = () => {
+  const abandon = () => {
     cancel();
-    deps.answered('none');
+    deps.onResponse('none');
   };
   const cancel = deps.clock.after(reply.delayMs, () => {
-    response.off('close', leave);
+    response.off('close', abandon);
     put(reply, response, deps);
   });
-  response.once('close', leave);
+  response.once('close', abandon);
 }
 
-function put(reply: Reply, response: ServerResponse, { answered }: DeliveryDeps): void {
-  if (!('answer' in reply)) {
-    answered('none');
+function put(reply: Reply, response: ServerResponse, { onResponse }: DeliveryDeps): void {
+  if (!('response' in reply)) {
+    onResponse('none');
     if (reply.delivery === 'reset') response.socket?.resetAndDestroy();
     return;
   }
-  const { status, body, headers } = reply.answer;
-  answered(status);
+  const { status, body, headers } = reply.response;
+  onResponse(status);
   const isEmpty = status === 204;
   response.writeHead(status, {
     ...(isEmpty ? {} : { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length }),

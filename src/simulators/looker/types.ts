@@ -162,7 +162,7 @@ export interface LookerSimulatorStats {
   readonly maxPerSecond: number;
   readonly maxPerMinute: number;
   /** By status; `none` for calls without one (hang, reset). */
-  readonly answered: Readonly<Record<string, number>>;
+  readonly responded: Readonly<Record<string, number>>;
 }
 
 /** The ids that a change touched. */

@@ -31,7 +31,7 @@ export type Completion =
 /** A tool is called once; after its result the model responds with text. */
 export function completionFor(
   request: ChatRequest,
-  { name, answer, knows }: Pick<SimulatedModel, 'name' | 'answer' | 'knows'>,
+  { name, completion, entities }: Pick<SimulatedModel, 'name' | 'completion' | 'entities'>,
 ): Completion {
   const messages = request.messages ?? [];
   const tool = request.tools?.[0]?.function;
@@ -39,8 +39,8 @@ export function completionFor(
   if (tool?.name !== undefined && !hasResult && request.tool_choice !== 'none')
     return { tool: { name: tool.name, arguments: JSON.stringify(instanceOf(tool.parameters) ?? {}) } };
   const format = request.response_format?.type;
-  if (answer !== undefined) return { text: answer };
-  const extracted = knows && readDocument(messages, knows);
+  if (completion !== undefined) return { text: completion };
+  const extracted = entities && readDocument(messages, entities);
   if (extracted) return { text: JSON.stringify(extracted) };
   if (format === 'json_schema')
     return { text: JSON.stringify(instanceOf(request.response_format?.json_schema?.schema) ?? {}) };

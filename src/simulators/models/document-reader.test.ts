@@ -5,15 +5,15 @@ import { readDocument } from './document-reader.ts';
 
 const mara: KnownName = {
   name: 'Mara Lind',
-  also: ['M. Lind', 'Mara'],
+  aliases: ['M. Lind', 'Mara'],
   type: 'person',
   role: 'CFO',
   email: 'mara@acme.example',
 };
-const tom: KnownName = { name: 'Tom Reed', also: [], type: 'person', email: 'tom@acme.example' };
-const dashboard: KnownName = { name: 'Revenue', also: [], type: 'object' };
-const copy: KnownName = { name: 'Copy of Revenue', also: [], type: 'object' };
-const knows = [mara, tom, dashboard, copy];
+const tom: KnownName = { name: 'Tom Reed', aliases: [], type: 'person', email: 'tom@acme.example' };
+const dashboard: KnownName = { name: 'Revenue', aliases: [], type: 'object' };
+const copy: KnownName = { name: 'Copy of Revenue', aliases: [], type: 'object' };
+const knownNames = [mara, tom, dashboard, copy];
 
 interface Reading {
   readonly mentions: readonly { readonly name: string; readonly canonical_name: string }[];
@@ -27,7 +27,7 @@ interface Reading {
 }
 
 const read = (text: string): Reading =>
-  readDocument([{ content: `<document>\n${JSON.stringify({ text })}\n</document>` }], knows) as Reading;
+  readDocument([{ content: `<document>\n${JSON.stringify({ text })}\n</document>` }], knownNames) as Reading;
 
 const decide = (mention: string, ...candidates: readonly string[]) =>
   readDocument(
@@ -39,7 +39,7 @@ const decide = (mention: string, ...candidates: readonly string[]) =>
         })}\n</data>`,
       },
     ],
-    knows,
+    knownNames,
   );
 
 describe('a simulated document reader', () => {
@@ -94,7 +94,7 @@ describe('a simulated document reader', () => {
   it.each(['hello', '<document>\nno JSON\n</document>', '<data>\n{}\n</data>', '<document>\n7\n</document>'])(
     'ignores %j',
     (content) => {
-      expect(readDocument([{ content }, { content: null }], knows)).toBeNull();
+      expect(readDocument([{ content }, { content: null }], knownNames)).toBeNull();
     },
   );
 });

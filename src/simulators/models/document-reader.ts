@@ -1,4 +1,5 @@
 // A simulated model that reads documents for knowledge: finds configured names, and events by their verbs.
+import { parseJson } from '../../core/index.ts';
 import type { KnownName } from './scenario.ts';
 
 interface Message {
@@ -6,13 +7,13 @@ interface Message {
 }
 
 /** Handles the two prompts of knowledge, reading a document and comparing names; null for any other prompt. */
-export function readDocument(messages: readonly Message[], knows: readonly KnownName[]): object | null {
+export function readDocument(messages: readonly Message[], knownNames: readonly KnownName[]): object | null {
   for (const { content } of messages) {
     if (typeof content !== 'string') continue;
     const document = between(content, 'document') as DocumentPrompt | null;
-    if (typeof document?.text === 'string') return read(document.text, document.beginning ?? '', knows);
+    if (typeof document?.text === 'string') return read(document.text, document.beginning ?? '', knownNames);
     const comparison = between(content, 'data') as NamesPrompt | null;
-    if (comparison?.mention && Array.isArray(comparison.candidates)) return decide(comparison, knows);
+    if (comparison?.mention && Array.isArray(comparison.candidates)) return decide(comparison, knownNames);
   }
   return null;
 }
@@ -35,12 +36,7 @@ interface Named {
 /** The JSON between `<tag>` and `</tag>`. */
 function between(content: string, tag: string): unknown {
   const [, inside] = new RegExp(`<${tag}>\\n([\\s\\S]*)\\n</${tag}>`).exec(content) ?? [];
-  if (inside === undefined) return null;
-  try {
-    return JSON.parse(inside) as unknown;
-  } catch {
-    return null;
-  }
+  return inside === undefined ? null : (parseJson(inside) ?? null);
 }
 
 interface Found {
@@ -49,10 +45,10 @@ interface Found {
   readonly at: number;
 }
 
-function read(text: string, beginning: string, knows: readonly KnownName[]): object {
-  const names = [...knows, ...unknownNamesIn(text, knows)];
+function read(text: string, beginning: string, knownNames: readonly KnownName[]): object {
+  const names = [...knownNames, ...unknownNamesIn(text, knownNames)];
   const [, from = ''] = /^From:\s*(.+)$/m.exec(`${beginning}\n${text}`) ?? [];
-  const author = namesIn(from, knows).find(({ known }) => known.type === 'person')?.known;
+  const author = namesIn(from, knownNames).find(({ known }) => known.type === 'person')?.known;
   const events = findEvents(text).map(({ category, sentence, quote, day }) => {
     const named = namesIn(sentence, names).map(({ known }) => known);
     const people = named.filter(({ type }) => type === 'person');
@@ -77,11 +73,11 @@ function read(text: string, beginning: string, knows: readonly KnownName[]): obj
 /** A person known by initial and surname only: `T. Herrera`. */
 const shortName = /(?<![\p{L}.])\p{Lu}\. \p{Lu}[\p{L}'’-]+/gu;
 
-function unknownNamesIn(text: string, knows: readonly KnownName[]): readonly KnownName[] {
-  const spellings = new Set(knows.flatMap(({ name, also }) => [name, ...also]));
+function unknownNamesIn(text: string, knownNames: readonly KnownName[]): readonly KnownName[] {
+  const spellings = new Set(knownNames.flatMap(({ name, aliases }) => [name, ...aliases]));
   return [...new Set(text.match(shortName) ?? [])]
     .filter((name) => !spellings.has(name))
-    .map((name) => ({ name, also: [], type: 'person' }));
+    .map((name) => ({ name, aliases: [], type: 'person' }));
 }
 
 function mentionOf({ known, spelling }: Found): object {
@@ -90,9 +86,9 @@ function mentionOf({ known, spelling }: Found): object {
 }
 
 /** Each known name once, at its first occurrence; parts of a longer known name do not count. */
-function namesIn(text: string, knows: readonly KnownName[]): readonly Found[] {
-  const spellings = knows
-    .flatMap((known) => [known.name, ...known.also].map((spelling) => ({ known, spelling })))
+function namesIn(text: string, knownNames: readonly KnownName[]): readonly Found[] {
+  const spellings = knownNames
+    .flatMap((known) => [known.name, ...known.aliases].map((spelling) => ({ known, spelling })))
     .sort((a, b) => b.spelling.length - a.spelling.length);
   const found = new Map<KnownName, Found>();
   let left = text;
@@ -120,11 +116,11 @@ const isFamiliar = (known: KnownName | undefined): boolean =>
   known !== undefined && (known.type !== 'person' || known.email !== undefined);
 
 /** `same` if both names are of one entity, `different` if of two known ones, otherwise `uncertain`. */
-function decide({ mention, candidates = [] }: NamesPrompt, knows: readonly KnownName[]): object {
+function decide({ mention, candidates = [] }: NamesPrompt, knownNames: readonly KnownName[]): object {
   const entityOf = (named: Named | undefined): KnownName | undefined => {
     const names = [named?.name, ...(named?.otherNames ?? [])].map((name) => name?.toLowerCase());
-    return knows.find((known) =>
-      [known.name, ...known.also].some((spelling) => names.includes(spelling.toLowerCase())),
+    return knownNames.find((known) =>
+      [known.name, ...known.aliases].some((spelling) => names.includes(spelling.toLowerCase())),
     );
   };
   const meant = entityOf(mention);

@@ -29,7 +29,7 @@ describe('a script', () => {
     state.script([{ fault: '401' }]);
     expect(faultsOf(state, 2)).toEqual(['401', 'ok']);
     state.reset();
-    expect(state.stats()).toEqual({ calls: 0, answered: {} });
+    expect(state.stats()).toEqual({ calls: 0, responded: {} });
     expect(faultsOf(state, 3)).toEqual(['500', '500', 'ok']);
   });
 });
@@ -67,7 +67,7 @@ it('counts calls and responses by status', () => {
   const state = new ModelState(modelWith({}), 1);
   for (const status of [200, 'none', 200, 429] as const) {
     state.begin();
-    state.answered(status);
+    state.countResponse(status);
   }
-  expect(state.stats()).toEqual({ calls: 4, answered: { 200: 2, 429: 1, none: 1 } });
+  expect(state.stats()).toEqual({ calls: 4, responded: { 200: 2, 429: 1, none: 1 } });
 });

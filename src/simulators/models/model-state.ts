@@ -9,7 +9,7 @@ export class ModelState {
   #quota: QuotaCounter;
   #steps: Step[] = [];
   #calls = 0;
-  #answered = new Map<string, number>();
+  #responded = new Map<string, number>();
 
   constructor(model: SimulatedModel, seed: number) {
     this.model = model;
@@ -28,7 +28,7 @@ export class ModelState {
 
   reset(): void {
     this.#calls = 0;
-    this.#answered = new Map();
+    this.#responded = new Map();
     this.#quota = new QuotaCounter(this.model.quotas);
     this.script(this.model.script);
   }
@@ -44,13 +44,13 @@ export class ModelState {
     return { number: this.#calls, fault: hits[0] };
   }
 
-  answered(status: number | 'none'): void {
-    this.#answered.set(String(status), (this.#answered.get(String(status)) ?? 0) + 1);
+  countResponse(status: number | 'none'): void {
+    this.#responded.set(String(status), (this.#responded.get(String(status)) ?? 0) + 1);
   }
 
-  stats(): { readonly calls: number; readonly answered: Readonly<Record<string, number>> } {
-    const sorted = [...this.#answered].sort(([a], [b]) => (a < b ? -1 : 1));
-    return { calls: this.#calls, answered: Object.fromEntries(sorted) };
+  stats(): { readonly calls: number; readonly responded: Readonly<Record<string, number>> } {
+    const sorted = [...this.#responded].sort(([a], [b]) => (a < b ? -1 : 1));
+    return { calls: this.#calls, responded: Object.fromEntries(sorted) };
   }
 }
 
@@ -70,19 +70,22 @@ interface Rule {
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
+const windows = [
+  ['requests_per_minute', 'requests', minuteMs],
+  ['requests_per_day', 'requests', dayMs],
+  ['tokens_per_minute', 'tokens', minuteMs],
+  ['tokens_per_day', 'tokens', dayMs],
+] as const;
+
 export class QuotaCounter {
   readonly #rules: readonly Rule[];
   readonly #charges = new Map<string, Charge[]>();
 
   constructor(quotas: SimulatedModel['quotas']) {
-    const rule = (unit: Rule['unit'], spanMs: number, limit: number | undefined): Rule[] =>
-      limit === undefined ? [] : [{ unit, spanMs, limit }];
-    this.#rules = [
-      ...rule('requests', minuteMs, quotas.requestsPerMinute),
-      ...rule('requests', dayMs, quotas.requestsPerDay),
-      ...rule('tokens', minuteMs, quotas.tokensPerMinute),
-      ...rule('tokens', dayMs, quotas.tokensPerDay),
-    ];
+    this.#rules = windows.flatMap(([name, unit, spanMs]) => {
+      const limit = quotas[name];
+      return limit === undefined ? [] : [{ unit, spanMs, limit }];
+    });
   }
 
   /** Seconds until a call is allowed; 0: now. */

@@ -8,7 +8,7 @@ const messages = [{ role: 'user', content: 'hello' }];
 
 function api(providers: readonly object[], seed = 1) {
   const made = new ModelsApi(readScenario({ seed, providers }), new VirtualClock());
-  const ask = (
+  const send = (
     model: unknown,
     {
       provider = null,
@@ -16,44 +16,44 @@ function api(providers: readonly object[], seed = 1) {
       more = {},
     }: { provider?: string | null; key?: string | null; more?: object } = {},
   ) => made.handle({ provider, operation: 'chat/completions', key, body: { model, messages, ...more } });
-  return { made, ask };
+  return { made, send };
 }
 
 describe('a simulated provider', () => {
   it('accepts only its own models and keys', () => {
-    const { ask } = api([
+    const { send } = api([
       { name: 'alpha', models: [{ name: 'a' }], keys: ['k'] },
       { name: 'beta', models: [{ name: 'b' }] },
     ]);
-    expect(ask('a', { provider: 'beta' }).status).toBe(404);
-    expect(ask('a', { provider: 'alpha' }).status).toBe(401);
-    expect(ask('a', { provider: 'alpha', key: 'other' }).status).toBe(401);
-    expect(ask('a', { provider: 'alpha', key: 'k' }).status).toBe(200);
-    expect(ask('b').status).toBe(200);
-    expect(ask(undefined).status).toBe(404);
+    expect(send('a', { provider: 'beta' }).status).toBe(404);
+    expect(send('a', { provider: 'alpha' }).status).toBe(401);
+    expect(send('a', { provider: 'alpha', key: 'other' }).status).toBe(401);
+    expect(send('a', { provider: 'alpha', key: 'k' }).status).toBe(200);
+    expect(send('b').status).toBe(200);
+    expect(send(undefined).status).toBe(404);
   });
 
   it('fails independently of another with the same model', () => {
     const models = [{ name: 'm', faults: [{ fault: 500, probability: 0.5 }] }];
-    const { made, ask } = api([
+    const { made, send } = api([
       { name: 'alpha', models },
       { name: 'beta', models },
     ]);
-    const run = (provider: string) => Array.from({ length: 40 }, () => ask('m', { provider }).status);
+    const run = (provider: string) => Array.from({ length: 40 }, () => send('m', { provider }).status);
     expect(run('alpha')).not.toEqual(run('beta'));
     expect(Object.keys(made.stats().models)).toEqual(['alpha/m', 'beta/m']);
   });
 
   it('survives any request', () => {
-    const { made, ask } = api([{ name: 'alpha', models: [{ name: 'a' }] }]);
+    const { made, send } = api([{ name: 'alpha', models: [{ name: 'a' }] }]);
     for (const body of [null, 5, 'text', [], { model: {} }])
       expect(made.handle({ provider: null, operation: 'chat/completions', key: null, body }).status).toBe(
         404,
       );
     for (const odd of [[null], [{ content: [null, 7] }], [{ content: { a: 1 } }], ['text']])
-      expect(ask('a', { more: { messages: odd, tools: [null] } }).status).toBe(200);
+      expect(send('a', { more: { messages: odd, tools: [null] } }).status).toBe(200);
     for (const none of [undefined, [], 'hello'])
-      expect(ask('a', { more: { messages: none } }).status).toBe(400);
+      expect(send('a', { more: { messages: none } }).status).toBe(400);
   });
 
   it('accepts only realistic dimensions', () => {
@@ -70,10 +70,10 @@ describe('a simulated provider', () => {
   });
 
   it('waits for its latency and first-token time', () => {
-    const models = [{ name: 'a', answer: 'one two three', first_token_ms: 100, token_ms: 10 }];
-    const { ask } = api([{ name: 'alpha', latency_ms: 5, models }]);
-    expect(ask('a').delayMs).toBe(5 + 100 + 3 * 10);
-    const streamed = ask('a', { more: { stream: true } });
+    const models = [{ name: 'a', completion: 'one two three', first_token_ms: 100, token_ms: 10 }];
+    const { send } = api([{ name: 'alpha', latency_ms: 5, models }]);
+    expect(send('a').delayMs).toBe(5 + 100 + 3 * 10);
+    const streamed = send('a', { more: { stream: true } });
     expect(streamed.delayMs).toBe(5);
     expect(streamed.chunks.map(({ afterMs }) => afterMs)).toEqual([0, 100, 10, 10, 10, 10]);
   });

@@ -13,7 +13,7 @@ import {
 } from './completions.ts';
 import { ModelState } from './model-state.ts';
 import { rateLimitResponse } from './rate-limit-responses.ts';
-import type { Fault, Scenario, SimulatedProvider, Step } from './scenario.ts';
+import type { Fault, Scenario, SimulatedModel, Step } from './scenario.ts';
 
 export interface ApiCall {
   /** Null: any provider with the model. */
@@ -25,7 +25,8 @@ export interface ApiCall {
 
 /** Chunks of a response, each `afterMs` after the one before; then its end, or a fault instead. */
 export interface Reply {
-  readonly state: ModelState | undefined;
+  /** Of the model that was called; undefined when there is none. */
+  readonly state?: ModelState;
   readonly status: number | 'none';
   readonly headers: Readonly<Record<string, string>>;
   readonly delayMs: number;
@@ -37,7 +38,6 @@ const json = { 'content-type': 'application/json' } as const;
 const events = { 'content-type': 'text/event-stream; charset=utf-8' } as const;
 
 interface AcceptedCall {
-  readonly provider: SimulatedProvider;
   readonly state: ModelState;
   readonly request: ChatRequest & EmbeddingsRequest;
   readonly key: string;
@@ -94,42 +94,31 @@ export class ModelsApi {
     );
     const state = provider && this.#states.get(this.#nameOf(provider.name, String(request.model)));
     if (!provider || !state)
-      return failed(
-        undefined,
-        404,
-        `The model \`${String(request.model)}\` does not exist.`,
-        'model_not_found',
-      );
+      return failed(404, `The model \`${String(request.model)}\` does not exist.`, 'model_not_found');
     const { number, fault } = state.begin();
     if (provider.keys.length > 0 && !provider.keys.includes(call.key ?? ''))
-      return failed(state, 401, 'Incorrect API key provided.', 'invalid_api_key');
-    const accepted: AcceptedCall = {
-      provider,
-      state,
-      request,
-      key: call.key ?? '',
-      number,
-      isEmbedding: call.operation === 'embeddings',
-    };
+      return { ...failed(401, 'Incorrect API key provided.', 'invalid_api_key'), state };
+    const isEmbedding = call.operation === 'embeddings';
+    const accepted: AcceptedCall = { state, request, key: call.key ?? '', number, isEmbedding };
     const rejection = this.#rejection(accepted);
-    if (rejection) return rejection;
+    if (rejection) return { ...rejection, state };
     const reply = fault ? this.#applyFault(accepted, fault) : this.#complete(accepted);
-    return { ...reply, delayMs: reply.delayMs + provider.latencyMs };
+    return { ...reply, state, delayMs: reply.delayMs + provider.latency_ms };
   }
 
   #rejection({ state, request, key, isEmbedding }: AcceptedCall): Reply | undefined {
     const { model, quota } = state;
     if (isEmbedding !== (model.kind === 'embeddings'))
-      return failed(state, 400, `The model \`${model.name}\` does not support that.`, 'unsupported');
+      return failed(400, `The model \`${model.name}\` does not support that.`, 'unsupported');
     if (isEmbedding ? !inputsOf(request) : !Array.isArray(request.messages) || request.messages.length === 0)
-      return failed(state, 400, `\`${isEmbedding ? 'input' : 'messages'}\` is missing.`, 'missing');
+      return failed(400, `\`${isEmbedding ? 'input' : 'messages'}\` is missing.`, 'missing');
     if (isEmbedding && !hasValidDimensions(request))
-      return failed(state, 400, '`dimensions` must be a whole number from 1 to 4096.', 'invalid_value');
+      return failed(400, '`dimensions` must be a whole number from 1 to 4096.', 'invalid_value');
     const now = this.#clock.now();
     const seconds = quota.waitSeconds(key, now);
     if (seconds === 0) return undefined;
     const { headers, body } = rateLimitResponse('retry-after', seconds, now);
-    return whole(state, 429, body, { ...headers, ...quota.headers(key, now) });
+    return whole(429, body, { ...headers, ...quota.headers(key, now) });
   }
 
   #complete(accepted: AcceptedCall, finishReason?: string): Reply {
@@ -144,12 +133,12 @@ export class ModelsApi {
       (embeddings as { readonly usage: { readonly total_tokens: number } } | undefined)?.usage ??
       usageOf(request, details.completion);
     quota.charge(key, usage.total_tokens, now);
-    const headers = model.quotaHeaders ? quota.headers(key, now) : {};
-    if (embeddings) return whole(state, 200, embeddings, headers, model.firstTokenMs);
-    if (request.stream === true) return streamed(state, completionEvents(details), headers);
+    const headers = model.quota_headers ? quota.headers(key, now) : {};
+    if (embeddings) return whole(200, embeddings, headers, model.first_token_ms);
+    if (request.stream === true) return streamed(state.model, completionEvents(details), headers);
     const words = completionEvents(details).length - 3;
-    const delayMs = model.firstTokenMs + Math.max(0, words) * model.tokenMs;
-    return whole(state, 200, completionBody(details, finishReason), headers, delayMs);
+    const delayMs = model.first_token_ms + Math.max(0, words) * model.token_ms;
+    return whole(200, completionBody(details, finishReason), headers, delayMs);
   }
 
   #detailsOf({ state, request, number }: AcceptedCall, now: number): CompletionDetails {
@@ -173,36 +162,35 @@ export class ModelsApi {
       case 'limit-500': {
         const style = fault.hint ?? (fault.fault === '503' ? undefined : 'none');
         const status = fault.fault === 'limit-500' ? 500 : Number(fault.fault);
-        if (style === undefined) return failed(state, status, 'The model is overloaded.', 'overloaded');
+        if (style === undefined) return failed(status, 'The model is overloaded.', 'overloaded');
         const { headers, body } = rateLimitResponse(style, fault.seconds ?? 60, now);
-        return whole(state, status, body, headers);
+        return whole(status, body, headers);
       }
       case 'context':
         return failed(
-          state,
           400,
           "This model's maximum context length is 8192 tokens. Please reduce the length of the messages.",
           'context_length_exceeded',
         );
       case 'hang':
-        return { ...whole(state, 200, '', {}), status: 'none', chunks: [], end: 'hang' };
+        return nothing('hang');
       case 'reset':
-        return { ...whole(state, 200, '', {}), status: 'none', chunks: [], end: 'cut' };
+        return nothing('cut');
       case 'slow': {
         const reply = this.#complete(accepted);
         return { ...reply, delayMs: reply.delayMs + (fault.ms ?? 1_000) };
       }
       case 'cut':
       case 'silent':
-        return cutOff(this.#complete(accepted), fault.fault === 'cut' ? 'cut' : 'hang');
+        return truncated(this.#complete(accepted), fault.fault === 'cut' ? 'cut' : 'hang');
       case 'cut-early':
         return isStream
-          ? { ...streamed(state, [': hello\n\n'], {}), end: 'cut' }
-          : { ...whole(state, 200, '', {}), chunks: [], end: 'cut' };
+          ? { ...streamed(state.model, [': hello\n\n'], {}), end: 'cut' }
+          : { ...whole(200, '', {}), chunks: [], end: 'cut' };
       case 'malformed':
         return isStream
-          ? streamed(state, ['data: {"choices": [{"delta"\n\n', 'data: [DONE]\n\n'], {})
-          : { ...whole(state, 200, '', {}), chunks: [{ text: '{"choices": [{"mess', afterMs: 0 }] };
+          ? streamed(state.model, ['data: {"choices": [{"delta"\n\n', 'data: [DONE]\n\n'], {})
+          : { ...whole(200, '', {}), chunks: [{ text: '{"choices": [{"mess', afterMs: 0 }] };
       case 'empty':
         return this.#emptyCompletion(accepted, 'stop');
       case 'refused':
@@ -210,13 +198,15 @@ export class ModelsApi {
       case 'error-event':
         return isStream
           ? streamed(
-              state,
+              state.model,
               [`data: ${JSON.stringify(errorOf('The server had an error.', 'server_error'))}\n\n`],
               {},
             )
-          : failed(state, 500, 'The server had an error.', 'server_error');
-      default:
-        return failed(state, Number(fault.fault), messages[fault.fault], codes[fault.fault]);
+          : failed(500, 'The server had an error.', 'server_error');
+      default: {
+        const [message, code] = plainErrors[fault.fault];
+        return failed(Number(fault.fault), message, code);
+      }
     }
   }
 
@@ -224,9 +214,9 @@ export class ModelsApi {
   #emptyCompletion(accepted: AcceptedCall, finishReason: string): Reply {
     const { state, request } = accepted;
     const details = { ...this.#detailsOf(accepted, this.#clock.now()), completion: { text: '' } };
-    if (request.stream !== true) return whole(state, 200, completionBody(details, finishReason), {});
+    if (request.stream !== true) return whole(200, completionBody(details, finishReason), {});
     return streamed(
-      state,
+      state.model,
       completionEvents(details).map((text) =>
         text.replace('"finish_reason":"stop"', `"finish_reason":"${finishReason}"`),
       ),
@@ -242,77 +232,54 @@ export class ModelsApi {
   }
 }
 
-const messages = {
-  '400': 'Invalid value for a field of the request.',
-  '401': 'Incorrect API key provided.',
-  '402': 'Insufficient balance.',
-  '403': 'You do not have access to this model.',
-  '404': 'The model does not exist.',
-  '422': 'The request cannot be processed.',
-  '500': 'The server had an error while processing your request (id req_429f00429).',
-  '502': 'Bad gateway.',
-  '504': 'The model took too long.',
-} as const;
-
-const codes = {
-  '400': 'invalid_request',
-  '401': 'invalid_api_key',
-  '402': 'insufficient_balance',
-  '403': 'forbidden',
-  '404': 'model_not_found',
-  '422': 'unprocessable',
-  '500': 'internal_error',
-  '502': 'bad_gateway',
-  '504': 'timeout',
+const plainErrors = {
+  '400': ['Invalid value for a field of the request.', 'invalid_request'],
+  '401': ['Incorrect API key provided.', 'invalid_api_key'],
+  '402': ['Insufficient balance.', 'insufficient_balance'],
+  '403': ['You do not have access to this model.', 'forbidden'],
+  '404': ['The model does not exist.', 'model_not_found'],
+  '422': ['The request cannot be processed.', 'unprocessable'],
+  '500': ['The server had an error while processing your request (id req_429f00429).', 'internal_error'],
+  '502': ['Bad gateway.', 'bad_gateway'],
+  '504': ['The model took too long.', 'timeout'],
 } as const;
 
 const errorOf = (message: string, code: string) => ({
   error: { message, type: code, param: null, code },
 });
 
-function failed(state: ModelState | undefined, status: number, message: string, code: string): Reply {
-  return whole(state, status, errorOf(message, code), {});
+const failed = (status: number, message: string, code: string): Reply =>
+  whole(status, errorOf(message, code), {});
+
+/** No response: the connection is reset, or nothing is ever sent. */
+const nothing = (end: 'cut' | 'hang'): Reply => ({
+  status: 'none',
+  headers: {},
+  delayMs: 0,
+  chunks: [],
+  end,
+});
+
+function whole(status: number, body: unknown, headers: Readonly<Record<string, string>>, delayMs = 0): Reply {
+  const chunks = [{ text: JSON.stringify(body), afterMs: 0 }];
+  return { status, headers: { ...json, ...headers }, delayMs, chunks, end: 'end' };
 }
 
-function whole(
-  state: ModelState | undefined,
-  status: number,
-  body: unknown,
-  headers: Readonly<Record<string, string>>,
-  delayMs = 0,
-): Reply {
-  return {
-    state,
-    status,
-    headers: { ...json, ...headers },
-    delayMs,
-    chunks: [{ text: JSON.stringify(body), afterMs: 0 }],
-    end: 'end',
-  };
-}
-
-/** The role is sent at once, the first word after firstTokenMs, each further one after tokenMs. */
+/** The role is sent at once, the first word after first_token_ms, each further one after token_ms. */
 function streamed(
-  state: ModelState,
+  { first_token_ms, token_ms }: SimulatedModel,
   texts: readonly string[],
   headers: Readonly<Record<string, string>>,
 ): Reply {
-  const { firstTokenMs, tokenMs } = state.model;
-  return {
-    state,
-    status: 200,
-    headers: { ...events, ...headers },
-    delayMs: 0,
-    chunks: texts.map((text, index) => ({
-      text,
-      afterMs: index === 0 ? 0 : index === 1 ? firstTokenMs : tokenMs,
-    })),
-    end: 'end',
-  };
+  const chunks = texts.map((text, index) => ({
+    text,
+    afterMs: index === 0 ? 0 : index === 1 ? first_token_ms : token_ms,
+  }));
+  return { status: 200, headers: { ...events, ...headers }, delayMs: 0, chunks, end: 'end' };
 }
 
 /** Half of it: a stream after its first words, a body in the middle of its text. */
-function cutOff(reply: Reply, end: 'cut' | 'hang'): Reply {
+function truncated(reply: Reply, end: 'cut' | 'hang'): Reply {
   const [only] = reply.chunks;
   const chunks =
     reply.chunks.length === 1 && only

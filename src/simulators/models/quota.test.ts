@@ -8,8 +8,8 @@ const dayMs = 86_400_000;
 const start = Date.parse('2026-03-01T12:00:00Z');
 
 describe('a quota', () => {
-  it('of requests has capacity again a minute after the oldest call, for each key', () => {
-    const counter = new QuotaCounter({ requestsPerMinute: 2 });
+  it('per key allows the next request a minute after the oldest', () => {
+    const counter = new QuotaCounter({ requests_per_minute: 2 });
     counter.charge('a', 1, start);
     counter.charge('a', 1, start + 20_000);
     expect(counter.waitSeconds('a', start + 30_000)).toBe(30);
@@ -17,8 +17,8 @@ describe('a quota', () => {
     expect(counter.waitSeconds('a', start + minuteMs)).toBe(0);
   });
 
-  it('of tokens accepts one call above it, then waits until enough have expired', () => {
-    const counter = new QuotaCounter({ tokensPerMinute: 100 });
+  it('of tokens accepts the call that exceeds it, then none until enough tokens are a minute old', () => {
+    const counter = new QuotaCounter({ tokens_per_minute: 100 });
     counter.charge('a', 60, start);
     expect(counter.waitSeconds('a', start)).toBe(0);
     counter.charge('a', 90, start + 10_000);
@@ -26,15 +26,15 @@ describe('a quota', () => {
     expect(counter.waitSeconds('a', start + minuteMs)).toBe(0);
   });
 
-  it('per day outlasts the one per minute', () => {
-    const counter = new QuotaCounter({ requestsPerMinute: 1, requestsPerDay: 2 });
+  it('per day rejects after the one per minute allows calls again', () => {
+    const counter = new QuotaCounter({ requests_per_minute: 1, requests_per_day: 2 });
     counter.charge('a', 1, start);
     counter.charge('a', 1, start + minuteMs);
     expect(counter.waitSeconds('a', start + minuteMs)).toBe((dayMs - minuteMs) / 1_000);
   });
 
   it('of 0 rejects everything', () => {
-    const counter = new QuotaCounter({ requestsPerMinute: 0 });
+    const counter = new QuotaCounter({ requests_per_minute: 0 });
     expect(counter.waitSeconds('a', start)).toBe(60);
   });
 
@@ -49,9 +49,9 @@ describe('a quota', () => {
 describe('quota headers', () => {
   it('report the tightest window of requests and of tokens', () => {
     const counter = new QuotaCounter({
-      requestsPerMinute: 2,
-      requestsPerDay: 100,
-      tokensPerMinute: 1_000,
+      requests_per_minute: 2,
+      requests_per_day: 100,
+      tokens_per_minute: 1_000,
     });
     counter.charge('a', 400, start);
     counter.charge('a', 700, start + 30_000);
@@ -70,7 +70,7 @@ it('never accepts more requests than the quota in any minute', () => {
   const waits = fc.array(fc.nat(20_000), { minLength: 1, maxLength: 80 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5 }), waits, (limit, gaps) => {
-      const counter = new QuotaCounter({ requestsPerMinute: limit });
+      const counter = new QuotaCounter({ requests_per_minute: limit });
       const passed: number[] = [];
       let now = start;
       for (const gap of gaps) {

@@ -1,8 +1,7 @@
 // Rate-limit responses in the styles of the providers, read by our parser of retry hints.
 import { describe, expect, it } from 'vitest';
 import { classifyHttpFailure, readRetryHint } from '../../resilience/index.ts';
-import { hintStyles } from './scenario.ts';
-import { goDuration, rateLimitResponse } from './rate-limit-responses.ts';
+import { goDuration, hintStyles, rateLimitResponse } from './rate-limit-responses.ts';
 
 const now = Date.parse('2026-03-01T12:00:00Z');
 

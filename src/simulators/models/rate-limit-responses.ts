@@ -1,5 +1,4 @@
 // Rate-limit responses with the messages and headers of real providers.
-import type { HintStyle } from './scenario.ts';
 
 export interface RateLimitResponse {
   readonly headers: Readonly<Record<string, string>>;
@@ -23,14 +22,17 @@ export function goDuration(seconds: number): string {
   return `${hours > 0 ? `${hours}h` : ''}${minutes > 0 || hours > 0 ? `${minutes}m` : ''}${rest}s`;
 }
 
-const styles: Readonly<Record<HintStyle, (seconds: number, now: number) => RateLimitResponse>> = {
+/** How an error response sends its retry hint, each as a real provider does. */
+const styles = {
   none: () => ({ headers: {}, body: rateLimited }),
-  'retry-after': (seconds) => header('retry-after', String(Math.ceil(seconds))),
-  'retry-after-decimal': (seconds) => header('retry-after', seconds.toFixed(2)),
-  'retry-after-date': (seconds, now) => header('retry-after', new Date(now + seconds * 1_000).toUTCString()),
-  'retry-after-ms': (seconds) => header('retry-after-ms', String(Math.ceil(seconds * 1_000))),
-  'x-ms-retry-after-ms': (seconds) => header('x-ms-retry-after-ms', String(Math.ceil(seconds * 1_000))),
-  'openai-reset': (seconds) => ({
+  'retry-after': (seconds: number) => header('retry-after', String(Math.ceil(seconds))),
+  'retry-after-decimal': (seconds: number) => header('retry-after', seconds.toFixed(2)),
+  'retry-after-date': (seconds: number, now: number) =>
+    header('retry-after', new Date(now + seconds * 1_000).toUTCString()),
+  'retry-after-ms': (seconds: number) => header('retry-after-ms', String(Math.ceil(seconds * 1_000))),
+  'x-ms-retry-after-ms': (seconds: number) =>
+    header('x-ms-retry-after-ms', String(Math.ceil(seconds * 1_000))),
+  'openai-reset': (seconds: number) => ({
     headers: {
       'x-ratelimit-remaining-requests': '0',
       'x-ratelimit-reset-requests': goDuration(seconds),
@@ -39,17 +41,17 @@ const styles: Readonly<Record<HintStyle, (seconds: number, now: number) => RateL
     },
     body: rateLimited,
   }),
-  'groq-reset': (seconds) => ({
+  'groq-reset': (seconds: number) => ({
     headers: { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': goDuration(seconds) },
     body: rateLimited,
   }),
-  'groq-prose': (seconds) => ({
+  'groq-prose': (seconds: number) => ({
     headers: {},
     body: errorBody(
       `Rate limit reached for model on tokens per day. Please try again in ${goDuration(seconds)}.`,
     ),
   }),
-  'cerebras-reset': (seconds) => ({
+  'cerebras-reset': (seconds: number) => ({
     headers: {
       'x-ratelimit-remaining-requests-day': '0',
       'x-ratelimit-reset-requests-day': seconds.toFixed(2),
@@ -58,18 +60,18 @@ const styles: Readonly<Record<HintStyle, (seconds: number, now: number) => RateL
     },
     body: rateLimited,
   }),
-  'sambanova-reset': (seconds) => ({
+  'sambanova-reset': (seconds: number) => ({
     headers: {
       'x-ratelimit-remaining-requests-day': '0',
       'x-ratelimit-reset-requests-day': goDuration(seconds),
     },
     body: rateLimited,
   }),
-  'mistral-reset': (seconds) => ({
+  'mistral-reset': (seconds: number) => ({
     headers: { 'ratelimitbysize-remaining': '0', 'ratelimitbysize-reset': String(Math.ceil(seconds)) },
     body: { message: 'Requests rate limit exceeded' },
   }),
-  'openrouter-body': (seconds, now) => ({
+  'openrouter-body': (seconds: number, now: number) => ({
     headers: {},
     body: {
       error: {
@@ -85,9 +87,9 @@ const styles: Readonly<Record<HintStyle, (seconds: number, now: number) => RateL
       },
     },
   }),
-  'gemini-body': (seconds) => ({ headers: {}, body: gemini(seconds) }),
-  'gemini-array': (seconds) => ({ headers: {}, body: [gemini(seconds)] }),
-  'github-prose': (seconds) => ({
+  'gemini-body': (seconds: number) => ({ headers: {}, body: gemini(seconds) }),
+  'gemini-array': (seconds: number) => ({ headers: {}, body: [gemini(seconds)] }),
+  'github-prose': (seconds: number) => ({
     headers: {},
     body: {
       error: {
@@ -109,7 +111,10 @@ const styles: Readonly<Record<HintStyle, (seconds: number, now: number) => RateL
       ],
     },
   }),
-};
+} as const satisfies Readonly<Record<string, (seconds: number, now: number) => RateLimitResponse>>;
+
+type HintStyle = keyof typeof styles;
+export const hintStyles = Object.keys(styles) as readonly HintStyle[];
 
 function gemini(seconds: number): unknown {
   return {

@@ -2,32 +2,10 @@
 import { z } from 'zod';
 import { CoreError } from '../../core/index.ts';
 import type { Frozen } from '../frozen.ts';
-
-/** How an error response sends its retry hint, each as a real provider does. */
-export const hintStyles = [
-  'none',
-  'retry-after',
-  'retry-after-decimal',
-  'retry-after-date',
-  'retry-after-ms',
-  'x-ms-retry-after-ms',
-  'openai-reset',
-  'groq-reset',
-  'groq-prose',
-  'cerebras-reset',
-  'sambanova-reset',
-  'mistral-reset',
-  'openrouter-body',
-  'gemini-body',
-  'gemini-array',
-  'github-prose',
-  'cloudflare-day',
-] as const;
-
-export type HintStyle = (typeof hintStyles)[number];
+import { hintStyles } from './rate-limit-responses.ts';
 
 /**
- * Three digits respond with that status. `limit-500` is a 500 whose message says rate limit. `hang` never responds,
+ * Three digits respond with that status. `limit-500` is a 500 with a rate-limit message. `hang` never responds,
  * `reset` resets the connection, `slow` waits `ms` before the first byte, `cut` ends a stream or body in the middle,
  * `cut-early` before any content, `malformed` sends invalid JSON, `empty` a response without content, `refused` one
  * emptied by the content filter, `error-event` a stream that starts with an error, `silent` a stream that stalls.
@@ -71,11 +49,11 @@ const oneOf = <const Names extends readonly string[]>(names: Names) =>
 const fault = z.strictObject({
   // YAML parses 429 as a number.
   fault: z.preprocess((value) => (typeof value === 'number' ? String(value) : value), oneOf(faultNames)),
-  /** Of 429, limit-500 and 503. */
+  /** For 429, limit-500 and 503. */
   hint: oneOf(hintStyles).optional(),
-  /** Of the hint. */
+  /** Delay that the hint names. */
   seconds: z.number().min(0).max(2_678_400).optional(),
-  /** Of slow. */
+  /** For slow. */
   ms: milliseconds.optional(),
 });
 
@@ -101,7 +79,7 @@ const knownName = z.strictObject({
   /** The full name. */
   name: z.string().min(2),
   /** Other spellings of it. */
-  also: z.array(z.string().min(2)).default([]),
+  aliases: z.array(z.string().min(2)).default([]),
   type: z.enum(['person', 'org', 'project', 'object', 'place', 'other']),
   role: z.string().optional(),
   organization: z.string().optional(),
@@ -110,64 +88,45 @@ const knownName = z.strictObject({
 
 export type KnownName = Frozen<z.output<typeof knownName>>;
 
-type QuotaLimits = Partial<Record<`${'requests' | 'tokens'}Per${'Minute' | 'Day'}`, number | undefined>>;
-
-const model = z
-  .strictObject({
-    name,
-    kind: z.enum(['chat', 'embeddings']).default('chat'),
-    /** The content of its completions; default: it repeats the prompt. */
-    answer: z.string().optional(),
-    /** The names it extracts from documents for knowledge. Null: it does not read documents. */
-    knows: z.array(knownName).nullable().default(null),
-    dimensions: z.int().min(1).max(4_096).default(64),
-    first_token_ms: milliseconds.default(0),
-    token_ms: milliseconds.default(0),
-    /** Applies to the first calls, in order. */
-    script: z.array(step).default([]),
-    /** Applies randomly to all others; the first that occurs. */
-    faults: z.array(fault.extend({ probability: z.number().min(0).max(1) })).default([]),
-    quotas: z
-      .strictObject({
-        requests_per_minute: limit,
-        requests_per_day: limit,
-        tokens_per_minute: limit,
-        tokens_per_day: limit,
-      })
-      .default({}),
-    /** Send rate-limit headers. */
-    quota_headers: z.boolean().default(true),
-  })
-  .transform(({ first_token_ms, token_ms, quota_headers, quotas, ...rest }) => ({
-    ...rest,
-    firstTokenMs: first_token_ms,
-    tokenMs: token_ms,
-    quotaHeaders: quota_headers,
-    quotas: {
-      requestsPerMinute: quotas.requests_per_minute,
-      requestsPerDay: quotas.requests_per_day,
-      tokensPerMinute: quotas.tokens_per_minute,
-      tokensPerDay: quotas.tokens_per_day,
-    } satisfies QuotaLimits as QuotaLimits,
-  }));
+const model = z.strictObject({
+  name,
+  kind: z.enum(['chat', 'embeddings']).default('chat'),
+  /** The content of its completions; default: it repeats the prompt. */
+  completion: z.string().optional(),
+  /** The names it extracts from documents for knowledge. Null: it does not read documents. */
+  entities: z.array(knownName).nullable().default(null),
+  dimensions: z.int().min(1).max(4_096).default(64),
+  first_token_ms: milliseconds.default(0),
+  token_ms: milliseconds.default(0),
+  /** Applies to the first calls, in order. */
+  script: z.array(step).default([]),
+  /** Applies randomly to all others; the first that occurs. */
+  faults: z.array(fault.extend({ probability: z.number().min(0).max(1) })).default([]),
+  quotas: z
+    .strictObject({
+      requests_per_minute: limit,
+      requests_per_day: limit,
+      tokens_per_minute: limit,
+      tokens_per_day: limit,
+    })
+    .default({}),
+  /** Send rate-limit headers. */
+  quota_headers: z.boolean().default(true),
+});
 
 export type SimulatedModel = Frozen<z.output<typeof model>>;
 
-const provider = z
-  .strictObject({
-    /** Its base URL is `URL/NAME/v1`. */
-    name: z.string().regex(/^[\w.-]+$/, 'letters, digits and . _ - only'),
-    /** Accepted keys; empty: all. */
-    keys: z.array(z.string().min(1)).default([]),
-    latency_ms: milliseconds.default(0),
-    models: z
-      .array(model)
-      .min(1)
-      .refine((models) => areNamesUnique(models), 'two models have the same name'),
-  })
-  .transform(({ latency_ms, ...rest }) => ({ ...rest, latencyMs: latency_ms }));
-
-export type SimulatedProvider = Frozen<z.output<typeof provider>>;
+const provider = z.strictObject({
+  /** Its base URL is `URL/NAME/v1`. */
+  name: z.string().regex(/^[\w.-]+$/, 'letters, digits and . _ - only'),
+  /** Accepted keys; empty: all. */
+  keys: z.array(z.string().min(1)).default([]),
+  latency_ms: milliseconds.default(0),
+  models: z
+    .array(model)
+    .min(1)
+    .refine((models) => areNamesUnique(models), 'two models have the same name'),
+});
 
 const scenario = z
   .strictObject({ seed: z.int().min(0).max(4_294_967_295).default(1), providers: z.array(provider).min(1) })

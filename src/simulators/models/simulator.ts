@@ -1,8 +1,9 @@
 // Starts simulated AI providers: one HTTP server on the loopback interface, one path per provider.
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { Clock } from '../../core/index.ts';
-import { CoreError, messageOf, systemClock } from '../../core/index.ts';
+import { CoreError, messageOf, parseJson, systemClock } from '../../core/index.ts';
 import { listenOnLoopback, readBody, stopServer } from '../http-server.ts';
 import type { Reply } from './providers-api.ts';
 import { ModelsApi } from './providers-api.ts';
@@ -18,7 +19,7 @@ export interface ModelsSimulatorOptions {
 /** By model; by `provider/model` if two providers have a model of that name. */
 export interface ModelsSimulatorStats {
   readonly models: Readonly<
-    Record<string, { readonly calls: number; readonly answered: Readonly<Record<string, number>> }>
+    Record<string, { readonly calls: number; readonly responded: Readonly<Record<string, number>> }>
   >;
 }
 
@@ -63,7 +64,7 @@ export async function startModelsSimulator(options: ModelsSimulatorOptions): Pro
       return void send(404, {
         error: { message: `There is no ${request.method} ${path}.`, code: 'not_found' },
       });
-    const body = parsed(await readBody(request, maxBodyBytes));
+    const body = parseJson(await readBody(request, maxBodyBytes));
     if (body === undefined)
       return void send(400, { error: { message: 'The body is not JSON.', code: 'invalid' } });
     const key = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? null;
@@ -123,14 +124,6 @@ export async function startModelsSimulator(options: ModelsSimulatorOptions): Pro
   };
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
 /* ---- sending a reply ---- */
 
 /** Resolves when the response has ended; true when the caller disconnected before. */
@@ -140,11 +133,11 @@ async function deliver(reply: Reply, response: ServerResponse, clock: Clock): Pr
   try {
     if (reply.delayMs > 0) await clock.sleep(reply.delayMs, disconnect.signal);
     if (reply.status === 'none') return await sendNothing(reply, response, clock, disconnect.signal);
-    reply.state?.answered(reply.status);
+    reply.state?.countResponse(reply.status);
     await send(reply, response, clock, disconnect.signal);
     return false;
   } catch {
-    if (!response.headersSent) reply.state?.answered('none');
+    if (!response.headersSent) reply.state?.countResponse('none');
     return true;
   }
 }
@@ -157,7 +150,7 @@ async function sendNothing(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<boolean> {
-  reply.state?.answered('none');
+  reply.state?.countResponse('none');
   if (reply.end === 'cut') {
     response.socket?.resetAndDestroy();
     return false;
@@ -181,24 +174,11 @@ async function send(
   });
   for (const { text, afterMs } of chunks) {
     if (afterMs > 0) await clock.sleep(afterMs, signal);
-    if (!response.write(text)) await drained(response);
+    if (!response.write(text)) await once(response, 'drain', { signal });
     signal.throwIfAborted();
   }
   if (end === 'end') response.end();
   else if (end === 'cut')
     await new Promise<void>((resolve) => response.write('', () => resolve(void response.destroy())));
   else await clock.sleep(foreverMs, signal);
-}
-
-/** Resolves when the caller has read enough, or has disconnected. */
-function drained(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      response.off('drain', done);
-      response.off('close', done);
-      resolve();
-    };
-    response.on('drain', done);
-    response.on('close', done);
-  });
 }

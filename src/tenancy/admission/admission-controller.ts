@@ -83,7 +83,7 @@ export class AdmissionController {
   /** This process runs the execution and renews its slot. */
   attach(slot: WorkloadSlot): void {
     const { ledger } = this.#services;
-    ledger.hold(slot);
+    ledger.add(slot);
     ledger.retryAfter.requestStarted(slot);
     ledger.retryAfter.executionStarted(slot.executionId);
   }
@@ -91,7 +91,7 @@ export class AdmissionController {
   /** The execution was dispatched: its worker renews the slot. */
   detach({ executionId }: Slot): void {
     const { ledger } = this.#services;
-    ledger.stopHolding(executionId);
+    ledger.remove(executionId);
     ledger.retryAfter.executionStarted(executionId);
   }
 
@@ -253,7 +253,7 @@ export class AdmissionController {
         ledger.addPendingRelease(slot);
         return undefined;
       } else {
-        if (reply.kind === 'admitted') ledger.hold(slot);
+        if (reply.kind === 'admitted') ledger.add(slot);
         ledger.budget.decided(slot, reply.kind === 'admitted', reply.usage);
         return { verdict: reply, decider: 'store', isCached: limit === undefined };
       }
@@ -304,7 +304,7 @@ export class AdmissionController {
     }
     const verdict = ledger.budget.decide(slot, this.#limitsOf(slot.organizationId));
     if (verdict.kind === 'admitted') {
-      ledger.hold(slot);
+      ledger.add(slot);
       recovery.admittedLocally(slot);
     }
     return { verdict, decider: 'local', isCached: null };

@@ -15,7 +15,7 @@ type Step =
       readonly server: number;
     }
   | { readonly kind: 'end'; readonly which: number }
-  | { readonly kind: 'leave'; readonly which: number }
+  | { readonly kind: 'cancelWaiting'; readonly which: number }
   | { readonly kind: 'pass'; readonly ms: number }
   | { readonly kind: 'redis'; readonly state: 'up' | 'down' | 'hanging'; readonly server: number };
 
@@ -31,7 +31,7 @@ const step = (withOutages: boolean): fc.Arbitrary<Step> =>
       }),
     },
     { weight: 5, arbitrary: fc.record({ kind: fc.constant('end' as const), which: fc.nat() }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('leave' as const), which: fc.nat() }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('cancelWaiting' as const), which: fc.nat() }) },
     {
       weight: 3,
       arbitrary: fc.record({
@@ -103,20 +103,20 @@ class Requests {
     await entry.server.clock.run(entry.server.admission.controller.release(slot));
   }
 
-  leave(which: number): void {
+  cancelWaiting(which: number): void {
     [...this.waiting.values()][which % Math.max(this.waiting.size, 1)]?.abort();
   }
 
   #check(): void {
-    if (this.running.size > this.#most(globalLimit)) this.excesses.push(`global ${this.running.size}`);
+    if (this.running.size > this.#max(globalLimit)) this.excesses.push(`global ${this.running.size}`);
     for (const organization of organizations) {
       const own = [...this.running.values()].filter((each) => each.organization === organization);
-      if (own.length > this.#most(defaultLimit)) this.excesses.push(`${organization} ${own.length}`);
+      if (own.length > this.#max(defaultLimit)) this.excesses.push(`${organization} ${own.length}`);
     }
   }
 
   /** A server that alone loses the store may add its share. */
-  #most(limit: number): number {
+  #max(limit: number): number {
     return limit + this.#maxExcessShares * Math.floor(limit / this.servers.length);
   }
 }
@@ -130,7 +130,7 @@ async function play(
   for (const each of steps) {
     if (each.kind === 'acquire') requests.acquire(each.organization, each.waitMs, each.server);
     else if (each.kind === 'end') await requests.end(each.which);
-    else if (each.kind === 'leave') requests.leave(each.which);
+    else if (each.kind === 'cancelWaiting') requests.cancelWaiting(each.which);
     else if (each.kind === 'pass') await clock.advance(each.ms);
     else {
       const { servers } = requests;
@@ -140,7 +140,7 @@ async function play(
       for (const server of affected)
         if (each.state === 'up') server?.faulty.goUp();
         else if (server) server.faulty.state = each.state;
-      // Until all servers have noticed the end of the outage, those that have not add up to their shares.
+      // Until all servers have detected the end of the outage, the others admit up to their shares in addition.
       if (together && each.state === 'up') await clock.advance(2_500);
     }
   }
@@ -148,7 +148,7 @@ async function play(
 
 /** Ends executions until no request is queued: each must be admitted in time. */
 async function drain(requests: Requests, clock: AdmissionWorld['clock']): Promise<void> {
-  // As between steps: servers that notice the end of an outage later than others add up to their shares.
+  // As between steps: servers that detect the end of an outage later admit up to their shares in addition.
   await clock.advance(2_100);
   for (const { faulty } of requests.servers) faulty.goUp();
   await clock.advance(2_500);

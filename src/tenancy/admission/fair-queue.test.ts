@@ -142,8 +142,8 @@ describe('waiting for a slot', () => {
     const world = await full({ defaultLimit: 1, globalLimit: 2 }, ['a0', 'x0']);
     const log = await waitAll(world, ['a1', 'b1']);
     await expect(world.acquire('a', 'a9')).rejects.toMatchObject({ code: 'ADMISSION_ORG_LIMIT' });
-    const foreign = world.acquire('c', 'c9');
-    await expect(foreign).rejects.toMatchObject({
+    const other = world.acquire('c', 'c9');
+    await expect(other).rejects.toMatchObject({
       code: 'ADMISSION_GLOBAL_LIMIT',
       usage: { organization: 0, organizationLimit: 1, global: 2, globalLimit: 2 },
     });

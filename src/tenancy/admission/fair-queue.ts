@@ -19,7 +19,7 @@ interface Waiter {
   readonly slot: Slot;
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
-  hasLeft: boolean;
+  isDequeued: boolean;
 }
 
 interface OrganizationQueue {
@@ -85,16 +85,17 @@ export class FairQueue {
   }
 
   /**
-   * Waits up to `waitMs`: the decision that admitted the request, or the last rejection. `seenChanges` is `changes` from before the rejection, so that a slot released since then is
-   * not missed. Fails with CANCELED when the caller leaves, and with whatever the decision failed with.
+   * Waits up to `waitMs`: the decision that admitted the request, or the last rejection. `seenChanges` is `changes` from
+   * before the rejection, so that a slot released since then is not missed. Fails with CANCELED when the caller leaves,
+   * and with whatever the decision failed with.
    */
   wait(request: AcquireOptions, rejection: Rejection, seenChanges: number): Promise<Decision | Rejection> {
     const { organizationId, executionId, waitMs, signal } = request;
     return new Promise((resolve, reject) => {
       const queue = this.#queueOf(organizationId, rejection);
-      const leave = (waiter: Waiter) => {
-        if (waiter.hasLeft) return false;
-        waiter.hasLeft = true;
+      const dequeue = (waiter: Waiter) => {
+        if (waiter.isDequeued) return false;
+        waiter.isDequeued = true;
         cancelTimer();
         stopListening();
         queue.waiters.remove(node);
@@ -105,14 +106,14 @@ export class FairQueue {
       };
       const waiter: Waiter = {
         slot: { organizationId, executionId },
-        resolve: (decision) => leave(waiter) && resolve(decision),
-        reject: (error) => leave(waiter) && reject(error),
-        hasLeft: false,
+        resolve: (decision) => dequeue(waiter) && resolve(decision),
+        reject: (error) => dequeue(waiter) && reject(error),
+        isDequeued: false,
       };
       const node = queue.waiters.push(waiter);
       this.#length++;
       const cancelTimer = this.#deps.clock.after(waitMs, () => {
-        if (leave(waiter)) resolve(queue.rejection);
+        if (dequeue(waiter)) resolve(queue.rejection);
       });
       let stopListening: () => void = () => undefined;
       stopListening = onAbort(signal, () =>
@@ -202,7 +203,7 @@ export class FairQueue {
       if (changes === this.#changes) this.#block(queue, verdict);
       return;
     }
-    if (waiter.hasLeft) return this.#deps.release(waiter.slot);
+    if (waiter.isDequeued) return this.#deps.release(waiter.slot);
     this.#queues.delete(organizationId);
     this.#queues.set(organizationId, queue);
     waiter.resolve(decision);

@@ -43,6 +43,26 @@ describe('limits', () => {
     await world.admission.close();
   });
 
+  it('are not cached after a change when a request comes while it is stored', async () => {
+    const world = await admissionWorld({ options: { defaultLimit: 2 } });
+    const { limits } = world.admission;
+    const set = world.limits.set.bind(world.limits);
+    world.limits.set = async (...change) => {
+      await world.acquire('a', '1');
+      return set(...change);
+    };
+    await limits.set('a', 1);
+    await expect(world.acquire('a', '2')).rejects.toMatchObject({ usage: { organizationLimit: 1 } });
+    const remove = world.limits.delete.bind(world.limits);
+    world.limits.delete = async (organizationId) => {
+      await world.acquire('a', '3').catch(() => undefined);
+      return remove(organizationId);
+    };
+    await limits.delete('a');
+    await world.acquire('a', '4');
+    await world.admission.close();
+  });
+
   it('are corrected when a process died between the change and its invalidation', async () => {
     const world = await admissionWorld({ options: { defaultLimit: 2 } });
     await world.acquire('a', '1');

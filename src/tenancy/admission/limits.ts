@@ -83,7 +83,7 @@ export class LimitService {
 
   /** Reads all limits. Fails with STATE_UNAVAILABLE. */
   async refreshKnown(): Promise<void> {
-    const all = await this.#inTime(this.#deps.limits.list());
+    const all = await this.#withReadTimeout(this.#deps.limits.list());
     this.#known = new Map(
       all.map(({ organizationId, concurrentRequestLimit }) => [organizationId, concurrentRequestLimit]),
     );
@@ -211,13 +211,13 @@ export class LimitService {
   }
 
   async #read(organizationId: string): Promise<number> {
-    const found = await this.#inTime(this.#deps.limits.get(organizationId));
+    const found = await this.#withReadTimeout(this.#deps.limits.get(organizationId));
     const limit = found?.concurrentRequestLimit ?? this.defaultLimit;
     if (this.#known.size < maxKnown) this.#known.set(organizationId, limit);
     return limit;
   }
 
-  #inTime<T>(work: Promise<T>): Promise<T> {
+  #withReadTimeout<T>(work: Promise<T>): Promise<T> {
     const { clock } = this.#deps;
     return withTimeout(work, { clock, timeoutMs: readTimeoutMs, onTimeout: stateUnavailable });
   }
@@ -263,6 +263,6 @@ function cacheUnreachable(): AdmissionError {
   return new AdmissionError(
     'ADMISSION_NEEDS_REDIS',
     'No cached limit was cleared: this process has no Redis and cannot reach the cache of the servers. ' +
-      'Set REDIS_URL to the Redis of the servers, or name one of them with --server (HEADWORKS_URL).',
+      'Set REDIS_URL to the Redis of the servers, or HEADWORKS_URL to the URL of one of them.',
   );
 }

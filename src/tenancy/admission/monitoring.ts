@@ -103,7 +103,7 @@ export interface Alert {
   /** What happened, and what to do. */
   readonly message: string;
   readonly since: Date;
-  /** `pending` until the condition has lasted for the rule's duration. */
+  /** In the words of Prometheus: `pending` until the condition has lasted for the rule's duration. */
   readonly state: 'pending' | 'firing';
 }
 
@@ -196,7 +196,7 @@ export class AlertEvaluator {
     if (this.#rejectedAt.length <= maxRejections || oldest === undefined || oldest < now - burstMs)
       return null;
     return (
-      `More than ${maxRejections} requests were answered with 429 within a minute. ` +
+      `More than ${maxRejections} requests were rejected with 429 within a minute. ` +
       'See who is at the limit with "headworks limits list --with-usage"; raise it, or have the client slow down.'
     );
   }

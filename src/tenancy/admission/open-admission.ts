@@ -2,7 +2,6 @@
 import type { Clock } from '../../core/index.ts';
 import { CoreError, every, kindOf, messageOf } from '../../core/index.ts';
 import type { RegisteredRepair } from '../../ledger/index.ts';
-import type { GaugeSpec } from '../../platform/telemetry/metrics.ts';
 import { AdmissionController } from './admission-controller.ts';
 import { LimitService } from './limits.ts';
 import { admissionGauges, AlertEvaluator, UsageSampler } from './monitoring.ts';
@@ -22,23 +21,8 @@ const recordEveryMs = 60_000;
 /** The ledger's kind of a confirmed outage; the subject is the address of Redis. */
 export const redisDownKind = 'admission.redis-down';
 
-/** One implementation: the result of `openAdmission`. */
-export interface OpenAdmission {
-  readonly controller: AdmissionController;
-  readonly limits: LimitService;
-  readonly alerts: Pick<AlertEvaluator, 'list'>;
-  readonly gauges: readonly GaugeSpec[];
-  readonly repair: RegisteredRepair;
-  readonly health: () => StoreHealth;
-  /** The connection to Redis was lost or established. */
-  readonly connectionChanged: (isUp: boolean) => void;
-  /** Releases the slot of an execution that has ended. False when it holds none. Fails with REDIS_UNAVAILABLE. */
-  readonly releaseSlotOf: (executionId: string) => Promise<boolean>;
-  /** Compares slots with executions now; every server does so three times a lease. */
-  readonly reconcile: () => Promise<void>;
-  /** Rejects queued requests and stops the background rounds. */
-  close(): Promise<void>;
-}
+/** @internal For tests. */
+export type OpenAdmission = Awaited<ReturnType<typeof openAdmission>>;
 
 /**
  * Resolves when the slots of all unfinished executions are restored, if Redis is up: only then requests may come.
@@ -48,7 +32,7 @@ export interface OpenAdmission {
  * const admission = await openAdmission({ ...deps, clock, slots: new MemorySlotStore({ ...options, clock }) });
  * await admission.controller.acquire({ organizationId: 'acme', executionId: '1', waitMs: 0, signal });
  */
-export async function openAdmission(deps: AdmissionDeps): Promise<OpenAdmission> {
+export async function openAdmission(deps: AdmissionDeps) {
   const { clock, options, events, storeName, slots } = deps;
   const { redisFailureMode } = options;
   const ledger = new SlotLedger(clock, options.leaseSeconds * 1_000);
@@ -118,13 +102,18 @@ export async function openAdmission(deps: AdmissionDeps): Promise<OpenAdmission>
     gauges: admissionGauges(sampler, () => controller.queued, health),
     repair,
     health: () => health.current,
-    connectionChanged: (isUp) => (isUp ? void health.probeNow() : health.reportFailure(connectionLost())),
-    releaseSlotOf: async (executionId) => {
+    /** The connection to Redis was lost or established. */
+    connectionChanged: (isUp: boolean) =>
+      isUp ? void health.probeNow() : health.reportFailure(connectionLost()),
+    /** Releases the slot of an execution that has ended. False when it holds none. Fails with REDIS_UNAVAILABLE. */
+    releaseSlotOf: async (executionId: string) => {
       const slot = (await slots.holders()).find((each) => each.executionId === executionId);
       if (slot) await controller.release(slot);
       return slot !== undefined;
     },
+    /** Compares slots with executions now; every server does so three times a lease. */
     reconcile: () => reconciler.reconcile(),
+    /** Rejects queued requests and stops the background rounds. */
     close: async () => {
       controller.close();
       await Promise.all(rounds.map((stop) => stop()));

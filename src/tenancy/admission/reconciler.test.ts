@@ -1,4 +1,4 @@
-// Slots follow executions: kept alive while they run, freed when they were forgotten, restored when they were lost.
+// Slots follow executions: renewed while they run, released when they ended, restored when they were lost.
 import { describe, expect, it } from 'vitest';
 import type { AdmissionWorld } from '../../../test/support/tenancy/admission-world.ts';
 import { admissionWorld } from '../../../test/support/tenancy/admission-world.ts';
@@ -89,7 +89,7 @@ describe('a slot', () => {
     await world.admission.close();
   });
 
-  it('of an unknown execution is left to its lease', async () => {
+  it('of an unknown execution is kept until its lease expires', async () => {
     const world = await admissionWorld();
     await world.slots.renew([slot('of another process')]);
     await world.clock.advance(45_000);

@@ -44,7 +44,7 @@ export class Reconciler {
     if (!health.isUp) return;
     for (const slot of ledger.heldSinceBefore(clock.monotonic() - options.ttlHours * 3_600_000)) {
       events.emit('admission:execution-overdue', slot);
-      ledger.stopHolding(slot.executionId);
+      ledger.remove(slot.executionId);
       await endOverdue(slot).catch(() => undefined);
     }
     const { held } = ledger;

@@ -4,7 +4,7 @@ import type { Database } from '../../platform/postgres/index.ts';
 import { checkNotifyRoundTrip, poolerRemedy } from '../../platform/postgres/change-feed.ts';
 import { serverLockName } from '../../platform/postgres/server/session-lock.ts';
 import { AdmissionError } from '../errors.ts';
-import type { AdmissionEvents } from './events.ts';
+import type { AdmissionEvents } from '../events.ts';
 
 export interface ServerGuardDeps {
   readonly database: Database;

@@ -1,8 +1,8 @@
 // The slots this process holds, those it must still release in the store, how many servers are alive, and how long slots are
 // held.
 import type { Clock } from '../../core/index.ts';
-import type { Snapshot } from './local-budget.ts';
-import { LocalBudget } from './local-budget.ts';
+import type { Snapshot } from './slot-policy.ts';
+import { LocalBudget } from './slot-policy.ts';
 import type { Slot, SlotStore, WorkloadSlot } from './types.ts';
 
 /** Releases beyond this are left to the end of their leases. */
@@ -61,7 +61,7 @@ export class SlotLedger {
   }
 
   /** From now on this process renews the slot. */
-  hold({ organizationId, executionId }: Slot): void {
+  add({ organizationId, executionId }: Slot): void {
     if (!this.#held.has(executionId))
       this.#held.set(executionId, {
         slot: { organizationId, executionId },
@@ -71,7 +71,7 @@ export class SlotLedger {
   }
 
   /** Another process renews the slot, or it needs no renewal. */
-  stopHolding(executionId: string): void {
+  remove(executionId: string): void {
     this.#held.delete(executionId);
   }
 

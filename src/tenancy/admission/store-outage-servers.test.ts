@@ -17,7 +17,7 @@ async function twoServers(): Promise<readonly [AdmissionWorld, AdmissionWorld]> 
 interface Burst {
   readonly tag: string;
   readonly count?: number;
-  /** Are admitted requests accepted at once, or are their bodies still being received? */
+  /** Whether admitted requests are accepted at once, or their bodies are still being received. */
   readonly isAccepted?: boolean;
 }
 

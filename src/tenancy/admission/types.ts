@@ -2,7 +2,7 @@
 import type { Clock, Emitter } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
 import type { AdmissionOptions } from '../options.ts';
-import type { AdmissionEvents } from './events.ts';
+import type { AdmissionEvents } from '../events.ts';
 
 /** A slot is held by one execution of an organization. The execution id is the member of both sorted sets. */
 export interface Slot {

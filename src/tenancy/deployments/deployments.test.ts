@@ -197,8 +197,8 @@ describe('a webhook URL', () => {
   ])('is rejected with a message that redaction does not change: %j', (url) => {
     const problem = webhookUrlProblem(url, isForbidden);
     expect(problem).toMatch(/^must /);
-    const said = `Nothing was changed. webhook_url: ${problem}.`;
-    expect(new Redactor().text(said)).toBe(said);
+    const message = `Nothing was changed. webhook_url: ${problem}.`;
+    expect(new Redactor().text(message)).toBe(message);
   });
 });
 

@@ -1,4 +1,4 @@
-// Executions: get, list, wait for the end, stop; the only place where they end; and their retention.
+// Executions: get, list, wait for the end, cancel; the only place where they end; and their retention.
 import type { Clock, Emitter, HttpTransport, IdSource, JobQueue, JobView, Log } from '../../core/index.ts';
 import { CoreError, onAbort, withTimeout } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
@@ -99,14 +99,14 @@ export class ExecutionService {
     }
   }
 
-  /** Ends it as stopped and cancels its job; an ended one is returned as it is. Fails with NOT_FOUND. */
-  async stop(id: string): Promise<Execution> {
+  /** Ends it as canceled, and its job; an ended one is returned as it is. Fails with NOT_FOUND. */
+  async cancel(id: string): Promise<Execution> {
     const execution = await this.get(id);
     if (execution.endedAt !== null) return execution;
     // Ended before the job is canceled: the outcome of the running job no longer counts.
-    const stopped = await this.finish(id, { status: 'stopped' });
+    const canceled = await this.finish(id, { status: 'canceled' });
     await this.#deps.jobs.cancel(execution.jobId);
-    return stopped ?? this.get(id);
+    return canceled ?? this.get(id);
   }
 
   /** Releases the slot of an ended or unknown execution. Fails with CONFLICT while it is unfinished. */
@@ -115,7 +115,7 @@ export class ExecutionService {
     if (execution && execution.endedAt === null)
       throw new CoreError(
         'CONFLICT',
-        `The execution ${id} is ${execution.status} and needs its slot. Stop it, which releases the slot as well.`,
+        `The execution ${id} is ${execution.status} and needs its slot. Cancel it, which releases the slot as well.`,
       );
     return { wasHeld: await this.#deps.releaseSlot(id) };
   }
@@ -171,7 +171,7 @@ export class ExecutionService {
     const execution = await store.get(executionId);
     if (!execution) return;
     const message = `The execution took longer than the ${options.admission.ttlHours} hours allowed.`;
-    await this.#endOrphan(execution, { status: 'error', failure: { code: 'DEADLINE_EXCEEDED', message } });
+    await this.#endOrphan(execution, { status: 'failed', failure: { code: 'DEADLINE_EXCEEDED', message } });
   }
 
   async #endOrphan(
@@ -181,7 +181,7 @@ export class ExecutionService {
     const ended = await this.finish(executionId, outcome);
     if (!ended) return false;
     await this.#deps.jobs.cancel(jobId);
-    const reason = outcome.status === 'error' ? outcome.failure.message : outcome.status;
+    const reason = outcome.status === 'failed' ? outcome.failure.message : outcome.status;
     this.#deps.events.emit('deployments:orphan-ended', { executionId, reason });
     return true;
   }
@@ -203,9 +203,9 @@ function notFound(id: string): never {
 /** Null while the job may still end the execution. */
 function outcomeOfJob(job: JobView | null): ExecutionOutcome | null {
   if (job?.state === 'queued' || job?.state === 'running') return null;
-  if (job?.state === 'canceled' || job?.state === 'skipped') return { status: 'stopped' };
+  if (job?.state === 'canceled' || job?.state === 'skipped') return { status: 'canceled' };
   return {
-    status: 'error',
+    status: 'failed',
     failure: {
       code: 'INTERNAL',
       message: asSentence(`The execution could not be completed: ${job?.reason ?? 'its job is gone'}`),

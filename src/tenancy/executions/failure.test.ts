@@ -47,7 +47,7 @@ describe('the message for an organization', () => {
       code: 'DEPLOYMENT_DOCUMENT_UNREADABLE',
       message: 'It has no text.',
     });
-    const both = new DeploymentError('DEPLOYMENT_ANSWER_INVALID', internals, {
+    const both = new DeploymentError('DEPLOYMENT_RESPONSE_INVALID', internals, {
       tenantMessage: 'It does not fit.',
     });
     expect(toFailure(both, unredacted)).toMatchObject({

@@ -18,6 +18,9 @@ const retries = 2;
 /** While the state store is down the outcome is kept and written later: models are not called twice. */
 const storeRetryMs = 1_000;
 
+/** Of one organization: a quarter of the slots stays free for others. */
+const shareOf = (concurrency: number): number => Math.max(1, Math.floor(concurrency * 0.75));
+
 export function executionJob({
   concurrency,
   executionTimeoutSeconds,
@@ -31,12 +34,15 @@ export function executionJob({
     retryBackoff: true,
     retryDelayMaxMs: 60_000,
     concurrency,
+    groupConcurrency: shareOf(concurrency),
     timeoutMs: executionTimeoutSeconds * 1_000 + marginMs,
   };
 }
 
+const alreadyEnded = { skipped: 'The execution has already ended.' };
+
 /**
- * queued → executing → completed | error | stopped. The job fails, to be retried, only when a retryable failure has an
+ * queued → running → completed | failed | canceled. The job fails, to be retried, only when a retryable failure has an
  * attempt left, when the process drains, or when another process has taken over the job.
  */
 export function executionHandler(
@@ -47,7 +53,7 @@ export function executionHandler(
     const { store, slots, clock, events } = deps;
     const hasBegun = await store.begin(executionId, new Date(clock.now()));
     const execution = hasBegun ? await store.get(executionId) : null;
-    if (!execution) return { skipped: 'The execution has already ended.' };
+    if (!execution) return alreadyEnded;
     const { organizationId, deploymentId } = execution;
     const slot = { organizationId, executionId };
     slots.attach({ ...slot, workload: deploymentId });
@@ -62,9 +68,9 @@ export function executionHandler(
       const outcome = await runAttempt(deps, execution, context);
       const ended = await writeOutcome(deps, executions, executionId, outcome, context.signal);
       hasEnded = true;
-      return { result: { executionId, status: ended?.status ?? 'ended elsewhere' } };
+      return ended ? { result: { executionId, status: ended.status } } : alreadyEnded;
     } finally {
-      // Released again after the end: a process that stopped it released a slot that this one kept renewing.
+      // Released again after the end: a process that canceled it released a slot that this one kept renewing.
       if (hasEnded) await slots.release(slot);
       else slots.detach(slot);
     }
@@ -86,14 +92,14 @@ async function runAttempt(
     if (isRetryable && context.attempt <= retries) throw error;
     if (isUnexpected(error))
       deps.log.error('unexpected error in an execution', { executionId: execution.executionId, error });
-    return { status: 'error', failure: toFailure(error, deps.redact) };
+    return { status: 'failed', failure: toFailure(error, deps.redact) };
   }
 }
 
 /** Throws the reason when the execution continues elsewhere or later. */
 function outcomeOfAbort(reason: unknown): ExecutionOutcome {
   const cause = reason instanceof HeadworksError ? reason.details['cause'] : undefined;
-  if (cause === 'canceled') return { status: 'stopped' };
+  if (cause === 'canceled') return { status: 'canceled' };
   throw reason instanceof Error ? reason : new CoreError('CANCELED', 'The job was stopped.');
 }
 
@@ -103,7 +109,7 @@ async function runWorkflow(
   signal: AbortSignal,
 ): Promise<WorkflowResult> {
   const timeoutSeconds = options.executionTimeoutSeconds;
-  const run = async (within: AbortSignal): Promise<WorkflowResult> => {
+  const run = async (timeoutSignal: AbortSignal): Promise<WorkflowResult> => {
     const input = await store.input(executionId);
     if (!input) throw new CoreError('NOT_FOUND', 'The input of the execution was deleted.');
     const deployment = deployments.byId(deploymentId);
@@ -117,7 +123,7 @@ async function runWorkflow(
       executionId,
       options: deployment.options,
       input,
-      signal: within,
+      signal: timeoutSignal,
     });
   };
   const onTimeout = () =>

@@ -58,10 +58,10 @@ export class ExecutionStarter {
   /** Longest time in the queue that a request may set. */
   readonly maxWaitMs: number;
   readonly #deps: ExecutionDeps;
-  readonly #enqueue: (executionId: string, transaction: unknown) => Promise<string>;
+  readonly #enqueue: (slot: Slot, transaction: unknown) => Promise<string>;
 
   /** `enqueue` adds the execution's job to the transaction and returns its id. */
-  constructor(deps: ExecutionDeps, enqueue: (executionId: string, transaction: unknown) => Promise<string>) {
+  constructor(deps: ExecutionDeps, enqueue: (slot: Slot, transaction: unknown) => Promise<string>) {
     this.uploads = deps.options.deployments;
     this.maxWaitMs = deps.options.admission.maxWaitSeconds * 1_000;
     this.#deps = deps;
@@ -194,7 +194,7 @@ export class ExecutionStarter {
     const linked = linkSignals(caller);
     const cancelTimer = clock.after(withinMs, () => linked.abort(storeTimeout(withinMs)()));
     try {
-      const enqueue = (transaction: unknown) => this.#enqueue(row.executionId, transaction);
+      const enqueue = (transaction: unknown) => this.#enqueue(row, transaction);
       return await store.dispatch(execution, input, enqueue, { signal: linked.signal, withinMs });
     } finally {
       cancelTimer();

@@ -1,8 +1,8 @@
 // Executions, their input and outcome, and the store that holds them.
 import type { Slot } from '../admission/types.ts';
+import type { ExecutionStatus } from '../vocabulary.ts';
 
-/** queued → executing → completed | error | stopped. After a crash an execution runs again. */
-export type ExecutionStatus = 'queued' | 'executing' | 'completed' | 'error' | 'stopped';
+export type { ExecutionStatus };
 
 export interface ExecutionFailure {
   readonly code: string;
@@ -42,8 +42,8 @@ export interface ExecutionInput {
 
 export type ExecutionOutcome =
   | { readonly status: 'completed'; readonly result: unknown; readonly warnings: readonly string[] }
-  | { readonly status: 'error'; readonly failure: ExecutionFailure }
-  | { readonly status: 'stopped' };
+  | { readonly status: 'failed'; readonly failure: ExecutionFailure }
+  | { readonly status: 'canceled' };
 
 export interface ExecutionFilter {
   readonly organizationId?: string | undefined;
@@ -71,7 +71,7 @@ export interface ExecutionStore {
   /** Newest first, without results. */
   list(filter: ExecutionFilter): Promise<readonly Execution[]>;
   input(executionId: string): Promise<ExecutionInput | null>;
-  /** queued or executing → executing. False when it has ended. */
+  /** queued or running → running. False when it has ended. */
   begin(executionId: string, at: Date): Promise<boolean>;
   /**
    * Ends an execution once: null when it had ended before or is unknown. Notifies all processes. What `alongside` adds

@@ -5,8 +5,8 @@ import { z } from 'zod';
 import type { IdSource, JobDefinition, JobHandler } from '../../core/index.ts';
 import { CoreError, kindOf, linkSignals, messageOf } from '../../core/index.ts';
 import type { RegisteredRepair } from '../../ledger/index.ts';
-import { webhookSecretPath } from '../../platform/data-folder/files.ts';
-import { ensureStoredSecret } from '../../platform/data-folder/stored-secret.ts';
+import { CircuitBreaker } from '../../resilience/index.ts';
+import { webhookSecretPath, ensureStoredSecret } from '../../platform/data-folder/files.ts';
 import { asSentence } from '../names.ts';
 import type { Deployment } from '../types.ts';
 import type { ExecutionDeps } from './executions.ts';
@@ -15,6 +15,9 @@ import type { Execution } from './types.ts';
 
 const timeouts = { connectTimeoutMs: 5_000, headersTimeoutMs: 10_000 } as const;
 const deliveryTimeoutMs = 15_000;
+/** An endpoint that cannot be reached, or does not respond, so often in a row is not called for so long. */
+const circuit = { failureThreshold: 3, resetTimeoutMs: 30_000 } as const;
+const maxCircuits = 1_000;
 
 /**
  * The secret from which the signing secrets of deployments are derived. Null where none was configured and other machines
@@ -52,7 +55,9 @@ export const webhookJob: JobDefinition<z.infer<typeof payload>> = {
   retryDelayMs: 5_000,
   retryBackoff: true,
   retryDelayMaxMs: 3 * 3_600_000,
-  concurrency: 16,
+  concurrency: 32,
+  // A receiver that hangs occupies its organization's share only.
+  groupConcurrency: 4,
   timeoutMs: 60_000,
 };
 
@@ -61,16 +66,21 @@ const webhookFailedKind = 'deployments.webhook-failed';
 
 export class Webhooks {
   readonly #deps: ExecutionDeps;
+  /** By origin of the endpoint. */
+  readonly #circuits = new Map<string, CircuitBreaker>();
 
   constructor(deps: ExecutionDeps) {
     this.#deps = deps;
   }
 
   /** Also for a deployment that is not loaded in this process yet: the job checks whether it has a webhook. */
-  async enqueue({ executionId, deploymentId }: Execution, transaction: unknown): Promise<void> {
+  async enqueue(
+    { executionId, deploymentId, organizationId }: Execution,
+    transaction: unknown,
+  ): Promise<void> {
     const { deployments, jobs } = this.#deps;
     if (deployments.byId(deploymentId)?.webhookUrl === null) return;
-    await jobs.enqueue(webhookJob, { executionId }, { key: executionId, transaction });
+    await jobs.enqueue(webhookJob, { executionId }, { key: executionId, group: organizationId, transaction });
   }
 
   readonly handler: JobHandler<z.infer<typeof payload>> = async ({ executionId }, { attempt, signal }) => {
@@ -131,27 +141,37 @@ export class Webhooks {
     signal: AbortSignal,
   ): Promise<WebhookResult> {
     const { transport, clock, redact } = this.#deps;
+    const breaker = this.#circuitOf(new URL(url).origin);
+    const { state } = breaker;
+    if (state.is === 'open')
+      return {
+        kind: 'failed',
+        reason: `the endpoint is not called for ${Math.ceil(state.retryAfterMs / 1_000)} s, because it failed repeatedly`,
+        isFinal: false,
+      };
     const deadline = linkSignals(signal);
     const cancel = clock.after(deliveryTimeoutMs, () => deadline.abort());
     const timestamp = String(Math.floor(clock.now() / 1_000));
     try {
-      const response = await transport.request({
-        method: 'POST',
-        url,
-        headers: {
-          'content-type': 'application/json',
-          'user-agent': 'headworks',
-          // The same for every attempt.
-          'webhook-id': id,
-          'webhook-timestamp': timestamp,
-          'webhook-signature': `v1,${signatureOf(secret, `${id}.${timestamp}.${body}`)}`,
-        },
-        body,
-        signal: deadline.signal,
-        ...timeouts,
-      });
-      await response.discard();
-      return resultOf(response.status);
+      return await breaker.execute(async () => {
+        const response = await transport.request({
+          method: 'POST',
+          url,
+          headers: {
+            'content-type': 'application/json',
+            'user-agent': 'headworks',
+            // The same for every attempt.
+            'webhook-id': id,
+            'webhook-timestamp': timestamp,
+            'webhook-signature': `v1,${signatureOf(secret, `${id}.${timestamp}.${body}`)}`,
+          },
+          body,
+          signal: deadline.signal,
+          ...timeouts,
+        });
+        await response.discard();
+        return resultOf(response.status);
+      }, signal);
     } catch (error) {
       signal.throwIfAborted();
       const reason = deadline.signal.aborted
@@ -162,6 +182,16 @@ export class Webhooks {
       cancel();
       deadline.dispose();
     }
+  }
+
+  #circuitOf(origin: string): CircuitBreaker {
+    const known = this.#circuits.get(origin);
+    if (known) return known;
+    const [oldest] = this.#circuits.keys();
+    if (this.#circuits.size >= maxCircuits && oldest !== undefined) this.#circuits.delete(oldest);
+    const created = new CircuitBreaker({ clock: this.#deps.clock, ...circuit });
+    this.#circuits.set(origin, created);
+    return created;
   }
 }
 

@@ -30,11 +30,11 @@ describe('API keys', () => {
     const { keys } = await setUp();
     const { record } = await keys.create('acme', plain);
     expect(keys.list('other')).toEqual([]);
-    const foreign = await keys.revoke('other', record.id).catch((error: Error) => error);
+    const ofOther = await keys.revoke('other', record.id).catch((error: Error) => error);
     const unknown = await keys.revoke('other', '0195a1b2-c3d4-7e5f-8a9b-000000000000').catch((e: Error) => e);
-    expect(foreign).toMatchObject({ code: 'NOT_FOUND' });
+    expect(ofOther).toMatchObject({ code: 'NOT_FOUND' });
     const without = (error: unknown) => (error as Error).message.replace(/"[0-9a-f-]{36}"/, 'ID');
-    expect(without(foreign)).toBe(without(unknown));
+    expect(without(ofOther)).toBe(without(unknown));
     expect(keys.list('acme')).toMatchObject([{ revokedAt: null }]);
   });
 

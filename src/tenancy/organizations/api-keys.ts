@@ -1,5 +1,6 @@
 // API keys of organizations, found in memory by their SHA-256: the time of a lookup reveals nothing about other keys.
-import { AccessKeyKind, CoreError, KeyRegistry, keyRefusal } from '../../core/index.ts';
+import type { KeyCheck } from '../../core/index.ts';
+import { AccessKeyKind, CoreError, KeyRegistry } from '../../core/index.ts';
 import type { Mirror } from '../../resilience/index.ts';
 import { displayName, invalidInput, quoteName } from '../names.ts';
 import type { ApiKeyStore, OrganizationKey, StoredOrganizationKey } from '../types.ts';
@@ -11,16 +12,12 @@ export interface ApiKeyServiceDeps extends MirrorDeps {
   readonly organizations: Pick<OrganizationService, 'find' | 'has'>;
 }
 
-export type KeyCheck =
-  | { readonly kind: 'valid'; readonly organizationId: string; readonly keyId: string }
-  | { readonly kind: 'expired' | 'revoked' };
-
 const kind = new AccessKeyKind('hwo_');
 
 export class ApiKeyService {
   readonly mirror: Mirror<StoredOrganizationKey>;
   readonly #deps: ApiKeyServiceDeps;
-  readonly #book = new KeyRegistry<OrganizationKey>(kind);
+  readonly #registry = new KeyRegistry<OrganizationKey>(kind);
 
   constructor(deps: ApiKeyServiceDeps) {
     this.#deps = deps;
@@ -28,20 +25,16 @@ export class ApiKeyService {
       deps,
       'keys',
       () => deps.store.list(),
-      (rows) => this.#book.keepOnly(new Map(rows.map(({ hash, ...key }) => [hash, key]))),
+      (rows) => this.#registry.keepOnly(new Map(rows.map(({ hash, ...key }) => [hash, key]))),
     );
   }
 
   /** Null for anything that is not a known key. */
-  authenticate(credential: string): KeyCheck | null {
+  check(credential: string): KeyCheck<OrganizationKey> | null {
     const { organizations, clock } = this.#deps;
-    const key = this.#book.find(credential);
+    const check = this.#registry.check(credential, clock.now());
     // Between two reads a key may be known whose organization was deleted.
-    if (!key || !organizations.has(key.organizationId)) return null;
-    const reason = keyRefusal(key, clock.now());
-    return reason === undefined
-      ? { kind: 'valid', organizationId: key.organizationId, keyId: key.id }
-      : { kind: reason };
+    return check?.kind === 'valid' && !organizations.has(check.key.organizationId) ? null : check;
   }
 
   /** The key itself is returned only here. */
@@ -70,14 +63,14 @@ export class ApiKeyService {
 
   list(organization: string): readonly OrganizationKey[] {
     const { id } = this.#deps.organizations.find(organization);
-    return this.#book.list().filter(({ organizationId }) => organizationId === id);
+    return this.#registry.list().filter(({ organizationId }) => organizationId === id);
   }
 
   /** Fails with NOT_FOUND, also for a key of another organization. */
   async revoke(organization: string, id: string): Promise<OrganizationKey> {
     const { store, clock, organizations } = this.#deps;
     const owner = organizations.find(organization);
-    const known = this.#book.byId(id);
+    const known = this.#registry.byId(id);
     const revoked = known?.organizationId === owner.id ? await store.revoke(id, new Date(clock.now())) : null;
     if (!revoked)
       throw new CoreError(

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { tenantWorld, keyProblem, organizationOf } from '../../../test/support/tenancy/tenant-world.ts';
-import { isOrganizationId, newOrganizationId } from '../names.ts';
+import { isOrganizationId, newOrganizationId } from './organizations.ts';
 
-/** A feed whose news get lost. */
-const deafFeed = { isShared: true, watch: async () => async () => undefined };
+/** A feed that loses notifications. */
+const feedWithoutNotifications = { isShared: true, watch: async () => async () => undefined };
 
 describe('organizations', () => {
   it('are found by id and by name, regardless of spelling', async () => {
@@ -85,14 +85,14 @@ describe('organizations', () => {
     const world = tenantWorld();
     const one = await world.open();
     const two = await world.open();
-    const deaf = await world.open({ stores: { ...world.stores, changes: deafFeed } });
+    const polling = await world.open({ stores: { ...world.stores, changes: feedWithoutNotifications } });
     await one.organizations.create('acme');
     await world.clock.advance(0);
     expect(two.organizations.list()).toHaveLength(1);
-    expect(deaf.organizations.list()).toHaveLength(0);
+    expect(polling.organizations.list()).toHaveLength(0);
     await world.clock.advance(15_000);
-    expect(deaf.organizations.list()).toHaveLength(1);
-    for (const each of [one, two, deaf]) await each.close();
+    expect(polling.organizations.list()).toHaveLength(1);
+    for (const each of [one, two, polling]) await each.close();
     expect(world.clock.pending).toBe(0);
   });
 });

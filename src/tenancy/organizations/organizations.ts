@@ -1,9 +1,9 @@
-// Organizations, read from memory by id or name; and the copies in memory of what organizations own.
+// Organizations, read from memory by id or name, with the rules for both; and the copies in memory of what they own.
 import type { Clock, Emitter, IdSource, Random } from '../../core/index.ts';
 import { CoreError, kindOf } from '../../core/index.ts';
 import { Mirror } from '../../resilience/index.ts';
 import type { TenantEvents } from '../events.ts';
-import { isOrganizationId, nameKey, newOrganizationId, organizationName, quoteName } from '../names.ts';
+import { displayName, invalidName, quoteName } from '../names.ts';
 import type { Organization, OrganizationStore, TenantTopic } from '../types.ts';
 
 export interface MirrorDeps {
@@ -113,4 +113,36 @@ export class OrganizationService {
     this.#byId = new Map(rows.map((row) => [row.id, row]));
     this.#byName = new Map(rows.map((row) => [nameKey(row.name), row]));
   }
+}
+
+/* ---- names and ids ---- */
+
+/** As `displayName`, and without anything that could be mistaken for an id or for several path segments. */
+export function organizationName(given: string): string {
+  const name = displayName(given);
+  if (/[/\\]/.test(name)) throw invalidName('name', 'must not contain a slash: it is part of a URL');
+  if (nameKey(name).startsWith('org_'))
+    throw invalidName('name', 'must not begin with "org_": it would be mistaken for an id');
+  return name;
+}
+
+/**
+ * Names with the same key are the same name: case, full and half width, ligatures and the number of spaces make no
+ * difference. Letters of different scripts that look alike do.
+ */
+export function nameKey(name: string): string {
+  // By way of upper case: "ß", "ẞ" and "SS" are the same name.
+  const folded = name.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase();
+  return folded.normalize('NFKC').replace(/\s+/g, ' ');
+}
+
+const organizationIdShape = /^org_[0-9A-Za-z]{16}$/;
+
+export const isOrganizationId = (text: string): boolean => organizationIdShape.test(text);
+
+/** `org_` and 16 letters and digits: 95 random bits. */
+export function newOrganizationId(ids: IdSource): string {
+  let characters = '';
+  while (characters.length < 16) characters += ids.token(24).replace(/[-_]/g, '');
+  return `org_${characters.slice(0, 16)}`;
 }

@@ -12,13 +12,13 @@ import type {
   UploadedFile,
 } from '../executions/types.ts';
 
-const columnsBut = (result: Sql): Sql => sql`
+const executionColumns = (result: Sql): Sql => sql`
   id as "executionId", organization_id as "organizationId", deployment_id as "deploymentId", status,
   idempotency_key as "idempotencyKey", request_hash as "requestHash", job_id as "jobId",
   accepted_at as "acceptedAt", started_at as "startedAt", ended_at as "endedAt", ${result} as result, failure,
   warnings`;
-const columns = columnsBut(sql`result`);
-const columnsWithoutResult = columnsBut(sql`null`);
+const columns = executionColumns(sql`result`);
+const columnsWithoutResult = executionColumns(sql`null`);
 
 /** Rolls a dispatch back: the job that was added with it must not stay. */
 class KeyIsTaken extends Error {}
@@ -94,7 +94,7 @@ export class PostgresExecutionStore implements ExecutionStore {
 
   async begin(executionId: string, at: Date): Promise<boolean> {
     const { affected } = await this.#database.query(sql`
-      update executions set status = 'executing', started_at = coalesce(started_at, ${at}::timestamptz)
+      update executions set status = 'running', started_at = coalesce(started_at, ${at}::timestamptz)
       where id = ${executionId}::uuid and ended_at is null`);
     return affected === 1;
   }
@@ -108,7 +108,7 @@ export class PostgresExecutionStore implements ExecutionStore {
     if (!isUuid(executionId)) return null;
     const result = outcome.status === 'completed' ? json(outcome.result) : null;
     const warnings = outcome.status === 'completed' ? outcome.warnings : [];
-    const failure = outcome.status === 'error' ? json(outcome.failure) : null;
+    const failure = outcome.status === 'failed' ? json(outcome.failure) : null;
     return this.#database.transaction(async (transaction) => {
       const { rows } = await transaction.query<Execution>(sql`
         update executions set status = ${outcome.status}, ended_at = ${at}::timestamptz, result = ${result}::json,

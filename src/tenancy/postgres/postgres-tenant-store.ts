@@ -6,7 +6,8 @@ import { ChangeFeed } from '../../platform/postgres/change-feed.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { identifier, joinSql, json, sql, SqlError } from '../../platform/postgres/sql.ts';
 import type { LimitStore, OrganizationLimit } from '../admission/types.ts';
-import { hasRunningExecutions, nameKey, nameTaken, organizationDeleted } from '../names.ts';
+import { hasRunningExecutions, nameTaken, organizationDeleted } from '../names.ts';
+import { nameKey } from '../organizations/organizations.ts';
 import type {
   ApiKeyStore,
   Deployment,

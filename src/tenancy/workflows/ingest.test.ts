@@ -19,8 +19,8 @@ function world(fail: (request: IngestRequest) => Error | null = () => null) {
       ingested.push(request);
       const known = { artifactUid: 'a1', revisionId: 'r1', chunks: 2 };
       return 'text' in request.document && request.document.text === 'known'
-        ? { ...known, outcome: 'unchanged', state: 'complete', fallbackChunks: 2 }
-        : { ...known, outcome: 'added', state: 'processing', fallbackChunks: 0 };
+        ? { ...known, outcome: 'unchanged', state: 'completed', fallbackChunks: 2 }
+        : { ...known, outcome: 'added', state: 'queued', fallbackChunks: 0 };
     },
   };
   const workflow = ingestWorkflow(intake);
@@ -57,7 +57,7 @@ describe('ingest', () => {
     const one = world(({ document }) => ('name' in document && document.name === 'a' ? bad : null));
     expect(await one.run({}, input)).toMatchObject({
       result: [
-        { file: 'a', status: 'error', error: { code: 'INPUT_INVALID' } },
+        { file: 'a', status: 'failed', error: { code: 'INPUT_INVALID' } },
         { file: 'b', status: 'accepted' },
       ],
       warnings: ['1 of 2 documents failed.'],
@@ -80,8 +80,8 @@ describe('ingest', () => {
     const { run } = world();
     expect(await run({}, { parameters: { text: 'known' }, files: [textFile('a.md', 'y')] })).toMatchObject({
       result: [
-        { state: 'complete', fallback_chunks: 2 },
-        { state: 'processing', fallback_chunks: 0 },
+        { state: 'completed', fallback_chunks: 2 },
+        { state: 'queued', fallback_chunks: 0 },
       ],
       warnings: [expect.stringMatching(/2 chunks were extracted by rules/) as string],
     });

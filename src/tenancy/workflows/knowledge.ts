@@ -13,7 +13,7 @@ import {
   spaceProblems,
   spaceWarnings,
   text,
-} from './fields.ts';
+} from './workflow.ts';
 import type {
   DocumentIntake,
   Fields,
@@ -90,7 +90,7 @@ function searchParameters(given: Fields, fixed: Fields): Fields {
 export interface IngestResult {
   /** Null for text sent as a parameter. */
   readonly file: string | null;
-  readonly status: 'accepted' | 'error';
+  readonly status: 'accepted' | 'failed';
   readonly outcome: string | null;
   readonly artifact_id: string | null;
   readonly revision_id: string | null;
@@ -150,7 +150,7 @@ function resultOf(file: string | null, outcome: IngestedDocument | HeadworksErro
   if (outcome instanceof HeadworksError)
     return {
       file,
-      status: 'error',
+      status: 'failed',
       outcome: null,
       artifact_id: null,
       revision_id: null,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
-import { openWorkflows } from './open-workflows.ts';
+import { openWorkflows } from '../open-tenancy.ts';
 import { workflowNames } from '../vocabulary.ts';
 import { promptWorkflow } from './prompt.ts';
 import { textFile, workflowWorld } from '../../../test/support/tenancy/workflow-world.ts';
@@ -32,7 +32,7 @@ describe('prompt', () => {
       { field: 'who', message: 'is missing' },
       { field: 'language', message: 'is missing' },
       { field: 'lang', message: expect.stringContaining('who, language, text') as string },
-      { field: 'toString', message: expect.stringContaining('not known') as string },
+      { field: 'toString', message: expect.stringContaining('is not a field of') as string },
       { field: 'files[0]', message: 'a lies' },
     ]);
     const good = { who: 'me', language: 'de', text: '' };

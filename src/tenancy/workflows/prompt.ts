@@ -3,7 +3,7 @@ import type { ChatMessage } from '../../core/index.ts';
 import { HeadworksError } from '../../core/index.ts';
 import { DeploymentError } from '../errors.ts';
 import { documentMessage, documentsAreData, fileProblems, readDocuments, warningsOf } from './documents.ts';
-import type { ModelChoice } from './fields.ts';
+import type { ModelChoice } from './workflow.ts';
 import {
   anything,
   checkFields,
@@ -13,7 +13,7 @@ import {
   modelFields,
   modelWarnings,
   text,
-} from './fields.ts';
+} from './workflow.ts';
 import type {
   Fields,
   Workflow,

@@ -45,8 +45,8 @@ describe('the workflow search', () => {
   it('lets a caller narrow the filters of the deployment, never widen them', async () => {
     const { made, requests } = workflow();
     const fixed = { filters: { types: ['email'] }, graph_filters: ['Decision'] };
-    const asked = { filters: { types: ['note'], sources: ['files'] }, graph_filters: ['Feedback'] };
-    await made.run(task(fixed, { query: 'risks', ...asked }));
+    const filtersOf = { filters: { types: ['note'], sources: ['files'] }, graph_filters: ['Feedback'] };
+    await made.run(task(fixed, { query: 'risks', ...filtersOf }));
     expect(requests[0]?.parameters).toEqual({
       filters: { types: ['email'], sources: ['files'] },
       graph_filters: ['Decision'],
@@ -56,17 +56,17 @@ describe('the workflow search', () => {
   });
 
   it('reports problems of filters, of a deployment and of a request', async () => {
-    const asked: unknown[] = [];
+    const filtersOf: unknown[] = [];
     const problem = { field: 'filters.types.0', message: 'must be one of email, note' };
     const { made } = workflow(undefined, (fields) => {
-      asked.push(fields);
+      filtersOf.push(fields);
       return [problem];
     });
     const filters = { types: ['fax'] };
     expect(await made.checkOptions({ filters }, 'org_1')).toEqual([problem]);
     const parameters = { query: 'x', graph_filters: ['Gossip'] };
     expect(await made.checkInput({}, { parameters, files: [] })).toEqual([problem]);
-    expect(asked).toEqual([{ filters }, { graph_filters: ['Gossip'] }]);
+    expect(filtersOf).toEqual([{ filters }, { graph_filters: ['Gossip'] }]);
   });
 
   it('passes on warnings and errors of knowledge', async () => {

@@ -138,7 +138,7 @@ describe('structure', () => {
     await expect(
       world.run(structureWorkflow(world.deps), { schema: wide }, { parameters: { text: 'x' } }),
     ).rejects.toMatchObject({
-      code: 'DEPLOYMENT_ANSWER_INVALID',
+      code: 'DEPLOYMENT_RESPONSE_INVALID',
       isRetryable: false,
       message: expect.stringMatching(/a is missing; b is missing; c is missing; and 2 more/) as string,
       details: { violations: ['a', 'b', 'c', 'd', 'e'].map((name) => `${name} is missing`) },
@@ -164,11 +164,11 @@ describe('several documents', () => {
   const byContent = (request: ModelRequest) =>
     JSON.stringify({ total: /\n(.*)\n--- END/.exec(contentOf(request))?.[1] });
 
-  it('have a result each, in their order, after that of the text', async () => {
+  it('return one result each, in the order of the files, after the result of the text', async () => {
     const world = workflowWorld(async (request) => {
-      const said = byContent(request);
-      if (said.includes('one')) await new Promise((resolve) => setImmediate(resolve));
-      return said;
+      const response = byContent(request);
+      if (response.includes('one')) await new Promise((resolve) => setImmediate(resolve));
+      return response;
     });
     expect(
       await world.run(structureWorkflow(world.deps), { schema }, { parameters: { text: 'zero' }, files }),
@@ -207,7 +207,7 @@ describe('several documents', () => {
       result: [
         {
           file: 'bad.txt',
-          status: 'error',
+          status: 'failed',
           output: null,
           model: null,
           error: {

@@ -25,7 +25,7 @@ import {
   modelFields,
   modelWarnings,
   text,
-} from './fields.ts';
+} from './workflow.ts';
 import { completePrompt } from './prompt.ts';
 import type { Workflow, WorkflowDeps, WorkflowProblem, WorkflowResult, WorkflowTask } from './workflow.ts';
 
@@ -33,7 +33,7 @@ import type { Workflow, WorkflowDeps, WorkflowProblem, WorkflowResult, WorkflowT
 export interface StructureResult {
   /** Null for text sent as a parameter, and for documents that were combined. */
   readonly file: string | null;
-  readonly status: 'completed' | 'error';
+  readonly status: 'completed' | 'failed';
   readonly output: unknown;
   readonly model: string | null;
   readonly error: ExecutionFailure | null;
@@ -112,12 +112,12 @@ async function run(deps: WorkflowDeps, task: WorkflowTask): Promise<WorkflowResu
 function resultOf(sources: readonly DocumentSource[], outcome: Structured | HeadworksError): StructureResult {
   const file = sources.length === 1 ? (sources[0]?.name ?? null) : null;
   if (outcome instanceof HeadworksError)
-    return { file, status: 'error', output: null, model: null, error: toFailure(outcome, redacted) };
+    return { file, status: 'failed', output: null, model: null, error: toFailure(outcome, redacted) };
   return { file, status: 'completed', output: outcome.output, model: outcome.model, error: null };
 }
 
 /**
- * One completion, and one repair if it does not match. Fails with DEPLOYMENT_ANSWER_INVALID, …_DOCUMENT_UNREADABLE,
+ * One completion, and one repair if it does not match. Fails with DEPLOYMENT_RESPONSE_INVALID, …_DOCUMENT_UNREADABLE,
  * …_SCHEMA_TOO_SLOW, or as the gateway does.
  */
 async function structureDocuments(
@@ -187,7 +187,7 @@ function answerInvalid({ model, violations }: Attempt): DeploymentError {
     violations.length > maxNamedViolations ? `; and ${violations.length - maxNamedViolations} more` : '';
   const problem = `returned no JSON that matches the schema, even after one repair: ${named}${more}.`;
   return new DeploymentError(
-    'DEPLOYMENT_ANSWER_INVALID',
+    'DEPLOYMENT_RESPONSE_INVALID',
     `${model} ${problem} Use a more capable model, simplify the schema, or extend the instructions.`,
     {
       details: { model, violations },

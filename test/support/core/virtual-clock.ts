@@ -53,7 +53,7 @@ export class VirtualClock implements Clock {
     return this.#timers.length;
   }
 
-  /** Moves time by `ms`, running what falls due in order and letting promises settle in between. */
+  /** Advances time by `ms`: runs due timers in order and settles promises in between. */
   async advance(ms: number): Promise<void> {
     const target = this.#elapsed + ms;
     await settle();
@@ -96,7 +96,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Lets every promise that can settle now do so: a macrotask runs only after all microtasks. */
+/** Settles every promise that can settle now: a macrotask runs only after all microtasks. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-// Sources and runs in memory: for tests, and as the plainest statement of what the stores do.
+// Sources and runs in memory, for tests.
 import { CoreError } from '../../../src/core/index.ts';
 import type { ExtractionRun, RunFilter, RunStore, SourceStore } from '../../../src/extraction/runs/stores.ts';
 import type { ExtractionSource } from '../../../src/extraction/runs/source-schema.ts';
@@ -34,7 +34,7 @@ export class MemorySourceStore implements SourceStore {
 
   async claim(seen: ExtractionSource, at: Date): Promise<boolean> {
     const known = this.#sources.get(seen.id);
-    if (!known?.active || known.schedule !== seen.schedule) return false;
+    if (!known?.is_active || known.schedule !== seen.schedule) return false;
     if (known.lastScheduledAt.getTime() !== seen.lastScheduledAt.getTime()) return false;
     this.#sources.set(seen.id, { ...known, lastScheduledAt: at });
     return true;

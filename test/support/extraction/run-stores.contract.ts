@@ -1,6 +1,6 @@
-// What every store of sources and runs does.
+// Contract of stores of sources and runs.
 import { describe, expect, it } from 'vitest';
-import { noFigures } from '../../../src/extraction/runs/run-record.ts';
+import { noFigures } from '../../../src/extraction/runs/stores.ts';
 import type {
   ExtractionRun,
   InTransaction,
@@ -31,7 +31,7 @@ export function exampleSource(change: object = {}): ExtractionSource {
     options: { workers: 3, types: ['looks'] },
     schedule: '0 4 * * *',
     vault: 'acme.vault',
-    active: true,
+    is_active: true,
     isFromFile: false,
     createdAt: at(0),
     modifiedAt: at(0),
@@ -58,7 +58,7 @@ export function exampleRun(number: number, change: Partial<ExtractionRun> = {}):
   };
 }
 
-/** `make` gives empty stores. */
+/** `make` returns empty stores. */
 export function describeRunStoresContract(name: string, make: () => Promise<RunStores>): void {
   describe(`sources and runs in ${name}`, () => {
     it('returns sources as they were stored, by name', async () => {
@@ -83,7 +83,7 @@ export function describeRunStoresContract(name: string, make: () => Promise<RunS
     it('changes and removes what is there, and nothing else', async () => {
       const { sources } = await make();
       await sources.add(exampleSource());
-      const changed = exampleSource({ schedule: null, options: {}, active: false, modifiedAt: at(5) });
+      const changed = exampleSource({ schedule: null, options: {}, is_active: false, modifiedAt: at(5) });
       expect(await sources.update({ ...changed, name: 'other', createdAt: at(9) })).toBe(true);
       expect(await sources.list()).toEqual([changed]);
       expect(await sources.update(exampleSource({ id: idOf(2) }))).toBe(false);
@@ -106,7 +106,7 @@ export function describeRunStoresContract(name: string, make: () => Promise<RunS
       const next = { ...seen, lastScheduledAt: at(10) };
       await sources.update({ ...next, schedule: '1 1 * * *' });
       expect(await claim(next, at(20))).toBe(false);
-      await sources.update({ ...next, active: false });
+      await sources.update({ ...next, is_active: false });
       expect(await claim(next, at(20))).toBe(false);
     });
 

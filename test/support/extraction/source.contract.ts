@@ -1,15 +1,15 @@
-// What every source guarantees, however badly its server behaves.
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+// Contract of sources, with faulty servers.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FetchError } from '../../../src/extraction/errors.ts';
 import type { RawPage, PageRequest, Source } from '../../../src/extraction/types.ts';
 import { offsetPage } from './pages.ts';
 import type { FailureKind } from '../../../src/resilience/index.ts';
 
 /**
- * What the server does with content calls: `hang` never answers, `silent` stops in the middle, `drip` never ends,
- * `reset` cuts before the answer, `truncated` in the middle, `huge` is larger than the source takes in; `page` is
- * HTML, `nothing` an empty body; `401` refuses the token, whatever it is. A number is that status, with `status N` for a
- * reason; 429 says `retry-after: 7`.
+ * What the server does with content calls: `hang` never responds, `silent` stops in the middle, `drip` never ends,
+ * `reset` disconnects before the response, `truncated` in the middle, `huge` is larger than the limit; `page` is
+ * HTML, `nothing` an empty body; `401` rejects any token. A number is that status, with `status N` as the
+ * reason; 429 has `retry-after: 7`.
  */
 export type Misbehavior =
   | 'hang'
@@ -24,7 +24,7 @@ export type Misbehavior =
 
 /** A server with `ids.length` items of `type`, in pages by offset, behind a login. */
 export interface SourceWorld {
-  /** Gives up on a silent server soon, on a whole call a little later, on more than 100 kB. */
+  /** With short timeouts for the first byte and the whole call, and a limit of 100 kB. */
   readonly source: Source;
   /** Of the description. */
   readonly limiterKey: string;
@@ -32,16 +32,16 @@ export interface SourceWorld {
   readonly ids: readonly string[];
   /** Items of a page's bytes. */
   idsIn(bytes: Uint8Array): readonly string[];
-  /** Whether the server tells how many items there are. */
+  /** Whether the server sends the number of items. */
   sendTotal(isSent: boolean): void;
-  /** The next `times` content calls (default: all from now on) meet this; null ends it. */
+  /** Applies to the next `times` content calls (default: all from now on); null ends it. */
   misbehave(how: Misbehavior | null, times?: number): void;
-  /** The next logins are answered with this status, or not at all; null ends it. */
+  /** The next logins return this status or nothing; null ends it. */
   misbehaveAtLogin(how: number | 'hang' | null): void;
   expireTokens(): void;
   contentCalls(): number;
   logins(): number;
-  /** How often the source asked for leave to make a call. */
+  /** Number of permits that the source acquired. */
   permits(): number;
   stop(): Promise<void>;
 }
@@ -89,7 +89,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       world = await makeWorld();
     });
     afterEach(async () => {
-      // Whatever it was for: content, a login, asking once more.
+      // For content, a login, or a retry.
       expect(world.permits()).toBe(world.contentCalls() + world.logins());
       await world.source.close();
       await world.stop();
@@ -181,7 +181,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       world.misbehaveAtLogin(503);
       const waits: unknown[] = [];
       const connecting = world.source.connect(never, (why, waitMs) => waits.push([why, waitMs]));
-      await vi.waitFor(() => expect(world.logins()).toBe(1));
+      await expect.poll(() => world.logins()).toBe(1);
       world.misbehaveAtLogin(null);
       await connecting;
       expect(world.logins()).toBe(2);
@@ -203,7 +203,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       world.misbehaveAtLogin('hang');
       const early = new AbortController();
       const loggingIn = failureOf(fetch(0, early.signal));
-      await vi.waitFor(() => expect(world.logins()).toBe(1));
+      await expect.poll(() => world.logins()).toBe(1);
       early.abort(new Error('enough'));
       expect((await loggingIn).failure).toMatchObject({ kind: 'canceled', isTransient: false });
       world.misbehaveAtLogin(null);
@@ -212,7 +212,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       world.misbehave('hang');
       const stop = new AbortController();
       const waiting = failureOf(fetch(0, stop.signal));
-      await vi.waitFor(() => expect(world.contentCalls()).toBe(1));
+      await expect.poll(() => world.contentCalls()).toBe(1);
       stop.abort(new Error('enough'));
       expect((await waiting).failure).toMatchObject({ kind: 'canceled', isTransient: false });
     });
@@ -221,7 +221,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       await world.source.connect(never);
       world.misbehave('hang');
       const waiting = failureOf(fetch(0));
-      await vi.waitFor(() => expect(world.contentCalls()).toBe(1));
+      await expect.poll(() => world.contentCalls()).toBe(1);
       await world.source.close();
       expect((await waiting).failure.kind).toBe('canceled');
     });

@@ -13,8 +13,9 @@ import type { GatewayOptions } from '../../../src/gateway/options.ts';
 import { gatewayOptions } from '../../../src/gateway/options.ts';
 import { buildServer } from '../../../src/http/index.ts';
 import { createUndiciTransport } from '../../../src/platform/http-client/undici-transport.ts';
-import type { ModelsSimulator } from '../../../src/simulators/models/index.ts';
-import { readScenario, startModelsSimulator } from '../../../src/simulators/models/index.ts';
+import type { ModelsSimulator } from '../../../src/simulators/models/simulator.ts';
+import { readScenario } from '../../../src/simulators/models/scenario.ts';
+import { startModelsSimulator } from '../../../src/simulators/models/simulator.ts';
 import type { TestDeps } from '../http-dependencies.ts';
 import { adminToken, createTestDeps } from '../http-dependencies.ts';
 
@@ -92,7 +93,7 @@ export async function gatewayWorld(world: GatewayWorldOptions): Promise<GatewayW
     redactor,
     clock: systemClock,
     allowedOrigins: world.allowedOrigins ?? [],
-    access: { gatewayKeys: gateway, organizationKeys: { authenticate: () => null } },
+    access: { gatewayKeys: gateway, organizationKeys: { check: () => null } },
   });
   const server = await buildServer(dependencies);
   await server.listen({ host: '127.0.0.1', port: 0, backlog: 4_096 });

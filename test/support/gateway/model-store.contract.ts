@@ -9,9 +9,9 @@ export function describeModelStoreContract(name: string, make: () => Promise<Mod
     it('are returned as added, active, with an id', async () => {
       const store = await make();
       const quiet = exampleModel('b/quiet', { envVar: null, quotas: {}, headers: {}, isLocal: true });
-      const loud = await store.add(exampleModel('a/loud'));
+      const first = await store.add(exampleModel('a/loud'));
       await store.add(quiet);
-      expect(loud).toEqual({
+      expect(first).toEqual({
         ...exampleModel('a/loud'),
         id: expect.any(Number),
         isActive: true,
@@ -19,8 +19,8 @@ export function describeModelStoreContract(name: string, make: () => Promise<Mod
         createdAt: expect.any(Date),
       });
       const models = await store.list();
-      expect(models).toMatchObject([loud, { ...quiet, isActive: true }]);
-      expect(models[1]?.id).toBeGreaterThan(loud.id);
+      expect(models).toMatchObject([first, { ...quiet, isActive: true }]);
+      expect(models[1]?.id).toBeGreaterThan(first.id);
     });
 
     it('need a unique name', async () => {

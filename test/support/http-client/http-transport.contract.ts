@@ -4,14 +4,14 @@ import type { HttpResponse, HttpRequest, HttpTransport } from '../../../src/core
 
 /**
  * A server with these paths: `/echo` (method, x-test header and body as JSON), `/limited` (429, `retry-after: 7`, two
- * `x-many` headers, short body), `/empty` (204), `/hang` (never answers), `/silent` ("part", then nothing),
- * `/reset` (cut before the answer), `/truncated` (cut in the middle), `/drip` (ten pieces, 20 ms apart),
+ * `x-many` headers, short body), `/empty` (204), `/hang` (never responds), `/silent` ("part", then nothing),
+ * `/reset` (disconnects before the response), `/truncated` (in the middle), `/drip` (ten pieces, 20 ms apart),
  * `/huge` (never ends).
  */
 export interface TransportWorld {
   readonly transport: HttpTransport;
   readonly baseUrl: string;
-  /** Responses in flight on the server: 0 once the server has noticed that its clients disconnected. */
+  /** Responses in flight on the server: 0 once the server has detected that its clients disconnected. */
   inFlight(): number;
   stop(): Promise<void>;
 }
@@ -24,7 +24,7 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
     let world: TransportWorld;
     const get = (path: string, more: Partial<HttpRequest> = {}) =>
       world.transport.request({ method: 'GET', url: world.baseUrl + path, ...more });
-    const serverIsIdle = () => vi.waitFor(() => expect(world.inFlight()).toBe(0), { timeout: 5_000 });
+    const serverIsIdle = () => vi.waitFor(() => expect(world.inFlight()).toBe(0), { timeout: 60_000 });
 
     beforeEach(async () => {
       world = await makeWorld();
@@ -42,13 +42,13 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
     });
 
     it('reports once when the request was sent, before its response', async () => {
-      const told: string[] = [];
-      const asking = get('/echo', { onSent: () => told.push('sent') });
-      await text(await asking.finally(() => told.push('answered')));
-      expect(told).toEqual(['sent', 'answered']);
-      const stopped = get('/echo', { signal: AbortSignal.abort(), onSent: () => told.push('too much') });
+      const calls: string[] = [];
+      const pending = get('/echo', { onSent: () => calls.push('sent') });
+      await text(await pending.finally(() => calls.push('responded')));
+      expect(calls).toEqual(['sent', 'responded']);
+      const stopped = get('/echo', { signal: AbortSignal.abort(), onSent: () => calls.push('too much') });
       await expect(stopped).rejects.toMatchObject({ kind: 'aborted' });
-      expect(told).toHaveLength(2);
+      expect(calls).toHaveLength(2);
     });
 
     it('returns an error status as a response, with repeated headers joined', async () => {
@@ -127,7 +127,7 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
     it('propagates an abort to the server, before and during the response', async () => {
       const early = new AbortController();
       const waiting = get('/hang', { signal: early.signal });
-      await vi.waitFor(() => expect(world.inFlight()).toBe(1));
+      await expect.poll(() => world.inFlight()).toBe(1);
       early.abort(new Error('left'));
       await expect(waiting).rejects.toMatchObject({ kind: 'aborted', cause: new Error('left') });
 
@@ -158,7 +158,7 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
     it('cancels running calls when it is closed', async () => {
       const waiting = get('/hang');
       const failing = expect(waiting).rejects.toMatchObject({ kind: 'aborted' });
-      await vi.waitFor(() => expect(world.inFlight()).toBe(1));
+      await expect.poll(() => world.inFlight()).toBe(1);
       await world.transport.close();
       await failing;
       await expect(get('/echo')).rejects.toMatchObject({ kind: 'aborted' });

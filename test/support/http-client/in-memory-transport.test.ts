@@ -100,11 +100,11 @@ describe('the in-memory transport on virtual time', () => {
         return { status: 200, body: 'late' };
       },
     });
-    const ask = (ms: number) =>
+    const send = (ms: number) =>
       transport.request({ method: 'GET', url: `http://world.test/?ms=${ms}`, headersTimeoutMs: 60_000 });
-    const inTime = await clock.run(ask(59_000));
-    expect(Buffer.from(await inTime.bytes(10)).toString()).toBe('late');
-    await expect(clock.run(ask(61_000))).rejects.toMatchObject({ kind: 'timeout' });
+    const response = await clock.run(send(59_000));
+    expect(Buffer.from(await response.bytes(10)).toString()).toBe('late');
+    await expect(clock.run(send(61_000))).rejects.toMatchObject({ kind: 'timeout' });
     expect(clock.monotonic()).toBe(119_000);
     expect(clock.pending).toBe(0);
   });

@@ -9,7 +9,7 @@ import type {
 } from '../../../src/core/index.ts';
 import { abortable, HttpFailure, linkSignals, systemClock } from '../../../src/core/index.ts';
 import type { BodySource } from '../../../src/platform/http-client/response.ts';
-import { createHttpResponse, rejectAfter } from '../../../src/platform/http-client/response.ts';
+import { SourcedResponse, rejectAfter } from '../../../src/platform/http-client/response.ts';
 import { requestLabel } from '../../../src/platform/http-client/undici-transport.ts';
 
 export interface InMemoryRequest {
@@ -18,23 +18,23 @@ export interface InMemoryRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
-  /** Aborts when the caller has left or dropped the answer, as a server notices by its socket. */
+  /** Aborts when the caller disconnected, as the socket of a server is closed. */
   readonly signal: AbortSignal;
 }
 
 export interface InMemoryResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  /** An iterable is sent piece by piece; if it throws, the connection was cut. */
+  /** An iterable is sent piece by piece; if it throws, the connection is closed. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
 }
 
-/** Takes its time with `clock.sleep(ms, request.signal)`; throwing means that no answer came. */
+/** Use `clock.sleep(ms, request.signal)` for latency; throwing means that there is no response. */
 export type InMemoryHandler = (request: InMemoryRequest) => InMemoryResponse | Promise<InMemoryResponse>;
 
 export interface InMemoryTransportOptions {
   readonly handler: InMemoryHandler;
-  /** Settles when a connection to this origin stands; throws when it is refused. Default: at once. */
+  /** Settles when a connection to this origin is open; throws when it is refused. Default: at once. */
   readonly connect?: (origin: string, signal: AbortSignal) => Promise<void>;
   readonly clock?: Clock;
   /** For requests that set none. Default 10 s, 120 s and 120 s, as on the real transport. */
@@ -43,7 +43,7 @@ export interface InMemoryTransportOptions {
   readonly bodyTimeoutMs?: number;
 }
 
-/** Keeps the same promises as the undici transport; one contract suite runs on both. */
+/** Has the contract of the undici transport; one suite runs on both. */
 export function createInMemoryTransport(options: InMemoryTransportOptions): HttpTransport {
   const clock = options.clock ?? systemClock;
   const closing = new AbortController();
@@ -77,7 +77,7 @@ export function createInMemoryTransport(options: InMemoryTransportOptions): Http
       request.headersTimeoutMs ?? options.headersTimeoutMs ?? 120_000,
       'headers',
     );
-    return createHttpResponse({
+    return new SourcedResponse({
       status: answer.status,
       headers: joined(answer.headers),
       source: sourceOf(request.method === 'HEAD' ? undefined : answer.body, link, label),
@@ -95,7 +95,7 @@ export function createInMemoryTransport(options: InMemoryTransportOptions): Http
   };
 }
 
-/** Aborts with its caller, with the transport, and when the whole answer takes too long. */
+/** Aborts with its caller, with the transport, and when the whole response takes too long. */
 function linkFor(request: HttpRequest, closing: AbortSignal, clock: Clock, label: string): LinkedSignal {
   const link = linkSignals(request.signal, closing);
   const { responseTimeoutMs = Number.POSITIVE_INFINITY } = request;
@@ -156,7 +156,7 @@ function sourceOf(body: InMemoryResponse['body'], link: LinkedSignal, label: str
       if (isOver) return;
       link.abort(failure);
       over();
-      // Lets a generator run its `finally`, as a server would notice the closed socket.
+      // Runs the `finally` of a generator, as a server handles a closed socket.
       pieces.return(undefined).catch(() => undefined);
     },
   };

@@ -55,12 +55,12 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
     afterEach(() => harness.close());
 
     async function until<T>(look: () => Promise<T | undefined | false> | T | undefined | false): Promise<T> {
-      for (let tries = 0; tries < 400; tries += 1) {
+      for (let tries = 0; tries < 4_000; tries += 1) {
         const found = await look();
         if (found !== undefined && found !== false) return found;
         await harness.passTime(25);
       }
-      throw new Error('The expected state was not reached within ten seconds.');
+      throw new Error('The expected state was not reached.');
     }
     const inState = (id: string | null, state: JobView['state']): Promise<JobView> =>
       until(async () => {
@@ -69,6 +69,54 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
       });
     const names = (id: string | null) =>
       harness.events.filter((event) => event.payload['jobId'] === id).map((event) => event.name);
+
+    describe('groups', () => {
+      it('one group cannot occupy every slot, and gets the next one when one of its jobs ends', async () => {
+        const kind = definition({ concurrency: 4, groupConcurrency: 2 });
+        const queue = await open(kind);
+        const started: number[] = [];
+        const gates = new Map([1, 2, 3, 4, 5, 10, 20].map((n) => [n, gate()]));
+        for (const n of [1, 2, 3, 4, 5]) await queue.enqueue(kind, { n }, { group: 'slow' });
+        await queue.enqueue(kind, { n: 10 }, { group: 'other' });
+        await queue.enqueue(kind, { n: 20 });
+        await queue.work(kind, async ({ n }) => {
+          started.push(n);
+          await gates.get(n)?.opened;
+          return undefined;
+        });
+        await until(() => started.length === 4);
+        await harness.passTime(200);
+        expect([...started].sort((a, b) => a - b)).toEqual([1, 2, 10, 20]);
+        gates.get(10)?.open();
+        await harness.passTime(200);
+        expect(started).toHaveLength(4);
+        gates.get(1)?.open();
+        await until(() => started.length === 5);
+        expect(started[4]).toBe(3);
+        for (const each of gates.values()) each.open();
+        await until(() => started.length === 7);
+      });
+
+      it('a free slot goes first to a group of which no job is running', async () => {
+        const kind = definition({ concurrency: 3, groupConcurrency: 3 });
+        const queue = await open(kind);
+        const started: number[] = [];
+        const gates = new Map([1, 2, 3, 4, 5, 10].map((n) => [n, gate()]));
+        await queue.work(kind, async ({ n }) => {
+          started.push(n);
+          await gates.get(n)?.opened;
+          return undefined;
+        });
+        for (const n of [1, 2, 3, 4, 5]) await queue.enqueue(kind, { n }, { group: 'first' });
+        await until(() => started.length === 3);
+        await queue.enqueue(kind, { n: 10 }, { group: 'second' });
+        gates.get(2)?.open();
+        await until(() => started.length === 4);
+        expect(started[3]).toBe(10);
+        for (const each of gates.values()) each.open();
+        await until(() => started.length === 6);
+      });
+    });
 
     describe('running', () => {
       it('passes the payload to the handler and stores the result', async () => {
@@ -89,6 +137,21 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         expect(view.startedAt).toBeInstanceOf(Date);
         expect(view.finishedAt).toBeInstanceOf(Date);
         expect(names(id)).toEqual(['job:started', 'job:completed']);
+      });
+
+      it('stores payload and result with the field names of the API, snake_case', async () => {
+        const kind: JobDefinition<{ readonly thingId: string }> = {
+          ...definition(),
+          parse: (payload) => ({ thingId: (payload as { thingId: string }).thingId }),
+        };
+        const queue = await open(kind);
+        await queue.work(kind, async ({ thingId }) => ({
+          result: { thingId, byKind: { 'a.kept-name': [{ isDue: true }] } },
+        }));
+        expect(await inState(await queue.enqueue(kind, { thingId: 'x' }), 'completed')).toMatchObject({
+          payload: { thing_id: 'x' },
+          result: { thing_id: 'x', by_kind: { 'a.kept-name': [{ is_due: true }] } },
+        });
       });
 
       it('runs jobs that were added before their handler', async () => {
@@ -112,21 +175,21 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
       it('runs exactly as many jobs at once as the definition allows', async () => {
         const kind = definition({ concurrency: 3 });
         const queue = await open(kind);
-        const hold = gate();
+        const barrier = gate();
         let running = 0;
-        let most = 0;
+        let max = 0;
         await queue.work(kind, async () => {
-          most = Math.max(most, (running += 1));
-          await hold.opened;
+          max = Math.max(max, (running += 1));
+          await barrier.opened;
           running -= 1;
           return undefined;
         });
         const ids = await Promise.all([1, 2, 3, 4, 5, 6, 7].map((n) => queue.enqueue(kind, { n })));
         await until(() => running === 3);
         await harness.passTime(100);
-        hold.open();
+        barrier.open();
         for (const id of ids) await inState(id, 'completed');
-        expect(most).toBe(3);
+        expect(max).toBe(3);
       });
 
       it('runs the higher priority first, then the older job', async () => {
@@ -299,11 +362,11 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         expect(await queue.enqueue(kind, { n: 5 })).not.toBeNull();
         expect(await queue.enqueue(kind, { n: 6 })).not.toBeNull();
 
-        const hold = gate();
-        await queue.work(kind, async () => ({ result: await hold.opened.then(() => 'ok') }));
+        const barrier = gate();
+        await queue.work(kind, async () => ({ result: await barrier.opened.then(() => 'ok') }));
         await inState(first, 'running');
         expect(await queue.enqueue(kind, { n: 7 }, { key: 'same' })).toBeNull();
-        hold.open();
+        barrier.open();
         await inState(first, 'completed');
         expect(await queue.enqueue(kind, { n: 8 }, { key: 'same' })).not.toBeNull();
       });
@@ -328,11 +391,11 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
       it('shows progress while the job runs and throttles its events', async () => {
         const kind = definition();
         const queue = await open(kind);
-        const hold = gate();
+        const barrier = gate();
         await queue.work(kind, async (_, { progress }) => {
           for (let done = 1; done <= 50; done += 1)
             progress({ done, total: 50, message: `row ${done} ${contractSecret}` });
-          await hold.opened;
+          await barrier.opened;
           return undefined;
         });
         const id = await queue.enqueue(kind, { n: 1 });
@@ -341,7 +404,7 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
           return job?.state === 'running' && job.progress?.done === 50 && job;
         });
         expect(view.progress).toEqual({ done: 50, total: 50, message: 'row 50 [redacted]' });
-        hold.open();
+        barrier.open();
         expect((await inState(id, 'completed')).progress).toMatchObject({ done: 50 });
         const progressEvents = harness.events.filter((event) => event.name === 'job:progressed');
         expect(progressEvents.map((event) => event.payload['done'])).toEqual([1, 50]);
@@ -442,14 +505,14 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
       it('lets running jobs finish within the grace period and starts no more', async () => {
         const kind = definition();
         const queue = await open(kind);
-        const hold = gate();
-        await queue.work(kind, async () => ({ result: await hold.opened.then(() => 'finished') }));
+        const barrier = gate();
+        await queue.work(kind, async () => ({ result: await barrier.opened.then(() => 'finished') }));
         const first = await queue.enqueue(kind, { n: 1 });
         await inState(first, 'running');
         const second = await queue.enqueue(kind, { n: 2 });
         const stopped = queue.stop(20_000);
         await harness.passTime(50);
-        hold.open();
+        barrier.open();
         await stopped;
         expect(names(first)).toEqual(['job:started', 'job:completed']);
         expect(names(second)).toEqual([]);

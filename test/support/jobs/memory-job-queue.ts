@@ -12,7 +12,7 @@ import type {
   JobView,
   Random,
 } from '../../../src/core/index.ts';
-import { parseCron } from '../../../src/core/index.ts';
+import { parseCron, snakeCaseKeys } from '../../../src/core/index.ts';
 import type { AttemptDeps } from '../../../src/platform/jobs/attempt.ts';
 import {
   defaultAbortGraceMs,
@@ -185,8 +185,9 @@ class MemoryJobQueue implements JobQueue {
     const job: MemoryJob = {
       id: this.#options.ids.uuid(),
       name: kind.definition.name,
-      payload: JSON.parse(JSON.stringify(payload ?? null)),
+      payload: snakeCaseKeys(JSON.parse(JSON.stringify(payload ?? null))),
       key,
+      group: options.group ?? null,
       priority: options.priority ?? 0,
       order: this.#order++,
       attemptsAllowed: kind.definition.retries + 1,
@@ -307,6 +308,7 @@ interface MemoryJob {
   readonly name: string;
   readonly payload: unknown;
   readonly key: string | null;
+  readonly group: string | null;
   readonly priority: number;
   readonly order: number;
   readonly createdAt: number;
@@ -325,6 +327,7 @@ class MemoryJobKind {
   definition: JobDefinition<unknown>;
   stopSchedule: () => void = () => undefined;
   readonly running = new Map<string, JobAttempt>();
+  readonly #groups = new Map<string, string | null>();
   /** Attempts whose end has not been applied. */
   readonly settling = new Set<Promise<void>>();
   readonly #ready: MemoryJob[] = [];
@@ -370,8 +373,22 @@ class MemoryJobKind {
   /** The next job and its handler, if there is one and a free slot. */
   takeReady(): { readonly job: MemoryJob; readonly handler: JobHandler<unknown> } | undefined {
     if (!this.#handler || this.running.size >= this.definition.concurrency) return undefined;
-    const job = this.#ready.shift();
-    return job && { job, handler: this.#handler };
+    const job = this.#next();
+    if (!job) return undefined;
+    this.#ready.splice(this.#ready.indexOf(job), 1);
+    this.#groups.set(job.id, job.group);
+    return { job, handler: this.#handler };
+  }
+
+  #next(): MemoryJob | undefined {
+    const { groupConcurrency = Number.POSITIVE_INFINITY } = this.definition;
+    const count = (group: string | null): number =>
+      group === null ? 0 : [...this.running.keys()].filter((id) => this.#groups.get(id) === group).length;
+    if (groupConcurrency === Number.POSITIVE_INFINITY) return this.#ready[0];
+    return (
+      this.#ready.find(({ group }) => count(group) === 0) ??
+      this.#ready.find(({ group }) => count(group) < groupConcurrency)
+    );
   }
 
   /** Removes a queued job. */

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Graph, GraphBatch, RebuildBatch } from '../../../src/knowledge/graph/graph.ts';
 
-export interface ToldEvent {
+export interface NewEvent {
   readonly actors?: readonly string[];
   readonly subjects?: readonly string[];
   readonly category?: string;
@@ -13,7 +13,7 @@ export interface GraphSubject {
   readonly graph: Graph;
   space(): Promise<number>;
   /** Entities by name, created if new; returns the event ids in order. Everything is upserted too. */
-  tell(spaceId: number, events: readonly ToldEvent[]): Promise<readonly string[]>;
+  addEvents(spaceId: number, events: readonly NewEvent[]): Promise<readonly string[]>;
   /** The last batch that was upserted. */
   lastPart(): GraphBatch;
   entityId(spaceId: number, name: string): Promise<string>;
@@ -46,7 +46,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
     });
 
     it('finds events that share an actor with a seed and names the actor', async () => {
-      const [seed = '', other = ''] = await subject.tell(spaceId, [
+      const [seed = '', other = ''] = await subject.addEvents(spaceId, [
         { actors: ['Ann', 'Bob'] },
         { actors: ['Ann'] },
         { actors: ['Eve'] },
@@ -57,7 +57,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
     });
 
     it('finds events that share a subject with a seed and names the subject', async () => {
-      const [seed = '', other = ''] = await subject.tell(spaceId, [
+      const [seed = '', other = ''] = await subject.addEvents(spaceId, [
         { actors: ['Ann'], subjects: ['Atlas'] },
         { actors: ['Bob'], subjects: ['Atlas'] },
       ]);
@@ -65,7 +65,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
     });
 
     it('ranks events that share more first, and events that share an entity of many events last', async () => {
-      const [seed = '', both = '', rare = '', ...common] = await subject.tell(spaceId, [
+      const [seed = '', both = '', rare = '', ...common] = await subject.addEvents(spaceId, [
         { actors: ['Ann'], subjects: ['Atlas'] },
         { actors: ['Ann'], subjects: ['Atlas'] },
         { actors: ['Bob'], subjects: ['Atlas'] },
@@ -79,7 +79,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
     });
 
     it('counts half an entity that is actor in one event and subject of the other', async () => {
-      const [seed = '', straight = '', crossed = ''] = await subject.tell(spaceId, [
+      const [seed = '', straight = '', crossed = ''] = await subject.addEvents(spaceId, [
         { actors: ['Ann'], subjects: ['Atlas'] },
         { actors: ['Ann'] },
         { subjects: ['Ann'] },
@@ -91,30 +91,36 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
     });
 
     it('respects budget and categories and returns no seed', async () => {
-      const told = await subject.tell(spaceId, [
+      const added = await subject.addEvents(spaceId, [
         { actors: ['Ann'] },
         { actors: ['Ann'], category: 'Commitment' },
         { actors: ['Ann'], category: 'Feedback' },
         { actors: ['Ann'], category: 'Feedback' },
       ]);
-      const [seed = '', commitment = ''] = told;
+      const [seed = '', commitment = ''] = added;
       expect(await idsOf([seed], { budget: 2 })).toHaveLength(2);
       expect(await idsOf([seed], { categories: ['Commitment'] })).toEqual([commitment]);
-      expect(await idsOf(told)).toEqual([]);
+      expect(await idsOf(added)).toEqual([]);
       expect(await idsOf([seed], { budget: 0 })).toEqual([]);
       expect(await idsOf([])).toEqual([]);
     });
 
     it('ignores other spaces', async () => {
-      const [seed = ''] = await subject.tell(spaceId, [{ actors: ['Ann'] }]);
+      const [seed = ''] = await subject.addEvents(spaceId, [{ actors: ['Ann'] }]);
       const elsewhere = await subject.space();
-      const [foreign = ''] = await subject.tell(elsewhere, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
+      const [otherEvent = ''] = await subject.addEvents(elsewhere, [
+        { actors: ['Ann'] },
+        { actors: ['Ann'] },
+      ]);
       expect(await idsOf([seed])).toEqual([]);
-      expect(await idsOf([foreign])).toEqual([]);
+      expect(await idsOf([otherEvent])).toEqual([]);
     });
 
     it('omits superseded events', async () => {
-      const [seed = '', other = ''] = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
+      const [seed = '', other = ''] = await subject.addEvents(spaceId, [
+        { actors: ['Ann'] },
+        { actors: ['Ann'] },
+      ]);
       await subject.supersede([other]);
       expect(await idsOf([seed])).toEqual([]);
     });
@@ -125,19 +131,22 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
       '$items $$ \\" \' ` {} \\u0000',
       '<script>alert(1)</script>\n\u{1F600}\u200B',
     ])('treats the name %j as a value', async (name) => {
-      const [seed = '', other = ''] = await subject.tell(spaceId, [{ actors: [name] }, { actors: [name] }]);
+      const [seed = '', other = ''] = await subject.addEvents(spaceId, [
+        { actors: [name] },
+        { actors: [name] },
+      ]);
       expect(await expand([seed])).toMatchObject([{ eventId: other, reason: `same_actor:${name}` }]);
     });
 
     it('counts events that are missing in the graph', async () => {
-      const told = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Bob'] }]);
-      expect(await subject.graph.missing(spaceId, told, signal)).toBe(0);
-      await subject.graph.remove(spaceId, { eventIds: told.slice(1), entityIds: [] }, signal);
-      expect(await subject.graph.missing(spaceId, told, signal)).toBe(subject.graph.isSeparateStore ? 1 : 0);
+      const added = await subject.addEvents(spaceId, [{ actors: ['Ann'] }, { actors: ['Bob'] }]);
+      expect(await subject.graph.missing(spaceId, added, signal)).toBe(0);
+      await subject.graph.remove(spaceId, { eventIds: added.slice(1), entityIds: [] }, signal);
+      expect(await subject.graph.missing(spaceId, added, signal)).toBe(subject.graph.isSeparateStore ? 1 : 0);
     });
 
     it('is idempotent', async () => {
-      const [seed = '', other = ''] = await subject.tell(spaceId, [
+      const [seed = '', other = ''] = await subject.addEvents(spaceId, [
         { actors: ['Ann'], subjects: ['Atlas'] },
         { actors: ['Ann'], subjects: ['Atlas'] },
       ]);
@@ -148,7 +157,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
     });
 
     it('removes nodes with their edges', async () => {
-      const [seed = '', other = '', third = ''] = await subject.tell(spaceId, [
+      const [seed = '', other = '', third = ''] = await subject.addEvents(spaceId, [
         { actors: ['Ann'] },
         { actors: ['Ann'] },
         { actors: ['Ann'] },
@@ -159,7 +168,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
     });
 
     it('prunes what the tables no longer have, and everything of a deleted space', async () => {
-      const [seed = '', other = '', third = ''] = await subject.tell(spaceId, [
+      const [seed = '', other = '', third = ''] = await subject.addEvents(spaceId, [
         { actors: ['Ann'] },
         { actors: ['Ann'] },
         { actors: ['Ann'] },
@@ -173,7 +182,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
     });
 
     it('serves during a rebuild and returns the same afterwards', async () => {
-      const [seed = '', other = ''] = await subject.tell(spaceId, [
+      const [seed = '', other = ''] = await subject.addEvents(spaceId, [
         { actors: ['Ann'], subjects: ['Atlas'] },
         { actors: ['Ann'] },
       ]);
@@ -190,7 +199,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
     });
 
     it('stops with the signal', async () => {
-      const [seed = ''] = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
+      const [seed = ''] = await subject.addEvents(spaceId, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
       const late = AbortSignal.abort(new Error('too late'));
       const request = { spaceId, seedEventIds: [seed], budget: 10 };
       await expect(subject.graph.expand(request, late)).rejects.toThrow('too late');

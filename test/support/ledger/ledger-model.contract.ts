@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { at, seen } from './ledger-store.contract.ts';
-import type { LedgerEntry, LedgerStore } from '../../../src/ledger/types.ts';
-import { rowKey } from '../../../src/ledger/types.ts';
+import type { LedgerEntry, LedgerStore } from '../../../src/ledger/store.ts';
+import { rowKey } from '../../../src/ledger/store.ts';
 
 type Step =
   | { readonly do: 'record'; readonly rows: readonly { readonly key: number; readonly count: number }[] }
@@ -21,7 +21,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('purge'), before: fc.nat(20), limit: fc.nat(3) }),
   },
 );
-/** Steps of one wave run at the same time; the next wave starts when all of them are over. */
+/** Steps of one wave run concurrently; the next wave starts when all have ended. */
 const waves = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { maxLength: 12 });
 
 const subjectOf = (key: number) => ({ kind: `demo.kind-${key % 2}`, subject: `subject-${key}` });
@@ -80,7 +80,7 @@ class Run {
     const present = new Set(rows.map(({ id }) => id));
     for (const [id, count] of this.#closed)
       if (present.has(id)) expect(this.#everSeen.get(id)).toMatchObject({ count });
-    // Nothing goes but what was closed.
+    // Only closed rows are purged.
     for (const id of this.#everSeen.keys()) expect(present.has(id) || this.#closed.has(id)).toBe(true);
     const open = rows.filter(({ repairedAt }) => repairedAt === null);
     expect(new Set(open.map(rowKey)).size).toBe(open.length);
@@ -101,7 +101,7 @@ class Run {
   }
 }
 
-/** `make` gives an empty store each time. */
+/** `make` returns an empty store each time. */
 export function itKeepsTheLedgerModel(name: string, make: () => Promise<LedgerStore>, runs: number): void {
   it(`${name}: one open row per kind and subject, counts add up, nothing is lost`, async () => {
     await fc.assert(

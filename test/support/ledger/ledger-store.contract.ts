@@ -1,6 +1,6 @@
 // The contract of LedgerStore, run by each implementation.
 import { describe, expect, it } from 'vitest';
-import type { LedgerEntry, LedgerStore, SeenDegradation } from '../../../src/ledger/types.ts';
+import type { LedgerEntry, LedgerStore, SeenDegradation } from '../../../src/ledger/store.ts';
 
 export const at = (ms: number): Date => new Date(1_700_000_000_000 + ms);
 
@@ -19,7 +19,7 @@ export function seen(overrides: Partial<SeenDegradation> = {}): SeenDegradation 
   };
 }
 
-/** `make` gives an empty store. */
+/** `make` returns an empty store. */
 export function describeLedgerStoreContract(name: string, make: () => Promise<LedgerStore>): void {
   const only = async (store: LedgerStore): Promise<LedgerEntry> => {
     const [entry, ...others] = await store.list({ state: 'all' });
@@ -57,7 +57,7 @@ export function describeLedgerStoreContract(name: string, make: () => Promise<Le
       expect(await store.get(entry.id)).toEqual(entry);
     });
 
-    it('counts repeated sightings, and keeps the cause of the newest', async () => {
+    it('counts repetitions, and keeps the cause of the newest', async () => {
       const store = await make();
       await store.record([seen({ cause: 'FIRST', lastSeenAt: at(10) })]);
       await store.record([seen({ cause: 'LATE', lastSeenAt: at(20), count: 3 })]);
@@ -89,7 +89,7 @@ export function describeLedgerStoreContract(name: string, make: () => Promise<Le
       const subjects = ['a', 'b', 'c', 'd'];
       const calls = Array.from({ length: 24 }, (_, call) =>
         store.record(
-          // Every writer names them in another order: rows must not be locked crosswise.
+          // Every writer names them in another order: rows must not be locked in different orders.
           subjects.map((_subject, index) => seen({ subject: subjects[(index + call) % 4] ?? '' })),
         ),
       );
@@ -166,7 +166,7 @@ export function describeLedgerStoreContract(name: string, make: () => Promise<Le
         seen({ subject: 'tried', lastSeenAt: at(0) }),
         seen({ subject: 'later', lastSeenAt: at(0) }),
         seen({ subject: 'done', lastSeenAt: at(0) }),
-        seen({ kind: 'demo.other', subject: 'foreign', lastSeenAt: at(0) }),
+        seen({ kind: 'demo.other', subject: 'other', lastSeenAt: at(0) }),
       ]);
       const ids = new Map((await store.list({})).map((entry) => [entry.subject, entry.id]));
       await store.markRepairFailed(ids.get('tried') ?? '', 'no', at(200));

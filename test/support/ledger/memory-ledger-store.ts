@@ -1,13 +1,13 @@
 // The ledger in memory.
 import type { IdSource } from '../../../src/core/index.ts';
-import { completeFilter, mergeRows, mergeSeen, rowKey } from '../../../src/ledger/types.ts';
 import type {
   LedgerCount,
   LedgerEntry,
   LedgerFilter,
   LedgerStore,
   SeenDegradation,
-} from '../../../src/ledger/types.ts';
+} from '../../../src/ledger/store.ts';
+import { completeFilter, mergeRows, mergeSeen, rowKey } from '../../../src/ledger/store.ts';
 
 export class MemoryLedgerStore implements LedgerStore {
   readonly #ids: IdSource;

@@ -27,7 +27,7 @@ async function sum(database: Database, table: Sql): Promise<number> {
   return rows[0]?.sum ?? -1;
 }
 
-/** Reads, then writes what it computed: wrong as soon as anything else writes in between. */
+/** Reads, then writes what it computed: wrong if another statement writes in between. */
 async function transfer(database: Database, table: Sql, { kind, from, to, amount }: Step): Promise<void> {
   await database.transaction(async (transaction) => {
     const { rows } = await transaction.query<{ id: number; balance: number }>(

@@ -6,7 +6,7 @@ import { sql } from '../../../src/platform/postgres/sql.ts';
 
 const freshChannel = () => `Channel_${randomBytes(6).toString('hex')}`;
 
-/** Notifications come in order: once the last one is there, none that was sent before is still on its way. */
+/** Notifications arrive in order: when the last one has arrived, all earlier ones have. */
 async function receivedUpTo(database: Database, channel: string, received: readonly string[]): Promise<void> {
   await database.notify(channel, 'last');
   await vi.waitFor(() => expect(received).toContain('last'), { timeout: 5000 });
@@ -55,7 +55,7 @@ export function describeNotifications(subject: Subject): void {
       const late: string[] = [];
       const stop = await database.listen(channel, (payload) => early.push(payload));
       await database.notify(channel, 'one');
-      await vi.waitFor(() => expect(early).toEqual(['one']));
+      await expect.poll(() => early).toEqual(['one']);
       await stop();
       await stop();
       await database.notify(channel, 'unreceived');

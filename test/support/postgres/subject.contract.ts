@@ -3,7 +3,7 @@ import type { Database } from '../../../src/platform/postgres/ports.ts';
 import { identifier, sql, type Sql } from '../../../src/platform/postgres/sql.ts';
 import type { VirtualClock } from '../core/virtual-clock.ts';
 
-/** A database in a fresh schema that exists, and what the suite needs to know of it. */
+/** A database with a new schema, and its properties. */
 export interface DatabaseUnderTest {
   readonly database: Database;
   readonly clock: VirtualClock;
@@ -27,7 +27,7 @@ export async function countRows(database: Database, table: Sql): Promise<number>
   return rows[0]?.count ?? -1;
 }
 
-/** Something to wait for, and the way to let it happen. */
+/** A promise, and the function that resolves it. */
 export interface Gate {
   readonly opened: Promise<void>;
   open(): void;
@@ -59,7 +59,7 @@ export async function holdTransaction(
   };
 }
 
-/** Takes every session there is; the returned function gives them back. */
+/** Occupies every session; the returned function releases them. */
 export async function holdAllSessions({
   database,
   sessions,

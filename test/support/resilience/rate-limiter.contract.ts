@@ -1,4 +1,4 @@
-// What every rate window must do behind the limiter's front, on virtual time. Run by each adapter.
+// Contract of rate windows behind a limiter, on virtual time. Run by each adapter.
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../core/virtual-clock.ts';
 import type { Permit } from '../../../src/resilience/rate-limiter/limiter.ts';
@@ -9,6 +9,7 @@ import type {
   RateWindow,
   WindowReply,
 } from '../../../src/resilience/rate-limiter/policy.ts';
+import { emptyRequest } from '../../../src/resilience/rate-limiter/policy.ts';
 
 export interface WindowSettings {
   readonly limits: RateLimits;
@@ -17,18 +18,18 @@ export interface WindowSettings {
 }
 
 export interface RateWindowFixture {
-  /** A window on the same store each time: what a restarted process, or another one, would open. */
+  /** A new window on the same store, as a restarted or another process opens it. */
   open(): RateWindow;
 }
 
 export interface RateWindowCapabilities {
-  /** Does a window opened later know the grants of an earlier one? */
+  /** Whether a window opened later has the grants of an earlier one. */
   readonly survivesRestart: boolean;
-  /** May several processes use it at once? */
+  /** Whether several processes may use it at once. */
   readonly isShared: boolean;
 }
 
-/** Moves virtual time in small steps, waiting in between for exchanges that are real I/O. */
+/** Advances virtual time in small steps, waiting in between for real I/O. */
 export class LimiterWorld {
   readonly clock = new VirtualClock();
   readonly #stepMs = 2;
@@ -52,13 +53,13 @@ export class LimiterWorld {
     }
   }
 
-  /** Lets everything happen that needs no time to pass. */
+  /** Runs everything that needs no time to pass. */
   async settle(): Promise<void> {
     do await this.clock.advance(0);
     while (this.#inFlight > 0);
   }
 
-  /** Asks `callers` at a time for permits until told to stop; the times of all grants, in order. */
+  /** `callers` acquire permits concurrently until stopped; returns the times of all grants, in order. */
   request(
     limiter: AdaptiveRateLimiter,
     callers: number,
@@ -85,15 +86,15 @@ export interface Caller {
 
 const succeed = (permit: Permit) => permit.succeeded();
 
-/** The most grants that any window of this length holds. */
-export function mostIn(grants: readonly number[], windowMs: number): number {
-  let most = 0;
+/** The maximum number of grants in any window of this length. */
+export function maxIn(grants: readonly number[], windowMs: number): number {
+  let max = 0;
   let first = 0;
   grants.forEach((at, index) => {
     while (at - (grants[first] ?? at) >= windowMs) first++;
-    most = Math.max(most, index - first + 1);
+    max = Math.max(max, index - first + 1);
   });
-  return most;
+  return max;
 }
 
 export function describeRateWindowContract(
@@ -106,9 +107,14 @@ export function describeRateWindowContract(
     const fixture = await make({ limits, adaptive, clock: world.clock });
     return { world, fixture, limiter: world.limiter(fixture.open()) };
   };
-  const permitsOf = async (world: LimiterWorld, limiter: AdaptiveRateLimiter, count: number) => {
+  const permitsOf = async (
+    world: LimiterWorld,
+    limiter: AdaptiveRateLimiter,
+    count: number,
+    withinMs = 20,
+  ) => {
     const permits = Promise.all(Array.from({ length: count }, () => limiter.acquire()));
-    await world.advance(20);
+    await world.advance(withinMs);
     return await permits;
   };
 
@@ -118,8 +124,8 @@ export function describeRateWindowContract(
       const caller = world.request(limiter, 12);
       await world.advance(180_000);
       caller.stop();
-      expect(mostIn(caller.grants, 1_000)).toBe(5);
-      expect(mostIn(caller.grants, 60_000)).toBe(60);
+      expect(maxIn(caller.grants, 1_000)).toBe(5);
+      expect(maxIn(caller.grants, 60_000)).toBe(60);
       expect(caller.grants.length).toBeGreaterThanOrEqual(0.98 * 180);
     });
 
@@ -128,7 +134,7 @@ export function describeRateWindowContract(
       const caller = world.request(limiter, 25);
       await world.advance(20_000);
       caller.stop();
-      expect(mostIn(caller.grants, 1_000)).toBe(10);
+      expect(maxIn(caller.grants, 1_000)).toBe(10);
       expect(caller.grants.length).toBeGreaterThanOrEqual(0.98 * 200);
     });
 
@@ -151,14 +157,14 @@ export function describeRateWindowContract(
       prompt.sent();
       const caller = world.request(limiter, 3);
       await world.advance(1_400);
-      // Over a second after its grant: one has not left, so one may follow.
+      // More than a second after its grant: one call has not been sent yet, so only one more is granted.
       expect(caller.grants).toHaveLength(1);
       sentLate.sent();
       const leftAt = world.clock.monotonic();
       await world.advance(5_000);
       caller.stop();
       expect(
-        mostIn(
+        maxIn(
           [0, leftAt, ...caller.grants].sort((a, b) => a - b),
           1_000,
         ),
@@ -210,7 +216,7 @@ export function describeRateWindowContract(
       const caller = world.request(limiter, 10, (permit) => permit.failed());
       await world.advance(20_000);
       caller.stop();
-      expect(mostIn(caller.grants, 1_000)).toBe(4);
+      expect(maxIn(caller.grants, 1_000)).toBe(4);
       expect(caller.grants.length).toBeGreaterThanOrEqual(0.98 * 80);
     });
 
@@ -220,7 +226,7 @@ export function describeRateWindowContract(
       const caller = world.request(limiter, 2, (permit) => permit.failed());
       await world.advance(30_000);
       caller.stop();
-      expect(mostIn(caller.grants, 1_500)).toBe(1);
+      expect(maxIn(caller.grants, 1_500)).toBe(1);
       expect(caller.grants.length).toBeGreaterThanOrEqual(0.98 * 20 - 1);
     });
 
@@ -234,26 +240,20 @@ export function describeRateWindowContract(
       }
     });
 
-    it('recovers by 0.9 for ten successes in a row, down to 1, and more slowly near a rate that got 429', async () => {
+    it('recovers by 0.9 for ten successes in a row, down to 1', async () => {
       const { world, limiter } = await open({ perSecond: 50 });
       for (const permit of await permitsOf(world, limiter, 1)) permit.rateLimited();
       await world.advance(1_000);
       const multipliers: number[] = [];
       const succeedTimes = async (times: number) => {
         for (let done = 0; done < times; done += 10) {
-          for (const permit of await permitsOf(world, limiter, 10)) permit.succeeded();
-          await world.advance(1_000);
+          // Spaced: the multiplier is above 1.
+          for (const permit of await permitsOf(world, limiter, 10, 1_000)) permit.succeeded();
         }
         multipliers.push((await limiter.refresh()).backoff_multiplier);
       };
-      for (const times of [10, 10, 10, 90, 10]) await succeedTimes(times);
-      expect(multipliers).toEqual([
-        expect.closeTo(1.35),
-        expect.closeTo(1.215),
-        expect.closeTo(1.0935),
-        expect.closeTo(1.0935),
-        1,
-      ]);
+      for (const times of [10, 10, 10, 10]) await succeedTimes(times);
+      expect(multipliers).toEqual([expect.closeTo(1.35), expect.closeTo(1.215), expect.closeTo(1.0935), 1]);
     });
 
     it('a 429 restarts the count of successes; other failures do not', async () => {
@@ -266,6 +266,36 @@ export function describeRateWindowContract(
       third?.succeeded();
       await world.settle();
       expect((await limiter.refresh()).consecutive_successes).toBe(0);
+    });
+
+    describe('a slower rate learned from 429s', () => {
+      /** Calls granted at once, `idleMs` after the rate was lowered to two thirds of 90 a minute; a slower rate spaces them. */
+      const grantedAtOnceAfter = async (idleMs: number) => {
+        const { world, fixture } = await open({ perMinute: 90 });
+        const window = fixture.open();
+        let epoch = 0;
+        const report = async (outcomes: Partial<WindowRequest>) => {
+          const { state } = await window.exchange({ ...emptyRequest, ...outcomes });
+          epoch = state.epoch;
+          return state;
+        };
+        for (const rateLimitedCalls of [5, 5]) await report({ rateLimitedCalls, rateLimitedEpoch: epoch });
+        const learned = await report({ successes: 50, epochSuccesses: 50, successEpoch: epoch });
+        expect(learned).toMatchObject({ learned: 1.5, multiplier: 1.5 });
+        await world.clock.advance(idleMs);
+        const caller = world.request(world.limiter(window), 100);
+        await world.settle();
+        caller.stop();
+        return caller.grants.length;
+      };
+
+      it('is kept for an hour without calls', async () => {
+        expect(await grantedAtOnceAfter(3_599_000)).toBe(1);
+      });
+
+      it('is forgotten after an hour without calls: the full rate is used at once', async () => {
+        expect(await grantedAtOnceAfter(3_601_000)).toBe(90);
+      });
     });
 
     it('pauses all callers for a Retry-After, which a shorter one does not shorten', async () => {
@@ -374,7 +404,7 @@ export function describeRateWindowContract(
         expect(after.grants).toEqual([]);
         await world.advance(65_000);
         after.stop();
-        expect(mostIn([...before.grants, ...after.grants], 60_000)).toBe(20);
+        expect(maxIn([...before.grants, ...after.grants], 60_000)).toBe(20);
         expect(after.grants.length).toBeGreaterThanOrEqual(20);
 
         const third = world.limiter(fixture.open());
@@ -400,8 +430,8 @@ export function describeRateWindowContract(
         await world.advance(65_000);
         for (const caller of callers) caller.stop();
         const all = callers.flatMap(({ grants }) => grants).sort((a, b) => a - b);
-        expect(mostIn(all, 1_000)).toBe(6);
-        expect(mostIn(all, 60_000)).toBe(100);
+        expect(maxIn(all, 1_000)).toBe(6);
+        expect(maxIn(all, 60_000)).toBe(100);
         await world.advance(60_000);
         const [first, , third] = limiters;
         const permit = first?.acquire();

@@ -3,7 +3,7 @@ import type { Clock, EmittedEvent } from '../../../src/core/index.ts';
 import { CoreError, EventBus, seededIds, seededRandom } from '../../../src/core/index.ts';
 import { VirtualClock } from '../core/virtual-clock.ts';
 import type { Degradation } from '../../../src/ledger/index.ts';
-import { admissionEvents } from '../../../src/tenancy/admission/events.ts';
+import { admissionEvents } from '../../../src/tenancy/events.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';
 import { openAdmission } from '../../../src/tenancy/admission/open-admission.ts';
 import type { OpenAdmission } from '../../../src/tenancy/admission/open-admission.ts';

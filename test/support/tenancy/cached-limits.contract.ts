@@ -1,4 +1,4 @@
-// What every store of slots must do: remember limits, and never take a stale one.
+// Contract of slot stores: cached limits, and no stale ones.
 import { describe, expect, it } from 'vitest';
 import type { MakeSlotStore } from './slot-store-world.contract.ts';
 import { restored, take, token, used } from './slot-store-world.contract.ts';

@@ -1,4 +1,4 @@
-// What every store of executions does.
+// Contract of execution stores.
 import { describe, expect, it, vi } from 'vitest';
 import type { Execution, ExecutionInput, ExecutionStore } from '../../../src/tenancy/index.ts';
 
@@ -6,7 +6,7 @@ export interface ExecutionStoreSubject {
   readonly store: ExecutionStore;
   /** Two organizations with a deployment each. */
   readonly homes: readonly [Home, Home];
-  /** Adds a job with the transaction; how many were kept. */
+  /** Adds a job with the transaction; returns how many were committed. */
   readonly enqueue: (transaction: unknown) => Promise<string>;
   readonly keptJobs: () => Promise<number>;
 }
@@ -41,7 +41,7 @@ export function exampleExecution(
   };
 }
 
-/** `make` gives an empty store. */
+/** `make` returns an empty store. */
 export function describeExecutionStoreContract(
   name: string,
   make: () => Promise<ExecutionStoreSubject>,
@@ -150,18 +150,18 @@ export function describeExecutionStoreContract(
       });
       expect(await store.get(execution.executionId)).toEqual(ended);
       expect(alongside).toHaveBeenCalledTimes(1);
-      expect(await store.end(execution.executionId, { status: 'stopped' }, at(40))).toBeNull();
+      expect(await store.end(execution.executionId, { status: 'canceled' }, at(40))).toBeNull();
       expect(await store.begin(execution.executionId, at(50))).toBe(false);
-      await vi.waitFor(() => expect(received).toEqual([execution.executionId]), { timeout: 5_000 });
+      await vi.waitFor(() => expect(received).toEqual([execution.executionId]), { timeout: 60_000 });
       await stop();
-      expect(await store.end(idOf(9), { status: 'stopped' }, at(0))).toBeNull();
-      expect(await store.end('nonsense', { status: 'stopped' }, at(0))).toBeNull();
+      expect(await store.end(idOf(9), { status: 'canceled' }, at(0))).toBeNull();
+      expect(await store.end('nonsense', { status: 'canceled' }, at(0))).toBeNull();
     });
 
     it('does not end an execution when the rest of its transaction fails', async () => {
       const { store, homes, enqueue } = await make();
       const { execution } = await store.dispatch(exampleExecution(1, homes[0]), noInput, enqueue);
-      const failing = store.end(execution.executionId, { status: 'stopped' }, at(1), async () => {
+      const failing = store.end(execution.executionId, { status: 'canceled' }, at(1), async () => {
         throw new Error('no webhook');
       });
       await expect(failing).rejects.toThrow('no webhook');
@@ -173,8 +173,8 @@ export function describeExecutionStoreContract(
       for (const number of [1, 2, 3])
         await store.dispatch(exampleExecution(number, homes[0]), noInput, enqueue);
       const failure = { code: 'INTERNAL', message: 'it broke' };
-      expect(await store.end(idOf(2), { status: 'error', failure }, at(5))).toMatchObject({
-        status: 'error',
+      expect(await store.end(idOf(2), { status: 'failed', failure }, at(5))).toMatchObject({
+        status: 'failed',
         failure,
         result: null,
         startedAt: null,
@@ -199,7 +199,7 @@ export function describeExecutionStoreContract(
       expect(await ids({ limit: 2, organizationId })).toEqual([idOf(3), idOf(2)]);
       expect(await ids({ limit: 2, organizationId, before: idOf(2) })).toEqual([idOf(1)]);
       expect(await ids({ limit: 9, deploymentId: homes[1].deploymentId })).toEqual([idOf(4)]);
-      expect(await ids({ limit: 9, statuses: ['completed', 'error'] })).toEqual([idOf(2)]);
+      expect(await ids({ limit: 9, statuses: ['completed', 'failed'] })).toEqual([idOf(2)]);
       const [listed] = await store.list({ limit: 1, statuses: ['completed'] });
       expect(listed).toMatchObject({ status: 'completed', result: null });
     });
@@ -209,7 +209,7 @@ export function describeExecutionStoreContract(
       const files = [{ name: 'a', mediaType: 'text/plain', bytes: new Uint8Array(3) }];
       for (const number of [1, 2, 3, 4])
         await store.dispatch(exampleExecution(number, homes[0]), { parameters: {}, files }, enqueue);
-      for (const number of [1, 2, 3]) await store.end(idOf(number), { status: 'stopped' }, at(number * 100));
+      for (const number of [1, 2, 3]) await store.end(idOf(number), { status: 'canceled' }, at(number * 100));
       expect(await store.purgeFiles(at(250), 1)).toBe(1);
       expect(await store.purgeFiles(at(250), 10)).toBe(1);
       expect(await store.purgeFiles(at(250), 10)).toBe(0);

@@ -4,7 +4,7 @@ import type { CompletionGateway } from '../../../src/app/workflow-services.ts';
 import { documentIntakeOf, languageModelOf } from '../../../src/app/workflow-services.ts';
 import { systemClock, systemIds } from '../../../src/core/index.ts';
 import type { Workflow } from '../../../src/tenancy/index.ts';
-import { openWorkflows } from '../../../src/tenancy/workflows/open-workflows.ts';
+import { openWorkflows } from '../../../src/tenancy/open-tenancy.ts';
 import { emptyKnowledgeServices } from '../knowledge-services.ts';
 
 export function openGatewayWorkflows(

@@ -1,6 +1,6 @@
-// Whole servers in processes of their own, to be killed in the middle of an execution.
+// Complete servers in separate processes, to be killed during an execution.
 import { expect, onTestFinished } from 'vitest';
-import type { ModelsSimulator } from '../../../src/simulators/models/index.ts';
+import type { ModelsSimulator } from '../../../src/simulators/models/simulator.ts';
 import type { HeadworksProcess } from '../headworks-process.ts';
 import { startHeadworks } from '../headworks-process.ts';
 import type { TenantResponse } from './tenant-api-world.ts';
@@ -16,7 +16,7 @@ import {
 
 const adminToken = 'an-admin-token-for-killed-servers';
 export const slowly = { timeout: 90_000, interval: 100 };
-/** Far shorter than it takes to notice that a process is gone: who does not renew slots would lose them. */
+/** Much shorter than the detection of an ended process: slots that are not renewed would be lost. */
 export const killedEnv = {
   ...drainAtOnce,
   ...modelKeys,
@@ -34,7 +34,7 @@ export async function serveToBeKilled(
   return { process, url, adminToken };
 }
 
-/** Its first call hangs, all others are answered. */
+/** Its first call hangs, all others return. */
 export async function hangingModel(): Promise<ModelsSimulator> {
   const simulator = await simulatedModels();
   onTestFinished(() => simulator.stop());
@@ -42,8 +42,8 @@ export async function hangingModel(): Promise<ModelsSimulator> {
   return simulator;
 }
 
-/** An execution that a model keeps waiting. */
-export async function executing(
+/** An execution that waits for a model. */
+export async function runningExecution(
   server: AdminAccess,
   simulator: ModelsSimulator,
 ): Promise<{ readonly acme: Tenant; readonly id: string }> {

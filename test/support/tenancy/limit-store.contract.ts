@@ -1,11 +1,11 @@
-// What every store of limits does.
+// Contract of limit stores.
 import { describe, expect, it } from 'vitest';
 import { maxLimit } from '../../../src/tenancy/options.ts';
 import type { LimitStore } from '../../../src/tenancy/admission/types.ts';
 
 const moment = (second: number): Date => new Date(Date.UTC(2026, 2, 1, 12, 0, second));
 
-/** `make` gives an empty store in which the organizations `org_a` and `org_b` exist. */
+/** `make` returns an empty store in which the organizations `org_a` and `org_b` exist. */
 export function describeLimitStoreContract(name: string, make: () => Promise<LimitStore>): void {
   describe(`limits in ${name}`, () => {
     it('has no limit that was not set', async () => {

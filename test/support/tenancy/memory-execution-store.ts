@@ -39,7 +39,7 @@ export class MemoryExecutionStore implements ExecutionStore {
       const known = idempotencyKey === null ? null : this.#byKey(deploymentId, idempotencyKey);
       if (known) return { execution: known, isNew: false };
       if (!this.#hasDeployment(deploymentId)) throw new CoreError('NOT_FOUND', 'The deployment was removed.');
-      // There before its job is: a queue in memory knows no transactions and may start it at once.
+      // Stored before its job: a queue in memory has no transactions and may start it at once.
       const kept = { execution: { ...given, jobId: '' }, input };
       this.#kept.set(given.executionId, kept);
       try {
@@ -82,7 +82,7 @@ export class MemoryExecutionStore implements ExecutionStore {
     const kept = this.#kept.get(executionId);
     if (!kept || kept.execution.endedAt !== null) return false;
     const startedAt = kept.execution.startedAt ?? at;
-    kept.execution = { ...kept.execution, status: 'executing', startedAt };
+    kept.execution = { ...kept.execution, status: 'running', startedAt };
     return true;
   }
 

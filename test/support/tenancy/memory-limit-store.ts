@@ -1,4 +1,4 @@
-// Limits in memory: for tests and programs that keep nothing.
+// Limits in memory, for tests.
 import type { IdSource } from '../../../src/core/index.ts';
 import type { LimitStore, OrganizationLimit } from '../../../src/tenancy/admission/types.ts';
 

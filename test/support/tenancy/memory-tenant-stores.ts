@@ -1,6 +1,6 @@
-// Organizations, keys and deployments in memory: for tests, and as the plainest statement of what stores do.
+// Organizations, keys and deployments in memory, for tests.
 import { MemoryChangeFeed } from '../resilience/memory-change-feed.ts';
-import { nameKey } from '../../../src/tenancy/names.ts';
+import { nameKey } from '../../../src/tenancy/organizations/organizations.ts';
 import type {
   Deployment,
   DeploymentStore,
@@ -28,7 +28,7 @@ interface Tables {
   readonly notify: (topic: TenantTopic) => void;
 }
 
-/** `hasUnfinished` says whether an execution of the organization, or of the deployment, is unfinished. */
+/** `hasUnfinished` returns whether an execution of the organization, or of the deployment, is unfinished. */
 export function memoryTenantStores(hasUnfinished: (id: string) => boolean = () => false): MemoryTenantStores {
   const changes = new MemoryChangeFeed<TenantTopic>();
   const tables: Tables = {

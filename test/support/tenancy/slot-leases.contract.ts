@@ -1,4 +1,4 @@
-// What every store of slots must do: leases, a new store, servers.
+// Contract of slot stores: leases, a new store, servers.
 import { describe, expect, it } from 'vitest';
 import type { MakeSlotStore } from './slot-store-world.contract.ts';
 import {

@@ -1,4 +1,4 @@
-// What every store of slots must do: keep to limits, and free what is released.
+// Contract of slot stores: limits and releases.
 import { describe, expect, it } from 'vitest';
 import type { SlotDecision } from '../../../src/tenancy/admission/types.ts';
 import type { MakeSlotStore } from './slot-store-world.contract.ts';

@@ -1,4 +1,4 @@
-// A store of slots in the hands of a test: what its contract's parts share.
+// Setup shared by the parts of the slot store contract.
 import type { SlotDecision, SlotStore } from '../../../src/tenancy/admission/types.ts';
 
 export const slotStoreSettings = { leaseSeconds: 60, cacheTtlSeconds: 600 };
@@ -10,20 +10,20 @@ export const halfLeaseMs = leaseMs / 2;
 
 export interface SlotStoreWorld {
   readonly store: SlotStore;
-  /** Lets time pass for everything the store holds, on a virtual clock or by making all of it older. */
+  /** Advances time for everything in the store, on a virtual clock or by making it older. */
   readonly advance: (ms: number) => Promise<void>;
 }
 
 export type MakeSlotStore = () => Promise<SlotStoreWorld>;
 
-/** One that lets others be admitted. */
+/** An organization within its limit. */
 export async function restored(make: MakeSlotStore): Promise<SlotStoreWorld> {
   const world = await make();
   await world.store.restore([]);
   return world;
 }
 
-/** As the gate does: reads the limit when the store asks for it. */
+/** Like admission: reads the limit when the store requires it. */
 export async function acquireWith(
   store: SlotStore,
   organizationId: string,
@@ -36,7 +36,7 @@ export async function acquireWith(
   return await store.acquire({ ...request, limit: { value: limit, token: first.token } });
 }
 
-/** One after the other; what became of each. */
+/** One after the other; returns the outcome of each. */
 export async function take(
   store: SlotStore,
   organizationId: string,

@@ -1,4 +1,4 @@
-// What every store of slots must do. Run by each adapter.
+// Contract of slot stores. Run by each adapter.
 import { describe } from 'vitest';
 import { describeCachedLimits } from './cached-limits.contract.ts';
 import { describeSlotLeases } from './slot-leases.contract.ts';

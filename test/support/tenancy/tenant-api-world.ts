@@ -22,7 +22,7 @@ export interface TenantApiWorld extends ExecutionWorld {
   readonly port: number;
   /** Calls the tenant API and parses the response as JSON. */
   call(method: string, path: string, init?: CallInit): Promise<TenantResponse>;
-  /** A socket that has sent this much; what came back is in `received`. */
+  /** A socket that has sent this text; `received` returns the response so far. */
   socket(text: string): RawSocket;
 }
 

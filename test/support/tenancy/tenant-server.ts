@@ -1,20 +1,21 @@
-// Whole servers with an organization, its key, and a deployment whose model answers when the test says.
+// Complete servers with an organization, its key, and a deployment whose model the test controls.
 import { expect } from 'vitest';
 import type { RunningServer } from '../../../src/app/index.ts';
 import { startServer } from '../../../src/app/start.ts';
 import type { Config } from '../../../src/config/index.ts';
-import type { ModelsSimulator } from '../../../src/simulators/models/index.ts';
-import { readScenario, startModelsSimulator } from '../../../src/simulators/models/index.ts';
+import type { ModelsSimulator } from '../../../src/simulators/models/simulator.ts';
+import { readScenario } from '../../../src/simulators/models/scenario.ts';
+import { startModelsSimulator } from '../../../src/simulators/models/simulator.ts';
 import type { TenantResponse } from './tenant-api-world.ts';
 import { databaseUrl, redisUrl, uniqueName } from '../services.ts';
 import { callAsAdmin } from '../test-server.ts';
 
-/** Three models that differ in how long they take: `quick` answers at once, `soon` in a second, `never` not at all. */
+/** Three models that differ in how long they take: `quick` responds at once, `soon` after a second, `never` not at all. */
 export async function simulatedModels(): Promise<ModelsSimulator> {
   const provider = (name: string, latencyMs: number) => ({
     name,
     latency_ms: latencyMs,
-    models: [{ name, answer: 'Yes.' }],
+    models: [{ name, completion: 'Yes.' }],
   });
   return startModelsSimulator({
     scenario: readScenario({
@@ -23,7 +24,7 @@ export async function simulatedModels(): Promise<ModelsSimulator> {
   });
 }
 
-/** Stores of both kinds, as the environment of a server; each call gives fresh ones. */
+/** Stores of both kinds, as the environment of a server; each call returns new ones. */
 export const storeKinds: readonly (readonly [name: string, env: () => Readonly<Record<string, string>>])[] = [
   ['embedded, slots in the process', () => ({})],
   [
@@ -44,7 +45,7 @@ export function startTenantServer(config: Config): Promise<RunningServer> {
 
 export const modelKeys = { MODEL_API_KEY: 'sk-model' } as const;
 
-/** For `resolveConfig` or a process: drains at once, since some models never answer. */
+/** For `resolveConfig` or a process: drains at once, since some models never respond. */
 export const drainAtOnce = { HEADWORKS_JOBS_DRAIN_SECONDS: '0' } as const;
 
 /** What the admin API needs of a server, wherever it runs. */

@@ -19,8 +19,8 @@ export const emptyTenantServices: TenantServices = {
   keys: {
     create: nothingYet,
     list: nothing,
+    check: () => null,
     revoke: nothingYet,
-    authenticate: () => null,
   },
   deployments: {
     list: () => [],
@@ -50,7 +50,7 @@ export const emptyTenantServices: TenantServices = {
     getOf: nothingYet,
     list: async () => [],
     whenEnded: nothingYet,
-    stop: nothingYet,
+    cancel: nothingYet,
     release: nothingYet,
   },
   limits: {

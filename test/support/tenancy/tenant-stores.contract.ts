@@ -1,4 +1,4 @@
-// What every store of organizations, keys and deployments does.
+// Contract of stores of organizations, keys and deployments.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { exampleDeployment, exampleOrganization, exampleOrganizationKey, moment } from './examples.ts';
 import type { Deployment } from '../../../src/tenancy/index.ts';
@@ -10,7 +10,7 @@ export interface TenantStoresUnderTest {
   readonly beginExecution: (deployment: Deployment) => Promise<() => Promise<void>>;
 }
 
-/** `make` gives empty stores. */
+/** `make` returns empty stores. */
 export function describeTenantStoresContract(name: string, make: () => Promise<TenantStoresUnderTest>): void {
   const withOrganizations = async () => {
     const made = await make();

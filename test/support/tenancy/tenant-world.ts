@@ -72,16 +72,16 @@ export function tenantWorld(): TenantWorld {
   };
 }
 
-type Keys = Pick<TenantServices['keys'], 'authenticate'>;
+type Keys = Pick<TenantServices['keys'], 'check'>;
 
 /** The organization of a valid key; null for any other credential. */
 export function organizationOf(keys: Keys, credential: string): string | null {
-  const check = keys.authenticate(credential);
-  return check?.kind === 'valid' ? check.organizationId : null;
+  const check = keys.check(credential);
+  return check?.kind === 'valid' ? check.key.organizationId : null;
 }
 
 /** Why a known key is rejected. */
 export function keyProblem(keys: Keys, credential: string): 'expired' | 'revoked' | null {
-  const check = keys.authenticate(credential);
+  const check = keys.check(credential);
   return check === null || check.kind === 'valid' ? null : check.kind;
 }

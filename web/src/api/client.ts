@@ -1,8 +1,10 @@
 // HTTP client of the dashboard. Every failure is an ApiError with a message for the user.
+import type { ApiArguments, ApiResponse, ApiRoute, ApiTransport } from '../../../src/api/client.ts';
+import { callApi } from '../../../src/api/client.ts';
 import type { ErrorResponse } from '../../../src/api/fields.ts';
-import { withLocalTimes } from '../parts/time-texts.ts';
+import { withLocalTimes } from '../components/time-texts.ts';
 
-export type ApiErrorKind = 'logged-out' | 'gone' | 'refused' | 'failed';
+export type ApiErrorKind = 'logged-out' | 'unreachable' | 'not-found' | 'rejected' | 'failed';
 
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -18,75 +20,66 @@ export class ApiError extends Error {
   }
 }
 
-type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
-
-export interface CallOptions {
-  readonly query?: Query;
-  readonly body?: unknown;
-  readonly signal?: AbortSignal;
-  /** Identifies the events of this request on the live stream. */
-  readonly requestId?: string;
-}
-
 /** A hanging server never responds, so reads and writes have a timeout. Prompts wait for models. */
 const readTimeoutMs = 20_000;
 const writeTimeoutMs = 180_000;
 
-/** The parsed response. Throws ApiError: `gone` without a response, `logged-out` when the session ended. */
-export async function call<T>(
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
-  path: string,
-  { query, body, signal, requestId }: CallOptions = {},
-): Promise<T> {
-  const limit = AbortSignal.timeout(method === 'GET' ? readTimeoutMs : writeTimeoutMs);
-  const within = signal ? AbortSignal.any([signal, limit]) : limit;
-  const { answer, text } = await ask(method, path + queryText(query), body, within, requestId).catch(
-    (error: unknown) => {
+/**
+ * Calls an operation. Throws ApiError: `unreachable` without a response, `logged-out` when the session ended.
+ *
+ * @example const { entries } = await api('GET /api/v1/ledger', { query: { state: 'open' } });
+ */
+export const api = <Route extends ApiRoute>(
+  route: Route,
+  ...input: ApiArguments<Route>
+): Promise<ApiResponse<Route>> => callApi(transport(), route, ...input);
+
+type Call = Parameters<ApiTransport['call']>;
+
+/** `requestId` identifies the events of a request on the live stream. */
+export const transport = (requestId?: string): ApiTransport => ({
+  async call<T>(...[method, path, { query, body, signal } = {}]: Call): Promise<T> {
+    const timeout = AbortSignal.timeout(method === 'GET' ? readTimeoutMs : writeTimeoutMs);
+    const response = await request(path + queryText(query), {
+      method,
+      headers: {
+        // Other sites cannot send this header; the server requires it for changes.
+        'x-headworks-dashboard': '1',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(requestId === undefined ? {} : { 'x-request-id': requestId }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    }).catch((error: unknown) => {
       // Canceled by the caller.
       if (signal?.aborted) throw error;
       throw new ApiError(
-        'gone',
-        'SERVER_GONE',
+        'unreachable',
+        'SERVER_UNREACHABLE',
         'The server is not responding. It may be stopped or restarting.',
       );
-    },
-  );
-  const parsed: unknown = text === '' ? null : parse(text);
-  if (answer.ok) return parsed as T;
-  throw errorOf(answer, parsed);
+    });
+    if (response.ok) return response.body as T;
+    throw errorOf(response);
+  },
+});
+
+interface ParsedResponse extends Pick<Response, 'ok' | 'status' | 'headers'> {
+  /** Null without JSON. */
+  readonly body: unknown;
 }
 
-export const get = <T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> =>
-  call<T>('GET', path, { ...(query ? { query } : {}), ...(signal ? { signal } : {}) });
-
-async function ask(
-  method: string,
-  url: string,
-  body: unknown,
-  signal: AbortSignal,
-  requestId: string | undefined,
-): Promise<{ readonly answer: Response; readonly text: string }> {
-  const answer = await fetch(url, {
-    method,
-    headers: {
-      // Other sites cannot send this header; the server requires it for changes.
-      'x-headworks-dashboard': '1',
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(requestId === undefined ? {} : { 'x-request-id': requestId }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal,
-  });
-  return { answer, text: await answer.text() };
+async function request(url: string, init: RequestInit): Promise<ParsedResponse> {
+  const response = await fetch(url, init);
+  const { ok, status, headers } = response;
+  return { ok, status, headers, body: parse(await response.text()) };
 }
 
-function queryText(query: Query = {}): string {
-  const given = Object.entries(query).filter(
-    ([, value]) => value !== undefined && value !== null && value !== '',
+function queryText(query: NonNullable<Call[2]>['query'] = {}): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === '' ? [] : [value].flat().map((item) => [name, String(item)]),
   );
-  return given.length === 0
-    ? ''
-    : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
 }
 
 function parse(text: string): unknown {
@@ -97,18 +90,19 @@ function parse(text: string): unknown {
   }
 }
 
-function errorOf(answer: Response, parsed: unknown): ApiError {
-  const error = errorIn(parsed);
-  const requestId = answer.headers.get('x-request-id');
-  const message = withLocalTimes(error?.message ?? `The server responded with status ${answer.status}.`);
-  const code = error?.code ?? `HTTP_${answer.status}`;
-  if (answer.status === 401) return new ApiError('logged-out', code, message, requestId);
-  return new ApiError(answer.status < 500 ? 'refused' : 'failed', code, message, requestId);
+function errorOf({ status, headers, body }: ParsedResponse): ApiError {
+  const error = errorIn(body);
+  const requestId = headers.get('x-request-id');
+  const message = withLocalTimes(error?.message ?? `The server responded with status ${status}.`);
+  const code = error?.code ?? `HTTP_${status}`;
+  if (status === 401) return new ApiError('logged-out', code, message, requestId);
+  const kind = status === 404 ? 'not-found' : status < 500 ? 'rejected' : 'failed';
+  return new ApiError(kind, code, message, requestId);
 }
 
 /** The prompts API has an error format of its own. */
-function errorIn(parsed: unknown): { readonly code: string; readonly message: string } | undefined {
-  const { error, message } = (parsed ?? {}) as {
+function errorIn(body: unknown): { readonly code: string; readonly message: string } | undefined {
+  const { error, message } = (body ?? {}) as {
     readonly error?: ErrorResponse['error'] | string;
     readonly message?: string;
   };

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { call } from './client.ts';
+import { transport } from './client.ts';
 import { readEventStream } from './event-stream.ts';
 
 afterEach(() => {
@@ -49,7 +49,7 @@ describe('readEventStream', () => {
   });
 });
 
-describe('call', () => {
+describe('transport', () => {
   it('fails like an unreachable server when the server hangs', async () => {
     const url = await serverThat(() => undefined);
     vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
@@ -57,6 +57,6 @@ describe('call', () => {
       setTimeout(() => soon.abort(), 50);
       return soon.signal;
     });
-    await expect(call('GET', url)).rejects.toMatchObject({ kind: 'gone' });
+    await expect(transport().call('GET', url)).rejects.toMatchObject({ kind: 'unreachable' });
   });
 });

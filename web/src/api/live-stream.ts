@@ -16,6 +16,7 @@ export async function followLive(notify: (message: LiveMessage) => void, signal:
     const hasMissed = tries > 0;
     try {
       const onOpen = () => notify({ connection: 'live', hasMissed });
+      // A stream, so not a call of `api`.
       for await (const { event, data } of readEventStream('/api/v1/events', signal, onOpen))
         if (!event.startsWith('stream:')) notify({ event: JSON.parse(data) as StreamedEvent });
     } catch {

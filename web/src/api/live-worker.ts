@@ -10,7 +10,7 @@ function notify(message: LiveMessage): void {
   for (const tab of tabs) tab.postMessage(message, []);
 }
 
-function join(tab: MessagePort): void {
+function attach(tab: MessagePort): void {
   tabs.add(tab);
   if (closing) tab.postMessage({ connection, hasMissed: false } satisfies LiveMessage, []);
   else {
@@ -19,7 +19,7 @@ function join(tab: MessagePort): void {
   }
 }
 
-function leave(tab: MessagePort): void {
+function detach(tab: MessagePort): void {
   tabs.delete(tab);
   if (tabs.size > 0) return;
   closing?.abort();
@@ -30,6 +30,6 @@ function leave(tab: MessagePort): void {
 addEventListener('connect', (event) => {
   const [tab] = (event as MessageEvent).ports;
   if (!tab) return;
-  tab.addEventListener('message', ({ data }) => (data === 'leave' ? leave(tab) : join(tab)));
+  tab.addEventListener('message', ({ data }) => (data === 'detach' ? detach(tab) : attach(tab)));
   tab.start();
 });

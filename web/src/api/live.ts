@@ -60,15 +60,15 @@ function openLive(notify: (message: LiveMessage) => void): () => void {
 }
 
 function listenTo(port: MessagePort, notify: (message: LiveMessage) => void, signal: AbortSignal): void {
-  const join = () => port.postMessage('join', []);
-  const leave = () => port.postMessage('leave', []);
+  const attach = () => port.postMessage('attach', []);
+  const detach = () => port.postMessage('detach', []);
   port.addEventListener('message', ({ data }: MessageEvent<LiveMessage>) => notify(data), { signal });
   port.start();
-  join();
+  attach();
   // A page restored from the back/forward cache listens again.
-  addEventListener('pagehide', leave, { signal });
-  addEventListener('pageshow', join, { signal });
-  signal.addEventListener('abort', leave, { once: true });
+  addEventListener('pagehide', detach, { signal });
+  addEventListener('pageshow', attach, { signal });
+  signal.addEventListener('abort', detach, { once: true });
 }
 
 function take(event: StreamedEvent, stale: Set<string>): void {

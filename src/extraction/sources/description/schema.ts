@@ -1,6 +1,8 @@
-// The schema of source files: strict, with defaults. Paths become arrays.
+// HTTP sources as data (loaded from a file, or built in as Looker is), and the schema of source files.
 import { z } from 'zod';
-import type { JsonPath } from '../../types.ts';
+import type { ContentType, JsonPath, NamedSecret } from '../../types.ts';
+import type { SourceLabels } from '../connect.ts';
+import type { HttpResponse } from '../http-client.ts';
 
 /** How calls are authenticated. */
 export type AuthDescription =
@@ -24,6 +26,42 @@ export type AuthDescription =
       ) => boolean;
     };
 
+export interface EndpointDescription {
+  /** Starts with a slash. Placeholders like `{parent.id}` are filled from `ListRef.parents`. */
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly pagination: PaginationDescription;
+  /** The header with the total number of items, in lower case. */
+  readonly totalHeader: string | null;
+}
+
+export interface TypeDescription {
+  readonly type: ContentType;
+  /** By the name of the type's endpoint. */
+  readonly endpoints: Readonly<Record<string, EndpointDescription>>;
+}
+
+/** Gets a URL of the source, authenticated and within the rate limit. */
+export type GetJson = (url: URL, signal: AbortSignal) => Promise<HttpResponse>;
+
+export interface SourceDescription {
+  /** Identifies the source in the vault. */
+  readonly name: string;
+  /** Without a trailing slash. */
+  readonly baseUrl: string;
+  /** For messages. */
+  readonly labels: SourceLabels;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly auth: AuthDescription;
+  readonly types: readonly TypeDescription[];
+  /** Replaces the types once the source is connected (Looker's --folder). Fails with a FetchError or ExtractionError. */
+  readonly narrowTypes?: (get: GetJson, signal: AbortSignal) => Promise<readonly TypeDescription[]>;
+  /** Values from the environment that must not appear anywhere. */
+  readonly secrets: readonly NamedSecret[];
+  /** Identifies the rate limiter: `limiterKey(host, credential)`. */
+  readonly limiterKey: string;
+}
+
 /** A strict object whose error message names its keys. */
 function strict<Shape extends z.core.$ZodLooseShape>(what: string, shape: Shape) {
   return z.strictObject(shape, {
@@ -35,12 +73,12 @@ function strict<Shape extends z.core.$ZodLooseShape>(what: string, shape: Shape)
 }
 
 const text = z.string('must be text').min(1, 'must not be empty');
-const whole = (least: number, most: number) =>
+const whole = (min: number, max: number) =>
   z
-    .number(`must be a whole number from ${least} to ${most}`)
+    .number(`must be a whole number from ${min} to ${max}`)
     .int('must be a whole number')
-    .min(least, `must be at least ${least}`)
-    .max(most, `must be at most ${most}`);
+    .min(min, `must be at least ${min}`)
+    .max(max, `must be at most ${max}`);
 const dotted = z
   .string('must be a path like data.items')
   .regex(/^[^.\s][^.]*(\.[^.]+)*$/, 'must be a path like data.items');

@@ -2,7 +2,7 @@
 import { ExtractionError } from '../../errors.ts';
 import { limiterKey } from '../../rate-limiter.ts';
 import type { ItemShape, ParentRule } from '../../types.ts';
-import type { EndpointDescription, SourceDescription, TypeDescription } from '../description/types.ts';
+import type { EndpointDescription, SourceDescription, TypeDescription } from '../description/schema.ts';
 import type { FolderFilter } from './folders.ts';
 import { findFolders } from './folders.ts';
 

@@ -1,6 +1,7 @@
 // The folders of a folder filter: those named, and all below them if it is recursive.
 import { messageOf } from '../../../core/index.ts';
 import { ExtractionError, FetchError } from '../../errors.ts';
+import { parseBody } from '../../parsing/json.ts';
 import type { SourceLabels } from '../connect.ts';
 import { unreachable } from '../connect.ts';
 import type { HttpResponse } from '../http-client.ts';
@@ -85,7 +86,7 @@ async function allFolders(deps: FolderDeps): Promise<readonly FolderRow[]> {
 
 /** The only pages that the main thread parses: a few small ones before the run. Fails with a FetchError. */
 function readFolderRows({ bytes, label }: HttpResponse): readonly FolderRow[] {
-  const rows = parsed(bytes);
+  const rows = parseBody(bytes);
   const ids = Array.isArray(rows) ? rows.map(rowOf) : [undefined];
   if (!ids.every((row) => row !== undefined))
     throw new FetchError(failureOfKind('malformed', 200), `${label} did not return folders.`);
@@ -100,14 +101,6 @@ function rowOf(row: unknown): FolderRow | undefined {
 
 const idText = (id: unknown): string | null =>
   typeof id === 'string' || typeof id === 'number' ? String(id) : null;
-
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString());
-  } catch {
-    return undefined;
-  }
-}
 
 function foldersUnavailable(labels: SourceLabels, failure: FetchError): ExtractionError {
   if (failure.failure.isTransient) return unreachable(labels, failure);

@@ -45,7 +45,7 @@ CREATE TABLE checkpoints (
   content_type INTEGER NOT NULL REFERENCES content_types (number),
   -- Null: everything. Otherwise only this part was requested, and missing items are not deleted ones.
   scope TEXT,
-  status TEXT NOT NULL CHECK (status IN ('pending', 'running', 'completed', 'incomplete')),
+  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'completed', 'incomplete')),
   started_at INTEGER,
   completed_at INTEGER,
   -- The source's own count; null when unknown.

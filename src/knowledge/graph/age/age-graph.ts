@@ -2,8 +2,13 @@
 // POSSIBLY_SAME, in the graph `nur`.
 import type { Clock } from '../../../core/index.ts';
 import { kindOf, messageOf } from '../../../core/index.ts';
-import type { Database, Queryable } from '../../../platform/postgres/ports.ts';
-import { json, sql } from '../../../platform/postgres/sql.ts';
+import type {
+  Database,
+  Queryable,
+  Transaction,
+  TransactionOptions,
+} from '../../../platform/postgres/ports.ts';
+import { hasSqlState, sql } from '../../../platform/postgres/sql.ts';
 import { KnowledgeError } from '../../errors.ts';
 import type { KnowledgeOptions } from '../../options.ts';
 import type {
@@ -16,22 +21,22 @@ import type {
   RelatedEvent,
 } from '../graph.ts';
 import { assertAvailable } from '../graph.ts';
-import { isRelatable, maxPerEntity, rankRelated } from '../sql-graph.ts';
 import type { GraphWriter } from '../write-batch.ts';
 import { writeBatch } from '../write-batch.ts';
-import { AgeSession } from './age-session.ts';
 import type { GraphName } from './age-statements.ts';
 import {
-  checkStatements,
+  allIds,
+  anyEntity,
+  checkEdges,
   createGraph,
   dropGraph,
+  existingIds,
+  expandInAge,
   graphExists,
   ownerOfGraph,
   readProgress,
-  readStatements,
-  removeStatements,
+  removeNodes,
   swapGraphs,
-  textOf,
   writeProgress,
   writeStatements,
 } from './age-statements.ts';
@@ -68,16 +73,13 @@ export class AgeGraph implements Graph {
   }
 
   async isEmpty(signal: AbortSignal): Promise<boolean> {
-    const { rows } = await this.#run((age) => age.query(readStatements.anyNode()), signal);
+    const { rows } = await this.#run((age) => age.query(anyEntity()), signal);
     return rows.length === 0;
   }
 
   async missing(spaceId: number, eventIds: readonly string[], signal: AbortSignal): Promise<number> {
     if (eventIds.length === 0) return 0;
-    const { rows } = await this.#run(
-      (age) => age.query(readStatements.events({ ids: eventIds, space: spaceId })),
-      signal,
-    );
+    const { rows } = await this.#run((age) => age.query(existingIds(sql`Event`, eventIds, spaceId)), signal);
     return eventIds.length - rows.length;
   }
 
@@ -92,19 +94,17 @@ export class AgeGraph implements Graph {
     signal: AbortSignal,
   ): Promise<void> {
     await this.#run(async (age) => {
-      if (entityIds.length > 0)
-        await age.query(removeStatements.entities({ ids: entityIds, space: spaceId }));
-      if (eventIds.length > 0) await age.query(removeStatements.events({ ids: eventIds, space: spaceId }));
+      if (entityIds.length > 0) await age.query(removeNodes(sql`Entity`, entityIds, spaceId));
+      if (eventIds.length > 0) await age.query(removeNodes(sql`Event`, eventIds, spaceId));
     }, signal);
   }
 
   async prune(spaceId: number, signal: AbortSignal): Promise<void> {
-    const space = { space: spaceId };
     const { database } = this.#deps;
     const [entities, events] = await this.#run(
       async (age) => [
-        (await age.query<{ id: string }>(readStatements.entityIds(space))).rows.map(({ id }) => id),
-        (await age.query<{ id: string }>(readStatements.eventIds(space))).rows.map(({ id }) => id),
+        (await age.query<{ id: string }>(allIds(sql`Entity`, spaceId))).rows.map(({ id }) => id),
+        (await age.query<{ id: string }>(allIds(sql`Event`, spaceId))).rows.map(({ id }) => id),
       ],
       signal,
     );
@@ -165,8 +165,10 @@ export class AgeGraph implements Graph {
       this.#session.run(async (age) => {
         const parameters = { space, items: items.map((item, place) => ({ ...plain(item), place })) };
         const written = await age.query<{ place: string }>(writeStatements[what](graph, parameters));
-        const check = what in checkStatements ? checkStatements[what as keyof typeof checkStatements] : null;
-        const there = check ? await age.query<{ place: string }>(check(graph, parameters)) : written;
+        const isNode = what === 'entity' || what === 'event';
+        const there = isNode
+          ? written
+          : await age.query<{ place: string }>(checkEdges(what, graph, parameters));
         const places = new Set(there.rows.map(({ place }) => Number(place)));
         return items.flatMap((_, place) => (places.has(place) ? [] : [place]));
       }, signal);
@@ -233,47 +235,93 @@ function incomplete(failures: readonly GraphFailure[]): KnowledgeError {
   );
 }
 
-// Expansion in Cypher: the participants of the seeds, then their other events. Ranked as in all backends.
+// A transaction that can run Cypher. AGE needs its library loaded and its schema on the search path; both end with the
+// transaction or are harmless, because connections are shared.
 
-async function expandInAge(age: Queryable, request: ExpansionRequest): Promise<readonly RelatedEvent[]> {
-  const { spaceId, seedEventIds } = request;
-  const seeds = json({ seeds: seedEventIds, space: spaceId });
-  const { rows: via } = await age.query<{ id: string; acts: boolean; isSubject: boolean }>(sql`
-    select ${textOf(sql`id`)} as id, bool_or(acts) as acts, bool_or(not acts) as "isSubject"
-    from (
-      select id, true as acts from cypher('nur', $$
-        UNWIND $seeds AS seed
-        MATCH (s:Event {id: seed, space: $space})<-[:ACTED_IN]-(a:Entity)
-        RETURN a.id $$, ${seeds}) as (id agtype)
-      union all
-      select id, false from cypher('nur', $$
-        UNWIND $seeds AS seed
-        MATCH (s:Event {id: seed, space: $space})-[:ABOUT]->(a:Entity)
-        RETURN a.id $$, ${seeds}) as (id agtype)) as part
-    group by 1`);
-  if (via.length === 0) return [];
-  const parameters = json({ ids: via.map(({ id }) => id) });
-  const { rows } = await age.query<RelatedEvent>(sql`
-    with found as (
-      select distinct ${textOf(sql`entity`)}::uuid as entity_id, ${textOf(sql`event`)}::uuid as event_id, kind
-      from (
-        select entity, event, 'same_actor:' as kind from cypher('nur', $$
-          UNWIND $ids AS one
-          MATCH (a:Entity {id: one})-[:ACTED_IN]->(e:Event)
-          RETURN a.id, e.id $$, ${parameters}) as (entity agtype, event agtype)
-        union all
-        select entity, event, 'same_subject:' from cypher('nur', $$
-          UNWIND $ids AS one
-          MATCH (a:Entity {id: one})<-[:ABOUT]-(e:Event)
-          RETURN a.id, e.id $$, ${parameters}) as (entity agtype, event agtype)) as part),
-    newest as (
-      select f.*, row_number() over (partition by f.entity_id, f.kind order by f.event_id desc) as place
-      from found f join semantic_event e using (event_id) where ${isRelatable(request)}),
-    near as (
-      select n.entity_id, n.event_id, n.kind, case n.kind when 'same_actor:' then v.acts else v.is_subject end as is_same
-      from newest n join unnest(${via.map(({ id }) => id)}::uuid[], ${via.map(({ acts }) => acts)}::boolean[],
-        ${via.map(({ isSubject }) => isSubject)}::boolean[]) as v (entity_id, acts, is_subject) using (entity_id)
-      where n.place <= ${maxPerEntity}),
-    ${rankRelated(sql`near`, request)}`);
-  return rows;
+export class AgeSession {
+  readonly #database: Database;
+  /** A role without the right to LOAD does not need it where the server preloads the library. */
+  #mustLoad = true;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /**
+   * AGE (1.6 on PostgreSQL 15) crashes the whole server when a graph is dropped while another session looks up its
+   * labels. Therefore dropping and renaming is exclusive (`isExclusive`); everything else is shared.
+   */
+  run<T>(
+    work: (transaction: Transaction) => Promise<T>,
+    signal?: AbortSignal,
+    {
+      isExclusive = false,
+      ...options
+    }: Pick<TransactionOptions, 'leaseMs'> & { readonly isExclusive?: boolean } = {},
+  ): Promise<T> {
+    return this.#database.transaction(
+      async (transaction) => {
+        await transaction.query(
+          isExclusive
+            ? sql`select pg_advisory_xact_lock(hashtext('headworks graph nur in use'))`
+            : sql`select pg_advisory_xact_lock_shared(hashtext('headworks graph nur in use'))`,
+        );
+        if (this.#mustLoad) await transaction.script(`load 'age'`);
+        // Reading the table of graphs also makes this session process invalidations of graphs dropped while it waited.
+        await transaction.query(sql`
+          select set_config('search_path', current_setting('search_path') || ', ag_catalog', true),
+            (select count(*) from ag_catalog.ag_graph)`);
+        return work(transaction);
+      },
+      signal === undefined ? options : { ...options, signal },
+    );
+  }
+
+  /** Creates the extension if permitted and finds out how it is loaded. Fails only when the state store is down. */
+  async prepare(): Promise<GraphAvailability> {
+    const missing = await this.#ensureExtension();
+    if (missing) return missing;
+    for (const mustLoad of [true, false]) {
+      this.#mustLoad = mustLoad;
+      try {
+        await this.run((transaction) => transaction.query(sql`select count(*) from ag_catalog.ag_graph`));
+        return { state: 'available' };
+      } catch (error) {
+        if (!hasSqlState(error, '42501') || !mustLoad) throw error;
+      }
+    }
+    return { state: 'available' };
+  }
+
+  async #ensureExtension(): Promise<GraphAvailability | null> {
+    const { rows } = await this.#database.query<{ installed: boolean; offered: boolean }>(sql`
+      select exists (select from pg_extension where extname = 'age') as installed,
+        exists (select from pg_available_extensions where name = 'age') as offered`);
+    if (rows[0]?.installed) return null;
+    if (!rows[0]?.offered) return this.#notOffered();
+    try {
+      await this.#database.query(sql`create extension if not exists age`);
+      return null;
+    } catch (error) {
+      const why = hasSqlState(error, '42501') ? 'this role may not create it' : messageOf(error);
+      return {
+        state: 'unavailable',
+        reason: `The extension age is not installed in this database, and ${why}.`,
+        remedy: 'As a superuser: CREATE EXTENSION age; or set GRAPH_BACKEND=sql.',
+      };
+    }
+  }
+
+  #notOffered(): GraphAvailability {
+    const isEmbedded = this.#database.capabilities.kind === 'embedded';
+    return {
+      state: 'unavailable',
+      reason: isEmbedded
+        ? 'The embedded store was opened without Apache AGE.'
+        : 'The Postgres server does not have the extension age.',
+      remedy: isEmbedded
+        ? 'Install the package @electric-sql/pglite-age and start again, or set GRAPH_BACKEND=sql.'
+        : 'Install Apache AGE on the server, or set GRAPH_BACKEND=sql, which needs no extension.',
+    };
+  }
 }

@@ -3,110 +3,87 @@
 // MERGE of an edge silently stores broken edges, hence NOT EXISTS and CREATE.
 import type { Queryable } from '../../../platform/postgres/ports.ts';
 import type { Sql } from '../../../platform/postgres/sql.ts';
-import { identifier, json, sql } from '../../../platform/postgres/sql.ts';
+import { identifier, json, rawSql, sql } from '../../../platform/postgres/sql.ts';
+import type { ExpansionRequest, RelatedEvent } from '../graph.ts';
+import { isRelatable, maxPerEntity, rankRelated } from '../sql-graph.ts';
 
 /** The live graph and the one a rebuild builds. cypher() requires literal names. */
-export const graphNames = { live: sql`'nur'`, beside: sql`'nur_rebuild'` } as const;
+const graphNames = { live: sql`'nur'`, beside: sql`'nur_rebuild'` } as const;
 export type GraphName = keyof typeof graphNames;
 
-type Statement = (graph: GraphName, parameters: object) => Sql;
+/** A Cypher query as a table with one column of agtype; `parameters` is the map that the query refers to. */
+const cypher = (graph: GraphName, query: Sql, parameters: object, column: Sql): Sql =>
+  sql`cypher(${graphNames[graph]}, $$ ${query} $$, ${json(parameters)}) as (${column} agtype)`;
 
+/** Its column as text. Strings are ids and names of schemas without quotes, so trimming those gives the text. */
+const statement = (graph: GraphName, query: Sql, parameters: object, column = sql`nothing`): Sql =>
+  sql`select ${textOf(column)} as ${column} from ${cypher(graph, query, parameters, column)}`;
+
+const textOf = (value: Sql): Sql => sql`trim(both '"' from ${value}::text)`;
+
+/** In Cypher: label and key of both ends and of the edge, and the edge with all of its properties. */
+const edges = {
+  'acted-in': {
+    from: sql`Entity {id: item.entityId}`,
+    to: sql`Event {id: item.eventId}`,
+    key: sql`ACTED_IN {role: item.role}`,
+    edge: sql`ACTED_IN {role: item.role}`,
+  },
+  about: {
+    from: sql`Event {id: item.eventId}`,
+    to: sql`Entity {id: item.entityId}`,
+    key: sql`ABOUT`,
+    edge: sql`ABOUT`,
+  },
+  'possibly-same': {
+    from: sql`Entity {id: item.entityA}`,
+    to: sql`Entity {id: item.entityB}`,
+    key: sql`POSSIBLY_SAME`,
+    edge: sql`POSSIBLY_SAME {confidence: item.confidence, reason: item.reason}`,
+  },
+} as const;
+
+const writeNodes = (node: Sql) => (graph: GraphName, parameters: object) =>
+  statement(graph, sql`UNWIND $items AS item MERGE (n:${node} RETURN item.place`, parameters, sql`place`);
+
+const writeEdges = (what: keyof typeof edges) => (graph: GraphName, parameters: object) => {
+  const { from, to, key, edge } = edges[what];
+  const match = sql`MATCH (a:${from}), (b:${to}) WHERE NOT EXISTS ((a)-[:${key}]->(b))`;
+  return statement(graph, sql`UNWIND $items AS item ${match} CREATE (a)-[:${edge}]->(b)`, parameters);
+};
+
+/** Statements for nodes return the places of what was written. */
 export const writeStatements = {
-  entity: (graph, parameters) => sql`
-    select * from cypher(${graphNames[graph]}, $$
-      UNWIND $items AS item
-      MERGE (n:Entity {id: item.entityId})
-      SET n.space = $space, n.name = item.name, n.type = item.type
-      RETURN item.place
-    $$, ${json(parameters)}) as (place agtype)`,
-  event: (graph, parameters) => sql`
-    select * from cypher(${graphNames[graph]}, $$
-      UNWIND $items AS item
-      MERGE (n:Event {id: item.eventId})
-      SET n.space = $space, n.category = item.category, n.narrative = item.narrative, n.time = item.time
-      RETURN item.place
-    $$, ${json(parameters)}) as (place agtype)`,
-  'acted-in': (graph, parameters) => sql`
-    select * from cypher(${graphNames[graph]}, $$
-      UNWIND $items AS item
-      MATCH (a:Entity {id: item.entityId}), (e:Event {id: item.eventId})
-      WHERE NOT EXISTS ((a)-[:ACTED_IN {role: item.role}]->(e))
-      CREATE (a)-[:ACTED_IN {role: item.role}]->(e)
-    $$, ${json(parameters)}) as (nothing agtype)`,
-  about: (graph, parameters) => sql`
-    select * from cypher(${graphNames[graph]}, $$
-      UNWIND $items AS item
-      MATCH (e:Event {id: item.eventId}), (n:Entity {id: item.entityId})
-      WHERE NOT EXISTS ((e)-[:ABOUT]->(n))
-      CREATE (e)-[:ABOUT]->(n)
-    $$, ${json(parameters)}) as (nothing agtype)`,
-  'possibly-same': (graph, parameters) => sql`
-    select * from cypher(${graphNames[graph]}, $$
-      UNWIND $items AS item
-      MATCH (a:Entity {id: item.entityA}), (b:Entity {id: item.entityB})
-      WHERE NOT EXISTS ((a)-[:POSSIBLY_SAME]->(b))
-      CREATE (a)-[:POSSIBLY_SAME {confidence: item.confidence, reason: item.reason}]->(b)
-    $$, ${json(parameters)}) as (nothing agtype)`,
-} as const satisfies Readonly<Record<string, Statement>>;
-
-/** Reads back with both ends: which items were written. */
-export const checkStatements = {
-  'acted-in': (graph, parameters) => sql`
-    select * from cypher(${graphNames[graph]}, $$
-      UNWIND $items AS item
-      MATCH (a:Entity {id: item.entityId})-[r:ACTED_IN {role: item.role}]->(e:Event {id: item.eventId})
-      RETURN item.place
-    $$, ${json(parameters)}) as (place agtype)`,
-  about: (graph, parameters) => sql`
-    select * from cypher(${graphNames[graph]}, $$
-      UNWIND $items AS item
-      MATCH (e:Event {id: item.eventId})-[r:ABOUT]->(n:Entity {id: item.entityId})
-      RETURN item.place
-    $$, ${json(parameters)}) as (place agtype)`,
-  'possibly-same': (graph, parameters) => sql`
-    select * from cypher(${graphNames[graph]}, $$
-      UNWIND $items AS item
-      MATCH (a:Entity {id: item.entityA})-[r:POSSIBLY_SAME]->(b:Entity {id: item.entityB})
-      RETURN item.place
-    $$, ${json(parameters)}) as (place agtype)`,
-} as const satisfies Readonly<Record<string, Statement>>;
-
-export const removeStatements = {
-  entities: (parameters: object) => sql`
-    select * from cypher('nur', $$
-      UNWIND $ids AS one
-      MATCH (n:Entity {id: one, space: $space})
-      DETACH DELETE n
-    $$, ${json(parameters)}) as (nothing agtype)`,
-  events: (parameters: object) => sql`
-    select * from cypher('nur', $$
-      UNWIND $ids AS one
-      MATCH (n:Event {id: one, space: $space})
-      DETACH DELETE n
-    $$, ${json(parameters)}) as (nothing agtype)`,
+  entity: writeNodes(sql`Entity {id: item.entityId})
+    SET n.space = $space, n.name = item.name, n.type = item.type`),
+  event: writeNodes(sql`Event {id: item.eventId})
+    SET n.space = $space, n.category = item.category, n.narrative = item.narrative, n.time = item.time`),
+  'acted-in': writeEdges('acted-in'),
+  about: writeEdges('about'),
+  'possibly-same': writeEdges('possibly-same'),
 };
 
-export const readStatements = {
-  entityIds: (parameters: object) => sql`
-    select ${textOf(sql`id`)} as id from cypher('nur', $$ MATCH (n:Entity {space: $space}) RETURN n.id $$,
-      ${json(parameters)}) as (id agtype)`,
-  events: (parameters: object) => sql`
-    select ${textOf(sql`id`)} as id from cypher('nur', $$
-      UNWIND $ids AS one
-      MATCH (n:Event {id: one, space: $space})
-      RETURN n.id
-    $$, ${json(parameters)}) as (id agtype)`,
-  eventIds: (parameters: object) => sql`
-    select ${textOf(sql`id`)} as id from cypher('nur', $$ MATCH (n:Event {space: $space}) RETURN n.id $$,
-      ${json(parameters)}) as (id agtype)`,
-  anyNode: () => sql`
-    select id from cypher('nur', $$ MATCH (n:Entity) RETURN n.id LIMIT 1 $$) as (id agtype)`,
-};
-
-/** Ids contain no quotes, so trimming them gives the text. */
-export function textOf(value: Sql): Sql {
-  return sql`trim(both '"' from ${value}::text)`;
+/** Reads edges back with both ends: the places of what was written. */
+export function checkEdges(what: keyof typeof edges, graph: GraphName, parameters: object): Sql {
+  const { from, to, key } = edges[what];
+  const match = sql`MATCH (a:${from})-[r:${key}]->(b:${to})`;
+  return statement(graph, sql`UNWIND $items AS item ${match} RETURN item.place`, parameters, sql`place`);
 }
+
+/** `label`: in Cypher, Entity or Event. */
+export const removeNodes = (label: Sql, ids: readonly string[], space: number): Sql =>
+  statement('live', sql`${nodesOf(label)} DETACH DELETE n`, { ids, space });
+
+/** Those of these ids that are in the graph. */
+export const existingIds = (label: Sql, ids: readonly string[], space: number): Sql =>
+  statement('live', sql`${nodesOf(label)} RETURN n.id`, { ids, space }, sql`id`);
+
+const nodesOf = (label: Sql): Sql => sql`UNWIND $ids AS one MATCH (n:${label} {id: one, space: $space})`;
+
+export const allIds = (label: Sql, space: number): Sql =>
+  statement('live', sql`MATCH (n:${label} {space: $space}) RETURN n.id`, { space }, sql`id`);
+
+export const anyEntity = (): Sql => statement('live', sql`MATCH (n:Entity) RETURN n.id LIMIT 1`, {}, sql`id`);
 
 // Creates a graph with labels and indexes, records its owner, and swaps in a rebuilt one.
 
@@ -133,9 +110,8 @@ export async function createGraph(
   for (const label of [sql`'ACTED_IN'`, sql`'ABOUT'`, sql`'POSSIBLY_SAME'`])
     await database.query(sql`select create_elabel(${name}, ${label})`);
   for (const statement of indexes(schemaNames[graph])) await database.query(statement);
-  await database.query(sql`
-    select * from cypher(${name}, $$ CREATE (o:Owner {schema: $owner, at: $at}) $$,
-      ${json({ owner, at: at.toISOString() })}) as (nothing agtype)`);
+  const created = sql`CREATE (o:Owner {schema: $owner, at: $at})`;
+  await database.query(statement(graph, created, { owner, at: at.toISOString() }));
 }
 
 /** The unique indexes prevent concurrent writers from creating duplicates. */
@@ -157,9 +133,9 @@ function indexes(schema: Sql): readonly Sql[] {
 
 /** The schema whose tables the live graph represents; null when unknown. */
 export async function ownerOfGraph(database: Queryable): Promise<string | null> {
-  const { rows } = await database.query<{ owner: string }>(sql`
-    select ${textOf(sql`owner`)} as owner
-    from cypher('nur', $$ MATCH (o:Owner) RETURN o.schema $$) as (owner agtype)`);
+  const { rows } = await database.query<{ owner: string }>(
+    statement('live', sql`MATCH (o:Owner) RETURN o.schema`, {}, sql`owner`),
+  );
   return rows[0]?.owner ?? null;
 }
 
@@ -173,40 +149,78 @@ export async function swapGraphs(database: Queryable): Promise<void> {
   await database.query(sql`select set_config('statement_timeout', '0', true)`);
   await dropGraph(database, 'live');
   await database.query(sql`select alter_graph('nur_rebuild', 'RENAME', 'nur')`);
-  for (const statement of renamedDefaults) await database.query(statement);
+  // AGE 1.7 keeps the old name in the id defaults of label tables ("label_id must be 1 .. 65535" on the next write).
+  // AGE's own two labels are never written to.
+  for (const label of ['Entity', 'Event', 'ACTED_IN', 'ABOUT', 'POSSIBLY_SAME'])
+    await database.query(
+      rawSql(`alter table nur."${label}" alter column id set default
+        _graphid(_label_id('nur', '${label}')::integer, nextval('nur."${label}_id_seq"'))`),
+    );
 }
-
-/**
- * AGE 1.7 keeps the old name in the id defaults of label tables ("label_id must be 1 .. 65535" on the next write).
- * AGE's own two labels are never written to.
- */
-const renamedDefaults: readonly Sql[] = [
-  sql`alter table nur."Entity" alter column id set default
-    _graphid(_label_id('nur', 'Entity')::integer, nextval('nur."Entity_id_seq"'))`,
-  sql`alter table nur."Event" alter column id set default
-    _graphid(_label_id('nur', 'Event')::integer, nextval('nur."Event_id_seq"'))`,
-  sql`alter table nur."ACTED_IN" alter column id set default
-    _graphid(_label_id('nur', 'ACTED_IN')::integer, nextval('nur."ACTED_IN_id_seq"'))`,
-  sql`alter table nur."ABOUT" alter column id set default
-    _graphid(_label_id('nur', 'ABOUT')::integer, nextval('nur."ABOUT_id_seq"'))`,
-  sql`alter table nur."POSSIBLY_SAME" alter column id set default
-    _graphid(_label_id('nur', 'POSSIBLY_SAME')::integer, nextval('nur."POSSIBLY_SAME_id_seq"'))`,
-];
 
 /** When the rebuild started, and its position. */
 export async function readProgress(
   database: Queryable,
 ): Promise<{ readonly since: Date; readonly position: string | null }> {
-  const { rows: started } = await database.query<{ at: string }>(sql`
-    select ${textOf(sql`at`)} as at from cypher('nur_rebuild', $$ MATCH (o:Owner) RETURN o.at $$) as (at agtype)`);
-  const { rows } = await database.query<{ position: string }>(sql`
-    select ${textOf(sql`place`)} as position
-    from cypher('nur_rebuild', $$ MATCH (p:Progress) RETURN p.position $$) as (place agtype)`);
+  const { rows: started } = await database.query<{ at: string }>(
+    statement('beside', sql`MATCH (o:Owner) RETURN o.at`, {}, sql`at`),
+  );
+  const { rows } = await database.query<{ position: string }>(
+    statement('beside', sql`MATCH (p:Progress) RETURN p.position`, {}, sql`position`),
+  );
   return { since: new Date(started[0]?.at ?? 0), position: rows[0]?.position ?? null };
 }
 
 export async function writeProgress(database: Queryable, position: string): Promise<void> {
-  await database.query(sql`
-    select * from cypher('nur_rebuild', $$ MERGE (p:Progress {id: 'rebuild'}) SET p.position = $position $$,
-      ${json({ position })}) as (nothing agtype)`);
+  const merged = sql`MERGE (p:Progress {id: 'rebuild'}) SET p.position = $position`;
+  await database.query(statement('beside', merged, { position }));
+}
+
+// Expansion in Cypher: the participants of the seeds, then their other events. Ranked as in all backends.
+
+export async function expandInAge(
+  age: Queryable,
+  request: ExpansionRequest,
+): Promise<readonly RelatedEvent[]> {
+  const { spaceId, seedEventIds } = request;
+  const seeds = { seeds: seedEventIds, space: spaceId };
+  const participants = (edge: Sql) => {
+    const match = sql`MATCH (s:Event {id: seed, space: $space})${edge}(a:Entity)`;
+    return cypher('live', sql`UNWIND $seeds AS seed ${match} RETURN a.id`, seeds, sql`id`);
+  };
+  const { rows: via } = await age.query<{ id: string; acts: boolean; isSubject: boolean }>(sql`
+    select ${textOf(sql`id`)} as id, bool_or(acts) as acts, bool_or(not acts) as "isSubject"
+    from (
+      select id, true as acts from ${participants(sql`<-[:ACTED_IN]-`)}
+      union all
+      select id, false from ${participants(sql`-[:ABOUT]->`)}) as part
+    group by 1`);
+  if (via.length === 0) return [];
+  const ids = via.map(({ id }) => id);
+  const eventsOf = (edge: Sql) => {
+    const match = sql`MATCH (a:Entity {id: one})${edge}(e:Event)`;
+    return cypher(
+      'live',
+      sql`UNWIND $ids AS one ${match} RETURN a.id, e.id`,
+      { ids },
+      sql`entity agtype, event`,
+    );
+  };
+  const { rows } = await age.query<RelatedEvent>(sql`
+    with found as (
+      select distinct ${textOf(sql`entity`)}::uuid as entity_id, ${textOf(sql`event`)}::uuid as event_id, kind
+      from (
+        select entity, event, 'same_actor:' as kind from ${eventsOf(sql`-[:ACTED_IN]->`)}
+        union all
+        select entity, event, 'same_subject:' from ${eventsOf(sql`<-[:ABOUT]-`)}) as part),
+    newest as (
+      select f.*, row_number() over (partition by f.entity_id, f.kind order by f.event_id desc) as place
+      from found f join semantic_event e using (event_id) where ${isRelatable(request)}),
+    near as (
+      select n.entity_id, n.event_id, n.kind, case n.kind when 'same_actor:' then v.acts else v.is_subject end as is_same
+      from newest n join unnest(${ids}::uuid[], ${via.map(({ acts }) => acts)}::boolean[],
+        ${via.map(({ isSubject }) => isSubject)}::boolean[]) as v (entity_id, acts, is_subject) using (entity_id)
+      where n.place <= ${maxPerEntity}),
+    ${rankRelated(sql`near`, request)}`);
+  return rows;
 }

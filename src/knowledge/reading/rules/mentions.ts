@@ -22,8 +22,14 @@ import {
 import type { Word } from '../../text/spans.ts';
 import { findAddresses } from '../../text/spans.ts';
 import type { Run } from './names.ts';
-import { capitalRuns, isInitialAt, isInitialed, isPlain, looksLikeFullName } from './names.ts';
-import { projectPhrases } from './projects.ts';
+import {
+  capitalRuns,
+  isInitialAt,
+  isInitialed,
+  isPlain,
+  looksLikeFullName,
+  projectPhrases,
+} from './names.ts';
 
 export interface FoundMention {
   /** Offsets in the given text. */

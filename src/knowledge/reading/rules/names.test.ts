@@ -61,7 +61,7 @@ const sentences: readonly (readonly [text: string, people: readonly string[]])[]
   ['Ludwig von Hohenstein owns the vineyard.', ['Ludwig von Hohenstein']],
 ];
 
-/** Written after the rules, and never used to change them: what is found here is what to expect. */
+/** Held-out data: written after the rules, and never used to change them. */
 const heldOut: readonly (readonly [text: string, people: readonly string[]])[] = [
   ['Kwabena Asante walked us through the ledger.', ['Kwabena Asante']],
   ['The minutes were taken by Ragnheiður Ólafsdóttir.', ['Ragnheiður Ólafsdóttir']],

@@ -1,7 +1,7 @@
 // Runs of capitalized words, and which of them are names of people that are in no list.
 import { isRole, positionBehind } from '../../documents/roster.ts';
 import {
-  companyDeeds,
+  companyVerbs,
   departments,
   honorifics,
   isAmbiguousName,
@@ -9,7 +9,7 @@ import {
   isGivenName,
   organizationEndings,
   organizationTails,
-  personDeeds,
+  personActionVerbs,
   personLeads,
   personVerbs,
   projectEndings,
@@ -17,6 +17,8 @@ import {
   sharedNames,
   thingEndings,
   wordKind,
+  buildVerbs,
+  plainEndings,
 } from '../../text/lexicon.ts';
 import type { Word } from '../../text/spans.ts';
 
@@ -168,7 +170,7 @@ function mayBeName({ words }: Run, lowercaseWords: ReadonlySet<string>): boolean
   if (own.length < 2 && words.length < 2) return false;
   const areCapitals = own.every(isCapitals);
   if (own.some((word) => /\p{N}|[_&]/u.test(word.text) || word.text.length < 2)) return false;
-  if (!areCapitals && own.some((word) => isCapitals(word) || isOddlyMixed(word.text))) return false;
+  if (!areCapitals && own.some((word) => isCapitals(word) || isMixedCase(word.text))) return false;
   if (own.some(({ lower }) => roleWords.has(lower) || departments.has(lower) || sharedNames.has(lower)))
     return false;
   if (isThings(last.lower) || wordKind(own.map(({ lower }) => lower).join(' ')) !== undefined) return false;
@@ -183,7 +185,7 @@ const isThings = (word: string): boolean =>
   organizationTails.test(word);
 
 /** "McDonald" and "O'Rourke" are not products. */
-const isOddlyMixed = (word: string): boolean =>
+const isMixedCase = (word: string): boolean =>
   /\p{Ll}\p{Lu}/u.test(word.replace(/^(?:Mc|Mac|De|Di|Van|Le|La|Fitz)(?=\p{Lu})/u, ''));
 
 function isKnownOtherwise(word: Word, lowercaseWords: ReadonlySet<string>): boolean {
@@ -208,9 +210,9 @@ function actsLikePerson({ text, words, lowercaseWords }: Surroundings, { at, wor
   const areStrange = own.every((word) => particles.has(word.lower) || !isPlain(word, lowercaseWords));
   if (next?.isNext) {
     if (personVerbs.has(next.lower) || next.lower === 'who') return true;
-    if (next.lower === 'will' && personDeeds.has(afterNext?.lower ?? '')) return true;
+    if (next.lower === 'will' && personActionVerbs.has(afterNext?.lower ?? '')) return true;
     // "- Tariq Haddad to call the landlord"
-    if (next.lower === 'to' && first.isFirst && personDeeds.has(afterNext?.lower ?? '')) return true;
+    if (next.lower === 'to' && first.isFirst && personActionVerbs.has(afterNext?.lower ?? '')) return true;
   }
   if (isRole(positionBehind(text, last.end).role ?? '')) return true;
   if (!areStrange) return false;
@@ -218,7 +220,7 @@ function actsLikePerson({ text, words, lowercaseWords }: Surroundings, { at, wor
   // "DMITRI VOLKOV: we will …"; labels contain a common word, and titles are followed by a capital letter.
   if (first.isFirst && /^: (?:\p{Ll}|I\b|We\b)/u.test(text.slice(last.end, last.end + 5))) return true;
   const before = text.slice(Math.max(0, first.start - 50), first.start);
-  return !first.isFirst && personLeads.test(before) && !companyDeeds.test(before);
+  return !first.isFirst && personLeads.test(before) && !companyVerbs.test(before);
 }
 
 const articles = new Set(['the', 'a', 'an', 'this', 'our', 'its', 'their', 'your']);
@@ -229,4 +231,109 @@ const joint = /^(?:,? (?:and|&|or) |, | \/ |; )$/;
 function isListed(text: string, a: Run, b: Run): boolean {
   const [end, start] = [a.words.at(-1)?.end ?? 0, b.words[0]?.start ?? 0];
   return start - end < 8 && joint.test(text.slice(end, start));
+}
+
+// Phrases that name projects: "data migration", "Mobile Redesign", "Project Apollo", "set up auto-scaling".
+
+interface Phrase {
+  readonly start: number;
+  readonly end: number;
+  /** In lower case, with single spaces. */
+  readonly key: string;
+  /** Required occurrences: 1, or 2 unless it is in the title or capitalized. */
+  readonly need: 1 | 2;
+}
+
+const maxModifiers = 3;
+/** Adjectives that are usually part of a name. */
+const naming = new Set('mobile social digital internal global public annual central mutual'.split(' '));
+
+/** By position. Words such as "new", "our" and "updated" are not part of a name. */
+export function* projectPhrases(words: readonly Word[]): Generator<Phrase> {
+  for (let at = 0; at < words.length; at++) {
+    const phrase = namedProject(words, at) ?? endingPhrase(words, at) ?? builtThing(words, at);
+    if (phrase) yield phrase;
+  }
+}
+
+/** "Project Apollo". */
+function namedProject(words: readonly Word[], at: number): Phrase | null {
+  const head = words[at];
+  if (head?.text !== 'Project') return null;
+  const [name, more] = words.slice(at + 1, at + 3);
+  if (!name?.isNext || !name.isCapital || isBinding(name.lower)) return null;
+  const last = more?.isNext && more.isCapital && wordKind(more.lower) === undefined ? more : name;
+  return phraseOf([head, name, ...(last === name ? [] : [last])], 1);
+}
+
+function endingPhrase(words: readonly Word[], at: number): Phrase | null {
+  const head = words[at];
+  if (!head || !projectEndings.has(head.lower)) return null;
+  let first = at;
+  while (first > 0 && at - first < maxModifiers && words[first]?.isNext) {
+    const modifier = words[first - 1];
+    if (!modifier || !isModifier(modifier, head, first === at)) break;
+    first--;
+  }
+  return first === at ? null : phraseOf(words.slice(first, at + 1), plainEndings.has(head.lower) ? 2 : 1);
+}
+
+function isModifier({ lower, isCapital, isFirst }: Word, head: Word, isNearest: boolean): boolean {
+  if (/^[\d.,]+$/.test(lower)) return false;
+  if (naming.has(lower)) return true;
+  const isTitled = isCapital && head.isCapital;
+  const kind = wordKind(lower);
+  if (kind === 'function' || kind === 'past') return false;
+  if (kind === 'adjective') return isTitled && !isFirst;
+  if (kind === 'given') return isTitled;
+  return kind !== 'verb' || (isNearest && !isFirst);
+}
+
+/** An unknown word as the object of a build verb: accepted only if it occurs again. */
+function builtThing(words: readonly Word[], at: number): Phrase | null {
+  if (!buildVerbs.has(words[at]?.lower ?? '')) return null;
+  let next = at + 1;
+  while (next < at + 3 && ['up', 'out', 'the', 'a', 'an', 'our', 'new'].includes(words[next]?.lower ?? ''))
+    next++;
+  const thing = words[next];
+  if (!thing?.isNext || thing.isCapital || thing.lower.length < 5 || !thing.lower.includes('-')) return null;
+  return phraseOf([thing], 2);
+}
+
+const isBinding = (lower: string): boolean => wordKind(lower) === 'function';
+
+function phraseOf(words: readonly Word[], need: 1 | 2): Phrase | null {
+  const [first] = words;
+  const last = words.at(-1);
+  if (!first || !last) return null;
+  const isTitled = words.length > 1 && words.every(({ isCapital }) => isCapital);
+  const key = words.map(({ lower }) => lower).join(' ');
+  return { start: first.start, end: last.end, key, need: isTitled ? 1 : need };
+}
+
+/** Counts phrases of a document and selects projects among them. */
+export class ProjectPhrases {
+  readonly #seen = new Map<string, { count: number; need: number; name: string }>();
+
+  add(words: readonly Word[], text: string): void {
+    for (const { key, need, start, end } of projectPhrases(words)) {
+      const name = text.slice(start, end);
+      const seen = this.#seen.get(key);
+      if (!seen) this.#seen.set(key, { count: 1, need, name });
+      else {
+        seen.count++;
+        seen.need = Math.min(seen.need, need);
+        if (/^\p{Lu}/u.test(name) && !/^\p{Lu}/u.test(seen.name)) seen.name = name;
+      }
+    }
+  }
+
+  /** Display names by key. */
+  chosen(title: string): ReadonlyMap<string, string> {
+    const lowerTitle = title.toLowerCase();
+    const accepted = [...this.#seen].filter(
+      ([key, { count, need }]) => count >= need || lowerTitle.includes(key),
+    );
+    return new Map(accepted.map(([key, { name }]) => [key, name]));
+  }
 }

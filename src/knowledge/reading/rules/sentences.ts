@@ -2,8 +2,7 @@
 import type { HeadLine } from '../../documents/headers.ts';
 import { headLine } from '../../documents/headers.ts';
 import { linesOf } from '../../text/spans.ts';
-import type { Section } from './event-cues.ts';
-import { sectionOf } from './event-cues.ts';
+import type { EventCategory } from '../types.ts';
 
 export interface Sentence {
   readonly start: number;
@@ -116,3 +115,33 @@ function* visible(text: string, start: number, end: number): Generator<readonly 
   const from = start + piece.indexOf(trimmed);
   yield [from, from + trimmed.length];
 }
+
+// Headings that set the category of what follows.
+
+export interface Section {
+  readonly category: EventCategory;
+  /** Weight that the heading gives a sentence, and a list item, below it. */
+  readonly sentence: number;
+  readonly item: number;
+}
+
+/** Category, weight of a sentence, weight of an item, and the pattern of the heading. */
+const sections: readonly (readonly [RegExp, Section])[] = String.raw`
+Commitment 0.5 1 action items?|actions|to-?dos?|next steps|follow-?ups?|tasks|assignments|timeline|commitments|owners
+Decision 1 1 decisions?|resolutions?|agreed|outcomes?|resolved
+QualityRisk 1 3.5 risks?|concerns?|issues|blockers?|problems|known bugs|threats
+Feedback 0.5 1 feedback|comments|reactions|reviews?
+Change 1 2 changes|modifications|changelog|amendments|revisions
+Execution 0.5 1.5 status|updates?|progress|highlights|accomplishments|done|completed|achievements|shipped
+`
+  .trim()
+  .split('\n')
+  .map((line) => {
+    const [category = '', sentence, item, ...words] = line.split(' ');
+    const section = { category: category as EventCategory, sentence: Number(sentence), item: Number(item) };
+    return [new RegExp(`\\b(?:${words.join(' ')})\\b`, 'i'), section];
+  });
+
+/** The section that a heading, or a line that ends with a colon, opens; null: none. */
+export const sectionOf = (heading: string): Section | null =>
+  sections.find(([pattern]) => pattern.test(heading))?.[1] ?? null;

@@ -1,21 +1,19 @@
 // PostgreSQL inside this process: PGlite in a worker thread, on files or in memory. A worker that dies or is stuck is
 // replaced by a new one.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { access } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../core/clock.ts';
 import { CoreError } from '../../../core/errors.ts';
 import { silentLog } from '../../../core/telemetry.ts';
 import type { Log } from '../../../core/telemetry.ts';
-import { folderUnusable } from '../../data-folder/files.ts';
-import { makeFolder, writeFileAtomic } from '../../data-folder/files.ts';
+import { folderUnusable, makeFolder, writeFileAtomic } from '../../data-folder/files.ts';
 import { threadModule } from '../../threads/thread-module.ts';
-import { scriptCommand } from '../transaction-lease.ts';
-import { SessionDatabase } from '../session-database.ts';
-import { identifier, SqlError } from '../sql.ts';
-import { StateTracker, Subscriptions } from '../store.ts';
-import type { Command, CommandResult, Session, Store } from '../store.ts';
+import type { SessionDatabase } from '../session-database.ts';
+import { openSessionDatabase } from '../session-database.ts';
+import { SqlError } from '../sql.ts';
+import type { Command, CommandResult, Session, StateTracker, Store, Subscriptions } from '../store.ts';
 import type { FromWorker, ToWorker, WorkerSettings } from './pglite-worker.ts';
 
 /** Files in a folder that no other process has open (hold the lock of the data folder), or memory. */
@@ -36,32 +34,14 @@ export async function openEmbeddedDatabase(options: EmbeddedDatabaseOptions): Pr
   const { schema, clock, log = silentLog, stuckAfterMs = 60_000, withAge = false } = options;
   const folder = 'folder' in options ? options.folder : undefined;
   if (folder !== undefined) await makeFolder(folder);
-  const state = new StateTracker();
-  const subscriptions = new Subscriptions((error) => log.error('A listener failed.', { error }));
-  const store = new EmbeddedStore({
-    folder,
-    schema,
-    withAge,
-    clock,
-    log,
-    state,
-    subscriptions,
-    stuckAfterMs,
-  });
-  const database = new SessionDatabase({ kind: 'embedded', schema, store, state, subscriptions, clock });
-  try {
-    await database.refreshCapabilities();
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-  return database;
+  return openSessionDatabase(
+    { kind: 'embedded', schema, clock, log },
+    (state, subscriptions) =>
+      new EmbeddedStore({ folder, schema, withAge, clock, log, state, subscriptions, stuckAfterMs }),
+  );
 }
 
-export interface EmbeddedStoreDeps {
-  readonly folder: string | undefined;
-  readonly schema: string;
-  readonly withAge: boolean;
+interface EmbeddedStoreDeps extends Omit<WorkerSettings, 'channels'> {
   readonly clock: Clock;
   readonly log: Log;
   readonly state: StateTracker;
@@ -73,7 +53,7 @@ export interface EmbeddedStoreDeps {
 /** New files take 3 s to create, several times that on a busy machine. */
 const startTimeoutMs = 120_000;
 
-export class EmbeddedStore implements Store {
+class EmbeddedStore implements Store {
   readonly size = 1;
   readonly #deps: EmbeddedStoreDeps;
   /** Workers outlive their caller, so they start outside its async context. */
@@ -87,16 +67,16 @@ export class EmbeddedStore implements Store {
   }
 
   async open(): Promise<Session> {
-    const host = this.#host && !this.#host.isLost ? this.#host : await this.#start();
+    const host = this.#host && !this.#host.lostBy ? this.#host : await this.#start();
     return this.#sessionOn(host);
   }
 
-  async subscribe(channel: string, run: (command: Command) => Promise<unknown>): Promise<void> {
-    await run(scriptCommand(`listen ${identifier(channel).compile().text}`));
+  async connect(): Promise<void> {
+    await this.#start();
   }
 
-  async unsubscribe(channel: string, run: (command: Command) => Promise<unknown>): Promise<void> {
-    await run(scriptCommand(`unlisten ${identifier(channel).compile().text}`));
+  listen(command: Command, run: (command: Command) => Promise<unknown>): Promise<unknown> {
+    return run(command);
   }
 
   async close(): Promise<void> {
@@ -109,6 +89,9 @@ export class EmbeddedStore implements Store {
     return {
       get inTransaction() {
         return host.inTransaction;
+      },
+      get lostBy() {
+        return host.lostBy;
       },
       run: (command) => this.#withKillTimer(host, host.run(command), this.#deps.stuckAfterMs),
       // PGlite cannot be interrupted.
@@ -129,17 +112,12 @@ export class EmbeddedStore implements Store {
     if (this.#host && folder === undefined) throw memoryLost();
     // Two workers on the same files would destroy them.
     await this.#host?.exited;
-    if (folder !== undefined && (await isNewStore(folder))) await this.#initialize();
+    // New files are created in a worker of their own: the memory that initdb takes is returned only when its thread ends.
+    if (folder !== undefined && isNewStore(folder)) await (await this.#startWorker()).close();
     const host = await this.#startWorker();
     state.set('up');
     void host.lost.then(() => this.#replace(host));
     return host;
-  }
-
-  /** Creates the files in a worker of its own: the memory that initdb takes is returned only when its thread ends. */
-  async #initialize(): Promise<void> {
-    const host = await this.#startWorker();
-    await host.close();
   }
 
   async #startWorker(): Promise<PgliteHost> {
@@ -198,17 +176,17 @@ function stuck(what: string): CoreError {
 const markerIn = (folder: string): string => join(folder, 'initialized');
 
 /** Whether the folder has a store, intact or damaged. Read-only. */
-export async function hasEmbeddedStore(folder: string): Promise<boolean> {
-  return (await exists(join(folder, 'PG_VERSION'))) || exists(markerIn(folder));
+export function hasEmbeddedStore(folder: string): boolean {
+  return existsSync(join(folder, 'PG_VERSION')) || existsSync(markerIn(folder));
 }
 
 /**
  * Whether opening this folder creates a new store. Writes nothing; fails with STATE_UNUSABLE when a store that was
  * once open has lost its PG_VERSION.
  */
-export async function isNewStore(folder: string): Promise<boolean> {
-  if (await exists(join(folder, 'PG_VERSION'))) return false;
-  if (!(await exists(markerIn(folder)))) return true;
+function isNewStore(folder: string): boolean {
+  if (existsSync(join(folder, 'PG_VERSION'))) return false;
+  if (!existsSync(markerIn(folder))) return true;
   throw new CoreError(
     'STATE_UNUSABLE',
     `The embedded store in ${folder} is damaged: its file PG_VERSION is missing. Restore the folder from a backup, or move it away to start with an empty store.`,
@@ -217,25 +195,13 @@ export async function isNewStore(folder: string): Promise<boolean> {
 }
 
 /** The store has been opened: from now on a missing PG_VERSION means damage. */
-export async function markInitialized(folder: string): Promise<void> {
-  if (await exists(markerIn(folder))) return;
+async function markInitialized(folder: string): Promise<void> {
+  if (existsSync(markerIn(folder))) return;
   const text =
     'Headworks has opened this store. Keep this file: it distinguishes a damaged store from a new one.\n';
   await writeFileAtomic(markerIn(folder), text).catch((error: unknown) => {
     throw folderUnusable(folder, error);
   });
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
-}
-
-interface PendingReply {
-  readonly resolve: (result: CommandResult) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 /** One PGlite worker as seen by the main thread: commands and replies, until it closes, dies or is killed. */
@@ -244,7 +210,13 @@ class PgliteHost {
   readonly #ready = Promise.withResolvers<void>();
   readonly #exited = Promise.withResolvers<void>();
   readonly #lostSignal = Promise.withResolvers<void>();
-  readonly #pending = new Map<number, PendingReply>();
+  /** Resolves when it accepts commands; rejects when the files cannot be opened. */
+  readonly ready = this.#ready.promise;
+  /** Resolves when the thread has ended, for whatever reason. */
+  readonly exited = this.#exited.promise;
+  /** Resolves when it accepts no more commands; the thread may end a moment later. */
+  readonly lost = this.#lostSignal.promise;
+  readonly #pending = new Map<number, PromiseWithResolvers<CommandResult>>();
   readonly #onNotification: (channel: string, payload: string) => void;
   #nextId = 1;
   #lost: CoreError | undefined;
@@ -253,7 +225,7 @@ class PgliteHost {
 
   constructor(settings: WorkerSettings, onNotification: (channel: string, payload: string) => void) {
     this.#onNotification = onNotification;
-    this.#ready.promise.catch(() => undefined);
+    this.ready.catch(() => undefined);
     this.#worker = new Worker(threadModule('./pglite-worker', import.meta.url), { workerData: settings });
     this.#worker.on('message', (message: FromWorker) => this.#receive(message));
     this.#worker.on('error', (error) => this.#lose(workerDied(error)));
@@ -263,38 +235,23 @@ class PgliteHost {
     });
   }
 
-  /** Resolves when it accepts commands; rejects when the files cannot be opened. */
-  get ready(): Promise<void> {
-    return this.#ready.promise;
-  }
-
-  /** Resolves when the thread has ended, for whatever reason. */
-  get exited(): Promise<void> {
-    return this.#exited.promise;
-  }
-
-  /** Resolves when it accepts no more commands; the thread may end a moment later. */
-  get lost(): Promise<void> {
-    return this.#lostSignal.promise;
-  }
-
-  get isLost(): boolean {
-    return this.#lost !== undefined;
+  get lostBy(): CoreError | undefined {
+    return this.#lost;
   }
 
   run(command: Command): Promise<CommandResult> {
     if (this.#lost) return Promise.reject(this.#lost);
     const id = this.#nextId++;
-    return new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve, reject });
-      this.#send({ kind: 'run', id, command });
-    });
+    const reply = Promise.withResolvers<CommandResult>();
+    this.#pending.set(id, reply);
+    this.#send({ kind: 'run', id, command });
+    return reply.promise;
   }
 
   /** Flushes everything and ends the thread. */
   async close(): Promise<void> {
     if (!this.#lost) this.#send({ kind: 'close' });
-    await this.#exited.promise;
+    await this.exited;
   }
 
   /** Terminates the thread: pending commands fail with `reason`. */

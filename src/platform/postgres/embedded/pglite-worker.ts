@@ -7,7 +7,7 @@ import { messages, PGlite, protocol } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { messageOf } from '../../../core/errors.ts';
-import { identifier, sqlErrorFields, type SqlErrorFields } from '../sql.ts';
+import { quoted, sqlErrorFields, type SqlErrorFields } from '../sql.ts';
 import type { Command, CommandResult } from '../store.ts';
 import { parserOf } from '../values.ts';
 
@@ -33,13 +33,13 @@ export type FromWorker =
   | ({ readonly kind: 'outcome'; readonly id: number } & PgliteOutcome)
   | { readonly kind: 'notification'; readonly channel: string; readonly payload: string };
 
-export interface PgliteOutcome {
+interface PgliteOutcome {
   readonly result: CommandResult | SqlErrorFields;
   readonly inTransaction: boolean;
 }
 
 /** Throws when there is no reply: PGlite is then unusable. */
-export async function runOnPglite(postgres: PGlite, command: Command): Promise<PgliteOutcome> {
+async function runOnPglite(postgres: PGlite, command: Command): Promise<PgliteOutcome> {
   const reader = new ReplyReader();
   const reply = await postgres.execProtocolStream(encode(command), { throwOnError: false, syncToFs: false });
   for (const message of reply) reader.read(message);
@@ -138,9 +138,8 @@ async function optionalExtensions(): Promise<Extensions> {
 }
 
 function sessionSetup(): string {
-  const listens = settings.channels.map((channel) => `listen ${identifier(channel).compile().text};`);
-  const schema = identifier(settings.schema).compile().text;
-  return `set search_path = ${schema}, public; set timezone = 'UTC'; set jit = off; ${listens.join(' ')}`;
+  const listens = settings.channels.map((channel) => `listen ${quoted(channel)};`);
+  return `set search_path = ${quoted(settings.schema)}, public; set timezone = 'UTC'; set jit = off; ${listens.join(' ')}`;
 }
 
 async function handle(postgres: PGlite, message: ToWorker): Promise<void> {

@@ -42,7 +42,7 @@ create table audit_log (
   actor text not null,                 -- 'admin' or the id of a key; never a credential
   action text not null,                -- the operation id, for example 'ledger.repair'
   subject text,                        -- what the action was applied to
-  outcome text not null,               -- 'done', 'refused' or 'failed'
+  outcome text not null,               -- 'completed', 'rejected' or 'failed'
   status integer,                      -- the HTTP status of the response, for HTTP requests
   request_id text,
   details jsonb not null default '{}'
@@ -60,7 +60,7 @@ create table login_link (
 );
 
 ----------------------------------------------------------------------------------------------------
--- Extraction: registered sources and runs. ExtractionSummary items are in vaults (SQLite), not here.
+-- Extraction: registered sources and runs. Extracted items are in vaults (SQLite), not here.
 -- Used by src/extraction/runs; retention extractionRunsDays deletes old runs.
 
 create table extraction_sources (
@@ -236,7 +236,7 @@ create table executions (
   id uuid primary key,                 -- sorts by time of acceptance
   organization_id text not null references organizations on delete cascade,
   deployment_id uuid not null references deployments on delete cascade,
-  status text not null check (status in ('queued', 'executing', 'completed', 'error', 'stopped')),
+  status text not null check (status in ('queued', 'running', 'completed', 'failed', 'canceled')),
   idempotency_key text,
   request_hash text not null,
   job_id uuid not null,
@@ -247,7 +247,7 @@ create table executions (
   result json,
   failure json,
   warnings json not null default '[]',
-  check ((ended_at is null) = (status in ('queued', 'executing')))
+  check ((ended_at is null) = (status in ('queued', 'running')))
 );
 
 create unique index executions_idempotency on executions (deployment_id, idempotency_key)
@@ -339,15 +339,15 @@ create table chunk_step (
   chunk_id bigint not null references chunk on delete cascade,
   step text not null check (step in ('index', 'read', 'embed', 'graph')),
   space_id integer not null,
-  status text not null check (status in ('done', 'failed', 'skipped')),
+  status text not null check (status in ('completed', 'failed', 'skipped')),
   method text,                         -- read: model or rules; embed: the model's name
-  cause text,                          -- an error code or class; null when done
-  message text,                        -- one sentence for people; null when done
+  cause text,                          -- an error code or class; null when completed
+  message text,                        -- one sentence for people; null when completed
   updated_at timestamptz not null,
   dropped jsonb,                     -- read: entries of the reading that were rejected, [{"reason", "count"}]; null: none
   primary key (chunk_id, step)
 );
-create index chunk_step_open on chunk_step (space_id, step) where status <> 'done';
+create index chunk_step_open on chunk_step (space_id, step) where status <> 'completed';
 
 -- The lexical index of the latest revisions. The included columns make scans by term index-only. No references to chunk
 -- and space: checking them for a hundred rows per chunk more than halved the ingest rate (143 instead of 325 chunks per
@@ -372,19 +372,19 @@ create table corpus_total (
   total_len bigint not null
 );
 
-create function forget_postings() returns trigger language plpgsql set search_path from current as $$
+create function delete_postings() returns trigger language plpgsql set search_path from current as $$
 begin
-  with gone as (
-    delete from chunk_posting p using gone_chunk g where p.chunk_id = g.chunk_id
+  with deleted as (
+    delete from chunk_posting p using deleted_chunk g where p.chunk_id = g.chunk_id
     returning p.space_id, p.chunk_id, p.len),
-  lens as (select distinct space_id, chunk_id, len from gone),
+  lens as (select distinct space_id, chunk_id, len from deleted),
   less as (select space_id, count(*) as chunks, sum(len) as len from lens group by space_id)
   update corpus_total t set chunk_count = t.chunk_count - l.chunks, total_len = t.total_len - l.len
   from less l where t.space_id = l.space_id;
   return null;
 end $$;
-create trigger chunk_forget_postings after delete on chunk referencing old table as gone_chunk
-  for each statement execute function forget_postings();
+create trigger chunk_delete_postings after delete on chunk referencing old table as deleted_chunk
+  for each statement execute function delete_postings();
 
 create table chunk_vector (
   space_id integer not null references knowledge_space on delete cascade,
@@ -561,7 +561,7 @@ create table knowledge_folder (
   created_at timestamptz not null,
   last_run_at timestamptz,
   last_result jsonb,
-  removes_missing boolean not null default false,  -- whether documents are deleted when their file is gone
+  delete_missing boolean not null default false,  -- whether documents are deleted when their file is gone
   unique (space_id, path)
 );
 

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { Client, type ClientConfig } from 'pg';
 import type { ClientBase } from 'pg';
 import { CoreError } from '../../../core/errors.ts';
-import { identifier } from '../sql.ts';
+import { quoted } from '../sql.ts';
 import { parserOf } from '../values.ts';
 import { tooOld, translateConnectError } from './server-errors.ts';
 
@@ -36,9 +36,8 @@ export function clientConfig(settings: ConnectionSettings): ClientConfig {
 
 /** Sent as SET after connecting: connection poolers drop start-up parameters. */
 export function sessionSetup(settings: ConnectionSettings): string {
-  const schema = identifier(settings.schema).compile().text;
   return [
-    `set search_path = ${schema}, public`,
+    `set search_path = ${quoted(settings.schema)}, public`,
     `set timezone = 'UTC'`,
     `set datestyle = 'ISO'`,
     `set intervalstyle = 'postgres'`,
@@ -78,24 +77,6 @@ export class ControlConnection {
     this.target = describeTarget(settings);
   }
 
-  /** Connects if needed and makes one round trip. Fails with STATE_UNAVAILABLE or STATE_UNUSABLE. */
-  async check(): Promise<void> {
-    await this.#query('select 1');
-  }
-
-  async listen(channel: string): Promise<void> {
-    await this.#query(`listen ${identifier(channel).compile().text}`);
-  }
-
-  async unlisten(channel: string): Promise<void> {
-    await this.#query(`unlisten ${identifier(channel).compile().text}`);
-  }
-
-  /** Cancels the running statement of the session with this process id. */
-  async cancel(processId: number): Promise<void> {
-    await this.#query('select pg_cancel_backend($1)', [processId]);
-  }
-
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#last;
@@ -108,8 +89,11 @@ export class ControlConnection {
     if (this.#client) destroyConnection(this.#client);
   }
 
-  /** In order: pg expects no second query before the first has a reply. */
-  #query(text: string, values: unknown[] = []): Promise<void> {
+  /**
+   * Connects if needed. Fails with STATE_UNAVAILABLE or STATE_UNUSABLE. In order: pg expects no second query before the
+   * first has a reply.
+   */
+  query(text: string, values: unknown[] = []): Promise<void> {
     const result = this.#last.then(() => this.#queryNow(text, values));
     this.#last = result.catch(() => undefined);
     return result;
@@ -137,8 +121,7 @@ export class ControlConnection {
       await client.connect();
       await this.#checkVersion(client);
       await client.query(sessionSetup(this.#settings));
-      for (const channel of this.#events.channels())
-        await client.query(`listen ${identifier(channel).compile().text}`);
+      for (const channel of this.#events.channels()) await client.query(`listen ${quoted(channel)}`);
     } catch (error) {
       destroyConnection(client);
       throw translateConnectError(error, this.target);

@@ -2,12 +2,12 @@
 import type pg from 'pg';
 import { type ClientBase, Pool } from 'pg';
 import type { Clock } from '../../../core/clock.ts';
-import { CoreError, kindOf } from '../../../core/errors.ts';
+import { CoreError, kindOf, messageOf } from '../../../core/errors.ts';
 import { silentLog } from '../../../core/telemetry.ts';
 import type { Log } from '../../../core/telemetry.ts';
-import { SessionDatabase } from '../session-database.ts';
-import { StateTracker, Subscriptions } from '../store.ts';
-import type { Command, CommandResult, Session, Store } from '../store.ts';
+import type { SessionDatabase } from '../session-database.ts';
+import { openSessionDatabase } from '../session-database.ts';
+import type { Command, CommandResult, Session, StateTracker, Store, Subscriptions } from '../store.ts';
 import {
   clientConfig,
   type ConnectionSettings,
@@ -35,22 +35,14 @@ export interface ServerDatabaseOptions {
 export async function openServerDatabase(options: ServerDatabaseOptions): Promise<SessionDatabase> {
   const { url, schema, clock, log = silentLog } = options;
   const { poolSize = 10, statementTimeoutMs = 30_000, connectTimeoutMs = 5000 } = options;
-  const state = new StateTracker();
-  const subscriptions = new Subscriptions((error) => log.error('A listener failed.', { error }));
   const settings = { url, schema, poolSize, statementTimeoutMs, connectTimeoutMs };
-  const store = new ServerStore({ ...settings, clock, log, state, subscriptions });
-  const database = new SessionDatabase({ kind: 'server', schema, store, state, subscriptions, clock });
-  try {
-    await store.connect();
-    await database.refreshCapabilities();
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-  return database;
+  return openSessionDatabase(
+    { kind: 'server', schema, clock, log },
+    (state, subscriptions) => new ServerStore({ ...settings, clock, log, state, subscriptions }),
+  );
 }
 
-export interface ServerStoreDeps extends ConnectionSettings {
+interface ServerStoreDeps extends ConnectionSettings {
   readonly poolSize: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -62,7 +54,7 @@ export interface ServerStoreDeps extends ConnectionSettings {
 const networkGraceMs = 10_000;
 const closeGraceMs = 3000;
 
-export class ServerStore implements Store {
+class ServerStore implements Store {
   readonly size: number;
   readonly #deps: ServerStoreDeps;
   readonly #pool: Pool;
@@ -79,7 +71,7 @@ export class ServerStore implements Store {
       onLost: (error) => this.#health.reportFailure(error),
       channels: () => subscriptions.channels,
     });
-    const probe = () => this.#control.check();
+    const probe = () => this.#control.query('select 1');
     this.#health = new ServerHealth({ clock, log, state, target: this.#control.target, probe });
     this.#pool = new Pool({
       ...clientConfig(deps),
@@ -97,9 +89,8 @@ export class ServerStore implements Store {
     this.#pool.on('error', (error) => this.#health.reportFailure(error));
   }
 
-  /** The first connection: fails with STATE_UNUSABLE or STATE_UNAVAILABLE. */
-  async connect(): Promise<void> {
-    await this.#control.check();
+  connect(): Promise<void> {
+    return this.#control.query('select 1');
   }
 
   async open(): Promise<Session> {
@@ -111,7 +102,7 @@ export class ServerStore implements Store {
       return new ServerSession(client, {
         clock,
         target,
-        cancel: (processId) => this.#control.cancel(processId),
+        cancel: (processId) => this.#control.query('select pg_cancel_backend($1)', [processId]),
         onFailure: (error) => this.#health.reportFailure(error),
         deadAfterMs: statementTimeoutMs > 0 ? statementTimeoutMs + networkGraceMs : 0,
       });
@@ -122,12 +113,8 @@ export class ServerStore implements Store {
     }
   }
 
-  async subscribe(channel: string): Promise<void> {
-    await this.#control.listen(channel);
-  }
-
-  async unsubscribe(channel: string): Promise<void> {
-    await this.#control.unlisten(channel);
+  listen(command: Command): Promise<void> {
+    return this.#control.query(command.text);
   }
 
   /** Closes gracefully; the connections to a server that does not reply are destroyed after a grace period. */
@@ -145,7 +132,7 @@ export class ServerStore implements Store {
 const firstDelayMs = 100;
 const maxDelayMs = 5000;
 
-export interface ServerHealthDeps {
+interface ServerHealthDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly state: StateTracker;
@@ -154,7 +141,7 @@ export interface ServerHealthDeps {
   readonly probe: () => Promise<void>;
 }
 
-export class ServerHealth {
+class ServerHealth {
   readonly #deps: ServerHealthDeps;
   readonly #closing = new AbortController();
   #probing: Promise<void> | undefined;
@@ -221,8 +208,13 @@ const cancelGraceMs = 5000;
 class ServerSession implements Session {
   readonly #client: pg.PoolClient;
   readonly #deps: ServerSessionDeps;
-  readonly #onError = (error: unknown) => this.#lose(translateError(error, this.#deps.target));
-  #isLost = false;
+  readonly #onError = (error: unknown) => {
+    const translated = translateError(error, this.#deps.target);
+    this.#lose(
+      translated instanceof CoreError ? translated : unavailable(this.#deps.target, messageOf(error), error),
+    );
+  };
+  #lostBy: CoreError | undefined;
   #isCanceled = false;
   #hasFailed = false;
   #isRunning = false;
@@ -236,7 +228,11 @@ class ServerSession implements Session {
 
   /** After a failure the state of the session may be unknown to pg; then it counts as open. */
   get inTransaction(): boolean {
-    return !this.#isLost && (this.#hasFailed || this.#client.getTransactionStatus() !== 'I');
+    return !this.#lostBy && (this.#hasFailed || this.#client.getTransactionStatus() !== 'I');
+  }
+
+  get lostBy(): CoreError | undefined {
+    return this.#lostBy;
   }
 
   async run(command: Command): Promise<CommandResult> {
@@ -270,18 +266,18 @@ class ServerSession implements Session {
   release(isBroken: boolean): Promise<void> {
     this.#stopGrace();
     // The listener stays until the connection is closed: an unhandled error event ends the process.
-    if (!this.#isGone(isBroken)) this.#client.off('error', this.#onError);
-    this.#client.release(this.#isGone(isBroken));
+    if (!this.#mustClose(isBroken)) this.#client.off('error', this.#onError);
+    this.#client.release(this.#mustClose(isBroken));
     return Promise.resolve();
   }
 
-  #isGone(isBroken: boolean): boolean {
-    return isBroken || this.#isLost || this.#isCanceled;
+  #mustClose(isBroken: boolean): boolean {
+    return isBroken || this.#lostBy !== undefined || this.#isCanceled;
   }
 
-  #lose(error: unknown): void {
-    if (this.#isLost) return;
-    this.#isLost = true;
+  #lose(error: CoreError): void {
+    if (this.#lostBy) return;
+    this.#lostBy = error;
     if (isAway(error)) this.#deps.onFailure(error);
   }
 
@@ -295,14 +291,10 @@ const isAway = (error: unknown) => error instanceof CoreError && error.code === 
 
 function toQuery(command: Command): string | pg.QueryConfig {
   if (command.kind === 'script') return command.text;
+  const { text, values, isFrequent } = command;
+  const name = isFrequent ? statementName(text) : undefined;
   // Extended even without parameters, so that several statements in one query are rejected as on the embedded store.
-  const name = command.isFrequent ? statementName(command.text) : undefined;
-  const query: pg.QueryConfig & { readonly queryMode: 'extended' } = {
-    text: command.text,
-    values: [...command.values],
-    queryMode: 'extended',
-    ...(name === undefined ? {} : { name }),
-  };
+  const query = { text, values: [...values], queryMode: 'extended', name };
   return query;
 }
 
@@ -323,9 +315,7 @@ const changing = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE', 'COPY']);
 
 /** pg returns an array for several statements. */
 function summary(reply: pg.QueryResult<object> | readonly pg.QueryResult<object>[]): CommandResult {
-  const results = Array.isArray(reply)
-    ? (reply as readonly pg.QueryResult<object>[])
-    : [reply as pg.QueryResult<object>];
+  const results = [reply].flat();
   return {
     rows: results.flatMap((result) => result.rows),
     affected: results.reduce(

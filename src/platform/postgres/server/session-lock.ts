@@ -22,24 +22,18 @@ export interface SessionLockOptions {
 
 export type SessionLockState = 'held' | 'lost' | 'taken';
 
-export interface SessionLock {
-  readonly state: SessionLockState;
-  /** Frees it. Safe to call twice. */
-  close(): Promise<void>;
-}
-
 const connectTimeoutMs = 5_000;
 const retryMs = 1_000;
 
 /** Null when another process holds it in a conflicting mode. Fails with STATE_UNAVAILABLE or STATE_UNUSABLE. */
 export async function acquireSessionLock(options: SessionLockOptions): Promise<SessionLock | null> {
-  const lock = new HeldSessionLock(options);
+  const lock = new SessionLock(options);
   if (await lock.acquireFirst()) return lock;
   await lock.close();
   return null;
 }
 
-class HeldSessionLock implements SessionLock {
+class SessionLock {
   readonly #options: SessionLockOptions;
   #state: SessionLockState = 'lost';
   #client: Client | null = null;
@@ -91,6 +85,7 @@ class HeldSessionLock implements SessionLock {
     }
   }
 
+  /** Frees it. Safe to call twice. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelRetry();

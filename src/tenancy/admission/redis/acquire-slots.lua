@@ -9,7 +9,7 @@
 --          'LIMIT TOKEN ORGANIZATION', or '' to use the cached limit
 -- Returns  four per call: verdict, organization's slots, its limit, all slots. Verdict 2: admitted; 3, 4: rejected by
 --          the organization's or the global limit; 1: limit unknown, a token takes its place; 0: not restored.
--- Atomicity: all calls together; of each both sets change or none. Same rules in TypeScript: ../memory-slot-store.ts.
+-- Atomicity: all calls together; of each both sets change or none. Same rules in TypeScript: ../slot-policy.ts.
 -- Cost:    calls of one batch share the clock, the sweep and the read of a limit. Scores are whole seconds, as the
 --          text that TIME gave: a set of up to 128 is walked from its start, and with 64 held ZADD and ZREM take 5 µs so
 --          and 23 µs with fractions. Nothing is swept from an empty set. A cached limit proves that nothing was flushed

@@ -2,18 +2,18 @@
 import type { ExtractionRun, VaultSummary } from '../../../../src/api/extraction.ts';
 import { Button, Code, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { get } from '../../api/client.ts';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Empty, Section, Shown } from '../../parts/states.tsx';
-import { DataTable, Detail, type Column } from '../../parts/table.tsx';
-import { Ago } from '../../parts/time.tsx';
+import { api } from '../../api/client.ts';
+import { StateBadge } from '../../components/state-badge.tsx';
+import { Empty, Section, Shown } from '../../components/states.tsx';
+import { DataTable, Detail, type Column } from '../../components/table.tsx';
+import { Ago } from '../../components/time.tsx';
 import { isOpen } from './run-facts.ts';
 import { useSources, useStartRun } from './sources.tsx';
 
 export function useVault(run: string) {
   return useQuery({
     queryKey: ['extraction', 'vault', run],
-    queryFn: ({ signal }) => get<VaultSummary>(`/api/v1/extraction/runs/${run}/vault`, {}, signal),
+    queryFn: ({ signal }) => api('GET /api/v1/extraction/runs/:id/vault', { params: { id: run }, signal }),
   });
 }
 

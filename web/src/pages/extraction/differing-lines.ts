@@ -7,7 +7,7 @@ export interface Differing {
 }
 
 /** Above this number of line pairs everything between prefix and suffix counts as different: the diff would take seconds. */
-const mostPairs = 4_000_000;
+const maxPairs = 4_000_000;
 
 export function differingLines(leftText: string, rightText: string): Differing {
   const left = leftText.split('\n');
@@ -32,7 +32,7 @@ function without(from: number, to: number, common: ReadonlySet<number>): Readonl
 /** Lines of the longest common subsequence. */
 function commonOf(left: readonly string[], right: readonly string[]): Differing {
   const common = { left: new Set<number>(), right: new Set<number>() };
-  if (left.length * right.length > mostPairs) return common;
+  if (left.length * right.length > maxPairs) return common;
   const width = right.length + 1;
   const lengths = new Uint32Array((left.length + 1) * width);
   const at = (row: number, column: number): number => lengths[row * width + column] ?? 0;

@@ -1,7 +1,7 @@
 // Page Extraction: sources, runs, one run with its types, throughput and failed pages, and its vault.
 import { Stack } from '@mantine/core';
 import { Route, Switch } from 'wouter';
-import { PageTitle } from '../../parts/states.tsx';
+import { PageTitle } from '../../components/states.tsx';
 import { RunDetail } from './run-detail.tsx';
 import { Runs } from './runs.tsx';
 import { Sources } from './sources.tsx';

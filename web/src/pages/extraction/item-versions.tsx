@@ -1,10 +1,11 @@
 // Two versions of an item side by side, with changed lines marked.
-import type { VaultData, VaultItem } from '../../../../src/api/extraction.ts';
+import type { VaultItem } from '../../../../src/api/extraction.ts';
 import { Button, Code, Group, Select, SimpleGrid, Stack, Switch, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import { get } from '../../api/client.ts';
-import { Shown } from '../../parts/states.tsx';
+import { api } from '../../api/client.ts';
+import { Shown } from '../../components/states.tsx';
+import { withLocalTimes } from '../../components/time-texts.ts';
 import { differingLines } from './differing-lines.ts';
 import { allLines, foldedLines } from './folded-lines.ts';
 
@@ -18,7 +19,11 @@ export function ItemVersions({ run, type, id, onBack }: ItemProps & { readonly o
   const query = useQuery({
     queryKey: ['extraction', 'vault', run, 'item', type, id],
     queryFn: ({ signal }) =>
-      get<VaultItem>(`/api/v1/extraction/runs/${run}/vault/item`, { type, item: id }, signal),
+      api('GET /api/v1/extraction/runs/:id/vault/item', {
+        params: { id: run },
+        query: { type, item: id },
+        signal,
+      }),
   });
   return (
     <Stack>
@@ -45,9 +50,9 @@ function Compared({ answer, ...item }: ItemProps & { readonly answer: VaultItem 
   const newer = useVersion(item, right);
   const texts = [older.data?.json ?? '', newer.data?.json ?? ''] as const;
   const marks = useMemo(() => differingLines(texts[0], texts[1]), [texts[0], texts[1]]);
-  const choices = answer.versions.map(({ number, first_seen_at: seen, is_deleted: isGone }) => ({
+  const choices = answer.versions.map(({ number, first_seen_at: seen, is_deleted: isDeleted }) => ({
     value: String(number),
-    label: `${number}, from ${new Date(seen).toLocaleString()}${isGone ? ', deleted' : ''}`,
+    label: `${number}, from ${withLocalTimes(seen)}${isDeleted ? ', deleted' : ''}`,
   }));
   return (
     <Stack>
@@ -97,7 +102,11 @@ function useVersion({ run, type, id }: ItemProps, version: number) {
   return useQuery({
     queryKey: ['extraction', 'vault', run, 'data', type, id, version],
     queryFn: ({ signal }) =>
-      get<VaultData>(`/api/v1/extraction/runs/${run}/vault/data`, { type, item: id, version }, signal),
+      api('GET /api/v1/extraction/runs/:id/vault/data', {
+        params: { id: run },
+        query: { type, item: id, version },
+        signal,
+      }),
   });
 }
 

@@ -3,12 +3,12 @@ import type { ExtractionRun } from '../../../../src/api/extraction.ts';
 import { Alert, Anchor, Button, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import { call, get } from '../../api/client.ts';
-import { useAction } from '../../parts/action.tsx';
-import { numberText, rateText } from '../../parts/format.ts';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { PageTitle, Shown } from '../../parts/states.tsx';
-import { Ago, Took } from '../../parts/time.tsx';
+import { api } from '../../api/client.ts';
+import { useAction } from '../../components/action.tsx';
+import { numberText, rateText } from '../../components/format.ts';
+import { StateBadge } from '../../components/state-badge.tsx';
+import { PageTitle, Shown } from '../../components/states.tsx';
+import { Ago, Took } from '../../components/time.tsx';
 import { DeadLetters } from './dead-letters.tsx';
 import { Throughput } from './throughput.tsx';
 import { isOpen, itemsOf, originLabels, runTone, totalOf } from './run-facts.ts';
@@ -17,7 +17,7 @@ import { RunTypes } from './run-types.tsx';
 export function RunDetail({ id }: { readonly id: string }) {
   const query = useQuery({
     queryKey: ['extraction', 'run', id],
-    queryFn: ({ signal }) => get<ExtractionRun>(`/api/v1/extraction/runs/${id}`, {}, signal),
+    queryFn: ({ signal }) => api('GET /api/v1/extraction/runs/:id', { params: { id }, signal }),
     refetchInterval: 5_000,
   });
   return (
@@ -33,7 +33,7 @@ export function RunDetail({ id }: { readonly id: string }) {
 }
 
 function Run({ run }: { readonly run: ExtractionRun }) {
-  const stop = useAction(() => call('POST', `/api/v1/extraction/runs/${run.id}/stop`), {
+  const stop = useAction(() => api('POST /api/v1/extraction/runs/:id/stop', { params: { id: run.id } }), {
     stale: ['extraction'],
     done: () => 'Stopping the run. Extracted items are kept.',
   });

@@ -1,9 +1,9 @@
 // Progress and status of each type of a run.
 import type { ExtractionRun } from '../../../../src/api/extraction.ts';
 import { Group, Progress, SimpleGrid, Text } from '@mantine/core';
-import { numberText } from '../../parts/format.ts';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Empty, Section } from '../../parts/states.tsx';
+import { numberText } from '../../components/format.ts';
+import { StateBadge } from '../../components/state-badge.tsx';
+import { Empty, Section } from '../../components/states.tsx';
 import { toneColor, type Tone } from '../../theme.ts';
 import { useVault } from './dead-letters.tsx';
 import { percentOf } from './run-facts.ts';
@@ -11,7 +11,7 @@ import { percentOf } from './run-facts.ts';
 type Type = ExtractionRun['types'][number];
 
 const tones: Readonly<Record<Type['status'], Tone>> = {
-  pending: 'idle',
+  queued: 'idle',
   running: 'busy',
   completed: 'good',
   incomplete: 'warning',
@@ -50,7 +50,7 @@ function TypeProgress({ type, reason }: { readonly type: Type; readonly reason: 
             {numberText(type.items)}
             {type.total === null ? '' : ` of ${numberText(type.total)}`}
           </Text>
-          <StateBadge tone={tone}>{type.status === 'pending' ? 'queued' : type.status}</StateBadge>
+          <StateBadge tone={tone}>{type.status}</StateBadge>
         </Group>
       </Group>
       <Progress

@@ -1,24 +1,24 @@
 // Runs, newest first.
-import type { ExtractionRun, ExtractionRuns } from '../../../../src/api/extraction.ts';
+import type { ExtractionRun } from '../../../../src/api/extraction.ts';
 import { Anchor, Code, Progress } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import { get } from '../../api/client.ts';
-import { numberText, rateText } from '../../parts/format.ts';
-import { ShowMore } from '../../parts/show-more.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Empty, Section, Shown } from '../../parts/states.tsx';
-import { DataTable, Detail, type Column } from '../../parts/table.tsx';
-import { Ago, Took } from '../../parts/time.tsx';
+import { api } from '../../api/client.ts';
+import { numberText, rateText } from '../../components/format.ts';
+import { ShowMore } from '../../components/show-more.tsx';
+import { StateBadge } from '../../components/state-badge.tsx';
+import { Empty, Section, Shown } from '../../components/states.tsx';
+import { DataTable, Detail, type Column } from '../../components/table.tsx';
+import { Ago, Took } from '../../components/time.tsx';
 import { isOpen, itemsOf, originLabels, percentOf, runTone, totalOf, typesText } from './run-facts.ts';
 
 export function Runs() {
   const query = useInfiniteQuery({
     queryKey: ['extraction', 'runs'],
-    initialPageParam: null as string | null,
+    initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
-      get<ExtractionRuns>('/api/v1/extraction/runs', { after: pageParam, limit: 20 }, signal),
-    getNextPageParam: ({ next }) => next,
+      api('GET /api/v1/extraction/runs', { query: { after: pageParam, limit: 20 }, signal }),
+    getNextPageParam: ({ next }) => next ?? undefined,
     select: ({ pages }) => pages.flatMap(({ runs }) => runs),
     refetchInterval: 5_000,
   });

@@ -1,24 +1,21 @@
 // Registered sources, each with a button that starts a run.
-import type {
-  ExtractionRunStarted,
-  ExtractionSource,
-  ExtractionSources,
-} from '../../../../src/api/extraction.ts';
+import type { ExtractionSource } from '../../../../src/api/extraction.ts';
 import { Button, Code, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { call, get } from '../../api/client.ts';
-import { useAction } from '../../parts/action.tsx';
-import { Empty, Section, Shown } from '../../parts/states.tsx';
+import { api } from '../../api/client.ts';
+import { useAction } from '../../components/action.tsx';
+import { Empty, Section, Shown } from '../../components/states.tsx';
 import { useLocation } from 'wouter';
-import { Until } from '../../parts/time.tsx';
-import { DataTable, Detail, type Column } from '../../parts/table.tsx';
+import { Until } from '../../components/time.tsx';
+import { DataTable, Detail, type Column } from '../../components/table.tsx';
 
 /** Starts a run of a source and opens its page; `again` retries failed pages. */
 export function useStartRun() {
   const [, go] = useLocation();
   return useAction(
     ({ source, again = false }: { readonly source: string; readonly again?: boolean }) =>
-      call<ExtractionRunStarted>('POST', `/api/v1/extraction/sources/${source}/runs`, {
+      api('POST /api/v1/extraction/sources/:id/runs', {
+        params: { id: source },
         body: again ? { retry_failed: true } : {},
       }),
     {
@@ -34,7 +31,7 @@ export function useStartRun() {
 export function useSources() {
   return useQuery({
     queryKey: ['extraction', 'sources'],
-    queryFn: ({ signal }) => get<ExtractionSources>('/api/v1/extraction/sources', {}, signal),
+    queryFn: ({ signal }) => api('GET /api/v1/extraction/sources', { signal }),
   });
 }
 

@@ -3,16 +3,17 @@ import type { ExtractionRun, RunSamples } from '../../../../src/api/extraction.t
 import { SimpleGrid } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { get } from '../../api/client.ts';
-import { Chart, type Line } from '../../parts/chart.tsx';
-import { Empty, Section, Shown } from '../../parts/states.tsx';
+import { api } from '../../api/client.ts';
+import { Chart, type Line } from '../../components/chart.tsx';
+import { Empty, Section, Shown } from '../../components/states.tsx';
 import { throughputOf } from './throughput-of.ts';
 import { isOpen } from './run-facts.ts';
 
 export function Throughput({ run }: { readonly run: ExtractionRun }) {
   const query = useQuery({
     queryKey: ['extraction', 'samples', run.id],
-    queryFn: ({ signal }) => get<RunSamples>(`/api/v1/extraction/runs/${run.id}/samples`, {}, signal),
+    queryFn: ({ signal }) =>
+      api('GET /api/v1/extraction/runs/:id/samples', { params: { id: run.id }, signal }),
     refetchInterval: isOpen(run) ? 2_000 : false,
   });
   return (

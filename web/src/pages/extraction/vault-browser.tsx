@@ -3,18 +3,19 @@ import type { VaultItems, VaultSummary } from '../../../../src/api/extraction.ts
 import { Anchor, Box, Grid, NavLink, Select } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useSearchParams } from 'wouter';
-import { get } from '../../api/client.ts';
-import { numberText, sizeText } from '../../parts/format.ts';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Empty, PageTitle, Shown } from '../../parts/states.tsx';
-import { DataTable, Detail, type Column } from '../../parts/table.tsx';
-import { Ago } from '../../parts/time.tsx';
+import { api } from '../../api/client.ts';
+import { formatBytes } from '../../../../src/core/text.ts';
+import { numberText } from '../../components/format.ts';
+import { StateBadge } from '../../components/state-badge.tsx';
+import { Empty, PageTitle, Shown } from '../../components/states.tsx';
+import { DataTable, Detail, type Column } from '../../components/table.tsx';
+import { Ago } from '../../components/time.tsx';
 import type { Tone } from '../../theme.ts';
 import { useVault } from './dead-letters.tsx';
 import { ItemVersions } from './item-versions.tsx';
 import type { Names } from './names.ts';
 import { nameOf, useNames } from './names.ts';
-import { ShowMore } from '../../parts/show-more.tsx';
+import { ShowMore } from '../../components/show-more.tsx';
 
 export function VaultBrowser({ run }: { readonly run: string }) {
   const query = useVault(run);
@@ -113,14 +114,14 @@ function Items({
 }) {
   const query = useInfiniteQuery({
     queryKey: ['extraction', 'vault', run, 'items', type],
-    initialPageParam: null as string | null,
+    initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
-      get<VaultItems>(
-        `/api/v1/extraction/runs/${run}/vault/items`,
-        { type, after: pageParam, limit: 50 },
+      api('GET /api/v1/extraction/runs/:id/vault/items', {
+        params: { id: run },
+        query: { type, after: pageParam, limit: 50 },
         signal,
-      ),
-    getNextPageParam: ({ next }) => next,
+      }),
+    getNextPageParam: ({ next }) => next ?? undefined,
     select: ({ pages }) => pages.flatMap(({ items }) => items),
   });
   const columns: readonly Column<VaultItems['items'][number]>[] = [
@@ -142,7 +143,7 @@ function Items({
     { title: 'Owner', cell: ({ owner }) => nameOf(names, 'users', owner) },
     { title: 'Folder', isWideOnly: true, cell: ({ folder }) => nameOf(names, 'folders', folder) },
     { title: 'Versions', kind: 'number', cell: ({ versions }) => numberText(versions) },
-    { title: 'Size', kind: 'number', isWideOnly: true, cell: ({ size }) => sizeText(size) },
+    { title: 'Size', kind: 'number', isWideOnly: true, cell: ({ size }) => formatBytes(size) },
   ];
   return (
     <>

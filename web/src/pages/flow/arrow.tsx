@@ -4,12 +4,12 @@ import type { ReactNode } from 'react';
 import classes from './flow-diagram.module.css';
 
 export function Arrow({
-  says,
+  label,
   isBusy,
   isBack = false,
   isUp = false,
 }: {
-  readonly says: ReactNode;
+  readonly label: ReactNode;
   readonly isBusy: boolean;
   readonly isBack?: boolean;
   readonly isUp?: boolean;
@@ -24,9 +24,9 @@ export function Arrow({
       <svg viewBox="0 0 48 12" aria-hidden className={classes['line-art']}>
         <path d="M0 6h42M36 1l6 5-6 5" fill="none" stroke="currentColor" strokeWidth="1.5" />
       </svg>
-      {says === null ? null : (
+      {label === null ? null : (
         <Text size="xs" c="dimmed" ta="center">
-          {says}
+          {label}
         </Text>
       )}
     </div>

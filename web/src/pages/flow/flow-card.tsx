@@ -2,11 +2,11 @@
 import { Progress, Text, UnstyledButton } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { StateBadge } from '../../parts/state-badge.tsx';
+import { StateBadge } from '../../components/state-badge.tsx';
 import { fullness } from '../../theme.ts';
 import classes from './flow-diagram.module.css';
 import { MinuteBars, type MinuteBarsProps } from './minute-bars.tsx';
-import { numberText } from '../../parts/format.ts';
+import { numberText } from '../../components/format.ts';
 import { openOf, type Degraded } from './labels.ts';
 
 export interface FlowCardProps {
@@ -22,7 +22,7 @@ export interface FlowCardProps {
   readonly children: ReactNode;
 }
 
-const mostLines = 3;
+const maxLines = 3;
 
 export function FlowCard({
   name,
@@ -64,12 +64,12 @@ export function FlowCard({
       {bars === undefined ? null : <MinuteBars {...bars} />}
       <Text component="span" size="xs" c="dimmed" className={classes['words']}>
         {children}
-        {degraded.slice(0, mostLines).map((each) => (
+        {degraded.slice(0, maxLines).map((each) => (
           <Line key={each.kind}>
             {each.kind}: {each.open}
           </Line>
         ))}
-        {degraded.length > mostLines ? <Line>and {degraded.length - mostLines} other kinds</Line> : null}
+        {degraded.length > maxLines ? <Line>and {degraded.length - maxLines} other kinds</Line> : null}
       </Text>
     </UnstyledButton>
   );

@@ -1,22 +1,21 @@
-// Page Flow: the data flow as a diagram, each part with its throughput, limit and degradations.
-import type { Flow } from '../../../../src/api/overview.ts';
+// Page Data flow: a diagram, each part with its throughput, limit and degradations.
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { get } from '../../api/client.ts';
-import { PageTitle, Shown } from '../../parts/states.tsx';
-import { Ago } from '../../parts/time.tsx';
+import { api } from '../../api/client.ts';
+import { PageTitle, Shown } from '../../components/states.tsx';
+import { Ago } from '../../components/time.tsx';
 import { FlowDiagram } from './flow-diagram.tsx';
 
 export default function FlowPage() {
   const query = useQuery({
     queryKey: ['flow'],
-    queryFn: ({ signal }) => get<Flow>('/api/v1/overview/flow', {}, signal),
+    queryFn: ({ signal }) => api('GET /api/v1/overview/flow', { signal }),
     refetchInterval: 5_000,
   });
   return (
     <>
-      <PageTitle>Flow</PageTitle>
-      <Shown what="the flow" query={query}>
+      <PageTitle>Data flow</PageTitle>
+      <Shown what="the data flow" query={query}>
         {(flow) => (
           <>
             <FlowDiagram flow={flow} />

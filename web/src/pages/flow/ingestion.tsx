@@ -1,8 +1,8 @@
 // Ingestion: sources → vault → knowledge ← gateway → providers.
 import type { Flow } from '../../../../src/api/overview.ts';
-import { counted, plural, rateText } from '../../parts/format.ts';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Ago, Until } from '../../parts/time.tsx';
+import { counted, plural, rateText } from '../../components/format.ts';
+import { StateBadge } from '../../components/state-badge.tsx';
+import { Ago, Until } from '../../components/time.tsx';
 import type { Tone } from '../../theme.ts';
 import { Arrow } from './arrow.tsx';
 import classes from './flow-diagram.module.css';
@@ -10,7 +10,7 @@ import { FlowCard, Line } from './flow-card.tsx';
 import { callsNow, degradedOf, backoffText, requestsInFlight } from './labels.ts';
 
 /** Maximum lines of a list. */
-const mostLines = 3;
+const maxLines = 3;
 
 export function Ingestion({ flow }: { readonly flow: Flow }) {
   const { knowledge, gateway, last_minute: minute, minutes } = flow;
@@ -20,9 +20,9 @@ export function Ingestion({ flow }: { readonly flow: Flow }) {
   return (
     <section aria-label="Ingestion" className={classes['stream']}>
       <SourcesCard flow={flow} running={running} />
-      <Arrow says={rate > 0 ? rateText(rate) : null} isBusy={rate > 0} />
+      <Arrow label={rate > 0 ? rateText(rate) : null} isBusy={rate > 0} />
       <VaultCard flow={flow} running={running} />
-      <Arrow says={knowledge.jobs_running > 0 ? 'extracting' : null} isBusy={knowledge.jobs_running > 0} />
+      <Arrow label={knowledge.jobs_running > 0 ? 'extracting' : null} isBusy={knowledge.jobs_running > 0} />
       <FlowCard
         name="Knowledge"
         href="/knowledge"
@@ -32,12 +32,12 @@ export function Ingestion({ flow }: { readonly flow: Flow }) {
         bars={{ all: minutes.map(({ documents_read: read }) => read) }}
       >
         <Line>
-          {knowledge.jobs_running + knowledge.jobs_waiting === 0
+          {knowledge.jobs_running + knowledge.jobs_queued === 0
             ? 'Queue empty'
-            : `${counted(knowledge.jobs_running, 'job')} running, ${knowledge.jobs_waiting} queued`}
+            : `${counted(knowledge.jobs_running, 'job')} running, ${knowledge.jobs_queued} queued`}
         </Line>
       </FlowCard>
-      <Arrow says={null} isBusy={minute.model_calls > 0 && knowledge.jobs_running > 0} isBack />
+      <Arrow label={null} isBusy={minute.model_calls > 0 && knowledge.jobs_running > 0} isBack />
       <FlowCard
         name="Gateway"
         href="/models"
@@ -52,16 +52,16 @@ export function Ingestion({ flow }: { readonly flow: Flow }) {
       >
         <Line>{minute.model_failures > 0 ? `${minute.model_failures} failed` : 'None failed'}</Line>
         <Line>{requestsInFlight(gateway)}</Line>
-        {limit === null && gateway.available > 0 ? <Line>Some models have no quota</Line> : null}
+        {limit === null && gateway.available > 0 ? <Line>No quota set for some models</Line> : null}
       </FlowCard>
-      <Arrow says={null} isBusy={minute.model_calls > 0} />
+      <Arrow label={null} isBusy={minute.model_calls > 0} />
       <FlowCard
         name="Providers"
         href="/models"
         value={gateway.available}
         unit={`${plural(gateway.available, 'model')} available`}
       >
-        <Cooling gateway={gateway} />
+        <Cooldowns gateway={gateway} />
       </FlowCard>
     </section>
   );
@@ -93,7 +93,7 @@ function SourcesCard({ flow, running }: { readonly flow: Flow; readonly running:
       unit={limit === null ? 'calls/min' : `of ${limit} calls/min`}
       share={limit === null ? null : calls / limit}
     >
-      {running.slice(0, mostLines).map((run) => (
+      {running.slice(0, maxLines).map((run) => (
         <Line key={run.id}>
           {run.source}: {backoffText(run) ?? 'no 429s'}
         </Line>
@@ -104,7 +104,7 @@ function SourcesCard({ flow, running }: { readonly flow: Flow; readonly running:
 
 function VaultCard({ flow, running }: { readonly flow: Flow; readonly running: Running }) {
   const { running: open, last_finished: last } = flow.extraction;
-  const waiting = open.length - running.length;
+  const queued = open.length - running.length;
   return (
     <FlowCard
       name="Vault"
@@ -113,13 +113,13 @@ function VaultCard({ flow, running }: { readonly flow: Flow; readonly running: R
       unit={plural(running.length, 'active run')}
       degraded={degradedOf(flow.degraded, 'extraction')}
     >
-      {running.slice(0, mostLines).map(({ id, source, items, total }) => (
+      {running.slice(0, maxLines).map(({ id, source, items, total }) => (
         <Line key={id}>
           {source}: {items}
           {total === null ? '' : ` of ${total}`} items
         </Line>
       ))}
-      {waiting > 0 ? <Line>{waiting} queued</Line> : null}
+      {queued > 0 ? <Line>{queued} queued</Line> : null}
       {open.length > 0 ? null : last === null ? (
         <Line>No runs yet</Line>
       ) : (
@@ -135,8 +135,10 @@ function VaultCard({ flow, running }: { readonly flow: Flow; readonly running: R
 const lastTone = (state: string): Tone =>
   state === 'completed' ? 'good' : state === 'failed' ? 'bad' : 'warning';
 
-function Cooling({ gateway: { available, cooling, without_key: keyless } }: Pick<Flow, 'gateway'>) {
-  if (cooling.length === 0)
+function Cooldowns({
+  gateway: { available, cooling_down: models, without_key: keyless },
+}: Pick<Flow, 'gateway'>) {
+  if (models.length === 0)
     return (
       <Line>
         {available === 0 && keyless > 0 ? `${counted(keyless, 'model')} without a key` : 'No cooldowns'}
@@ -144,13 +146,13 @@ function Cooling({ gateway: { available, cooling, without_key: keyless } }: Pick
     );
   return (
     <>
-      {cooling.slice(0, mostLines).map(({ id, name, available_at: at, cause }) => (
+      {models.slice(0, maxLines).map(({ id, name, available_at: at, cause }) => (
         <Line key={id}>
           {name}: available <Until at={at} over="now" />
           {cause === null ? '' : ` (${cause})`}
         </Line>
       ))}
-      {cooling.length > mostLines ? <Line>and {cooling.length - mostLines} more</Line> : null}
+      {models.length > maxLines ? <Line>and {models.length - maxLines} more</Line> : null}
     </>
   );
 }

@@ -38,11 +38,9 @@ describe('labels of the diagram', () => {
     expect(backoffText({ multiplier: 1.5, rate_limited_calls: 0 })).toBe('backoff ×1.5');
   });
 
-  it('counts requests in flight and those waiting for a model', () => {
-    expect(requestsInFlight({ in_flight: 0, waiting: 0 })).toBe('No requests in flight');
-    expect(requestsInFlight({ in_flight: 1, waiting: 0 })).toBe('1 request in flight, 0 waiting for a model');
-    expect(requestsInFlight({ in_flight: 3, waiting: 1 })).toBe(
-      '3 requests in flight, 1 waiting for a model',
-    );
+  it('counts requests in flight and those queued for a model', () => {
+    expect(requestsInFlight({ in_flight: 0, queued: 0 })).toBe('No requests in flight');
+    expect(requestsInFlight({ in_flight: 1, queued: 0 })).toBe('1 request in flight, 0 queued for a model');
+    expect(requestsInFlight({ in_flight: 3, queued: 1 })).toBe('3 requests in flight, 1 queued for a model');
   });
 });

@@ -1,6 +1,6 @@
 // Labels and figures of the diagram.
 import type { Flow } from '../../../../src/api/overview.ts';
-import { counted } from '../../parts/format.ts';
+import { counted } from '../../components/format.ts';
 
 export type Degraded = Flow['degraded'];
 
@@ -38,11 +38,11 @@ export function backoffText({
   return parts.length === 0 ? null : parts.join(', ');
 }
 
-/** Requests in flight, and those waiting for a model. */
+/** Requests in flight, and those queued for a model. */
 export function requestsInFlight({
   in_flight: all,
-  waiting,
-}: Pick<Flow['gateway'], 'in_flight' | 'waiting'>): string {
+  queued,
+}: Pick<Flow['gateway'], 'in_flight' | 'queued'>): string {
   if (all === 0) return 'No requests in flight';
-  return `${counted(all, 'request')} in flight, ${waiting} waiting for a model`;
+  return `${counted(all, 'request')} in flight, ${queued} queued for a model`;
 }

@@ -14,7 +14,7 @@ export interface MinuteBarsProps {
 export function MinuteBars({ all, bad = [] }: MinuteBarsProps) {
   const bars = all.slice(-shown);
   const wrong = bad.slice(-shown);
-  const most = Math.max(1, ...bars);
+  const max = Math.max(1, ...bars);
   const step = width / shown;
   return (
     <svg
@@ -26,8 +26,8 @@ export function MinuteBars({ all, bad = [] }: MinuteBarsProps) {
       <path className={classes['ground']} d={`M0 ${height - 0.5}h${width}`} />
       {bars.map((count, index) => {
         const x = width - (bars.length - index) * step;
-        const tall = (count / most) * (height - 2);
-        const wrongTall = ((wrong[index] ?? 0) / most) * (height - 2);
+        const tall = (count / max) * (height - 2);
+        const wrongTall = ((wrong[index] ?? 0) / max) * (height - 2);
         return count === 0 ? null : (
           <g key={x}>
             <rect x={x} y={height - 1 - tall} width={step * 0.75} height={tall} />

@@ -1,7 +1,7 @@
 // State of each store.
 import type { Flow } from '../../../../src/api/overview.ts';
 import { Text, Title } from '@mantine/core';
-import { StateBadge } from '../../parts/state-badge.tsx';
+import { StateBadge } from '../../components/state-badge.tsx';
 import type { Tone } from '../../theme.ts';
 import classes from './flow-diagram.module.css';
 

@@ -1,7 +1,7 @@
 // Tenant requests: tenants → admission → executions → gateway; and the ledger.
 import type { Flow } from '../../../../src/api/overview.ts';
 import { Text } from '@mantine/core';
-import { plural } from '../../parts/format.ts';
+import { plural } from '../../components/format.ts';
 import { Arrow } from './arrow.tsx';
 import classes from './flow-diagram.module.css';
 import { FlowCard, Line } from './flow-card.tsx';
@@ -18,13 +18,15 @@ export function TenantRequests({ flow }: { readonly flow: Flow }) {
         value={admission.organizations}
         unit={plural(admission.organizations, 'organization')}
         bars={{
-          all: minutes.map(({ admitted, refused }) => admitted + refused),
-          bad: minutes.map(({ refused }) => refused),
+          all: minutes.map(({ admitted, rejected }) => admitted + rejected),
+          bad: minutes.map(({ rejected }) => rejected),
         }}
       >
-        <Line>{minute.refused > 0 ? `${minute.refused} rejected in the last minute` : 'None rejected'}</Line>
+        <Line>
+          {minute.rejected > 0 ? `${minute.rejected} rejected in the last minute` : 'None rejected'}
+        </Line>
       </FlowCard>
-      <Arrow says={`${minute.admitted}/min`} isBusy={minute.admitted > 0} />
+      <Arrow label={`${minute.admitted}/min`} isBusy={minute.admitted > 0} />
       <FlowCard
         name="Admission"
         href="/tenants"
@@ -33,13 +35,13 @@ export function TenantRequests({ flow }: { readonly flow: Flow }) {
         degraded={degradedOf(flow.degraded, 'admission')}
         share={used === null ? null : used / limit}
       >
-        <Line>{admission.waiting > 0 ? `${admission.waiting} queued for a slot` : 'Queue empty'}</Line>
+        <Line>{admission.queued > 0 ? `${admission.queued} queued for a slot` : 'Queue empty'}</Line>
       </FlowCard>
-      <Arrow says={`${minute.executions_ended}/min`} isBusy={executions.executing > 0} />
+      <Arrow label={`${minute.executions_ended}/min`} isBusy={executions.running > 0} />
       <FlowCard
         name="Executions"
         href="/tenants"
-        value={executions.executing}
+        value={executions.running}
         unit="running"
         degraded={degradedOf(flow.degraded, 'deployments')}
         bars={{ all: minutes.map(({ executions_ended: ended }) => ended) }}
@@ -47,7 +49,7 @@ export function TenantRequests({ flow }: { readonly flow: Flow }) {
         <Line>{executions.queued > 0 ? `${executions.queued} queued` : 'Queue empty'}</Line>
       </FlowCard>
       <Arrow
-        says={
+        label={
           <>
             model calls
             <Text span inherit hiddenFrom="lg">
@@ -56,7 +58,7 @@ export function TenantRequests({ flow }: { readonly flow: Flow }) {
             </Text>
           </>
         }
-        isBusy={executions.executing > 0}
+        isBusy={executions.running > 0}
         isUp
       />
       <LedgerCard flow={flow} />
@@ -64,18 +66,18 @@ export function TenantRequests({ flow }: { readonly flow: Flow }) {
   );
 }
 
-const mostKinds = 4;
+const maxKinds = 4;
 
 function LedgerCard({ flow: { degraded, degraded_count: open } }: { readonly flow: Flow }) {
   return (
     <FlowCard name="Ledger" href="/ledger" value={open} unit="open">
       {open === 0 ? <Line>No degradations</Line> : null}
-      {degraded.slice(0, mostKinds).map(({ kind, open: count }) => (
+      {degraded.slice(0, maxKinds).map(({ kind, open: count }) => (
         <Line key={kind}>
           {kind}: {count}
         </Line>
       ))}
-      {degraded.length > mostKinds ? <Line>and {degraded.length - mostKinds} other kinds</Line> : null}
+      {degraded.length > maxKinds ? <Line>and {degraded.length - maxKinds} other kinds</Line> : null}
     </FlowCard>
   );
 }

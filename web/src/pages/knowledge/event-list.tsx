@@ -2,8 +2,8 @@
 import type { KnowledgeEvent } from '../../../../src/api/knowledge.ts';
 import { Anchor, Paper, Stack, Text } from '@mantine/core';
 import { Fragment } from 'react';
-import { percentText } from '../../parts/format.ts';
-import { dateText } from '../../parts/time.tsx';
+import { percentText } from '../../components/format.ts';
+import { dateText } from '../../components/time.tsx';
 import { Link } from 'wouter';
 import { CategoryBadge } from './category-badge.tsx';
 import { EntityLink } from './entities/entity-link.tsx';

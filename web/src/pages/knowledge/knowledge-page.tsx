@@ -1,8 +1,7 @@
 // Page Knowledge: search, artifacts, entities and review of one space.
-import type { EntityReview } from '../../../../src/api/entities.ts';
 import { Box, Button, Group } from '@mantine/core';
 import { Link, Route, Switch, useLocation } from 'wouter';
-import { NotFoundWithin, PageTitle } from '../../parts/states.tsx';
+import { NotFoundWithin, PageTitle } from '../../components/states.tsx';
 import { ArtifactPage } from './artifacts/artifact-page.tsx';
 import { ArtifactsPage } from './artifacts/artifacts-page.tsx';
 import { useRead } from './queries.ts';
@@ -11,7 +10,7 @@ import { EntityPage } from './entities/entity-page.tsx';
 import { EventRedirect } from './artifacts/event-redirect.tsx';
 import { useAddress, usePlace } from './place.ts';
 import { ReviewPage } from './review/review-page.tsx';
-import { mostPairs } from './review/review-queries.ts';
+import { maxPairs } from './review/review-queries.ts';
 import { SearchPage } from './search/search-page.tsx';
 import { SpaceSwitcher } from './space-switcher.tsx';
 
@@ -70,7 +69,7 @@ function Sections({ current }: { readonly current: string }) {
 }
 
 function OpenPairs() {
-  const { data } = useRead<EntityReview>('/pairs', { limit: mostPairs });
+  const { data } = useRead('GET /api/v1/knowledge/pairs', { query: { limit: maxPairs } });
   const count = data?.pairs.length ?? 0;
-  return count === 0 ? null : <>&nbsp;({count === mostPairs ? `${mostPairs}+` : count})</>;
+  return count === 0 ? null : <>&nbsp;({count === maxPairs ? `${maxPairs}+` : count})</>;
 }

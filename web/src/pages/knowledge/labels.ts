@@ -2,7 +2,7 @@
 import type { KnowledgeEvent } from '../../../../src/api/knowledge.ts';
 import type { Entity } from '../../../../src/api/entities.ts';
 import type { Artifact } from '../../../../src/api/artifacts.ts';
-import { percentText } from '../../parts/format.ts';
+import { percentText } from '../../components/format.ts';
 import type { Tone } from '../../theme.ts';
 
 export type EntityType = Entity['type'];
@@ -54,9 +54,10 @@ export const stepLabels: Readonly<Record<Step, string>> = {
 };
 
 export const stateTones: Readonly<Record<Artifact['status']['state'], Tone>> = {
-  complete: 'good',
-  processing: 'busy',
-  partial: 'warning',
+  queued: 'idle',
+  running: 'busy',
+  completed: 'good',
+  degraded: 'warning',
 };
 
 /** `62%`; `< 1%` and `> 99%` at the ends: a pair under review is never certain. */

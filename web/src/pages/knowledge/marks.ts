@@ -20,14 +20,14 @@ export function splitByMarks<R extends Range>(
   from = 0,
   to = text.length,
 ): readonly Piece<R>[] {
-  const within = marks
+  const visible = marks
     .map((mark) => ({ mark, start: Math.max(mark.start, from), end: Math.min(mark.end, to) }))
     .filter(({ start, end }) => start < end);
-  const starts = within.toSorted((a, b) => a.start - b.start);
-  const cuts = [...new Set([from, to, ...within.flatMap(({ start, end }) => [start, end])])].sort(
+  const starts = visible.toSorted((a, b) => a.start - b.start);
+  const cuts = [...new Set([from, to, ...visible.flatMap(({ start, end }) => [start, end])])].sort(
     (a, b) => a - b,
   );
-  let active: typeof within = [];
+  let active: typeof visible = [];
   let next = 0;
   return cuts.slice(0, -1).map((start, index) => {
     const end = cuts[index + 1] ?? to;
@@ -36,7 +36,7 @@ export function splitByMarks<R extends Range>(
       active.push(each);
       next += 1;
     }
-    const inOrder = active.toSorted((a, b) => within.indexOf(a) - within.indexOf(b));
+    const inOrder = active.toSorted((a, b) => visible.indexOf(a) - visible.indexOf(b));
     return { text: text.slice(start, end), start, marks: inOrder.map(({ mark }) => mark) };
   });
 }

@@ -1,7 +1,5 @@
 // All spaces, with their names as used in addresses.
-import type { Spaces } from '../../../../src/api/spaces.ts';
-import type { Organizations } from '../../../../src/api/organizations.ts';
-import { get } from '../../api/client.ts';
+import { api } from '../../api/client.ts';
 import type { Place } from './place.ts';
 
 export const sharedGroup = 'Shared (no organization)';
@@ -16,8 +14,8 @@ export interface NamedPlace {
 /** All spaces, plus the default space of each organization, which is created on first use. */
 export async function readPlaces(signal: AbortSignal): Promise<readonly NamedPlace[]> {
   const [{ spaces }, { organizations }] = await Promise.all([
-    get<Spaces>('/api/v1/knowledge/spaces', {}, signal),
-    get<Organizations>('/api/v1/organizations', {}, signal),
+    api('GET /api/v1/knowledge/spaces', { signal }),
+    api('GET /api/v1/organizations', { signal }),
   ]);
   const owners = [{ id: null, name: sharedGroup }, ...organizations];
   return owners.flatMap(({ id, name }) => {

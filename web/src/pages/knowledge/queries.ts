@@ -1,58 +1,63 @@
 // Calls of the knowledge API for the space in the page's address.
 import type { UseInfiniteQueryResult, UseQueryResult } from '@tanstack/react-query';
 import { queryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { call, get } from '../../api/client.ts';
+import type { ApiArguments, ApiInput, ApiResponse, ApiRoute } from '../../../../src/api/client.ts';
+import { api } from '../../api/client.ts';
 import type { Place } from './place.ts';
 import { usePlace } from './place.ts';
 
-const root = '/api/v1/knowledge';
+/** Routes whose query selects a space. */
+type SpaceRoute = {
+  [Route in ApiRoute]: keyof Place extends keyof NonNullable<ApiInput<Route>['query']> ? Route : never;
+}[ApiRoute];
+type ReadRoute = Extract<SpaceRoute, `GET ${string}`>;
+type ListRoute = {
+  [Route in ReadRoute]: ApiResponse<Route> extends { readonly next: string | null } ? Route : never;
+}[ReadRoute];
 
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+/** Calls an operation in the space. */
+export function inSpace<Route extends SpaceRoute>(
+  place: Place,
+  route: Route,
+  ...[input]: ApiArguments<Route>
+): Promise<ApiResponse<Route>> {
+  const placed = { ...input, query: { ...input?.query, ...place } };
+  return api(route, ...([placed] as unknown as ApiArguments<Route>));
+}
 
-export const readOptions = <T>(place: Place, path: string, query: Query = {}) =>
+export const readOptions = <Route extends ReadRoute>(
+  place: Place,
+  route: Route,
+  ...[input]: ApiArguments<Route>
+) =>
   queryOptions({
-    queryKey: ['knowledge', path, place, query],
-    queryFn: ({ signal }) => get<T>(root + path, { ...query, ...place }, signal),
+    queryKey: ['knowledge', route, place, input],
+    queryFn: ({ signal }) =>
+      inSpace(place, route, ...([{ ...input, signal }] as unknown as ApiArguments<Route>)),
   });
 
 /** One response; refetched on live events. */
-export function useRead<T>(
-  path: string,
-  query: Query = {},
-  { isEnabled = true }: { readonly isEnabled?: boolean } = {},
-): UseQueryResult<T> {
-  return useQuery({ ...readOptions<T>(usePlace(), path, query), enabled: isEnabled });
+export function useRead<Route extends ReadRoute>(
+  route: Route,
+  ...input: ApiArguments<Route>
+): UseQueryResult<ApiResponse<Route>> {
+  return useQuery(readOptions(usePlace(), route, ...input));
 }
 
 /** A paginated list. */
-export function useList<A extends { readonly next: string | null }>(
-  path: string,
-  query: Query,
-): UseInfiniteQueryResult<readonly A[]> {
+export function useList<Route extends ListRoute>(
+  route: Route,
+  ...[input]: ApiArguments<Route>
+): UseInfiniteQueryResult<readonly ApiResponse<Route>[]> {
   const place = usePlace();
   return useInfiniteQuery({
-    queryKey: ['knowledge', path, place, query, 'pages'],
-    queryFn: ({ pageParam, signal }) =>
-      get<A>(
-        root + path,
-        { ...query, ...place, ...(pageParam === null ? {} : { after: pageParam }) },
-        signal,
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.next,
-    select: ({ pages }): readonly A[] => pages,
-  });
-}
-
-/** Calls an operation that changes the space. */
-export function change<T>(
-  place: Place,
-  method: 'POST' | 'DELETE',
-  path: string,
-  body?: Readonly<Record<string, unknown>>,
-): Promise<T> {
-  return call<T>(method, root + path, {
-    query: { ...place },
-    ...(body === undefined ? {} : { body }),
+    queryKey: ['knowledge', route, place, input, 'pages'],
+    queryFn: ({ pageParam: after, signal }) => {
+      const page = { ...input, query: { ...input?.query, after }, signal };
+      return inSpace(place, route, ...([page] as unknown as ApiArguments<Route>));
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => (last as { readonly next: string | null }).next ?? undefined,
+    select: ({ pages }): readonly ApiResponse<Route>[] => pages,
   });
 }

@@ -1,13 +1,10 @@
 // Documents of ledger entries. An entry has the document's id and an internal space id, so each space is searched once.
-import type { ArtifactStatuses } from '../../../../src/api/artifacts.ts';
 import type { LedgerEntry } from '../../../../src/api/ledger.ts';
 import { useQuery } from '@tanstack/react-query';
-import { get } from '../../api/client.ts';
+import { api } from '../../api/client.ts';
 import type { Place } from '../knowledge/place.ts';
 import { addressOf } from '../knowledge/place.ts';
 import { readPlaces } from '../knowledge/places.ts';
-
-const root = '/api/v1/knowledge/artifacts';
 
 export interface RowDocument {
   readonly title: string;
@@ -62,7 +59,7 @@ async function documentsOf(
 ): Promise<readonly (readonly [string, RowDocument])[]> {
   for (const place of places) {
     const query = { ids: ids.join(','), ...place };
-    const { statuses } = await get<ArtifactStatuses>(`${root}/statuses`, query, signal);
+    const { statuses } = await api('GET /api/v1/knowledge/artifacts/statuses', { query, signal });
     if (statuses.length > 0)
       return statuses.map(({ id, title, source_id: source }) => [
         id,

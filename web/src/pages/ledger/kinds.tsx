@@ -1,10 +1,10 @@
 // Kinds of entries: count, repair, and a button that starts it.
-import type { LedgerKinds, RepairRequested } from '../../../../src/api/ledger.ts';
+import type { LedgerKinds } from '../../../../src/api/ledger.ts';
 import { Button, Card, Group, SimpleGrid, Stack, Text, UnstyledButton } from '@mantine/core';
-import { call } from '../../api/client.ts';
-import { useAction } from '../../parts/action.tsx';
-import { counted, numberText } from '../../parts/format.ts';
-import { StateBadge } from '../../parts/state-badge.tsx';
+import { api } from '../../api/client.ts';
+import { useAction } from '../../components/action.tsx';
+import { counted, numberText } from '../../components/format.ts';
+import { StateBadge } from '../../components/state-badge.tsx';
 import { requestedRepairs } from './requested-repairs.ts';
 
 type Kind = LedgerKinds['kinds'][number];
@@ -20,9 +20,9 @@ export interface KindsProps {
 export function useRepair() {
   return useAction(
     async (what: { readonly kind?: string; readonly id?: string }) => {
-      const answer = await call<RepairRequested>('POST', '/api/v1/ledger/repair', { body: what });
-      if (answer.job_id !== null) requestedRepairs.add(answer.job_id);
-      return answer;
+      const requested = await api('POST /api/v1/ledger/repair', { body: what });
+      if (requested.job_id !== null) requestedRepairs.add(requested.job_id);
+      return requested;
     },
     {
       stale: ['ledger', 'jobs'],

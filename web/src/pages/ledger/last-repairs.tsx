@@ -2,14 +2,14 @@
 import type { Job } from '../../../../src/api/jobs.ts';
 import { Card, Group, Progress, Stack, Text } from '@mantine/core';
 import { toneColor } from '../../theme.ts';
-import { useNow } from '../../parts/time.tsx';
+import { useNow } from '../../components/time.tsx';
 import { requestedRepairs } from './requested-repairs.ts';
 import { rankOf, repairOutcome, repairSubject, repairTone } from './repair-labels.ts';
 import { useRepairs } from './use-repairs.ts';
 
 /** How long a finished repair stays visible. */
 const stayMs = 60_000;
-const mostShown = 5;
+const maxShown = 5;
 
 export function LastRepairs() {
   const now = useNow();
@@ -18,7 +18,7 @@ export function LastRepairs() {
     // The server checks every minute for due repairs; mostly there are none.
     .filter(({ id, state }) => state !== 'skipped' || requestedRepairs.has(id))
     .toSorted((a, b) => rankOf(a) - rankOf(b))
-    .slice(0, mostShown);
+    .slice(0, maxShown);
   if (shown.length === 0) return null;
   return (
     <Stack gap="xs" aria-live="polite">

@@ -1,10 +1,9 @@
 // Page Ledger: open and repaired degradations, with repairs and their progress.
-import type { LedgerKinds } from '../../../../src/api/ledger.ts';
 import { SegmentedControl, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useSearchParams } from 'wouter';
-import { get } from '../../api/client.ts';
-import { Empty, PageTitle, Shown } from '../../parts/states.tsx';
+import { api } from '../../api/client.ts';
+import { Empty, PageTitle, Shown } from '../../components/states.tsx';
 import { Kinds } from './kinds.tsx';
 import { LastRepairs } from './last-repairs.tsx';
 import { Rows } from './rows.tsx';
@@ -26,7 +25,7 @@ export default function LedgerPage() {
     });
   const kinds = useQuery({
     queryKey: ['ledger', 'kinds'],
-    queryFn: ({ signal }) => get<LedgerKinds>('/api/v1/ledger/kinds', {}, signal),
+    queryFn: ({ signal }) => api('GET /api/v1/ledger/kinds', { signal }),
     refetchInterval: 10_000,
   });
   return (

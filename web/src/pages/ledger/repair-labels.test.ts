@@ -12,11 +12,11 @@ describe('labels of a repair', () => {
   });
 
   it('shows the result and marks failures', () => {
-    const mixed = done({ tried: 3, repaired: 1, gone: 1, stillBroken: 1 });
+    const mixed = done({ tried: 3, repaired: 1, gone: 1, still_broken: 1 });
     expect(repairOutcome(mixed)).toBe('completed: 1 repaired, 1 no longer needed, 1 still open');
     expect(repairTone(mixed)).toBe('warning');
-    expect(repairTone(done({ tried: 1, repaired: 1, gone: 0, stillBroken: 0 }))).toBe('good');
-    expect(repairOutcome(done({ tried: 0, repaired: 0, gone: 0, stillBroken: 0 }))).toBe(
+    expect(repairTone(done({ tried: 1, repaired: 1, gone: 0, still_broken: 0 }))).toBe('good');
+    expect(repairOutcome(done({ tried: 0, repaired: 0, gone: 0, still_broken: 0 }))).toBe(
       'completed: nothing repaired',
     );
     const failed = { state: 'failed', result: null, reason: 'The store is down.' } as const;

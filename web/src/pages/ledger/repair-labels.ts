@@ -6,7 +6,7 @@ interface Report {
   readonly tried: number;
   readonly repaired: number;
   readonly gone: number;
-  readonly stillBroken: number;
+  readonly still_broken: number;
 }
 
 /** `knowledge.chunk-not-read`, `one entry`, `all entries`. */
@@ -27,7 +27,7 @@ export function repairOutcome(job: Pick<Job, 'state' | 'result' | 'reason'>): st
   if (job.state === 'skipped') return `skipped: ${job.reason ?? ''}`;
   if (job.state === 'canceled') return 'canceled';
   if (job.state === 'failed') return `failed: ${job.reason ?? ''}`;
-  const { repaired = 0, gone = 0, stillBroken = 0 } = (job.result ?? {}) as Partial<Report>;
+  const { repaired = 0, gone = 0, still_broken: stillBroken = 0 } = (job.result ?? {}) as Partial<Report>;
   const parts = [
     repaired > 0 ? `${repaired} repaired` : null,
     gone > 0 ? `${gone} no longer needed` : null,
@@ -37,7 +37,7 @@ export function repairOutcome(job: Pick<Job, 'state' | 'result' | 'reason'>): st
 }
 
 export function repairTone({ state, result }: Pick<Job, 'state' | 'result'>): Tone {
-  const { stillBroken = 0 } = (result ?? {}) as Partial<Report>;
+  const { still_broken: stillBroken = 0 } = (result ?? {}) as Partial<Report>;
   if (state === 'failed') return 'bad';
   if (state === 'completed') return stillBroken > 0 ? 'warning' : 'good';
   return 'busy';

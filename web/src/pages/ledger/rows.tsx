@@ -1,29 +1,33 @@
 // Entries, newest first, page by page.
-import type { LedgerEntry, LedgerPage } from '../../../../src/api/ledger.ts';
+import type { LedgerEntry } from '../../../../src/api/ledger.ts';
 import { Accordion, Anchor, Button, Code, Group, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { call, get } from '../../api/client.ts';
-import { useAction } from '../../parts/action.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Empty, Shown } from '../../parts/states.tsx';
-import { Ago, Until } from '../../parts/time.tsx';
-import { numberText } from '../../parts/format.ts';
+import { api } from '../../api/client.ts';
+import { useAction } from '../../components/action.tsx';
+import { StateBadge } from '../../components/state-badge.tsx';
+import { Empty, Shown } from '../../components/states.tsx';
+import { withLocalTimes } from '../../components/time-texts.ts';
+import { Ago, Until } from '../../components/time.tsx';
+import { numberText } from '../../components/format.ts';
 import type { RowDocument } from './documents.ts';
 import { documentIdOf, useDocuments } from './documents.ts';
 import { useRepair } from './kinds.tsx';
 import { repairOfEntry } from './repair-labels.ts';
 import { useRepairs } from './use-repairs.ts';
-import { ShowMore } from '../../parts/show-more.tsx';
+import { ShowMore } from '../../components/show-more.tsx';
 
 export function Rows({ state, kind }: { readonly state: 'open' | 'repaired'; readonly kind: string | null }) {
   const query = useInfiniteQuery({
     queryKey: ['ledger', 'rows', state, kind],
-    initialPageParam: null as string | null,
+    initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
-      get<LedgerPage>('/api/v1/ledger', { state, kind, after: pageParam, limit: 50 }, signal),
-    getNextPageParam: ({ next }) => next,
+      api('GET /api/v1/ledger', {
+        query: { state, kind: kind ?? undefined, after: pageParam, limit: 50 },
+        signal,
+      }),
+    getNextPageParam: ({ next }) => next ?? undefined,
   });
   return (
     <div>
@@ -37,7 +41,7 @@ export function Rows({ state, kind }: { readonly state: 'open' | 'repaired'; rea
               ? state === 'open'
                 ? 'Failures and fallbacks appear here, with their cause and repair.'
                 : 'Entries move here when they are repaired or resolved.'
-              : `Choose another kind than ${kind}.`}
+              : `Choose a kind other than ${kind}.`}
           </Empty>
         }
       >
@@ -105,7 +109,7 @@ function Detail({ entry, document }: RowProps) {
   const repair = useRepair();
   const activeRepair = repairOfEntry(entry.id, useRepairs());
   const facts: readonly (readonly [string, React.ReactNode])[] = [
-    ['Message', entry.message],
+    ['Message', withLocalTimes(entry.message)],
     ['Subject', entry.subject],
     ...(document === null
       ? []
@@ -126,7 +130,9 @@ function Detail({ entry, document }: RowProps) {
           ['Next attempt', <Until key="next" at={entry.next_repair_at} over="due" />],
         ] as const)
       : ([['Repair', entry.repaired_how ?? '']] as const)),
-    ...(entry.last_repair_error === null ? [] : ([['Last error', entry.last_repair_error]] as const)),
+    ...(entry.last_repair_error === null
+      ? []
+      : ([['Last error', withLocalTimes(entry.last_repair_error)]] as const)),
   ];
   return (
     <Stack gap="sm">
@@ -168,7 +174,7 @@ function Detail({ entry, document }: RowProps) {
 function ResolveForm({ id }: { readonly id: string }) {
   const [how, setHow] = useState('');
   const resolve = useAction(
-    (sentence: string) => call('POST', `/api/v1/ledger/${id}/resolve`, { body: { how: sentence } }),
+    (sentence: string) => api('POST /api/v1/ledger/:id/resolve', { params: { id }, body: { how: sentence } }),
     { stale: ['ledger'], done: () => 'Entry resolved.' },
   );
   return (

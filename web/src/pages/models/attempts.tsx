@@ -1,10 +1,10 @@
 // Recent attempts of a model.
 import type { ModelExplanation } from '../../../../src/api/models.ts';
-import { durationText, numberText } from '../../parts/format.ts';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Empty, Section } from '../../parts/states.tsx';
-import { DataTable, type Column } from '../../parts/table.tsx';
-import { Ago } from '../../parts/time.tsx';
+import { durationText, numberText } from '../../components/format.ts';
+import { StateBadge } from '../../components/state-badge.tsx';
+import { Empty, Section } from '../../components/states.tsx';
+import { DataTable, type Column } from '../../components/table.tsx';
+import { Ago } from '../../components/time.tsx';
 
 type Attempt = ModelExplanation['recent_attempts'][number];
 

@@ -1,9 +1,9 @@
 // Cooldowns of a model by key.
 import type { Model } from '../../../../src/api/models.ts';
 import { Code } from '@mantine/core';
-import { Section } from '../../parts/states.tsx';
-import { DataTable, Detail, type Column } from '../../parts/table.tsx';
-import { Until } from '../../parts/time.tsx';
+import { Section } from '../../components/states.tsx';
+import { DataTable, Detail, type Column } from '../../components/table.tsx';
+import { Until } from '../../components/time.tsx';
 
 const columns: readonly Column<Model['cooldowns'][number]>[] = [
   { title: 'Key', cell: ({ key_id: key }) => (key === '*' ? 'all keys' : <Code>{key}</Code>) },

@@ -1,17 +1,18 @@
 // Actions on a model: health check, cooldown, enable, disable.
 import type { Model, Probes } from '../../../../src/api/models.ts';
 import { Button, Group } from '@mantine/core';
-import { call } from '../../api/client.ts';
-import { useAction } from '../../parts/action.tsx';
-import { durationText } from '../../parts/format.ts';
-import { withLocalTimes } from '../../parts/time-texts.ts';
+import { api } from '../../api/client.ts';
+import { useAction } from '../../components/action.tsx';
+import { durationText } from '../../components/format.ts';
+import { withLocalTimes } from '../../components/time-texts.ts';
 
 export function ModelActions({ model }: { readonly model: Model }) {
   const cool = useAction(
     (amount: number) =>
-      call('PATCH', `/api/v1/models/${model.id}/availability`, {
+      api('PATCH /api/v1/models/:id/availability', {
+        params: { id: model.id },
         query: {
-          retry_after_seconds: amount,
+          retry_after_seconds: String(amount),
           ...(amount > 0 ? { reason: 'set in the dashboard' } : {}),
         },
       }),
@@ -23,13 +24,13 @@ export function ModelActions({ model }: { readonly model: Model }) {
   );
   const enable = useAction(
     (isActive: boolean) =>
-      call('PATCH', `/api/v1/models/${model.id}/active`, { body: { is_active: isActive } }),
+      api('PATCH /api/v1/models/:id/active', { params: { id: model.id }, body: { is_active: isActive } }),
     {
       stale: ['models', 'flow'],
       done: (_, isActive) => `${model.name} is ${isActive ? 'enabled' : 'disabled'}.`,
     },
   );
-  const probe = useAction(() => call<Probes>('POST', '/api/v1/models/probe', { body: { ids: [model.id] } }), {
+  const probe = useAction(() => api('POST /api/v1/models/probe', { body: { ids: [model.id] } }), {
     stale: ['models'],
     done: probeText,
   });
@@ -44,7 +45,7 @@ export function ModelActions({ model }: { readonly model: Model }) {
         </Button>
       ) : (
         <Button size="xs" variant="default" loading={cool.isRunning} onClick={() => cool.run(600)}>
-          Pause model for 10 min
+          Set cooldown (10 min)
         </Button>
       )}
       <Button

@@ -3,10 +3,10 @@ import type { ModelExplanation } from '../../../../src/api/models.ts';
 import { Anchor, Card, Group, List, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import { get } from '../../api/client.ts';
-import { numberText, percentText } from '../../parts/format.ts';
-import { PageTitle, Section, Shown } from '../../parts/states.tsx';
-import { withLocalTimes } from '../../parts/time-texts.ts';
+import { api } from '../../api/client.ts';
+import { numberText, percentText } from '../../components/format.ts';
+import { PageTitle, Section, Shown } from '../../components/states.tsx';
+import { withLocalTimes } from '../../components/time-texts.ts';
 import { Attempts } from './attempts.tsx';
 import { Cooldowns } from './cooldowns.tsx';
 import { ModelActions } from './model-actions.tsx';
@@ -16,7 +16,7 @@ import { coolingCause, latencyText, ModelState } from './model-state.tsx';
 export function ModelDetail({ id }: { readonly id: string }) {
   const query = useQuery({
     queryKey: ['models', 'explain', id],
-    queryFn: ({ signal }) => get<ModelExplanation>(`/api/v1/models/${id}/explain`, {}, signal),
+    queryFn: ({ signal }) => api('GET /api/v1/models/:id/explain', { params: { id }, signal }),
     refetchInterval: 10_000,
   });
   return (

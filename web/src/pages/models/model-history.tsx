@@ -3,9 +3,9 @@ import type { ModelHistory } from '../../../../src/api/models.ts';
 import { Select, SimpleGrid } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import { get } from '../../api/client.ts';
-import { Chart, type Line } from '../../parts/chart.tsx';
-import { Empty, Section, Shown } from '../../parts/states.tsx';
+import { api } from '../../api/client.ts';
+import { Chart, type Line } from '../../components/chart.tsx';
+import { Empty, Section, Shown } from '../../components/states.tsx';
 import { hoursToShow } from './history-span.ts';
 
 const spans = [
@@ -49,7 +49,8 @@ export function ModelHistory({ id }: { readonly id: number }) {
 function useHistory(id: number, hours: string, isEnabled = true) {
   return useQuery({
     queryKey: ['models', 'history', id, hours],
-    queryFn: ({ signal }) => get<ModelHistory>(`/api/v1/models/${id}/history`, { hours }, signal),
+    queryFn: ({ signal }) =>
+      api('GET /api/v1/models/:id/history', { params: { id }, query: { hours }, signal }),
     refetchInterval: 30_000,
     enabled: isEnabled,
   });

@@ -1,9 +1,9 @@
 // State and latency of a model.
 import type { Model } from '../../../../src/api/models.ts';
-import { durationText } from '../../parts/format.ts';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Detail } from '../../parts/table.tsx';
-import { Until, useNow } from '../../parts/time.tsx';
+import { durationText } from '../../components/format.ts';
+import { StateBadge } from '../../components/state-badge.tsx';
+import { Detail } from '../../components/table.tsx';
+import { Until, useNow } from '../../components/time.tsx';
 
 export function ModelState({ model }: { readonly model: Model }) {
   const now = useNow();

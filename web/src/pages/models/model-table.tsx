@@ -2,8 +2,8 @@
 import type { Model } from '../../../../src/api/models.ts';
 import { Anchor, Progress } from '@mantine/core';
 import { Link } from 'wouter';
-import { numberText, percentText } from '../../parts/format.ts';
-import { DataTable, Detail, type Column } from '../../parts/table.tsx';
+import { numberText, percentText } from '../../components/format.ts';
+import { DataTable, Detail, type Column } from '../../components/table.tsx';
 import { coolingCause, latencyText, ModelState } from './model-state.tsx';
 
 const columns: readonly Column<Model>[] = [

@@ -1,10 +1,9 @@
 // Page Models: ranking, cooldowns, and a form to send a prompt.
-import type { Model } from '../../../../src/api/models.ts';
 import { Checkbox, Code, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Route, Switch, useSearchParams } from 'wouter';
-import { get } from '../../api/client.ts';
-import { Empty, PageTitle, Shown } from '../../parts/states.tsx';
+import { api } from '../../api/client.ts';
+import { Empty, PageTitle, Shown } from '../../components/states.tsx';
 import { ModelDetail } from './model-detail.tsx';
 import { ModelTable } from './model-table.tsx';
 import { PromptBox } from './prompt-box.tsx';
@@ -26,11 +25,14 @@ function AllModels() {
   const query = useQuery({
     queryKey: ['models', 'list', isEverything],
     queryFn: ({ signal }) =>
-      get<readonly Model[]>(
-        '/api/v1/models',
-        { active_only: !isEverything, configured_only: !isEverything, include_recent: true },
+      api('GET /api/v1/models', {
+        query: {
+          active_only: isEverything ? 'false' : 'true',
+          configured_only: isEverything ? 'false' : 'true',
+          include_recent: 'true',
+        },
         signal,
-      ),
+      }),
     refetchInterval: 10_000,
   });
   return (

@@ -1,12 +1,13 @@
 // Sends a prompt through the gateway and shows every attempt live.
+import { callApi } from '../../../../src/api/client.ts';
 import type { PromptCompletion } from '../../../../src/api/prompts.ts';
 import type { StreamedEvent } from '../../../../src/api/server.ts';
 import { Alert, Button, Card, Group, Stack, Text, Textarea, Timeline, Title } from '@mantine/core';
 import type { FormEvent } from 'react';
 import { useCallback, useRef, useState } from 'react';
-import { call } from '../../api/client.ts';
+import { transport } from '../../api/client.ts';
 import { useLiveEvents } from '../../api/live.ts';
-import { durationText } from '../../parts/format.ts';
+import { durationText } from '../../components/format.ts';
 import { OutcomeBadge } from './attempts.tsx';
 
 /** Payload of the live event. */
@@ -44,10 +45,7 @@ export function PromptBox() {
     setProblem(null);
     try {
       setAnswer(
-        await call<PromptCompletion>('POST', '/api/v1/prompts/process', {
-          body: { prompt },
-          requestId: requestId.current,
-        }),
+        await callApi(transport(requestId.current), 'POST /api/v1/prompts/process', { body: { prompt } }),
       );
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));

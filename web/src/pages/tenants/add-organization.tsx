@@ -1,28 +1,24 @@
 // Button and dialog that create an organization.
-import type { Organization } from '../../../../src/api/organizations.ts';
 import { Button, Group, Modal, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { FormEvent } from 'react';
 import { useState } from 'react';
-import { call } from '../../api/client.ts';
-import { useAction } from '../../parts/action.tsx';
+import { api } from '../../api/client.ts';
+import { useAction } from '../../components/action.tsx';
 
 export function AddOrganization() {
   const [isOpen, { open, close }] = useDisclosure();
   const [name, setName] = useState('');
   const [problem, setProblem] = useState<string | null>(null);
-  const add = useAction(
-    (wanted: string) => call<Organization>('POST', '/api/v1/organizations', { body: { name: wanted } }),
-    {
-      stale: ['tenants'],
-      done: (organization) => {
-        setName('');
-        close();
-        return `Created ${organization.name}.`;
-      },
-      failed: setProblem,
+  const add = useAction((wanted: string) => api('POST /api/v1/organizations', { body: { name: wanted } }), {
+    stale: ['tenants'],
+    done: (organization) => {
+      setName('');
+      close();
+      return `Created ${organization.name}.`;
     },
-  );
+    failed: setProblem,
+  });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     setProblem(null);

@@ -2,8 +2,8 @@
 import type { OrganizationsOverview } from '../../../../src/api/overview.ts';
 import { Card, Group, Progress, SimpleGrid, Text, Title } from '@mantine/core';
 import { useMemo } from 'react';
-import { Chart, type Line } from '../../parts/chart.tsx';
-import { Ago } from '../../parts/time.tsx';
+import { Chart, type Line } from '../../components/chart.tsx';
+import { Ago } from '../../components/time.tsx';
 import { fullness } from '../../theme.ts';
 
 const hourMs = 3_600_000;
@@ -32,7 +32,7 @@ export function Admissions({ overview }: { readonly overview: OrganizationsOverv
           aria-label="Used share of the global limit"
         />
         <Text size="xs" c="dimmed" mt="sm">
-          {overview.waiting > 0 ? `${overview.waiting} queued on this server. ` : ''}
+          {overview.queued > 0 ? `${overview.queued} queued on this server. ` : ''}
           The default limit of an organization is {overview.default_limit}. History is counted by this server
           since its start <Ago at={overview.counted_since} />.
         </Text>
@@ -57,7 +57,7 @@ export function Admissions({ overview }: { readonly overview: OrganizationsOverv
 function linesOf(minutes: OrganizationsOverview['minutes']) {
   const lines: Line[] = [
     { label: 'admitted', color: 'teal', values: minutes.map(({ admitted }) => admitted) },
-    { label: 'rejected', color: 'red', values: minutes.map(({ refused }) => refused) },
+    { label: 'rejected', color: 'red', values: minutes.map(({ rejected }) => rejected) },
   ];
   return { times: minutes.map(({ at }) => Date.parse(at)), lines };
 }

@@ -1,32 +1,35 @@
 // Executions of one organization or of all, newest first.
-import type { Execution, Executions } from '../../../../src/api/executions.ts';
+import type { Execution } from '../../../../src/api/deployments.ts';
 import { Button, Code } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { call, get } from '../../api/client.ts';
-import { useAction } from '../../parts/action.tsx';
-import { LongText } from '../../parts/long-text.tsx';
-import { ShowMore } from '../../parts/show-more.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Empty, Section, Shown } from '../../parts/states.tsx';
-import { DataTable, Detail, type Column } from '../../parts/table.tsx';
-import { Ago, Took } from '../../parts/time.tsx';
+import { api } from '../../api/client.ts';
+import { useAction } from '../../components/action.tsx';
+import { LongText } from '../../components/long-text.tsx';
+import { ShowMore } from '../../components/show-more.tsx';
+import { StateBadge } from '../../components/state-badge.tsx';
+import { Empty, Section, Shown } from '../../components/states.tsx';
+import { DataTable, Detail, type Column } from '../../components/table.tsx';
+import { Ago, Took } from '../../components/time.tsx';
 import type { Tone } from '../../theme.ts';
 
-const states: Readonly<Record<Execution['status'], readonly [string, Tone]>> = {
-  queued: ['queued', 'idle'],
-  executing: ['running', 'busy'],
-  completed: ['completed', 'good'],
-  error: ['failed', 'bad'],
-  stopped: ['canceled', 'warning'],
+const tones: Readonly<Record<Execution['status'], Tone>> = {
+  queued: 'idle',
+  running: 'busy',
+  completed: 'good',
+  failed: 'bad',
+  canceled: 'warning',
 };
 
 export function Executions({ organization = null }: { readonly organization?: string | null }) {
   const query = useInfiniteQuery({
     queryKey: ['tenants', 'executions', organization],
-    initialPageParam: null as string | null,
+    initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
-      get<Executions>('/api/v1/executions', { organization, after: pageParam, limit: 25 }, signal),
-    getNextPageParam: ({ next }) => next,
+      api('GET /api/v1/executions', {
+        query: { organization: organization ?? undefined, after: pageParam, limit: 25 },
+        signal,
+      }),
+    getNextPageParam: ({ next }) => next ?? undefined,
     select: ({ pages }) => pages.flatMap(({ executions }) => executions),
     refetchInterval: 10_000,
   });
@@ -80,19 +83,16 @@ const columns: readonly Column<Execution>[] = [
   },
   {
     title: 'State',
-    cell: ({ status, error }) => {
-      const [label, tone] = states[status];
-      return (
-        <>
-          <StateBadge tone={tone}>{label}</StateBadge>
-          {error === null ? null : (
-            <Detail>
-              <LongText text={error.message} most={150} />
-            </Detail>
-          )}
-        </>
-      );
-    },
+    cell: ({ status, error }) => (
+      <>
+        <StateBadge tone={tones[status]}>{status}</StateBadge>
+        {error === null ? null : (
+          <Detail>
+            <LongText text={error.message} max={150} />
+          </Detail>
+        )}
+      </>
+    ),
   },
   {
     title: 'Duration',
@@ -102,24 +102,24 @@ const columns: readonly Column<Execution>[] = [
   {
     title: 'Actions',
     kind: 'actions',
-    cell: (execution) => (execution.ended_at === null ? <StopButton execution={execution} /> : null),
+    cell: (execution) => (execution.ended_at === null ? <CancelButton execution={execution} /> : null),
   },
 ];
 
-function StopButton({ execution }: { readonly execution: Execution }) {
-  const stop = useAction((id: string) => call('POST', `/api/v1/executions/${id}/stop`), {
+function CancelButton({ execution }: { readonly execution: Execution }) {
+  const cancel = useAction((id: string) => api('POST /api/v1/executions/:id/cancel', { params: { id } }), {
     stale: ['tenants'],
-    done: () => 'Execution stopped.',
+    done: () => 'Execution canceled.',
   });
   return (
     <Button
       size="compact-xs"
       variant="default"
-      loading={stop.isRunning}
-      onClick={() => stop.run(execution.id)}
-      aria-label={`Stop execution of ${execution.deployment_name}`}
+      loading={cancel.isRunning}
+      onClick={() => cancel.run(execution.id)}
+      aria-label={`Cancel execution of ${execution.deployment_name}`}
     >
-      Stop
+      Cancel
     </Button>
   );
 }

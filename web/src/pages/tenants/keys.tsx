@@ -1,27 +1,21 @@
 // API keys of an organization.
-import type {
-  NewOrganizationKey,
-  OrganizationKey,
-  OrganizationKeys,
-} from '../../../../src/api/organizations.ts';
+import type { NewOrganizationKey, OrganizationKey } from '../../../../src/api/organizations.ts';
 import { Alert, Button, Code, CopyButton, Group, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
 import { useState } from 'react';
-import { call, get } from '../../api/client.ts';
-import { ConfirmButton, useAction } from '../../parts/action.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Empty, Section, Shown } from '../../parts/states.tsx';
-import { DataTable, Detail, type Column } from '../../parts/table.tsx';
-import { Ago } from '../../parts/time.tsx';
-
-const pathOf = (organization: string): string =>
-  `/api/v1/organizations/${encodeURIComponent(organization)}/keys`;
+import { api } from '../../api/client.ts';
+import { ConfirmButton, useAction } from '../../components/action.tsx';
+import { StateBadge } from '../../components/state-badge.tsx';
+import { Empty, Section, Shown } from '../../components/states.tsx';
+import { DataTable, Detail, type Column } from '../../components/table.tsx';
+import { Ago } from '../../components/time.tsx';
 
 export function Keys({ organization }: { readonly organization: string }) {
   const query = useQuery({
     queryKey: ['tenants', 'keys', organization],
-    queryFn: ({ signal }) => get<OrganizationKeys>(pathOf(organization), {}, signal),
+    queryFn: ({ signal }) =>
+      api('GET /api/v1/organizations/:organization/keys', { params: { organization }, signal }),
   });
   const columns: readonly Column<OrganizationKey>[] = [
     {
@@ -75,10 +69,14 @@ function RevokeButton({
   readonly organization: string;
   readonly record: OrganizationKey;
 }) {
-  const revoke = useAction(() => call('DELETE', `${pathOf(organization)}/${record.id}`), {
-    stale: ['tenants'],
-    done: () => `Revoked key ${record.name}.`,
-  });
+  const revoke = useAction(
+    () =>
+      api('DELETE /api/v1/organizations/:organization/keys/:id', { params: { organization, id: record.id } }),
+    {
+      stale: ['tenants'],
+      done: () => `Revoked key ${record.name}.`,
+    },
+  );
   return (
     <ConfirmButton
       label="Revoke key"
@@ -96,10 +94,12 @@ function NewKey({ organization }: { readonly organization: string }) {
   const [made, setMade] = useState<NewOrganizationKey | null>(null);
   const create = useAction(
     async (wanted: string) => {
-      const answer = await call<NewOrganizationKey>('POST', pathOf(organization), {
-        body: { name: wanted },
-      });
-      setMade(answer);
+      setMade(
+        await api('POST /api/v1/organizations/:organization/keys', {
+          params: { organization },
+          body: { name: wanted },
+        }),
+      );
       setName('');
     },
     { stale: ['tenants'] },

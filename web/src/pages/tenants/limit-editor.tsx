@@ -4,9 +4,9 @@ import { ActionIcon, Button, Group, Text, TextInput } from '@mantine/core';
 import { IconPencil } from '@tabler/icons-react';
 import type { FormEvent } from 'react';
 import { useState } from 'react';
-import { call } from '../../api/client.ts';
-import { useAction } from '../../parts/action.tsx';
-import { numberText } from '../../parts/format.ts';
+import { api } from '../../api/client.ts';
+import { useAction } from '../../components/action.tsx';
+import { numberText } from '../../components/format.ts';
 import { highestLimit, parseLimit } from './parse-limit.ts';
 
 export function LimitEditor({ limit }: { readonly limit: Limit }) {
@@ -39,8 +39,8 @@ function Editor({ limit, onClose }: { readonly limit: Limit; readonly onClose: (
   const save = useAction(
     (wanted: number | null) =>
       wanted === null
-        ? call('DELETE', `/api/v1/limits/${id}`)
-        : call('PUT', `/api/v1/limits/${id}`, { body: { limit: wanted } }),
+        ? api('DELETE /api/v1/limits/:organization', { params: { organization: id } })
+        : api('PUT /api/v1/limits/:organization', { params: { organization: id }, body: { limit: wanted } }),
     {
       stale: ['tenants', 'flow'],
       done: (_, wanted) => {

@@ -1,13 +1,12 @@
 // One organization: limit, keys, deployments, executions.
-import type { Limit } from '../../../../src/api/limits.ts';
 import type { Deployments } from '../../../../src/api/deployments.ts';
 import { Anchor, Code, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import { get } from '../../api/client.ts';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { Empty, PageTitle, Section, Shown } from '../../parts/states.tsx';
-import { DataTable, Detail, type Column } from '../../parts/table.tsx';
+import { api } from '../../api/client.ts';
+import { StateBadge } from '../../components/state-badge.tsx';
+import { Empty, PageTitle, Section, Shown } from '../../components/states.tsx';
+import { DataTable, Detail, type Column } from '../../components/table.tsx';
 import { Executions } from './executions.tsx';
 import { Keys } from './keys.tsx';
 import { LimitEditor } from './limit-editor.tsx';
@@ -15,7 +14,8 @@ import { LimitEditor } from './limit-editor.tsx';
 export function OrganizationDetail({ id }: { readonly id: string }) {
   const query = useQuery({
     queryKey: ['tenants', 'limit', id],
-    queryFn: ({ signal }) => get<Limit>(`/api/v1/limits/${encodeURIComponent(id)}`, {}, signal),
+    queryFn: ({ signal }) =>
+      api('GET /api/v1/limits/:organization', { params: { organization: id }, signal }),
     refetchInterval: 5_000,
   });
   return (
@@ -56,7 +56,7 @@ export function OrganizationDetail({ id }: { readonly id: string }) {
 function Deployments({ organization }: { readonly organization: string }) {
   const query = useQuery({
     queryKey: ['tenants', 'deployments', organization],
-    queryFn: ({ signal }) => get<Deployments>('/api/v1/deployments', { organization }, signal),
+    queryFn: ({ signal }) => api('GET /api/v1/deployments', { query: { organization }, signal }),
   });
   return (
     <Section title="Deployments">
@@ -92,7 +92,7 @@ const columns: readonly Column<Deployments['deployments'][number]>[] = [
   {
     title: 'State',
     cell: ({ is_active: isActive }) => (
-      <StateBadge tone={isActive ? 'good' : 'idle'}>{isActive ? 'active' : 'disabled'}</StateBadge>
+      <StateBadge tone={isActive ? 'good' : 'idle'}>{isActive ? 'enabled' : 'disabled'}</StateBadge>
     ),
   },
 ];

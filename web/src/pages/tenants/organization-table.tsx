@@ -2,9 +2,9 @@
 import type { OrganizationsOverview } from '../../../../src/api/overview.ts';
 import { Anchor, Progress, Text } from '@mantine/core';
 import { Link } from 'wouter';
-import { durationText, numberText } from '../../parts/format.ts';
-import { Empty } from '../../parts/states.tsx';
-import { DataTable, Detail, type Column } from '../../parts/table.tsx';
+import { durationText, numberText } from '../../components/format.ts';
+import { Empty } from '../../components/states.tsx';
+import { DataTable, Detail, type Column } from '../../components/table.tsx';
 import { fullness } from '../../theme.ts';
 import { LimitEditor } from './limit-editor.tsx';
 
@@ -33,13 +33,13 @@ export function OrganizationTable({ overview }: { readonly overview: Organizatio
 const columns: readonly Column<Row>[] = [
   {
     title: 'Organization',
-    cell: ({ limit, admitted, refused }) => (
+    cell: ({ limit, admitted, rejected }) => (
       <>
         <Anchor component={Link} href={`/tenants/${limit.organization_id}`} fw={600} size="sm">
           {limit.organization_name}
         </Anchor>
         <Detail isNarrowOnly>
-          {admitted} admitted, <Rejected count={refused} /> rejected
+          {admitted} admitted, <Rejected count={rejected} /> rejected
         </Detail>
       </>
     ),
@@ -51,7 +51,7 @@ const columns: readonly Column<Row>[] = [
     title: 'Rejected',
     kind: 'number',
     isWideOnly: true,
-    cell: ({ refused }) => <Rejected count={refused} />,
+    cell: ({ rejected }) => <Rejected count={rejected} />,
   },
   {
     title: 'Hold time',

@@ -1,12 +1,11 @@
 // Page Tenants: usage and limits of organizations, rejections, keys, executions.
-import type { OrganizationsOverview } from '../../../../src/api/overview.ts';
 import { Code, Stack, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Route, Switch } from 'wouter';
-import { get } from '../../api/client.ts';
-import { Empty, PageTitle, Section, Shown } from '../../parts/states.tsx';
+import { api } from '../../api/client.ts';
+import { Empty, PageTitle, Section, Shown } from '../../components/states.tsx';
 import { Admissions } from './admissions.tsx';
 import { AddOrganization } from './add-organization.tsx';
 import { Executions } from './executions.tsx';
@@ -28,7 +27,7 @@ function useTenants(name: string) {
   return useQuery({
     queryKey: ['tenants', 'overview', name],
     queryFn: ({ signal }) =>
-      get<OrganizationsOverview>('/api/v1/overview/tenants', name === '' ? {} : { name }, signal),
+      api('GET /api/v1/overview/tenants', { query: name === '' ? {} : { name }, signal }),
     refetchInterval: 5_000,
     placeholderData: (before) => before,
   });

@@ -4,26 +4,26 @@ import type { Artifact } from '../../../../../src/api/artifacts.ts';
 import { Alert, Chip, Grid, Group, List, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { useLocation, useSearchParams } from 'wouter';
-import { ConfirmButton, useAction } from '../../../parts/action.tsx';
-import { Empty, Section, Shown } from '../../../parts/states.tsx';
-import { Ago, dateText } from '../../../parts/time.tsx';
-import { change, useRead } from '../queries.ts';
+import { ConfirmButton, useAction } from '../../../components/action.tsx';
+import { Empty, Section, Shown } from '../../../components/states.tsx';
+import { Ago, dateText } from '../../../components/time.tsx';
+import { inSpace, useRead } from '../queries.ts';
 import { EventList } from '../event-list.tsx';
 import '../knowledge.css';
 import { parseRanges } from '../marks.ts';
 import { useAddress, usePlace } from '../place.ts';
-import { counted } from '../../../parts/format.ts';
+import { counted } from '../../../components/format.ts';
 import { artifactTypeLabels } from '../labels.ts';
 import { ArtifactStatus, ArtifactState } from './artifact-status.tsx';
 import { targetMarks, evidenceMarks, useNameMarks } from './document-marks.ts';
 import { DocumentView } from './document-view.tsx';
 import { Revisions } from './revisions.tsx';
 
-const mostEvents = 200;
+const maxEvents = 200;
 const noEvents: KnowledgeEvents['events'] = [];
 
 export function ArtifactPage({ id }: { readonly id: string }) {
-  const query = useRead<Artifact>(`/artifacts/${id}`);
+  const query = useRead('GET /api/v1/knowledge/artifacts/:id', { params: { id } });
   return (
     <Shown what="the document" query={query}>
       {(artifact) => <Artifact artifact={artifact} />}
@@ -33,7 +33,7 @@ export function ArtifactPage({ id }: { readonly id: string }) {
 
 function Artifact({ artifact }: { readonly artifact: Artifact }) {
   const { id: uid } = artifact;
-  const events = useRead<KnowledgeEvents>('/events', { artifact_id: uid, limit: mostEvents });
+  const events = useRead('GET /api/v1/knowledge/events', { query: { artifact_id: uid, limit: maxEvents } });
   return (
     <Stack gap="md">
       <Header artifact={artifact} />
@@ -65,7 +65,7 @@ function Artifact({ artifact }: { readonly artifact: Artifact }) {
 }
 
 function EmptyState({ artifact }: { readonly artifact: Artifact }) {
-  return artifact.status.steps.read.pending > 0 ? (
+  return artifact.status.steps.read.queued > 0 ? (
     <Empty title="No events yet">Extraction is running.</Empty>
   ) : (
     <Empty title="No events">Nothing in this document was recognized as an event.</Empty>
@@ -110,7 +110,7 @@ function RemoveButton({ uid }: { readonly uid: string }) {
   const [, go] = useLocation();
   const removing = useAction(
     async () => {
-      await change(place, 'DELETE', `/artifacts/${uid}`);
+      await inSpace(place, 'DELETE /api/v1/knowledge/artifacts/:id', { params: { id: uid } });
       go(address('/artifacts'));
     },
     { stale: ['knowledge'], done: () => 'Document deleted.' },

@@ -2,10 +2,10 @@
 import type { Artifact } from '../../../../../src/api/artifacts.ts';
 import { Alert, Anchor, List, Stack, Text } from '@mantine/core';
 import { Link } from 'wouter';
-import { StateBadge } from '../../../parts/state-badge.tsx';
-import { DataTable, Detail, type Column } from '../../../parts/table.tsx';
+import { StateBadge } from '../../../components/state-badge.tsx';
+import { DataTable, Detail, type Column } from '../../../components/table.tsx';
 import { toneColor } from '../../../theme.ts';
-import { counted } from '../../../parts/format.ts';
+import { counted, plural } from '../../../components/format.ts';
 import { rangesText, stateTones, stepLabels } from '../labels.ts';
 
 type Status = Artifact['status'];
@@ -15,11 +15,6 @@ type Step = keyof Status['steps'];
 const readByRulesKind = 'knowledge.chunk-read-by-rules';
 
 const steps = ['index', 'read', 'embed', 'graph'] as const satisfies readonly Step[];
-const stateLabels: Readonly<Record<Status['state'], string>> = {
-  complete: 'completed',
-  processing: 'running',
-  partial: 'degraded',
-};
 
 /** A completed artifact is marked when rules replaced a failed model: a repair adds the rest. */
 export function ArtifactState({
@@ -28,27 +23,27 @@ export function ArtifactState({
   readonly status: Pick<Status, 'state' | 'read_by_rules' | 'model_fallbacks'>;
 }) {
   const { state, read_by_rules: byRules, model_fallbacks: fallbacks } = status;
-  const tone = state === 'complete' && fallbacks.length > 0 ? 'warning' : stateTones[state];
+  const tone = state === 'completed' && fallbacks.length > 0 ? 'warning' : stateTones[state];
   return (
     <>
-      <StateBadge tone={tone}>{stateLabels[state]}</StateBadge>
-      {state === 'complete' && byRules > 0 ? <Detail>extracted by rules</Detail> : null}
+      <StateBadge tone={tone}>{state}</StateBadge>
+      {state === 'completed' && byRules > 0 ? <Detail>extracted by rules</Detail> : null}
     </>
   );
 }
 
 /** A step that is not configured has no counts and is not missing. */
-const isConfigured = ({ done, failed, skipped, pending }: Status['steps'][Step]): boolean =>
-  done + failed + skipped + pending > 0;
+const isConfigured = ({ completed, failed, skipped, queued }: Status['steps'][Step]): boolean =>
+  completed + failed + skipped + queued > 0;
 
 /** `indexed, extracted (3 of 4, 2 by rules)`. */
 export function stepsText(status: Status): string {
   return steps
     .filter((step) => isConfigured(status.steps[step]))
     .map((step) => {
-      const { done } = status.steps[step];
+      const { completed } = status.steps[step];
       const how = [
-        ...(done === status.chunks ? [] : [`${done} of ${status.chunks}`]),
+        ...(completed === status.chunks ? [] : [`${completed} of ${status.chunks}`]),
         ...(step === 'read' && status.read_by_rules > 0 ? [`${status.read_by_rules} by rules`] : []),
       ];
       return how.length === 0 ? stepLabels[step] : `${stepLabels[step]} (${how.join(', ')})`;
@@ -70,16 +65,16 @@ export function ArtifactStatus({ status }: { readonly status: Status }) {
       ),
     },
     {
-      title: 'Done',
+      title: 'Completed',
       kind: 'number',
-      cell: (step) => (isConfigured(status.steps[step]) ? status.steps[step].done : 'not configured'),
+      cell: (step) => (isConfigured(status.steps[step]) ? status.steps[step].completed : 'not configured'),
     },
     {
       title: 'Missing',
       kind: 'number',
       cell: (step) => {
-        const { failed, skipped, pending } = status.steps[step];
-        return failed + skipped + pending || '–';
+        const { failed, skipped, queued } = status.steps[step];
+        return failed + skipped + queued || '–';
       },
     },
   ];
@@ -91,6 +86,10 @@ export function ArtifactStatus({ status }: { readonly status: Status }) {
     </Stack>
   );
 }
+
+/** `chunk 3`, `chunks 0–4, 7`. */
+const chunksText = (positions: readonly number[]): string =>
+  `${plural(positions.length, 'chunk')} ${rangesText(positions)}`;
 
 /** Why rules were used, and how to extract with a model. */
 function ByRules({
@@ -108,7 +107,7 @@ function ByRules({
   return (
     <Alert color={toneColor.warning} p="xs" title="Extracted by rules instead of a model">
       <Text size="sm">
-        No model was available for these chunks. They are extracted again with a model when one is available,
+        The model call failed for these chunks. They are extracted again with a model when one is available,
         or when you repair them{' '}
         <Anchor
           component={Link}
@@ -124,7 +123,7 @@ function ByRules({
       <List size="sm">
         {fallbacks.map(({ cause, positions }) => (
           <List.Item key={cause}>
-            {counted(positions.length, 'chunk')} ({rangesText(positions)})
+            {chunksText(positions)}
             <Text span size="xs" c="dimmed">
               {' '}
               {cause}
@@ -136,25 +135,17 @@ function ByRules({
   );
 }
 
-const missingLabels = {
-  failed: 'failed',
-  skipped: 'skipped',
-  pending: 'queued',
-  done: 'completed',
-} as const;
-
 function Missing({ missing }: { readonly missing: Status['missing'] }) {
-  const isOnlyWaiting = missing.every(({ status }) => status === 'pending');
+  const isOnlyQueued = missing.every(({ status }) => status === 'queued');
   return (
-    <Alert color={toneColor[isOnlyWaiting ? 'busy' : 'warning']} p="xs" title="Missing chunks">
+    <Alert color={toneColor[isOnlyQueued ? 'busy' : 'warning']} p="xs" title="Missing chunks">
       <List size="sm" spacing={4}>
         {missing.map(({ step, positions, status, cause, message }) => (
           <List.Item
             key={`${step} ${status} ${cause} ${positions.join()}`}
             style={{ overflowWrap: 'anywhere' }}
           >
-            Not {stepLabels[step]}: {counted(positions.length, 'chunk')} ({rangesText(positions)}),{' '}
-            {missingLabels[status]}
+            Not {stepLabels[step]}: {chunksText(positions)}, {status}
             {message === null ? '' : `: ${message}`}
             {cause === null ? null : (
               <Text span size="xs" c="dimmed">

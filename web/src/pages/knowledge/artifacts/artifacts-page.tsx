@@ -3,16 +3,16 @@ import type { ArtifactStatuses, Artifacts } from '../../../../../src/api/artifac
 import { Anchor, Code, Stack } from '@mantine/core';
 import { useQueries } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import { Empty, Shown } from '../../../parts/states.tsx';
-import { numberText } from '../../../parts/format.ts';
-import { DataTable, Detail, type Column } from '../../../parts/table.tsx';
-import { Ago } from '../../../parts/time.tsx';
+import { Empty, Shown } from '../../../components/states.tsx';
+import { numberText } from '../../../components/format.ts';
+import { DataTable, Detail, type Column } from '../../../components/table.tsx';
+import { Ago } from '../../../components/time.tsx';
 import { readOptions, useList } from '../queries.ts';
 import { useAddress, usePlace } from '../place.ts';
 import { artifactTypeLabels } from '../labels.ts';
 import { ArtifactState, stepsText } from './artifact-status.tsx';
 import { IngestBox } from './ingest-box.tsx';
-import { ShowMore } from '../../../parts/show-more.tsx';
+import { ShowMore } from '../../../components/show-more.tsx';
 
 type Row = Artifacts['artifacts'][number];
 type Status = ArtifactStatuses['statuses'][number]['status'];
@@ -20,7 +20,7 @@ type Status = ArtifactStatuses['statuses'][number]['status'];
 const pageSize = 25;
 
 export function ArtifactsPage() {
-  const list = useList<Artifacts>('/artifacts', { limit: pageSize });
+  const list = useList('GET /api/v1/knowledge/artifacts', { query: { limit: pageSize } });
   return (
     <Stack gap="md">
       <IngestBox />
@@ -108,8 +108,8 @@ function useStatuses(pages: readonly Artifacts[]): ReadonlyMap<string, Status> {
     queries: pages
       .filter(({ artifacts }) => artifacts.length > 0)
       .map(({ artifacts }) =>
-        readOptions<ArtifactStatuses>(place, '/artifacts/statuses', {
-          ids: artifacts.map(({ id }) => id).join(','),
+        readOptions(place, 'GET /api/v1/knowledge/artifacts/statuses', {
+          query: { ids: artifacts.map(({ id }) => id).join(',') },
         }),
       ),
   });

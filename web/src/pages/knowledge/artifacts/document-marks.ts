@@ -9,7 +9,7 @@ import { categoryLabels } from '../labels.ts';
 import type { DocumentMark } from './document-view.tsx';
 
 /** Entities whose mentions are loaded: each costs one request. */
-const mostEntities = 16;
+const maxEntities = 16;
 
 export function evidenceMarks(
   events: readonly KnowledgeEvent[],
@@ -45,8 +45,8 @@ export function useNameMarks(
   const place = usePlace();
   return useQueries({
     queries: entitiesOf(events)
-      .slice(0, mostEntities)
-      .map((id) => readOptions<EntityDetail>(place, `/entities/${id}`)),
+      .slice(0, maxEntities)
+      .map((id) => readOptions(place, 'GET /api/v1/knowledge/entities/:id', { params: { id } })),
     combine: (results) => results.flatMap(({ data }) => (data ? namesIn(artifactUid, data) : [])),
   });
 }

@@ -3,7 +3,7 @@ import { Anchor, Box, Button, Group, Paper, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
-import { numberText } from '../../../parts/format.ts';
+import { numberText } from '../../../components/format.ts';
 import type { Piece, Range } from '../marks.ts';
 import { splitByMarks } from '../marks.ts';
 import { useAddress } from '../place.ts';

@@ -1,14 +1,14 @@
 // Ingests a document: pasted, chosen or dropped.
-import type { IngestResult } from '../../../../../src/api/artifacts.ts';
+import type { ApiInput } from '../../../../../src/api/client.ts';
 import { Button, FileButton, Group, Paper, Text, Textarea, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { DragEvent } from 'react';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { useAction } from '../../../parts/action.tsx';
-import { change } from '../queries.ts';
+import { useAction } from '../../../components/action.tsx';
+import { inSpace } from '../queries.ts';
 import { useAddress, usePlace } from '../place.ts';
-import { counted } from '../../../parts/format.ts';
+import { counted } from '../../../components/format.ts';
 
 const outcomeLabels = {
   added: 'Ingested',
@@ -110,7 +110,9 @@ function useIngest() {
   const [, go] = useLocation();
   return useAction(
     async (brought: Pasted | File) => {
-      const accepted = await change<IngestResult>(place, 'POST', '/artifacts', await bodyOf(brought));
+      const accepted = await inSpace(place, 'POST /api/v1/knowledge/artifacts', {
+        body: await bodyOf(brought),
+      });
       go(address(`/artifacts/${accepted.id}`));
       return accepted;
     },
@@ -121,7 +123,7 @@ function useIngest() {
   );
 }
 
-async function bodyOf(brought: Pasted | File): Promise<Readonly<Record<string, unknown>>> {
+async function bodyOf(brought: Pasted | File): Promise<ApiInput<'POST /api/v1/knowledge/artifacts'>['body']> {
   if (brought instanceof File)
     return {
       file: { name: brought.name, media_type: brought.type, content: await base64Of(brought) },

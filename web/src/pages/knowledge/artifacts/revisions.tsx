@@ -1,13 +1,12 @@
 // Revisions of a document, if there are several.
-import type { Revisions } from '../../../../../src/api/artifacts.ts';
 import { List, Text } from '@mantine/core';
-import { Section } from '../../../parts/states.tsx';
-import { Ago } from '../../../parts/time.tsx';
+import { Section } from '../../../components/states.tsx';
+import { Ago } from '../../../components/time.tsx';
 import { useRead } from '../queries.ts';
-import { counted } from '../../../parts/format.ts';
+import { counted } from '../../../components/format.ts';
 
 export function Revisions({ id }: { readonly id: string }) {
-  const { data } = useRead<Revisions>(`/artifacts/${id}/revisions`);
+  const { data } = useRead('GET /api/v1/knowledge/artifacts/:id/revisions', { params: { id } });
   if (data === undefined || data.revisions.length < 2) return null;
   return (
     <Section order={3} title={counted(data.revisions.length, 'revision')}>

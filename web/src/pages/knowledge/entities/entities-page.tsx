@@ -1,30 +1,28 @@
 // Entities of a space, filtered by name, type and review state.
-import type { Entities, Entity } from '../../../../../src/api/entities.ts';
+import type { Entity } from '../../../../../src/api/entities.ts';
 import { Checkbox, Code, Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
-import { numberText } from '../../../parts/format.ts';
-import { StateBadge } from '../../../parts/state-badge.tsx';
-import { Empty, Shown } from '../../../parts/states.tsx';
-import { DataTable, Detail, type Column } from '../../../parts/table.tsx';
+import { numberText } from '../../../components/format.ts';
+import { StateBadge } from '../../../components/state-badge.tsx';
+import { Empty, Shown } from '../../../components/states.tsx';
+import { DataTable, Detail, type Column } from '../../../components/table.tsx';
 import { useList } from '../queries.ts';
+import type { EntityType } from '../labels.ts';
 import { entityTypeLabels, reviewLabels } from '../labels.ts';
 import { EntityLink } from './entity-link.tsx';
-import { ShowMore } from '../../../parts/show-more.tsx';
+import { ShowMore } from '../../../components/show-more.tsx';
 
 const pageSize = 50;
 
 export function EntitiesPage() {
   const [params] = useSearchParams();
   const name = params.get('name') ?? undefined;
-  const type = params.get('type') ?? undefined;
+  const type = entityTypeOf(params.get('type'));
   const isReview = params.get('review') === 'yes';
-  const list = useList<Entities>('/entities', {
-    name,
-    type,
-    needs_review: isReview ? true : undefined,
-    limit: pageSize,
+  const list = useList('GET /api/v1/knowledge/entities', {
+    query: { name, type, needs_review: isReview ? 'true' : undefined, limit: pageSize },
   });
   const isNarrowed = name !== undefined || type !== undefined || isReview;
   return (
@@ -140,6 +138,10 @@ const columns: readonly Column<Entity>[] = [
   { title: 'Events', kind: 'number', cell: ({ event_count: count }) => numberText(count) },
   { title: 'Review', isWideOnly: true, cell: (entity) => <ReviewBadge entity={entity} /> },
 ];
+
+/** An unknown type in the address is ignored. */
+const entityTypeOf = (type: string | null): EntityType | undefined =>
+  type !== null && type in entityTypeLabels ? (type as EntityType) : undefined;
 
 export function ReviewBadge({ entity }: { readonly entity: Entity }) {
   if (entity.review_reason === null) return null;

@@ -2,7 +2,7 @@
 import type { Entity } from '../../../../../src/api/entities.ts';
 import { Box, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { Ago } from '../../../parts/time.tsx';
+import { Ago } from '../../../components/time.tsx';
 
 export function EntityFacts({ entity }: { readonly entity: Entity }) {
   const facts: readonly (readonly [string, ReactNode])[] = [

@@ -1,12 +1,11 @@
 // One entity: attributes, graph, events, mentions, possible duplicates, merges.
-import type { KnowledgeEvents } from '../../../../../src/api/knowledge.ts';
 import type { EntityDetail } from '../../../../../src/api/entities.ts';
 import { Alert, Code, Grid, Group, Stack, Text, Title } from '@mantine/core';
-import { Empty, Section, Shown } from '../../../parts/states.tsx';
+import { Empty, Section, Shown } from '../../../components/states.tsx';
 import { useRead } from '../queries.ts';
 import { EventList } from '../event-list.tsx';
 import { GraphExplorer } from '../graph/graph-explorer.tsx';
-import { counted } from '../../../parts/format.ts';
+import { counted } from '../../../components/format.ts';
 import { entityTypeLabels } from '../labels.ts';
 import { ReviewBadge } from './entities-page.tsx';
 import { EntityFacts } from './entity-facts.tsx';
@@ -15,10 +14,10 @@ import { MergeForm } from './merge-form.tsx';
 import { Mentions } from './mentions.tsx';
 import { Merges } from './merges.tsx';
 
-const mostEvents = 50;
+const maxEvents = 50;
 
 export function EntityPage({ id }: { readonly id: string }) {
-  const query = useRead<EntityDetail>(`/entities/${id}`);
+  const query = useRead('GET /api/v1/knowledge/entities/:id', { params: { id } });
   return (
     <Shown what="the entity" query={query}>
       {(entity) => (
@@ -75,7 +74,7 @@ function Entity({ entity }: { readonly entity: EntityDetail }) {
 }
 
 function Events({ id }: { readonly id: string }) {
-  const query = useRead<KnowledgeEvents>('/events', { entity_id: id, limit: mostEvents });
+  const query = useRead('GET /api/v1/knowledge/events', { query: { entity_id: id, limit: maxEvents } });
   return (
     <Shown
       what="the events"
@@ -88,8 +87,7 @@ function Events({ id }: { readonly id: string }) {
           <EventList events={events} />
           {next === null ? null : (
             <Text size="xs" c="dimmed" mt="xs">
-              Showing the newest {mostEvents}. For all, run{' '}
-              <Code>headworks events list --entity-id {id}</Code>
+              Showing the newest {maxEvents}. For all, run <Code>headworks events list --entity-id {id}</Code>
             </Text>
           )}
         </>

@@ -7,7 +7,7 @@ import { likelyText } from '../labels.ts';
 import { EntityNameLink } from './entity-name-link.tsx';
 
 const stateLabels: Readonly<Record<EntityPair['state'], string>> = {
-  open: 'open',
+  open: 'not reviewed',
   later: 'postponed',
   same: 'same',
   different: 'different',
@@ -33,7 +33,7 @@ export function EntityPairs({ entity }: { readonly entity: EntityDetail }) {
             <Text span size="xs" c="dimmed">
               {' '}
               {stateLabels[pair.state]}
-              {pair.decided_by === null ? '' : ` (${pair.decided_by})`}
+              {pair.state === 'open' || pair.decided_by === null ? '' : ` (by ${pair.decided_by})`}
             </Text>
           </List.Item>
         ))}

@@ -3,12 +3,12 @@ import type { EntityDetail } from '../../../../../src/api/entities.ts';
 import { Anchor, Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { useAction } from '../../../parts/action.tsx';
-import { Empty } from '../../../parts/states.tsx';
-import { change } from '../queries.ts';
+import { useAction } from '../../../components/action.tsx';
+import { Empty } from '../../../components/states.tsx';
+import { inSpace } from '../queries.ts';
 import { formatRanges } from '../marks.ts';
 import { useAddress, usePlace } from '../place.ts';
-import { counted, percentText } from '../../../parts/format.ts';
+import { counted, percentText } from '../../../components/format.ts';
 
 type Mention = EntityDetail['mentions'][number];
 
@@ -106,8 +106,11 @@ function SplitForm({
   const [name, setName] = useState('');
   const splitting = useAction(
     async () => {
-      const body = { mention_ids: chosen, name: name.trim() };
-      const made = await change<EntityDetail>(place, 'POST', `/entities/${entity.id}/split`, body);
+      const body = { mention_ids: [...chosen], name: name.trim() };
+      const made = await inSpace(place, 'POST /api/v1/knowledge/entities/:id/split', {
+        params: { id: entity.id },
+        body,
+      });
       onDone();
       go(address(`/entities/${made.id}`));
       return made;

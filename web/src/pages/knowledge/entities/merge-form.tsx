@@ -1,15 +1,16 @@
 // Merges another entity, found by name, into this one after confirmation.
-import type { Entities, Entity, EntityMerge } from '../../../../../src/api/entities.ts';
+import type { Entity } from '../../../../../src/api/entities.ts';
 import { Group, Select } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ConfirmButton, useAction } from '../../../parts/action.tsx';
-import { change, useRead } from '../queries.ts';
+import { ConfirmButton, useAction } from '../../../components/action.tsx';
+import { inSpace, readOptions } from '../queries.ts';
 import { usePlace } from '../place.ts';
-import { counted } from '../../../parts/format.ts';
+import { counted } from '../../../components/format.ts';
 import { entityTypeLabels, knownAs } from '../labels.ts';
 
-const mostFound = 20;
+const maxFound = 20;
 
 export function MergeForm({ entity }: { readonly entity: Entity }) {
   const place = usePlace();
@@ -18,15 +19,20 @@ export function MergeForm({ entity }: { readonly entity: Entity }) {
   const [name] = useDebouncedValue(typed.trim(), 250);
   // The field shows the label of the selected option, which is not a name to search for.
   const isSearching = name !== '' && (chosen === null || name !== optionText(chosen));
-  const { data } = useRead<Entities>('/entities', { name, limit: mostFound }, { isEnabled: isSearching });
+  const { data } = useQuery({
+    ...readOptions(place, 'GET /api/v1/knowledge/entities', { query: { name, limit: maxFound } }),
+    enabled: isSearching,
+  });
   const found = (isSearching ? data?.entities : undefined) ?? (chosen === null ? [] : [chosen]);
   const others = found.filter(({ id }) => id !== entity.id);
   const merging = useAction(
     (loser: Entity) =>
-      change<EntityMerge>(place, 'POST', '/merges', {
-        winner_id: entity.id,
-        loser_id: loser.id,
-        reason: `Merged ${loser.canonical_name} in the dashboard.`,
+      inSpace(place, 'POST /api/v1/knowledge/merges', {
+        body: {
+          winner_id: entity.id,
+          loser_id: loser.id,
+          reason: `Merged ${loser.canonical_name} in the dashboard.`,
+        },
       }),
     {
       stale: ['knowledge'],

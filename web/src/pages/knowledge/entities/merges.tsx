@@ -1,9 +1,9 @@
 // Merges into an entity, each with an undo button.
 import type { EntityDetail, EntityMerge } from '../../../../../src/api/entities.ts';
 import { Button, Group, Stack, Text } from '@mantine/core';
-import { useAction } from '../../../parts/action.tsx';
-import { Ago } from '../../../parts/time.tsx';
-import { change } from '../queries.ts';
+import { useAction } from '../../../components/action.tsx';
+import { Ago } from '../../../components/time.tsx';
+import { inSpace } from '../queries.ts';
 import { usePlace } from '../place.ts';
 
 export function Merges({ entity }: { readonly entity: EntityDetail }) {
@@ -24,10 +24,13 @@ export function Merges({ entity }: { readonly entity: EntityDetail }) {
 
 function MergeRow({ merge }: { readonly merge: EntityMerge }) {
   const place = usePlace();
-  const undoing = useAction(() => change<EntityMerge>(place, 'POST', `/merges/${merge.id}/undo`), {
-    stale: ['knowledge'],
-    done: () => 'Merge undone.',
-  });
+  const undoing = useAction(
+    () => inSpace(place, 'POST /api/v1/knowledge/merges/:id/undo', { params: { id: merge.id } }),
+    {
+      stale: ['knowledge'],
+      done: () => 'Merge undone.',
+    },
+  );
   const isUndone = merge.undone_at !== null;
   return (
     <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">

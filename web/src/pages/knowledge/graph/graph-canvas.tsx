@@ -4,7 +4,7 @@ import { IconFocusCentered, IconMinus, IconPlus } from '@tabler/icons-react';
 import Graphology from 'graphology';
 import { useEffect, useRef, useState } from 'react';
 import { Sigma } from 'sigma';
-import { drawHover, graphColors } from './graph-colors.ts';
+import { drawHover, drawLabel, graphColors } from './graph-colors.ts';
 import type { Position } from './graph-layout.ts';
 import { layOut } from './graph-layout.ts';
 import type { Neighborhood } from './neighborhood.ts';
@@ -43,10 +43,10 @@ export function GraphCanvas({ neighborhood, center, pointed, onOpen, label }: Gr
     try {
       const sigma = new Sigma(graphOf(neighborhood, places.current, center, colors), container, {
         allowInvalidContainer: true,
-        labelColor: { color: colors.text },
         labelFont: theme.fontFamily ?? 'sans-serif',
         labelSize: 12,
         labelRenderedSizeThreshold: 6,
+        defaultDrawNodeLabel: drawLabel(colors),
         defaultDrawNodeHover: drawHover(colors),
         nodeReducer: (id, data) =>
           id === shown.current.pointed ? { ...data, highlighted: true, zIndex: 2 } : data,
@@ -136,7 +136,7 @@ function graphOf(
     });
   for (const { from, to, kind } of neighborhood.edges)
     graph.addEdge(from, to, {
-      color: kind === 'POSSIBLY_SAME' ? colors.doubt : colors.edge,
+      color: kind === 'POSSIBLY_SAME' ? colors.uncertain : colors.edge,
       size: kind === 'POSSIBLY_SAME' ? 2 : 1,
     });
   return graph;

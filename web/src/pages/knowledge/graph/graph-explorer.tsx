@@ -5,11 +5,11 @@ import { IconPlus } from '@tabler/icons-react';
 import { useQueries } from '@tanstack/react-query';
 import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { Empty, Failed, Loading } from '../../../parts/states.tsx';
+import { Empty, Failed, Loading } from '../../../components/states.tsx';
 import { readOptions } from '../queries.ts';
 import { useAddress, usePlace } from '../place.ts';
 import type { EntityType } from '../labels.ts';
-import { counted } from '../../../parts/format.ts';
+import { counted } from '../../../components/format.ts';
 import { categoryLabels, entityTypeLabels } from '../labels.ts';
 import type { GraphNode } from './neighborhood.ts';
 import { degreesOf, joined } from './neighborhood.ts';
@@ -18,7 +18,7 @@ import { degreesOf, joined } from './neighborhood.ts';
 const GraphCanvas = lazy(async () => ({ default: (await import('./graph-canvas.tsx')).GraphCanvas }));
 
 /** Maximum events loaded per entity. */
-const mostEvents = 60;
+const maxEvents = 60;
 
 export function GraphExplorer({ entityId, name }: { readonly entityId: string; readonly name: string }) {
   const [grown, setGrown] = useState<readonly string[]>([]);
@@ -65,7 +65,10 @@ function useNeighborhood(ids: readonly string[]) {
   const place = usePlace();
   const results = useQueries({
     queries: ids.map((id) =>
-      readOptions<RelatedEntities>(place, `/entities/${id}/related`, { limit: mostEvents }),
+      readOptions(place, 'GET /api/v1/knowledge/entities/:id/related', {
+        params: { id },
+        query: { limit: maxEvents },
+      }),
     ),
     combine: (all) => ({
       parts: all.flatMap(({ data }) => data ?? []),

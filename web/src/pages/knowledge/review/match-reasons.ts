@@ -22,7 +22,7 @@ export function matchReasons(pair: ReviewPair): MatchReasons {
   const compared = clues.map(([field, word]) => compareClue(word, pair.a[field], pair.b[field]));
   return {
     reasonsFor: reasons.filter((reason) => !isAgainst(reason)).map(sentence),
-    reasonsAgainst: [...against.map(sentence), ...compared.flatMap(({ against: said }) => said)],
+    reasonsAgainst: [...against.map(sentence), ...compared.flatMap(({ against: reasons }) => reasons)],
     onOneSide: compared.flatMap(({ unknown }) => unknown),
   };
 }

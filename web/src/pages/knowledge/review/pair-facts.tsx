@@ -3,7 +3,7 @@ import type { Entity } from '../../../../../src/api/entities.ts';
 import { Box, Group, Text } from '@mantine/core';
 import { Fragment } from 'react';
 import { EntityLink } from '../entities/entity-link.tsx';
-import { counted } from '../../../parts/format.ts';
+import { counted } from '../../../components/format.ts';
 import { entityTypeLabels } from '../labels.ts';
 
 const listed = (values: readonly string[]): string | null => (values.length === 0 ? null : values.join(', '));

@@ -8,7 +8,7 @@ import type { ReviewPair } from './match-reasons.ts';
 import { alsoCompared, matchReasons } from './match-reasons.ts';
 import { PairFacts } from './pair-facts.tsx';
 import { SidePassages } from './side-passages.tsx';
-import { passagesOf } from './review-queries.ts';
+import { eventsOf } from './review-queries.ts';
 import type { Verdict } from './review-session.ts';
 
 const verdictLabels: Readonly<Record<Verdict, string>> = {
@@ -57,9 +57,10 @@ export function usePairAhead(pair: ReviewPair | null): void {
   const place = usePlace();
   const ids = pair === null ? [] : [pair.a.id, pair.b.id];
   useQueries({
-    queries: ids
-      .flatMap((id) => passagesOf(id))
-      .map(({ path, query }) => readOptions<unknown>(place, path, query)),
+    queries: ids.map((id) => readOptions(place, 'GET /api/v1/knowledge/entities/:id', { params: { id } })),
+  });
+  useQueries({
+    queries: ids.map((id) => readOptions(place, 'GET /api/v1/knowledge/events', eventsOf(id))),
   });
 }
 

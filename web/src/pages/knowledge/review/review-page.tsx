@@ -1,11 +1,10 @@
 // Review queue: pairs of possible duplicates, decided with buttons or keys.
-import type { EntityReview } from '../../../../../src/api/entities.ts';
 import { Code, Progress, Stack, Text } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
-import { Empty, Shown } from '../../../parts/states.tsx';
+import { Empty, Shown } from '../../../components/states.tsx';
 import { useRead } from '../queries.ts';
 import type { ReviewPair } from './match-reasons.ts';
-import { mostPairs } from './review-queries.ts';
+import { maxPairs } from './review-queries.ts';
 import { PairView, usePairAhead } from './pair-view.tsx';
 import { ReviewSummary } from './review-summary.tsx';
 import type { Reviewing } from './use-reviewing.ts';
@@ -13,7 +12,7 @@ import { useReviewing } from './use-reviewing.ts';
 import { VerdictBar } from './verdict-bar.tsx';
 
 export function ReviewPage() {
-  const query = useRead<EntityReview>('/pairs', { limit: mostPairs });
+  const query = useRead('GET /api/v1/knowledge/pairs', { query: { limit: maxPairs } });
   return (
     <Shown what="the pairs" query={query}>
       {({ pairs }) => <Queue pairs={pairs} />}
@@ -49,17 +48,17 @@ function Queue({ pairs }: { readonly pairs: readonly ReviewPair[] }) {
 }
 
 function ReviewProgress({ reviewing: { session, hasMore } }: { readonly reviewing: Reviewing }) {
-  const { order, at, said } = session;
+  const { order, at, decided } = session;
   const total = `${order.length}${hasMore ? '+' : ''}`;
   return (
     <div>
       <Text size="sm" fw={600} role="status">
         {at < order.length ? `${at + 1} of ${total}` : `Finished ${total}`}
         <Text span size="sm" c="dimmed" fw={400}>
-          {said.length === 0 ? '' : `, ${said.length} decided`}
+          {decided.length === 0 ? '' : `, ${decided.length} decided`}
         </Text>
       </Text>
-      <Progress value={(said.length / order.length) * 100} size="xs" mt={4} aria-label="Decided pairs" />
+      <Progress value={(decided.length / order.length) * 100} size="xs" mt={4} aria-label="Decided pairs" />
     </div>
   );
 }

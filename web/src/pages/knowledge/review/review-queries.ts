@@ -1,19 +1,7 @@
-// Queries of the review: pairs, and details of each side.
-import type { Query } from '../queries.ts';
+// Sizes of the queries of the review.
 
 /** Page size; more pairs are loaded when these are decided. */
-export const mostPairs = 100;
+export const maxPairs = 100;
 
-/** Events shown for each side. */
-export const fewEvents = 3;
-
-/** The entity with its mentions, and its latest events. */
-export const passagesOf = (id: string): readonly { readonly path: string; readonly query: Query }[] => [
-  { path: `/entities/${id}`, query: {} },
-  eventsOf(id),
-];
-
-export const eventsOf = (id: string): { readonly path: string; readonly query: Query } => ({
-  path: '/events',
-  query: { entity_id: id, limit: fewEvents },
-});
+/** Latest events of an entity, shown for each side. */
+export const eventsOf = (id: string) => ({ query: { entity_id: id, limit: 3 } });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ReviewSession } from './review-session.ts';
 import {
-  answered,
+  withVerdict,
   countOf,
   emptySession,
   moved,
@@ -17,9 +17,9 @@ describe('review session', () => {
   it('moves to the next pair, and ends', () => {
     let session = begun('a', 'b');
     expect(currentOf(session)).toBe('a');
-    session = answered(session, 'a', 'same');
+    session = withVerdict(session, 'a', 'same');
     expect(currentOf(session)).toBe('b');
-    session = answered(session, 'b', 'different');
+    session = withVerdict(session, 'b', 'different');
     expect(currentOf(session)).toBeNull();
     expect([countOf(session, 'same'), countOf(session, 'different')]).toEqual([1, 1]);
   });
@@ -41,31 +41,31 @@ describe('review session', () => {
   });
 
   it('keeps its own decided pairs', () => {
-    const after = withOpenPairs(answered(begun('a', 'b'), 'a', 'same'), ['b']);
+    const after = withOpenPairs(withVerdict(begun('a', 'b'), 'a', 'same'), ['b']);
     expect(after.order).toEqual(['a', 'b']);
     expect(currentOf(after)).toBe('b');
   });
 
   it('shows a pair that arrives at the end of the queue', () => {
-    const through = answered(begun('a'), 'a', 'same');
+    const through = withVerdict(begun('a'), 'a', 'same');
     expect(currentOf(withOpenPairs(through, ['b']))).toBe('b');
   });
 
   it('returns to skipped pairs before it ends', () => {
-    const session = answered(moved(begun('a', 'b'), 1), 'b', 'same');
+    const session = withVerdict(moved(begun('a', 'b'), 1), 'b', 'same');
     expect(currentOf(session)).toBe('a');
   });
 
   it('returns to an undone pair', () => {
-    const session = answered(answered(begun('a', 'b', 'c'), 'a', 'same'), 'b', 'later');
+    const session = withVerdict(withVerdict(begun('a', 'b', 'c'), 'a', 'same'), 'b', 'later');
     const back = reopened(session, 'b');
     expect(currentOf(back)).toBe('b');
     expect(back.verdicts).toEqual({ a: 'same' });
-    expect(back.said).toEqual(['a']);
+    expect(back.decided).toEqual(['a']);
   });
 
   it('reopens postponed pairs only', () => {
-    const session = answered(answered(begun('a', 'b'), 'a', 'later'), 'b', 'same');
+    const session = withVerdict(withVerdict(begun('a', 'b'), 'a', 'later'), 'b', 'same');
     const again = withPostponedReopened(session);
     expect(currentOf(again)).toBe('a');
     expect(again.verdicts).toEqual({ b: 'same' });

@@ -12,10 +12,10 @@ export interface ReviewSession {
   readonly at: number;
   readonly verdicts: Readonly<Record<string, Verdict>>;
   /** Decided pairs, oldest first. */
-  readonly said: readonly string[];
+  readonly decided: readonly string[];
 }
 
-export const emptySession: ReviewSession = { order: [], at: 0, verdicts: {}, said: [] };
+export const emptySession: ReviewSession = { order: [], at: 0, verdicts: {}, decided: [] };
 
 /** Applies the server's open pairs: appends new ones, removes those decided elsewhere, except the current one. */
 export function withOpenPairs(session: ReviewSession, open: readonly string[]): ReviewSession {
@@ -31,10 +31,10 @@ export function withOpenPairs(session: ReviewSession, open: readonly string[]): 
 }
 
 /** Records a verdict and moves to the next open pair. */
-export function answered(session: ReviewSession, id: string, verdict: Verdict): ReviewSession {
+export function withVerdict(session: ReviewSession, id: string, verdict: Verdict): ReviewSession {
   const verdicts = { ...session.verdicts, [id]: verdict };
-  const said = [...session.said.filter((each) => each !== id), id];
-  return { ...session, verdicts, said, at: nextOpen(session.order, verdicts, session.order.indexOf(id)) };
+  const decided = [...session.decided.filter((each) => each !== id), id];
+  return { ...session, verdicts, decided, at: nextOpen(session.order, verdicts, session.order.indexOf(id)) };
 }
 
 /** Reopens a pair and makes it current. */
@@ -43,7 +43,7 @@ export function reopened(session: ReviewSession, id: string): ReviewSession {
   return {
     ...session,
     verdicts,
-    said: session.said.filter((each) => each !== id),
+    decided: session.decided.filter((each) => each !== id),
     at: Math.max(0, session.order.indexOf(id)),
   };
 }
@@ -57,8 +57,8 @@ export function withPostponedReopened(session: ReviewSession): ReviewSession {
   const verdicts = Object.fromEntries(
     Object.entries(session.verdicts).filter(([, verdict]) => verdict !== 'later'),
   );
-  const said = session.said.filter((id) => id in verdicts);
-  return { ...session, verdicts, said, at: nextOpen(session.order, verdicts, -1) };
+  const decided = session.decided.filter((id) => id in verdicts);
+  return { ...session, verdicts, decided, at: nextOpen(session.order, verdicts, -1) };
 }
 
 export const countOf = ({ verdicts }: ReviewSession, wanted: Verdict): number =>

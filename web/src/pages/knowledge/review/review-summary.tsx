@@ -1,6 +1,6 @@
 // Summary at the end of a review session.
 import { Button } from '@mantine/core';
-import { Empty } from '../../../parts/states.tsx';
+import { Empty } from '../../../components/states.tsx';
 import { countOf } from './review-session.ts';
 import type { Reviewing } from './use-reviewing.ts';
 
@@ -10,7 +10,7 @@ export function ReviewSummary({ reviewing: { session, again } }: { readonly revi
     countOf(session, 'different'),
     countOf(session, 'later'),
   ];
-  const open = session.order.length - session.said.length;
+  const open = session.order.length - session.decided.length;
   return (
     <Empty title={open === 0 && later === 0 ? 'All pairs decided' : 'End of queue'}>
       {same} same, {different} different, {later} postponed{open === 0 ? '' : `, ${open} open`}.

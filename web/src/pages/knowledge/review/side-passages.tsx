@@ -1,6 +1,5 @@
 // Documents and latest events of one side of a pair.
-import type { KnowledgeEvents } from '../../../../../src/api/knowledge.ts';
-import type { Entity, EntityDetail } from '../../../../../src/api/entities.ts';
+import type { Entity } from '../../../../../src/api/entities.ts';
 import { Anchor, List, Stack, Text, Title } from '@mantine/core';
 import { Link } from 'wouter';
 import { useRead } from '../queries.ts';
@@ -22,7 +21,7 @@ export function SidePassages({ entity }: { readonly entity: Entity }) {
 
 function Documents({ id }: { readonly id: string }) {
   const address = useAddress();
-  const { data } = useRead<EntityDetail>(`/entities/${id}`);
+  const { data } = useRead('GET /api/v1/knowledge/entities/:id', { params: { id } });
   const documents = [...Map.groupBy(data?.mentions ?? [], (mention) => mention.artifact_id).values()];
   return (
     <div>
@@ -67,8 +66,7 @@ function Documents({ id }: { readonly id: string }) {
 
 function Events({ id }: { readonly id: string }) {
   const address = useAddress();
-  const { path, query } = eventsOf(id);
-  const { data } = useRead<KnowledgeEvents>(path, query);
+  const { data } = useRead('GET /api/v1/knowledge/events', eventsOf(id));
   if (data === undefined || data.events.length === 0) return null;
   return (
     <div>

@@ -1,19 +1,18 @@
 // Review session over the server's pairs: sends verdicts at once, prefetches the next pair, supports undo.
-import type { EntityDetail, EntityMerge, EntityPair } from '../../../../../src/api/entities.ts';
+import type { ApiRoute } from '../../../../../src/api/client.ts';
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import { get } from '../../../api/client.ts';
-import { useAction } from '../../../parts/action.tsx';
-import { change } from '../queries.ts';
+import { useAction } from '../../../components/action.tsx';
+import { inSpace } from '../queries.ts';
 import type { Place } from '../place.ts';
 import { usePlace } from '../place.ts';
 import { knownAs } from '../labels.ts';
 import type { ReviewPair } from './match-reasons.ts';
-import { mostPairs } from './review-queries.ts';
+import { maxPairs } from './review-queries.ts';
 import type { ReviewSession, Verdict } from './review-session.ts';
 import {
-  answered,
+  withVerdict,
   emptySession,
   moved,
   withPostponedReopened,
@@ -71,9 +70,9 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
   const decidedAt = useRef(new Map<string, string>());
   const decide = async (pair: ReviewPair, verdict: Verdict): Promise<void> => {
     const own = decidedAt.current.get(pair.id) ?? '';
-    const { decided_at: at } = await change<EntityPair>(place, 'POST', `/pairs/${pair.id}/verdict`, {
-      verdict,
-      as_of: own > pair.as_of ? own : pair.as_of,
+    const { decided_at: at } = await inSpace(place, 'POST /api/v1/knowledge/pairs/:id/verdict', {
+      params: { id: pair.id },
+      body: { verdict, as_of: own > pair.as_of ? own : pair.as_of },
     });
     if (at !== null) decidedAt.current.set(pair.id, at);
   };
@@ -92,7 +91,9 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
       // A verdict cannot be removed: the pair becomes postponed, last in the queue of other reviewers.
       if (verdict === 'different') await decide(pair, 'later');
       // Refetch first: the list must contain the pair when it is reopened.
-      await client.invalidateQueries({ queryKey: ['knowledge', '/pairs'] });
+      await client.invalidateQueries({
+        queryKey: ['knowledge', 'GET /api/v1/knowledge/pairs' satisfies ApiRoute],
+      });
       setSession((before) => reopened(before, pair.id));
     },
     { stale: ['knowledge'], done: (_nothing, { pair, verdict }) => undoneText(pair, verdict) },
@@ -107,23 +108,23 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
     verdict,
     isSettled: current !== null && verdict === null && !pairs.some((pair) => pair.id === current.id),
     next: pairAt(session.at + 1),
-    hasMore: pairs.length >= mostPairs,
+    hasMore: pairs.length >= maxPairs,
     isUndoing: undoing.isRunning,
-    answer: (said) => {
+    answer: (chosen) => {
       if (!current) return;
       if (verdict !== null) {
         notifications.show({ message: 'Already decided. Undo the decision first.' });
         return;
       }
-      setSession((before) => answered(before, current.id, said));
-      send.run({ pair: current, verdict: said });
+      setSession((before) => withVerdict(before, current.id, chosen));
+      send.run({ pair: current, verdict: chosen });
     },
     move: (by) => setSession((before) => moved(before, by)),
     undo: () => {
-      const last = session.said.at(-1) ?? '';
+      const last = session.decided.at(-1) ?? '';
       const pair = seen.get(last);
-      const said = session.verdicts[last];
-      if (pair && said && !undoing.isRunning) undoing.run({ pair, verdict: said });
+      const sent = session.verdicts[last];
+      if (pair && sent && !undoing.isRunning) undoing.run({ pair, verdict: sent });
     },
     again: () => setSession(withPostponedReopened),
   };
@@ -138,7 +139,7 @@ function useKnownPairs(pairs: readonly ReviewPair[]): ReadonlyMap<string, Review
 
 /** Throws when the merge no longer exists. */
 async function undoMerge(place: Place, { a, b }: ReviewPair): Promise<void> {
-  const { merges } = await get<EntityDetail>(`/api/v1/knowledge/entities/${a.id}`, { ...place });
+  const { merges } = await inSpace(place, 'GET /api/v1/knowledge/entities/:id', { params: { id: a.id } });
   const sides = [a.id, b.id];
   const merge = merges.find(
     ({ winner_id: winner, loser_id: loser, undone_at: undone }) =>
@@ -148,7 +149,7 @@ async function undoMerge(place: Place, { a, b }: ReviewPair): Promise<void> {
     throw new Error(
       'The merge no longer exists: it was undone, or both entities were merged into a third one.',
     );
-  await change<EntityMerge>(place, 'POST', `/merges/${merge.id}/undo`);
+  await inSpace(place, 'POST /api/v1/knowledge/merges/:id/undo', { params: { id: merge.id } });
 }
 
 function undoneText({ a, b }: ReviewPair, verdict: Verdict): string {

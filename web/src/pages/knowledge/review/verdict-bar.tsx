@@ -61,7 +61,7 @@ export function VerdictBar({ reviewing }: { readonly reviewing: Reviewing }) {
             u
           </Kbd>
         }
-        disabled={session.said.length === 0}
+        disabled={session.decided.length === 0}
         loading={isUndoing}
         aria-keyshortcuts="u"
         onClick={undo}

@@ -1,7 +1,7 @@
 // Search result with highlights; the title links to the place in the document.
 import type { SearchResponse } from '../../../../../src/api/knowledge.ts';
 import { Anchor, Group, Paper, Text } from '@mantine/core';
-import { dateText } from '../../../parts/time.tsx';
+import { dateText } from '../../../components/time.tsx';
 import { Link } from 'wouter';
 import { MarkedText } from '../marked-text.tsx';
 import { formatRanges } from '../marks.ts';
@@ -12,7 +12,7 @@ import { passageOf } from './passage.ts';
 type Hit = SearchResponse['primary_results'][number];
 
 /** Maximum marks in an address. */
-const mostMarks = 40;
+const maxMarks = 40;
 
 export function HitCard({ hit }: { readonly hit: Hit }) {
   const address = useAddress();
@@ -49,7 +49,7 @@ export function HitCard({ hit }: { readonly hit: Hit }) {
 /** Ranges in the document: the matched words, or the whole passage without literal matches. */
 function placesOf({ start_char: from, end_char: to, highlights }: Hit): string {
   const words = highlights
-    .slice(0, mostMarks)
+    .slice(0, maxMarks)
     .map(({ start, end }) => ({ start: from + start, end: from + end }));
   return formatRanges(words.length === 0 ? [{ start: from, end: to }] : words);
 }

@@ -1,7 +1,7 @@
 // Graph expansion of the results: events that share an actor or subject with them.
 import type { SearchResponse } from '../../../../../src/api/knowledge.ts';
 import { Anchor, Paper, Stack, Text, Title } from '@mantine/core';
-import { dateText } from '../../../parts/time.tsx';
+import { dateText } from '../../../components/time.tsx';
 import { Link } from 'wouter';
 import { CategoryBadge } from '../category-badge.tsx';
 import { useAddress } from '../place.ts';

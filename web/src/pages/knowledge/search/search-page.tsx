@@ -2,12 +2,12 @@
 import type { SearchResponse } from '../../../../../src/api/knowledge.ts';
 import { Alert, Code, Grid, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Empty, Shown } from '../../../parts/states.tsx';
-import { change } from '../queries.ts';
+import { Empty, Shown } from '../../../components/states.tsx';
+import { inSpace } from '../queries.ts';
 import { EntityLink } from '../entities/entity-link.tsx';
 import { usePlace } from '../place.ts';
 import type { EntityType } from '../labels.ts';
-import { counted } from '../../../parts/format.ts';
+import { counted } from '../../../components/format.ts';
 import { HitCard } from './hit-card.tsx';
 import { RelatedList } from './related-list.tsx';
 import { SearchForm } from './search-form.tsx';
@@ -38,7 +38,7 @@ function Results({ searchQuery }: { readonly searchQuery: SearchQuery }) {
   const query = useQuery({
     // Not refetched on live events: results must not move while they are read.
     queryKey: ['knowledge-search', place, searchQuery],
-    queryFn: () => change<SearchResponse>(place, 'POST', '/search', bodyOf(searchQuery)),
+    queryFn: () => inSpace(place, 'POST /api/v1/knowledge/search', { body: bodyOf(searchQuery) }),
     staleTime: 30_000,
   });
   return (

@@ -13,7 +13,7 @@ export interface SearchQuery {
 }
 
 /** Maximum results. */
-const mostResults = 20;
+const maxResults = 20;
 
 export function useSearchQuery(): readonly [SearchQuery, (searchQuery: SearchQuery) => void] {
   const [params, setParams] = useSearchParams();
@@ -47,7 +47,7 @@ export function parseSearchQuery(params: URLSearchParams): SearchQuery {
 
 export const bodyOf = ({ query, isExpanded, type, category }: SearchQuery) => ({
   query,
-  limit: mostResults,
+  limit: maxResults,
   graph_expand: isExpanded,
   include_entities: isExpanded,
   filters: {
