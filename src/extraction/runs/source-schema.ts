@@ -25,7 +25,7 @@ const restSettings = z.strictObject({
   definition: z
     .string('must be the text of a source file')
     .min(1)
-    .max(500_000)
+    .max(100_000)
     .describe('The text of a source file (YAML). Secrets only as ${NAME}.'),
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { longestTaskMs, maxTaskMs } from '../../../../test/support/longest-task.ts';
 import type { ExtractionError } from '../../errors.ts';
 import { loadDescription } from './load.ts';
 
@@ -166,5 +167,49 @@ describe('the file of a REST source', () => {
     );
     expect(problems).toHaveLength(3);
     expect(problems.every((problem) => problem.includes('is its own parent'))).toBe(true);
+  });
+
+  const many = (count: number, line: (index: number) => string) =>
+    Array.from({ length: count }, (_, index) => line(index)).join('\n');
+
+  it.each([
+    [
+      'separators beside a variable',
+      one + `auth: { type: bearer, token: "\${SET}${'='.repeat(50_000)}!" }`,
+      1,
+    ],
+    ['headers', `${one}headers:\n${many(6_000, (index) => `  x-${index}: a`)}`, 0],
+    ['literal keys', `${one}headers:\n${many(5_000, (index) => `  x${index}_token: a`)}`, 21],
+    ['unknown keys', one + many(9_000, (index) => `x${index}: a`), 1],
+    [
+      'resources',
+      `${head}resources:\n${many(2_000, (index) => `  - { name: a${index}, path: /a, id: id }`)}`,
+      1,
+    ],
+    [
+      'parents',
+      `${head}resources:\n${many(900, (index) => `  - { name: a${index}, path: "/{parent.id}", id: id, parent: a${index + 1} }`)}`,
+      1,
+    ],
+  ])('with thousands of %s does not block the main thread (B1)', async (_, text, problems) => {
+    let found: readonly string[] = [];
+    const longest = await longestTaskMs(() => (found = problemsOf(text, { SET: 'x' })));
+    expect(found).toHaveLength(problems);
+    expect(longest).toBeLessThan(maxTaskMs);
+  });
+
+  it('of more than 100,000 characters is rejected before it is parsed', async () => {
+    const longest = await longestTaskMs(() =>
+      expect(problemsOf(head + many(30_000, (index) => `x${index}: a`))).toEqual([
+        expect.stringContaining('more than 100,000 characters'),
+      ]),
+    );
+    expect(longest).toBeLessThan(maxTaskMs);
+  });
+
+  it('with the same key twice is rejected with the line of the second', () => {
+    expect(problemsOf(`${head}headers: { a: b, a: c }`)).toEqual([
+      'acme.yaml line 3: not valid YAML: Map keys must be unique.',
+    ]);
   });
 });

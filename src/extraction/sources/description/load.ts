@@ -109,11 +109,13 @@ function addressProblems({ base_url }: RestSource, { lineOf }: SourceFile): read
 function invalid(file: string, problems: readonly Problem[]): ExtractionError {
   const lines = problems
     .toSorted((one, other) => one.line - other.line)
+    .slice(0, maxListed)
     .map(({ line, text }) => `${file} line ${line}: ${text}.`);
+  if (problems.length > lines.length) lines.push(`${file}: ${problems.length - lines.length} more problems.`);
   const message =
     lines.length === 1
       ? `The source is not usable. ${lines[0]}`
-      : `The source has ${lines.length} problems:\n${lines.map((line) => `  - ${line}`).join('\n')}`;
+      : `The source has ${problems.length} problems:\n${lines.map((line) => `  - ${line}`).join('\n')}`;
   return new ExtractionError('EXTRACTION_SOURCE_INVALID', message, { details: { problems: lines } });
 }
 
@@ -122,10 +124,13 @@ function resourceProblems(
   resources: readonly RestResource[],
   { lineOf, written }: SourceFile,
 ): readonly Problem[] {
+  const byName = new Map(resources.toReversed().map((resource) => [resource.name, resource]));
   return resources.flatMap((resource, index) =>
     [
-      ...nameProblems(resource, index, resources),
-      ...parentProblems(resource, resources),
+      ...(byName.get(resource.name) === resource
+        ? []
+        : [['name', 'another resource has this name'] as const]),
+      ...parentProblems(resource, byName),
       ...shapeProblems(resource),
     ].map(([key, text]) => ({
       line: lineOf(['resources', index], key),
@@ -136,21 +141,21 @@ function resourceProblems(
 
 type Found = readonly (readonly [key: string, text: string])[];
 
-function nameProblems({ name }: RestResource, index: number, resources: readonly RestResource[]): Found {
-  const isTaken = resources.findIndex((other) => other.name === name) < index;
-  return isTaken ? [['name', 'another resource has this name']] : [];
-}
+type ResourcesByName = ReadonlyMap<string, RestResource>;
 
-function parentProblems(resource: RestResource, resources: readonly RestResource[]): Found {
+/** A message lists at most this many names, or problems. */
+const maxListed = 20;
+
+function parentProblems(resource: RestResource, resources: ResourcesByName): Found {
   const problem = placeholderProblem(resource);
   const placeholders: Found = problem === undefined ? [] : [['path', problem]];
   const parent = resource.parent?.resource;
   if (parent === undefined) return placeholders;
-  if (!resources.some(({ name }) => name === parent))
+  if (!resources.has(parent))
     return [
       [
         'parent',
-        `there is no resource "${parent}"; there are ${resources.map(({ name }) => name).join(', ')}`,
+        `there is no resource "${parent}"; there are ${[...resources.keys()].toReversed().slice(0, maxListed).join(', ')}`,
       ],
     ];
   return isInCycle(resource, resources)
@@ -158,13 +163,11 @@ function parentProblems(resource: RestResource, resources: readonly RestResource
     : placeholders;
 }
 
-function isInCycle(resource: RestResource, resources: readonly RestResource[]): boolean {
+function isInCycle(resource: RestResource, resources: ResourcesByName): boolean {
   let at = resource.parent?.resource;
-  for (let steps = 0; at !== undefined && steps < resources.length; steps++) {
+  for (let steps = 0; at !== undefined && steps < resources.size; steps++) {
     if (at === resource.name) return true;
-    const name: string = at;
-    const next = resources.find((other) => other.name === name);
-    at = next?.parent?.resource;
+    at = resources.get(at)?.parent?.resource;
   }
   return false;
 }

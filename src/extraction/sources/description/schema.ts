@@ -62,12 +62,19 @@ export interface SourceDescription {
   readonly limiterKey: string;
 }
 
+/** A message names at most this many unknown keys, each up to this length. */
+const maxNamed = 5;
+const maxNameLength = 60;
+
 /** A strict object whose error message names its keys. */
 function strict<Shape extends z.core.$ZodLooseShape>(what: string, shape: Shape) {
   return z.strictObject(shape, {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
-        ? `${(issue.keys as readonly string[]).map((key) => `"${key}"`).join(', ')} is not a key of ${what}; the keys are ${Object.keys(shape).join(', ')}`
+        ? `${(issue.keys as readonly string[])
+            .slice(0, maxNamed)
+            .map((key) => `"${key.slice(0, maxNameLength)}"`)
+            .join(', ')} is not a key of ${what}; the keys are ${Object.keys(shape).join(', ')}`
         : `${what} must have keys like ${Object.keys(shape).slice(0, 3).join(', ')}`,
   });
 }
@@ -264,7 +271,10 @@ export const restSourceSchema = strict('a source file', {
     .transform((url) => url.replace(/\/+$/, '')),
   headers: z.record(headerName, text, 'must be header names and values').default({}),
   auth: auth.default({ type: 'none' }),
-  resources: z.array(resource, 'must be a list of resources').min(1, 'must hold at least one resource'),
+  resources: z
+    .array(resource, 'must be a list of resources')
+    .min(1, 'must hold at least one resource')
+    .max(1_000, 'must hold at most 1,000 resources'),
 });
 
 export type RestSource = z.infer<typeof restSourceSchema>;

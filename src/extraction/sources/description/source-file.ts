@@ -1,6 +1,6 @@
 // Reads a source file: YAML with line numbers and environment variables, and no literal secrets.
-import type { Document, Node } from 'yaml';
-import { isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
+import type { Document, Node, YAMLMap } from 'yaml';
+import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
 import { isSecretName, maskShapes } from '../../../core/redaction.ts';
 import { valueAt } from '../../parsing/json.ts';
 
@@ -51,23 +51,46 @@ const countedText = (path: Path): string =>
 
 const variable = /\$\{([^}]*)\}/g;
 
+/** Several hundred resources; parsing them takes about 100 ms. */
+const maxFileLength = 100_000;
+
 /** Reads the file. Problems with its YAML or its variables are in `problems`. */
 export function readSourceFile(text: string, env: Readonly<Record<string, string | undefined>>): SourceFile {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const lineOf = (path: Path, key?: string) => lineIn(document, lines, path, key);
+  const broken = (problem: Problem): SourceFile => ({
+    value: null,
+    written: null,
+    problems: [problem],
+    isBroken: true,
+    variables: new Map(),
+    lineOf: () => problem.line,
+  });
+  if (text.length > maxFileLength)
+    return broken({
+      line: 1,
+      text: `the file has more than ${maxFileLength.toLocaleString('en')} characters; split it into several sources`,
+    });
+  // The library compares every two keys of a mapping: minutes for 30,000 of them.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   // Further errors are mostly consequences of the first.
   const [error] = document.errors;
   if (error) {
     const { line } = lines.linePos(error.pos[0]);
-    const problems = [{ line, text: syntaxProblem(error.message, text.split('\n')[line - 1] ?? '') }];
-    return { value: null, written: null, problems, isBroken: true, variables: new Map(), lineOf };
+    return broken({ line, text: syntaxProblem(error.message, text.split('\n')[line - 1] ?? '') });
+  }
+  const nodes = new NodeIndex(document);
+  const repeated = nodes.firstRepeatedKey();
+  if (repeated) {
+    const { line } = lines.linePos(repeated.range?.[0] ?? 0);
+    return broken({ line, text: 'not valid YAML: Map keys must be unique' });
   }
   const written = plain(document);
-  if (written === undefined) {
-    const problems = [{ line: 1, text: 'its aliases (*name) expand to too much; write them out' }];
-    return { value: null, written: null, problems, isBroken: true, variables: new Map(), lineOf };
-  }
+  if (written === undefined)
+    return broken({ line: 1, text: 'its aliases (*name) expand to too much; write them out' });
+  const lineOf = (path: Path, key?: string) => {
+    const { range } = nodes.nearest(path, key) ?? {};
+    return range ? lines.linePos(range[0]).line : 1;
+  };
   const variables = new Map<string, readonly Variable[]>();
   const problems: Problem[] = [];
   const fill = (value: unknown, path: Path): unknown => {
@@ -117,21 +140,64 @@ function syntaxProblem(message: string, line: string): string {
   return `not valid YAML: ${message.replace(/\.$/, '')}${hint}`;
 }
 
-/** The line of the nearest existing ancestor. */
-function lineIn(document: Document, lines: LineCounter, path: Path, key?: string): number {
-  for (let length = path.length; length >= 0; length--) {
-    const node: unknown = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
-    if (!isNode(node)) continue;
-    const place = (length === path.length && key !== undefined && keyNode(node, key)) || node;
-    return place.range ? lines.linePos(place.range[0]).line : 1;
-  }
-  return 1;
-}
+/** Nodes by path. Each mapping is indexed once, so that a file with many problems is read in linear time. */
+class NodeIndex {
+  readonly #document: Document.Parsed;
+  readonly #entries = new WeakMap<
+    YAMLMap,
+    ReadonlyMap<string, { readonly key: Node; readonly value: unknown }>
+  >();
 
-function keyNode(node: Node, key: string): Node | undefined {
-  if (!isMap(node)) return undefined;
-  const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === key);
-  return isScalar(pair?.key) ? pair.key : undefined;
+  constructor(document: Document.Parsed) {
+    this.#document = document;
+  }
+
+  /** The node of the path, or of a key at it; else the nearest existing ancestor. */
+  nearest(path: Path, key?: string): Node | null {
+    let node: Node | null = this.#document.contents;
+    for (const name of path) {
+      const child: unknown = isMap(node)
+        ? this.#entriesOf(node).get(String(name))?.value
+        : isSeq(node)
+          ? node.items[Number(name)]
+          : undefined;
+      if (!isNode(child)) return node;
+      node = child;
+    }
+    return (key !== undefined && isMap(node) ? this.#entriesOf(node).get(key)?.key : undefined) ?? node;
+  }
+
+  firstRepeatedKey(): Node | null {
+    let repeated: Node | null = null;
+    visit(this.#document, {
+      Map: (_, map) => {
+        const seen = new Set<string>();
+        for (const { key } of map.items) {
+          if (!isScalar(key)) continue;
+          const name = String(key.value);
+          if (seen.has(name)) {
+            repeated = key;
+            return visit.BREAK;
+          }
+          seen.add(name);
+        }
+        return undefined;
+      },
+    });
+    return repeated;
+  }
+
+  #entriesOf(map: YAMLMap): ReadonlyMap<string, { readonly key: Node; readonly value: unknown }> {
+    const known = this.#entries.get(map);
+    if (known) return known;
+    const entries = new Map(
+      map.items.flatMap(({ key, value }) =>
+        isScalar(key) ? [[String(key.value), { key, value }] as const] : [],
+      ),
+    );
+    this.#entries.set(map, entries);
+    return entries;
+  }
 }
 
 // Files are shared and kept in git, so secrets must be `${NAME}`.
@@ -143,7 +209,7 @@ const keyNames =
   /^(x[_-])?(api|app|auth|access)?[_-]?(key|sig|signature|auth|jwt|sid|pin|pass|passcode|credentials?)$/i;
 
 /** Allowed before and after a variable: a scheme or a name with a separator (`Bearer `, `token="`). */
-const around = /^(?:[A-Za-z-]{0,20}[\s=:,;"'&@]+)*$/;
+const around = /^(?:[A-Za-z-]{0,20}[\s=:,;"'&@])*$/;
 
 /** One problem per literal in the place of a secret, and per text that looks like one. Never contains the value. */
 export function literalSecrets(file: SourceFile): readonly Problem[] {
