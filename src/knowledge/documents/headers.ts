@@ -52,8 +52,12 @@ function fieldsOf(text: string): ReadonlyMap<string, string> {
 
 const timeWithZone = /\d:\d{2}.*(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})/;
 
+/** A date with weekday, zone and comment. */
+const maxDateLength = 100;
+
 /** Without a time zone only the day counts, at midnight UTC: the writer's zone is unknown. */
-function dateOf(words: string): Date | null {
+function dateOf(field: string): Date | null {
+  const words = field.slice(0, maxDateLength);
   const moment = new Date(timeWithZone.test(words) ? words : '');
   return Number.isNaN(moment.getTime()) ? findDate(words, null) : moment;
 }
@@ -78,18 +82,61 @@ export function readMailHead(text: string): MailHead {
   };
 }
 
-/** A bare address, or a name (which may contain commas) with an address. */
-const person = /([^,<>\s]+@[^,<>\s]+)(?:,\s*|$)|(.*?)\s*<([^<>]*)>(?:,\s*|$)/g;
+type Addressee = Omit<StructuredMention, 'relation'>;
 
-function peopleOf(field: string): readonly Omit<StructuredMention, 'relation'>[] {
-  return [...field.matchAll(person)].flatMap(([, bare, name = '', address = '']) => {
-    const email = (bare ?? address).trim().toLowerCase();
+/** Neither nests nor overlaps: linear on any field. */
+const angled = /<([^<>]*)>(?:,\s*|$)/g;
+
+/**
+ * Bare addresses, and names (which may contain commas) with an address: "ann@x.org, Lee, Ben <ben@x.org>". In one pass:
+ * the sender chooses the field, which may have millions of characters.
+ */
+function peopleOf(field: string): readonly Addressee[] {
+  const people: Addressee[] = [];
+  let at = 0;
+  const add = (name: string, address: string): void => {
+    const email = address.trim().toLowerCase();
     const shown = name.trim().replace(/^["']|["']$/g, '');
     const surfaceForm = shown === '' ? email : shown;
-    return surfaceForm === ''
-      ? []
-      : [{ surfaceForm, type: 'person' as const, contextClues: email === '' ? {} : { email } }];
-  });
+    if (surfaceForm !== '')
+      people.push({ surfaceForm, type: 'person', contextClues: email === '' ? {} : { email } });
+  };
+  for (const { index, 0: whole, 1: address = '' } of field.matchAll(angled)) {
+    for (let bare = bareAddress(field, at); bare; bare = bareAddress(field, at)) {
+      add('', bare.address);
+      at = bare.end;
+    }
+    add(field.slice(at, index), address);
+    at = index + whole.length;
+  }
+  // Behind the last name with an address, also after other words.
+  while (at < field.length) {
+    const bare = bareAddress(field, at);
+    if (bare) add('', bare.address);
+    at = bare?.end ?? nextWord(field, at);
+  }
+  return people;
+}
+
+const word = /[^,<>\s]+/y;
+const separator = /,\s*/y;
+
+/** The address that begins here, if a comma or the end follows it. */
+function bareAddress(field: string, at: number): { readonly address: string; readonly end: number } | null {
+  const address = matchAt(word, field, at);
+  const sign = address.indexOf('@', 1);
+  if (sign < 1 || sign === address.length - 1) return null;
+  const end = at + address.length;
+  const comma = matchAt(separator, field, end);
+  return comma === '' && end < field.length ? null : { address, end: end + comma.length };
+}
+
+/** Behind the word that begins here, or behind one character. */
+const nextWord = (field: string, at: number): number => at + (matchAt(word, field, at).length || 1);
+
+function matchAt(pattern: RegExp, text: string, at: number): string {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0] ?? '';
 }
 
 /** The role of the people in a labeled line. */
