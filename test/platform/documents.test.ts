@@ -153,6 +153,20 @@ describe('a page and a mail', () => {
   });
 });
 
+describe('a table', () => {
+  it('with cells that span billions of others is read at once (B3)', async () => {
+    const cells = '<td colspan=999999999>Item</td><td rowspan="1e9" colspan="1e308">Price</td>';
+    const content = await read('a.html', 'text/html', `<table><tr>${cells}</tr><tr><td>Tea</tr></table>`);
+    expect('text' in content && content.text).toMatch(/^Item +Price\nTea$/);
+  });
+
+  it('keeps spans of an ordinary size', async () => {
+    const rows = '<tr><th colspan=2>Both</th></tr><tr><td>First column<td>Second</tr><tr><td>1<td>2</tr>';
+    const content = await read('a.html', 'text/html', `<table>${rows}</table>`);
+    expect('text' in content && content.text).toBe('Both\nFirst column   Second\n1              2');
+  });
+});
+
 describe('text and pictures', () => {
   it('are accepted unchanged', async () => {
     expect(await read('a.csv', 'text/csv', 'a,b\n1,2\n')).toEqual({

@@ -48,7 +48,27 @@ describe('a pool of threads', () => {
       Array.from({ length: 20 }, (_, index) => threads.run('echo', index, minute)),
     );
     expect(results).toEqual(Array.from({ length: 20 }, (_, index) => index));
-    expect(threads.threads).toBeLessThanOrEqual(availableParallelism());
+    expect(threads.threads).toBeLessThanOrEqual(Math.max(2, availableParallelism()));
+  });
+
+  it('leaves a thread to other groups, however much work one of them has (B3)', async () => {
+    const threads = pool({ size: 2 });
+    const stop = new AbortController();
+    const held = Array.from({ length: 3 }, () =>
+      threads.run('spin', undefined, { ...minute, signal: stop.signal, group: 'a' }),
+    );
+    expect(await threads.run('echo', 1, { ...minute, group: 'b' })).toBe(1);
+    stop.abort();
+    for (const { status } of await Promise.allSettled(held)) expect(status).toBe('rejected');
+    expect(await threads.run('echo', 2, { ...minute, group: 'a' })).toBe(2);
+  });
+
+  it('serves waiting groups in turn (B3)', async () => {
+    const threads = pool({ size: 1 });
+    const served: unknown[] = [];
+    const run = async (group: string) => served.push(await threads.run('echo', group, { ...minute, group }));
+    await Promise.all(['first', 'a', 'a', 'a', 'b', 'c', 'b'].map(run));
+    expect(served).toEqual(['first', 'a', 'b', 'c', 'a', 'b', 'a']);
   });
 
   it.each(['spin', 'backtrack'] as const)(

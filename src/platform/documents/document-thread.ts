@@ -1,4 +1,5 @@
 // The thread that parses documents from untrusted sources. Parser libraries are loaded on first use.
+import type { Formatter, HtmlNode } from 'html-to-text';
 import type { Address } from 'postal-mime';
 import { serveThread } from '../threads/serve-thread.ts';
 import { zipProblem } from './check-zip.ts';
@@ -15,11 +16,49 @@ async function htmlToText(html: string): Promise<string> {
     selectors: [
       { selector: 'img', format: 'skip' },
       { selector: 'a', options: { ignoreHref: true } },
-      { selector: 'table', format: 'dataTable', options: { uppercaseHeaderCells: false } },
+      { selector: 'table', format: 'boundedTable', options: { uppercaseHeaderCells: false } },
       ...[1, 2, 3, 4, 5, 6].map(heading),
     ],
+    formatters: { boundedTable: boundedTable() },
   });
 }
+
+/** Cells that spans may cover, in one table and in one document: the layout of a table has an entry for each of them. */
+const maxSpanned = { inTable: 5_000, inDocument: 100_000 } as const;
+
+/** As `dataTable`, but further spans count as 1: a hundred bytes could otherwise span billions of cells. */
+function boundedTable(): Formatter {
+  let leftInDocument = maxSpanned.inDocument;
+  const boundSpans = (table: HtmlNode): void => {
+    let left = Math.min(maxSpanned.inTable, leftInDocument);
+    for (const { attribs = {} } of cellsOf(table)) {
+      const spanned = spanOf(attribs['colspan']) * spanOf(attribs['rowspan']) - 1;
+      if (spanned <= left) {
+        left -= spanned;
+        leftInDocument -= spanned;
+        continue;
+      }
+      delete attribs['colspan'];
+      delete attribs['rowspan'];
+    }
+  };
+  return (table, walk, builder, options) => {
+    boundSpans(table);
+    builder.options.formatters['dataTable']?.(table, walk, builder, options);
+  };
+}
+
+function* cellsOf(node: HtmlNode): Generator<HtmlNode> {
+  for (const child of node.children ?? []) {
+    if (child.name === 'td' || child.name === 'th') yield child;
+    else if (rowContainers.has(child.name ?? '')) yield* cellsOf(child);
+  }
+}
+
+const rowContainers: ReadonlySet<string> = new Set(['thead', 'tbody', 'tfoot', 'center', 'tr']);
+
+/** As html-to-text reads it. */
+const spanOf = (attribute: string | undefined): number => Math.abs(Number(attribute)) || 1;
 
 /** Through HTML, so that headings, lists and tables stay apart. */
 async function readDocx(bytes: Uint8Array): Promise<Parsed> {

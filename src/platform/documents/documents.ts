@@ -50,15 +50,18 @@ export class Documents {
     return contradictionOf(file, this.#options.acceptsImages);
   }
 
-  /** Fails with UnreadableDocument, or with the signal's reason. */
-  async read(file: DocumentFile, signal: AbortSignal): Promise<DocumentContent> {
+  /**
+   * Fails with UnreadableDocument, or with the signal's reason. `group`: the owner of the document; owners take turns in
+   * the threads.
+   */
+  async read(file: DocumentFile, signal: AbortSignal, group?: string): Promise<DocumentContent> {
     signal.throwIfAborted();
     const decided = decideType(file, this.#options.acceptsImages);
     if ('problem' in decided) throw new UnreadableDocument(file.name, decided.problem);
     const { mediaType, format } = decided;
     if (format === 'image')
       return { kind: 'image', dataUrl: `data:${mediaType};base64,${base64Of(file.bytes)}` };
-    const parsed = await this.#parse(file, format, mediaType, signal);
+    const parsed = await this.#parse(file, format, mediaType, { signal, group });
     if ('problem' in parsed) throw new UnreadableDocument(file.name, parsed.problem);
     return this.#checked(file.name, parsed);
   }
@@ -71,9 +74,9 @@ export class Documents {
     file: DocumentFile,
     format: 'text' | 'html' | 'pdf' | 'docx' | 'eml',
     mediaType: string,
-    signal: AbortSignal,
+    work: { readonly signal: AbortSignal; readonly group: string | undefined },
   ): Promise<Parsed> {
-    const limits = { timeoutMs: this.#options.timeoutMs, signal };
+    const limits = { timeoutMs: this.#options.timeoutMs, ...work };
     const looksInside = format === 'html' || mediaType === 'application/xml';
     try {
       if (format === 'text' || format === 'html') {

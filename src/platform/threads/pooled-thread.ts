@@ -129,7 +129,7 @@ function notStarted(error: unknown): never {
 
 function valueOf(message: FromThread): unknown {
   if (message.kind === 'returned') return message.value;
-  if (message.kind === 'threw') throw new ThreadThrew(message.name, message.message);
+  if (message.kind === 'threw') throw new ThreadThrew(message);
   throw new TypeError('A thread replied out of order.');
 }
 
@@ -219,13 +219,15 @@ export class ThreadStopped extends Error {
   }
 }
 
-/** The function in the thread threw: its error's name and message, as far as they can be cloned. */
+/** The function in the thread threw: its error's name, message and code, as far as they can be cloned. */
 export class ThreadThrew extends Error {
   override readonly name = 'ThreadThrew';
   readonly errorName: string;
+  readonly code: string | undefined;
 
-  constructor(errorName: string, message: string) {
+  constructor({ name, message, code }: Extract<FromThread, { kind: 'threw' }>) {
     super(message);
-    this.errorName = errorName;
+    this.errorName = name;
+    this.code = code;
   }
 }

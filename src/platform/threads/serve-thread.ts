@@ -1,6 +1,6 @@
 // Runs in a pool thread: calls the functions of its module on request. Messages are cloned or transferred.
 import { parentPort } from 'node:worker_threads';
-import { messageOf } from '../../core/errors.ts';
+import { HeadworksError, messageOf } from '../../core/errors.ts';
 
 /** The functions of a thread module: each has one argument that can be cloned. */
 // oxlint-disable-next-line typescript/no-explicit-any -- each function has its own argument; `run` types it per name
@@ -14,7 +14,13 @@ export interface ThreadCall {
 export type FromThread =
   | { readonly kind: 'ready' }
   | { readonly kind: 'returned'; readonly value: unknown }
-  | { readonly kind: 'threw'; readonly name: string; readonly message: string };
+  | {
+      readonly kind: 'threw';
+      readonly name: string;
+      readonly message: string;
+      /** Of a HeadworksError. */
+      readonly code: string | undefined;
+    };
 
 /** Makes the calling module usable by a ThreadPool. */
 export function serveThread(functions: ThreadFunctions): void {
@@ -51,5 +57,6 @@ function thrown(error: unknown): FromThread {
     kind: 'threw',
     name: error instanceof Error ? error.name : typeof error,
     message: messageOf(error),
+    code: error instanceof HeadworksError ? error.code : undefined,
   };
 }

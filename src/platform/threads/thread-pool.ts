@@ -11,7 +11,7 @@ export interface ThreadPoolOptions {
   readonly clock: Clock;
   /** For one call: heap and buffers together. */
   readonly memoryMb: number;
-  /** Maximum number of threads. Default: the number of cores. */
+  /** Maximum number of threads. Default and maximum: the number of cores, at least two. */
   readonly size?: number;
   /** An idle thread ends after this time. Default: 60 s. */
   readonly idleMs?: number;
@@ -22,6 +22,8 @@ export interface WorkLimits {
   readonly timeoutMs: number;
   /** Terminates the work and its thread. */
   readonly signal?: AbortSignal | undefined;
+  /** Groups, such as organizations, take turns, and each leaves one thread to the others. Default: none. */
+  readonly group?: string | undefined;
   /** Buffers that are transferred instead of copied. */
   readonly transfer?: readonly ArrayBuffer[];
 }
@@ -31,6 +33,9 @@ interface Waiter {
   readonly reject: (reason: unknown) => void;
 }
 
+/** Calls without a group. */
+const ungrouped = '';
+
 const defaultIdleMs = 60_000;
 
 /** Threads start when needed, are reused, and are replaced when they end. */
@@ -39,12 +44,16 @@ export class ThreadPool<Functions extends ThreadFunctions> {
   readonly #size: number;
   readonly #threads = new Set<PooledThread>();
   readonly #idle = new Map<PooledThread, () => void>();
-  readonly #waiting = new Set<Waiter>();
+  /** By group; the group that was served last is the last one. */
+  readonly #waiting = new Map<string, Set<Waiter>>();
+  /** The number of threads that work for a group. */
+  readonly #busy = new Map<string, number>();
   #isClosed = false;
 
   constructor(options: ThreadPoolOptions) {
     this.#options = options;
-    this.#size = Math.max(1, Math.min(options.size ?? Number.POSITIVE_INFINITY, availableParallelism()));
+    const largest = Math.max(2, availableParallelism());
+    this.#size = Math.max(1, Math.min(options.size ?? largest, largest));
   }
 
   /** The number of threads: busy, idle or ending. */
@@ -52,34 +61,33 @@ export class ThreadPool<Functions extends ThreadFunctions> {
     return this.#threads.size;
   }
 
-  /** First come, first served. Rejects with ThreadStopped, ThreadThrew, the signal's reason or SHUTTING_DOWN. */
+  /** Rejects with ThreadStopped, ThreadThrew, the signal's reason or SHUTTING_DOWN. */
   async run<Name extends keyof Functions & string>(
     name: Name,
     input: Parameters<Functions[Name]>[0],
-    { timeoutMs, signal, transfer = [] }: WorkLimits,
+    { timeoutMs, signal, transfer = [], group = ungrouped }: WorkLimits,
   ): Promise<Awaited<ReturnType<Functions[Name]>>> {
-    const thread = await this.#take(signal);
+    const thread = await this.#take(group, signal);
     try {
       const value = await thread.run({ name, input, timeoutMs, signal, transfer });
       return value as Awaited<ReturnType<Functions[Name]>>;
     } finally {
-      this.#release(thread);
+      this.#release(thread, group);
     }
   }
 
   /** Terminates all threads; running work is rejected. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const { reject } of this.#waiting) reject(poolClosed());
+    for (const waiters of this.#waiting.values()) for (const { reject } of waiters) reject(poolClosed());
     await Promise.all([...this.#threads].map((thread) => thread.terminate()));
   }
 
-  #take(signal: AbortSignal | undefined): Promise<PooledThread> {
+  #take(group: string, signal: AbortSignal | undefined): Promise<PooledThread> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
       if (this.#isClosed) throw poolClosed();
-      const thread = this.#takeIdle() ?? this.#start();
-      if (thread) return resolve(thread);
+      const waiters = this.#waiting.get(group) ?? new Set();
       const waiter: Waiter = {
         take: (given) => {
           undo();
@@ -87,13 +95,36 @@ export class ThreadPool<Functions extends ThreadFunctions> {
         },
         reject: (reason) => {
           undo();
-          this.#waiting.delete(waiter);
+          waiters.delete(waiter);
+          if (waiters.size === 0) this.#waiting.delete(group);
           reject(reason);
         },
       };
-      this.#waiting.add(waiter);
       const undo = onAbort(signal, waiter.reject);
+      this.#waiting.set(group, waiters.add(waiter));
+      this.#serve();
     });
+  }
+
+  /** Assigns threads to waiting calls, as far as there are threads. */
+  #serve(): void {
+    for (;;) {
+      const next = [...this.#waiting].find(([group]) => this.#mayStart(group));
+      const thread = next && (this.#takeIdle() ?? this.#start());
+      if (!thread) return;
+      const [group, waiters] = next;
+      const [waiter] = waiters;
+      if (!waiter) throw new TypeError('A group without calls is waiting.');
+      waiters.delete(waiter);
+      this.#waiting.delete(group);
+      if (waiters.size > 0) this.#waiting.set(group, waiters);
+      this.#busy.set(group, (this.#busy.get(group) ?? 0) + 1);
+      waiter.take(thread);
+    }
+  }
+
+  #mayStart(group: string): boolean {
+    return group === ungrouped || (this.#busy.get(group) ?? 0) < Math.max(1, this.#size - 1);
   }
 
   #takeIdle(): PooledThread | undefined {
@@ -117,26 +148,21 @@ export class ThreadPool<Functions extends ThreadFunctions> {
     this.#threads.delete(thread);
     this.#idle.get(thread)?.();
     this.#idle.delete(thread);
-    const another = this.#waiting.size > 0 ? this.#start() : undefined;
-    if (another) this.#assign(another);
+    this.#serve();
   }
 
-  #release(thread: PooledThread): void {
-    if (thread.hasEnded) return; // its exit frees the slot
-    if (this.#assign(thread)) return;
-    const { clock, idleMs = defaultIdleMs } = this.#options;
-    this.#idle.set(
-      thread,
-      clock.after(idleMs, () => void thread.terminate()),
-    );
-  }
-
-  /** To the caller that has waited longest; false when there is none. */
-  #assign(thread: PooledThread): boolean {
-    const [first] = this.#waiting;
-    if (!first) return false;
-    this.#waiting.delete(first);
-    first.take(thread);
-    return true;
+  #release(thread: PooledThread, group: string): void {
+    const busy = (this.#busy.get(group) ?? 1) - 1;
+    if (busy > 0) this.#busy.set(group, busy);
+    else this.#busy.delete(group);
+    // The exit of an ended thread frees its slot.
+    if (!thread.hasEnded) {
+      const { clock, idleMs = defaultIdleMs } = this.#options;
+      this.#idle.set(
+        thread,
+        clock.after(idleMs, () => void thread.terminate()),
+      );
+    }
+    this.#serve();
   }
 }

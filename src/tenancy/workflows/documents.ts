@@ -6,7 +6,7 @@ import type { DocumentContent } from '../../platform/documents/media-types.ts';
 import { UnreadableDocument } from '../../platform/documents/media-types.ts';
 import { DeploymentError } from '../errors.ts';
 import type { ExecutionInput, UploadedFile } from '../executions/types.ts';
-import type { WorkflowDeps, WorkflowProblem } from './workflow.ts';
+import type { WorkflowDeps, WorkflowProblem, WorkflowTask } from './workflow.ts';
 
 /** A file, or text sent as a parameter (without a name). */
 export type DocumentSource = UploadedFile | { readonly name: null; readonly text: string };
@@ -37,7 +37,7 @@ export function fileProblems(
 export async function readDocuments(
   { documents }: Pick<WorkflowDeps, 'documents'>,
   sources: readonly DocumentSource[],
-  signal: AbortSignal,
+  { signal, organizationId }: Pick<WorkflowTask, 'signal' | 'organizationId'>,
 ): Promise<readonly NamedDocument[]> {
   const read: NamedDocument[] = [];
   try {
@@ -47,7 +47,7 @@ export async function readDocuments(
         content:
           source.name === null
             ? { kind: 'text', text: source.text, warnings: [] }
-            : await documents.read(source, signal),
+            : await documents.read(source, signal, organizationId),
       });
   } catch (error) {
     if (!(error instanceof UnreadableDocument)) throw error;

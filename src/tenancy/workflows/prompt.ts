@@ -64,9 +64,9 @@ function templatesOf({ system, template: prompt }: Fields): readonly string[] {
 }
 
 async function run(deps: WorkflowDeps, task: WorkflowTask): Promise<WorkflowResult> {
-  const { options, input, signal } = task;
+  const { options, input } = task;
   const { system, template: prompt } = options;
-  const documents = await readDocuments(deps, input.files, signal);
+  const documents = await readDocuments(deps, input.files, task);
   const instructions = [
     ...(typeof system === 'string' ? [fillTemplate(system, input.parameters)] : []),
     ...(documents.length > 0 ? [documentsAreData] : []),

@@ -125,8 +125,8 @@ async function structureDocuments(
   task: WorkflowTask,
   sources: readonly DocumentSource[],
 ): Promise<Structured> {
-  const { options, input, signal } = task;
-  const documents = await readDocuments(deps, sources, signal);
+  const { options, input } = task;
+  const documents = await readDocuments(deps, sources, task);
   const instructions = [options['instructions'], input.parameters['instructions']].filter(
     (each) => typeof each === 'string',
   );
