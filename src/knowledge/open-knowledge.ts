@@ -10,6 +10,7 @@ import { Artifacts } from './artifacts/artifacts.ts';
 import { ingestDegradations, modelCircuitBreaker } from './degradations.ts';
 import type { DocumentReader } from './documents/parse-input.ts';
 import { openFileParser } from './documents/parse-input.ts';
+import { TextThreads } from './documents/text-threads.ts';
 import { EntityService } from './entities/entity-service.ts';
 import { EntityStore } from './entities/entity-store.ts';
 import { MergeStore } from './entities/merge-store.ts';
@@ -49,7 +50,7 @@ import {
 import type { LanguageModel } from './models/structured-output.ts';
 import type { KnowledgeOptions } from './options.ts';
 import type { Readers } from './reading/reader.ts';
-import { createReaders } from './reading/rules-reader.ts';
+import { createReaders } from './reading/create-readers.ts';
 import { LexicalIndex } from './search/lexical-index.ts';
 import { SearchStore } from './search/results.ts';
 import { Search } from './search/search.ts';
@@ -156,6 +157,8 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
   closing.defer(() => embedders.close());
   const documents = openFileParser(clock);
   closing.defer(() => documents.close());
+  const texts = new TextThreads(clock);
+  closing.defer(() => texts.close());
   const breaker = modelCircuitBreaker(clock, options);
   const common = { clock, ids, log, ledger: deps.ledger, options, breaker };
 
@@ -189,7 +192,8 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     clock,
     onDeleted: ({ spaceId }) => graphStep.removeSpace(spaceId),
   });
-  const readers = overrides.readers ?? createReaders({ model, ids, readWithModel: options.readWithModel });
+  const readers =
+    overrides.readers ?? createReaders({ model, ids, texts, readWithModel: options.readWithModel });
   const resolution = { ...common, entities: entityStore, embedders, model, alerts };
   const ingest: IngestDeps = {
     ...common,
@@ -197,6 +201,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     artifacts: artifactStore,
     events,
     readers,
+    texts,
     resolver: overrides.resolver ?? new EntityResolver(resolution),
     embedders,
     vectors,

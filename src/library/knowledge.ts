@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { EventBus, silentLog, systemClock, systemIds, systemRandom } from '../core/index.ts';
 import { withDefaults } from '../core/options.ts';
-import { isBlank, maxSourceBytes, maxTextLength } from '../knowledge/documents/parse-input.ts';
+import { isBlank, maxSourceBytes, maxTextLength } from '../knowledge/documents/parse-text.ts';
 import { knowledgeOptions } from '../knowledge/options.ts';
 import { openKnowledge } from '../knowledge/open-knowledge.ts';
 import { searchDefaults } from '../knowledge/search/types.ts';

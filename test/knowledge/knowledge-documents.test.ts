@@ -1,20 +1,19 @@
 // Documents of every kind as knowledge reads them: text, title, type, time and the people in the headers of a mail.
 import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
-import {
-  openFileParser,
-  contentHash,
-  parseIngestRequest,
-} from '../../src/knowledge/documents/parse-input.ts';
+import { openFileParser, parseIngestRequest } from '../../src/knowledge/documents/parse-input.ts';
+import { contentHash } from '../../src/knowledge/documents/parse-text.ts';
+import { TextThreads } from '../../src/knowledge/documents/text-threads.ts';
 import { docxOf, paragraph, pdfOf, zipOf } from '../support/sample-documents.ts';
 
 const { signal } = new AbortController();
 const documents = openFileParser(systemClock);
-const deps = { documents, maxDocumentBytes: 1_000_000 };
-afterAll(() => documents.close());
+const texts = new TextThreads(systemClock);
+const deps = { documents, texts, maxDocumentBytes: 1_000_000 };
+afterAll(() => Promise.all([documents.close(), texts.close()]));
 
 const read = (name: string, content: string | Uint8Array, mediaType = '') =>
-  parseIngestRequest(deps, { content: { name, mediaType, bytes: Buffer.from(content) } }, signal);
+  parseIngestRequest(deps, { content: { name, mediaType, bytes: Buffer.from(content) } }, { signal });
 
 const mail = [
   'From: "Chen, Alice" <Alice.Chen@acme.example>',
@@ -141,10 +140,10 @@ describe('a document becomes an artifact', () => {
 
   it('from JSON that is sent as text, too', async () => {
     const text = '{"First Name": "Alice", "note": "Bob agreed to it."}';
-    const artifact = await parseIngestRequest(deps, { content: { text } }, signal);
+    const artifact = await parseIngestRequest(deps, { content: { text } }, { signal });
     expect(artifact).toMatchObject({ type: 'doc', metadata: { data: 'lines' } });
     const note = { content: { text: '[1] Ann decided.' }, metadata: { data: 'lines', mentions: [] } };
-    expect(await parseIngestRequest(deps, note, signal)).toMatchObject({ type: 'note', metadata: {} });
+    expect(await parseIngestRequest(deps, note, { signal })).toMatchObject({ type: 'note', metadata: {} });
   });
 
   it('in another encoding, with a warning when it is not declared', async () => {
@@ -166,7 +165,7 @@ describe('a document becomes an artifact', () => {
       sourceTs: new Date(5),
       metadata: { channel: 'x', mentions: 'not ours' },
     } as const;
-    expect(await parseIngestRequest(deps, request, signal)).toMatchObject({
+    expect(await parseIngestRequest(deps, request, { signal })).toMatchObject({
       type: 'chat',
       title: 'T',
       sourceSystem: 'slack',
@@ -174,13 +173,13 @@ describe('a document becomes an artifact', () => {
       sourceTs: new Date(5),
       metadata: { channel: 'x' },
     });
-    const nameless = await parseIngestRequest(deps, { content: { text: 'First line\nsecond' } }, signal);
+    const nameless = await parseIngestRequest(deps, { content: { text: 'First line\nsecond' } }, { signal });
     expect(nameless).toMatchObject({
       title: 'First line',
       sourceId: expect.stringMatching(/^text:[0-9a-f]{32}$/) as string,
     });
     expect(
-      (await parseIngestRequest(deps, { content: { text: 'First line\nsecond' } }, signal)).sourceId,
+      (await parseIngestRequest(deps, { content: { text: 'First line\nsecond' } }, { signal })).sourceId,
     ).toBe(nameless.sourceId);
   });
 });
@@ -221,14 +220,14 @@ it.each([
   ['blanks', ' \n\t\u3000'],
   ['characters without a shape', '\u200b\u2060 \ufeff\n\u00ad\u2800'],
 ])('rejects %s, which has no searchable text', async (_, text) => {
-  const refused = parseIngestRequest(deps, { content: { text } }, signal);
+  const refused = parseIngestRequest(deps, { content: { text } }, { signal });
   await expect(refused).rejects.toMatchObject({ code: 'INPUT_INVALID' });
   await expect(refused).rejects.toThrow(/has no visible text/);
 });
 
 it('rejects metadata that is nested too deeply', async () => {
   const metadata = JSON.parse(`${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`) as Record<string, unknown>;
-  await expect(parseIngestRequest(deps, { content: { text: 'x' }, metadata }, signal)).rejects.toThrow(
+  await expect(parseIngestRequest(deps, { content: { text: 'x' }, metadata }, { signal })).rejects.toThrow(
     /levels deep/,
   );
 });
@@ -237,7 +236,7 @@ it('accepts one line of millions of characters', async () => {
   const { text } = await parseIngestRequest(
     { ...deps, maxDocumentBytes: 20_000_000 },
     { content: { name: 'a.csv', mediaType: '', bytes: Buffer.from('abc,'.repeat(1_000_000)) } },
-    signal,
+    { signal },
   );
   expect(text).toHaveLength(4_000_000);
 });

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { openEvaluationServices } from '../../bench/evaluation/services.ts';
 import { systemClock } from '../../src/core/index.ts';
 import { openFileParser, parseIngestRequest } from '../../src/knowledge/documents/parse-input.ts';
+import { TextThreads } from '../../src/knowledge/documents/text-threads.ts';
 import { searchDefaults } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
@@ -38,9 +39,9 @@ async function readExample() {
   for (const name of (await readdir(folder)).sort()) {
     const content = { name, mediaType: '', bytes: await readFile(new URL(name, folder)) };
     const { text, sourceTs, ...read } = await parseIngestRequest(
-      { documents, maxDocumentBytes: options.maxDocumentBytes },
+      { documents, texts: new TextThreads(systemClock), maxDocumentBytes: options.maxDocumentBytes },
       { content },
-      signal,
+      { signal },
     );
     await services.artifacts.ingest(
       space,

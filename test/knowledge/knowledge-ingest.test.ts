@@ -1,9 +1,10 @@
 // Ingest from the request to the last step: what is read, what is rejected, and what a failing chunk or step affects.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobContext } from '../../src/core/index.ts';
-import { CoreError, silentLog } from '../../src/core/index.ts';
+import { CoreError, silentLog, systemClock } from '../../src/core/index.ts';
 import { Artifacts } from '../../src/knowledge/artifacts/artifacts.ts';
 import { modelCircuitBreaker } from '../../src/knowledge/degradations.ts';
+import { TextThreads } from '../../src/knowledge/documents/text-threads.ts';
 import type { Space } from '../../src/knowledge/index.ts';
 import type { Embedder } from '../../src/knowledge/vectors/embedders.ts';
 import type { Reader } from '../../src/knowledge/reading/reader.ts';
@@ -46,6 +47,7 @@ describe('ingest', () => {
     deps = {
       ...world,
       readers: { rules: bracketReader('rules'), model: () => model },
+      texts: new TextThreads(systemClock),
       resolver: exactResolver(world),
       embedders: { current: () => embeddersOf(embedder).current() },
       vectors: new VectorIndex(world.database),

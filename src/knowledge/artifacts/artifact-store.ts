@@ -4,7 +4,7 @@ import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database, Transaction } from '../../platform/postgres/ports.ts';
 import { hasSqlState, joinSql, sql } from '../../platform/postgres/sql.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
-import { contentHash } from '../documents/parse-input.ts';
+import { contentHash } from '../documents/parse-text.ts';
 import type { DroppedCount } from '../reading/types.ts';
 import type { Space } from '../spaces/spaces.ts';
 import type {

@@ -2,7 +2,6 @@
 import type { JobQueue, JobView } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
 import { truncationOf } from '../degradations.ts';
-import { chunkText } from '../documents/chunk.ts';
 import { DocumentModel } from '../documents/document.ts';
 import type { ParseDeps } from '../documents/parse-input.ts';
 import { parseIngestRequest } from '../documents/parse-input.ts';
@@ -12,6 +11,7 @@ import type { ingestJob } from '../ingest/ingest-job.ts';
 import { estimateReading } from '../reading/model-reader.ts';
 import type { DroppedCount } from '../reading/types.ts';
 import type { Space } from '../spaces/spaces.ts';
+import { billingCaller } from '../spaces/spaces.ts';
 import type { ArtifactStore } from './artifact-store.ts';
 import type {
   ArtifactFilter,
@@ -24,7 +24,6 @@ import type {
   IngestEstimate,
   IngestRequest,
   IngestResult,
-  ParsedDocument,
   Revision,
   StepStatus,
 } from './types.ts';
@@ -48,15 +47,16 @@ export class Artifacts {
     this.maxDocumentBytes = deps.maxDocumentBytes;
   }
 
-  /** Fails with INPUT_INVALID or KNOWLEDGE_DOCUMENT_UNREADABLE; then nothing was written. */
+  /**
+   * The job is enqueued in the transaction that stores the document, keyed by the revision. Fails with INPUT_INVALID or
+   * KNOWLEDGE_DOCUMENT_UNREADABLE; then nothing was written.
+   */
   async ingest(space: Space, request: IngestRequest, signal: AbortSignal): Promise<IngestResult> {
-    return this.accept(space, await parseIngestRequest(this.#deps, request, signal));
-  }
-
-  /** Stores a parsed document. The job is enqueued in the same transaction, keyed by the revision. */
-  accept(space: Space, document: ParsedDocument): Promise<IngestResult> {
-    const { jobs, job } = this.#deps;
-    return this.#store.accept(space, document, chunkText(document.text), (revision, transaction) =>
+    const { jobs, job, texts } = this.#deps;
+    const work = { signal, group: billingCaller(space) };
+    const document = await parseIngestRequest(this.#deps, request, work);
+    const chunks = await texts.chunk(document.text, work);
+    return this.#store.accept(space, document, chunks, (revision, transaction) =>
       jobs.enqueue(job, revision, {
         key: revision.revisionId,
         group: String(revision.spaceId),
@@ -65,13 +65,14 @@ export class Artifacts {
     );
   }
 
-  async estimate(_space: Space, request: IngestRequest, signal: AbortSignal): Promise<IngestEstimate> {
-    const { readers, embedders } = this.#deps;
-    const document = await parseIngestRequest(this.#deps, request, signal);
-    const chunks = chunkText(document.text);
+  async estimate(space: Space, request: IngestRequest, signal: AbortSignal): Promise<IngestEstimate> {
+    const { readers, embedders, texts } = this.#deps;
+    const work = { signal, group: billingCaller(space) };
+    const document = await parseIngestRequest(this.#deps, request, work);
+    const chunks = await texts.chunk(document.text, work);
     const tokens = chunks.map(({ tokenCount }) => tokenCount);
-    const model = new DocumentModel(document);
-    const toRead = readers.model() ? chunks.filter((chunk) => model.hasProse(chunk)) : [];
+    const prose = readers.model() ? await texts.hasProse(new DocumentModel(document), chunks, work) : [];
+    const toRead = chunks.filter((_, index) => prose[index]);
     const { calls, promptTokens, answerTokens } = estimateReading(toRead.map(({ tokenCount }) => tokenCount));
     const state = embedders.current();
     return {

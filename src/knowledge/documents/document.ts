@@ -28,7 +28,7 @@ export interface DocumentAnnotations {
   readonly projects: ReadonlyMap<string, string>;
 }
 
-type DocumentInput = Pick<ParsedDocument, 'title' | 'sourceTs' | 'text'> & {
+export type DocumentInput = Pick<ParsedDocument, 'title' | 'sourceTs' | 'text'> & {
   readonly type: string;
   readonly metadata?: ParsedDocument['metadata'];
 };
@@ -38,6 +38,9 @@ type DocumentInput = Pick<ParsedDocument, 'title' | 'sourceTs' | 'text'> & {
  * text: offsets are UTF-16 units into `text`, and `prose` has the same length.
  */
 export class DocumentModel {
+  /** Identifies the model within the process. */
+  readonly id = (lastId += 1);
+  readonly input: DocumentInput;
   readonly title: string;
   readonly type: string;
   readonly sourceTs: Date | null;
@@ -48,11 +51,17 @@ export class DocumentModel {
   #annotations: DocumentAnnotations | null = null;
 
   constructor({ title, type, sourceTs, text, metadata }: DocumentInput) {
+    const form = metadata?.['data'];
+    this.input = { title, type, sourceTs, text, metadata: form === undefined ? {} : { data: form } };
     this.title = title;
     this.type = type;
     this.sourceTs = sourceTs;
     this.text = text;
-    this.#dataForm = metadata?.['data'];
+    this.#dataForm = form;
+  }
+
+  get isData(): boolean {
+    return this.#dataForm !== undefined;
   }
 
   /** The text with spaces in place of everything that is data, not prose. */
@@ -76,6 +85,8 @@ export class DocumentModel {
     return this.#annotations;
   }
 }
+
+let lastId = 0;
 
 /** Texts are annotated in pieces of about this length, which bounds memory. */
 const pieceLength = 65_536;

@@ -162,7 +162,7 @@ describe('prose in data', () => {
       metadata: { data },
     });
     const chunk = { text, startChar: 0, heading: null };
-    const { mentions, events } = readByRules({ chunk, document, caller: 'admin' });
+    const { mentions, events } = readByRules({ chunk, document });
     expect(new Set(mentions.map(({ surfaceForm }) => surfaceForm))).toEqual(new Set(['Eve Adams']));
     expect(events.length).toBeGreaterThan(0);
     for (const { evidence } of events)

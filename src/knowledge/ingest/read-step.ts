@@ -13,6 +13,7 @@ import {
   truncationOf,
 } from '../degradations.ts';
 import type { DocumentModel } from '../documents/document.ts';
+import type { TextThreads } from '../documents/text-threads.ts';
 import type { EntityResolver } from '../entities/resolve-mentions.ts';
 import type { EventStore } from '../events/event-store.ts';
 import type { KnowledgeOptions } from '../options.ts';
@@ -33,7 +34,7 @@ export interface ReadTask {
 
 type ReadDeps = Pick<
   IngestDeps,
-  'events' | 'readers' | 'resolver' | 'graph' | 'ledger' | 'clock' | 'log' | 'options'
+  'events' | 'readers' | 'texts' | 'resolver' | 'graph' | 'ledger' | 'clock' | 'log' | 'options'
 >;
 
 /** Data without prose: its structured mentions are known already, and no model is billed for it. */
@@ -46,7 +47,8 @@ export async function readChunk(
   signal: AbortSignal,
   breaker?: CircuitBreaker,
 ): Promise<Reading> {
-  if (!task.document.hasProse(task.chunk)) return emptyReading;
+  const [hasProse] = await deps.texts.hasProse(task.document, [task.chunk], { signal, group: task.caller });
+  if (!hasProse) return emptyReading;
   const model = deps.readers.model();
   if (!model) return deps.readers.rules.read(task, signal);
   try {
@@ -182,6 +184,7 @@ export interface IngestDeps {
   readonly artifacts: ArtifactStore;
   readonly events: EventStore;
   readonly readers: Readers;
+  readonly texts: TextThreads;
   readonly resolver: Pick<EntityResolver, 'resolve'>;
   readonly embedders: Embedders;
   readonly vectors: Pick<VectorIndex, 'put'>;

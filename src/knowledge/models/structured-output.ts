@@ -17,6 +17,8 @@ export interface LanguageModel {
   complete(request: Omit<TextRequest, 'messages'> & { readonly messages: Messages }): Promise<TextCompletion>;
 }
 
+type Parsed<T> = { readonly value: T } | { readonly problem: string };
+
 interface JsonCompletion<T> {
   readonly caller: string;
   readonly messages: Messages;
@@ -25,7 +27,7 @@ interface JsonCompletion<T> {
   /** In characters; longer answers are not parsed. */
   readonly maxAnswerLength: number;
   /** Parses leniently (see `findJson`): the value, or what is wrong with the answer in one sentence. */
-  readonly parse: (text: string) => { readonly value: T } | { readonly problem: string };
+  readonly parse: (text: string) => Parsed<T> | Promise<Parsed<T>>;
   /** Thrown when the answer and its repair are both unusable. */
   readonly errorCode: KnowledgeErrorCode;
 }
@@ -67,7 +69,7 @@ async function answerOf<T>(
   if (typeof text !== 'string') return { text: '', problem: 'It is no text.', model: answer.model };
   if (text.length > maxAnswerLength)
     return { text, problem: `It has ${text.length} characters.`, model: answer.model };
-  const parsed = parse(text);
+  const parsed = await parse(text);
   return 'value' in parsed ? parsed : { text, problem: parsed.problem, model: answer.model };
 }
 

@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { DocumentModel } from '../documents/document.ts';
+import { TextThreads } from '../documents/text-threads.ts';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
-import { seededIds, seededRandom, withTimeout } from '../../core/index.ts';
+import { seededIds, seededRandom, systemClock, withTimeout } from '../../core/index.ts';
 import type { LanguageModel } from '../models/structured-output.ts';
 import type { ReadingTask } from './reader.ts';
 import type { Reading } from './types.ts';
@@ -22,6 +23,9 @@ const { signal } = new AbortController();
 
 type Request = Parameters<LanguageModel['complete']>[0];
 
+const texts = new TextThreads(systemClock);
+afterAll(() => texts.close());
+
 /** Returns these responses one after another and records the requests. */
 function modelOf(...answers: unknown[]) {
   const requests: Request[] = [];
@@ -34,7 +38,7 @@ function modelOf(...answers: unknown[]) {
       return { text: answer as string, model: 'small' };
     },
   };
-  return { requests, read: (request = task) => createModelReader(model, ids).read(request, signal) };
+  return { requests, read: (request = task) => createModelReader(model, ids, texts).read(request, signal) };
 }
 
 const good = {
@@ -280,7 +284,7 @@ describe('the model reader', () => {
       isConfigured: () => true,
       complete: () => new Promise(() => undefined),
     };
-    const read = (signal: AbortSignal) => createModelReader(hangingModel, ids).read(task, signal);
+    const read = (signal: AbortSignal) => createModelReader(hangingModel, ids, texts).read(task, signal);
     const reading = withTimeout(read, { clock, timeoutMs: 1_000 });
     await Promise.all([
       clock.advance(1_000),

@@ -1,11 +1,11 @@
 // Reads a chunk with a language model.
 import type { AnswerSchema, IdSource } from '../../core/index.ts';
 import { findJson, messageOf } from '../../core/index.ts';
+import type { TextThreads } from '../documents/text-threads.ts';
 import { KnowledgeError } from '../errors.ts';
 import type { LanguageModel, Messages } from '../models/structured-output.ts';
 import { completeJson, promptData, schemaOf } from '../models/structured-output.ts';
 import { maxQuoteWords } from '../text/quotes.ts';
-import { readAnswer } from './parse-answer.ts';
 import type { Reader, ReadingTask } from './reader.ts';
 import type { Reading } from './types.ts';
 import { actorRoles, entityTypes, eventCategories } from './types.ts';
@@ -41,7 +41,7 @@ export const readingSchema: AnswerSchema = {
 };
 
 /** `read` fails with KNOWLEDGE_READING_FAILED, or with the signal's reason when that aborts. */
-export function createModelReader(model: LanguageModel, ids: IdSource): Reader {
+export function createModelReader(model: LanguageModel, ids: IdSource, texts: TextThreads): Reader {
   return {
     method: 'model',
     read: async (task, signal) => {
@@ -54,10 +54,10 @@ export function createModelReader(model: LanguageModel, ids: IdSource): Reader {
             maxTokens: answerTokens.max,
             schema: readingSchema,
             maxAnswerLength,
-            parse: (text) => {
+            parse: async (text) => {
               const json = findJson(text, maxAnswerLength);
               if (!json) return { problem: 'It holds no JSON.' };
-              const value = readAnswer(json.value, task);
+              const value = await texts.readAnswer(json.value, task, { signal, group: task.caller });
               return value ? { value } : { problem: 'It has neither "mentions" nor "events".' };
             },
             errorCode: 'KNOWLEDGE_READING_FAILED',

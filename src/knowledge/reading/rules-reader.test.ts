@@ -1,13 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { systemIds } from '../../core/index.ts';
+import { systemClock, systemIds } from '../../core/index.ts';
 import { DocumentModel } from '../documents/document.ts';
+import { TextThreads } from '../documents/text-threads.ts';
 import { maxQuoteWords } from '../text/quotes.ts';
 import { estimateReading } from './model-reader.ts';
-import { createReaders, createRulesReader } from './rules-reader.ts';
+import { createReaders, createRulesReader } from './create-readers.ts';
 import type { Reading } from './types.ts';
 
-const reader = createRulesReader();
+const texts = new TextThreads(systemClock);
+const reader = createRulesReader(texts);
 const { signal } = new AbortController();
 
 function read(
@@ -413,8 +415,8 @@ describe('createReaders', () => {
   it('has a model reader only while a model is configured and enabled', () => {
     let isConfigured = false;
     const model = modelOf(() => isConfigured);
-    const wanted = createReaders({ model, ids: systemIds, readWithModel: true });
-    const unwanted = createReaders({ model, ids: systemIds, readWithModel: false });
+    const wanted = createReaders({ model, ids: systemIds, texts, readWithModel: true });
+    const unwanted = createReaders({ model, ids: systemIds, texts, readWithModel: false });
     expect(wanted.model()).toBeNull();
     isConfigured = true;
     expect(wanted.model()?.method).toBe('model');

@@ -1,42 +1,18 @@
 // Reads a chunk by rules: names, projects and simple events, at lower confidence than a model.
-import type { IdSource } from '../../core/index.ts';
-import type { LanguageModel } from '../models/structured-output.ts';
-import type { Reader, Readers, ReadingTask } from './reader.ts';
+import type { ReadingTask } from './reader.ts';
 import type { DroppedCount, Reading } from './types.ts';
 import { visibleText, wordsOf } from '../text/spans.ts';
-import { createModelReader } from './model-reader.ts';
 import type { RefMention } from './rules/events.ts';
 import { findEvents, headEvent } from './rules/events.ts';
 import { findMentions } from './rules/mentions.ts';
 import { sectionOf, sentencesOf } from './rules/sentences.ts';
 
-interface ReaderDeps {
-  readonly model: LanguageModel;
-  readonly ids: IdSource;
-  /** False: rules only, which is not a degradation. */
-  readonly readWithModel: boolean;
-}
-
-/** `model()` is evaluated for every chunk: models are added and removed while a server runs. */
-export function createReaders({ model, ids, readWithModel }: ReaderDeps): Readers {
-  const byModel = createModelReader(model, ids);
-  return {
-    rules: createRulesReader(),
-    model: () => (readWithModel && model.isConfigured() ? byModel : null),
-  };
-}
-
 /** Limits of one reading. */
 const maxMentions = 20_000;
 const maxEvents = 2_000;
 
-/** Never fails. Reads the prose only: names of data fields look like names of people. */
-export function createRulesReader(): Reader {
-  return { method: 'rules', read: async (task) => readByRules(task) };
-}
-
-/** Invisible characters do not split names; offsets and quotes are those of the stored text. */
-export function readByRules({ chunk, document }: ReadingTask): Reading {
+/** Reads the prose only: names of data fields look like names of people. Invisible characters do not split names; offsets and quotes are those of the stored text. */
+export function readByRules({ chunk, document }: Pick<ReadingTask, 'chunk' | 'document'>): Reading {
   const { title, annotations } = document;
   const stored = document.prose.slice(chunk.startChar, chunk.startChar + chunk.text.length);
   const visible = visibleText(stored);

@@ -4,7 +4,7 @@ import type { Clock, Log } from '../../core/index.ts';
 import { CoreError, HeadworksError, kindOf, messageOf, withTimeout } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
 import { searchDegradations } from '../degradations.ts';
-import { isBlank } from '../documents/parse-input.ts';
+import { isBlank } from '../documents/parse-text.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import { eventCategories } from '../reading/types.ts';
 import type { Space } from '../spaces/spaces.ts';

@@ -1,10 +1,12 @@
 // How many people rules find in sentences with names that are in no word list, and what they must not
 // detect as people.
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../core/index.ts';
 import { DocumentModel } from '../../documents/document.ts';
-import { createRulesReader } from '../rules-reader.ts';
+import { TextThreads } from '../../documents/text-threads.ts';
+import { createRulesReader } from '../create-readers.ts';
 
-const reader = createRulesReader();
+const reader = createRulesReader(new TextThreads(systemClock));
 const { signal } = new AbortController();
 
 async function peopleIn(text: string): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StructuredMention } from '../reading/types.ts';
-import { cleanMentions, contentHash, parseIngestRequest } from './parse-input.ts';
+import { cleanMentions, contentHash, parseText } from './parse-text.ts';
 
 const ann = (relation: string, contextClues: StructuredMention['contextClues']): StructuredMention => ({
   surfaceForm: 'Ann Lee',
@@ -51,15 +51,9 @@ describe('contentHash', () => {
 });
 
 describe('metadata', () => {
-  it('loses the reserved keys, under which the parser stores its own', async () => {
+  it('loses the reserved keys, under which the parser stores its own', () => {
     const content = { text: '{"owner": "Ann Lee", "note": "We bought the boat."}' };
     const given = { mentions: 'x', data: 'x', mentions_truncated: 9, color: 'red' };
-    const deps = { documents: { read: () => Promise.reject(new Error('no file')) }, maxDocumentBytes: 1_000 };
-    const { metadata } = await parseIngestRequest(
-      deps,
-      { content, metadata: given },
-      new AbortController().signal,
-    );
-    expect(metadata).toEqual({ color: 'red', data: 'lines' });
+    expect(parseText({ content, metadata: given }).metadata).toEqual({ color: 'red', data: 'lines' });
   });
 });

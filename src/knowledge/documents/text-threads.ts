@@ -1,0 +1,129 @@
+// Parses, chunks and reads texts: short ones here, long ones in threads with limits, so that no document blocks the server.
+import type { Clock } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
+import { ThreadStopped, ThreadThrew } from '../../platform/threads/pooled-thread.ts';
+import { threadModule } from '../../platform/threads/thread-module.ts';
+import { ThreadPool } from '../../platform/threads/thread-pool.ts';
+import type { ChunkDraft, ParsedDocument } from '../artifacts/types.ts';
+import { KnowledgeError } from '../errors.ts';
+import { readAnswer } from '../reading/parse-answer.ts';
+import type { ReadingTask } from '../reading/reader.ts';
+import { readByRules } from '../reading/rules-reader.ts';
+import type { Reading } from '../reading/types.ts';
+import { chunkText } from './chunk.ts';
+import type { DocumentModel } from './document.ts';
+import type { TextRequest } from './parse-text.ts';
+import { parseText } from './parse-text.ts';
+import type { TextFunctions } from './text-thread.ts';
+
+export interface TextWork {
+  readonly signal: AbortSignal;
+  /** The owner of the text: owners take turns in the threads. */
+  readonly group?: string | undefined;
+}
+
+/** Characters of a text that is processed on the main thread, in about 20 ms. */
+const maxLengthHere = 50_000;
+/** CPU time of one call; the longest text takes about two seconds. */
+const timeoutMs = 30_000;
+const memoryMb = 1_024;
+
+type Span = Pick<ChunkDraft, 'startChar' | 'endChar'>;
+
+export class TextThreads {
+  readonly #pool: ThreadPool<TextFunctions>;
+
+  constructor(clock: Clock) {
+    this.#pool = new ThreadPool({ entry: threadModule('./text-thread', import.meta.url), clock, memoryMb });
+  }
+
+  /** Fails with INPUT_INVALID or KNOWLEDGE_DOCUMENT_UNREADABLE. */
+  async parse(request: TextRequest, work: TextWork): Promise<ParsedDocument> {
+    if (request.content.text.length <= maxLengthHere) return parseText(request);
+    return unreadable(this.#pool.run('parse', request, { timeoutMs, ...work }));
+  }
+
+  /** Fails with KNOWLEDGE_DOCUMENT_UNREADABLE. */
+  async chunk(text: string, work: TextWork): Promise<readonly ChunkDraft[]> {
+    if (text.length <= maxLengthHere) return chunkText(text);
+    return unreadable(this.#pool.run('chunk', text, { timeoutMs, ...work }));
+  }
+
+  /** Of each part, whether it has prose. */
+  async hasProse(
+    document: DocumentModel,
+    parts: readonly Span[],
+    work: TextWork,
+  ): Promise<readonly boolean[]> {
+    if (isShort(document) || !document.isData) return parts.map((part) => document.hasProse(part));
+    const spans = parts.map(({ startChar, endChar }) => ({ startChar, endChar }));
+    return this.#withDocument('prose', document, { parts: spans }, work);
+  }
+
+  async readByRules(
+    { chunk, document }: Pick<ReadingTask, 'chunk' | 'document'>,
+    work: TextWork,
+  ): Promise<Reading> {
+    if (isShort(document)) return readByRules({ chunk, document });
+    return this.#withDocument('rules', document, { chunk: partOf(chunk) }, work);
+  }
+
+  /** Null when the answer is not a reading. */
+  async readAnswer(
+    answer: unknown,
+    { chunk, document }: Pick<ReadingTask, 'chunk' | 'document'>,
+    work: TextWork,
+  ): Promise<Reading | null> {
+    if (isShort(document)) return readAnswer(answer, { chunk, document });
+    return this.#withDocument('answer', document, { chunk: partOf(chunk), answer }, work);
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  /** The text is sent only to a thread that does not know it: it may have millions of characters. */
+  async #withDocument<Name extends 'prose' | 'rules' | 'answer'>(
+    name: Name,
+    document: DocumentModel,
+    call: Omit<Parameters<TextFunctions[Name]>[0], 'id' | 'document'>,
+    work: TextWork,
+  ): Promise<Extract<ReturnType<TextFunctions[Name]>, { value: unknown }>['value']> {
+    type Input = Parameters<TextFunctions[Name]>[0];
+    const limits = { timeoutMs, ...work };
+    const { id } = document;
+    const first = await this.#pool.run(name, { ...call, id } as Input, limits);
+    if ('value' in first) return first.value;
+    const second = await this.#pool.run(name, { ...call, id, document: document.input } as Input, limits);
+    if ('value' in second) return second.value;
+    throw new TypeError('A thread does not know the document that it was sent.');
+  }
+}
+
+const isShort = ({ text }: DocumentModel): boolean => text.length <= maxLengthHere;
+
+const partOf = ({ text, startChar, heading }: ReadingTask['chunk']): ReadingTask['chunk'] => ({
+  text,
+  startChar,
+  heading,
+});
+
+/** Errors of the thread, with their codes. */
+async function unreadable<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof ThreadThrew && error.code === 'INPUT_INVALID')
+      throw new CoreError('INPUT_INVALID', error.message, { cause: error });
+    if (error instanceof ThreadThrew)
+      throw new KnowledgeError('KNOWLEDGE_DOCUMENT_UNREADABLE', error.message, { cause: error });
+    if (!(error instanceof ThreadStopped)) throw error;
+    const problem =
+      error.reason === 'time' ? `longer than ${timeoutMs / 1_000} s` : `more than ${memoryMb} MB of memory`;
+    throw new KnowledgeError(
+      'KNOWLEDGE_DOCUMENT_UNREADABLE',
+      `The document cannot be read: parsing it took ${problem}. Split it.`,
+      { cause: error },
+    );
+  }
+}
