@@ -42,7 +42,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/*/**/*.test.ts'],
-          exclude: ['test/e2e/**', 'test/browser/**', 'test/support/**'],
+          exclude: ['test/e2e/**', 'test/browser/**', 'test/slow/**', 'test/support/**'],
           globalSetup: embeddedTemplate,
           // As above: importing the whole application 120 times took a minute of two cores.
           isolate: false,
@@ -61,6 +61,16 @@ export default defineConfig({
           testTimeout: 360_000,
           // A hook builds, packs and installs the package: over 3 minutes on a machine with seven times more work than cores.
           hookTimeout: 900_000,
+        },
+      },
+      {
+        // Thousands of generated cases, of which the other projects run a sample: npm run verify:slow.
+        extends: true,
+        test: {
+          name: 'slow',
+          include: ['test/slow/**/*.test.ts'],
+          globalSetup: embeddedTemplate,
+          testTimeout: 3_600_000,
         },
       },
       {

@@ -233,6 +233,7 @@ const endless: PageProcessor = {
       total: 100_000_000,
       next: null,
       children: [],
+      elements: [],
     };
     return Promise.resolve({ kind: 'committed', page });
   },

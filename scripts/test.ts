@@ -43,7 +43,7 @@ async function runTests(services: Services, report: string, temporary: string): 
       '--reporter=json',
       `--outputFile.json=${report}`,
       ...(isWhole ? ['--allowOnly=false'] : []),
-      ...(isUnitOnly ? ['--project', 'unit'] : []),
+      ...(isUnitOnly ? ['--project', 'unit'] : ['--project', '!slow']),
       ...forVitest,
     ],
     {

@@ -164,8 +164,6 @@ export interface RejectedItem {
   readonly message: string;
   /** The original bytes, cut to a few kilobytes. */
   readonly raw: Uint8Array;
-  /** Not the item, which is stored, but a child that it names. */
-  readonly isChild?: boolean;
 }
 
 export interface ParsedPage {
@@ -176,6 +174,8 @@ export interface ParsedPage {
   readonly total: number | null;
   /** The lists that its items name. */
   readonly children: readonly ListRef[];
+  /** As in PageResult. */
+  readonly elements: readonly number[];
 }
 
 /** What is stored of a committed page and passed to the planner: independent of the order of pages. */
@@ -183,14 +183,12 @@ export interface PageResult {
   readonly request: PageRequest;
   readonly itemCount: number;
   readonly rejectedCount: number;
-  /** How many of `rejectedCount` are children of stored items; absent: none. */
-  readonly rejectedChildren?: number;
   readonly total: number | null;
   /** Cursor in the body, or Link header. */
   readonly next: string | null;
   readonly children: readonly ListRef[];
-  /** Ids of its first and last item; absent for an empty page. */
-  readonly edgeIds?: readonly [first: string, last: string];
+  /** Hashes of the ids of all elements of its list, stored or not, in order: how many of a list are distinct. */
+  readonly elements: readonly number[];
 }
 
 /** The effect of a page on the vault. */
@@ -205,13 +203,13 @@ export interface CommittedPage extends PageResult {
 }
 
 /**
- * Why a list is known to have ended.
- * `total`: as many items arrived as the source reports. `no-next`: the last page names no next page. `empty-page`: the page
- * after the last one is empty. `short-page`: the last page has fewer items than the server returns per page. `single`:
- * the list has one page. `unproven`: the end is not known, or items are missing.
+ * Why a list is known to have ended (guarantee T1).
+ * `empty-page`: the page after the last one is empty. `no-next`: the last page names no next page. `total`: the last page is
+ * not full, and as many distinct items arrived as the source reports. `single`: the list has one page. `unproven`: the
+ * end is not known, or fewer items arrived than the source reports.
  */
 export type EndOfList =
-  | { readonly by: 'total' | 'no-next' | 'empty-page' | 'short-page' | 'single' }
+  | { readonly by: 'total' | 'no-next' | 'empty-page' | 'single' }
   | { readonly by: 'unproven'; readonly reason: string };
 
 /** How many lists of a type ended by which evidence. */
@@ -302,8 +300,8 @@ export interface VaultSessions {
   fail(sessionId: string, request: PageRequest, cause: string, message: string): void;
   /**
    * All pages of the type are committed or failed. If every list's end is proven, no page failed, no item was rejected
-   * and there are as many items as the source counts, it is `completed`, and items of the type that this session did not
-   * see are marked deleted (unless only a part was requested); otherwise it is `incomplete` and nothing is marked.
+   * and there are as many items as the source counts, it is `completed`; otherwise it is `incomplete`. Items that neither
+   * this nor the previous completed session of the whole type saw are marked deleted (T2).
    */
   finishType(sessionId: string, type: string, end: TypeEnd): TypeStatus;
   finish(sessionId: string, status: Exclude<SessionStatus, 'running'>, run: RunTotals): SessionTotals;

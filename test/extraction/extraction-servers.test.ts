@@ -70,7 +70,7 @@ describe('a server with a page limit of its own and without a total', () => {
     };
     const { run } = await extractRest({ handler, yaml: yamlFor(pagination) });
     const result = await run();
-    expect(result).toMatchObject({ status: 'completed', calls: 7, types: [{ held: 200 }] });
+    expect(result).toMatchObject({ status: 'completed', calls: 8, types: [{ held: 200 }] });
   });
 });
 

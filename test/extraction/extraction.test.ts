@@ -15,11 +15,14 @@ import {
   vaultRows,
 } from '../support/extraction-runs.ts';
 
-/** In pages of ten: a page per ten of each list (one if it is empty), and one for each look and explore. */
+/**
+ * In pages of ten: a page per ten of each list (one if it is empty), one more after a single full page, which has no links,
+ * and one for each look and explore.
+ */
 const exactCalls =
   Object.entries(smallWorld)
     .filter(([type]) => type !== 'explores')
-    .reduce((sum, [, count]) => sum + Math.max(1, Math.ceil(count / 10)), 0) +
+    .reduce((sum, [, count]) => sum + Math.max(1, Math.ceil(count / 10)) + (count === 10 ? 1 : 0), 0) +
   smallWorld.looks +
   smallWorld.explores;
 

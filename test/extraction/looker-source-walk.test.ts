@@ -83,7 +83,7 @@ describe('a simulated Looker, read as the pipeline reads it', () => {
       'GET /lookml_models': 1,
       'GET /folders/search': 2,
       'GET /users/search': 1,
-      'GET /scheduled_plans/search': 1,
+      'GET /scheduled_plans/search': 2,
     });
     expect(stats.responded).toEqual({ 200: stats.total });
   });

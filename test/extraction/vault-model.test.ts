@@ -76,6 +76,8 @@ function shuffled<T>(list: readonly T[], order: readonly number[]): readonly T[]
 /** The expected contents: id → canonical content of each version, null for a deletion. */
 function runModel(all: readonly Step[]): Map<string, (string | null)[]> {
   const versions = new Map<string, (string | null)[]>();
+  /** Items that were absent from the last complete session, and not seen since. */
+  let absent = new Set<string>();
   for (const step of all) {
     const seen = new Map<string, { readonly rank: readonly [number, bigint]; readonly content: string }>();
     const pages = parsed(step).filter((_, index) => !step.failed.includes(index));
@@ -93,9 +95,11 @@ function runModel(all: readonly Step[]): Map<string, (string | null)[]> {
       const history = versions.get(id) ?? [];
       if (history.at(-1) !== content) versions.set(id, [...history, content]);
     }
+    for (const id of seen.keys()) absent.delete(id);
     const isComplete = pages.length === step.pages.length;
-    for (const [id, history] of versions)
-      if (isComplete && !seen.has(id) && history.at(-1) !== null) history.push(null);
+    if (!isComplete) continue;
+    for (const [id, history] of versions) if (absent.has(id) && history.at(-1) !== null) history.push(null);
+    absent = new Set([...versions.keys()].filter((id) => !seen.has(id)));
   }
   return versions;
 }

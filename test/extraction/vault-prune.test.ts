@@ -145,16 +145,17 @@ describe('pruning a vault', () => {
       { a: '1', b: '1', c: '1' },
       { a: '2', b: '1', c: '2' },
       { a: '3', b: '1' },
+      { a: '3', b: '1' },
     ]);
     await prune(world, { olderThanDays: 0, keep: 1 });
     const reader = openVaultReader(world.path);
     const changes = (from: number, to: number) =>
       [...diffSessions(reader, from, to)].map(({ id, kind, isPruned }) => ({ id, kind, isPruned }));
-    expect(changes(1, 3)).toEqual([
+    expect(changes(1, 4)).toEqual([
       { id: 'a', kind: 'changed', isPruned: true },
       { id: 'c', kind: 'deleted', isPruned: true },
     ]);
-    expect(changes(0, 3)).toEqual([
+    expect(changes(0, 4)).toEqual([
       { id: 'a', kind: 'added', isPruned: false },
       { id: 'b', kind: 'added', isPruned: false },
     ]);

@@ -44,18 +44,21 @@ function change({ path }: VaultWorld, sql: string): void {
 
 const unknown = (message: string) => expect.objectContaining({ code: 'EXTRACTION_ITEM_UNKNOWN', message });
 
-/** Three sessions: two items; one changed, one added; one deleted. */
-async function threeSessions(): Promise<VaultWorld> {
+/** Four sessions: two items; one changed, one added; one absent, and deleted with the second absence. */
+async function fourSessions(): Promise<VaultWorld> {
   const world = await vaultWorld();
   extract(world, [simplePage(0, 2)]);
   extract(world, [pageOf(offsetRequest(0, 3), [...simplePage(0, 1, 'b').items, ...simplePage(1, 2).items])]);
-  extract(world, [pageOf(offsetRequest(0, 3), [...simplePage(0, 1, 'b').items, ...simplePage(2, 1).items])]);
+  for (let absent = 0; absent < 2; absent++)
+    extract(world, [
+      pageOf(offsetRequest(0, 3), [...simplePage(0, 1, 'b').items, ...simplePage(2, 1).items]),
+    ]);
   return world;
 }
 
 describe('a vault that is read', () => {
   it('lists types, items and sessions, also while it is written', async () => {
-    const world = await threeSessions();
+    const world = await fourSessions();
     const reader = read(world);
     expect(reader.source()).toBe(source);
     expect(reader.types()).toMatchObject([
@@ -63,7 +66,7 @@ describe('a vault that is read', () => {
         type: 'dashboards',
         live: 2,
         deleted: 1,
-        session: 3,
+        session: 4,
         status: 'completed',
         reason: null,
         itemsSeen: 2,
@@ -79,28 +82,29 @@ describe('a vault that is read', () => {
       },
     ]);
     expect(reader.sessions().map(({ number, status }) => [number, status])).toEqual([
+      [4, 'completed'],
       [3, 'completed'],
       [2, 'completed'],
       [1, 'completed'],
     ]);
     const [newest] = reader.sessions(1);
-    expect(reader.session(newest?.id ?? '')).toEqual(reader.session('3'));
+    expect(reader.session(newest?.id ?? '')).toEqual(reader.session('4'));
   });
 
   it('shows an item as it is and as it was', async () => {
-    const reader = read(await threeSessions());
+    const reader = read(await fourSessions());
     expect(reader.data('dashboards', '0')).toBe('{"id":"0","value":"b"}');
     expect(reader.data('dashboards', '0', 1)).toBe('{"id":"0","value":"a"}');
     expect(reader.data('dashboards', '1')).toBe('{"id":"1","value":"a"}');
     expect(reader.data('dashboards', '1', 2)).toBeNull();
     expect(reader.versions('dashboards', '1')).toMatchObject([
       { number: 1, session: 1, size: 22 },
-      { number: 2, session: 3, size: null, hash: null },
+      { number: 2, session: 4, size: null, hash: null },
     ]);
   });
 
   it('reports what is missing, and what it has', async () => {
-    const world = await threeSessions();
+    const world = await fourSessions();
     const reader = read(world);
     expect(() => reader.item('dashboards', '9')).toThrow(
       unknown(`${world.path} has no item 9 of the type dashboards. See "headworks vault list dashboards".`),
@@ -115,7 +119,7 @@ describe('a vault that is read', () => {
 
 describe('verifying a vault', () => {
   it('finds nothing wrong with one that is whole', async () => {
-    expect(verifyVault(read(await threeSessions()))).toEqual({
+    expect(verifyVault(read(await fourSessions()))).toEqual({
       isSound: true,
       isComplete: true,
       checked: { items: 3, versions: 5, pages: 1 },
@@ -140,7 +144,7 @@ describe('verifying a vault', () => {
     ['an item that disagrees', `UPDATE items SET hash = 1 WHERE id = '0'`, /do not agree/],
     ['a deletion that was undone by hand', `UPDATE items SET deleted_at = NULL`, /deleted in one table/],
   ])('finds %s', async (_what, sql, message) => {
-    const world = await threeSessions();
+    const world = await fourSessions();
     change(world, sql);
     const report = verifyVault(read(world));
     expect(report.isSound).toBe(false);
@@ -333,7 +337,7 @@ describe('verifying a vault', () => {
   });
 
   it('finds damage in the file itself', async () => {
-    const world = await threeSessions();
+    const world = await fourSessions();
     // Closed by all connections, so that everything is in one file.
     world.writer.close();
     world.vault.close();
@@ -391,7 +395,7 @@ describe('comparing two sessions', () => {
     ]);
 
   it('reports what was added, changed and deleted between any two', async () => {
-    const reader = read(await threeSessions());
+    const reader = read(await fourSessions());
     expect(between(reader, 0, 1)).toEqual([
       ['added', '0'],
       ['added', '1'],
@@ -400,13 +404,14 @@ describe('comparing two sessions', () => {
       ['changed', '0', 'value'],
       ['added', '2'],
     ]);
-    expect(between(reader, 2, 3)).toEqual([['deleted', '1']]);
-    expect(between(reader, 1, 3)).toEqual([
+    expect(between(reader, 2, 3)).toEqual([]);
+    expect(between(reader, 3, 4)).toEqual([['deleted', '1']]);
+    expect(between(reader, 1, 4)).toEqual([
       ['changed', '0', 'value'],
       ['deleted', '1'],
       ['added', '2'],
     ]);
-    expect(between(reader, 3, 1)).toEqual([
+    expect(between(reader, 4, 1)).toEqual([
       ['changed', '0', 'value'],
       ['added', '1'],
       ['deleted', '2'],
@@ -418,7 +423,8 @@ describe('comparing two sessions', () => {
     extract(world, [simplePage(0, 1)]);
     extract(world, [simplePage(0, 2, 'b')]);
     extract(world, [simplePage(0, 1)]);
-    expect(between(read(world), 1, 3)).toEqual([]);
+    extract(world, [simplePage(0, 1)]);
+    expect(between(read(world), 1, 4)).toEqual([]);
   });
 });
 
@@ -455,9 +461,10 @@ describe('exporting a vault', () => {
     const unchanged = join(folder, 'dashboards', '0.json');
     await utimes(unchanged, 1, 1);
     await writeFile(join(folder, 'dashboards', 'notes.txt'), 'mine');
-    extract(world, [
-      pageOf(offsetRequest(0, 3), [...simplePage(0, 1).items, ...simplePage(1, 1, 'b').items]),
-    ]);
+    for (let absent = 0; absent < 2; absent++)
+      extract(world, [
+        pageOf(offsetRequest(0, 3), [...simplePage(0, 1).items, ...simplePage(1, 1, 'b').items]),
+      ]);
     expect(await exportVault(read(world), folder)).toEqual({ written: 1, unchanged: 1, removed: 1 });
     expect((await stat(unchanged)).mtimeMs).toBe(1000);
     expect(await names(folder)).toEqual(
@@ -485,7 +492,7 @@ describe('exporting a vault', () => {
   });
 
   it('rejects a folder with files of others, or of another source', async () => {
-    const world = await threeSessions();
+    const world = await fourSessions();
     const folder = await temporaryFolder();
     await mkdir(join(folder, 'dashboards'));
     await writeFile(join(folder, 'dashboards', '9.json'), '{}');

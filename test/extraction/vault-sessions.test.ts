@@ -26,7 +26,7 @@ describe('a deleted item', () => {
   it.each(['a', 'b'])('that comes back with the content "%s" is no longer deleted', async (value) => {
     const world = await vaultWorld();
     extract(world, [simplePage(0, 3)]);
-    extract(world, [simplePage(0, 2)]);
+    for (let absent = 0; absent < 2; absent++) extract(world, [simplePage(0, 2)]);
     expect(world.rows(live)).toEqual([{ id: '0' }, { id: '1' }]);
     extract(world, [simplePage(0, 3, value)]);
     expect(world.rows(live)).toEqual([{ id: '0' }, { id: '1' }, { id: '2' }]);
@@ -48,6 +48,7 @@ describe('a session', () => {
       total: 7,
       nextCursor: 'more',
       children: [childList('tiles', { id: '1' })],
+      elements: [4, 5],
     };
     const outcome = world.writer.write(first.id, page, { total: 6, nextLink: 'other' });
     const settled = {
@@ -57,7 +58,7 @@ describe('a session', () => {
       total: 7,
       next: 'more',
       children: page.children,
-      edgeIds: ['0', '1'],
+      elements: [4, 5],
     };
     expect(outcome).toEqual({ ...settled, written: { added: 2, changed: 0, unchanged: 0, repeated: 0 } });
     world.reopen();
@@ -114,9 +115,11 @@ describe('a session', () => {
     ]);
   });
 
-  it('marks missing items deleted, records that, and undeletes them when they are back', async () => {
+  it('marks items deleted that two in a row missed, records that, and undeletes them when they are back (T2)', async () => {
     const world = await vaultWorld();
     extract(world, [simplePage(0, 2), simplePage(2, 2)]);
+    extract(world, [simplePage(0, 2)]);
+    expect(world.rows(live)).toHaveLength(4);
     extract(world, [simplePage(0, 2)]);
     expect(world.rows(live)).toEqual([{ id: '0' }, { id: '1' }]);
     extract(world, [simplePage(0, 2), simplePage(2, 2)]);
@@ -124,9 +127,23 @@ describe('a session', () => {
     const history = "SELECT number, session, hash IS NULL AS gone FROM content_versions WHERE id = '3'";
     expect(world.rows(history)).toEqual([
       { number: 1n, session: 1n, gone: 0n },
-      { number: 2n, session: 2n, gone: 1n },
-      { number: 3n, session: 3n, gone: 0n },
+      { number: 2n, session: 3n, gone: 1n },
+      { number: 3n, session: 4n, gone: 0n },
     ]);
+  });
+
+  it('marks no item deleted that was seen between two complete ones (T2)', async () => {
+    const world = await vaultWorld();
+    const { sessions } = world.vault;
+    extract(world, [simplePage(0, 4)]);
+    extract(world, [simplePage(0, 2)]);
+    const { id } = sessions.open(specOf({ fresh: true }));
+    world.writer.write(id, simplePage(0, 4), noHeader);
+    expect(sessions.finishType(id, 'dashboards', endWith(9))).toBe('incomplete');
+    extract(world, [simplePage(0, 2)]);
+    expect(world.rows(live)).toHaveLength(4);
+    extract(world, [simplePage(0, 2)]);
+    expect(world.rows(live)).toHaveLength(2);
   });
 
   it('with a failed page is incomplete and marks nothing deleted, until the page is committed', async () => {
@@ -151,7 +168,7 @@ describe('a session', () => {
     expect(sessions.finishType(id, 'dashboards', endWith(3))).toBe('completed');
     const totals = sessions.finish(id, 'completed', { calls: 1, errors: 0, activeMs: 600 });
     expect(totals).toEqual({ items: 3, calls: 9, errors: 6, activeMs: 1_500, throughputItemsPerSecond: 2 });
-    expect(world.rows(live)).toHaveLength(3);
+    expect(world.rows(live)).toHaveLength(4);
     expect(world.rows('SELECT resolved_at IS NOT NULL AS resolved FROM dead_letters')).toEqual([
       { resolved: 1n },
     ]);
@@ -208,6 +225,7 @@ describe('a session', () => {
   it('counts the stored items of a type, whichever session wrote them', async () => {
     const world = await vaultWorld();
     extract(world, [simplePage(0, 5)]);
+    extract(world, [simplePage(0, 2)]);
     const { id } = world.vault.sessions.open(specOf({ fresh: true }));
     world.writer.write(id, simplePage(0, 2), noHeader);
     expect(world.vault.sessions.countItems('dashboards')).toBe(5);

@@ -43,6 +43,7 @@ const pageOf = (page: number): ParsedPage => ({
   rejected: [],
   nextCursor: null,
   total: null,
+  elements: [],
   // Read when all items are written, and the page is not yet marked.
   get children() {
     dieAt(page, 'end');

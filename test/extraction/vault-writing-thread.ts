@@ -24,7 +24,7 @@ for (const page of pages) {
   const request = { ...offsetPage('dashboards', page * 20, 20), key: String(page) };
   writer.write(
     session,
-    { request, items, rejected: [], nextCursor: null, total: null, children: [] },
+    { request, items, rejected: [], nextCursor: null, total: null, children: [], elements: [] },
     { total: null, nextLink: null },
   );
 }

@@ -27,7 +27,7 @@ import type { OnDeath, Processed } from '../../src/extraction/pipeline/worker-po
 import { WorkerDiedError } from '../../src/extraction/pipeline/worker-pool.ts';
 import type { FailureKind } from '../../src/resilience/index.ts';
 import { createRateLimiter } from './resilience/memory-rate-limiter.ts';
-import { typeOf } from './extraction/pages.ts';
+import { elementsAt, typeOf } from './extraction/pages.ts';
 import { limitedSource } from './limited-source.ts';
 
 const transient = new Set<FailureKind>(['rate-limit', 'server-error', 'timeout', 'network']);
@@ -267,6 +267,7 @@ export class ExtractionWorld {
       total: (this.options.hasTotal ?? true) ? count : null,
       next: null,
       children: [],
+      elements: elementsAt(offset, itemCount),
     };
     this.sessions.done.push(outcome);
     return outcome;

@@ -62,7 +62,7 @@ export const pageOf = (
   request: PageRequest,
   items: readonly ParsedItem[],
   rejected: readonly RejectedItem[] = [],
-): ParsedPage => ({ request, items, rejected, nextCursor: null, total: null, children: [] });
+): ParsedPage => ({ request, items, rejected, nextCursor: null, total: null, children: [], elements: [] });
 
 /** A page of items `from` to `from + count - 1`, whose content is `value`. */
 export const simplePage = (from: number, count: number, value = 'a', type = 'dashboards'): ParsedPage =>
@@ -84,6 +84,8 @@ export interface VaultWorld {
   /** As after a crash: everything closed and opened again. */
   reopen(): void;
   rows(sql: string): Record<string, unknown>[];
+  /** Before the test ends: for tests with many vaults. */
+  close(): void;
 }
 
 /** A vault in a fresh folder; closed when the test ends. */
@@ -109,6 +111,10 @@ export async function vaultWorld(file?: string, of = source): Promise<VaultWorld
       world.vault.close();
       world.vault = open();
     },
+    close: () => {
+      for (const writer of writers) writer.close();
+      world.vault.close();
+    },
     rows: (sql) => {
       const db = openSqlite(path, { readOnly: true });
       try {
@@ -120,10 +126,7 @@ export async function vaultWorld(file?: string, of = source): Promise<VaultWorld
       }
     },
   };
-  onTestFinished(() => {
-    for (const writer of writers) writer.close();
-    world.vault.close();
-  });
+  onTestFinished(() => world.close());
   return world;
 }
 

@@ -35,6 +35,7 @@ export async function walkSource(source: Source, batchSize: number): Promise<Wal
       total: page.total ?? parsed.total,
       next: parsed.nextCursor ?? page.nextLink,
       children: parsed.children,
+      elements: parsed.elements,
     });
     planner.takeFinished();
   }

@@ -140,7 +140,7 @@ describe('children listed in the items of a page', () => {
     const page = read('models', text);
     expect(page.children).toEqual([childList('explores', { explore: 'e', model: 'm' })]);
     expect(page.items).toHaveLength(2);
-    expect(page.rejected).toMatchObject([{ cause: 'no-id', isChild: true }]);
+    expect(page.rejected).toMatchObject([{ cause: 'no-id' }]);
   });
 
   it.each(['{"name":"m","explores":null}', '{"name":"m"}', '{"name":"m","explores":{"e":{}}}'])(
@@ -149,11 +149,7 @@ describe('children listed in the items of a page', () => {
       const page = read('models', `[${model}]`);
       expect(page.items).toHaveLength(1);
       expect(page.rejected).toMatchObject([
-        {
-          cause: 'no-list',
-          message: 'Its "explores", which names its explores, is not a list.',
-          isChild: true,
-        },
+        { cause: 'no-list', message: 'Its "explores", which names its explores, is not a list.' },
       ]);
     },
   );

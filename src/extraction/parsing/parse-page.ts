@@ -59,15 +59,15 @@ export function parsePage(
   const { shape = type.shape, isListingOnly = false } = endpoint;
   const rules = childRules(list.type, types, isListingOnly);
   const page = new PageBuilder({ list, bytes, shape, rules, isListingOnly });
-  const { items, rejected, children } = page;
+  const { items, rejected, children, elements } = page;
   if (shape.items.kind === 'single') {
     page.addBody();
-    return { request, items, rejected, children, nextCursor: null, total: null };
+    return { request, items, rejected, children, elements, nextCursor: null, total: null };
   }
   const envelope = readItems(bytes, shape.items.path, page);
   const at = (path: ItemShape['total']) => (path === undefined ? undefined : valueAt(envelope, path));
   const nextCursor = textOf(at(shape.nextCursor));
-  return { request, items, rejected, children, nextCursor, total: countOf(at(shape.total)) };
+  return { request, items, rejected, children, elements, nextCursor, total: countOf(at(shape.total)) };
 }
 
 /** Items that are requested one by one name no further lists of their own type. */
@@ -113,6 +113,7 @@ class PageBuilder {
   readonly items: ParsedItem[] = [];
   readonly rejected: RejectedItem[] = [];
   readonly children: ListRef[] = [];
+  readonly elements: number[] = [];
   readonly #source: PageSource;
   readonly #fields: FieldReader;
 
@@ -132,7 +133,7 @@ class PageBuilder {
       if (!(error instanceof JsonScanError)) throw error;
       const end = skipValue(bytes, start);
       const raw = bytes.subarray(start, end);
-      this.rejected.push(reject(raw, 'malformed', `The item is not valid JSON: ${error.message}.`));
+      this.#reject(reject(raw, 'malformed', `The item is not valid JSON: ${error.message}.`));
       return end;
     }
   }
@@ -154,19 +155,25 @@ class PageBuilder {
   #add(fields: ItemFields): void {
     const { list, shape, rules, isListingOnly } = this.#source;
     if (isListingOnly) {
-      if (isObject(fields.raw)) for (const rule of rules) this.#addChildren(fields, rule);
-      else this.rejected.push(notAnObject(fields.raw));
+      if (!isObject(fields.raw)) return this.#reject(notAnObject(fields.raw));
+      const known = this.children.length;
+      for (const rule of rules) this.#addChildren(fields, rule);
+      this.elements.push(hashOf(JSON.stringify(this.children.slice(known))));
       return;
     }
     // Prepended to ids that are unique within their parent only: the parent's first key.
     const parentId = Object.values(list.parents.at(-1) ?? {})[0] ?? null;
     const read = readItem(fields, shape, parentId);
-    if ('rejected' in read) {
-      this.rejected.push(read.rejected);
-      return;
-    }
+    if ('rejected' in read) return this.#reject(read.rejected);
     this.items.push(read.item);
+    this.elements.push(hashOf(read.item.id));
     for (const rule of rules) this.#addChildren(fields, rule);
+  }
+
+  /** An element without a usable id: its content identifies it. */
+  #reject(rejected: RejectedItem): void {
+    this.rejected.push(rejected);
+    this.elements.push(Number(BigInt.asIntN(32, contentHash(rejected.raw))));
   }
 
   #addChildren(fields: ItemFields, rule: ChildRule): void {
@@ -192,9 +199,19 @@ class PageBuilder {
   }
 
   #rejectChild({ raw }: ItemFields, cause: string, message: string): void {
-    const rejected = reject(raw, cause, message);
-    this.rejected.push(this.#source.isListingOnly ? rejected : { ...rejected, isChild: true });
+    this.rejected.push(reject(raw, cause, message));
   }
+}
+
+/**
+ * 32 bits (FNV-1a), which V8 stores without allocation. Two ids with the same hash make a list seem to have one item less:
+ * that costs one more request and never hides a missing item.
+ */
+function hashOf(text: string): number {
+  let hash = 0x81_1c_9d_c5;
+  for (let index = 0; index < text.length; index++)
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01_00_01_93);
+  return hash | 0;
 }
 
 type Element = (path: JsonPath) => unknown;

@@ -1,15 +1,7 @@
 // Pagination by number: the position of an item (offset) or the number of a page.
 import type { EndOfList, PagePosition, PageResult } from '../types.ts';
 import type { ListConfig, ListProblem, Paginator } from './paginator.ts';
-import {
-  failedPages,
-  haveSameEdges,
-  pageLength,
-  repeatedPage,
-  requestFor,
-  shortList,
-  unproven,
-} from './paginator.ts';
+import { DistinctElements, failedPages, repeatedPage, requestFor, shortList, unproven } from './paginator.ts';
 
 /** Where the end is unknown, this many consecutive failed pages are treated as the end. */
 const failedPagesAtEnd = 2;
@@ -25,13 +17,14 @@ interface ReceivedPage extends Span {
   readonly page: PageResult;
   readonly limit: number;
   readonly count: number;
+  /** It has items that no earlier page had. */
+  readonly hasNewItems: boolean;
 }
 
 /**
- * Keeps the numbers that were requested. A root list with a total requests all the others at once; without one, and for
- * child lists, one page after the other until a page with fewer items than the server returns. Its
- * maximum shows only in its pages: where the first page is not full and there is no total, the server may have a limit of its own,
- * and one more page is requested.
+ * Keeps the numbers that were requested. A root list with a total requests all pages up to it at once. Everything else is
+ * requested one page after the other until there is evidence of the end, which a total alone is not: totals may be capped,
+ * cached, or count what this user cannot see.
  */
 abstract class NumberedPaginator implements Paginator {
   total: number | null = null;
@@ -42,14 +35,15 @@ abstract class NumberedPaginator implements Paginator {
   protected largestPage = 0;
   /** Committed and failed pages. */
   protected settledPages = 0;
-  /** Items on all pages, repeated ones included. */
-  protected itemCount = 0;
   readonly #isChild: boolean;
-  #end: { readonly at: number; readonly by: 'no-next' | 'empty-page' | 'short-page' } | null = null;
+  readonly #distinct = new DistinctElements();
   #inFlight = 0;
   #consecutiveFailures = 0;
   #hasFailed = false;
+  /** The committed page with the highest number. */
   #last: ReceivedPage | null = null;
+  /** The number up to which committed pages were requested. */
+  #committedTo = 0;
 
   constructor(config: ListConfig) {
     this.config = config;
@@ -82,88 +76,79 @@ abstract class NumberedPaginator implements Paginator {
   get end(): EndOfList | null {
     if (this.#inFlight > 0 || this.#nextGap() !== null) return null;
     if (this.problem) return unproven(this.problem);
-    if (this.#hasFailed) return failedPages;
-    if (this.total === null) return this.#end ? { by: this.#end.by } : failedPages;
-    return this.itemCount >= this.total ? { by: 'total' } : unproven(shortList(this.total, this.itemCount));
+    const by = this.#hasFailed ? null : this.#evidence();
+    if (by === null) return failedPages;
+    const { total } = this;
+    const { count } = this.#distinct;
+    return total === null || count >= total ? { by } : unproven(shortList(total, count));
   }
 
   /** How many numbers the next request covers, if the gap is that long. */
   protected abstract nextLength(): number;
   protected abstract positionAt(span: Span): PagePosition;
   protected abstract spanOf(position: PagePosition): Span;
-  /** The number at which a list of this many items ends. */
+  /** The number up to which a list of this many items is requested at once. */
   protected abstract endOf(total: number): number;
-  /** The number up to which a page reached. */
-  protected abstract reachedBy(page: ReceivedPage): number;
   /** Called for every committed page, after the common state was updated. */
-  protected abstract onReceived(page: ReceivedPage, hasEnded: boolean): void;
+  protected abstract onReceived(page: ReceivedPage): void;
 
   #nextGap(): { readonly start: number; readonly end: number } | null {
     if (this.problem || this.config.group.hasFailedTooOften) return null;
-    if (this.#isChild && (this.#inFlight > 0 || this.#hasFailed)) return null;
-    this.#applySiblings();
     const gap = this.requested.firstGap();
-    const end = this.total === null ? this.#end?.at : this.endOf(this.total);
-    if (end !== undefined) return gap.start < end ? gap : null;
-    // Without a known end only the previous page shows whether there is another.
-    return this.#inFlight > 0 || this.#consecutiveFailures >= failedPagesAtEnd ? null : gap;
+    if (!this.#isChild && this.total !== null && gap.start < this.endOf(this.total)) return gap;
+    // From here on only the previous page shows whether there is another.
+    if (this.#inFlight > 0 || this.#evidence() !== null) return null;
+    const canSkipFailed = !this.#isChild && this.total === null;
+    const isStopped = canSkipFailed ? this.#consecutiveFailures >= failedPagesAtEnd : this.#hasFailed;
+    return isStopped ? null : gap;
   }
 
   onCommitted(page: PageResult): void {
     this.#inFlight--;
     const { position } = page.request;
-    const { group, endpoint } = this.config;
-    const count = pageLength(page, endpoint);
+    const count = page.elements.length;
     const limit = 'limit' in position ? position.limit : 0;
-    const received: ReceivedPage = { ...this.spanOf(position), page, limit, count };
-    const previous = this.#last;
-    this.#last = received;
+    const hasNewItems = this.#distinct.add(page) > 0;
+    const received: ReceivedPage = { ...this.spanOf(position), page, limit, count, hasNewItems };
     this.settledPages++;
-    this.itemCount += count;
     this.#consecutiveFailures = 0;
     // The largest total wins: a source that shrinks while it is read moves items past the reader, and a smaller total
     // would call that complete.
     if (page.total !== null) this.total = Math.max(this.total ?? 0, page.total);
-    if (page.next !== null) group.hasLinks = true;
+    if (page.next !== null) this.config.group.hasLinks = true;
     this.largestPage = Math.max(this.largestPage, count);
-    group.largestPage = Math.max(group.largestPage, count);
-    if (this.#isRepeated(received, previous)) return this.#fail(repeatedPage, received);
-    if (this.total === null) this.#findEnd(received);
-    this.onReceived(received, this.#end !== null);
-    if (this.#isChild && this.#isShort(count))
-      this.#fail(shortList(this.total ?? 0, this.itemCount), received);
+    if (received.start >= (this.#last?.start ?? 0)) this.#last = received;
+    const isRepeated = this.#isRepeated(received);
+    this.#committedTo = Math.max(this.#committedTo, received.start + received.length);
+    if (isRepeated) return this.#fail(repeatedPage, received);
+    this.onReceived(received);
+    if (this.#isChild) this.#checkChildTotal(received);
   }
 
-  /** The list has ended before its total: with an empty page, or with all positions requested. */
-  #isShort(count: number): boolean {
-    const { total } = this;
-    if (total === null || this.itemCount >= total) return false;
-    return count === 0 || this.requested.firstGap().start >= this.endOf(total);
+  /** Why the list is known to end with its last page; null when only another request can show it. */
+  #evidence(): 'no-next' | 'empty-page' | 'total' | null {
+    const last = this.#last;
+    if (!last) return null;
+    if (last.count === 0) return 'empty-page';
+    if (this.config.group.hasLinks) return last.page.next === null ? 'no-next' : null;
+    return last.count < last.limit && this.#distinct.count === this.total ? 'total' : null;
   }
 
   /** The vault compares the items of a root list with its total; a child list has only its own pages. */
-  #isRepeated({ start, count, page }: ReceivedPage, previous: ReceivedPage | null): boolean {
-    if (count === 0 || !previous || previous.start >= start) return false;
-    return (this.total === null || this.#isChild) && haveSameEdges(previous.page, page);
+  #checkChildTotal(received: ReceivedPage): void {
+    const { total } = this;
+    const { count } = this.#distinct;
+    if (total !== null && count < total && this.#evidence() !== null)
+      this.#fail(shortList(total, count), received);
   }
 
-  #findEnd(received: ReceivedPage): void {
-    const by = this.#endedBy(received);
-    if (!by) return;
-    const at = Math.min(this.#end?.at ?? Number.POSITIVE_INFINITY, this.reachedBy(received));
-    this.#end = { at, by };
-  }
-
-  #endedBy({ page, count, limit }: ReceivedPage): 'no-next' | 'empty-page' | 'short-page' | null {
-    const { group } = this.config;
-    if (group.hasLinks) return page.next === null ? 'no-next' : null;
-    if (count === 0) return 'empty-page';
-    return count < Math.min(limit, group.largestPage) ? 'short-page' : null;
-  }
-
-  /** A larger page of a sibling list shows that this list's last page was short: its next page need not be requested. */
-  #applySiblings(): void {
-    if (this.#isChild && this.total === null && !this.#end && this.#last) this.#findEnd(this.#last);
+  /**
+   * A page without new items at numbers that no page covered: the source ignores them. Not for pages that are requested at
+   * once: the vault compares their items with the total.
+   */
+  #isRepeated({ start, count, hasNewItems }: ReceivedPage): boolean {
+    if (count === 0 || hasNewItems || start < this.#committedTo) return false;
+    return this.#isChild || this.total === null || start >= this.endOf(this.total);
   }
 
   #fail(problem: Pick<ListProblem, 'cause' | 'message'>, { start, length }: Span): void {
@@ -180,8 +165,6 @@ abstract class NumberedPaginator implements Paginator {
 export class OffsetPaginator extends NumberedPaginator {
   /** A page had fewer items than requested, and the list did not end there. */
   #seemsCapped = false;
-  /** The last item of short pages, by the position at which they should have ended. */
-  readonly #lastIds = new Map<number, string | undefined>();
 
   protected override nextLength(): number {
     const { limit } = this.config;
@@ -193,26 +176,11 @@ export class OffsetPaginator extends NumberedPaginator {
     return total;
   }
 
-  protected override reachedBy({ start, count }: ReceivedPage): number {
-    return start + count;
-  }
-
-  protected override onReceived(received: ReceivedPage, hasEnded: boolean): void {
-    const { start, length, count, page } = received;
-    const reached = start + count;
-    const hasMore = this.total === null ? !hasEnded : reached < (page.total ?? this.total);
-    if (count === 0 || count >= length || !hasMore) return;
+  /** The rest of a short page that adds nothing new is not requested again: the server counts items that it hides. */
+  protected override onReceived({ start, length, count, hasNewItems }: ReceivedPage): void {
+    if (count === 0 || count >= length || !hasNewItems) return;
     if (length > this.largestPage) this.#seemsCapped = true;
-    if (!this.#addsNothing(received)) this.requested.remove(reached, start + length);
-  }
-
-  /** The rest of a short page ends with the same item as that page: the server counts items that it does not return. */
-  #addsNothing({ start, length, page }: ReceivedPage): boolean {
-    const end = start + length;
-    const last = page.edgeIds?.[1];
-    const isKnown = last !== undefined && this.#lastIds.get(end) === last;
-    this.#lastIds.set(end, last);
-    return isKnown;
+    this.requested.remove(start + count, start + length);
   }
 
   protected override positionAt({ start, length }: Span): PagePosition {
@@ -246,19 +214,11 @@ export class PagePaginator extends NumberedPaginator {
     return 1;
   }
 
-  /**
-   * A child list is read page by page until its total, or an empty page. Of a root list whose first page is not full, a
-   * second page shows first whether that is the server's limit.
-   */
+  /** Of a list whose first page is not full, a second page shows first whether that is the server's limit. */
   protected override endOf(total: number): number {
-    if (this.config.list.parents.length > 0)
-      return this.itemCount >= total ? this.settledPages : Number.POSITIVE_INFINITY;
+    const isUnclear = this.settledPages < 2 && this.largestPage < this.#limit;
     const pages = Math.ceil(total / Math.max(this.largestPage, 1));
-    return this.settledPages < 2 && this.largestPage < this.#limit ? Math.min(pages, 2) : pages;
-  }
-
-  protected override reachedBy({ start }: ReceivedPage): number {
-    return start + 1;
+    return isUnclear || this.largestPage === 0 ? Math.min(pages, 2) : pages;
   }
 
   /** Items that a page left out have no page number of their own; the total shows that they are missing. */

@@ -26,8 +26,6 @@ export interface Paginator {
 
 /** State that the child lists of a type share; each root list has its own. */
 export class ListGroup {
-  /** The most items on one page: what the server returns per page at least. */
-  largestPage = 0;
   /** Some page named a next page: a page that names none is then the last. */
   hasLinks = false;
   #consecutiveFailures = 0;
@@ -84,22 +82,26 @@ export function firstItemOf({ position }: PageRequest): number {
   return position.kind === 'cursor' ? position.index * largestPage : 0;
 }
 
-/** How many items a page held, stored or not. */
-export function pageLength(page: PageResult, { isListingOnly }: Endpoint): number {
-  const { children, itemCount, rejectedCount, rejectedChildren = 0 } = page;
-  return (isListingOnly ? children.length : itemCount) + rejectedCount - rejectedChildren;
-}
+/** The distinct elements of a list, as hashes of their ids. */
+export class DistinctElements {
+  readonly #hashes = new Set<number>();
 
-/** Two pages with the same first and the same last item are the same page. */
-export function haveSameEdges(one: PageResult, other: PageResult): boolean {
-  const [first, last] = one.edgeIds ?? [];
-  return first !== undefined && first === other.edgeIds?.[0] && last === other.edgeIds[1];
+  get count(): number {
+    return this.#hashes.size;
+  }
+
+  /** Returns how many of the page's elements are new. */
+  add({ elements }: PageResult): number {
+    const before = this.#hashes.size;
+    for (const element of elements) this.#hashes.add(element);
+    return this.#hashes.size - before;
+  }
 }
 
 export const repeatedPage = {
   cause: 'repeated',
   message:
-    'The last page has the same items as the one before: the source ignores which page is requested. ' +
+    'The last page has only items of earlier pages: the source ignores which page is requested. ' +
     'Correct its pagination, and start a new extraction with --fresh.',
 } as const;
 
@@ -110,16 +112,25 @@ const repeatedCursor = {
     'Correct the pagination of the source, and start a new extraction with --fresh.',
 } as const;
 
+const noNewItems = {
+  cause: 'repeated',
+  message:
+    'The last pages have only items of earlier pages, or none, and each names another next page: following them ' +
+    'might never end. Correct the pagination of the source, and start a new extraction with --fresh.',
+} as const;
+
+/** Some sources filter after paging, so that pages may be empty; this many in a row are not followed further. */
+const maxPagesWithoutNewItems = 20;
+
 export const shortList = (total: number, count: number) =>
   ({
     cause: 'short',
     message:
-      `The source counts ${total} items in this list, but it ended after ${count}. Start a new extraction with ` +
+      `The source counts ${total} items in this list, but it ended after ${count} different ones. Start a new extraction with ` +
       '--fresh; if that does not help, correct its pagination or its total.',
   }) as const;
 
 export const failedPages: EndOfList = { by: 'unproven', reason: 'pages failed' };
-const proven = (by: Exclude<EndOfList['by'], 'unproven'>): EndOfList => ({ by });
 export const unproven = ({ message }: Pick<ListProblem, 'message'>): EndOfList => ({
   by: 'unproven',
   reason: message,
@@ -132,7 +143,8 @@ export class CursorPaginator implements Paginator {
   #next: { readonly cursor: string | null; readonly index: number } | null = { cursor: null, index: 0 };
   #isInFlight = false;
   #end: EndOfList | null = null;
-  #count = 0;
+  readonly #distinct = new DistinctElements();
+  #pagesWithoutNewItems = 0;
   total: number | null = null;
   problem: ListProblem | null = null;
 
@@ -165,7 +177,7 @@ export class CursorPaginator implements Paginator {
     const { position } = page.request;
     // The largest total wins: a source that shrinks while it is read moves items past the reader.
     if (page.total !== null) this.total = Math.max(this.total ?? 0, page.total);
-    this.#count += pageLength(page, this.#config.endpoint);
+    const hasNewItems = this.#distinct.add(page) > 0;
     if (position.kind !== 'cursor') return this.#finishProven('single', null);
     const index = position.index + 1;
     if (page.next === null) return this.#finishProven('no-next', { cursor: null, index });
@@ -173,16 +185,20 @@ export class CursorPaginator implements Paginator {
     if (position.cursor !== null) this.#seen.add(position.cursor);
     if (this.#seen.has(page.next)) return this.#fail(repeatedCursor, next);
     this.#seen.add(page.next);
+    this.#pagesWithoutNewItems = hasNewItems ? 0 : this.#pagesWithoutNewItems + 1;
+    if (this.#pagesWithoutNewItems >= maxPagesWithoutNewItems) return this.#fail(noNewItems, next);
     this.#next = next;
   }
 
-  /** A child list that ends before its own total is not complete; the totals of root lists are checked by the vault. */
+  /** A list that ends before its own total is not complete. */
   #finishProven(by: 'single' | 'no-next', next: { cursor: string | null; index: number } | null): void {
     const { list, isSingleItem } = this.#config;
-    const isChild = list.parents.length > 0 && !isSingleItem;
-    if (isChild && this.total !== null && this.#count < this.total)
-      return this.#fail(shortList(this.total, this.#count), next ?? { cursor: null, index: 1 });
-    this.#finish(proven(by));
+    const { count } = this.#distinct;
+    if (isSingleItem || this.total === null || count >= this.total) return this.#finish({ by });
+    const problem = shortList(this.total, count);
+    // The total of root lists is part of the vault's reason.
+    if (list.parents.length === 0) this.#finish(unproven(problem));
+    else this.#fail(problem, next ?? { cursor: null, index: 1 });
   }
 
   #fail(

@@ -1,6 +1,6 @@
 // Servers with incorrect pagination: the planner reads them anyway, or reports that it cannot.
 import { describe, expect, it } from 'vitest';
-import { childList, singlePage, typeOf } from '../../../test/support/extraction/pages.ts';
+import { childList, resultOf, singlePage, typeOf } from '../../../test/support/extraction/pages.ts';
 import type { ContentType, PageRequest, PageResult, Pagination } from '../types.ts';
 import { Planner } from './planner.ts';
 
@@ -18,12 +18,9 @@ type Server = (place: { from: number; page: number; limit: number; of: string })
 const upTo = (count: number, first = 0) => Array.from({ length: count }, (_, index) => first + index);
 
 function respond(request: PageRequest, server: Server): PageResult & { items: readonly number[] } {
-  const page = { request, rejectedCount: 0, next: null, children: [] };
-  if (request.position.kind === 'single') return { ...page, items: [], itemCount: 0, total: null };
+  if (request.position.kind === 'single') return { ...resultOf(request, 0), items: [] };
   const { items, total = null } = server(placeOf(request));
-  const [first, last] = [items.at(0), items.at(-1)];
-  const edges = first === undefined ? {} : { edgeIds: [String(first), String(last)] as const };
-  return { ...page, items, itemCount: items.length, total, ...edges };
+  return { ...resultOf(request, items.length, { total, elements: items }), items };
 }
 
 function placeOf({ key, list, position }: PageRequest) {
@@ -73,7 +70,8 @@ describe('the planner, with a server that returns fewer items than requested', (
   it.each(['offset', 'page'] as const)('reads everything by %s, also without a total', (pagination) => {
     const { seen, calls } = readAll(pagination, capped(200, 30));
     expect(seen).toEqual(upTo(200));
-    expect(calls).toBe(7);
+    // Seven pages, and an empty one that proves the end.
+    expect(calls).toBe(8);
   });
 
   it.each(['offset', 'page'] as const)('requests one more page after the only one by %s', (pagination) => {
@@ -107,7 +105,8 @@ describe('the planner, with a server that leaves items out of single pages', () 
       'offset',
       leavesOut((item) => item >= 100 && item < 199),
     );
-    expect(calls).toBe(31);
+    // 30 pages, the rest of one of them, and an empty one that proves the end.
+    expect(calls).toBe(32);
     expect(seen).toHaveLength(2_901);
   });
 
@@ -122,7 +121,7 @@ describe('the planner, with a server that leaves items out of single pages', () 
       'page',
       leavesOut((item) => item < 99),
     );
-    expect(byPage.calls).toBe(30);
+    expect(byPage.calls).toBe(31);
     expect(byPage.seen).toHaveLength(2_901);
   });
 
@@ -131,13 +130,13 @@ describe('the planner, with a server that leaves items out of single pages', () 
       'page',
       leavesOut((item) => item === 150 || item === 151, 300),
     );
-    expect(calls).toBe(3);
-    expect(done.map(({ request }) => request.key)).toEqual(['page:0*100', 'page:1*100', 'page:2*100']);
+    expect(calls).toBe(4);
+    expect(done.map(({ request }) => request.key)).toEqual([0, 1, 2, 3].map((page) => `page:${page}*100`));
   });
 
-  it('requests no page beyond the end when the first of two is not full', () => {
+  it('requests one page beyond the end when the first of two is not full', () => {
     const server: Server = ({ page }) => ({ items: [upTo(98), upTo(100, 100)][page] ?? [], total: 200 });
-    expect(readAll('page', server).calls).toBe(2);
+    expect(readAll('page', server).calls).toBe(3);
   });
 });
 
@@ -215,7 +214,7 @@ describe('the planner, with child lists that have a total', () => {
           const request = planner.next();
           if (!request) throw new TypeError('nothing is requested');
           const next = index < counts.length - 1 ? `page ${index}` : null;
-          planner.committed({ ...parentPage, request, next, itemCount, total: 150 });
+          planner.committed(resultOf(request, itemCount, { next, total: 150 }));
         }
         return planner.takeFinished().flatMap(({ problems }) => problems.map(({ cause }) => cause));
       };
@@ -233,14 +232,7 @@ describe('the planner, with child lists that have a total', () => {
   });
 });
 
-const parentPage: PageResult = {
-  request: singlePage('parents'),
-  itemCount: 5,
-  rejectedCount: 0,
-  total: null,
-  next: null,
-  children: [],
-};
+const parentPage = resultOf(singlePage('parents'), 5);
 
 function withChildren(
   pagination: Pagination,
@@ -271,10 +263,12 @@ describe('the planner, with child lists', () => {
     },
   );
 
-  it('needs no second call for lists that are shorter than a sibling', () => {
-    const server: Server = ({ of, from }) => ({ items: from > 0 ? [] : upTo(6 - Number(of), Number(of)) });
-    // Only the longest may have been limited.
-    expect(read(withChildren('offset', keys), server).calls).toBe(keys.length + 1);
+  it('confirms the end of each with one more call, unless it has a total (T1)', () => {
+    const lengthOf = (of: string) => 6 - Number(of);
+    const server: Server = ({ of, from }) => ({ items: from > 0 ? [] : upTo(lengthOf(of)) });
+    expect(read(withChildren('offset', keys), server).calls).toBe(2 * keys.length);
+    const withTotal: Server = (place) => ({ ...server(place), total: lengthOf(place.of) });
+    expect(read(withChildren('offset', keys), withTotal).calls).toBe(keys.length);
   });
 
   it.each([1, 4, 9])('resumes each list where it stopped, whatever the batch size is now (%s)', (stop) => {
@@ -288,6 +282,30 @@ describe('the planner, with child lists', () => {
     expect(limits).toEqual(keys.map(() => 1));
     const all = [...before.seen, ...after.seen].sort((one, other) => one - other);
     expect(all).toEqual(keys.flatMap((key) => upTo(120, Number(key) * 1_000)));
+  });
+
+  it.each([
+    ['the same items', [1, 2, 3]],
+    ['no items', []],
+  ])('ends a list whose pages have %s and always another cursor', (_what, elements) => {
+    const planner = withChildren('cursor', ['a']);
+    let calls = 0;
+    for (let request = planner.next(); request; request = planner.next()) {
+      planner.committed(resultOf(request, elements.length, { next: `cursor ${(calls += 1)}`, elements }));
+      expect(calls).toBeLessThan(50);
+    }
+    expect(planner.takeFinished().flatMap(({ problems }) => problems)).toMatchObject([{ cause: 'repeated' }]);
+  });
+
+  it('follows a cursor past some empty pages', () => {
+    const planner = withChildren('cursor', ['a']);
+    for (let page = 0; page < 40; page++) {
+      const request = planner.next();
+      if (!request) throw new TypeError('nothing is requested');
+      const elements = page % 10 === 0 ? [page] : [];
+      planner.committed(resultOf(request, elements.length, { next: page < 39 ? `${page}` : null, elements }));
+    }
+    expect(planner.takeFinished().flatMap(({ problems }) => problems)).toEqual([]);
   });
 
   it('ends a list whose cursors form a cycle', () => {

@@ -123,11 +123,11 @@ describe('the planner, with several types', () => {
 
   it('does not report children as complete when some of their parents were rejected, now or in an earlier run', () => {
     const planner = new Planner([models, explores], [], 10);
-    tellOne(planner, { rejectedCount: 1, total: 2 });
+    tellOne(planner, { rejectedCount: 1, total: 2, elements: [0, 1] });
     planner.committed(resultFor(planner.next(), 1));
     expect(exploresOf(planner.takeFinished())).toEqual(['parent-incomplete']);
     const request = offsetPage('models', 0, 10);
-    const done = [resultFor(request, 1, { rejectedCount: 1, total: 2 })];
+    const done = [resultFor(request, 1, { rejectedCount: 1, total: 2, elements: [0, 1] })];
     const progress = [{ type: 'models', status: 'running', itemsSeen: 1, done, failed: [] } as const];
     expect(exploresOf(new Planner([models, explores], progress, 10).takeFinished())).toEqual([
       'parent-incomplete',
@@ -142,17 +142,12 @@ describe('the planner, with several types', () => {
     expect(exploresOf(settled)).toEqual(['parent-incomplete']);
   });
 
-  it('does not count rejected children of an item as items of the page', () => {
-    const planner = new Planner([models], [], 10);
-    planner.committed(resultFor(planner.next(), 10));
-    planner.committed(resultFor(planner.next(), 9, { rejectedCount: 1, rejectedChildren: 1 }));
-    expect(planner.next()).toBeNull();
-  });
-
   it('requests one by one what a listing names, with the total of the listing', () => {
     const planner = new Planner([looks], [], 2);
     const first = planner.next();
-    planner.committed(resultFor(first, 0, { total: 3, children: children('looks', '1', '2') }));
+    planner.committed(
+      resultFor(first, 0, { total: 3, children: children('looks', '1', '2'), elements: [1, 2] }),
+    );
     expect(started(planner)).toEqual([
       'looks offset:2+2',
       'looks look/@1,m/single',
@@ -199,7 +194,7 @@ describe('the planner, with several types', () => {
     expect(planner.takeFinished()).toMatchObject([{ type: 'd', total: 7 }]);
   });
 
-  it('reads the lists of children page by page, and stops at a short page', () => {
+  it('reads the lists of children page by page, until an empty one', () => {
     const posts = typeOf('posts', 'offset', { parent: { type: 'models', keys: { id: ['id'] } } });
     const planner = new Planner([models, posts], [], 2);
     planner.committed(resultFor(planner.next(), 1, { total: 1, children: children('posts', 'u') }));
@@ -209,6 +204,7 @@ describe('the planner, with several types', () => {
     const second = planner.next();
     expect(second).toMatchObject({ position: { offset: 2, limit: 2 } });
     planner.committed(resultFor(second, 1));
+    planner.committed(resultFor(planner.next(), 0));
     expect(planner.takeFinished()).toMatchObject([{ type: 'models' }, { type: 'posts', total: null }]);
   });
 });
@@ -274,7 +270,7 @@ describe('the end of a list', () => {
   it('is not proven when fewer items than the total were received', () => {
     const planner = new Planner([models], [], 10);
     planner.committed(resultFor(planner.next(), 10, { total: 12 }));
-    planner.committed(resultFor(planner.next(), 1, { total: 12, edgeIds: ['x', 'x'] }));
+    planner.committed(resultFor(planner.next(), 1, { total: 12 }));
     planner.committed(resultFor(planner.next(), 0, { total: 12 }));
     expect(endsOf(planner)).toEqual([{ unproven: 1 }]);
   });
@@ -293,11 +289,25 @@ describe('the end of a list', () => {
     expect(endsOf(planner)).toEqual([{ 'empty-page': 1 }]);
   });
 
-  it('is proven by a page that is shorter than another', () => {
+  it('is not proven by a page that is shorter than another (T1)', () => {
     const planner = new Planner([models], [], 10);
     planner.committed(resultFor(planner.next(), 10));
     planner.committed(resultFor(planner.next(), 3));
-    expect(endsOf(planner)).toEqual([{ 'short-page': 1 }]);
+    expect(endsOf(planner)).toEqual([]);
+    expect(planner.next()?.key).toBe('offset:13+10');
+  });
+
+  it.each([0, 10, 15])('is not proven by a total of %i after a full page (T1)', (total) => {
+    const planner = new Planner([models], [], 10);
+    for (let page = 0; page < 3; page++) planner.committed(resultFor(planner.next(), 10, { total }));
+    expect(endsOf(planner)).toEqual([]);
+    expect(planner.next()?.key).toBe('offset:30+10');
+  });
+
+  it('is not proven by a total while there is a next link (T1)', () => {
+    const planner = new Planner([models], [], 10);
+    planner.committed(resultFor(planner.next(), 4, { total: 4, next: 'more' }));
+    expect(endsOf(planner)).toEqual([]);
   });
 
   it('is proven by the only page of a list without pagination', () => {

@@ -4,7 +4,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Clock } from '../../core/index.ts';
 import { immediate } from '../../platform/sqlite/open-sqlite.ts';
 import { firstItemOf } from '../pipeline/paginator.ts';
-import type { CommittedPage, ListRef, PageResult, ParsedItem, ParsedPage, RawPage } from '../types.ts';
+import type { CommittedPage, PageResult, ParsedItem, ParsedPage, RawPage } from '../types.ts';
 import { isSameJson } from './canonical-json.ts';
 import {
   blockUntilVaultUnlocked,
@@ -92,15 +92,13 @@ export class PageWriter {
     rejected.forEach(({ cause, message, raw }, index) =>
       insertLetter.run(session, type, request.key, index + 1, cause, message, raw, at),
     );
-    const rejectedChildren = rejected.filter(({ isChild }) => isChild).length;
     const result: StoredResult = {
       itemCount: items.length,
       rejectedCount: rejected.length,
-      ...(rejectedChildren > 0 ? { rejectedChildren } : {}),
       total: page.total ?? header.total,
       next: page.nextCursor ?? header.nextLink,
       children: page.children,
-      ...edgesOf(page),
+      elements: page.elements,
     };
     insertPage.run(session, type, request.key, JSON.stringify(request), JSON.stringify(result));
     advance.run(at, items.length - written.repeated, written.repeated, session, type);
@@ -115,20 +113,6 @@ export class PageWriter {
     return known;
   }
 }
-
-/** By id, or by content where nothing on the page has an id. */
-function edgesOf({ items, children, rejected }: ParsedPage): Pick<PageResult, 'edgeIds'> {
-  const edgeAt = (place: 0 | -1): string | undefined => {
-    const raw = rejected.at(place)?.raw;
-    const content = raw && contentHash(raw).toString(16);
-    return items.at(place)?.id ?? childId(children.at(place)) ?? content;
-  };
-  const [first, last] = [edgeAt(0), edgeAt(-1)];
-  return first === undefined || last === undefined ? {} : { edgeIds: [first, last] };
-}
-
-const childId = (list: ListRef | undefined): string | undefined =>
-  Object.values(list?.parents.at(-1) ?? {})[0];
 
 const bytesOf = ({ items }: ParsedPage): number => items.reduce((sum, { raw }) => sum + raw.byteLength, 0);
 

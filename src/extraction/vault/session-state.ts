@@ -309,17 +309,27 @@ function resolveLetters(db: DatabaseSync, { session, type, at }: Finish, isWhole
       AND session BETWEEN ${isWhole ? 0 : session} AND ${session} AND resolved_at IS NULL`;
 }
 
-/** A version without data records when the item was found missing. */
+/**
+ * Marks items that were absent from this and from the previous complete session (T2): one alone may have missed them, as a
+ * source that is changed while it is read moves items from one page to another.
+ */
 function markDeleted(db: DatabaseSync, { session, type, at }: Finish): void {
   const sql = sqlOn(db);
+  const previous = sql.get`
+    SELECT max(session) AS session FROM checkpoints
+    WHERE content_type = ${type} AND session < ${session} AND status = 'completed' AND scope IS NULL`?.[
+    'session'
+  ];
+  if (typeof previous !== 'number') return;
+  // A version without data records when the item was found missing.
   const { changes } = sql.run`
     INSERT INTO content_versions (content_type, id, number, session, first_seen_at)
     SELECT content_type, id, version + 1, ${session}, ${at} FROM items
-    WHERE content_type = ${type} AND session <> ${session} AND deleted_at IS NULL`;
+    WHERE content_type = ${type} AND session < ${previous} AND deleted_at IS NULL`;
   sql.run`UPDATE content_types SET version_count = version_count + ${changes} WHERE number = ${type}`;
   sql.run`
     UPDATE items SET deleted_at = ${at}
-    WHERE content_type = ${type} AND session <> ${session} AND deleted_at IS NULL`;
+    WHERE content_type = ${type} AND session < ${previous} AND deleted_at IS NULL`;
 }
 
 /** Fails when the vault has no such session: a bug of the caller. */

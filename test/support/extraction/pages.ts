@@ -1,5 +1,5 @@
 // Types, requests and results of pages for tests.
-import { requestFor } from '../../../src/extraction/pipeline/paginator.ts';
+import { firstItemOf, requestFor } from '../../../src/extraction/pipeline/paginator.ts';
 import type {
   ContentType,
   ListRef,
@@ -44,4 +44,17 @@ export const resultOf = (
   request: PageRequest,
   itemCount: number,
   more: Partial<PageResult> = {},
-): PageResult => ({ request, itemCount, rejectedCount: 0, total: null, next: null, children: [], ...more });
+): PageResult => ({
+  request,
+  itemCount,
+  rejectedCount: 0,
+  total: null,
+  next: null,
+  children: [],
+  elements: elementsAt(firstItemOf(request), itemCount),
+  ...more,
+});
+
+/** Of items with consecutive ids. */
+export const elementsAt = (first: number, count: number): readonly number[] =>
+  Array.from({ length: count }, (_, index) => first + index);

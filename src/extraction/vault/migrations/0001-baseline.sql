@@ -55,7 +55,7 @@ CREATE TABLE checkpoints (
   duplicates INTEGER NOT NULL DEFAULT 0,
   -- Committed pages: shows rows of pages that were removed by hand.
   page_count INTEGER NOT NULL DEFAULT 0,
-  -- JSON: how many lists ended by which evidence ({"total": 1, "short-page": 3}); null until the type has ended.
+  -- JSON: how many lists ended by which evidence ({"total": 1, "empty-page": 3}); null until the type has ended.
   list_ends TEXT,
   -- Why it is incomplete, as text for users.
   reason TEXT,
