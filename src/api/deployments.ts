@@ -147,7 +147,7 @@ export const Execution = z
     job_id: z.string(),
     accepted_at: instant,
     started_at: instant.nullable(),
-    ended_at: instant.nullable(),
+    finished_at: instant.nullable(),
     result: z.unknown().describe('Null in lists.'),
     error: z.object({ code: z.string(), message: z.string() }).nullable(),
     warnings: z.array(z.string()),

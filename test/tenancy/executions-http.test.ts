@@ -22,7 +22,7 @@ const execution: Execution = {
   jobId: 'job',
   acceptedAt: new Date(0),
   startedAt: null,
-  endedAt: null,
+  finishedAt: null,
   result: null,
   failure: null,
   warnings: [],

@@ -398,7 +398,7 @@ describe('an execution', () => {
     const { executionId } = await accepted(world);
     await clock.advance(0);
     await clock.run(world.jobs.stop(100));
-    expect(await world.executions.get(executionId)).toMatchObject({ status: 'running', endedAt: null });
+    expect(await world.executions.get(executionId)).toMatchObject({ status: 'running', finishedAt: null });
     expect([...world.slots.held]).toEqual([executionId]);
     expect(world.slots.renewedHere.size).toBe(0);
   });

@@ -232,6 +232,6 @@ function registerExecutions(group: CliCommand): void {
 }
 
 /** From acceptance: how long it has held its slot. */
-function durationText({ accepted_at, ended_at }: Execution, now: number): string {
-  return humanDuration((ended_at === null ? now : Date.parse(ended_at)) - Date.parse(accepted_at));
+function durationText({ accepted_at, finished_at }: Execution, now: number): string {
+  return humanDuration((finished_at === null ? now : Date.parse(finished_at)) - Date.parse(accepted_at));
 }

@@ -14,7 +14,7 @@ const execution = (status: string, more: object = {}) => ({
   job_id: 'j1',
   accepted_at: '2026-03-01T11:58:00Z',
   started_at: null,
-  ended_at: null,
+  finished_at: null,
   result: null,
   error: null,
   warnings: [],
@@ -24,7 +24,7 @@ const execution = (status: string, more: object = {}) => ({
 describe('headworks executions', () => {
   it('lists executions, and those that hold slots', async () => {
     const failed = execution('error', {
-      ended_at: '2026-03-01T11:58:05Z',
+      finished_at: '2026-03-01T11:58:05Z',
       error: { code: 'INTERNAL', message: 'it broke' },
     });
     const world = new CliWorld({

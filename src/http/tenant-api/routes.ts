@@ -112,7 +112,7 @@ async function execute(
       });
     const receiving = { clock, limits, signal: disconnected };
     const { execution, timeout } = await commit(pending, kind, request, reply, receiving, memory);
-    if (timeout <= 0 || execution.endedAt !== null) return execution;
+    if (timeout <= 0 || execution.finishedAt !== null) return execution;
     return await executions
       .whenEnded(execution.executionId, timeout * 1_000, waiting.signal)
       .catch((error: unknown) => {

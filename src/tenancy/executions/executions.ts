@@ -91,7 +91,7 @@ export class ExecutionService {
       const waiting = this.#waiting.wait(id, Math.min(Math.max(remainingMs, 0), pollMs), signal);
       try {
         const execution = await this.get(id);
-        if (execution.endedAt !== null || remainingMs <= 0 || signal.aborted) return execution;
+        if (execution.finishedAt !== null || remainingMs <= 0 || signal.aborted) return execution;
         await waiting.over;
       } finally {
         waiting.cancel();
@@ -102,7 +102,7 @@ export class ExecutionService {
   /** Ends it as canceled, and its job; an ended one is returned as it is. Fails with NOT_FOUND. */
   async cancel(id: string): Promise<Execution> {
     const execution = await this.get(id);
-    if (execution.endedAt !== null) return execution;
+    if (execution.finishedAt !== null) return execution;
     // Ended before the job is canceled: the outcome of the running job no longer counts.
     const canceled = await this.finish(id, { status: 'canceled' });
     await this.#deps.jobs.cancel(execution.jobId);
@@ -112,7 +112,7 @@ export class ExecutionService {
   /** Releases the slot of an ended or unknown execution. Fails with CONFLICT while it is unfinished. */
   async release(id: string): Promise<{ readonly wasHeld: boolean }> {
     const execution = await this.#find(id);
-    if (execution && execution.endedAt === null)
+    if (execution && execution.finishedAt === null)
       throw new CoreError(
         'CONFLICT',
         `The execution ${id} is ${execution.status} and needs its slot. Cancel it, which releases the slot as well.`,

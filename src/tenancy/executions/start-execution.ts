@@ -185,7 +185,7 @@ export class ExecutionStarter {
       status: 'queued',
       acceptedAt: new Date(clock.now()),
       startedAt: null,
-      endedAt: null,
+      finishedAt: null,
       result: null,
       failure: null,
       warnings: [],

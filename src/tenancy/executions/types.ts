@@ -21,7 +21,7 @@ export interface Execution extends Slot {
   readonly jobId: string;
   readonly acceptedAt: Date;
   readonly startedAt: Date | null;
-  readonly endedAt: Date | null;
+  readonly finishedAt: Date | null;
   readonly result: unknown;
   readonly failure: ExecutionFailure | null;
   /** Sentences about omissions and fallbacks. */

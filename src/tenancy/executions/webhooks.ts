@@ -204,17 +204,17 @@ function signatureOf(secret: string, text: string): string {
 /** The same for every attempt: `timestamp` is when the execution ended. */
 function bodyOf(execution: Execution, deployment: Deployment): string {
   const { executionId, organizationId, status, result, failure, warnings } = toTenantView(execution);
-  const endedAt = execution.endedAt?.toISOString() ?? null;
+  const finishedAt = execution.finishedAt?.toISOString() ?? null;
   return JSON.stringify({
     type: `execution.${status}`,
-    timestamp: endedAt,
+    timestamp: finishedAt,
     data: {
       execution_id: executionId,
       organization_id: organizationId,
       deployment: deployment.name,
       status,
       accepted_at: execution.acceptedAt.toISOString(),
-      ended_at: endedAt,
+      finished_at: finishedAt,
       result: result ?? null,
       ...(failure ? { error: failure } : {}),
       ...(warnings.length > 0 ? { warnings } : {}),

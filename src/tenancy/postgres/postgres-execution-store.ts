@@ -15,7 +15,7 @@ import type {
 const executionColumns = (result: Sql): Sql => sql`
   id as "executionId", organization_id as "organizationId", deployment_id as "deploymentId", status,
   idempotency_key as "idempotencyKey", request_hash as "requestHash", job_id as "jobId",
-  accepted_at as "acceptedAt", started_at as "startedAt", ended_at as "endedAt", ${result} as result, failure,
+  accepted_at as "acceptedAt", started_at as "startedAt", finished_at as "finishedAt", ${result} as result, failure,
   warnings`;
 const columns = executionColumns(sql`result`);
 const columnsWithoutResult = executionColumns(sql`null`);
@@ -95,7 +95,7 @@ export class PostgresExecutionStore implements ExecutionStore {
   async begin(executionId: string, at: Date): Promise<boolean> {
     const { affected } = await this.#database.query(sql`
       update executions set status = 'running', started_at = coalesce(started_at, ${at}::timestamptz)
-      where id = ${executionId}::uuid and ended_at is null`);
+      where id = ${executionId}::uuid and finished_at is null`);
     return affected === 1;
   }
 
@@ -111,9 +111,9 @@ export class PostgresExecutionStore implements ExecutionStore {
     const failure = outcome.status === 'failed' ? json(outcome.failure) : null;
     return this.#database.transaction(async (transaction) => {
       const { rows } = await transaction.query<Execution>(sql`
-        update executions set status = ${outcome.status}, ended_at = ${at}::timestamptz, result = ${result}::json,
+        update executions set status = ${outcome.status}, finished_at = ${at}::timestamptz, result = ${result}::json,
           failure = ${failure}::json, warnings = ${json(warnings)}::json
-        where id = ${executionId}::uuid and ended_at is null
+        where id = ${executionId}::uuid and finished_at is null
         returning ${columns}`);
       const [ended] = rows;
       if (!ended) return null;
@@ -128,7 +128,7 @@ export class PostgresExecutionStore implements ExecutionStore {
       Pick<Execution, 'executionId' | 'organizationId' | 'acceptedAt' | 'jobId'>
     >(sql`
       select id as "executionId", organization_id as "organizationId", accepted_at as "acceptedAt", job_id as "jobId"
-      from executions where ended_at is null order by id`);
+      from executions where finished_at is null order by id`);
     return rows;
   }
 
@@ -136,7 +136,7 @@ export class PostgresExecutionStore implements ExecutionStore {
     const ids = executionIds.filter(isUuid);
     if (ids.length === 0) return [];
     const { rows } = await this.#database.query<{ id: string }>(
-      sql`select id from executions where id = any(${ids}::uuid[]) and ended_at is not null order by id`,
+      sql`select id from executions where id = any(${ids}::uuid[]) and finished_at is not null order by id`,
     );
     return rows.map(({ id }) => id);
   }
@@ -148,16 +148,16 @@ export class PostgresExecutionStore implements ExecutionStore {
   async purge(before: Date, limit: number): Promise<number> {
     const { affected } = await this.#database.query(sql`
       delete from executions where id in (
-        select id from executions where ended_at < ${before}::timestamptz order by ended_at limit ${limit})`);
+        select id from executions where finished_at < ${before}::timestamptz order by finished_at limit ${limit})`);
     return affected;
   }
 
   async purgeFiles(before: Date, limit: number): Promise<number> {
     const { rows } = await this.#database.query<{ count: number }>(sql`
       with old as (
-        select id from executions where ended_at < ${before}::timestamptz
+        select id from executions where finished_at < ${before}::timestamptz
           and exists (select from execution_files where execution_id = id)
-        order by ended_at limit ${limit}),
+        order by finished_at limit ${limit}),
       gone as (delete from execution_files using old where execution_id = old.id)
       select count(*) as count from old`);
     return rows[0]?.count ?? 0;

@@ -86,7 +86,7 @@ function deleteIdle(
       if (locked.rows.length === 0) return false;
       // A second statement: it must see what was committed while the first one waited for the lock.
       const unfinished = await transaction.query(sql`
-        select id from executions where ${identifier(`${what}_id`)} = ${id} and ended_at is null limit 1`);
+        select id from executions where ${identifier(`${what}_id`)} = ${id} and finished_at is null limit 1`);
       if (unfinished.rows.length > 0) throw hasRunningExecutions(what);
       await transaction.query(sql`delete from ${table} where id = ${id}`);
       for (const topic of topics) await transaction.notify(tenantChannel(database.schema), topic);

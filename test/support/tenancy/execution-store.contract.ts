@@ -33,7 +33,7 @@ export function exampleExecution(
     requestHash: 'hash',
     acceptedAt: at(number),
     startedAt: null,
-    endedAt: null,
+    finishedAt: null,
     result: null,
     failure: null,
     warnings: [],
@@ -144,7 +144,7 @@ export function describeExecutionStoreContract(
         ...execution,
         status: 'completed',
         startedAt: at(10),
-        endedAt: at(30),
+        finishedAt: at(30),
         result: outcome.result,
         warnings: outcome.warnings,
       });
@@ -165,7 +165,7 @@ export function describeExecutionStoreContract(
         throw new Error('no webhook');
       });
       await expect(failing).rejects.toThrow('no webhook');
-      expect(await store.get(execution.executionId)).toMatchObject({ status: 'queued', endedAt: null });
+      expect(await store.get(execution.executionId)).toMatchObject({ status: 'queued', finishedAt: null });
     });
 
     it('lists unfinished executions, and which of given ones have ended', async () => {

@@ -80,7 +80,7 @@ export class MemoryExecutionStore implements ExecutionStore {
 
   async begin(executionId: string, at: Date): Promise<boolean> {
     const kept = this.#kept.get(executionId);
-    if (!kept || kept.execution.endedAt !== null) return false;
+    if (!kept || kept.execution.finishedAt !== null) return false;
     const startedAt = kept.execution.startedAt ?? at;
     kept.execution = { ...kept.execution, status: 'running', startedAt };
     return true;
@@ -94,9 +94,9 @@ export class MemoryExecutionStore implements ExecutionStore {
   ): Promise<Execution | null> {
     return this.#inTurn(async () => {
       const kept = this.#kept.get(executionId);
-      if (!kept || kept.execution.endedAt !== null) return null;
+      if (!kept || kept.execution.finishedAt !== null) return null;
       const before = kept.execution;
-      const ended: Execution = { ...before, ...outcome, endedAt: at };
+      const ended: Execution = { ...before, ...outcome, finishedAt: at };
       kept.execution = ended;
       try {
         await alongside?.(ended, undefined);
@@ -111,7 +111,7 @@ export class MemoryExecutionStore implements ExecutionStore {
 
   async unfinished(): ReturnType<ExecutionStore['unfinished']> {
     return [...this.#kept.values()]
-      .filter(({ execution }) => execution.endedAt === null)
+      .filter(({ execution }) => execution.finishedAt === null)
       .sort((a, b) => byId(b, a))
       .map(({ execution: { executionId, organizationId, acceptedAt, jobId } }) => ({
         executionId,
@@ -122,7 +122,7 @@ export class MemoryExecutionStore implements ExecutionStore {
   }
 
   async ended(executionIds: readonly string[]): Promise<readonly string[]> {
-    return executionIds.filter((id) => (this.#kept.get(id)?.execution.endedAt ?? null) !== null);
+    return executionIds.filter((id) => (this.#kept.get(id)?.execution.finishedAt ?? null) !== null);
   }
 
   async onEnded(listener: (executionId: string) => void): Promise<() => Promise<void>> {
@@ -146,7 +146,7 @@ export class MemoryExecutionStore implements ExecutionStore {
 
   #endedBefore(before: Date): Kept[] {
     return [...this.#kept.values()].filter(
-      ({ execution: { endedAt } }) => endedAt !== null && endedAt < before,
+      ({ execution: { finishedAt } }) => finishedAt !== null && finishedAt < before,
     );
   }
 

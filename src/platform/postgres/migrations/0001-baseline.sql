@@ -243,19 +243,19 @@ create table executions (
   parameters json not null,            -- json keeps key order, and characters that jsonb rejects
   accepted_at timestamptz not null,
   started_at timestamptz,
-  ended_at timestamptz,
+  finished_at timestamptz,
   result json,
   failure json,
   warnings json not null default '[]',
-  check ((ended_at is null) = (status in ('queued', 'running')))
+  check ((finished_at is null) = (status in ('queued', 'running')))
 );
 
 create unique index executions_idempotency on executions (deployment_id, idempotency_key)
   where idempotency_key is not null;
-create index executions_unfinished on executions (id) where ended_at is null;
+create index executions_unfinished on executions (id) where finished_at is null;
 create index executions_organization on executions (organization_id, id);
 create index executions_deployment on executions (deployment_id, id);
-create index executions_ended on executions (ended_at) where ended_at is not null;
+create index executions_finished on executions (finished_at) where finished_at is not null;
 
 create table execution_files (
   execution_id uuid not null references executions on delete cascade,

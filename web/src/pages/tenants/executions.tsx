@@ -97,12 +97,12 @@ const columns: readonly Column<Execution>[] = [
   {
     title: 'Duration',
     kind: 'number',
-    cell: ({ accepted_at: from, ended_at: to }) => <Took from={from} to={to} />,
+    cell: ({ accepted_at: from, finished_at: to }) => <Took from={from} to={to} />,
   },
   {
     title: 'Actions',
     kind: 'actions',
-    cell: (execution) => (execution.ended_at === null ? <CancelButton execution={execution} /> : null),
+    cell: (execution) => (execution.finished_at === null ? <CancelButton execution={execution} /> : null),
   },
 ];
 
