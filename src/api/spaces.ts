@@ -76,7 +76,7 @@ const Folder = z
     space: z.string(),
     organization_id: z.string().nullable().describe("Owner of the space; null: the server's own."),
     path: z.string(),
-    cron: z.string().nullable().describe('Schedule in UTC; null: watched for changes.'),
+    schedule: z.string().nullable().describe('Five cron fields in UTC; null: watched for changes.'),
     delete_missing: z.boolean().describe('Delete documents whose files are gone.'),
     created_at: instant,
     last_run_at: instant.nullable(),
@@ -107,7 +107,7 @@ export const foldersApi = {
     description: 'If the space already has this folder, its schedule is updated.',
     body: z.strictObject({
       path: z.string().min(1).max(4_000).describe("A folder on the server's machine."),
-      cron: z.string().max(100).optional().describe('Five fields, UTC; default: watch for changes.'),
+      schedule: z.string().max(100).optional().describe('Five cron fields in UTC; default: watch for changes.'),
       delete_missing: z
         .boolean()
         .optional()

@@ -236,14 +236,14 @@ describe('knowledge over HTTP', () => {
     expect((await call(adminToken, 'GET', '/artifacts')).body?.artifacts).toEqual([]);
     const spaces = (await call(adminToken, 'GET', '/spaces')).body?.spaces ?? [];
     expect(new Set(spaces.map((space) => space['organization_id']))).toEqual(new Set([null, acme, other]));
-    const folder = await call(adminToken, 'POST', '/folders', { path: '/srv/notes', cron: '0 3 * * *' });
+    const folder = await call(adminToken, 'POST', '/folders', { path: '/srv/notes', schedule: '0 3 * * *' });
     expect(folder).toMatchObject({ status: 201, body: { path: '/srv/notes', last_run_at: null } });
     const id = String(folder.body?.['id']);
     expect(
       await call(adminToken, 'POST', '/folders', { path: '/srv/notes', delete_missing: true }),
     ).toMatchObject({
       status: 200,
-      body: { id, outcome: 'changed', cron: null, delete_missing: true },
+      body: { id, outcome: 'changed', schedule: null, delete_missing: true },
     });
     expect(await call(adminToken, 'GET', '/folders?all=true')).toMatchObject({
       body: { folders: [{ id, space: 'default', organization_id: null }] },
@@ -255,7 +255,7 @@ describe('knowledge over HTTP', () => {
       status: 200,
       body: { added: 0, failed: 0, missing_count: 0, missing: [] },
     });
-    expect((await call(adminToken, 'POST', '/folders', { path: '/srv', cron: 'often' })).status).toBe(400);
+    expect((await call(adminToken, 'POST', '/folders', { path: '/srv', schedule: 'often' })).status).toBe(400);
     expect((await call('acme-key', 'GET', '/folders')).status).toBe(403);
     expect((await call(adminToken, 'DELETE', `/folders/${id}`)).status).toBe(204);
     expect((await call(adminToken, 'POST', `/folders/${id}/scan`, {})).status).toBe(404);

@@ -71,7 +71,7 @@ const folder = {
   space: 'default',
   organization_id: null,
   path: '/srv/notes',
-  cron: null,
+  schedule: null,
   delete_missing: false,
   created_at: at,
   last_run_at: null,
@@ -267,7 +267,7 @@ describe('headworks ingest', () => {
     expect(await at.start('ingest', 'notes', '--schedule', '0 3 * * *')).toBe(0);
     expect(at.calls[0]).toMatchObject({
       path: '/api/v1/knowledge/folders',
-      body: { path: '/srv/notes', cron: '0 3 * * *' },
+      body: { path: '/srv/notes', schedule: '0 3 * * *' },
     });
   });
 

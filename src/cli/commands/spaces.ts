@@ -60,7 +60,7 @@ function registerFolders(group: CliCommand): void {
         'id',
         'path',
         ['space', ({ space, organization_id: owner }) => (owner === null ? space : `${space} of ${owner}`)],
-        ['schedule', ({ cron }) => cron ?? 'watched'],
+        ['schedule', ({ schedule }) => schedule ?? 'watched'],
         'last_run_at',
         ['failed', ({ last_result }) => last_result?.failed ?? 0],
         ['missing', (each) => (each.delete_missing ? 'deleted' : (each.last_result?.missing_count ?? 0))],
@@ -129,7 +129,7 @@ export async function createFolders(
     for (const path of paths) {
       const body = {
         path: resolve(io.cwd, path),
-        cron: options.schedule,
+        schedule: options.schedule,
         delete_missing: options.deleteMissing,
         ...spaceFieldsOf(options),
       };
@@ -140,8 +140,8 @@ export async function createFolders(
   else for (const folder of folders) out.line(createdText(folder));
 }
 
-function createdText({ path, cron, outcome, delete_missing: deleteMissing }: CreatedFolder): string {
-  const when = cron === null ? 'watched for changes' : `scanned on the schedule ${cron} (UTC)`;
+function createdText({ path, schedule, outcome, delete_missing: deleteMissing }: CreatedFolder): string {
+  const when = schedule === null ? 'watched for changes' : `scanned on the schedule ${schedule} (UTC)`;
   const done =
     outcome === 'added' ? `${path} is added` : `${path} was already registered; its schedule is updated`;
   return `${done}: ${when}.${deleteMissing ? ' Documents are deleted when their files are gone.' : ''}`;

@@ -165,11 +165,11 @@ function spaceRoutes(server: TypedServer, dependencies: ServerDeps): void {
       const spaceId = all ? undefined : (await spaceOf(dependencies, caller, ref)).spaceId;
       return { folders: (await folders.list(spaceId)).map(folderView) };
     },
-    create: async ({ body: { path, cron = null, deleteMissing, ...ref }, caller, reply }) => {
+    create: async ({ body: { path, schedule = null, deleteMissing, ...ref }, caller, reply }) => {
       const space = await spaceOf(dependencies, caller, ref);
       const { outcome, ...folder } = await folders.create(space, {
         path,
-        cron,
+        schedule,
         deleteMissing,
       });
       reply.code(outcome === 'added' ? 201 : 200);

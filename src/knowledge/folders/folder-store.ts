@@ -11,7 +11,7 @@ export interface KnowledgeFolder {
   readonly organizationId: string | null;
   readonly path: string;
   /** Five fields, UTC; null: the folder is watched. */
-  readonly cron: string | null;
+  readonly schedule: string | null;
   /** Delete documents whose files are gone. */
   readonly deleteMissing: boolean;
   readonly createdAt: Date;
@@ -21,7 +21,7 @@ export interface KnowledgeFolder {
 
 type NewFolder = Pick<
   KnowledgeFolder,
-  'folderId' | 'spaceId' | 'path' | 'cron' | 'deleteMissing' | 'createdAt'
+  'folderId' | 'spaceId' | 'path' | 'schedule' | 'deleteMissing' | 'createdAt'
 >;
 
 /** A document whose file is no longer in its folder. */
@@ -47,7 +47,7 @@ export interface FolderResult {
 
 export interface FolderRequest {
   readonly path: string;
-  readonly cron: string | null;
+  readonly schedule: string | null;
   /** Default: false for a new folder, unchanged for a known one. */
   readonly deleteMissing?: boolean;
 }
@@ -81,7 +81,7 @@ export interface FolderFiles {
 
 const columns = sql`
   f.folder_id as "folderId", f.space_id as "spaceId", s.name as "spaceName", s.organization_id as "organizationId",
-  f.path, f.cron, f.delete_missing as "deleteMissing", f.created_at as "createdAt", f.last_run_at as "lastRunAt",
+  f.path, f.schedule, f.delete_missing as "deleteMissing", f.created_at as "createdAt", f.last_run_at as "lastRunAt",
   f.last_result as "lastResult"`;
 
 export class FolderStore {
@@ -103,8 +103,8 @@ export class FolderStore {
   /** False when the space already has this folder. */
   async add(folder: NewFolder): Promise<boolean> {
     const { affected } = await this.#database.query(sql`
-      insert into knowledge_folder (folder_id, space_id, path, cron, delete_missing, created_at)
-      values (${folder.folderId}, ${folder.spaceId}, ${folder.path}, ${folder.cron}, ${folder.deleteMissing},
+      insert into knowledge_folder (folder_id, space_id, path, schedule, delete_missing, created_at)
+      values (${folder.folderId}, ${folder.spaceId}, ${folder.path}, ${folder.schedule}, ${folder.deleteMissing},
         ${folder.createdAt})
       on conflict do nothing`);
     return affected === 1;
@@ -114,11 +114,11 @@ export class FolderStore {
   async update(
     spaceId: number,
     path: string,
-    { cron, deleteMissing }: { readonly cron: string | null; readonly deleteMissing?: boolean },
+    { schedule, deleteMissing }: { readonly schedule: string | null; readonly deleteMissing?: boolean },
   ): Promise<KnowledgeFolder | null> {
     await this.#database.query(sql`
       update knowledge_folder
-      set cron = ${cron}, delete_missing = coalesce(${deleteMissing ?? null}::boolean, delete_missing)
+      set schedule = ${schedule}, delete_missing = coalesce(${deleteMissing ?? null}::boolean, delete_missing)
       where space_id = ${spaceId} and path = ${path}`);
     const [found] = await this.#folders(sql`f.space_id = ${spaceId} and f.path = ${path}`);
     return found ?? null;

@@ -50,9 +50,9 @@ function openFolders() {
       };
       return !rows.some(({ path }) => path === folder.path) && rows.push(whole) > 0;
     },
-    update: async (_, path, { cron, deleteMissing }) => {
+    update: async (_, path, { schedule, deleteMissing }) => {
       const id = rows.find((row) => row.path === path)?.folderId ?? '';
-      change(id, deleteMissing === undefined ? { cron } : { cron, deleteMissing });
+      change(id, deleteMissing === undefined ? { schedule } : { schedule, deleteMissing });
       return rows.find((row) => row.path === path) ?? null;
     },
     ingested: async (_, below) =>
@@ -124,7 +124,7 @@ function openFolders() {
   return { ...state, folders, result, failWith, closeWith, scanDue, put, repair };
 }
 
-const watched = { path: '/notes', cron: null };
+const watched = { path: '/notes', schedule: null };
 
 describe('a watched folder', () => {
   it('is ingested under the stored source system `files`, by which missing files are found', async () => {
@@ -177,7 +177,7 @@ describe('a watched folder', () => {
 describe('a folder on a schedule', () => {
   it('is read when it has become due since the last scan', async () => {
     const { folders, taken, clock, files } = openFolders();
-    await folders.create(space, { path: '/notes', cron: '0 13 * * *' });
+    await folders.create(space, { path: '/notes', schedule: '0 13 * * *' });
     await folders.scanDue(signal);
     expect(taken).toEqual([]);
     await clock.advance(3_600_000);
@@ -193,15 +193,15 @@ describe('a folder on a schedule', () => {
 
   it('is rejected with an invalid schedule, and gets a new schedule when it is added again', async () => {
     const { folders, rows } = openFolders();
-    await expect(folders.create(space, { path: '/notes', cron: 'often' })).rejects.toMatchObject({
+    await expect(folders.create(space, { path: '/notes', schedule: 'often' })).rejects.toMatchObject({
       code: 'INPUT_INVALID',
     });
-    const first = await folders.create(space, { path: '/notes', cron: '0 3 * * *', deleteMissing: true });
-    expect(first).toMatchObject({ outcome: 'added', cron: '0 3 * * *', deleteMissing: true });
+    const first = await folders.create(space, { path: '/notes', schedule: '0 3 * * *', deleteMissing: true });
+    expect(first).toMatchObject({ outcome: 'added', schedule: '0 3 * * *', deleteMissing: true });
     expect(await folders.create(space, watched)).toMatchObject({
       outcome: 'changed',
       folderId: first.folderId,
-      cron: null,
+      schedule: null,
       deleteMissing: true,
     });
     await folders.delete(first.folderId);

@@ -86,20 +86,20 @@ export class Folders {
   /** If the space already has this folder, its schedule is updated. Fails with INPUT_INVALID. */
   async create(
     { spaceId }: Pick<Space, 'spaceId'>,
-    { path: given, cron, deleteMissing }: FolderRequest,
+    { path: given, schedule, deleteMissing }: FolderRequest,
   ): Promise<KnowledgeFolder & { readonly outcome: 'added' | 'changed' }> {
     const { store, files, ids, clock } = this.#deps;
-    if (cron !== null) parseCron(cron);
+    if (schedule !== null) parseCron(schedule);
     const path = await files.resolve(given);
     const isNew = await store.add({
       folderId: ids.uuid(),
       spaceId,
       path,
-      cron,
+      schedule,
       deleteMissing: deleteMissing ?? false,
       createdAt: new Date(clock.now()),
     });
-    const folder = await store.update(spaceId, path, { cron, deleteMissing });
+    const folder = await store.update(spaceId, path, { schedule, deleteMissing });
     if (!folder)
       throw new CoreError('CONFLICT', `The folder ${path} was deleted at the same time. Try again.`);
     return { ...folder, outcome: isNew ? 'added' : 'changed' };
@@ -303,9 +303,9 @@ const notFound = (folderId: string): CoreError =>
     `There is no folder ${JSON.stringify(folderId.slice(0, 60))}. "headworks folders list" shows the existing ones.`,
   );
 
-function isDue({ cron, lastRunAt, createdAt }: KnowledgeFolder, now: Date): boolean {
-  if (cron === null) return true;
-  return parseCron(cron).next((lastRunAt ?? createdAt).getTime()) <= now.getTime();
+function isDue({ schedule, lastRunAt, createdAt }: KnowledgeFolder, now: Date): boolean {
+  if (schedule === null) return true;
+  return parseCron(schedule).next((lastRunAt ?? createdAt).getTime()) <= now.getTime();
 }
 
 /** A file that failed was ingested, or no longer exists. */

@@ -557,7 +557,7 @@ create table knowledge_folder (
   folder_id uuid primary key,
   space_id integer not null references knowledge_space on delete cascade,
   path text not null,
-  cron text,                           -- null: watched for changes
+  schedule text,                       -- cron expression of five fields, UTC; null: watched for changes
   created_at timestamptz not null,
   last_run_at timestamptz,
   last_result jsonb,
