@@ -21,11 +21,11 @@ export const LedgerEntry = z
     count: count.describe('How often it was recorded.'),
     first_seen_at: instant,
     last_seen_at: instant,
-    repaired_at: instant.nullable().describe('Null while the entry is open.'),
-    repaired_how: z
+    resolved_at: instant.nullable().describe('Null while the entry is open.'),
+    resolution: z
       .string()
       .nullable()
-      .describe('`repair`, `gone` (the subject no longer exists) or the text given when it was resolved.'),
+      .describe('`repair`, `gone` (the subject no longer exists) or the text given by the person who resolved it.'),
     repair_attempts: count,
     next_repair_at: instant.nullable().describe('Background repair does not run before this.'),
     last_repair_error: z.string().nullable(),
@@ -38,7 +38,7 @@ export const ledgerApi = {
     id: 'ledger.list',
     summary: 'List ledger entries, newest first',
     query: z.strictObject({
-      state: z.enum(['open', 'repaired', 'all']).default('open').describe('Which entries to list.'),
+      state: z.enum(['open', 'resolved', 'all']).default('open').describe('Which entries to list.'),
       kind: kind.optional().describe('Only entries of this kind.'),
       subject: z.string().min(1).max(1000).optional().describe('Only entries about exactly this subject.'),
       limit: pageSize(500, 100),
@@ -56,7 +56,7 @@ export const ledgerApi = {
           z.object({
             kind,
             open: count,
-            repaired: count,
+            resolved: count,
             repair: z
               .string()
               .nullable()
@@ -95,9 +95,9 @@ export const ledgerApi = {
 
   resolve: operation('POST /api/v1/ledger/:id/resolve', {
     id: 'ledger.resolve',
-    summary: 'Close an entry that was resolved by hand',
+    summary: 'Mark an entry as resolved by hand',
     body: z.strictObject({
-      how: z.string().trim().min(1).max(500).describe('How it was resolved; kept with the entry.'),
+      resolution: z.string().trim().min(1).max(500).describe('How it was resolved; kept with the entry.'),
     }),
     output: LedgerEntry,
   }),

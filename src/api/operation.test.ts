@@ -63,10 +63,10 @@ describe('callApi', () => {
     const { signal } = new AbortController();
     await callApi(transport, 'POST /api/v1/ledger/:id/resolve', {
       params: { id: 'a/b' },
-      body: { how: 'by hand' },
+      body: { resolution: 'by hand' },
       signal,
     });
-    expect(calls).toEqual([['POST', '/api/v1/ledger/a%2Fb/resolve', { body: { how: 'by hand' }, signal }]]);
+    expect(calls).toEqual([['POST', '/api/v1/ledger/a%2Fb/resolve', { body: { resolution: 'by hand' }, signal }]]);
   });
 
   it('demands the parameters of the route at compile time', () => {

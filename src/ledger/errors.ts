@@ -8,9 +8,9 @@ export const ledgerErrorCodes = {
     category: 'not_found',
     consequence: 'There is no row with this id; nothing was changed.',
   },
-  LEDGER_ENTRY_CLOSED: {
+  LEDGER_ENTRY_RESOLVED: {
     category: 'conflict',
-    consequence: 'The row is already repaired; nothing was changed.',
+    consequence: 'The entry is already resolved; nothing was changed.',
   },
   LEDGER_ENTRY_SEEN_AGAIN: {
     category: 'conflict',

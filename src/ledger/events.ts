@@ -12,12 +12,12 @@ export const ledgerEvents = {
       by: 'count',
     },
   }),
-  'ledger:repaired': event<{ id: string; kind: string; subject: string; how: string }>({
+  'ledger:resolved': event<{ id: string; kind: string; subject: string; resolution: string }>({
     level: 'info',
-    message: 'repaired a degradation',
+    message: 'resolved a degradation',
     counter: {
-      name: 'headworks_ledger_repaired_total',
-      help: 'Ledger rows closed.',
+      name: 'headworks_ledger_resolved_total',
+      help: 'Resolved ledger entries.',
       labels: ['kind'],
     },
   }),

@@ -5,7 +5,7 @@ import type { RepairReport } from './repairs.ts';
 import {
   ledgerRepairHandler,
   requestRepairs,
-  closeEntry,
+  resolveEntry,
   ledgerRepairJob,
   repairCron,
   RepairRegistry,
@@ -80,15 +80,15 @@ describe('RepairRunner', () => {
     expect(report).toEqual({ tried: 5, repaired: 4, gone: 1, stillBroken: 0, withoutRepair: [] });
     expect(progress).toEqual([1, 2, 3, 4, 5].map((done) => ({ done, total: 5 })));
     expect(await store.list({})).toEqual([]);
-    const rows = await store.list({ state: 'repaired' });
-    expect(rows.map(({ subject, repairedHow }) => `${subject} ${repairedHow}`).sort()).toEqual([
+    const rows = await store.list({ state: 'resolved' });
+    expect(rows.map(({ subject, resolution }) => `${subject} ${resolution}`).sort()).toEqual([
       'a repair',
       'b repair',
       'c gone',
       'd repair',
       'e repair',
     ]);
-    expect(emitted.map(({ name }) => name)).toEqual(Array.from({ length: 5 }, () => 'ledger:repaired'));
+    expect(emitted.map(({ name }) => name)).toEqual(Array.from({ length: 5 }, () => 'ledger:resolved'));
   });
 
   it('counts a repair that throws as failed', async () => {
@@ -162,12 +162,12 @@ describe('RepairRunner', () => {
 
   it('accepts that another process closed the row meanwhile', async () => {
     const { runner, store, add, clock } = setUp(async ({ id, count }) => {
-      await store.markRepaired(id, 'by hand', new Date(clock.now()), count);
+      await store.markResolved(id, 'by hand', new Date(clock.now()), count);
       return { outcome: 'repaired' };
     });
     await add('a');
     expect(await runner.run()).toMatchObject({ repaired: 1, stillBroken: 0 });
-    expect(await store.list({ state: 'repaired' })).toMatchObject([{ repairedHow: 'by hand' }]);
+    expect(await store.list({ state: 'resolved' })).toMatchObject([{ resolution: 'by hand' }]);
   });
 
   it('stops waiting for a repair that takes too long, even one that ignores its signal', async () => {
@@ -250,7 +250,7 @@ describe('RepairRunner', () => {
     await runner.run({ id: mine?.id });
     const failing = [
       [{ id: 'nonsense' }, 'LEDGER_ENTRY_UNKNOWN'],
-      [{ id: mine?.id }, 'LEDGER_ENTRY_CLOSED'],
+      [{ id: mine?.id }, 'LEDGER_ENTRY_RESOLVED'],
       [{ id: odd?.id }, 'LEDGER_REPAIR_UNKNOWN'],
       [{ kind: 'no.such' }, 'LEDGER_KIND_UNKNOWN'],
     ] as const;
@@ -304,18 +304,18 @@ describe('the job ledger.repair', () => {
   });
 });
 
-describe('closeEntry', () => {
+describe('resolveEntry', () => {
   it('closes a row with a person’s sentence, once', async () => {
     const { parts, store, add, redactor } = setUp(repaired);
     redactor.add('hunter22');
     await add('a');
     const [entry] = await store.list({});
-    const closed = await closeEntry(parts, entry?.id ?? '', 'Set the password to hunter22.');
+    const closed = await resolveEntry(parts, entry?.id ?? '', 'Set the password to hunter22.');
     expect(closed).toEqual(await store.get(entry?.id ?? ''));
-    expect(closed.repairedHow).toBe('Set the password to [redacted].');
-    await expect(closeEntry(parts, closed.id, 'again')).rejects.toMatchObject({
-      code: 'LEDGER_ENTRY_CLOSED',
+    expect(closed.resolution).toBe('Set the password to [redacted].');
+    await expect(resolveEntry(parts, closed.id, 'again')).rejects.toMatchObject({
+      code: 'LEDGER_ENTRY_RESOLVED',
     });
-    await expect(closeEntry(parts, 'nonsense', 'x')).rejects.toMatchObject({ code: 'LEDGER_ENTRY_UNKNOWN' });
+    await expect(resolveEntry(parts, 'nonsense', 'x')).rejects.toMatchObject({ code: 'LEDGER_ENTRY_UNKNOWN' });
   });
 });

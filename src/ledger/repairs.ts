@@ -96,7 +96,7 @@ export class RepairRunner {
   }
 
   /**
-   * Resolves when every requested row was tried once. Fails with LEDGER_ENTRY_UNKNOWN, LEDGER_ENTRY_CLOSED,
+   * Resolves when every requested row was tried once. Fails with LEDGER_ENTRY_UNKNOWN, LEDGER_ENTRY_RESOLVED,
    * LEDGER_REPAIR_UNKNOWN or LEDGER_KIND_UNKNOWN when the requested row or kind cannot be tried, with the signal's
    * reason when it aborts (rows not tried are unchanged), and as the store does.
    */
@@ -214,13 +214,13 @@ export class RepairRunner {
     const { store, clock, events } = this.#deps;
     const outcome = await this.#try(registered, entry, signal);
     if (outcome.outcome === 'still-broken') return this.#postpone(entry, outcome.cause, outcome.reason);
-    const how = outcome.outcome === 'gone' ? 'gone' : 'repair';
-    if (await store.markRepaired(entry.id, how, new Date(clock.now()), entry.count)) {
-      events.emit('ledger:repaired', { id: entry.id, kind: entry.kind, subject: entry.subject, how });
+    const resolution = outcome.outcome === 'gone' ? 'gone' : 'repair';
+    if (await store.markResolved(entry.id, resolution, new Date(clock.now()), entry.count)) {
+      events.emit('ledger:resolved', { id: entry.id, kind: entry.kind, subject: entry.subject, resolution });
       return outcome.outcome;
     }
     const now = await store.get(entry.id);
-    if (!now || now.repairedAt) return outcome.outcome;
+    if (!now || now.resolvedAt) return outcome.outcome;
     return this.#postpone(entry, 'LEDGER_ENTRY_SEEN_AGAIN', 'It failed again while it was being repaired.');
   }
 
@@ -327,12 +327,12 @@ async function openEntry(store: LedgerStore, id: string): Promise<LedgerEntry> {
   const entry = await store.get(id);
   const details = { id };
   if (!entry) throw new LedgerError('LEDGER_ENTRY_UNKNOWN', `There is no ledger row ${id}.`, { details });
-  if (entry.repairedAt)
-    throw new LedgerError('LEDGER_ENTRY_CLOSED', `The ledger row ${id} is already closed.`, { details });
+  if (entry.resolvedAt)
+    throw new LedgerError('LEDGER_ENTRY_RESOLVED', `The ledger row ${id} is already resolved.`, { details });
   return entry;
 }
 
-export interface CloseEntryDeps {
+export interface ResolveEntryDeps {
   readonly store: LedgerStore;
   readonly clock: Clock;
   readonly redactor: Redactor;
@@ -340,20 +340,20 @@ export interface CloseEntryDeps {
 }
 
 /**
- * The closed row. `how` is the person's sentence, kept with it. Fails with LEDGER_ENTRY_UNKNOWN, LEDGER_ENTRY_CLOSED,
+ * The resolved entry. `text` says how it was resolved, and is kept with it. Fails with LEDGER_ENTRY_UNKNOWN, LEDGER_ENTRY_RESOLVED,
  * or LEDGER_ENTRY_SEEN_AGAIN when it failed again at the same time.
  */
-export async function closeEntry(deps: CloseEntryDeps, id: string, how: string): Promise<LedgerEntry> {
+export async function resolveEntry(deps: ResolveEntryDeps, id: string, text: string): Promise<LedgerEntry> {
   const { store, clock, redactor, events } = deps;
   const entry = await openEntry(store, id);
-  const repairedAt = new Date(clock.now());
-  const repairedHow = storableText(redactor.text(how), 500);
-  if (!(await store.markRepaired(id, repairedHow, repairedAt, entry.count)))
+  const resolvedAt = new Date(clock.now());
+  const resolution = storableText(redactor.text(text), 500);
+  if (!(await store.markResolved(id, resolution, resolvedAt, entry.count)))
     throw new LedgerError(
       'LEDGER_ENTRY_SEEN_AGAIN',
-      `The ledger row ${id} changed while it was being closed. Check it again.`,
+      `The ledger row ${id} changed while it was being resolved. Check it again.`,
       { details: { id }, isRetryable: true },
     );
-  events.emit('ledger:repaired', { id, kind: entry.kind, subject: entry.subject, how: 'hand' });
-  return { ...entry, repairedAt, repairedHow, nextRepairAt: null };
+  events.emit('ledger:resolved', { id, kind: entry.kind, subject: entry.subject, resolution: 'manual' });
+  return { ...entry, resolvedAt, resolution, nextRepairAt: null };
 }

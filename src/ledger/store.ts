@@ -36,9 +36,9 @@ export interface SeenDegradation extends Required<Degradation> {
 
 export interface LedgerEntry extends SeenDegradation {
   readonly id: string;
-  readonly repairedAt: Date | null;
-  /** `repair`, `gone`, or the sentence of the person who closed it. */
-  readonly repairedHow: string | null;
+  readonly resolvedAt: Date | null;
+  /** `repair`, `gone`, or the text of the person who resolved it. */
+  readonly resolution: string | null;
   readonly repairAttempts: number;
   /** Background repair skips it until then. */
   readonly nextRepairAt: Date | null;
@@ -46,7 +46,7 @@ export interface LedgerEntry extends SeenDegradation {
 }
 
 export interface LedgerFilter {
-  readonly state?: 'open' | 'repaired' | 'all';
+  readonly state?: 'open' | 'resolved' | 'all';
   readonly kind?: string;
   readonly subject?: string;
   readonly limit?: number;
@@ -57,7 +57,7 @@ export interface LedgerFilter {
 export interface LedgerCount {
   readonly kind: string;
   readonly open: number;
-  readonly repaired: number;
+  readonly resolved: number;
 }
 
 export interface LedgerStore {
@@ -71,13 +71,13 @@ export interface LedgerStore {
   /** By kind, sorted by name. */
   counts(): Promise<readonly LedgerCount[]>;
   /**
-   * Closes the row if its count is still `seenCount`. False when it was seen again or is closed: a repair that raced
+   * Resolves the row if its count is still `seenCount`. False when it was seen again or is resolved: a repair that raced
    * with a new failure does not hide it. (Not by time: two failures can share a millisecond, and clocks differ.)
    */
-  markRepaired(id: string, how: string, at: Date, seenCount: number): Promise<boolean>;
-  /** Counts one more failed repair. A closed row is not changed. */
+  markResolved(id: string, resolution: string, at: Date, seenCount: number): Promise<boolean>;
+  /** Counts one more failed repair. A resolved row is not changed. */
   markRepairFailed(id: string, error: string, nextRepairAt: Date): Promise<void>;
-  /** Deletes up to `limit` rows that were repaired before `before`, and returns how many. */
+  /** Deletes up to `limit` rows that were resolved before `before`, and returns how many. */
   purge(before: Date, limit: number): Promise<number>;
 }
 
@@ -122,7 +122,7 @@ export function completeFilter(filter: LedgerFilter): LedgerFilter & { state: st
 const columns = sql`
   id, kind, subject, cause, message, details, count,
   first_seen_at as "firstSeenAt", last_seen_at as "lastSeenAt",
-  repaired_at as "repairedAt", repaired_how as "repairedHow", repair_attempts as "repairAttempts",
+  resolved_at as "resolvedAt", resolution as "resolution", repair_attempts as "repairAttempts",
   next_repair_at as "nextRepairAt", last_repair_error as "lastRepairError"`;
 
 export class PostgresLedgerStore implements LedgerStore {
@@ -145,7 +145,7 @@ export class PostgresLedgerStore implements LedgerStore {
         id uuid, kind text, subject text, cause text, message text, details jsonb, count bigint,
         "firstSeenAt" timestamptz, "lastSeenAt" timestamptz)
       order by kind collate "C", subject collate "C"
-      on conflict (kind, subject) where repaired_at is null do update set
+      on conflict (kind, subject) where resolved_at is null do update set
         count = ledger_entries.count + excluded.count,
         first_seen_at = least(ledger_entries.first_seen_at, excluded.first_seen_at),
         last_seen_at = greatest(ledger_entries.last_seen_at, excluded.last_seen_at),
@@ -160,8 +160,8 @@ export class PostgresLedgerStore implements LedgerStore {
   async list(filter: LedgerFilter): Promise<readonly LedgerEntry[]> {
     const { state, kind, subject, after, limit } = completeFilter(filter);
     const conditions: Sql[] = [sql`true`];
-    if (state === 'open') conditions.push(sql`repaired_at is null`);
-    if (state === 'repaired') conditions.push(sql`repaired_at is not null`);
+    if (state === 'open') conditions.push(sql`resolved_at is null`);
+    if (state === 'resolved') conditions.push(sql`resolved_at is not null`);
     if (kind !== undefined) conditions.push(sql`kind = ${kind}`);
     if (subject !== undefined) conditions.push(sql`subject = ${subject}`);
     if (after !== undefined) conditions.push(sql`id < ${after}::uuid`);
@@ -182,7 +182,7 @@ export class PostgresLedgerStore implements LedgerStore {
   async due(kinds: readonly string[], now: Date, limit: number): Promise<readonly LedgerEntry[]> {
     const { rows } = await this.#database.query<LedgerEntry>(sql`
       select ${columns} from ledger_entries
-      where repaired_at is null and kind = any(${kinds}::text[])
+      where resolved_at is null and kind = any(${kinds}::text[])
         and coalesce(next_repair_at, '-infinity') <= ${now}::timestamptz
       order by coalesce(next_repair_at, first_seen_at), id limit ${limit}`);
     return rows;
@@ -190,17 +190,17 @@ export class PostgresLedgerStore implements LedgerStore {
 
   async counts(): Promise<readonly LedgerCount[]> {
     const { rows } = await this.#database.query<LedgerCount>(sql`
-      select kind, count(*) filter (where repaired_at is null) as open,
-        count(*) filter (where repaired_at is not null) as repaired
+      select kind, count(*) filter (where resolved_at is null) as open,
+        count(*) filter (where resolved_at is not null) as resolved
       from ledger_entries group by kind order by kind collate "C"`);
     return rows;
   }
 
-  async markRepaired(id: string, how: string, at: Date, seenCount: number): Promise<boolean> {
+  async markResolved(id: string, resolution: string, at: Date, seenCount: number): Promise<boolean> {
     if (!isUuid(id)) return false;
     const { affected } = await this.#database.query(sql`
-      update ledger_entries set repaired_at = ${at}, repaired_how = ${how}, next_repair_at = null
-      where id = ${id}::uuid and repaired_at is null and count = ${seenCount}`);
+      update ledger_entries set resolved_at = ${at}, resolution = ${resolution}, next_repair_at = null
+      where id = ${id}::uuid and resolved_at is null and count = ${seenCount}`);
     return affected === 1;
   }
 
@@ -209,13 +209,13 @@ export class PostgresLedgerStore implements LedgerStore {
     await this.#database.query(sql`
       update ledger_entries set repair_attempts = repair_attempts + 1, last_repair_error = ${error},
         next_repair_at = ${nextRepairAt}
-      where id = ${id}::uuid and repaired_at is null`);
+      where id = ${id}::uuid and resolved_at is null`);
   }
 
   async purge(before: Date, limit: number): Promise<number> {
     const { affected } = await this.#database.query(sql`
       delete from ledger_entries where id in (
-        select id from ledger_entries where repaired_at < ${before} order by repaired_at limit ${limit})`);
+        select id from ledger_entries where resolved_at < ${before} order by resolved_at limit ${limit})`);
     return affected;
   }
 }

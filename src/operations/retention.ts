@@ -194,7 +194,7 @@ export function coreRetentionRules(
   });
   return [
     rule('audit', 'rows of the audit log', days.auditDays, audit),
-    rule('ledger', 'repaired rows of the ledger', days.ledgerDays, ledger),
+    rule('ledger', 'resolved rows of the ledger', days.ledgerDays, ledger),
     rule('jobs', 'jobs that have ended', days.jobsDays, jobs),
   ];
 }

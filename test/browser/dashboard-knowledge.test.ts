@@ -344,15 +344,15 @@ async function pretendUnread(page: Page, uid: string): Promise<void> {
     count: 1,
     first_seen_at: at,
     last_seen_at: at,
-    repaired_at: null,
-    repaired_how: null,
+    resolved_at: null,
+    resolution: null,
     repair_attempts: 0,
     next_repair_at: null,
     last_repair_error: null,
   };
   await page.route(/\/api\/v1\/ledger\?/, (route) => route.fulfill({ json: { entries: [row], next: null } }));
   await page.route(/\/api\/v1\/ledger\/kinds/, (route) =>
-    route.fulfill({ json: { kinds: [{ kind, open: 1, repaired: 0, repair: null }] } }),
+    route.fulfill({ json: { kinds: [{ kind, open: 1, resolved: 0, repair: null }] } }),
   );
   await page.route(new RegExp(`/artifacts/${uid}\\?`), async (route) => {
     const response = await route.fetch();

@@ -54,7 +54,7 @@ describe('dashboard pages with data', () => {
         ['/tenants', ['2 of 100 in flight', 'Global concurrency', 'Executions']],
         [`/tenants/${world.busy.organizationId}`, ['2 of 2 in flight', 'active', 'running']],
         ['/ledger', ['2 open entries', 'Repair all entries', 'authentication', 'ago']],
-        ['/ledger?state=repaired', ['No repaired entries']],
+        ['/ledger?state=resolved', ['No resolved entries']],
         ['/nowhere', ['Page not found']],
         ['/models/999999', ['Could not load the model']],
       ];
@@ -304,7 +304,7 @@ describe('dashboard pages with data', () => {
     expect((await world.read<VaultSummary>(path)).dead_letters).toEqual([]);
   });
 
-  it('repair one entry and all others with progress, and keep repaired entries', async () => {
+  it('repair one entry and all others with progress, and keep resolved entries', async () => {
     const open = async () => (await world.read<LedgerPage>('/ledger')).entries.map(({ subject }) => subject);
     const warm = async (name: string) => {
       const { id } = await world.model(name);

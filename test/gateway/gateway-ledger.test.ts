@@ -15,7 +15,7 @@ interface Row {
   readonly cause: string;
   readonly message: string;
   readonly count: number;
-  readonly repaired_how: string | null;
+  readonly resolution: string | null;
   readonly repair_attempts: number;
   readonly last_repair_error: string | null;
 }
@@ -123,9 +123,9 @@ describe('a key rejected by its provider', () => {
     const right = await serverWith(config, good);
     await repair(right);
     expect(await rows(right)).toEqual([]);
-    expect(await rows(right, 'repaired')).toMatchObject([
-      { subject: 'acme/a', repaired_how: 'repair' },
-      { subject: 'acme/b', repaired_how: 'repair' },
+    expect(await rows(right, 'resolved')).toMatchObject([
+      { subject: 'acme/a', resolution: 'repair' },
+      { subject: 'acme/b', resolution: 'repair' },
     ]);
     expect(await chat(right, 'acme/a')).toBe(200);
   });
@@ -153,7 +153,7 @@ describe('a key rejected by its provider', () => {
     const id = await modelIdOf(server, 'acme/b');
     await callAsAdmin(server, 'PATCH', `/api/v1/models/${id}/active`, { is_active: false });
     await repair(server);
-    expect(await rows(server, 'all')).toMatchObject([{ subject: 'acme/b', repaired_how: 'gone' }]);
+    expect(await rows(server, 'all')).toMatchObject([{ subject: 'acme/b', resolution: 'gone' }]);
   });
 
   it('is repaired only by a successful probe', async () => {

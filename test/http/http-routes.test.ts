@@ -156,10 +156,10 @@ describe('the ledger over HTTP', () => {
       count: 1,
       first_seen_at: '1970-01-01T00:00:01.000Z',
       details: { someKey: 1 },
-      repaired_at: null,
+      resolved_at: null,
     });
     expect((await get('/api/v1/ledger/kinds')).json()).toEqual({
-      kinds: [{ kind: 'demo.broken', open: 2, repaired: 0, repair: 'Does it again.' }],
+      kinds: [{ kind: 'demo.broken', open: 2, resolved: 0, repair: 'Does it again.' }],
     });
     expect((await get(`/api/v1/ledger/${someId}`)).json()).toMatchObject({ error: { code: 'NOT_FOUND' } });
   });
@@ -181,11 +181,11 @@ describe('the ledger over HTTP', () => {
     const { post, ledgerStore } = await openServer();
     await ledgerStore.record([seen('a')]);
     const id = (await ledgerStore.list({}))[0]?.id ?? '';
-    const closed = await post(`/api/v1/ledger/${id}/resolve`, { how: 'looked at it' });
-    expect(closed.json()).toMatchObject({ repaired_how: 'looked at it' });
-    const again = await post(`/api/v1/ledger/${id}/resolve`, { how: 'again' });
+    const closed = await post(`/api/v1/ledger/${id}/resolve`, { resolution: 'looked at it' });
+    expect(closed.json()).toMatchObject({ resolution: 'looked at it' });
+    const again = await post(`/api/v1/ledger/${id}/resolve`, { resolution: 'again' });
     expect(again.statusCode).toBe(409);
-    expect(again.json()).toMatchObject({ error: { code: 'LEDGER_ENTRY_CLOSED', details: { id } } });
+    expect(again.json()).toMatchObject({ error: { code: 'LEDGER_ENTRY_RESOLVED', details: { id } } });
   });
 });
 

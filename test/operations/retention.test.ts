@@ -9,7 +9,7 @@ import { sql } from '../../src/platform/postgres/sql.ts';
 import { migratedDatabase } from '../support/migrated-databases.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
 
-it('deletes old audit rows and old repaired ledger rows, and nothing that is young or open', async () => {
+it('deletes old audit rows and old resolved ledger rows, and nothing that is young or open', async () => {
   const { database, dispose } = await migratedDatabase(
     await openServerDatabase({ url: databaseUrl(), schema: uniqueName('retention'), clock: systemClock }),
   );
@@ -19,7 +19,7 @@ it('deletes old audit rows and old repaired ledger rows, and nothing that is you
     select gen_random_uuid(), now() - age * interval '1 day', 'admin', 'x', 'completed' from generate_series(1, 1500) age`);
   await database.query(sql`
     insert into ledger_entries
-      (id, kind, subject, cause, message, count, first_seen_at, last_seen_at, repaired_at, repaired_how)
+      (id, kind, subject, cause, message, count, first_seen_at, last_seen_at, resolved_at, resolution)
     select gen_random_uuid(), 'demo.kind', age::text, 'X', 'x', 1, now() - interval '10 years', now(),
       case when age % 2 = 0 then now() - age * interval '1 day' end, case when age % 2 = 0 then 'repair' end
     from generate_series(1, 100) age`);
@@ -43,7 +43,7 @@ it('deletes old audit rows and old repaired ledger rows, and nothing that is you
   expect(report['ledger']).toBeGreaterThanOrEqual(45);
   expect(report['ledger']).toBeLessThanOrEqual(46);
   const { rows } = await database.query<{ open: number }>(
-    sql`select count(*) as open from ledger_entries where repaired_at is null`,
+    sql`select count(*) as open from ledger_entries where resolved_at is null`,
   );
   expect(rows).toEqual([{ open: 50 }]);
 });

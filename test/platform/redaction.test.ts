@@ -19,7 +19,7 @@ import {
   BatchingLedgerRecorder,
   RepairRegistry,
   RepairRunner,
-  closeEntry,
+  resolveEntry,
   ledgerEvents,
   openRowsGauge,
 } from '../../src/ledger/index.ts';
@@ -197,7 +197,7 @@ describe.each(migratedDatabases.slice(0, 1))('no secret is stored by', (_, open)
       const report = await new RepairRunner({ ...parts, store, registry }).run({ kind: 'demo.kind' });
       expect(report.stillBroken).toBe(hiddenIn(secret).length);
       const [entry] = await store.list({ kind: 'demo.kind' });
-      await closeEntry({ ...parts, store }, entry?.id ?? '', `Entered ${secret} by hand.`);
+      await resolveEntry({ ...parts, store }, entry?.id ?? '', `Entered ${secret} by hand.`);
       await expectNoLeak(secret, textsIn(await rowsOf('ledger_entries')));
     });
   });
@@ -295,8 +295,8 @@ describe('no secret is returned', () => {
         count: 1,
         firstSeenAt: new Date(),
         lastSeenAt: new Date(),
-        repairedAt: null,
-        repairedHow: text,
+        resolvedAt: null,
+        resolution: text,
         repairAttempts: 0,
         nextRepairAt: null,
         lastRepairError: text,

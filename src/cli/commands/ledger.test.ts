@@ -11,8 +11,8 @@ export const entry = {
   count: 3,
   first_seen_at: '2026-03-01T11:00:00Z',
   last_seen_at: '2026-03-01T11:57:00Z',
-  repaired_at: null,
-  repaired_how: null,
+  resolved_at: null,
+  resolution: null,
   repair_attempts: 1,
   next_repair_at: '2026-03-01T12:05:00Z',
   last_repair_error: 'still none',
@@ -93,21 +93,21 @@ describe('headworks ledger', () => {
     expect(world.out).toBe('There are no open entries.\n');
   });
 
-  it('shows how an entry was repaired', async () => {
-    const repaired = {
+  it('shows how an entry was resolved', async () => {
+    const resolved = {
       ...entry,
-      repaired_at: '2026-03-01T11:59:00Z',
-      repaired_how: 'repair',
+      resolved_at: '2026-03-01T11:59:00Z',
+      resolution: 'repair',
       next_repair_at: null,
     };
     const world = new CliWorld({
-      answer: ({ path }) => (path.endsWith(entry.id) ? repaired : { entries: [repaired], next: null }),
+      answer: ({ path }) => (path.endsWith(entry.id) ? resolved : { entries: [resolved], next: null }),
     });
-    await world.run('ledger', 'list', '--state', 'repaired');
+    await world.run('ledger', 'list', '--state', 'resolved');
     expect(world.out).toContain('repair 1 min ago');
     await world.run('ledger', 'get', entry.id);
     expect(world.out).toMatch(/message +No model was up\.\n/);
-    expect(world.out).toMatch(/repaired +2026-03-01T11:59:00Z \(1 min ago\)\n +repaired how +repair\n/);
+    expect(world.out).toMatch(/resolved +2026-03-01T11:59:00Z \(1 min ago\)\n +resolution +repair\n/);
   });
 
   it('reports the error of the server', async () => {

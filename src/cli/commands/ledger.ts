@@ -49,7 +49,7 @@ function registerLedger(group: CliCommand): void {
       out.list(kinds, 'There are no entries.', [
         'kind',
         'open',
-        'repaired',
+        'resolved',
         ['repair', ({ repair }) => repair ?? 'by hand: headworks ledger resolve'],
       ]),
   });
@@ -65,13 +65,13 @@ function registerLedger(group: CliCommand): void {
 
   commandFor(group, ledgerApi.resolve, {
     name: 'resolve',
-    examples: [`headworks ledger resolve ${exampleId} --how "imported the file by hand"`],
+    examples: [`headworks ledger resolve ${exampleId} --resolution "imported the file by hand"`],
     print: ({ out }, { id }) => out.line(`Ledger entry ${id} is resolved.`),
   });
 }
 
 function repairText(out: Output, entry: LedgerEntry): string {
-  if (entry.repaired_at !== null) return `${entry.repaired_how ?? 'repaired'} ${out.ago(entry.repaired_at)}`;
+  if (entry.resolved_at !== null) return `${entry.resolution ?? 'resolved'} ${out.ago(entry.resolved_at)}`;
   if (entry.next_repair_at !== null) return `next ${out.ago(entry.next_repair_at)}`;
   return entry.repair_attempts === 0 ? 'not tried yet' : `tried ${entry.repair_attempts} times`;
 }
@@ -197,7 +197,7 @@ async function requestRepair(client: HeadworksClient, body: RepairOptions): Prom
 async function openEntries(client: HeadworksClient, { kind, id }: RepairOptions): Promise<LedgerPage> {
   if (id !== undefined) {
     const entry = await callApi(client, 'GET /api/v1/ledger/:id', { params: { id } });
-    return { entries: entry.repaired_at === null ? [entry] : [], next: null };
+    return { entries: entry.resolved_at === null ? [entry] : [], next: null };
   }
   return callApi(client, 'GET /api/v1/ledger', { query: { state: 'open', kind, limit: maxEntries } });
 }

@@ -25,7 +25,7 @@ const entry = {
   subject: 's',
   message: 'm',
   last_repair_error: 'no model',
-  repaired_at: null,
+  resolved_at: null,
 };
 
 interface Script {
@@ -98,7 +98,7 @@ describe('headworks repair', () => {
       answer: serving({ responses: [job('completed')], one: entry, open: [entry] }),
     });
     expect(await broken.run('repair', '--id', '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b')).toBe(4);
-    const repaired = { ...entry, repaired_at: '2026-03-01T12:00:00Z' };
+    const repaired = { ...entry, resolved_at: '2026-03-01T12:00:00Z' };
     const done = new CliWorld({
       answer: serving({ responses: [job('completed')], one: repaired, open: [entry] }),
     });

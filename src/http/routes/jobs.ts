@@ -3,7 +3,7 @@ import { jobsApi } from '../../api/jobs.ts';
 import { ledgerApi } from '../../api/ledger.ts';
 import type { JobView } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
-import { closeEntry, ledgerRepairJob } from '../../ledger/index.ts';
+import { resolveEntry, ledgerRepairJob } from '../../ledger/index.ts';
 import type { ServerDeps } from '../deps.ts';
 import type { TypedServer } from '../implement.ts';
 import { implement, pageOf } from '../implement.ts';
@@ -53,7 +53,7 @@ export function jobRoutes(server: TypedServer, dependencies: ServerDeps): void {
         kinds: kinds.map((kind) => ({
           kind,
           open: counts.get(kind)?.open ?? 0,
-          repaired: counts.get(kind)?.repaired ?? 0,
+          resolved: counts.get(kind)?.resolved ?? 0,
           repair: repairs.get(kind) ?? null,
         })),
       };
@@ -69,7 +69,7 @@ export function jobRoutes(server: TypedServer, dependencies: ServerDeps): void {
       const key = JSON.stringify([request.kind, request.id]);
       return { jobId: await jobs.enqueue(ledgerRepairJob, request, { key }) };
     },
-    resolve: async ({ params, body }) => closeEntry({ ...dependencies, store }, params.id, body.how),
+    resolve: async ({ params, body }) => resolveEntry({ ...dependencies, store }, params.id, body.resolution),
   });
 }
 

@@ -110,7 +110,7 @@ describe('checks of the domains', () => {
   });
 
   it('count open ledger rows by kind', async () => {
-    const store = (open: number) => ({ counts: async () => [{ kind: 'demo.broken', open, repaired: 3 }] });
+    const store = (open: number) => ({ counts: async () => [{ kind: 'demo.broken', open, resolved: 3 }] });
     const repairs = (isKnown: boolean) => ({ get: () => (isKnown ? ({} as never) : undefined) });
     expect((await ledger(store(0) as never, repairs(true))).state).toBe('ok');
     expect(await ledger(store(2) as never, repairs(true))).toEqual({

@@ -58,7 +58,7 @@ class Run {
         );
       case 'repair': {
         const entry = open[next.pick % Math.max(open.length, 1)];
-        if (entry && (await this.#store.markRepaired(entry.id, 'repair', now, entry.count))) {
+        if (entry && (await this.#store.markResolved(entry.id, 'repair', now, entry.count))) {
           expect(this.#closed.has(entry.id)).toBe(false);
           this.#closed.set(entry.id, entry.count);
         }
@@ -82,7 +82,7 @@ class Run {
       if (present.has(id)) expect(this.#everSeen.get(id)).toMatchObject({ count });
     // Only closed rows are purged.
     for (const id of this.#everSeen.keys()) expect(present.has(id) || this.#closed.has(id)).toBe(true);
-    const open = rows.filter(({ repairedAt }) => repairedAt === null);
+    const open = rows.filter(({ resolvedAt }) => resolvedAt === null);
     expect(new Set(open.map(rowKey)).size).toBe(open.length);
     expect(this.#countsOf(open)).toEqual(this.#recorded);
   }

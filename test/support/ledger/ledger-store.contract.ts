@@ -48,8 +48,8 @@ export function describeLedgerStoreContract(name: string, make: () => Promise<Le
         count: 2,
         firstSeenAt: at(-5),
         lastSeenAt: at(7),
-        repairedAt: null,
-        repairedHow: null,
+        resolvedAt: null,
+        resolution: null,
         repairAttempts: 0,
         nextRepairAt: null,
         lastRepairError: null,
@@ -103,18 +103,18 @@ export function describeLedgerStoreContract(name: string, make: () => Promise<Le
       ]);
     });
 
-    it('opens a new row when what was repaired fails again', async () => {
+    it('opens a new row when what was resolved fails again', async () => {
       const store = await make();
       await store.record([seen()]);
       const first = await only(store);
-      expect(await store.markRepaired(first.id, 'repair', at(50), 1)).toBe(true);
+      expect(await store.markResolved(first.id, 'repair', at(50), 1)).toBe(true);
       await store.record([seen({ lastSeenAt: at(60) })]);
       const [open] = await store.list({});
       expect(open?.id).not.toBe(first.id);
       expect(open).toMatchObject({ count: 1, firstSeenAt: at(60) });
       expect(await store.get(first.id)).toMatchObject({
-        repairedAt: at(50),
-        repairedHow: 'repair',
+        resolvedAt: at(50),
+        resolution: 'repair',
         count: 1,
       });
     });
@@ -124,20 +124,20 @@ export function describeLedgerStoreContract(name: string, make: () => Promise<Le
       await store.record([seen()]);
       const before = await only(store);
       await store.record([seen()]);
-      expect(await store.markRepaired(before.id, 'repair', at(1), before.count)).toBe(false);
-      expect(await only(store)).toMatchObject({ repairedAt: null, count: 2 });
+      expect(await store.markResolved(before.id, 'repair', at(1), before.count)).toBe(false);
+      expect(await only(store)).toMatchObject({ resolvedAt: null, count: 2 });
     });
 
     it('closes a row once', async () => {
       const store = await make();
       await store.record([seen()]);
       const { id } = await only(store);
-      expect(await store.markRepaired(id, 'gone', at(1), 1)).toBe(true);
-      expect(await store.markRepaired(id, 'repair', at(2), 1)).toBe(false);
+      expect(await store.markResolved(id, 'gone', at(1), 1)).toBe(true);
+      expect(await store.markResolved(id, 'repair', at(2), 1)).toBe(false);
       await store.markRepairFailed(id, 'too late', at(3));
       expect(await store.get(id)).toMatchObject({
-        repairedAt: at(1),
-        repairedHow: 'gone',
+        resolvedAt: at(1),
+        resolution: 'gone',
         repairAttempts: 0,
         lastRepairError: null,
       });
@@ -171,7 +171,7 @@ export function describeLedgerStoreContract(name: string, make: () => Promise<Le
       const ids = new Map((await store.list({})).map((entry) => [entry.subject, entry.id]));
       await store.markRepairFailed(ids.get('tried') ?? '', 'no', at(200));
       await store.markRepairFailed(ids.get('later') ?? '', 'no', at(1_001));
-      await store.markRepaired(ids.get('done') ?? '', 'repair', at(1), 1);
+      await store.markResolved(ids.get('done') ?? '', 'repair', at(1), 1);
       const due = async (limit: number) =>
         (await store.due(['demo.kind'], at(1_000), limit)).map((entry) => entry.subject);
       expect(await due(10)).toEqual(['old', 'tried', 'new']);
@@ -191,10 +191,10 @@ export function describeLedgerStoreContract(name: string, make: () => Promise<Le
           .toReversed(),
       );
       expect(all).toHaveLength(6);
-      const repaired = all.find(({ subject }) => subject === 'b')?.id ?? '';
-      await store.markRepaired(repaired, 'repair', at(1), 1);
+      const resolved = all.find(({ subject }) => subject === 'b')?.id ?? '';
+      await store.markResolved(resolved, 'repair', at(1), 1);
       expect(await store.list({})).toHaveLength(5);
-      expect(await store.list({ state: 'repaired' })).toMatchObject([{ id: repaired }]);
+      expect(await store.list({ state: 'resolved' })).toMatchObject([{ id: resolved }]);
       expect(await store.list({ kind: 'demo.other' })).toMatchObject([{ subject: 'a' }]);
       expect(await store.list({ subject: 'a', state: 'all' })).toHaveLength(2);
       const first = await store.list({ state: 'all', limit: 4 });
@@ -202,7 +202,7 @@ export function describeLedgerStoreContract(name: string, make: () => Promise<Le
       expect([...first, ...second].map(({ id }) => id)).toEqual(all.map(({ id }) => id));
     });
 
-    it('counts open and repaired rows by kind, in the order of names', async () => {
+    it('counts open and resolved rows by kind, in the order of names', async () => {
       const store = await make();
       await store.record([
         seen({ kind: 'b.two' }),
@@ -211,30 +211,30 @@ export function describeLedgerStoreContract(name: string, make: () => Promise<Le
         seen({ kind: 'a.one', subject: 'x' }),
       ]);
       const [entry] = await store.list({ kind: 'a.one' });
-      await store.markRepaired(entry?.id ?? '', 'repair', at(1), 1);
+      await store.markResolved(entry?.id ?? '', 'repair', at(1), 1);
       expect(await store.counts()).toEqual([
-        { kind: 'B.three', open: 1, repaired: 0 },
-        { kind: 'a.one', open: 1, repaired: 1 },
-        { kind: 'b.two', open: 1, repaired: 0 },
+        { kind: 'B.three', open: 1, resolved: 0 },
+        { kind: 'a.one', open: 1, resolved: 1 },
+        { kind: 'b.two', open: 1, resolved: 0 },
       ]);
     });
 
-    it('purges only rows repaired before the given time, and at most the given number', async () => {
+    it('purges only rows resolved before the given time, and at most the given number', async () => {
       const store = await make();
       await store.record(['a', 'b', 'c', 'd'].map((subject) => seen({ subject })));
       for (const [index, { id }] of (await store.list({})).entries())
-        if (index < 3) await store.markRepaired(id, 'repair', at(index), 1);
+        if (index < 3) await store.markResolved(id, 'repair', at(index), 1);
       expect(await store.purge(at(0), 10)).toBe(0);
       expect(await store.purge(at(3), 2)).toBe(2);
       expect(await store.purge(at(3), 2)).toBe(1);
-      expect(await store.list({ state: 'all' })).toMatchObject([{ repairedAt: null }]);
+      expect(await store.list({ state: 'all' })).toMatchObject([{ resolvedAt: null }]);
     });
 
     it('finds nothing for invalid ids', async () => {
       const store = await make();
       expect(await store.get('nonsense')).toBeNull();
       expect(await store.get('018bcfe5-6800-7000-8000-000000000000')).toBeNull();
-      expect(await store.markRepaired('nonsense', 'repair', at(0), 1)).toBe(false);
+      expect(await store.markResolved('nonsense', 'repair', at(0), 1)).toBe(false);
       await expect(store.markRepairFailed('nonsense', 'no', at(0))).resolves.toBeUndefined();
       await expect(store.list({ after: 'nonsense' })).rejects.toMatchObject({ code: 'INPUT_INVALID' });
     });

@@ -28,7 +28,7 @@ export class MemoryLedgerStore implements LedgerStore {
   async list(filter: LedgerFilter): Promise<readonly LedgerEntry[]> {
     const { state, kind, subject, after, limit } = completeFilter(filter);
     return [...this.#entries.values()]
-      .filter((entry) => state === 'all' || (state === 'open') === (entry.repairedAt === null))
+      .filter((entry) => state === 'all' || (state === 'open') === (entry.resolvedAt === null))
       .filter((entry) => kind === undefined || entry.kind === kind)
       .filter((entry) => subject === undefined || entry.subject === subject)
       .filter((entry) => after === undefined || entry.id < after)
@@ -52,35 +52,35 @@ export class MemoryLedgerStore implements LedgerStore {
   async counts(): Promise<readonly LedgerCount[]> {
     const byKind = Map.groupBy(this.#entries.values(), (entry) => entry.kind);
     return Array.from(byKind, ([kind, entries]) => {
-      const open = entries.filter((entry) => entry.repairedAt === null).length;
-      return { kind, open, repaired: entries.length - open };
+      const open = entries.filter((entry) => entry.resolvedAt === null).length;
+      return { kind, open, resolved: entries.length - open };
     }).sort((a, b) => (a.kind < b.kind ? -1 : 1));
   }
 
-  async markRepaired(id: string, how: string, at: Date, seenCount: number): Promise<boolean> {
+  async markResolved(id: string, resolution: string, at: Date, seenCount: number): Promise<boolean> {
     const entry = this.#entries.get(id);
-    if (!entry || entry.repairedAt || entry.count !== seenCount) return false;
-    this.#entries.set(id, { ...entry, repairedAt: at, repairedHow: how, nextRepairAt: null });
+    if (!entry || entry.resolvedAt || entry.count !== seenCount) return false;
+    this.#entries.set(id, { ...entry, resolvedAt: at, resolution, nextRepairAt: null });
     return true;
   }
 
   async markRepairFailed(id: string, error: string, nextRepairAt: Date): Promise<void> {
     const entry = this.#entries.get(id);
-    if (!entry || entry.repairedAt) return;
+    if (!entry || entry.resolvedAt) return;
     const repairAttempts = entry.repairAttempts + 1;
     this.#entries.set(id, { ...entry, repairAttempts, lastRepairError: error, nextRepairAt });
   }
 
   async purge(before: Date, limit: number): Promise<number> {
     const old = [...this.#entries.values()]
-      .filter((entry) => entry.repairedAt !== null && entry.repairedAt < before)
+      .filter((entry) => entry.resolvedAt !== null && entry.resolvedAt < before)
       .slice(0, limit);
     for (const { id } of old) this.#entries.delete(id);
     return old.length;
   }
 
   #open(): LedgerEntry[] {
-    return [...this.#entries.values()].filter((entry) => entry.repairedAt === null);
+    return [...this.#entries.values()].filter((entry) => entry.resolvedAt === null);
   }
 }
 
@@ -88,8 +88,8 @@ function newEntry(id: string, row: SeenDegradation): LedgerEntry {
   return {
     ...row,
     id,
-    repairedAt: null,
-    repairedHow: null,
+    resolvedAt: null,
+    resolution: null,
     repairAttempts: 0,
     nextRepairAt: null,
     lastRepairError: null,

@@ -3,7 +3,7 @@
 -- Ids of type uuid are version 7 and made by the server, so that they sort by creation time, unless a comment says otherwise.
 
 ----------------------------------------------------------------------------------------------------
--- Ledger: degradations and their repairs. Used by src/ledger; retention ledgerDays deletes repaired rows.
+-- Ledger: degradations and their repairs. Used by src/ledger; retention ledgerDays deletes resolved rows.
 
 create table ledger_entries (
   id uuid primary key,                 -- sorts by the time of the first failure
@@ -15,23 +15,23 @@ create table ledger_entries (
   count bigint not null check (count > 0),
   first_seen_at timestamptz not null,
   last_seen_at timestamptz not null,
-  repaired_at timestamptz,
-  repaired_how text,
+  resolved_at timestamptz,
+  resolution text,
   repair_attempts integer not null default 0,
   next_repair_at timestamptz,          -- background repair skips the row until then
   last_repair_error text,
-  check ((repaired_at is null) = (repaired_how is null))
+  check ((resolved_at is null) = (resolution is null))
 );
 
 -- One open row per kind and subject: a repeated failure increments its count.
-create unique index ledger_entries_open on ledger_entries (kind, subject) where repaired_at is null;
+create unique index ledger_entries_open on ledger_entries (kind, subject) where resolved_at is null;
 
 -- For background repair, which takes the row that has been due for longest.
 create index ledger_entries_due on ledger_entries (coalesce(next_repair_at, first_seen_at))
-  where repaired_at is null;
+  where resolved_at is null;
 
 -- For retention.
-create index ledger_entries_repaired on ledger_entries (repaired_at) where repaired_at is not null;
+create index ledger_entries_resolved on ledger_entries (resolved_at) where resolved_at is not null;
 
 ----------------------------------------------------------------------------------------------------
 -- Audit log: administrative actions. Append-only; retention auditDays deletes old rows.

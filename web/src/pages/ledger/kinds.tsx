@@ -11,7 +11,7 @@ type Kind = LedgerKinds['kinds'][number];
 
 export interface KindsProps {
   readonly kinds: readonly Kind[];
-  readonly state: 'open' | 'repaired';
+  readonly state: 'open' | 'resolved';
   readonly chosen: string | null;
   readonly onChoose: (kind: string | null) => void;
 }
@@ -74,7 +74,7 @@ function KindCard({
   repair,
 }: {
   readonly kind: Kind;
-  readonly state: 'open' | 'repaired';
+  readonly state: 'open' | 'resolved';
   readonly isChosen: boolean;
   readonly onChoose: () => void;
   readonly repair: ReturnType<typeof useRepair>;

@@ -1,4 +1,4 @@
-// Page Ledger: open and repaired degradations, with repairs and their progress.
+// Page Ledger: open and resolved degradations, with repairs and their progress.
 import { SegmentedControl, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useSearchParams } from 'wouter';
@@ -10,7 +10,7 @@ import { Rows } from './rows.tsx';
 
 export default function LedgerPage() {
   const [params, setParams] = useSearchParams();
-  const state = params.get('state') === 'repaired' ? 'repaired' : 'open';
+  const state = params.get('state') === 'resolved' ? 'resolved' : 'open';
   const kind = params.get('kind');
   const show = (change: { readonly state?: string; readonly kind?: string | null }): void =>
     setParams({
@@ -38,7 +38,7 @@ export default function LedgerPage() {
             onChange={(value) => show({ state: value })}
             data={[
               { value: 'open', label: 'Open' },
-              { value: 'repaired', label: 'Repaired' },
+              { value: 'resolved', label: 'Resolved' },
             ]}
           />
         }
@@ -48,7 +48,7 @@ export default function LedgerPage() {
       <Shown
         what="the ledger"
         query={kinds}
-        isEmpty={({ kinds: all }) => all.every(({ open, repaired }) => open + repaired === 0)}
+        isEmpty={({ kinds: all }) => all.every(({ open, resolved }) => open + resolved === 0)}
         empty={
           <Empty title="No degradations recorded">
             When a part of the server fails or falls back, an entry with its cause and repair appears here.

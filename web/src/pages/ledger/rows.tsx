@@ -18,7 +18,7 @@ import { repairOfEntry } from './repair-labels.ts';
 import { useRepairs } from './use-repairs.ts';
 import { ShowMore } from '../../components/show-more.tsx';
 
-export function Rows({ state, kind }: { readonly state: 'open' | 'repaired'; readonly kind: string | null }) {
+export function Rows({ state, kind }: { readonly state: 'open' | 'resolved'; readonly kind: string | null }) {
   const query = useInfiniteQuery({
     queryKey: ['ledger', 'rows', state, kind],
     initialPageParam: undefined as string | undefined,
@@ -36,11 +36,11 @@ export function Rows({ state, kind }: { readonly state: 'open' | 'repaired'; rea
         query={query}
         isEmpty={({ pages }) => pages.every(({ entries }) => entries.length === 0)}
         empty={
-          <Empty title={state === 'open' ? 'No open entries' : 'No repaired entries'}>
+          <Empty title={state === 'open' ? 'No open entries' : 'No resolved entries'}>
             {kind === null
               ? state === 'open'
                 ? 'Failures and fallbacks appear here, with their cause and repair.'
-                : 'Entries move here when they are repaired or resolved.'
+                : 'Entries move here when a repair or a person resolves them.'
               : `Choose a kind other than ${kind}.`}
           </Empty>
         }
@@ -83,11 +83,11 @@ function Row({ entry, document }: RowProps) {
             <StateBadge tone="idle">{entry.cause}</StateBadge>
             {entry.count > 1 ? <Text size="xs">× {entry.count}</Text> : null}
             <Text size="xs" c="dimmed">
-              {entry.repaired_at === null ? (
+              {entry.resolved_at === null ? (
                 <Ago at={entry.first_seen_at} />
               ) : (
                 <>
-                  repaired <Ago at={entry.repaired_at} />
+                  resolved <Ago at={entry.resolved_at} />
                 </>
               )}
             </Text>
@@ -95,7 +95,7 @@ function Row({ entry, document }: RowProps) {
         </Group>
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }} lineClamp={2}>
           {document === null ? entry.subject : `In “${document.title}”`}:{' '}
-          {entry.repaired_how ?? entry.message}
+          {entry.resolution ?? entry.message}
         </Text>
       </Accordion.Control>
       <Accordion.Panel>
@@ -124,12 +124,12 @@ function Detail({ entry, document }: RowProps) {
     ['Occurrences', numberText(entry.count)],
     ['First seen', <Ago key="first" at={entry.first_seen_at} />],
     ['Last seen', <Ago key="last" at={entry.last_seen_at} />],
-    ...(entry.repaired_at === null
+    ...(entry.resolved_at === null
       ? ([
           ['Repair attempts', entry.repair_attempts],
           ['Next attempt', <Until key="next" at={entry.next_repair_at} over="due" />],
         ] as const)
-      : ([['Repair', entry.repaired_how ?? '']] as const)),
+      : ([['Resolution', entry.resolution ?? '']] as const)),
     ...(entry.last_repair_error === null
       ? []
       : ([['Last error', withLocalTimes(entry.last_repair_error)]] as const)),
@@ -153,7 +153,7 @@ function Detail({ entry, document }: RowProps) {
           {JSON.stringify(entry.details, null, 2)}
         </Code>
       )}
-      {entry.repaired_at === null ? (
+      {entry.resolved_at === null ? (
         <Group align="flex-end">
           <Button size="xs" loading={repair.isRunning} onClick={() => repair.run({ id: entry.id })}>
             Repair entry
@@ -172,9 +172,9 @@ function Detail({ entry, document }: RowProps) {
 
 /** Resolves an entry manually, with a note. */
 function ResolveForm({ id }: { readonly id: string }) {
-  const [how, setHow] = useState('');
+  const [text, setText] = useState('');
   const resolve = useAction(
-    (sentence: string) => api('POST /api/v1/ledger/:id/resolve', { params: { id }, body: { how: sentence } }),
+    (resolution: string) => api('POST /api/v1/ledger/:id/resolve', { params: { id }, body: { resolution } }),
     { stale: ['ledger'], done: () => 'Entry resolved.' },
   );
   return (
@@ -183,15 +183,15 @@ function ResolveForm({ id }: { readonly id: string }) {
         size="xs"
         label="Resolve manually"
         placeholder="What was done"
-        value={how}
-        onChange={({ currentTarget }) => setHow(currentTarget.value)}
+        value={text}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
       />
       <Button
         size="xs"
         variant="default"
-        disabled={how.trim() === ''}
+        disabled={text.trim() === ''}
         loading={resolve.isRunning}
-        onClick={() => resolve.run(how.trim())}
+        onClick={() => resolve.run(text.trim())}
       >
         Resolve entry
       </Button>
