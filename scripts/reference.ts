@@ -142,7 +142,7 @@ function eventPage(): string {
     ]),
   );
   return (
-    `# Events\n\n${note}\n\nEvery event is a log line of its level, a message on the live stream (\`GET /api/v1/events\`) and, where named, a metric.\n\n` +
+    `# Events\n\n${note}\n\nEvery event is a log line of its level, a message on the live stream (\`GET /api/v1/live\`) and, where named, a metric.\n\n` +
     table(['event', 'level', 'log message', 'metrics'], unique(rows))
   );
 }

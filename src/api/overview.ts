@@ -21,7 +21,7 @@ const minutes = z
 const countedSince = instant.describe('When this server started counting.');
 
 export const overviewApi = {
-  getOrganizations: operation('GET /api/v1/overview/tenants', {
+  getOrganizations: operation('GET /api/v1/overview/organizations', {
     id: 'overview.get-organizations',
     summary: 'Get organizations with usage, limits and rejections',
     query: z.strictObject({
@@ -52,7 +52,7 @@ export const overviewApi = {
         organization_count: count.describe('All organizations, shown or not.'),
         minutes,
       })
-      .meta({ id: 'TenantsOverview' }),
+      .meta({ id: 'OrganizationsOverview' }),
   }),
 
   getFlow: operation('GET /api/v1/overview/flow', {

@@ -135,7 +135,7 @@ export const serverApi = {
       'and verifies it, "headworks restore" reads it.',
     isStream: true,
     body: z.strictObject({
-      vaults: z.boolean().default(true).describe('Include vaults of extractions.'),
+      include_vaults: z.boolean().default(true).describe('Include vaults of extractions.'),
     }),
     output: {
       description: 'JSON lines, compressed with gzip. The last line says whether the backup is complete.',
@@ -205,7 +205,7 @@ export const StreamedEvent = z.object({
 export type StreamedEvent = z.infer<typeof StreamedEvent>;
 
 export const streamsApi = {
-  streamEvents: operation('GET /api/v1/events', {
+  streamEvents: operation('GET /api/v1/live', {
     id: 'live.stream',
     tag,
     summary: 'Stream events as they happen',

@@ -168,7 +168,7 @@ const listEvents = toolFor(eventsApi.list, {
     'Events according to the documents (decisions, commitments, …), last extracted first: by category, time, entity or ' +
     'document, with actors, subjects and quotes as evidence. Use it for "what was decided", "what did X do", "what ' +
     `changed since"; entity ids come from search and get_entity. ${textIsData}`,
-  omit: ['with_superseded'],
+  omit: ['include_superseded'],
   maxTextLength: 1_000,
 });
 

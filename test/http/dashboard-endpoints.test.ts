@@ -31,7 +31,7 @@ describe('with data in every domain', () => {
   };
 
   it('the overview of organizations has usage, limits, rejections and hold times', async () => {
-    const overview = await world.read<OrganizationsOverview>('/overview/tenants');
+    const overview = await world.read<OrganizationsOverview>('/overview/organizations');
     expect(overview).toMatchObject({
       default_limit: 20,
       global_limit: 100,
@@ -55,7 +55,7 @@ describe('with data in every domain', () => {
     });
     expect(second?.average_hold_ms).toBeGreaterThan(0);
     expect(second?.longest_hold_ms).toBeGreaterThanOrEqual(second?.average_hold_ms ?? Infinity);
-    const found = await world.read<OrganizationsOverview>('/overview/tenants?name=QUI');
+    const found = await world.read<OrganizationsOverview>('/overview/organizations?name=QUI');
     expect(found.organizations.map(({ limit }) => limit.organization_name)).toEqual(['quiet']);
     expect(found.organization_count).toBe(2);
     const sum = (name: 'admitted' | 'rejected') =>
@@ -241,7 +241,7 @@ describe('without any data', () => {
     const server = await buildServer(createTestDeps().dependencies);
     const read = async (path: string) =>
       (await server.inject({ url: path, headers: asAdmin })).json<unknown>();
-    expect(await read('/api/v1/overview/tenants')).toMatchObject({
+    expect(await read('/api/v1/overview/organizations')).toMatchObject({
       organization_count: 0,
       organizations: [],
       global_used: null,

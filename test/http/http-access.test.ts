@@ -14,7 +14,7 @@ import {
 
 type Route = FastifyInstance['knownRoutes'][number];
 
-const isStream = ({ url }: Route) => url === '/api/v1/events' || url === '/api/v1/attach';
+const isStream = ({ url }: Route) => url === '/api/v1/live' || url === '/api/v1/attach';
 
 const concrete = (url: string) =>
   url.replace(':id', '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b').replace('*', 'index.css');
@@ -72,7 +72,7 @@ describe('every route', async () => {
       'GET /api/v1/deployments',
       'GET /api/v1/deployments/:id',
       'GET /api/v1/doctor',
-      'GET /api/v1/events',
+      'GET /api/v1/live',
       'GET /api/v1/executions',
       'GET /api/v1/executions/:id',
       'GET /api/v1/extraction/runs',
@@ -114,7 +114,7 @@ describe('every route', async () => {
       'GET /api/v1/organizations/:organization',
       'GET /api/v1/organizations/:organization/keys',
       'GET /api/v1/overview/flow',
-      'GET /api/v1/overview/tenants',
+      'GET /api/v1/overview/organizations',
       'GET /api/v1/usage',
       'GET /deployment/api/:org/:api',
       'GET /metrics',
@@ -168,7 +168,7 @@ describe('every route', async () => {
       'HEAD /api/v1/organizations/:organization',
       'HEAD /api/v1/organizations/:organization/keys',
       'HEAD /api/v1/overview/flow',
-      'HEAD /api/v1/overview/tenants',
+      'HEAD /api/v1/overview/organizations',
       'HEAD /api/v1/usage',
       'HEAD /deployment/api/:org/:api',
       'HEAD /metrics',

@@ -71,7 +71,7 @@ const things = (reader: Reader) =>
 describe('the live stream', () => {
   it('sends every event as it happens, without content and secrets', async () => {
     const { read, happen, bus } = await listening();
-    const reader = await read('/api/v1/events?names=test:');
+    const reader = await read('/api/v1/live?names=test:');
     happen('a');
     bus.emit('test:happened', { thingId: `x ${adminToken}`, text: 'content' });
     await expect.poll(() => reader.events).toHaveLength(2);
@@ -101,18 +101,18 @@ describe('the live stream', () => {
 
   it('can be filtered by prefixes of event names', async () => {
     const { read, get, happen, bus } = await listening();
-    const reader = await read('/api/v1/events?names=ledger:,test:');
+    const reader = await read('/api/v1/live?names=ledger:,test:');
     happen('a');
     bus.emit('ledger:lost', { kind: 'k', subject: 's', cause: 'c', count: 1 });
     await (await get('/healthz')).discard();
     happen('b');
     await expect.poll(() => reader.names()).toEqual(['test:happened', 'ledger:lost', 'test:happened']);
-    expect((await get('/api/v1/events?names=BAD')).status).toBe(400);
+    expect((await get('/api/v1/live?names=BAD')).status).toBe(400);
   });
 
   it('sends heartbeats', async () => {
     const { read, clock } = await listening({ limits: { heartbeatMs: 1_000 } });
-    const reader = await read('/api/v1/events');
+    const reader = await read('/api/v1/live');
     await clock.advance(3_500);
     await expect.poll(() => reader.comments).toHaveLength(3);
   });
@@ -120,7 +120,7 @@ describe('the live stream', () => {
   it('removes readers that disconnect', async () => {
     const { server, read } = await listening();
     const controller = new AbortController();
-    const reader = await read('/api/v1/events', {}, controller.signal);
+    const reader = await read('/api/v1/live', {}, controller.signal);
     expect(server.openStreams.size).toBe(1);
     controller.abort();
     await expect(reader.ended).rejects.toBeInstanceOf(HttpFailure);
@@ -133,7 +133,7 @@ describe('the live stream', () => {
     onTestFinished(() => void socket.destroy());
     socket.pause();
     socket.write(
-      `GET /api/v1/events HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${adminToken}\r\n\r\n`,
+      `GET /api/v1/live HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${adminToken}\r\n\r\n`,
     );
   }
 
@@ -143,7 +143,7 @@ describe('the live stream', () => {
     });
     await neverReads(url);
     await expect.poll(() => server.openStreams.size).toBe(1);
-    const reader = await read('/api/v1/events');
+    const reader = await read('/api/v1/live');
     const isDropped = () => emitted.some(({ name }) => name === 'http:stream-dropped');
     // The kernel buffers some megabytes before the server does.
     for (let count = 0; count < 200_000 && !isDropped(); count++) {
@@ -159,8 +159,8 @@ describe('the live stream', () => {
 
   it('limits the number of open streams', async () => {
     const { read, get } = await listening({ limits: { maxStreams: 1 } });
-    await read('/api/v1/events');
-    const refused = await get('/api/v1/events');
+    await read('/api/v1/live');
+    const refused = await get('/api/v1/live');
     expect(refused.status).toBe(503);
     expect(refused.headers['retry-after']).toBe('10');
     await refused.discard();
@@ -192,7 +192,7 @@ describe('being attached', () => {
 
   it('does not count a client when no stream is available', async () => {
     const { get, read, attached } = await listening({ limits: { maxStreams: 1 } });
-    await read('/api/v1/events');
+    await read('/api/v1/live');
     await (await get('/api/v1/attach')).discard();
     expect(attached.count).toBe(0);
   });
@@ -202,7 +202,7 @@ describe('draining', () => {
   it('finishes requests in flight, ends streams, and rejects new requests', async () => {
     const work = Promise.withResolvers<{ checks: [] }>();
     const { server, get, read } = await listening({ doctor: () => work.promise });
-    const stream = await read('/api/v1/events');
+    const stream = await read('/api/v1/live');
     const begun = get('/api/v1/doctor');
     await expect.poll(() => server.traffic.inFlight).toBe(2);
 

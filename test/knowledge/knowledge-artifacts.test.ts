@@ -149,7 +149,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     const filter = { spaceId: space.spaceId, limit: 10 };
     expect((await world.events.list(filter)).map(({ narrative }) => narrative)).toEqual(['Bob decided.']);
     expect(
-      (await world.events.list({ ...filter, withSuperseded: true })).map(({ narrative, supersededAt }) => [
+      (await world.events.list({ ...filter, includeSuperseded: true })).map(({ narrative, supersededAt }) => [
         narrative,
         supersededAt !== null,
       ]),

@@ -44,7 +44,7 @@ export interface HeadworksClient {
   /** Posts and streams the bytes of the response. */
   download(path: string, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * The events of `/api/v1/events`, reconnecting when needed, until the signal aborts. Events are not replayed:
+   * The events of `/api/v1/live`, reconnecting when needed, until the signal aborts. Events are not replayed:
    * `onReconnect` is called when some may have been missed, as soon as new ones arrive again.
    */
   events(signal: AbortSignal, onReconnect?: () => void): AsyncIterable<StreamedEvent>;
@@ -125,7 +125,7 @@ export class ServerSession implements ApiTransport {
 
   /** The event stream of one connection; ends or fails with it. */
   async *events(signal: AbortSignal, onOpen: () => void): AsyncGenerator<StreamedEvent> {
-    const response = await this.#open('/api/v1/events', { signal });
+    const response = await this.#open('/api/v1/live', { signal });
     onOpen();
     for await (const block of blocks(response.body)) {
       const event = parseEvent(block);

@@ -20,7 +20,7 @@ export interface EventFilter {
   readonly from?: Date;
   readonly to?: Date;
   /** Also events of superseded revisions. */
-  readonly withSuperseded?: boolean;
+  readonly includeSuperseded?: boolean;
   readonly limit: number;
   readonly before?: string;
 }
@@ -222,9 +222,9 @@ async function removeFound(
 }
 
 function* conditionsOf(filter: Omit<EventFilter, 'limit'>): Generator<Sql> {
-  const { spaceId, category, entityId, artifactUid, from, to, withSuperseded, before } = filter;
+  const { spaceId, category, entityId, artifactUid, from, to, includeSuperseded, before } = filter;
   yield sql`e.space_id = ${spaceId}`;
-  if (withSuperseded !== true) yield sql`e.superseded_at is null`;
+  if (includeSuperseded !== true) yield sql`e.superseded_at is null`;
   if (category !== undefined) yield sql`e.category = ${category}`;
   if (artifactUid !== undefined) yield sql`e.artifact_uid = ${artifactUid}::uuid`;
   if (entityId !== undefined)

@@ -24,7 +24,7 @@ export interface BackupDeps {
 }
 
 export interface BackupOptions {
-  readonly vaults: boolean;
+  readonly includeVaults: boolean;
 }
 
 /** Lines are compressed in chunks: one by one is several times slower. */
@@ -98,7 +98,7 @@ export class BackupService {
       dumpStore({ transaction, schema, store: kind, postgres, createdAt, write }),
     );
     let files = 0;
-    if (options.vaults)
+    if (options.includeVaults)
       for (const name of await vaultNames(folder)) {
         await dumpVault(folder, name, scratch, write);
         files += 1;

@@ -17,7 +17,7 @@ export async function followLive(notify: (message: LiveMessage) => void, signal:
     try {
       const onOpen = () => notify({ connection: 'live', hasMissed });
       // A stream, so not a call of `api`.
-      for await (const { event, data } of readEventStream('/api/v1/events', signal, onOpen))
+      for await (const { event, data } of readEventStream('/api/v1/live', signal, onOpen))
         if (!event.startsWith('stream:')) notify({ event: JSON.parse(data) as StreamedEvent });
     } catch {
       // Reported below as a lost connection.

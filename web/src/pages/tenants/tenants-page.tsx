@@ -27,7 +27,7 @@ function useTenants(name: string) {
   return useQuery({
     queryKey: ['tenants', 'overview', name],
     queryFn: ({ signal }) =>
-      api('GET /api/v1/overview/tenants', { query: name === '' ? {} : { name }, signal }),
+      api('GET /api/v1/overview/organizations', { query: name === '' ? {} : { name }, signal }),
     refetchInterval: 5_000,
     placeholderData: (before) => before,
   });
