@@ -63,13 +63,13 @@ export type ExtractionRun = z.infer<typeof ExtractionRun>;
 
 export const sourcesApi = {
   list: operation('GET /api/v1/extraction/sources', {
-    id: 'extraction.sources.list',
+    id: 'sources.list',
     summary: 'List registered sources, by name',
     output: z.object({ sources: z.array(ExtractionSource) }).meta({ id: 'ExtractionSources' }),
   }),
 
   create: operation('POST /api/v1/extraction/sources', {
-    id: 'extraction.sources.create',
+    id: 'sources.create',
     summary: 'Register a source',
     description:
       'Secrets are rejected: name the environment variables of the server that hold them. The source is not contacted.',
@@ -79,13 +79,13 @@ export const sourcesApi = {
   }),
 
   get: operation('GET /api/v1/extraction/sources/:id', {
-    id: 'extraction.sources.get',
+    id: 'sources.get',
     summary: 'Get a source',
     output: ExtractionSource,
   }),
 
   update: operation('PATCH /api/v1/extraction/sources/:id', {
-    id: 'extraction.sources.update',
+    id: 'sources.update',
     summary: 'Update a source',
     description: 'Settings and options are replaced as a whole. A run in progress is not affected.',
     body: sourceChange,
@@ -93,7 +93,7 @@ export const sourcesApi = {
   }),
 
   delete: operation('DELETE /api/v1/extraction/sources/:id', {
-    id: 'extraction.sources.delete',
+    id: 'sources.delete',
     summary: 'Delete a source',
     description: 'Its runs stay listed, and its vault is kept.',
     status: 204,
@@ -103,7 +103,7 @@ export const sourcesApi = {
 
 export const runsApi = {
   start: operation('POST /api/v1/extraction/sources/:id/runs', {
-    id: 'extraction.runs.start',
+    id: 'runs.start',
     summary: 'Start a run of a source',
     body: z
       .strictObject({
@@ -126,7 +126,7 @@ export const runsApi = {
   }),
 
   list: operation('GET /api/v1/extraction/runs', {
-    id: 'extraction.runs.list',
+    id: 'runs.list',
     summary: 'List runs, newest first, runs of commands included',
     query: z.strictObject({
       source: sourceName.optional().describe('Only runs of this source.'),
@@ -138,13 +138,13 @@ export const runsApi = {
   }),
 
   get: operation('GET /api/v1/extraction/runs/:id', {
-    id: 'extraction.runs.get',
+    id: 'runs.get',
     summary: 'Get a run',
     output: ExtractionRun,
   }),
 
   stop: operation('POST /api/v1/extraction/runs/:id/stop', {
-    id: 'extraction.runs.stop',
+    id: 'runs.stop',
     summary: 'Stop a run',
     description: 'It ends as interrupted within a few seconds; the vault keeps what was extracted.',
     status: 202,
@@ -152,7 +152,7 @@ export const runsApi = {
   }),
 
   report: operation('POST /api/v1/extraction/runs/report', {
-    id: 'extraction.runs.report',
+    id: 'runs.report',
     summary: 'Report the progress of a run that a command executes itself',
     description:
       'At its start, about once a second and at its end; without a report for a minute it counts as interrupted.',
@@ -173,7 +173,7 @@ export const runsApi = {
   }),
 
   getSamples: operation('GET /api/v1/extraction/runs/:id/samples', {
-    id: 'extraction.runs.get-samples',
+    id: 'runs.get-samples',
     summary: 'Get the progress of a run over time',
     output: z
       .object({
@@ -212,7 +212,7 @@ const VaultItemRecord = z.object({
 /** Item ids are texts of the source: they go into the query, not into the path. */
 export const vaultsApi = {
   get: operation('GET /api/v1/extraction/runs/:id/vault', {
-    id: 'extraction.vaults.get',
+    id: 'vaults.get',
     summary: 'Get the contents and the failed pages of the vault of a run',
     output: z
       .object({
@@ -246,7 +246,7 @@ export const vaultsApi = {
   }),
 
   listItems: operation('GET /api/v1/extraction/runs/:id/vault/items', {
-    id: 'extraction.vaults.list-items',
+    id: 'vaults.list-items',
     summary: 'List items of one type, by id',
     query: z.strictObject({
       type,
@@ -261,7 +261,7 @@ export const vaultsApi = {
   }),
 
   getItem: operation('GET /api/v1/extraction/runs/:id/vault/item', {
-    id: 'extraction.vaults.get-item',
+    id: 'vaults.get-item',
     summary: 'Get an item and its versions',
     query: z.strictObject({ type, item: itemId }),
     output: z
@@ -282,7 +282,7 @@ export const vaultsApi = {
   }),
 
   getData: operation('GET /api/v1/extraction/runs/:id/vault/data', {
-    id: 'extraction.vaults.get-data',
+    id: 'vaults.get-data',
     summary: 'Get the content of an item in one version',
     query: z.strictObject({
       type,

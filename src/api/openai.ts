@@ -106,7 +106,7 @@ const responseHeaders =
 export const openAiApi = {
   chat: operation('POST /v1/chat/completions', {
     ...completion,
-    id: 'openai.chat',
+    id: 'openai.create-chat-completion',
     summary: 'Create a chat completion with the best available model, optionally streamed',
     description:
       '`model` is `auto`, one name (tried first, then the rest), or names separated by commas; ' +
@@ -117,21 +117,21 @@ export const openAiApi = {
   }),
   embeddings: operation('POST /v1/embeddings', {
     ...completion,
-    id: 'openai.embeddings',
+    id: 'openai.create-embeddings',
     summary: 'Create embeddings',
     description: `Falls back only to other providers of the same model: vectors of different models never mix. ${responseHeaders}`,
     body: EmbeddingsRequest,
     output: EmbeddingsResponse,
   }),
   models: operation('GET /v1/models', {
-    id: 'openai.models',
+    id: 'openai.list-models',
     summary: 'List callable models: active ones with a key, and "auto"',
     access: 'gateway',
     output: OpenAiModels,
     errors: completion.errors,
   }),
   model: operation('GET /v1/models/*', {
-    id: 'openai.model',
+    id: 'openai.get-model',
     summary: 'Get a callable model',
     access: 'gateway',
     output: OpenAiModel,

@@ -29,7 +29,7 @@ export type Readiness = z.infer<typeof Readiness>;
 
 export const healthApi = {
   live: operation('GET /healthz', {
-    id: 'health.live',
+    id: 'health.get-liveness',
     summary: 'Check that the process is alive',
     description: 'Calls no dependency.',
     access: 'public',
@@ -44,7 +44,7 @@ export const healthApi = {
   }),
 
   ready: operation('GET /readyz', {
-    id: 'health.ready',
+    id: 'health.get-readiness',
     summary: 'Check which dependencies and capabilities are available',
     description: 'Status 200 when ready or degraded, 503 when unavailable or stopping.',
     access: 'public',
@@ -54,7 +54,7 @@ export const healthApi = {
   }),
 
   metrics: operation('GET /metrics', {
-    id: 'health.metrics',
+    id: 'health.get-metrics',
     summary: 'Get metrics for Prometheus',
     isServedWhileDraining: true,
     output: {

@@ -11,10 +11,10 @@ interface Operation {
 
 /** What a gateway key reaches. */
 const gatewayOperations = new Set([
-  'openai.chat',
-  'openai.embeddings',
-  'openai.models',
-  'openai.model',
+  'openai.create-chat-completion',
+  'openai.create-embeddings',
+  'openai.list-models',
+  'openai.get-model',
   'models.list',
   'models.get',
   'models.explain',

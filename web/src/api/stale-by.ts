@@ -20,7 +20,6 @@ const byOperation: Table = {
   deployments: ['tenants', 'flow'],
   entities: ['knowledge'],
   executions: ['tenants', 'flow'],
-  extraction: ['extraction', 'flow'],
   folders: ['knowledge'],
   graph: ['knowledge'],
   jobs: ['jobs', 'knowledge', 'flow'],
@@ -29,6 +28,8 @@ const byOperation: Table = {
   models: ['models', 'flow'],
   // Each organization has its own spaces.
   organizations: ['tenants', 'knowledge', 'flow'],
+  runs: ['extraction', 'flow'],
+  sources: ['extraction', 'flow'],
   spaces: ['knowledge'],
 };
 
