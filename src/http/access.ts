@@ -85,7 +85,7 @@ function reportRefusal(
   const code = kindOf(error);
   if (code === 'UNAUTHENTICATED') reply.header('www-authenticate', 'Bearer realm="headworks"');
   if (code === 'UNAUTHENTICATED' || code === 'FORBIDDEN')
-    events.emit('http:access-refused', {
+    events.emit('http:access-rejected', {
       requestId: request.id,
       route: request.routeOptions.url ?? '',
       code,

@@ -29,11 +29,11 @@ export const httpEvents = {
     /** Operation id, as in the audit log: `limits.set`; never its input. */
     operation: string;
   }>({ level: 'debug', message: 'a change was made over the API' }),
-  'http:access-refused': event<{ requestId: string; route: string; code: string }>({
+  'http:access-rejected': event<{ requestId: string; route: string; code: string }>({
     level: 'warn',
-    message: 'refused a request',
+    message: 'rejected a request',
     counter: {
-      name: 'headworks_http_access_refused_total',
+      name: 'headworks_http_access_rejected_total',
       help: 'Requests rejected because of their credentials, host or origin.',
       labels: ['code'],
     },

@@ -56,7 +56,7 @@ export function installOriginCheck(
     const { host = '', origin } = request.headers;
     const refusal = isHostAllowed(host) ? originRejection(origin, host, origins) : hostRejection(host);
     if (refusal) {
-      events.emit('http:access-refused', { requestId: request.id, route: '', code: refusal.code });
+      events.emit('http:access-rejected', { requestId: request.id, route: '', code: refusal.code });
       return done(refusal);
     }
     if (origin === undefined || !origins.has(origin.toLowerCase())) return done();
