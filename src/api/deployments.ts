@@ -194,9 +194,9 @@ export const executionsApi = {
 
   release: operation('POST /api/v1/executions/:id/release', {
     id: 'executions.release',
-    summary: 'Free a slot whose execution has ended or is unknown',
+    summary: 'Release a slot whose execution has finished or is unknown',
     output: z
-      .object({ id, was_held: z.boolean().describe('False: there was no slot to free.') })
+      .object({ id, is_released: z.boolean().describe('False: it held no slot.') })
       .meta({ id: 'ReleasedSlot' }),
   }),
 } as const;

@@ -79,7 +79,7 @@ describe.each(storeKinds)('%s', (_name, stores) => {
     const listed = await callAsAdmin(server, 'GET', `/api/v1/executions?organization=${acme.organizationId}`);
     expect(listed.body).toMatchObject({ executions: [{ id: body.execution_id, result: null }], next: null });
     const released = await callAsAdmin(server, 'POST', `/api/v1/executions/${body.execution_id}/release`);
-    expect(released.body).toEqual({ id: body.execution_id, was_held: false });
+    expect(released.body).toEqual({ id: body.execution_id, is_released: false });
   });
 
   it('accepts files, and rejects one with a wrong media type', async () => {

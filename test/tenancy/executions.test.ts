@@ -475,8 +475,8 @@ describe('ExecutionService', () => {
     const { executionId } = await accepted(world);
     await expect(world.executions.release(executionId)).rejects.toMatchObject({ code: 'CONFLICT' });
     await world.executions.cancel(executionId);
-    expect(await world.executions.release(executionId)).toEqual({ wasHeld: false });
+    expect(await world.executions.release(executionId)).toEqual({ isReleased: false });
     world.slots.held.add('0195a1b2-0000-7000-8000-0000000000ff');
-    expect(await world.executions.release('0195a1b2-0000-7000-8000-0000000000ff')).toEqual({ wasHeld: true });
+    expect(await world.executions.release('0195a1b2-0000-7000-8000-0000000000ff')).toEqual({ isReleased: true });
   });
 });

@@ -226,8 +226,8 @@ function registerExecutions(group: CliCommand): void {
   commandFor(group, executionsApi.release, {
     name: 'release',
     examples: [`headworks executions release ${exampleId}`],
-    print: ({ out }, { id, was_held }) =>
-      out.line(was_held ? `The slot of ${id} is free.` : `${id} held no slot.`),
+    print: ({ out }, { id, is_released }) =>
+      out.line(is_released ? `The slot of ${id} is free.` : `${id} held no slot.`),
   });
 }
 

@@ -90,12 +90,12 @@ describe('headworks executions', () => {
     ],
     [
       'release',
-      { id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b', was_held: true },
+      { id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b', is_released: true },
       'The slot of 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b is free.\n',
     ],
     [
       'release',
-      { id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b', was_held: false },
+      { id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b', is_released: false },
       '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b held no slot.\n',
     ],
   ])('%s prints the outcome', async (verb, answer, output) => {

@@ -110,14 +110,14 @@ export class ExecutionService {
   }
 
   /** Releases the slot of an ended or unknown execution. Fails with CONFLICT while it is unfinished. */
-  async release(id: string): Promise<{ readonly wasHeld: boolean }> {
+  async release(id: string): Promise<{ readonly isReleased: boolean }> {
     const execution = await this.#find(id);
     if (execution && execution.finishedAt === null)
       throw new CoreError(
         'CONFLICT',
         `The execution ${id} is ${execution.status} and needs its slot. Cancel it, which releases the slot as well.`,
       );
-    return { wasHeld: await this.#deps.releaseSlot(id) };
+    return { isReleased: await this.#deps.releaseSlot(id) };
   }
 
   /**
