@@ -25,7 +25,9 @@ export const LedgerEntry = z
     resolution: z
       .string()
       .nullable()
-      .describe('`repair`, `gone` (the subject no longer exists) or the text given by the person who resolved it.'),
+      .describe(
+        '`repair`, `gone` (the subject no longer exists) or the text given by the person who resolved it.',
+      ),
     repair_attempts: count,
     next_repair_at: instant.nullable().describe('Background repair does not run before this.'),
     last_repair_error: z.string().nullable(),

@@ -49,7 +49,7 @@ const OpenAiModels = z
 
 export const routingHeaders = z.object({
   'x-headworks-fallback': z.string().optional().describe('`none`: call only the models that are named.'),
-  'x-headworks-timeout': z.string().optional().describe('Seconds for all tries and waits together.'),
+  'x-headworks-timeout': z.string().optional().describe('Seconds for all attempts and waits together.'),
   'x-headworks-wait': z
     .string()
     .optional()
@@ -65,7 +65,7 @@ export const triedModel = z
       .describe(
         'The class of its last failure, or `cooling-down`, `not-tried`, `unavailable` when it was not called.',
       ),
-    tries: z.number().int(),
+    attempts: z.number().int(),
     status: z.number().int().nullable(),
     available_at: z.string().nullable(),
   })

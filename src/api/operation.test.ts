@@ -66,7 +66,9 @@ describe('callApi', () => {
       body: { resolution: 'by hand' },
       signal,
     });
-    expect(calls).toEqual([['POST', '/api/v1/ledger/a%2Fb/resolve', { body: { resolution: 'by hand' }, signal }]]);
+    expect(calls).toEqual([
+      ['POST', '/api/v1/ledger/a%2Fb/resolve', { body: { resolution: 'by hand' }, signal }],
+    ]);
   });
 
   it('demands the parameters of the route at compile time', () => {

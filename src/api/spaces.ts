@@ -107,7 +107,11 @@ export const foldersApi = {
     description: 'If the space already has this folder, its schedule is updated.',
     body: z.strictObject({
       path: z.string().min(1).max(4_000).describe("A folder on the server's machine."),
-      schedule: z.string().max(100).optional().describe('Five cron fields in UTC; default: watch for changes.'),
+      schedule: z
+        .string()
+        .max(100)
+        .optional()
+        .describe('Five cron fields in UTC; default: watch for changes.'),
       delete_missing: z
         .boolean()
         .optional()

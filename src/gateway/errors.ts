@@ -54,7 +54,7 @@ export interface TriedModel {
    * when time ran out first; `unavailable` when it was disabled, removed or replaced first.
    */
   readonly outcome: FailureClass | 'cooling-down' | 'not-tried' | 'unavailable';
-  readonly tries: number;
+  readonly attempts: number;
   /** Status of its last response, if any. */
   readonly status: number | null;
   /** Epoch milliseconds; null: now. */

@@ -26,14 +26,14 @@ export const gatewayOptions = defineOptions({
   describe: 'AI models: routing, timeouts, cooldowns, probes.',
   fields: {
     maxRetries: numberOption({
-      describe: 'Extra tries per model and request after transient failures (5xx, timeout, network).',
+      describe: 'Extra attempts per model and request after transient failures (5xx, timeout, network).',
       env: 'MAX_RETRIES',
       default: 10,
       min: 0,
       max: 100,
     }),
     retryDelaySeconds: secondsOption({
-      describe: 'Wait before each round of extra tries.',
+      describe: 'Wait before each round of extra attempts.',
       env: 'RETRY_DELAY_SECONDS',
       default: 10,
       max: 600,
@@ -41,7 +41,7 @@ export const gatewayOptions = defineOptions({
     }),
     retryOrder: choiceOption({
       describe:
-        'rounds: call every model once before retrying any; model-first: all tries of one model, then the next.',
+        'rounds: call every model once before retrying any; model-first: all attempts of one model, then the next.',
       env: 'RETRY_ORDER',
       default: 'rounds',
       choices: ['rounds', 'model-first'],
@@ -54,7 +54,7 @@ export const gatewayOptions = defineOptions({
       max: 2_678_400,
     }),
     requestTimeoutSeconds: secondsOption({
-      describe: 'Deadline of a request, all tries and waits together; x-headworks-timeout overrides it.',
+      describe: 'Deadline of a request, all attempts and waits together; x-headworks-timeout overrides it.',
       env: 'REQUEST_TIMEOUT_SECONDS',
       default: 120,
       min: 1,

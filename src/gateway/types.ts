@@ -206,7 +206,7 @@ export interface CompletionOptions {
   readonly allowFallback: boolean;
   /** For all attempts and waits together, until a response is complete or a stream has started. */
   readonly deadlineMs: number;
-  /** Extra tries per model instead of MAX_RETRIES (a probe uses 0). */
+  /** Extra attempts per model instead of MAX_RETRIES (a probe uses 0). */
   readonly maxRetries?: number;
   /** Wait up to this long for the first model to become available; 0: fail at once. */
   readonly waitMs: number;

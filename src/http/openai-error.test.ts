@@ -23,7 +23,7 @@ const tried = (outcome: TriedModel['outcome']): TriedModel => ({
   model: 'alpha/a',
   provider: 'alpha',
   outcome,
-  tries: 1,
+  attempts: 1,
   status: 400,
   availableAt: Date.parse('2026-03-01T12:00:00Z'),
 });
@@ -67,7 +67,7 @@ describe('a gateway error', () => {
         model: 'alpha/a',
         provider: 'alpha',
         outcome: 'rate-limit',
-        tries: 1,
+        attempts: 1,
         status: 400,
         available_at: '2026-03-01T12:00:00.000Z',
       },

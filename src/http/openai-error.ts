@@ -21,7 +21,7 @@ export interface TriedModelBody {
   readonly model: string;
   readonly provider: string;
   readonly outcome: string;
-  readonly tries: number;
+  readonly attempts: number;
   readonly status: number | null;
   readonly available_at: string | null;
 }
@@ -52,7 +52,7 @@ export function openAiErrorOf(thrown: unknown, requestId: string): OpenAiErrorRe
     isUnexpected: answered.isUnexpected,
     headers: {
       ...(answered.retryAfterHeader === undefined ? {} : { 'retry-after': answered.retryAfterHeader }),
-      // Clients would retry at once, but every model has used its tries.
+      // Clients would retry at once, but every model has used its attempts.
       ...(gatewayError && status !== 400 && !isOutOfTime(gatewayError) ? { 'x-should-retry': 'false' } : {}),
     },
     body: {
@@ -73,12 +73,12 @@ export function openAiErrorOf(thrown: unknown, requestId: string): OpenAiErrorRe
 }
 
 export function triedModelBody(tried: TriedModel): TriedModelBody {
-  const { model, provider, outcome, tries, status, availableAt } = tried;
+  const { model, provider, outcome, attempts, status, availableAt } = tried;
   return {
     model,
     provider,
     outcome,
-    tries,
+    attempts,
     status,
     available_at: availableAt === null ? null : new Date(availableAt).toISOString(),
   };

@@ -316,6 +316,8 @@ describe('resolveEntry', () => {
     await expect(resolveEntry(parts, closed.id, 'again')).rejects.toMatchObject({
       code: 'LEDGER_ENTRY_RESOLVED',
     });
-    await expect(resolveEntry(parts, 'nonsense', 'x')).rejects.toMatchObject({ code: 'LEDGER_ENTRY_UNKNOWN' });
+    await expect(resolveEntry(parts, 'nonsense', 'x')).rejects.toMatchObject({
+      code: 'LEDGER_ENTRY_UNKNOWN',
+    });
   });
 });

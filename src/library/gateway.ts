@@ -55,9 +55,9 @@ export interface GatewayOptions extends StoreOptions {
   readonly models?: readonly GatewayModel[];
   /** Variables with the keys of providers, for example those of your process. Default: none. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Extra tries per model after transient failures, one second apart. Default: 1. */
+  /** Extra attempts per model after transient failures, one second apart. Default: 1. */
   readonly maxRetries?: number;
-  /** Milliseconds until `complete` fails, all tries together. Default: 60,000. */
+  /** Milliseconds until `complete` fails, all attempts together. Default: 60,000. */
   readonly timeoutMs?: number;
 }
 

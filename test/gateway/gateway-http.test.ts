@@ -147,7 +147,7 @@ describe('when no model is available', () => {
     expect([at.calls('a'), at.calls('b')]).toEqual([1, 1]);
   });
 
-  it('returns 503 after exactly 1 + MAX_RETRIES tries of each, with the result of each', async () => {
+  it('returns 503 after exactly 1 + MAX_RETRIES attempts of each, with the result of each', async () => {
     const at = await gatewayWorld({
       providers: [
         { name: 'alpha', models: [{ name: 'a', faults: [{ fault: 500, probability: 1 }] }] },

@@ -255,7 +255,9 @@ describe('knowledge over HTTP', () => {
       status: 200,
       body: { added: 0, failed: 0, missing_count: 0, missing: [] },
     });
-    expect((await call(adminToken, 'POST', '/folders', { path: '/srv', schedule: 'often' })).status).toBe(400);
+    expect((await call(adminToken, 'POST', '/folders', { path: '/srv', schedule: 'often' })).status).toBe(
+      400,
+    );
     expect((await call('acme-key', 'GET', '/folders')).status).toBe(403);
     expect((await call(adminToken, 'DELETE', `/folders/${id}`)).status).toBe(204);
     expect((await call(adminToken, 'POST', `/folders/${id}/scan`, {})).status).toBe(404);

@@ -192,7 +192,11 @@ export async function dumpAsItIs(database: Database, file: string): Promise<void
 export async function backUp(config: Config, file: string): Promise<SavedBackup> {
   const client = await connect(config, { purpose: 'test' });
   try {
-    const bytes = await client.download('/api/v1/backup', { include_vaults: true }, AbortSignal.timeout(60_000));
+    const bytes = await client.download(
+      '/api/v1/backup',
+      { include_vaults: true },
+      AbortSignal.timeout(60_000),
+    );
     return await saveBackup(bytes, file, () => undefined);
   } finally {
     await client.close();

@@ -477,6 +477,8 @@ describe('ExecutionService', () => {
     await world.executions.cancel(executionId);
     expect(await world.executions.release(executionId)).toEqual({ isReleased: false });
     world.slots.held.add('0195a1b2-0000-7000-8000-0000000000ff');
-    expect(await world.executions.release('0195a1b2-0000-7000-8000-0000000000ff')).toEqual({ isReleased: true });
+    expect(await world.executions.release('0195a1b2-0000-7000-8000-0000000000ff')).toEqual({
+      isReleased: true,
+    });
   });
 });

@@ -22,7 +22,9 @@ async function beginExecution(
     insert into executions (id, organization_id, deployment_id, status, request_hash, job_id, parameters, accepted_at)
     values (${id}, ${deployment.organizationId}, ${deployment.id}, 'queued', '', ${id}, '{}', now())`);
   return async () => {
-    await database.query(sql`update executions set status = 'canceled', finished_at = now() where id = ${id}`);
+    await database.query(
+      sql`update executions set status = 'canceled', finished_at = now() where id = ${id}`,
+    );
   };
 }
 

@@ -50,7 +50,9 @@ describe('headworks backup', () => {
     const cwd = await temporaryFolder();
     const world = worldWith(wholeBackup, cwd);
     expect(await world.start('backup', 'a.backup', '--no-vaults', '--json')).toBe(exitCodes.ok);
-    expect(world.calls).toEqual([{ method: 'POST', path: '/api/v1/backup', body: { include_vaults: false } }]);
+    expect(world.calls).toEqual([
+      { method: 'POST', path: '/api/v1/backup', body: { include_vaults: false } },
+    ]);
     expect(JSON.parse(world.out)).toEqual({
       file: join(cwd, 'a.backup'),
       bytes: (await readFile(join(cwd, 'a.backup'))).length,

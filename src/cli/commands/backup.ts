@@ -39,7 +39,11 @@ function registerBackup(command: CliCommand): void {
     const saved = await session.withClient((client) =>
       withProgress(session, 'backing up', async (onProgress) =>
         // A download, not JSON, so not a call of `callApi`.
-        saveBackup(await client.download('/api/v1/backup', { include_vaults: vaults }, io.signal), path, onProgress),
+        saveBackup(
+          await client.download('/api/v1/backup', { include_vaults: vaults }, io.signal),
+          path,
+          onProgress,
+        ),
       ),
     );
     if (out.isJson) {

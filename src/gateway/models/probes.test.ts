@@ -34,7 +34,7 @@ const failing =
       model: 'a',
       provider: 'p',
       outcome: 'timeout',
-      tries: 1,
+      attempts: 1,
       status: null,
       availableAt: null,
       ...tried,
@@ -102,10 +102,10 @@ describe('a probe', () => {
     ['unheard', { outcome: 'timeout' }, { outcome: 'timeout', reason: null }],
     [
       'cooling',
-      { outcome: 'cooling-down', tries: 0, availableAt: Date.parse('2026-03-01T12:00:00Z') },
+      { outcome: 'cooling-down', attempts: 0, availableAt: Date.parse('2026-03-01T12:00:00Z') },
       { outcome: 'skipped', reason: 'cooling down until 2026-03-01T12:00:00.000Z' },
     ],
-    ['late', { outcome: 'not-tried', tries: 0 }, { outcome: 'skipped' }],
+    ['late', { outcome: 'not-tried', attempts: 0 }, { outcome: 'skipped' }],
   ])('reports a model that was %s', async (_what, tried, expected) => {
     expect(await prober(failing(tried)).probe([a])).toMatchObject([
       { model: 'a', durationMs: null, ...expected },

@@ -41,8 +41,8 @@ describe('rounds', () => {
     [1, 2],
     [10, 11],
   ])(
-    'with MAX_RETRIES %i make exactly %i tries per model and sleep only between rounds',
-    async (maxRetries, tries) => {
+    'with MAX_RETRIES %i make exactly %i attempts per model and sleep only between rounds',
+    async (maxRetries, attempts) => {
       for (const failureClass of transient) {
         const world = new RoutingWorld(
           [
@@ -52,10 +52,10 @@ describe('rounds', () => {
           { maxRetries },
         );
         const error = (await world.failure()) as GatewayError;
-        expect(world.called).toEqual(Array.from({ length: tries }, () => ['a', 'b']).flat());
-        expect(world.clock.sleeps).toEqual(Array.from({ length: tries - 1 }, () => delayMs));
-        expect(world.clock.monotonic()).toBe((tries - 1) * delayMs);
-        expect(error.tried.map((tried) => tried.tries)).toEqual([tries, tries]);
+        expect(world.called).toEqual(Array.from({ length: attempts }, () => ['a', 'b']).flat());
+        expect(world.clock.sleeps).toEqual(Array.from({ length: attempts - 1 }, () => delayMs));
+        expect(world.clock.monotonic()).toBe((attempts - 1) * delayMs);
+        expect(error.tried.map((tried) => tried.attempts)).toEqual([attempts, attempts]);
         expect(world.clock.pending).toBe(0);
       }
     },
@@ -81,7 +81,7 @@ describe('rounds', () => {
     expect(world.called).toEqual(['broken', 'revoked', 'limited', 'picky', 'broken', 'broken']);
   });
 
-  it('retry a rate-limited model in a later round after its cooldown while it has tries left', async () => {
+  it('retry a rate-limited model in a later round after its cooldown while it has attempts left', async () => {
     const script = [
       { does: 'rate-limit', hintMs: 10_001 },
       { does: 'rate-limit', hintMs: 1 },
@@ -103,7 +103,7 @@ describe('rounds', () => {
     ]);
   });
 
-  it('do not retry a model without tries left because another has some', async () => {
+  it('do not retry a model without attempts left because another has some', async () => {
     const world = new RoutingWorld(
       [
         { name: 'a', script: 'server-error', score: 0.9 },
@@ -150,7 +150,7 @@ describe('rounds', () => {
 describe('model-first', () => {
   const order = { retryOrder: 'model-first', maxRetries: 2 } as const;
 
-  it('makes all tries of a model before the next', async () => {
+  it('makes all attempts of a model before the next', async () => {
     const world = new RoutingWorld(
       [
         { name: 'a', script: 'server-error', score: 0.9 },
@@ -188,7 +188,7 @@ describe('model-first', () => {
   });
 });
 
-describe('a model that changes between its tries', () => {
+describe('a model that changes between its attempts', () => {
   const failing = (...more: readonly ScriptedModel[]) =>
     new RoutingWorld([{ name: 'a', script: 'server-error', score: 0.9 }, ...more], { maxRetries: 2 });
   /** Sends a request and changes the models after the first round. */
@@ -231,7 +231,7 @@ describe('a model that changes between its tries', () => {
     const alone = failing();
     expect(await meanwhile(alone, () => (alone.models = []))).toMatchObject({
       code: 'GATEWAY_EXHAUSTED',
-      tried: [{ model: 'a', outcome: 'server-error', tries: 1 }],
+      tried: [{ model: 'a', outcome: 'server-error', attempts: 1 }],
     });
     const slow = {
       name: 'a',
@@ -243,12 +243,15 @@ describe('a model that changes between its tries', () => {
     expect(await meanwhile(world, () => world.replace('b', { isActive: false }))).toMatchObject({
       code: 'GATEWAY_ALL_RATE_LIMITED',
       retryAfterMs: 60_000,
-      tried: [{ outcome: 'rate-limit' }, { model: 'b', outcome: 'unavailable', tries: 0, availableAt: null }],
+      tried: [
+        { outcome: 'rate-limit' },
+        { model: 'b', outcome: 'unavailable', attempts: 0, availableAt: null },
+      ],
     });
     expect(world.called).toEqual(['a']);
   });
 
-  it('is called at its new endpoint, with its earlier failures reset except for the tries', async () => {
+  it('is called at its new endpoint, with its earlier failures reset except for the attempts', async () => {
     const world = failing();
     const error = await meanwhile(world, () => world.replace('a', { baseUrl: 'https://moved.example/v1' }));
     expect(world.calls.map(({ baseUrl }) => baseUrl)).toEqual([
@@ -256,7 +259,7 @@ describe('a model that changes between its tries', () => {
       'https://moved.example/v1',
       'https://moved.example/v1',
     ]);
-    expect(error).toMatchObject({ tried: [{ tries: 3 }] });
+    expect(error).toMatchObject({ tried: [{ attempts: 3 }] });
     expect(world.attempts.map(({ isStale }) => isStale)).toEqual([undefined, undefined, undefined]);
   });
 });
@@ -269,7 +272,7 @@ describe('the deadline', () => {
       code: 'GATEWAY_EXHAUSTED',
       message: expect.stringContaining('The deadline of 25 s leaves no time for another try.') as unknown,
       details: { deadlineMs: 25_000 },
-      tried: [{ outcome: 'server-error', tries: 3 }],
+      tried: [{ outcome: 'server-error', attempts: 3 }],
     });
     expect(world.clock.monotonic()).toBe(20_000);
     expect(world.clock.pending).toBe(0);
@@ -323,7 +326,7 @@ describe('the deadline', () => {
     const error = (await world.failure('auto', { deadlineMs: 10_000 })) as GatewayError;
     expect(error.code).toBe('GATEWAY_EXHAUSTED');
     expect(error.message).toContain('The deadline of 10 s was reached.');
-    expect(error.tried.map(({ outcome, tries }) => [outcome, tries])).toEqual([
+    expect(error.tried.map(({ outcome, attempts }) => [outcome, attempts])).toEqual([
       ['invalid-response', 1],
       ['server-error', 1],
       ['deadline-too-short', 1],
@@ -340,8 +343,8 @@ describe('the deadline', () => {
     expect(await world.failure('auto', { deadlineMs: 10_000 })).toMatchObject({
       code: 'GATEWAY_EXHAUSTED',
       tried: [
-        { model: 'a', outcome: 'deadline-too-short', tries: 1, availableAt: null },
-        { model: 'b', outcome: 'not-tried', tries: 0, availableAt },
+        { model: 'a', outcome: 'deadline-too-short', attempts: 1, availableAt: null },
+        { model: 'b', outcome: 'not-tried', attempts: 0, availableAt },
       ],
     });
     expect(world.clock.monotonic()).toBe(10_000);
@@ -589,7 +592,7 @@ describe('whatever the models do', () => {
     coolForMs: fc.option(fc.integer({ min: 1, max: 200_000 })),
   });
 
-  it('keeps every guarantee about tries, cooldowns, keys and time', async () => {
+  it('keeps every guarantee about attempts, cooldowns, keys and time', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(scripted, { minLength: 1, maxLength: 4 }),

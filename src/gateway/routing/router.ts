@@ -2,12 +2,12 @@
 //
 //   ┌► round: every candidate that is due has one try, in order; the first response ends the request
 //   │    no response: sleep until the earlier of
-//   │    ├─ some failed transiently and have tries left: RETRY_DELAY, or later when the first of them is available ─┐
+//   │    ├─ some failed transiently and have attempts left: RETRY_DELAY, or later when the first of them is available ─┐
 //   │    ├─ some are cooling down, and the caller waits that long: when the first of them is available ─────────────┤
 //   │    └─ neither, or the sleep would reach the deadline → routing error                                          │
 //   └───────────────────────────────────────────────────────────────────────────────────────────────────────────────┘
 //
-// A model has at most 1 + MAX_RETRIES tries per request, or two if the caller waits for it. `model-first` makes all of
+// A model has at most 1 + MAX_RETRIES attempts per request, or two if the caller waits for it. `model-first` makes all of
 // them, RETRY_DELAY apart, before the next model; the rest is the same.
 import type { FailureClass } from '../errors.ts';
 import { failureRules } from '../errors.ts';
@@ -30,7 +30,7 @@ import type { CandidateState } from './routing-run.ts';
 import {
   attemptTimeouts,
   availabilityOf,
-  hasTriesLeft,
+  hasAttemptsLeft,
   isDue,
   isShortenedTimeout,
   refreshCandidate,
@@ -109,7 +109,7 @@ export class Router {
     return undefined;
   }
 
-  /** All tries of a model, one after the other. */
+  /** All attempts of a model, one after the other. */
   async #retryModel(
     run: RoutingRun,
     state: CandidateState,
@@ -117,12 +117,12 @@ export class Router {
     hasOthers: () => boolean,
   ): Promise<CompletionResult | undefined> {
     for (;;) {
-      const triesBefore = state.tries;
+      const attemptsBefore = state.attempts;
       const result = await this.#tryModel(run, state, hasOthers);
       if (result) return result;
       run.throwIfCanceled();
-      const canRetry = state.status === 'retryable' && hasTriesLeft(state, maxRetries);
-      if (!canRetry || state.tries === triesBefore) return undefined;
+      const canRetry = state.status === 'retryable' && hasAttemptsLeft(state, maxRetries);
+      if (!canRetry || state.attempts === attemptsBefore) return undefined;
       if (!(await this.#sleep(run, this.#deps.policy.retryDelayMs))) return undefined;
     }
   }
@@ -151,7 +151,7 @@ export class Router {
     let retryAt = Number.POSITIVE_INFINITY;
     let availableAt = Number.POSITIVE_INFINITY;
     for (const state of run.candidates) {
-      if (state.status === 'excluded' || !hasTriesLeft(state, maxRetries)) continue;
+      if (state.status === 'excluded' || !hasAttemptsLeft(state, maxRetries)) continue;
       const { at } = availabilityOf(state, cooldowns, now);
       if (state.status === 'retryable') {
         state.retryAt ??= now + policy.retryDelayMs;
@@ -209,7 +209,7 @@ export class Router {
       const startedAt = clock.monotonic();
       const call: Call = { options, state, model, key, grant, at: clock.now(), startedAt };
       run.calls++;
-      if (!isCalled) state.tries++;
+      if (!isCalled) state.attempts++;
       isCalled = true;
       const timeouts = attemptTimeouts(run, policy, hasOthers);
       const { signal } = options;

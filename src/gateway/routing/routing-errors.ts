@@ -64,7 +64,7 @@ function resultOf(state: CandidateState, availability: Availability): Result {
     model: model.name,
     provider: model.provider,
     outcome,
-    tries: state.tries,
+    attempts: state.attempts,
     status: state.lastFailure?.status ?? null,
     availableAt: outcome === 'unavailable' ? null : availability.at,
   };
@@ -177,8 +177,8 @@ function firstAvailable(tried: readonly TriedModel[]): FirstAvailable | undefine
 }
 
 function describeResults(results: readonly Result[], now: number): string {
-  const texts = results.slice(0, maxNamed).map(({ state, tried: { model, outcome, tries, status } }) => {
-    const times = tries > 1 ? `, ${tries} times` : '';
+  const texts = results.slice(0, maxNamed).map(({ state, tried: { model, outcome, attempts, status } }) => {
+    const times = attempts > 1 ? `, ${attempts} times` : '';
     return `${model} (${reasonOf(state, outcome, now)}${status === null ? '' : ` ${status}`}${times})`;
   });
   if (results.length > maxNamed) texts.push(`${results.length - maxNamed} more`);

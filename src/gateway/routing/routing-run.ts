@@ -21,7 +21,7 @@ import { refreshedCandidate } from './select-candidates.ts';
 export type RoutingPolicy = ReturnType<typeof routingPolicy>;
 
 export const routingPolicy = (options: GatewayOptions) => ({
-  /** Extra tries per model and request. */
+  /** Extra attempts per model and request. */
   maxRetries: options.maxRetries,
   retryDelayMs: options.retryDelaySeconds * 1_000,
   retryOrder: options.retryOrder,
@@ -67,7 +67,7 @@ export class RoutingRun {
     this.candidates = candidates.map((candidate) => ({
       candidate,
       status: 'pending',
-      tries: 0,
+      attempts: 0,
       lastFailure: undefined,
       countedFailure: undefined,
       quotaBlockedUntil: undefined,
@@ -170,7 +170,7 @@ export interface CandidateState {
   candidate: Candidate;
   status: CandidateStatus;
   /** Tries, not calls: a try that moves from a rejected key to the next is one. */
-  tries: number;
+  attempts: number;
   /** Of its last try. */
   lastFailure?: ProviderFailure | undefined;
   /** The attempt of this request that counts against the model so far; the next one supersedes it. */
@@ -197,7 +197,7 @@ export function refreshCandidate(
   }
   state.candidate = refreshed;
   if (!endpointChanged(before.model, refreshed.model)) return;
-  // Failures of the old endpoint are irrelevant for the new one; the tries stay counted.
+  // Failures of the old endpoint are irrelevant for the new one; the attempts stay counted.
   state.status = 'pending';
   state.lastFailure = undefined;
   state.countedFailure = undefined;
@@ -210,14 +210,14 @@ export function statusAfter(failureClass: FailureClass): CandidateStatus {
 }
 
 /** A rate-limited model has one more try even if MAX_RETRIES is 0: there is another round only if the caller waits. */
-export function hasTriesLeft({ status, tries }: CandidateState, maxRetries: number): boolean {
-  return tries <= (status === 'rate-limited' ? Math.max(1, maxRetries) : maxRetries);
+export function hasAttemptsLeft({ status, attempts }: CandidateState, maxRetries: number): boolean {
+  return attempts <= (status === 'rate-limited' ? Math.max(1, maxRetries) : maxRetries);
 }
 
 /** Whether it may be tried in this round. Cooldowns are checked by the try itself. */
 export function isDue(state: CandidateState, maxRetries: number, now: number): boolean {
   const { status, candidate, retryAt } = state;
-  if (status === 'excluded' || !hasTriesLeft(state, maxRetries)) return false;
+  if (status === 'excluded' || !hasAttemptsLeft(state, maxRetries)) return false;
   if (status === 'rate-limited') return !candidate.model.isLocal;
   return status !== 'retryable' || retryAt === undefined || retryAt <= now;
 }

@@ -152,14 +152,14 @@ function exhaustedResponse(
   if (!(error instanceof GatewayError)) return undefined;
   if (error.code !== 'GATEWAY_ALL_RATE_LIMITED' && error.code !== 'GATEWAY_EXHAUSTED') return undefined;
   const isLimited = error.code === 'GATEWAY_ALL_RATE_LIMITED';
-  const called = error.tried.filter(({ tries }) => tries > 0);
+  const called = error.tried.filter(({ attempts }) => attempts > 0);
   return {
     status: isLimited ? 429 : 503,
     body: {
       error: isLimited ? 'all_rate_limited' : 'service_unavailable',
       message: error.message,
       retry_after: error.retryAfterMs === undefined ? null : error.retryAfterMs / 1_000,
-      attempts: called.reduce((sum, { tries }) => sum + tries, 0),
+      attempts: called.reduce((sum, { attempts }) => sum + attempts, 0),
       providers_tried: new Set(called.map(({ provider }) => provider)).size,
       providers_available: new Set(error.tried.map(({ provider }) => provider)).size,
       models: error.tried.map(triedModelBody),

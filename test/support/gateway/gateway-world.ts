@@ -44,7 +44,7 @@ export interface GatewayWorld {
   chat(body?: object, headers?: Record<string, string>): Promise<Response>;
 }
 
-/** Short delays and two extra tries. */
+/** Short delays and two extra attempts. */
 const quick: Partial<GatewayOptions> = {
   maxRetries: 2,
   retryDelaySeconds: 0.05,

@@ -94,8 +94,7 @@ function Row({ entry, document }: RowProps) {
           </Group>
         </Group>
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }} lineClamp={2}>
-          {document === null ? entry.subject : `In “${document.title}”`}:{' '}
-          {entry.resolution ?? entry.message}
+          {document === null ? entry.subject : `In “${document.title}”`}: {entry.resolution ?? entry.message}
         </Text>
       </Accordion.Control>
       <Accordion.Panel>

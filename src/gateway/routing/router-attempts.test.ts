@@ -14,7 +14,7 @@ describe('keys of a model', () => {
   });
 
   it.each(['rate-limit', 'authentication', 'payment'] as const)(
-    'are followed by the next key within the same try after %s',
+    'are followed by the next key within the same attempt after %s',
     async (failureClass) => {
       const script = (_: number, key: string) => (key === 'key-1' ? failureClass : 'respond');
       const world = new RoutingWorld([{ name: 'a', keys: 2, script, score: 0.9 }, { name: 'b' }], {
@@ -32,7 +32,7 @@ describe('keys of a model', () => {
   it('are one try together, each used once in it', async () => {
     const script = (_: number, key: string) => (key === 'key-1' ? 'rate-limit' : 'server-error');
     const world = new RoutingWorld([{ name: 'a', keys: 2, script }], { maxRetries: 1 });
-    expect(await world.failure()).toMatchObject({ tried: [{ outcome: 'server-error', tries: 2 }] });
+    expect(await world.failure()).toMatchObject({ tried: [{ outcome: 'server-error', attempts: 2 }] });
     expect(world.calls.map(({ key }) => key)).toEqual(['key-1', 'key-2', 'key-2']);
   });
 
@@ -381,7 +381,7 @@ describe('local quotas', () => {
       code: 'GATEWAY_ALL_RATE_LIMITED',
       retryAfterMs: 5_000,
       tried: [
-        { outcome: 'cooling-down', tries: 0, availableAt: 1_700_000_020_000 },
+        { outcome: 'cooling-down', attempts: 0, availableAt: 1_700_000_020_000 },
         { outcome: 'cooling-down' },
       ],
     });
