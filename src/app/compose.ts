@@ -29,6 +29,7 @@ import {
   retentionHandler,
   retentionJob,
 } from '../operations/retention.ts';
+import { recordShortages, shortageRepair } from '../operations/store-shortage.ts';
 import { stateFolder } from '../platform/data-folder/files.ts';
 import { createJobQueue } from '../platform/jobs/queue.ts';
 import type { Database } from '../platform/postgres/index.ts';
@@ -208,12 +209,14 @@ export async function openDomains(
   registerRetentionMetrics(metrics, rules);
   const repairs = new RepairRegistry();
   for (const repair of [
+    shortageRepair({ database }),
     purgeRepair({ ...shared, rules }),
     ...gateway.repairs,
     ...tenancy.repairs,
     ...knowledge.repairs,
   ])
     repairs.register(repair);
+  closing.defer(recordShortages({ database, ledger: recorder, jobs }));
   const runner = new RepairRunner({ ...shared, store, registry: repairs, options: config.ledger });
 
   await jobs.define([ledgerRepairJob, retentionJob]);

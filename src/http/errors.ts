@@ -2,7 +2,16 @@
 import type { FastifyError } from 'fastify';
 import type { ErrorResponse } from '../api/fields.ts';
 import type { ErrorCategory, ErrorCodes } from '../core/index.ts';
-import { CoreError, coreErrorCodes, HeadworksError, plainValue, snakeCaseKeys } from '../core/index.ts';
+import {
+  CoreError,
+  coreErrorCodes,
+  HeadworksError,
+  maxJsonValues,
+  plainValue,
+  shortageOf,
+  shortageTexts,
+  snakeCaseKeys,
+} from '../core/index.ts';
 import { extractionErrorCodes } from '../extraction/index.ts';
 import { gatewayErrorCodes } from '../gateway/index.ts';
 import { knowledgeErrorCodes } from '../knowledge/index.ts';
@@ -170,6 +179,14 @@ export function redactStoreErrors(thrown: unknown): unknown {
 }
 
 function knownErrorOf(thrown: unknown): HeadworksError<KnownErrorCode> {
+  const shortage = isUnexpectedError(thrown) ? shortageOf(thrown) : null;
+  if (shortage !== null) {
+    const { problem, remedy } = shortageTexts[shortage];
+    return new CoreError('STATE_UNAVAILABLE', `The server ${problem}. ${remedy}`, {
+      isRetryable: true,
+      cause: thrown,
+    });
+  }
   if (thrown instanceof HeadworksError)
     return isKnownErrorCode(thrown.code)
       ? (thrown as HeadworksError<KnownErrorCode>)
@@ -177,6 +194,18 @@ function knownErrorOf(thrown: unknown): HeadworksError<KnownErrorCode> {
   if (thrown instanceof Error) return fromFramework(thrown as FastifyError);
   return new CoreError('INTERNAL', 'A value was thrown that is not an error.');
 }
+
+/** A request body with more JSON values than `maxJsonValues`. */
+export const tooManyValues = (): HttpError =>
+  new HttpError(
+    'HTTP_BODY_TOO_LARGE',
+    `The request body has more than ${maxJsonValues.toLocaleString('en')} JSON values. Send less at once.`,
+  );
+
+const isUnexpectedError = (thrown: unknown): boolean =>
+  !(thrown instanceof HeadworksError) ||
+  !isKnownErrorCode(thrown.code) ||
+  errorMapping[thrown.code].status === 500;
 
 function fromFramework(error: FastifyError): HeadworksError<KnownErrorCode> {
   if (error.validation) return invalidInput(error);
@@ -218,12 +247,22 @@ function invalidInput(error: FastifyError): CoreError {
   return invalidFields(problems);
 }
 
+/** A response names at most this many fields, each up to this length: names of fields come from the caller. */
+const maxListed = 20;
+const maxFieldLength = 200;
+
 /** The request is rejected because of these. */
 export function invalidFields(
-  problems: readonly { readonly field: string; readonly message: string }[],
+  found: readonly { readonly field: string; readonly message: string }[],
 ): CoreError {
+  const problems = found
+    .slice(0, maxListed)
+    .map(({ field, message }) => ({ field: field.slice(0, maxFieldLength).toWellFormed(), message }));
+  const more = found.length - problems.length;
   const list = problems.map(({ field, message }) => `${field}: ${message}`).join('; ');
-  return new CoreError('INPUT_INVALID', `The request is invalid. ${list.replace(/\.$/, '')}.`, {
-    details: { problems },
-  });
+  return new CoreError(
+    'INPUT_INVALID',
+    `The request is invalid. ${list.replace(/\.$/, '')}${more > 0 ? `; and ${more} more problems` : ''}.`,
+    { details: { problems } },
+  );
 }

@@ -168,30 +168,36 @@ export function installTextCheck(server: FastifyInstance): void {
       anyTextIn === 'everywhere' ? null : firstUnstorable('body', request.body, anyTextIn),
     ].filter((field) => field !== null);
     if (fields.length === 0) return done();
-    return done(
-      invalidFields(
-        fields.map((field) => ({ field: field.slice(0, maxFieldLength), message: storableMessage })),
-      ),
-    );
+    return done(invalidFields(fields.map((field) => ({ field, message: storableMessage }))));
   });
 }
 
-/** Field names come from the caller and may be long. */
-const maxFieldLength = 200;
+interface Place {
+  readonly name: string;
+  readonly value: object;
+  readonly parent: Place | null;
+}
 
-/** Not by recursion: input may be nested deeper than any stack. */
-function firstUnstorable(place: string, sent: unknown, leftOut: readonly string[] = []): string | null {
-  const waiting: [path: string, value: unknown][] = [[place, sent]];
-  for (const [path, value] of waiting) {
-    if (typeof value === 'string' && !isStorable(value)) return path;
-    if (typeof value !== 'object' || value === null) continue;
-    for (const [name, each] of Object.entries(value)) {
-      if (value === sent && leftOut.includes(name)) continue;
-      if (!isStorable(name)) return path;
-      waiting.push([`${path}.${name}`, each]);
+/** Not by recursion: input may be nested deeper than any stack. Paths are built only for what is found. */
+function firstUnstorable(name: string, sent: unknown, leftOut: readonly string[] = []): string | null {
+  if (typeof sent === 'string') return isStorable(sent) ? null : name;
+  if (typeof sent !== 'object' || sent === null) return null;
+  const waiting: Place[] = [{ name, value: sent, parent: null }];
+  for (const place of waiting)
+    for (const [key, each] of Object.entries(place.value)) {
+      if (place.value === sent && leftOut.includes(key)) continue;
+      if (!isStorable(key)) return pathOf(place);
+      if (typeof each === 'string' && !isStorable(each)) return `${pathOf(place)}.${key}`;
+      if (typeof each === 'object' && each !== null)
+        waiting.push({ name: key, value: each as object, parent: place });
     }
-  }
   return null;
+}
+
+function pathOf(place: Place): string {
+  const names: string[] = [];
+  for (let at: Place | null = place; at; at = at.parent) names.unshift(at.name);
+  return names.join('.');
 }
 
 /** Lists the routes for 405 responses. Must be installed before the routes. */

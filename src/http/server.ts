@@ -7,11 +7,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { serializerCompiler } from 'fastify-type-provider-zod';
 import type { Clock, Emitter, IdSource, Redactor } from '../core/index.ts';
-import { CoreError, kindOf, noTracer, withTimeout } from '../core/index.ts';
+import { CoreError, hasMoreValues, kindOf, maxJsonValues, noTracer, withTimeout } from '../core/index.ts';
 import type { AuditRecord } from '../operations/index.ts';
 import { installAccess } from './access.ts';
 import type { HttpLimits, ServerDeps } from './deps.ts';
-import { HttpError, redactStoreErrors, toErrorResponse } from './errors.ts';
+import { HttpError, redactStoreErrors, tooManyValues, toErrorResponse } from './errors.ts';
 import type { HttpEvents } from './events.ts';
 import {
   installNotFound,
@@ -132,6 +132,7 @@ function acceptJsonOnly(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') done(null, undefined);
+    else if (hasMoreValues(body as string, maxJsonValues)) done(tooManyValues());
     else void parse(request, body as string, done);
   });
 }

@@ -1,5 +1,5 @@
 // The report of `/readyz`: each dependency with its state, and which optional capabilities are available.
-import { abortable, messageOf, systemClock } from '../core/index.ts';
+import { abortable, messageOf, shortageTexts, systemClock } from '../core/index.ts';
 import type { Capability, Database } from '../platform/postgres/index.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 
@@ -30,7 +30,7 @@ export interface ReadinessReport {
 }
 
 export interface ReadinessDeps {
-  readonly database: Pick<Database, 'capabilities' | 'ping'>;
+  readonly database: Pick<Database, 'capabilities' | 'ping' | 'shortage'>;
   readonly redis: Pick<RedisConnection, 'address' | 'ping'> | null;
 }
 
@@ -61,10 +61,22 @@ export class Readiness {
     const { database } = this.#deps;
     const { version, kind } = database.capabilities;
     const failure = await pingFailure((signal) => database.ping(signal), timeoutMs);
-    return this.#dependency('state store', true, `Postgres ${version}, ${kind}`, failure, {
-      detail: 'The state store does not respond; requests that need it return 503 until it is back.',
-      remedy: 'Start Postgres again, or check the network to it. This server needs no restart.',
-    });
+    const { shortage } = database;
+    return this.#dependency(
+      'state store',
+      true,
+      `Postgres ${version}, ${kind}`,
+      failure,
+      shortage === null
+        ? {
+            detail: 'The state store does not respond; requests that need it return 503 until it is back.',
+            remedy: 'Start Postgres again, or check the network to it. This server needs no restart.',
+          }
+        : {
+            detail: `The state store ${shortageTexts[shortage].problem}; requests that write return 503 until it can.`,
+            remedy: shortageTexts[shortage].remedy,
+          },
+    );
   }
 
   async #redis(timeoutMs: number): Promise<DependencyReport> {

@@ -109,6 +109,24 @@ describe('error responses', () => {
   });
 
   it.each([
+    [Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' }), /cannot open more files/],
+    [
+      new CoreError('DATA_FOLDER_UNUSABLE', 'inner workings', {
+        cause: Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' }),
+      }),
+      /no disk space left/,
+    ],
+  ])('have status 503, the cause and a remedy when disk or files are used up (%s)', async (error, text) => {
+    const { answer } = await failing(error);
+    expect(answer.statusCode).toBe(503);
+    expect(answer.headers['retry-after']).toBeDefined();
+    expect(answer.json<ErrorBody>().error).toMatchObject({
+      code: 'STATE_UNAVAILABLE',
+      message: expect.stringMatching(text) as string,
+    });
+  });
+
+  it.each([
     new Error('the password is hunter2'),
     new TypeError('x is not a function'),
     'a string',

@@ -91,7 +91,7 @@ describe('U+0000 and unpaired surrogates', async () => {
   });
 
   it('are found at any depth of a body', async () => {
-    const payload = `{"name":${'['.repeat(100_000)}"\\u0000"${']'.repeat(100_000)}}`;
+    const payload = `{"name":${'['.repeat(90_000)}"\\u0000"${']'.repeat(90_000)}}`;
     const headers = { ...asAdmin, 'content-type': 'application/json' };
     const { status, text } = await send('POST /api/v1/organizations', {}, { payload, headers });
     expect([status, text.length < 1_000]).toEqual([400, true]);

@@ -1,6 +1,6 @@
 // What the OpenAI-compatible dialects share: their interface, parsing request bodies, checking response bodies.
 import { isUtf8 } from 'node:buffer';
-import { CoreError, parseJson } from '../../core/index.ts';
+import { CoreError, hasMoreValues, parseJson } from '../../core/index.ts';
 import type { CompletionRequest, Span } from '../types.ts';
 import { scanMembers, textOf } from './wire.ts';
 
@@ -45,12 +45,17 @@ export interface ParsedBody {
   readonly modelSpans: readonly Span[];
 }
 
+/** Embeddings of token ids have up to 300,000. */
+const maxValues = 500_000;
+
 /** Parses a request body. Nesting is checked before `JSON.parse`, which would overflow the stack. */
 export function parseBody(body: Uint8Array): ParsedBody {
   const { spans, depth } = scanMembers(body, 'model', maxNesting);
   if (depth > maxNesting) throw invalidField('body', `is nested deeper than ${maxNesting} levels`);
   if (!isUtf8(body)) throw invalidField('body', 'must be JSON in UTF-8');
   const text = textOf(body);
+  if (hasMoreValues(text, maxValues))
+    throw invalidField('body', `has more than ${maxValues.toLocaleString('en')} JSON values`);
   let json: unknown;
   try {
     json = JSON.parse(text);

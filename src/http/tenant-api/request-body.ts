@@ -3,10 +3,19 @@ import type { IncomingMessage } from 'node:http';
 import { Busboy } from '@fastify/busboy';
 import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy';
 import type { Clock } from '../../core/index.ts';
-import { abortable, CoreError, formatBytes, linkSignals, messageOf, onAbort } from '../../core/index.ts';
+import {
+  abortable,
+  CoreError,
+  formatBytes,
+  hasMoreValues,
+  linkSignals,
+  maxJsonValues,
+  messageOf,
+  onAbort,
+} from '../../core/index.ts';
 import type { ExecutionInput, UploadedFile, UploadLimits } from '../../tenancy/index.ts';
 import { DeploymentError } from '../../tenancy/index.ts';
-import { HttpError } from '../errors.ts';
+import { HttpError, tooManyValues } from '../errors.ts';
 
 const maxFields = 100;
 const maxFieldBytes = 1_048_576;
@@ -69,8 +78,11 @@ async function readJson(
 
 function parseJson(bytes: Buffer): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    if (hasMoreValues(text, maxJsonValues)) throw tooManyValues();
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof HttpError) throw error;
     throw new CoreError('INPUT_INVALID', 'The body is not valid JSON.');
   }
 }

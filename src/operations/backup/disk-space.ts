@@ -1,7 +1,7 @@
 // Scratch folders of backups and restores, and errors that explain a full disk.
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CoreError, HeadworksError } from '../../core/index.ts';
+import { CoreError, HeadworksError, shortageOf } from '../../core/index.ts';
 import { hasSqlState } from '../../platform/postgres/index.ts';
 import { freeBytes } from '../checks/machine.ts';
 
@@ -21,13 +21,13 @@ export async function explainFullDisk(
   { folder, store, advice }: FullDiskContext,
   readFreeBytes: (folder: string) => Promise<number> = freeBytes,
 ): Promise<unknown> {
-  if (store === 'server' && causes(failure).some(isFullStore))
+  const isFull = shortageOf(failure) === 'disk';
+  if (store === 'server' && isFull && isStoreFailure(failure))
     return new CoreError('STATE_UNUSABLE', `The disk of the database server is full. ${advice}`, {
       cause: failure,
     });
   // Null where the system does not report it.
   const free = await readFreeBytes(folder).catch(() => null);
-  const isFull = causes(failure).some((cause) => isFullFile(cause) || isFullStore(cause));
   const isOutOfSpace = store === 'embedded' && isLostStore(failure) && free !== null && free < minFreeBytes;
   if (!isFull && !isOutOfSpace) return failure;
   const room = free === null ? '' : `, ${Math.floor(free / 1_000_000)} MB are free`;
@@ -38,25 +38,9 @@ export async function explainFullDisk(
   );
 }
 
-function causes(error: unknown): readonly unknown[] {
-  const all: unknown[] = [];
-  for (let at: unknown = error; at instanceof Error && !all.includes(at); at = at.cause) all.push(at);
-  return all;
-}
-
-/** Of the file system, or of SQLite (13: full). */
-function isFullFile(error: unknown): boolean {
-  const { code, errcode } = error as { readonly code?: unknown; readonly errcode?: unknown };
-  return (
-    code === 'ENOSPC' ||
-    code === 'EDQUOT' ||
-    code === 'SQLITE_FULL' ||
-    (typeof errcode === 'number' && (errcode & 0xff) === 13)
-  );
-}
-
-/** 53100: disk_full. */
-const isFullStore = (error: unknown): boolean => hasSqlState(error, '53100');
+/** Of Postgres, not of a file on this machine. */
+const isStoreFailure = (error: unknown): boolean =>
+  hasSqlState(error, '53') || (error instanceof Error && hasSqlState(error.cause, '53'));
 
 const isLostStore = (error: unknown): boolean =>
   error instanceof HeadworksError && (error.code === 'STATE_UNAVAILABLE' || error.code === 'STATE_UNUSABLE');

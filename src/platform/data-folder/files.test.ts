@@ -8,6 +8,7 @@ describe('folderUnusable', () => {
     ['EROFS', 'read-only file system'],
     ['ENOSPC', 'no space left'],
     ['ENOTDIR', 'a file'],
+    ['EMFILE', 'Raise the limit of open files'],
     ['EIO', 'input/output error'],
   ])('explains %s in one line, with what to do', (code, text) => {
     const error = folderUnusable('/data', Object.assign(new Error(`${code}: input/output error`), { code }));

@@ -3,6 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { access, constants, mkdir, rename, stat, writeFile, chmod, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CoreError, messageOf } from '../../core/errors.ts';
+import { shortageOf } from '../../core/shortage.ts';
 
 /** The files of the embedded store. */
 export const stateFolder = (dataFolder: string): string => join(dataFolder, 'state');
@@ -161,6 +162,11 @@ const noRights = [
   'give this user the folder (chown, chmod u+rwx), or ANOTHER',
 ] as const;
 
+const tooManyFiles = [
+  'cannot be used: too many files are open',
+  'raise the limit of open files (ulimit -n, or LimitNOFILE of the service)',
+] as const;
+
 const reasons: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
   EEXIST: isFile,
   ENOTDIR: isFile,
@@ -168,6 +174,8 @@ const reasons: Readonly<Record<string, readonly [what: string, remedy: string]>>
   EPERM: noRights,
   EROFS: ['is on a read-only file system', 'ANOTHER'],
   ENOSPC: ['has no space left', 'free some space, or ANOTHER'],
+  EMFILE: tooManyFiles,
+  ENFILE: tooManyFiles,
   ENOENT: ['cannot be created there', 'ANOTHER'],
   ERR_SQLITE_ERROR: [
     'has a lock file (lock.sqlite) that cannot be written',
@@ -209,6 +217,9 @@ export async function readStoredSecret({ path, what, variable }: StoredSecret): 
     throw new Error('it is not one line of at least 16 visible characters');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    // The file itself is not the problem.
+    if (shortageOf(error) !== null)
+      throw folderUnusable(path, error, { what: `The ${what} in`, another: '' });
     throw new CoreError(
       'DATA_FOLDER_UNUSABLE',
       `The ${what} in ${path} cannot be used (${messageOf(error)}). ` +

@@ -1,5 +1,6 @@
 // The Database interface. Implemented on PGlite in a worker thread (embedded) and on pg (server); one contract suite runs on
 // both.
+import type { Shortage } from '../../core/shortage.ts';
 import type { RawSql, Sql } from './sql.ts';
 
 export interface QueryOptions {
@@ -73,6 +74,8 @@ export interface Database extends Queryable {
   /** The schema of our tables, first in the search path. */
   readonly schema: string;
   readonly state: DatabaseState;
+  /** The store responds but cannot write, because this is used up; null: it can. Its state is then `down`. */
+  readonly shortage: Shortage | null;
   /**
    * Runs `work` in a transaction on its own session; commits when it resolves, rolls back when it rejects. A query on
    * the database inside `work` fails with STATE_NESTED_QUERY instead of deadlocking.
@@ -81,10 +84,12 @@ export interface Database extends Queryable {
   notify(channel: string, payload: string): Promise<void>;
   /** Calls back for every notification until the returned function is called; resubscribes after a reconnect. */
   listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>>;
-  /** One round trip. Fails with STATE_UNAVAILABLE when the store is unavailable. */
+  /** One round trip. Fails with STATE_UNAVAILABLE when the store is unavailable, or cannot write. */
   ping(signal?: AbortSignal): Promise<void>;
   /** Calls back when the store becomes unavailable or available. */
   onStateChange(listener: (state: DatabaseState) => void): () => void;
+  /** Calls back when `shortage` changes. */
+  onShortage(listener: (shortage: Shortage | null) => void): () => void;
   /** Waits for running work, rejects new work, closes the store. Safe to call twice. */
   close(): Promise<void>;
 }

@@ -4,6 +4,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { abortable, onAbort } from '../../core/abort.ts';
 import type { Clock } from '../../core/clock.ts';
 import { CoreError, messageOf } from '../../core/errors.ts';
+import type { Shortage } from '../../core/shortage.ts';
+import { shortageOf, shortageTexts } from '../../core/shortage.ts';
 import type { Log } from '../../core/telemetry.ts';
 import {
   TransactionLease,
@@ -25,7 +27,7 @@ import type {
   TransactionOptions,
 } from './ports.ts';
 import type { RawSql, Sql } from './sql.ts';
-import { hasSqlState, identifier, sql } from './sql.ts';
+import { hasSqlState, identifier, sql, SqlError } from './sql.ts';
 import type { Command, CommandResult, Session, Store } from './store.ts';
 
 const defaultLeaseMs = 30_000;
@@ -66,6 +68,9 @@ export class SessionDatabase implements Database {
   readonly #scope = new AsyncLocalStorage<{ isOpen: boolean }>();
   #capabilities: DatabaseCapabilities | undefined;
   #closing: Promise<void> | undefined;
+  #shortage: Shortage | null = null;
+  readonly #shortageListeners = new Set<(shortage: Shortage | null) => void>();
+  #stopProbe: () => void = () => undefined;
 
   constructor(deps: SessionDatabaseDeps) {
     this.schema = deps.schema;
@@ -75,6 +80,10 @@ export class SessionDatabase implements Database {
 
   get state(): DatabaseState {
     return this.#deps.state.state;
+  }
+
+  get shortage(): Shortage | null {
+    return this.#shortage;
   }
 
   get capabilities(): DatabaseCapabilities {
@@ -101,7 +110,8 @@ export class SessionDatabase implements Database {
   }
 
   async ping(signal?: AbortSignal): Promise<void> {
-    await this.query(sql`select 1`, { signal });
+    if (this.#shortage === null) await this.query(sql`select 1`, { signal });
+    else await this.#probeWriting(signal);
   }
 
   async listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>> {
@@ -112,6 +122,11 @@ export class SessionDatabase implements Database {
 
   onStateChange(listener: (state: DatabaseState) => void): () => void {
     return this.#deps.state.onChange(listener);
+  }
+
+  onShortage(listener: (shortage: Shortage | null) => void): () => void {
+    this.#shortageListeners.add(listener);
+    return () => this.#shortageListeners.delete(listener);
   }
 
   async transaction<T>(
@@ -134,6 +149,8 @@ export class SessionDatabase implements Database {
       stopListening();
       await this.#commit(lease, leaseMs);
       return result;
+    } catch (error) {
+      throw this.#explained(error);
     } finally {
       stopClock();
       stopListening();
@@ -162,6 +179,7 @@ export class SessionDatabase implements Database {
   }
 
   async #close(): Promise<void> {
+    this.#stopProbe();
     await this.#permits.onIdle();
     await this.#deps.store.close();
     this.#deps.state.set('closed');
@@ -173,9 +191,46 @@ export class SessionDatabase implements Database {
     const result = this.#runUnit(session, command).finally(release);
     try {
       return await abortable(result, signal);
+    } catch (error) {
+      throw this.#explained(error);
     } finally {
       stopListening();
     }
+  }
+
+  /** A statement that fails because disk or files are used up means that the store is unavailable for writing. */
+  #explained(error: unknown): unknown {
+    if (tooLongStates.some((state) => hasSqlState(error, state))) return tooLong(error);
+    const shortage = error instanceof SqlError ? shortageOf(error) : lossBy(error);
+    if (shortage === null) return error;
+    const { state, kind } = this.#deps;
+    this.#setShortage(shortage);
+    state.set('down');
+    this.#probeLater();
+    return error instanceof SqlError ? cannotWrite(kind, shortage, error) : error;
+  }
+
+  #setShortage(shortage: Shortage | null): void {
+    if (this.#shortage === shortage) return;
+    this.#shortage = shortage;
+    for (const listener of this.#shortageListeners) listener(shortage);
+  }
+
+  #probeLater(): void {
+    this.#stopProbe();
+    // A failed probe schedules the next one: it is explained like any other failure.
+    this.#stopProbe = this.#deps.clock.after(
+      probeIntervalMs,
+      () => void this.#probeWriting().catch(() => undefined),
+    );
+  }
+
+  /** Writes some pages, which are rolled back. */
+  async #probeWriting(signal?: AbortSignal): Promise<void> {
+    await this.script(writeProbe, { signal });
+    this.#stopProbe();
+    this.#deps.state.set('up');
+    this.#setShortage(null);
   }
 
   async #runUnit(session: Session, command: Command): Promise<CommandResult> {
@@ -218,6 +273,37 @@ async function returnSession(session: Session): Promise<void> {
       () => false,
     ));
   await session.release(!isClean);
+}
+
+const probeIntervalMs = 2_000;
+
+const writeProbe = `
+  begin;
+  create temporary table write_probe as select repeat(md5(n::text), 60) as text from generate_series(1, 64) as n;
+  rollback`;
+
+/** An index entry, or a value of a column with a limit: no name or id of a caller may be that long. */
+const tooLongStates = ['54000', '22001'];
+
+function tooLong(cause: unknown): CoreError {
+  return new CoreError('INPUT_INVALID', 'A name, id or other value is too long to be stored.', { cause });
+}
+
+/** What ended the embedded store, if that is known. */
+function lossBy(error: unknown): Shortage | null {
+  const shortage = error instanceof CoreError ? error.details['shortage'] : undefined;
+  return shortage === 'disk' ? shortage : null;
+}
+
+function cannotWrite(kind: DatabaseCapabilities['kind'], shortage: Shortage, cause: unknown): CoreError {
+  const { problem, remedy } = shortageTexts[shortage];
+  const store = kind === 'embedded' ? 'The embedded store' : 'The Postgres server';
+  return new CoreError('STATE_UNAVAILABLE', `${store} ${problem}. ${remedy}`, {
+    isRetryable: true,
+    retryAfterMs: probeIntervalMs,
+    details: { shortage },
+    cause,
+  });
 }
 
 /** The server's limit on idle transactions must not end a longer lease early. */

@@ -1,11 +1,12 @@
 // PostgreSQL inside this process: PGlite in a worker thread, on files or in memory. A worker that dies or is stuck is
 // replaced by a new one.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { existsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../core/clock.ts';
 import { CoreError } from '../../../core/errors.ts';
+import { shortageTexts } from '../../../core/shortage.ts';
 import { silentLog } from '../../../core/telemetry.ts';
 import type { Log } from '../../../core/telemetry.ts';
 import { folderUnusable, makeFolder, writeFileAtomic } from '../../data-folder/files.ts';
@@ -206,6 +207,7 @@ async function markInitialized(folder: string): Promise<void> {
 
 /** One PGlite worker as seen by the main thread: commands and replies, until it closes, dies or is killed. */
 class PgliteHost {
+  readonly #folder: string | undefined;
   readonly #worker: Worker;
   readonly #ready = Promise.withResolvers<void>();
   readonly #exited = Promise.withResolvers<void>();
@@ -224,13 +226,14 @@ class PgliteHost {
   inTransaction = false;
 
   constructor(settings: WorkerSettings, onNotification: (channel: string, payload: string) => void) {
+    this.#folder = settings.folder;
     this.#onNotification = onNotification;
     this.ready.catch(() => undefined);
     this.#worker = new Worker(threadModule('./pglite-worker', import.meta.url), { workerData: settings });
     this.#worker.on('message', (message: FromWorker) => this.#receive(message));
-    this.#worker.on('error', (error) => this.#lose(workerDied(error)));
+    this.#worker.on('error', (error) => this.#lose(fullDisk(settings.folder, error) ?? workerDied(error)));
     this.#worker.on('exit', () => {
-      this.#lose(workerDied(undefined));
+      this.#lose(fullDisk(settings.folder) ?? workerDied(undefined));
       this.#exited.resolve();
     });
   }
@@ -270,7 +273,7 @@ class PgliteHost {
       case 'ready':
         return this.#ready.resolve();
       case 'unusable':
-        return this.#lose(filesUnusable(message.message));
+        return this.#lose(fullDisk(this.#folder) ?? filesUnusable(message.message));
       case 'notification':
         return this.#onNotification(message.channel, message.payload);
       case 'outcome':
@@ -294,6 +297,27 @@ class PgliteHost {
     for (const { reject } of this.#pending.values()) reject(this.#lost);
     this.#pending.clear();
   }
+}
+
+/** Postgres writes its log in files of 16 MB: with less free space PGlite aborts, without a reason. */
+const minFreeBytes = 32_000_000;
+
+/** The reason why the thread ended, if the disk is full. */
+function fullDisk(folder: string | undefined, cause?: unknown): CoreError | undefined {
+  if (folder === undefined) return undefined;
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    if (bavail * bsize >= minFreeBytes) return undefined;
+  } catch {
+    return undefined;
+  }
+  const { problem, remedy } = shortageTexts.disk;
+  return new CoreError('STATE_UNAVAILABLE', `The embedded store in ${folder} ${problem}. ${remedy}`, {
+    isRetryable: true,
+    retryAfterMs: 2_000,
+    details: { shortage: 'disk' },
+    cause,
+  });
 }
 
 function workerDied(cause: unknown): CoreError {
