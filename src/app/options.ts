@@ -60,6 +60,14 @@ export const serverOptions = defineOptions({
       default: 'admin',
       choices: ['admin', 'public'],
     }),
+    organizationConcurrency: numberOption({
+      describe:
+        'Concurrent knowledge requests of one organization on one server. Deployments have limits of their own.',
+      env: 'HEADWORKS_ORGANIZATION_CONCURRENCY',
+      default: 20,
+      min: 1,
+      max: 10_000,
+    }),
     bodyLimitBytes: numberOption({
       describe: 'Largest accepted request body.',
       env: 'HEADWORKS_BODY_LIMIT_BYTES',

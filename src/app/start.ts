@@ -208,6 +208,7 @@ function serverSettings({ server }: Config) {
     limits: {
       bodyLimitBytes: server.bodyLimitBytes,
       requestTimeoutMs: server.requestTimeoutSeconds * 1000,
+      organizationConcurrency: server.organizationConcurrency,
     },
   } satisfies Partial<ServerDeps>;
 }

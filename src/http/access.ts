@@ -5,6 +5,7 @@ import type { CallerAccess } from '../api/operation.ts';
 import type { Clock, Emitter, IdSource, KeyCheck } from '../core/index.ts';
 import { CoreError, kindOf } from '../core/index.ts';
 import { gatewayKeyPrefix } from '../gateway/index.ts';
+import { HttpError } from './errors.ts';
 import type { HttpEvents } from './events.ts';
 
 export type Caller =
@@ -75,6 +76,45 @@ export function installAccess(server: FastifyInstance, access: Access, events: E
     return done();
   });
 }
+
+/** Deployments have limits of their own; an MCP request makes such requests itself. */
+const limitedPath = /^\/api\/v1\/knowledge\//;
+
+/**
+ * Limits the concurrent knowledge requests with the keys of one organization, so that it cannot delay others. Counted by
+ * each server for itself, apart from the slots of deployments. A request counts until its connection is done with it.
+ */
+export function installOrganizationLimit(
+  server: FastifyInstance,
+  max: number,
+  events: Emitter<HttpEvents>,
+): void {
+  const inFlight = new Map<string, number>();
+  server.addHook('onRequest', (request, reply, done) => {
+    const { caller } = request;
+    if (caller?.kind !== 'organization' || !limitedPath.test(request.routeOptions.url ?? '')) return done();
+    const { organizationId } = caller;
+    const count = inFlight.get(organizationId) ?? 0;
+    if (count >= max) {
+      events.emit('http:organization-limited', { requestId: request.id, organizationId });
+      return done(organizationLimitReached(max));
+    }
+    inFlight.set(organizationId, count + 1);
+    reply.raw.on('close', () => {
+      const left = (inFlight.get(organizationId) ?? 1) - 1;
+      if (left > 0) inFlight.set(organizationId, left);
+      else inFlight.delete(organizationId);
+    });
+    return done();
+  });
+}
+
+const organizationLimitReached = (max: number): HttpError =>
+  new HttpError(
+    'HTTP_ORGANIZATION_LIMIT',
+    `The organization has ${max} knowledge requests in progress, as many as it may have. Try again in a moment.`,
+    { isRetryable: true, retryAfterMs: 1_000 },
+  );
 
 function reportRefusal(
   request: FastifyRequest,

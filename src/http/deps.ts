@@ -52,6 +52,8 @@ export interface HttpLimits extends StreamLimits {
   readonly handlerTimeoutMs: number;
   /** Longest wait for an audit row before the response is sent without it. */
   readonly auditTimeoutMs: number;
+  /** Concurrent knowledge requests with the keys of one organization. */
+  readonly organizationConcurrency: number;
 }
 
 /** One implementation: extraction; tests of http pass their own. */

@@ -48,6 +48,11 @@ export const httpErrorCodes = {
     category: 'too_large',
     consequence: 'The request line or headers are larger than accepted; nothing was done.',
   },
+  HTTP_ORGANIZATION_LIMIT: {
+    category: 'limit_reached',
+    consequence:
+      'The organization has as many knowledge requests in progress as it may have; nothing was done.',
+  },
   HTTP_TOO_MANY_STREAMS: {
     category: 'temporary',
     consequence: 'The maximum number of streams is open; retry later.',

@@ -38,6 +38,14 @@ export const httpEvents = {
       labels: ['code'],
     },
   }),
+  'http:organization-limited': event<{ requestId: string; organizationId: string }>({
+    level: 'debug',
+    message: 'rejected a knowledge request: the organization has too many in progress',
+    counter: {
+      name: 'headworks_http_organization_rejections_total',
+      help: 'Knowledge requests rejected because their organization had too many in progress.',
+    },
+  }),
   'http:audit-failed': event<{ requestId: string; action: string; status: number; cause: string }>({
     level: 'error',
     message: 'an admin action happened, but its audit row could not be written',

@@ -9,7 +9,7 @@ import { serializerCompiler } from 'fastify-type-provider-zod';
 import type { Clock, Emitter, IdSource, Redactor } from '../core/index.ts';
 import { CoreError, hasMoreValues, kindOf, maxJsonValues, noTracer, withTimeout } from '../core/index.ts';
 import type { AuditRecord } from '../operations/index.ts';
-import { installAccess } from './access.ts';
+import { installAccess, installOrganizationLimit } from './access.ts';
 import type { HttpLimits, ServerDeps } from './deps.ts';
 import { HttpError, redactStoreErrors, tooManyValues, toErrorResponse } from './errors.ts';
 import type { HttpEvents } from './events.ts';
@@ -44,6 +44,7 @@ const defaultLimits: HttpLimits = {
   keepAliveTimeoutMs: 72_000,
   handlerTimeoutMs: 60_000,
   auditTimeoutMs: 2_000,
+  organizationConcurrency: 20,
   heartbeatMs: 10_000,
   streamBufferBytes: 1_048_576,
   maxStreams: 256,
@@ -90,6 +91,7 @@ export async function buildServer(dependencies: ServerDeps): Promise<FastifyInst
   server.decorate('openStreams', new OpenStreams({ clock, events, limits }));
   installOriginCheck(server, dependencies, events);
   installAccess(server, dependencies.access, events);
+  installOrganizationLimit(server, limits.organizationConcurrency, events);
   installRouteTable(server);
   installRouteRules(server);
   installDeadlines(server, clock, limits.handlerTimeoutMs);
