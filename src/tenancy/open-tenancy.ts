@@ -32,6 +32,7 @@ import { ApiKeyService } from './organizations/api-keys.ts';
 import type { MirrorDeps } from './organizations/organizations.ts';
 import { OrganizationService } from './organizations/organizations.ts';
 import { PostgresExecutionStore } from './postgres/postgres-execution-store.ts';
+import { postgresServerRegistry } from './postgres/postgres-server-registry.ts';
 import {
   limitsChannel,
   limitsTopic,
@@ -251,6 +252,7 @@ export async function openServerAdmission(deps: ServerAdmissionDeps) {
     slots,
     probe,
     limits: postgresLimitStore(database, ids),
+    servers: redis ? postgresServerRegistry(database, options.leaseSeconds) : undefined,
     serverId: isServer ? ids.uuid() : null,
     storeName: redis?.address ?? 'this process',
     countsSlots: guard() === null,

@@ -1,6 +1,8 @@
-// The contract of limit stores on Postgres, embedded and on a server.
+// The contracts of limit stores and of the registry of servers on Postgres, embedded and on a server.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeLimitStoreContract } from '../support/tenancy/limit-store.contract.ts';
+import { describeServerRegistryContract } from '../support/tenancy/server-registry.contract.ts';
+import { postgresServerRegistry } from '../../src/tenancy/postgres/postgres-server-registry.ts';
 import { postgresLimitStore } from '../../src/tenancy/postgres/postgres-tenant-store.ts';
 import { systemIds } from '../../src/core/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
@@ -23,6 +25,19 @@ describe.each(migratedDatabases)('%s', (kind, open) => {
   };
 
   describeLimitStoreContract(`Postgres, ${kind}`, emptyStore);
+
+  describeServerRegistryContract(`Postgres, ${kind}`, async () => {
+    const { database } = opened;
+    await database.query(sql`delete from admission_servers`);
+    return {
+      registry: postgresServerRegistry(database, 60),
+      passLease: async () => {
+        await database.query(
+          sql`update admission_servers set reported_at = reported_at - interval '61 seconds'`,
+        );
+      },
+    };
+  });
 
   it('rejects limits of unknown organizations, and deletes limits with their organization', async () => {
     const store = await emptyStore();

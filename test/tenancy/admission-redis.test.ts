@@ -14,6 +14,7 @@ import { openAdmission } from '../../src/tenancy/admission/open-admission.ts';
 import { startPrivateRedis } from '../support/private-servers.ts';
 import { FakeExecutions, standardOptions } from '../support/tenancy/admission-world.ts';
 import { MemoryLimitStore } from '../support/tenancy/memory-limit-store.ts';
+import { MemoryServerRegistry } from '../support/tenancy/memory-server-registry.ts';
 
 interface Server {
   readonly admission: OpenAdmission;
@@ -25,7 +26,12 @@ interface Server {
 
 async function serverOn(
   url: string,
-  { options = {}, executions = new FakeExecutions(), limits = new MemoryLimitStore(systemIds) } = {},
+  {
+    options = {},
+    executions = new FakeExecutions(),
+    limits = new MemoryLimitStore(systemIds),
+    servers = new MemoryServerRegistry(systemClock, 9),
+  } = {},
 ): Promise<Server> {
   const redis = await connectRedis({ url, commandTimeoutMs: 2_000, whenUnreachable: 'stay-down' });
   const probe = new RedisProbe({ url });
@@ -42,6 +48,7 @@ async function serverOn(
     probe,
     limits,
     executions,
+    servers,
     options: all,
     serverId: systemIds.uuid(),
     storeName: redis.address,
@@ -88,8 +95,9 @@ describe('a slow Redis', () => {
     const redis = await startPrivateRedis();
     const limits = new MemoryLimitStore(systemIds);
     const executions = new FakeExecutions();
-    const one = await serverOn(redis.url, { limits, executions });
-    const two = await serverOn(redis.url, { limits, executions });
+    const servers = new MemoryServerRegistry(systemClock, 9);
+    const one = await serverOn(redis.url, { limits, executions, servers });
+    const two = await serverOn(redis.url, { limits, executions, servers });
     await one.redis.command('client', ['pause', 500, 'ALL']);
     const admitted = (await Promise.all([burst(one, 50, 'one'), burst(two, 50, 'two')])).flat();
     expect(admitted).toHaveLength(5);
@@ -204,12 +212,33 @@ describe('a Redis that replies', () => {
     expect(await holders(server)).toEqual([...ids]);
   });
 
+  it('is restored by every server after a flush, with requests that another server is receiving (L5)', async () => {
+    const redis = await startPrivateRedis();
+    const shared = {
+      limits: new MemoryLimitStore(systemIds),
+      executions: new FakeExecutions(),
+      servers: new MemoryServerRegistry(systemClock, 9),
+    };
+    const one = await serverOn(redis.url, shared);
+    const two = await serverOn(redis.url, shared);
+    const receiving = await burst(one, 5, 'receiving');
+    expect(receiving).toHaveLength(5);
+    for (let round = 0; round < 3; round++) {
+      await two.redis.command('flushall', []);
+      expect(await burst(two, 10, `after-${round}`)).toEqual([]);
+    }
+    await expect.poll(() => holders(two)).toEqual([...receiving].sort());
+    await one.admission.controller.release(slot(receiving[0] ?? ''));
+    await expect.poll(() => burst(two, 1, `free-${systemClock.monotonic()}`)).toHaveLength(1);
+  });
+
   it('is exact for two servers, applies limits at once, and admits queued requests', async () => {
     const redis = await startPrivateRedis();
     const limits = new MemoryLimitStore(systemIds);
     const executions = new FakeExecutions();
-    const one = await serverOn(redis.url, { limits, executions });
-    const two = await serverOn(redis.url, { limits, executions });
+    const servers = new MemoryServerRegistry(systemClock, 9);
+    const one = await serverOn(redis.url, { limits, executions, servers });
+    const two = await serverOn(redis.url, { limits, executions, servers });
     const both = await Promise.all([burst(one, 100, 'one'), burst(two, 100, 'two')]);
     expect(both.flat()).toHaveLength(5);
     await one.admission.limits.set('a', 8);

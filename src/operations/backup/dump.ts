@@ -27,9 +27,12 @@ export interface StoreTable {
   readonly columns: readonly StoreColumn[];
 }
 
-/** The migration history is in the header; pg-boss maintains its version and statistics itself. */
+/**
+ * The migration history is in the header; pg-boss maintains its version and statistics itself; reports of servers that are
+ * running are not data.
+ */
 const excluded: Readonly<Record<TableScope, readonly string[]>> = {
-  state: ['schema_migrations'],
+  state: ['schema_migrations', 'admission_servers'],
   jobs: ['version', 'bam', 'warning', 'queue_stats'],
 };
 

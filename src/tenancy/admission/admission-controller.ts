@@ -25,6 +25,8 @@ const decisionTimeoutMs = 1_000;
 const slowReplyMs = 100;
 const releaseTimeoutMs = 1_000;
 const unavailableRetryMs = 2_000;
+/** Between two calls while other servers restore their slots. */
+const restorePollMs = 50;
 /** Attempts while limits change, or the store is flushed, during the calls. */
 const maxStoreCalls = 6;
 
@@ -98,9 +100,9 @@ export class AdmissionController {
   /** Never fails: a release that the store does not confirm is sent again later, or the lease expires. */
   async release({ organizationId, executionId }: Slot): Promise<void> {
     const { clock, slots } = this.#deps;
-    const { ledger, health } = this.#services;
+    const { health, ledger } = this.#services;
     const slot = { organizationId, executionId };
-    ledger.released(executionId);
+    this.#freed(executionId);
     if (health.isUp)
       try {
         await withTimeout(slots.release(slot), { clock, timeoutMs: releaseTimeoutMs });
@@ -114,14 +116,19 @@ export class AdmissionController {
 
   /** An execution ended in some process, which released its slot. */
   executionEnded(executionId: string): void {
-    this.#services.ledger.released(executionId);
+    this.#freed(executionId);
     this.#queue.released(null);
   }
 
   /** The reconciler released a leaked slot. */
   slotReleased({ organizationId, executionId }: Slot): void {
-    this.#services.ledger.released(executionId);
+    this.#freed(executionId);
     this.#queue.released(organizationId);
+  }
+
+  #freed(executionId: string): void {
+    this.#services.ledger.released(executionId);
+    this.#services.recovery.released(executionId);
   }
 
   /** Rejects queued and new requests. */
@@ -238,6 +245,7 @@ export class AdmissionController {
   /** Undefined when the store returned no decision in time; then it is no longer up, or was flushed again and again. */
   async #decideInStore(slot: Slot, deadline: number): Promise<Omit<Decision, 'decisionMs'> | undefined> {
     const { limits, ledger, health } = this.#services;
+    const { clock } = this.#deps;
     const { globalLimit } = this.#deps.options;
     const { organizationId } = slot;
     let limit: SlotRequest['limit'];
@@ -247,7 +255,11 @@ export class AdmissionController {
       if (reply.kind === 'limit-unknown') {
         limit = { value: await limits.read(organizationId, reply.token), token: reply.token };
       } else if (reply.kind === 'not-restored') {
-        if (!(await health.restore())) return undefined;
+        const restored = await health.restore();
+        if (restored === 'failed' || clock.monotonic() >= deadline) return undefined;
+        if (restored === 'restored') continue;
+        await clock.sleep(restorePollMs);
+        calls--;
       } else if (health.isDown) {
         // Confirmed while the reply was on its way: local decisions did not count this slot.
         ledger.addPendingRelease(slot);

@@ -1,7 +1,15 @@
 // Slots in the memory of one process. Same rules as redis/acquire-slots.lua; one contract suite runs on both.
 import type { Clock } from '../../core/index.ts';
 import { limitReached, SlotSet } from './slot-policy.ts';
-import type { Slot, SlotCounts, SlotDecision, SlotRequest, SlotStore } from './types.ts';
+import type {
+  RestoreResult,
+  RestoringPeers,
+  Slot,
+  SlotCounts,
+  SlotDecision,
+  SlotRequest,
+  SlotStore,
+} from './types.ts';
 
 export interface MemorySlotStoreOptions {
   readonly clock: Clock;
@@ -52,11 +60,15 @@ export class MemorySlotStore implements SlotStore {
     return Promise.resolve(isHeld);
   }
 
-  async restore(slots: readonly Slot[]): Promise<{ readonly wasEmpty: boolean }> {
-    await this.renew(slots);
+  async restore(slots: readonly Slot[], peers?: RestoringPeers): Promise<RestoreResult> {
     const wasEmpty = !this.#isRestored;
-    this.#isRestored = true;
-    return { wasEmpty };
+    const { serverId = null, awaited = [], unreachable = [] } = peers ?? {};
+    await this.renew(slots);
+    for (const other of unreachable) if (!this.#isReaching(other.serverId)) await this.renew(other.slots);
+    if (!wasEmpty) return { wasEmpty, isComplete: true };
+    if (serverId !== null) this.#servers.set(serverId, this.#clock.monotonic() + this.#leaseMs);
+    this.#isRestored = awaited.every((id) => this.#isAlive(id));
+    return { wasEmpty, isComplete: this.#isRestored };
   }
 
   holders(): Promise<readonly Slot[]> {
@@ -90,7 +102,8 @@ export class MemorySlotStore implements SlotStore {
     return Promise.resolve(cached.length);
   }
 
-  heartbeat(serverId: string): Promise<number> {
+  heartbeat(serverId: string): Promise<number | null> {
+    if (!this.#isRestored) return Promise.resolve(null);
     const now = this.#clock.monotonic();
     this.#servers.set(serverId, now + this.#leaseMs);
     for (const [id, aliveUntil] of this.#servers) if (aliveUntil < now) this.#servers.delete(id);
@@ -118,6 +131,16 @@ export class MemorySlotStore implements SlotStore {
     if (limitedBy) return { kind: 'rejected', limitedBy, usage: usage() };
     this.#add(slot);
     return { kind: 'admitted', usage: usage() };
+  }
+
+  #isAlive(serverId: string): boolean {
+    return (this.#servers.get(serverId) ?? Number.NEGATIVE_INFINITY) >= this.#clock.monotonic();
+  }
+
+  /** It has sent a heartbeat within two seconds. */
+  #isReaching(serverId: string): boolean {
+    const aliveUntil = this.#servers.get(serverId) ?? Number.NEGATIVE_INFINITY;
+    return aliveUntil - this.#leaseMs >= this.#clock.monotonic() - 2_000;
   }
 
   #cachedLimit(organizationId: string): number | undefined {

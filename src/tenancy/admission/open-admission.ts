@@ -5,6 +5,7 @@ import type { RegisteredRepair } from '../../ledger/index.ts';
 import { AdmissionController } from './admission-controller.ts';
 import { LimitService } from './limits.ts';
 import { admissionGauges, AlertEvaluator, UsageSampler } from './monitoring.ts';
+import { PeerReports } from './peer-reports.ts';
 import { Reconciler } from './reconciler.ts';
 import { SlotLedger } from './slot-ledger.ts';
 import type { StoreHealth } from './store-health.ts';
@@ -13,8 +14,8 @@ import { StoreRecovery } from './store-recovery.ts';
 import type { AdmissionDeps } from './types.ts';
 
 const alertsEveryMs = 15_000;
-/** A new server is unknown to the others for this long; they then overestimate their shares. */
-const heartbeatEveryMs = 2_000;
+/** After a flush of Redis, requests wait for the next heartbeat of every server. */
+const heartbeatEveryMs = 1_000;
 /** During an outage the ledger's entry is updated this often. */
 const recordEveryMs = 60_000;
 
@@ -37,37 +38,39 @@ export async function openAdmission(deps: AdmissionDeps) {
   const { redisFailureMode } = options;
   const ledger = new SlotLedger(clock, options.leaseSeconds * 1_000);
   const limits = new LimitService(deps, (error) => health.reportFailure(error));
-  const recovery = new StoreRecovery(deps, ledger, limits);
+  const peers = new PeerReports(deps, ledger);
+  const recovery = new StoreRecovery(deps, ledger, limits, peers);
   const health = new StoreHealthMonitor(deps, recovery, {
     onSuspected: (error) => events.emit('admission:outage-suspected', { cause: kindOf(error) }),
     onDown: (error) => {
+      outage = error;
       events.emit('admission:outage-confirmed', { cause: kindOf(error), failureMode: redisFailureMode });
       void recordOutage();
       void alerts.evaluate();
     },
     onUp: (downMs, localAdmissions) => {
       events.emit('admission:outage-ended', { downMs, localAdmissions });
-      deps.onOutageEnded?.();
+      // The entry has the final number before a repair closes it.
+      void recordOutage(localAdmissions).finally(() => deps.onOutageEnded?.());
       void alerts.evaluate();
     },
   });
   const sampler = new UsageSampler(deps, health);
   const alerts = new AlertEvaluator(deps, sampler, () => outageOf(health.current, storeName));
   const controller = new AdmissionController(deps, { ledger, limits, health, recovery, alerts });
-  const reconciler = new Reconciler(deps, { ledger, health, controller });
+  const reconciler = new Reconciler(deps, { ledger, health, peers, controller });
 
-  const recordOutage = async () => {
-    const { current } = health;
-    if (current.state !== 'down') return;
+  let outage: Error | undefined;
+  const recordOutage = async (localAdmissions = recovery.localAdmissions) => {
     const consequence =
       redisFailureMode === 'closed'
         ? 'Requests are rejected until it is up.'
-        : 'Each server admits requests within its share of the limits.';
+        : `Each server admits requests within its share of the limits; this one has admitted ${localAdmissions}.`;
     const degradation = {
       kind: redisDownKind,
       subject: storeName,
-      cause: kindOf(current.error),
-      message: `Redis is not used for slot decisions: ${messageOf(current.error)} ${consequence}`,
+      cause: kindOf(outage),
+      message: `Redis is not used for slot decisions: ${messageOf(outage)} ${consequence}`,
     };
     // The ledger counts what it could not record.
     await deps.ledger.record(degradation).catch(() => undefined);
@@ -83,6 +86,7 @@ export async function openAdmission(deps: AdmissionDeps) {
     },
   };
 
+  await peers.report();
   await recovery.refresh();
   await health.restore();
   await reconciler.sendHeartbeat();
@@ -93,7 +97,7 @@ export async function openAdmission(deps: AdmissionDeps) {
     repeat(clock, renewEveryMs, () => reconciler.renewLeases()),
     repeat(clock, renewEveryMs, () => reconciler.reconcile()),
     repeat(clock, alertsEveryMs, () => alerts.evaluate()),
-    repeat(clock, recordEveryMs, recordOutage),
+    repeat(clock, recordEveryMs, async () => (health.isDown ? recordOutage() : undefined)),
   ];
   return {
     controller,
@@ -118,6 +122,7 @@ export async function openAdmission(deps: AdmissionDeps) {
       controller.close();
       await Promise.all(rounds.map((stop) => stop()));
       await health.close();
+      await peers.close();
     },
   };
 }

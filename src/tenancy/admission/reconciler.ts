@@ -1,20 +1,24 @@
 // Background rounds of every server: heartbeat, lease renewal, and the comparison of slots with executions.
 import { kindOf } from '../../core/index.ts';
 import type { AdmissionController } from './admission-controller.ts';
+import type { PeerReports } from './peer-reports.ts';
 import type { SlotLedger } from './slot-ledger.ts';
 import type { StoreHealthMonitor } from './store-health.ts';
 import type { AdmissionDeps, Slot } from './types.ts';
 
 /** The process that ends an execution releases its slot right after; a slot still held this much later has leaked. */
 const graceMs = 1_000;
+/** A heartbeat without a reply for so long raises the suspicion of an outage, also on a server without requests. */
+const slowHeartbeatMs = 500;
 
 interface ReconcilerServices {
   readonly ledger: SlotLedger;
   readonly health: StoreHealthMonitor;
+  readonly peers: PeerReports;
   readonly controller: Pick<AdmissionController, 'slotReleased'>;
 }
 
-/** The rounds run only while the store is up, and never fail: they are repeated. */
+/** Only the report to other servers continues while the store is not up. The rounds never fail: they are repeated. */
 export class Reconciler {
   readonly #deps: AdmissionDeps;
   readonly #services: ReconcilerServices;
@@ -24,17 +28,32 @@ export class Reconciler {
     this.#services = services;
   }
 
-  /** Records that this server is alive, and takes a snapshot of all slots for an outage; every two seconds. */
+  /**
+   * Records that this server is alive, takes a snapshot of all slots for an outage, and restores a store that has lost its
+   * data; every second.
+   */
   async sendHeartbeat(): Promise<void> {
-    const { slots, serverId } = this.#deps;
-    const { ledger, health } = this.#services;
-    if (!health.isUp || serverId === null) return;
-    try {
-      ledger.setServers(await slots.heartbeat(serverId));
-      ledger.budget.observe(await ledger.snapshot(() => slots.holders()));
-    } catch (error) {
-      health.reportFailure(error);
+    const { clock, serverId } = this.#deps;
+    const { health, peers } = this.#services;
+    if (serverId === null) return;
+    if (health.isUp) {
+      const cancelTimer = clock.after(slowHeartbeatMs, () => health.reportSlow(slowHeartbeatMs));
+      await this.#heartbeat(serverId).catch((error: unknown) => {
+        if (!kindOf(error).startsWith('STATE_')) health.reportFailure(error);
+      });
+      cancelTimer();
     }
+    await peers.report().catch(() => undefined);
+  }
+
+  async #heartbeat(serverId: string): Promise<void> {
+    const { slots } = this.#deps;
+    const { ledger, health, peers } = this.#services;
+    const servers = await slots.heartbeat(serverId);
+    peers.heartbeatReplied();
+    if (servers === null) return void (await health.restore());
+    ledger.setServers(servers);
+    ledger.budget.observe(await ledger.snapshot(() => slots.holders()));
   }
 
   /** Renews the slots of this process, and ends what has held one for too long; three times a lease. */
@@ -71,12 +90,16 @@ export class Reconciler {
 
   async #reconcile(): Promise<void> {
     const { slots, executions } = this.#deps;
-    const { ledger } = this.#services;
+    const { ledger, peers } = this.#services;
     // Holders first: an execution that starts in between has its slot in neither list, and keeps it.
     const { slots: holders } = await ledger.snapshot(() => slots.holders());
     const unfinished = await executions.unfinished();
     const alive = await this.#endOverdue(unfinished);
     await this.#restoreMissing(alive);
+    const restoring = await peers.restoring();
+    // Not in the name of this server: its own slots are not among them.
+    if (restoring && restoring.unreachable.length > 0)
+      await slots.restore([], { ...restoring, serverId: null });
     await this.#releaseLeaked(holders, new Set(unfinished.map(({ executionId }) => executionId)));
     await this.#correctLimits(holders);
   }

@@ -70,12 +70,10 @@ export interface Snapshot {
  * What this server may admit by itself during a confirmed outage of Redis.
  *
  * It counts the slots that were in use when the outage was confirmed: those of the last snapshot and the last decisions
- * of Redis, and every unfinished execution of the state store. What was free then is divided by the number of servers,
- * and each server admits only within its own share, so the sum over all servers stays within the limit. When a counted
- * slot is released, the shares of all servers grow by the same amount.
- *
- * Two cases exceed a limit: a server that alone lost Redis adds up to its share, and slots that Redis gave to another
- * server less than a heartbeat before the outage, for a request whose body is still being received, are not counted.
+ * of Redis, every unfinished execution of the state store, and the slots that other servers report. What was free then is
+ * divided by the number of servers, and each server admits only within its own share, so the sum over all servers stays
+ * within the limit. When a counted slot is released, the shares of all servers grow by the same amount, unless other
+ * servers still reach Redis: a server that alone lost it adds at most its share.
  */
 export class LocalBudget {
   /** Slots of all servers that Redis listed, or that were in use when the outage was confirmed. */
@@ -87,6 +85,8 @@ export class LocalBudget {
   #own = new SlotSet();
   /** Null while Redis decides. */
   #servers: number | null = null;
+  /** Other servers reach Redis, which gives them what is released: the shares do not grow. */
+  #isPartial = false;
 
   /** All slots, as Redis lists them. Own slots are kept: the list may be older than they are. */
   observe({ slots, isOwn }: Snapshot): void {
@@ -109,26 +109,30 @@ export class LocalBudget {
 
   /** The slot is free, whichever server admitted it. */
   released(executionId: string): void {
-    this.#counted.delete(executionId);
+    if (!this.#isPartial) this.#counted.delete(executionId);
     this.#own.delete(executionId);
   }
 
-  /** Fixes the shares, once per outage. `unfinished`: all executions of the state store. */
-  cut(unfinished: readonly Slot[], servers: number): void {
+  /** Fixes the shares, once per outage. `slots`: all executions of the state store, and what other servers hold. */
+  cut(
+    slots: readonly Slot[],
+    { servers, isPartial }: { readonly servers: number; readonly isPartial: boolean },
+  ): void {
     this.#servers = Math.max(1, servers);
-    for (const slot of unfinished) this.#count(slot);
+    this.#isPartial = isPartial;
+    for (const slot of slots) this.#count(slot);
   }
 
   /**
-   * All unfinished executions, during the outage. `keepsUnlisted`: slots without an execution are those of requests that
-   * other servers are still receiving; after a lease they would have expired in Redis as well.
+   * All unfinished executions and what other servers report, during the outage. `keepsUnlisted`: other slots are those of
+   * requests whose servers do not report; after a lease they would have expired in Redis as well.
    */
   refresh({ slots, isOwn }: Snapshot, keepsUnlisted: boolean): void {
     const listed = new Set(slots.map(({ executionId }) => executionId));
     const isThere = (executionId: string): boolean => listed.has(executionId) || isOwn(executionId);
     this.#own.keep(isThere);
     for (const slot of slots) if ((this.#unnamedBy.get(slot.organizationId) ?? 0) > 0) this.#count(slot);
-    if (keepsUnlisted) return;
+    if (keepsUnlisted || this.#isPartial) return;
     this.#counted.keep(isThere);
     this.#forgetUnnamed();
   }
@@ -136,6 +140,7 @@ export class LocalBudget {
   /** Redis decides again and has every slot that was admitted meanwhile. */
   end(): void {
     this.#servers = null;
+    this.#isPartial = false;
     for (const slot of this.#own.values()) this.#counted.add(slot);
     this.#own = new SlotSet();
   }

@@ -110,17 +110,16 @@ export class StoreHealthMonitor {
   }
 
   /**
-   * Restores the slots of all unfinished executions. False when the store failed. Fails with STATE_UNAVAILABLE when the
-   * executions cannot be read.
+   * Restores the slots of all unfinished executions. `incomplete`: other servers have to restore theirs. `failed`: the
+   * store did. Fails with STATE_UNAVAILABLE when the executions cannot be read.
    */
-  async restore(): Promise<boolean> {
+  async restore(): Promise<'restored' | 'incomplete' | 'failed'> {
     try {
-      await this.#recovery.restore();
-      return true;
+      return (await this.#recovery.restore()) ? 'restored' : 'incomplete';
     } catch (error) {
       if (kindOf(error).startsWith('STATE_')) throw error;
       this.reportFailure(error);
-      return false;
+      return 'failed';
     }
   }
 

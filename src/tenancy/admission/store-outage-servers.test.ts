@@ -107,7 +107,32 @@ describe('two servers without Redis', () => {
     expect(await burst(two, { tag: 'local' })).toBe(4);
     await one.clock.advance(1_500);
     expect(await burst(two, { tag: 'later' })).toBe(0);
+    // Also when their leases would have expired.
+    await one.clock.advance(70_000);
+    expect(await burst(two, { tag: 'much-later' })).toBe(0);
     await close(one, two);
+  });
+
+  it('count requests that Redis admitted for the other one right before the outage (L4)', async () => {
+    const [one, two] = await twoServers();
+    expect(await burst(one, { tag: 'receiving', count: 12, isAccepted: false })).toBe(12);
+    await breakRedis('down', one, two);
+    expect(await burst(two, { tag: 'two' })).toBe(4);
+    expect(await burst(one, { tag: 'one' })).toBe(4);
+    await close(one, two);
+  });
+
+  it('admit nothing on a server that starts during the outage, until it is the only one (L4)', async () => {
+    const [one, two] = await twoServers();
+    await breakRedis('down', one, two);
+    expect(await burst(one, { tag: 'one', isAccepted: false })).toBe(10);
+    const late = await admissionWorld({ options, beside: one, isDown: true });
+    expect(await burst(late, { tag: 'late' })).toBe(0);
+    expect(await burst(two, { tag: 'two', isAccepted: false })).toBe(10);
+    await close(one, two);
+    await late.clock.advance(1_500);
+    expect(await burst(late, { tag: 'alone' })).toBe(20);
+    await close(late);
   });
 
   it('count them from a decision of Redis since that heartbeat', async () => {
@@ -131,6 +156,9 @@ describe('two servers without Redis', () => {
   it('exceed a limit by at most a share when only one of them lost Redis, until that is released', async () => {
     const [one, two] = await twoServers();
     await breakRedis('hanging', two);
+    expect(await burst(two, { tag: 'early' })).toBe(0);
+    // By then the other one has reported that Redis replies to it.
+    await one.clock.advance(3_000);
     expect(await burst(two, { tag: 'local', isAccepted: false })).toBe(10);
     expect(await burst(one, { tag: 'by-redis', isAccepted: false })).toBe(20);
     two.faulty.goUp();

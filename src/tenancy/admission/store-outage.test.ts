@@ -186,6 +186,10 @@ describe.each(['down', 'hanging'] as const)('a confirmed outage with Redis %s', 
     const { calls } = world.faulty;
     expect(await burst(world, 'b', 3)).toBe(3);
     expect(world.faulty.calls).toBe(calls);
+    world.faulty.goUp();
+    await world.clock.advance(2_500);
+    // The number of local decisions, before the entry is closed (L4).
+    expect(world.recorded.at(-1)?.message).toContain('this one has admitted 9.');
     await world.admission.close();
   });
 

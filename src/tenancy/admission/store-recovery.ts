@@ -2,12 +2,16 @@
 // that happened meanwhile before the store decides again.
 import { withTimeout } from '../../core/index.ts';
 import type { LimitService } from './limits.ts';
+import type { PeerReports } from './peer-reports.ts';
 import type { SlotLedger } from './slot-ledger.ts';
 import type { AdmissionDeps, Slot } from './types.ts';
 
 const verifyMs = 1_000;
 /** Between two attempts to read the state store for the shares. */
 const retryCutMs = 250;
+/** Other servers notice within a second that the store has lost its data. */
+const maxRestores = 20;
+const restorePollMs = 50;
 /** Under a burst of local admissions the last of them are replayed right after the store decides, not before. */
 const maxReplayRounds = 10;
 
@@ -24,23 +28,26 @@ export class StoreRecovery {
   readonly #deps: AdmissionDeps;
   readonly #ledger: SlotLedger;
   readonly #limits: LimitService;
-  #restoring: Promise<void> | null = null;
+  readonly #peers: PeerReports;
+  #restoring: Promise<boolean> | null = null;
   /** Admitted here while the store is being brought up to date; null at all other times. */
-  #unreplayed: Slot[] | null = null;
+  #unreplayed: Map<string, Slot> | null = null;
   #refreshing: Promise<void> | null = null;
   /** Null while the store decides, or an outage is only suspected. */
   #outage: Outage | null = null;
   #cancelRetry: () => void = () => undefined;
 
-  constructor(deps: AdmissionDeps, ledger: SlotLedger, limits: LimitService) {
+  constructor(deps: AdmissionDeps, ledger: SlotLedger, limits: LimitService, peers: PeerReports) {
     this.#deps = deps;
     this.#ledger = ledger;
     this.#limits = limits;
+    this.#peers = peers;
   }
 
-  /** The outage is confirmed: reads all executions and limits once, then fixes this server's shares. */
+  /** The outage is confirmed: reads other servers, all executions and limits, then fixes this server's shares. */
   begin(): void {
     this.close();
+    this.#peers.beginOutage();
     const { promise: cut, resolve: onCut } = Promise.withResolvers<void>();
     this.#outage = { since: this.#deps.clock.monotonic(), hasShares: false, cut, onCut, localAdmissions: 0 };
     void this.#cut(this.#outage);
@@ -48,9 +55,10 @@ export class StoreRecovery {
 
   /** Returns how many requests this server admitted by itself. */
   end(): number {
-    const localAdmissions = this.#outage?.localAdmissions ?? 0;
+    const { localAdmissions } = this;
     this.close();
     this.#outage = null;
+    this.#peers.endOutage();
     this.#ledger.budget.end();
     return localAdmissions;
   }
@@ -60,7 +68,12 @@ export class StoreRecovery {
     this.#outage?.onCut();
   }
 
-  /** May this server decide? Not before all executions were read. */
+  /** Requests that this server has admitted by itself during the outage. */
+  get localAdmissions(): number {
+    return this.#outage?.localAdmissions ?? 0;
+  }
+
+  /** May this server decide? Not before all other servers and all executions were read. */
   get hasShares(): boolean {
     return this.#outage?.hasShares === true;
   }
@@ -72,8 +85,13 @@ export class StoreRecovery {
 
   /** This server admitted the slot without the store. */
   admittedLocally(slot: Slot): void {
-    this.#unreplayed?.push(slot);
+    this.#unreplayed?.set(slot.executionId, slot);
     if (this.#outage) this.#outage.localAdmissions++;
+  }
+
+  /** A slot that is free is not replayed; one whose request was accepted meanwhile is. */
+  released(executionId: string): void {
+    this.#unreplayed?.delete(executionId);
   }
 
   /** A write on the connection that decides: a store that is out of memory still answers reads. */
@@ -81,7 +99,7 @@ export class StoreRecovery {
     const { clock, slots, serverId } = this.#deps;
     const write = serverId === null ? slots.invalidateLimits([]) : slots.heartbeat(serverId);
     const servers = await withTimeout(write, { clock, timeoutMs: verifyMs });
-    if (serverId !== null) this.#ledger.setServers(servers);
+    if (serverId !== null && servers !== null) this.#ledger.setServers(servers);
   }
 
   /**
@@ -91,20 +109,24 @@ export class StoreRecovery {
   async recover(markUp: () => void): Promise<void> {
     const { slots } = this.#deps;
     await this.verify();
-    this.#unreplayed = [];
+    this.#unreplayed = new Map();
     try {
-      await this.restore();
+      await this.#peers.beginReturn();
+      for (let attempt = 0; !(await this.restore()); attempt++) {
+        if (attempt === maxRestores) throw new Error('Other servers have not restored their slots yet.');
+        await this.#deps.clock.sleep(restorePollMs);
+      }
       await this.sendPendingReleases();
       // Limits may have changed while the cache could not be invalidated.
       await slots.invalidateLimits('all');
-      for (let round = 0; round < maxReplayRounds && this.#unreplayed.length > 0; round++)
-        await this.#replay();
+      for (let round = 0; round < maxReplayRounds && this.#unreplayed.size > 0; round++) await this.#replay();
       markUp();
       await this.#replay();
       // Again: a request may have been released between the first time and `markUp`.
       await this.sendPendingReleases();
     } finally {
       this.#unreplayed = null;
+      this.#peers.endReturn();
     }
   }
 
@@ -113,8 +135,11 @@ export class StoreRecovery {
     await this.#ledger.sendPendingReleases(this.#deps.slots);
   }
 
-  /** Creates the slots of all unfinished executions and held requests; concurrent callers share one run. */
-  restore(): Promise<void> {
+  /**
+   * Creates the slots of all unfinished executions and held requests; concurrent callers share one run. False while a
+   * store that has lost its data waits for other servers to do the same.
+   */
+  restore(): Promise<boolean> {
     this.#restoring ??= this.#restore().finally(() => (this.#restoring = null));
     return this.#restoring;
   }
@@ -128,21 +153,31 @@ export class StoreRecovery {
   async #cut(outage: Outage): Promise<void> {
     const { clock, executions } = this.#deps;
     try {
-      const [unfinished] = await Promise.all([executions.unfinished(), this.#limits.refreshKnown()]);
+      const division = await this.#peers.divide();
+      // Executions last: a request that another server accepts meanwhile is in one of the two lists.
+      const [unfinished] = division
+        ? await Promise.all([executions.unfinished(), this.#limits.refreshKnown()])
+        : [];
       if (this.#outage !== outage) return;
-      this.#ledger.budget.cut(unfinished, this.#ledger.servers);
-      outage.hasShares = true;
-      outage.onCut();
+      if (division && unfinished) {
+        this.#ledger.budget.cut([...division.slots, ...unfinished], division);
+        outage.hasShares = true;
+        return outage.onCut();
+      }
     } catch {
-      if (this.#outage === outage) this.#cancelRetry = clock.after(retryCutMs, () => void this.#cut(outage));
+      // The state store is down as well: nothing is admitted until it is read.
     }
+    if (this.#outage === outage) this.#cancelRetry = clock.after(retryCutMs, () => void this.#cut(outage));
   }
 
   async #refresh(): Promise<void> {
     const { clock, executions, options } = this.#deps;
     const { budget } = this.#ledger;
     const read = async () => {
-      const snapshot = await this.#ledger.snapshot(() => executions.unfinished());
+      const snapshot = await this.#ledger.snapshot(async () => [
+        ...(await this.#peers.slots()),
+        ...(await executions.unfinished()),
+      ]);
       if (this.#outage === null) budget.observe(snapshot);
       else if (this.#outage.hasShares)
         budget.refresh(snapshot, clock.monotonic() - this.#outage.since < options.leaseSeconds * 1_000);
@@ -151,23 +186,35 @@ export class StoreRecovery {
   }
 
   async #replay(): Promise<void> {
-    const held = (this.#unreplayed ?? []).filter(({ executionId }) => this.#ledger.holds(executionId));
-    this.#unreplayed = [];
-    if (held.length > 0) await this.#deps.slots.renew(held);
+    const slots = [...(this.#unreplayed?.values() ?? [])];
+    this.#unreplayed?.clear();
+    if (slots.length > 0) await this.#deps.slots.renew(slots);
   }
 
-  async #restore(): Promise<void> {
+  async #restore(): Promise<boolean> {
     const { slots, executions, events } = this.#deps;
-    const held = this.#ledger.held;
+    const before = this.#ledger.held;
+    const peers = await this.#peers.restoring();
     const unfinished = await executions.unfinished();
     const known = new Set((await slots.holders()).map(({ executionId }) => executionId));
-    const all = [...new Map([...unfinished, ...held].map((slot) => [slot.executionId, slot])).values()];
-    const { wasEmpty } = await slots.restore(all);
+    // Held slots after a reply of the store: what it admitted before it lost its data is held by then.
+    const listed = byId([...unfinished, ...this.#ledger.held]);
+    // Accepted since the read of unfinished executions, or released.
+    const gone = before.filter(({ executionId }) => !listed.has(executionId));
+    const all = [...listed.values(), ...gone];
+    const { wasEmpty, isComplete } = await slots.restore(all, peers);
     const count = all.filter(({ executionId }) => !known.has(executionId)).length;
     const reason = wasEmpty ? 'store-was-empty' : this.#outage === null ? 'missing' : 'store-was-down';
     if (count > 0) events.emit('admission:slots-restored', { count, reason });
-    // What ended while it was being restored is not released by any other process.
+    // What ended or was released while it was being restored is not released by any other process.
     const ended = new Set(await executions.ended(all.map(({ executionId }) => executionId)));
+    const accepted = gone.length > 0 ? byId(await executions.unfinished()) : new Map<string, Slot>();
     for (const slot of all) if (ended.has(slot.executionId)) await slots.release(slot);
+    for (const slot of gone)
+      if (!ended.has(slot.executionId) && !accepted.has(slot.executionId)) await slots.release(slot);
+    return isComplete;
   }
 }
+
+const byId = (slots: readonly Slot[]): ReadonlyMap<string, Slot> =>
+  new Map(slots.map((slot) => [slot.executionId, slot]));

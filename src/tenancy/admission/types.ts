@@ -75,8 +75,11 @@ export interface SlotStore {
   release(slot: Slot): Promise<boolean>;
   /** Extends the lease of each slot and re-creates missing ones; returns the ids of those that were missing. */
   renew(slots: readonly Slot[]): Promise<readonly string[]>;
-  /** Creates these slots regardless of limits and allows admissions from now on. `wasEmpty`: the store had lost its data. */
-  restore(slots: readonly Slot[]): Promise<{ readonly wasEmpty: boolean }>;
+  /**
+   * Creates these slots regardless of limits. A store that has lost its data allows admissions again when all servers of
+   * `awaited` have restored theirs; without `peers`, at once.
+   */
+  restore(slots: readonly Slot[], peers?: RestoringPeers): Promise<RestoreResult>;
   /** All slots that are held, without expired ones. */
   holders(): Promise<readonly Slot[]>;
   usage(organizationIds: readonly string[]): Promise<SlotCounts>;
@@ -84,8 +87,50 @@ export interface SlotStore {
   cachedLimits(organizationIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** Deletes cached limits and outdates every token issued so far; returns how many were cached. */
   invalidateLimits(organizationIds: readonly string[] | 'all'): Promise<number>;
-  /** Records that this server is alive; returns how many servers are, including this one. */
-  heartbeat(serverId: string): Promise<number>;
+  /**
+   * Records that this server is alive; returns how many servers are, including this one. Null when the store has lost its
+   * data: call `restore`.
+   */
+  heartbeat(serverId: string): Promise<number | null>;
+}
+
+/** The servers that share a store which may have lost its data. */
+export interface RestoringPeers {
+  /** The server that restores its slots with this call; null for a process that accepts no requests. */
+  readonly serverId: string | null;
+  /** Servers that reach the store and must restore their slots before a request is admitted. */
+  readonly awaited: readonly string[];
+  /** Servers without Redis: their slots are created and renewed for them, unless a heartbeat shows that they reach it again. */
+  readonly unreachable: readonly { readonly serverId: string; readonly slots: readonly Slot[] }[];
+}
+
+export interface RestoreResult {
+  /** The store had lost its data. */
+  readonly wasEmpty: boolean;
+  /** The store admits requests. */
+  readonly isComplete: boolean;
+}
+
+/** What a server reports about itself in the state store, so that other servers know it when Redis cannot tell them. */
+export interface ServerReport {
+  readonly serverId: string;
+  /** Grows with every report; an older report does not replace a newer one. */
+  readonly number: number;
+  /** How often Redis has replied to a heartbeat of this server. */
+  readonly heartbeats: number;
+  /** All slots this server holds; those of requests whose body it is receiving are in no other place. */
+  readonly slots: readonly Slot[];
+  /** It has confirmed an outage: no further slot comes from Redis. */
+  readonly isDown: boolean;
+  /** The servers between which it divided the limits; null while it decides nothing by itself. */
+  readonly sharedWith: readonly string[] | null;
+}
+
+/** Servers that are alive, in the state store. A server without a report for a lease counts as ended. */
+export interface ServerRegistry {
+  report(report: ServerReport): Promise<void>;
+  list(): Promise<readonly ServerReport[]>;
+  remove(serverId: string): Promise<void>;
 }
 
 /**
@@ -152,6 +197,8 @@ export interface AdmissionDeps {
   readonly probe?: StoreProbe | undefined;
   readonly limits: LimitStore;
   readonly executions: ExecutionIndex;
+  /** Absent when no state store is shared with other servers; they are then known from the slot store only. */
+  readonly servers?: ServerRegistry | undefined;
   readonly options: AdmissionOptions;
   /** New with every start. Null for a process that accepts no requests: it has no share of a limit while Redis is down. */
   readonly serverId: string | null;

@@ -5,6 +5,7 @@ import { VirtualClock } from '../core/virtual-clock.ts';
 import type { Degradation } from '../../../src/ledger/index.ts';
 import { admissionEvents } from '../../../src/tenancy/events.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';
+import { MemoryServerRegistry } from './memory-server-registry.ts';
 import { openAdmission } from '../../../src/tenancy/admission/open-admission.ts';
 import type { OpenAdmission } from '../../../src/tenancy/admission/open-admission.ts';
 import { admissionOptions } from '../../../src/tenancy/options.ts';
@@ -117,6 +118,7 @@ export interface AdmissionWorld {
   readonly faulty: FaultySlotStore;
   readonly limits: MemoryLimitStore;
   readonly executions: FakeExecutions;
+  readonly servers: MemoryServerRegistry;
   readonly admission: OpenAdmission;
   readonly emitted: EmittedEvent[];
   readonly recorded: Degradation[];
@@ -137,6 +139,8 @@ export interface WorldOptions {
   readonly executions?: FakeExecutions;
   readonly serverId?: string | null;
   readonly countsSlots?: boolean;
+  /** Redis is down when the server starts. */
+  readonly isDown?: boolean;
   /** How much later than due every timer runs, as on a busy event loop. */
   readonly stallMs?: number;
 }
@@ -151,8 +155,10 @@ export async function admissionWorld({
   const ids = seededIds(seededRandom(1), () => clock.now());
   const slots = beside?.slots ?? new MemorySlotStore({ ...all, clock });
   const faulty = new FaultySlotStore(clock, slots);
+  if (given.isDown) faulty.state = 'down';
   const limits = beside?.limits ?? new MemoryLimitStore(ids);
   const executions = given.executions ?? beside?.executions ?? new FakeExecutions();
+  const servers = beside?.servers ?? new MemoryServerRegistry(clock, all.leaseSeconds);
   const events = new EventBus(admissionEvents, () => clock.now());
   const emitted: EmittedEvent[] = [];
   events.listen((event) => void emitted.push(event));
@@ -167,6 +173,7 @@ export async function admissionWorld({
     probe: faulty.probe,
     limits,
     executions,
+    servers,
     options: all,
     serverId:
       given.serverId === undefined ? (beside ? `server-${clock.pending}` : 'server-1') : given.serverId,
@@ -185,6 +192,7 @@ export async function admissionWorld({
     faulty,
     limits,
     executions,
+    servers,
     admission,
     emitted,
     recorded,

@@ -102,8 +102,8 @@ export function describeSlotLeases(make: MakeSlotStore): void {
       await store.invalidateLimits('all');
       expect(await store.acquire(request)).toEqual({ kind: 'not-restored' });
       expect(await used(store, 'a')).toEqual([1, 1]);
-      expect(await store.restore([])).toEqual({ wasEmpty: true });
-      expect(await store.restore([])).toEqual({ wasEmpty: false });
+      expect(await store.restore([])).toEqual({ wasEmpty: true, isComplete: true });
+      expect(await store.restore([])).toEqual({ wasEmpty: false, isComplete: true });
       expect(await take(store, 'a', ['1'])).toEqual(['admitted']);
     });
 
@@ -126,9 +126,47 @@ export function describeSlotLeases(make: MakeSlotStore): void {
     });
   });
 
+  describe('a store that has lost its data', () => {
+    const slot = (executionId: string) => ({ organizationId: 'a', executionId });
+    const none = { awaited: [], unreachable: [] };
+
+    it('admits no request before every awaited server has restored its slots (L5)', async () => {
+      const { store } = await make();
+      const waiting = { wasEmpty: true, isComplete: false };
+      expect(
+        await store.restore([slot('1')], { ...none, serverId: 'one', awaited: ['two', 'three'] }),
+      ).toEqual(waiting);
+      expect(await store.heartbeat('three')).toBeNull();
+      expect(
+        await store.restore([slot('2')], { ...none, serverId: 'two', awaited: ['one', 'three'] }),
+      ).toEqual(waiting);
+      expect(await store.acquire({ ...slot('4'), globalLimit: 100 })).toEqual({ kind: 'not-restored' });
+      expect(
+        await store.restore([slot('3')], { ...none, serverId: 'three', awaited: ['one', 'two'] }),
+      ).toEqual({ wasEmpty: true, isComplete: true });
+      expect(await store.heartbeat('three')).toBe(3);
+      expect(await take(store, 'a', ['4', '5'], { limit: 4 })).toEqual(['admitted', 'rejected']);
+    });
+
+    it('gets the slots of servers that do not reach it, unless these reach it again', async () => {
+      const { store, advance } = await make();
+      const unreachable = [{ serverId: 'two', slots: [slot('1'), slot('2')] }];
+      await store.restore([], { serverId: 'one', awaited: [], unreachable });
+      expect(await used(store, 'a')).toEqual([2, 2]);
+      await store.heartbeat('two');
+      await store.release(slot('1'));
+      await store.restore([], { serverId: 'one', awaited: [], unreachable });
+      expect(await used(store, 'a')).toEqual([1, 1]);
+      await advance(5_000);
+      await store.restore([], { serverId: null, awaited: [], unreachable });
+      expect(await used(store, 'a')).toEqual([2, 2]);
+    });
+  });
+
   describe('servers', () => {
     it('counts servers with a heartbeat within a lease', async () => {
       const { store, advance } = await make();
+      await store.restore([]);
       expect(await store.heartbeat('one')).toBe(1);
       expect(await store.heartbeat('one')).toBe(1);
       await advance(halfLeaseMs);

@@ -216,6 +216,18 @@ create table organization_rate_limits (
   modified_at timestamptz not null
 );
 
+-- One row per server that shares slots with others through Redis, replaced every second: what the others need to know of it
+-- when Redis is down or was flushed.
+create table admission_servers (
+  server_id text primary key,          -- new with every start
+  number integer not null,             -- of the report
+  heartbeats integer not null,         -- to which Redis has replied
+  slots json not null,
+  is_down boolean not null,            -- it has confirmed an outage of Redis
+  shared_with json,                    -- servers between which it divided the limits; null: it decides nothing by itself
+  reported_at timestamptz not null     -- by the clock of the database
+);
+
 create table deployments (
   id uuid primary key,
   organization_id text not null references organizations on delete cascade,

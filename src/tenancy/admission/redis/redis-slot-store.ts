@@ -1,7 +1,15 @@
 // Slots in Redis, shared by all servers, on the clock of Redis. Calls of the same tick share one round trip.
 import type { RedisConnection } from '../../../platform/redis/connection.ts';
 import { redisScript } from '../../../platform/redis/script.ts';
-import type { Slot, SlotCounts, SlotDecision, SlotRequest, SlotStore } from '../types.ts';
+import type {
+  RestoreResult,
+  RestoringPeers,
+  Slot,
+  SlotCounts,
+  SlotDecision,
+  SlotRequest,
+  SlotStore,
+} from '../types.ts';
 
 const script = (name: string) => redisScript(new URL(`./${name}.lua`, import.meta.url));
 const acquireSlots = script('acquire-slots');
@@ -53,15 +61,18 @@ export class RedisSlotStore implements SlotStore {
   }
 
   async renew(slots: readonly Slot[]): Promise<readonly string[]> {
-    return slots.length === 0 ? [] : (await this.#renew(slots, '0'))[1];
+    return slots.length === 0 ? [] : (await this.#renew(slots, ['0', '', '0'], []))[2];
   }
 
   release(slot: Slot): Promise<boolean> {
     return this.#releases.add(slot);
   }
 
-  async restore(slots: readonly Slot[]): Promise<{ readonly wasEmpty: boolean }> {
-    return { wasEmpty: (await this.#renew(slots, '1'))[0] === 1 };
+  async restore(slots: readonly Slot[], peers?: RestoringPeers): Promise<RestoreResult> {
+    const { serverId, awaited = [], unreachable = [] } = peers ?? {};
+    const mode = ['1', serverId ?? '', String(awaited.length), ...awaited];
+    const [wasEmpty, isComplete] = await this.#renew(slots, mode, unreachable);
+    return { wasEmpty: wasEmpty === 1, isComplete: isComplete === 1 };
   }
 
   async holders(): Promise<readonly Slot[]> {
@@ -102,8 +113,10 @@ export class RedisSlotStore implements SlotStore {
     return Number(await this.#redis.run(invalidateLimits, keys, isAll ? [limitOf] : []));
   }
 
-  async heartbeat(serverId: string): Promise<number> {
-    return Number(await this.#redis.run(countServers, [this.#keys.servers], [this.#lease, serverId]));
+  async heartbeat(serverId: string): Promise<number | null> {
+    const { servers, epoch } = this.#keys;
+    const count = Number(await this.#redis.run(countServers, [servers, epoch], [this.#lease, serverId]));
+    return count === 0 ? null : count;
   }
 
   #sendAcquisitions(waiting: readonly { readonly call: SlotRequest }[]): Promise<readonly unknown[]> {
@@ -133,15 +146,18 @@ export class RedisSlotStore implements SlotStore {
 
   async #renew(
     slots: readonly Slot[],
-    allowsAdmissions: '0' | '1',
-  ): Promise<readonly [wasEmpty: number, missing: readonly string[]]> {
-    const { global, organizations, epoch, slotsOf } = this.#keys;
-    const byOrganization = Map.groupBy(slots, ({ organizationId }) => organizationId);
-    const keys = [global, organizations, epoch, ...Array.from(byOrganization.keys(), (id) => slotsOf + id)];
-    const args = [this.#lease, allowsAdmissions];
-    for (const [id, held] of byOrganization)
-      args.push(id, String(held.length), ...held.map(({ executionId }) => executionId));
-    return (await this.#redis.run(renewSlots, keys, args)) as [number, readonly string[]];
+    mode: readonly string[],
+    unreachable: RestoringPeers['unreachable'],
+  ): Promise<readonly [wasEmpty: number, isComplete: number, missing: readonly string[]]> {
+    const { global, organizations, epoch, servers, slotsOf } = this.#keys;
+    const keys = [global, organizations, epoch, servers];
+    const args = [this.#lease, ...mode];
+    for (const each of [{ serverId: '', slots }, ...unreachable])
+      for (const [id, held] of Map.groupBy(each.slots, ({ organizationId }) => organizationId)) {
+        keys.push(slotsOf + id);
+        args.push(id, each.serverId, String(held.length), ...held.map(({ executionId }) => executionId));
+      }
+    return (await this.#redis.run(renewSlots, keys, args)) as [number, number, readonly string[]];
   }
 }
 
