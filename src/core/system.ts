@@ -35,6 +35,12 @@ export const systemClock: Clock = {
   },
 };
 
+/** Keeps the process running until the returned function is called: timers of `after` do not. */
+export function keepProcessAlive(): () => void {
+  const timer = setInterval(() => undefined, maxTimerMs);
+  return () => clearInterval(timer);
+}
+
 function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error);

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { dataOptions, redisOptions, stateOptions } from '../app/options.ts';
 import { CoreError, HeadworksError, messageOf, unknownOption, zodErrorMessage } from '../core/index.ts';
+import { keepProcessAlive } from '../core/system.ts';
 import type { OptionFields, OptionSection, OptionSpec } from '../core/index.ts';
 
 /* ---- schemas ---- */
@@ -130,7 +131,10 @@ export const storeSettings = {
 
 export const redisSettings = { redisUrl: settingNames(redisOptions, 'url') };
 
-/** Runs a call of a domain. Whatever it fails with is a HeadworksError that names options of the library. */
+/**
+ * Runs a call of a domain. Whatever it fails with is a HeadworksError that names options of the library. The process of
+ * a script that only awaits the call must not end before it.
+ */
 export async function run<T>(
   names: ErrorNames,
   work: () => T | Promise<T>,
@@ -139,10 +143,13 @@ export async function run<T>(
   const canceled = () =>
     new CoreError('CANCELED', 'The signal was aborted.', { cause: stopped?.reason as unknown });
   if (stopped?.aborted) throw canceled();
+  const release = keepProcessAlive();
   try {
     return await work();
   } catch (error) {
     throw stopped?.aborted ? canceled() : libraryError(error, names);
+  } finally {
+    release();
   }
 }
 
