@@ -1,5 +1,7 @@
-// A chat completion as domains request it (the gateway serves it, knowledge and workflows use it), and the JSON in the
-// text of a model: after its reasoning, inside a code fence or prose, with superfluous commas.
+// A chat completion as domains request it (the gateway serves it, knowledge and workflows use it), its repair when the
+// answer cannot be used, and the JSON in the text of a model: after its reasoning, inside a code fence or prose, with
+// superfluous commas.
+import { abortable } from './abort.ts';
 
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant';
@@ -9,6 +11,10 @@ export interface ChatMessage {
         | { readonly type: 'text'; readonly text: string }
         | { readonly type: 'image_url'; readonly image_url: { readonly url: string } }
       )[];
+}
+
+export interface TextMessage extends ChatMessage {
+  readonly content: string;
 }
 
 export interface TextRequest {
@@ -40,12 +46,69 @@ export interface TextCompletion {
   readonly model: string;
 }
 
+/** The value of an answer, or everything that is wrong with it. */
+export type ParsedAnswer<T> = { readonly value: T } | { readonly problems: readonly string[] };
+
+export interface RepairableCompletion<T, Message extends ChatMessage> {
+  readonly messages: readonly Message[];
+  readonly complete: (messages: readonly (Message | TextMessage)[]) => Promise<TextCompletion>;
+  readonly parse: (text: string) => ParsedAnswer<T> | Promise<ParsedAnswer<T>>;
+  /** In characters: longer answers are not parsed. */
+  readonly maxAnswerLength: number;
+  /** In characters: how much of an unusable answer the repair prompt repeats. */
+  readonly maxRepeatedLength: number;
+  /** The error when the answer and its repair are both unusable. */
+  readonly unusable: (problems: readonly string[], model: string) => Error;
+  readonly signal: AbortSignal;
+}
+
+/** One completion, and one more with the problems in its prompt if the answer cannot be used. Fails as `complete` does. */
+export async function completeWithRepair<T, Message extends ChatMessage>(
+  request: RepairableCompletion<T, Message>,
+): Promise<{ readonly value: T; readonly model: string }> {
+  const first = await parsedCompletion(request, () => request.complete(request.messages));
+  if ('value' in first) return first;
+  const list = first.problems.map((problem) => `\n- ${problem}`).join('');
+  const repeated = first.text.slice(0, request.maxRepeatedLength).toWellFormed();
+  const repair: readonly TextMessage[] = [
+    { role: 'assistant', content: repeated || '(nothing)' },
+    {
+      role: 'user',
+      content: `That cannot be used:${list}\n\nAnswer again with the corrected JSON, complete, and nothing else.`,
+    },
+  ];
+  const second = await parsedCompletion(request, () => request.complete([...request.messages, ...repair]));
+  if ('value' in second) return second;
+  throw request.unusable(second.problems, second.model);
+}
+
+async function parsedCompletion<T>(
+  {
+    parse,
+    maxAnswerLength,
+    signal,
+  }: Pick<RepairableCompletion<T, ChatMessage>, 'parse' | 'maxAnswerLength' | 'signal'>,
+  complete: () => Promise<TextCompletion>,
+): Promise<TextCompletion & ParsedAnswer<T>> {
+  signal.throwIfAborted();
+  // A model that ignores its signal is not awaited.
+  const { text, model } = await abortable(complete(), signal);
+  if (typeof text !== 'string') return { text: '', model, problems: ['It is no text.'] };
+  if (text.length > maxAnswerLength)
+    return {
+      text,
+      model,
+      problems: [`It has ${text.length} characters; at most ${maxAnswerLength} are read.`],
+    };
+  return { text, model, ...(await parse(text)) };
+}
+
 interface FoundJson {
   readonly value: unknown;
 }
 
 /** Longer than any response of a model: a document must not make the search unbounded. */
-const maxResponseLength = 400_000;
+export const maxResponseLength = 400_000;
 /** Brackets in prose that are tried. Each costs a scan of the rest. */
 const maxStarts = 10;
 

@@ -125,7 +125,7 @@ describe('a confirmation', () => {
       expect(requests).toHaveLength(2);
       const [, , echo, complaint] = requests[1]?.messages ?? [];
       expect(echo).toEqual({ role: 'assistant', content: answer.slice(0, 4_000) });
-      expect(complaint?.content).toMatch(/^That cannot be used: /);
+      expect(complaint?.content).toMatch(/^That cannot be used:\n- /);
       expect(new Set(requests.map(({ requestId }) => requestId)).size).toBe(2);
     },
   );

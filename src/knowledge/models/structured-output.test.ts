@@ -40,12 +40,18 @@ describe('completeJson', () => {
 
   it.each([
     [undefined, 'It is no text.'],
-    ['x'.repeat(21), 'It has 21 characters.'],
+    ['x'.repeat(21), 'It has 21 characters; at most 20 are read.'],
     ['no', 'It is not ok.'],
   ])('repairs an unusable answer once, with the problem in the prompt (%#)', async (answer, problem) => {
     const { requests, result } = call(answer, 'ok');
     expect(await result).toBe('ok');
     expect(requests[1]?.messages.at(-1)?.content).toContain(problem);
+  });
+
+  it('repeats an unusable answer without splitting a character', async () => {
+    const { requests, result } = call(`${'x'.repeat(3_999)}😀`, 'ok');
+    await result;
+    expect(requests[1]?.messages.at(-2)?.content).toMatch(/^x{3999}\uFFFD$/);
   });
 
   it('fails with the given code when the repair is unusable too', async () => {

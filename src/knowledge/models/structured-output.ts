@@ -1,13 +1,10 @@
-// Structured output of language models: one call, lenient JSON parsing, one repair call for an unusable answer.
-import type { AnswerSchema, IdSource, TextCompletion, TextRequest } from '../../core/index.ts';
-import { abortable } from '../../core/index.ts';
+// Structured output of language models: prompts, strict schemas, and lenient parsing of the answer.
+import type { AnswerSchema, IdSource, TextCompletion, TextMessage, TextRequest } from '../../core/index.ts';
+import { completeWithRepair } from '../../core/index.ts';
 import type { KnowledgeErrorCode } from '../errors.ts';
 import { KnowledgeError } from '../errors.ts';
 
-export type Messages = readonly {
-  readonly role: 'system' | 'user' | 'assistant';
-  readonly content: string;
-}[];
+export type Messages = readonly TextMessage[];
 
 /** The gateway's chat models; retries and fallbacks between models are the gateway's. */
 export interface LanguageModel {
@@ -35,56 +32,30 @@ interface JsonCompletion<T> {
 /** Fails as the model does, and with `errorCode` when neither the answer nor its repair can be used. */
 export async function completeJson<T>(
   { model, ids }: { readonly model: LanguageModel; readonly ids: IdSource },
-  request: JsonCompletion<T>,
+  { caller, maxTokens, schema, parse, errorCode, ...rest }: JsonCompletion<T>,
   signal: AbortSignal,
 ): Promise<T> {
-  const first = await answerOf(model, ids, request, request.messages, signal);
-  if ('value' in first) return first.value;
-  const repair = repairMessages(request.messages, first.text, first.problem);
-  const second = await answerOf(model, ids, request, repair, signal);
-  if ('value' in second) return second.value;
-  throw new KnowledgeError(
-    request.errorCode,
-    `The model's answer could not be used, and neither could its repair: ${second.problem} Try a larger model.`,
-    { details: { model: second.model, problem: second.problem } },
-  );
-}
-
-type Answer<T> =
-  | { readonly value: T }
-  | { readonly text: string; readonly problem: string; readonly model: string };
-
-async function answerOf<T>(
-  model: LanguageModel,
-  ids: IdSource,
-  { caller, maxTokens, schema, maxAnswerLength, parse }: JsonCompletion<T>,
-  messages: Messages,
-  signal: AbortSignal,
-): Promise<Answer<T>> {
-  signal.throwIfAborted();
-  const request = { requestId: ids.uuid(), caller, messages, temperature: 0, maxTokens, json: true, schema };
-  // A model that ignores its signal is not awaited.
-  const answer = await abortable(model.complete({ ...request, signal }), signal);
-  const text: unknown = answer.text;
-  if (typeof text !== 'string') return { text: '', problem: 'It is no text.', model: answer.model };
-  if (text.length > maxAnswerLength)
-    return { text, problem: `It has ${text.length} characters.`, model: answer.model };
-  const parsed = await parse(text);
-  return 'value' in parsed ? parsed : { text, problem: parsed.problem, model: answer.model };
-}
-
-const maxEchoLength = 4_000;
-
-function repairMessages(messages: Messages, answer: string, problem: string): Messages {
-  return [
-    ...messages,
-    { role: 'assistant', content: answer.slice(0, maxEchoLength).toWellFormed() || '(nothing)' },
-    {
-      role: 'user',
-      content: `That cannot be used: ${problem} Answer again with the one JSON object that was requested, and nothing else.`,
+  const request = { caller, temperature: 0, maxTokens, json: true, schema, signal };
+  const { value } = await completeWithRepair({
+    ...rest,
+    maxRepeatedLength,
+    signal,
+    complete: (messages) => model.complete({ ...request, requestId: ids.uuid(), messages }),
+    parse: async (text) => {
+      const parsed = await parse(text);
+      return 'value' in parsed ? parsed : { problems: [parsed.problem] };
     },
-  ];
+    unusable: ([problem = ''], name) =>
+      new KnowledgeError(
+        errorCode,
+        `The model's answer could not be used, and neither could its repair: ${problem} Try a larger model.`,
+        { details: { model: name, problem } },
+      ),
+  });
+  return value;
 }
+
+const maxRepeatedLength = 4_000;
 
 /** JSON of untrusted text for a prompt. Without angle brackets, so that the text cannot close its own element. */
 export const promptData = (value: unknown): string =>

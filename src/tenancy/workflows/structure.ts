@@ -1,6 +1,6 @@
 // The workflow `structure`: JSON that matches the deployment's schema from each document, or from all of them together.
-import type { ChatMessage } from '../../core/index.ts';
-import { findJson, HeadworksError } from '../../core/index.ts';
+import type { ChatMessage, ParsedAnswer } from '../../core/index.ts';
+import { completeWithRepair, findJson, HeadworksError, maxResponseLength } from '../../core/index.ts';
 import { SchemaCheckStopped } from '../../platform/json-schema/schema-checks.ts';
 import { DeploymentError } from '../errors.ts';
 import { toFailure } from '../executions/failure.ts';
@@ -130,44 +130,32 @@ async function structureDocuments(
   const instructions = [options['instructions'], input.parameters['instructions']].filter(
     (each) => typeof each === 'string',
   );
-  const messages = structurePrompt(options['schema'], instructions, documents);
-  const first = await attempt(deps, task, messages);
-  const last =
-    first.violations.length === 0
-      ? first
-      : await attempt(deps, task, repairPrompt(messages, first.text, first.violations));
-  if (last.violations.length > 0) throw answerInvalid(last);
-  return { output: last.value, model: last.model, warnings: documents.flatMap(warningsOf) };
-}
-
-interface Attempt {
-  readonly text: string;
-  readonly model: string;
-  readonly value: unknown;
-  readonly violations: readonly string[];
-}
-
-async function attempt(
-  deps: WorkflowDeps,
-  task: WorkflowTask,
-  messages: readonly ChatMessage[],
-): Promise<Attempt> {
-  const schema = task.options['schema'];
-  const { text: answer, model } = await completePrompt(deps, task, {
-    temperature: 0,
-    ...modelChoice(task.options),
-    messages,
-    json: expectsObject(schema),
+  const schema = options['schema'];
+  const { value, model } = await completeWithRepair({
+    messages: structurePrompt(schema, instructions, documents),
+    maxAnswerLength: maxResponseLength,
+    maxRepeatedLength,
+    signal: task.signal,
+    complete: (messages) =>
+      completePrompt(deps, task, {
+        temperature: 0,
+        ...modelChoice(options),
+        messages,
+        json: expectsObject(schema),
+      }),
+    parse: async (answer): Promise<ParsedAnswer<unknown>> => {
+      const found = findJson(answer);
+      if (!found) return { problems: ['the answer has no complete JSON value'] };
+      const problems = await deps.schemas
+        .violations(schema, found.value, task.signal)
+        .catch((error: unknown) =>
+          Promise.reject(error instanceof SchemaCheckStopped ? schemaTooSlow(error) : error),
+        );
+      return problems.length === 0 ? found : { problems };
+    },
+    unusable: answerInvalid,
   });
-  const found = findJson(answer);
-  if (!found)
-    return { text: answer, model, value: undefined, violations: ['the answer has no complete JSON value'] };
-  const violations = await deps.schemas
-    .violations(schema, found.value, task.signal)
-    .catch((error: unknown) =>
-      Promise.reject(error instanceof SchemaCheckStopped ? schemaTooSlow(error) : error),
-    );
-  return { text: answer, model, value: found.value, violations };
+  return { output: value, model, warnings: documents.flatMap(warningsOf) };
 }
 
 const schemaTooSlow = (cause: SchemaCheckStopped): DeploymentError =>
@@ -181,7 +169,7 @@ const schemaTooSlow = (cause: SchemaCheckStopped): DeploymentError =>
     },
   );
 
-function answerInvalid({ model, violations }: Attempt): DeploymentError {
+function answerInvalid(violations: readonly string[], model: string): DeploymentError {
   const named = violations.slice(0, maxNamedViolations).join('; ');
   const more =
     violations.length > maxNamedViolations ? `; and ${violations.length - maxNamedViolations} more` : '';
@@ -209,22 +197,6 @@ function structurePrompt(
     ...instructions.map((each) => `Instructions:\n${each}`),
   ];
   return [{ role: 'system', content: system.join('\n\n') }, documentMessage('', documents)];
-}
-
-function repairPrompt(
-  messages: readonly ChatMessage[],
-  answer: string,
-  violations: readonly string[],
-): readonly ChatMessage[] {
-  const list = violations.map((violation) => `- ${violation}`).join('\n');
-  return [
-    ...messages,
-    { role: 'assistant', content: answer.slice(0, maxRepeatedLength) },
-    {
-      role: 'user',
-      content: `That answer does not fit the JSON schema:\n${list}\n\nAnswer again: the corrected JSON, whole, and nothing else.`,
-    },
-  ];
 }
 
 /** The JSON mode of models returns objects; for other schemas it is not requested. */
