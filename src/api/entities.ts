@@ -1,7 +1,7 @@
 // Entities: people and things that documents mention, what may be the same, what was merged.
 import { z } from 'zod';
 import { entityTypes } from '../knowledge/vocabulary.ts';
-import { after, count, id, instant, next, pageSize, spaceFields } from './fields.ts';
+import { after, count, id, instant, next, pageSize, queryFilter, spaceFields } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
@@ -99,10 +99,7 @@ export const entitiesApi = {
     access: 'tenant',
     query: z.strictObject({
       type: z.enum(entityTypes).optional().describe('Only entities of this type.'),
-      needs_review: z
-        .stringbool()
-        .optional()
-        .describe('Only entities that need a review, or only the others.'),
+      needs_review: queryFilter.describe('Only entities that need a review, or only the others.'),
       name: z.string().min(1).max(200).optional().describe('Part of a name or alias, ignoring case.'),
       limit: pageSize(500, 100),
       after,

@@ -31,12 +31,14 @@ export const listOf = <Item extends z.ZodType<unknown, string>>(item: Item) =>
     .transform((raw) => [raw].flat().flatMap((part) => part.split(',')))
     .pipe(z.array(item).min(1).max(50));
 
+const flag = z.enum(['true', 'false', 'True', 'False', '1', '0'], 'must be true or false');
+const isTrue = (text: string): boolean => text === '1' || text.toLowerCase() === 'true';
+
 /** A boolean query parameter. Python clients write True and False. */
-export const queryFlag = (standard: boolean) =>
-  z
-    .enum(['true', 'false', 'True', 'False', '1', '0'])
-    .default(standard ? 'true' : 'false')
-    .transform((text) => text === '1' || text.toLowerCase() === 'true');
+export const queryFlag = (standard: boolean) => flag.default(standard ? 'true' : 'false').transform(isTrue);
+
+/** The same without a default: undefined applies to both. */
+export const queryFilter = flag.transform(isTrue).optional();
 
 /** Postgres stores neither U+0000 nor an unpaired surrogate. */
 export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();

@@ -16,6 +16,7 @@ import {
   next,
   storableMessage,
   pageSize,
+  queryFlag,
   spaceFields,
 } from './fields.ts';
 import type { OutputOf } from './operation.ts';
@@ -59,7 +60,7 @@ export const eventsApi = {
       artifact_id: id.optional().describe('Only events of this artifact.'),
       from: instant.optional().describe('Only events at this time or later, such as 2026-03-01T00:00:00Z.'),
       to: instant.optional().describe('Only events at this time or earlier.'),
-      include_superseded: z.stringbool().default(false).describe('Include events of replaced revisions.'),
+      include_superseded: queryFlag(false).describe('Include events of replaced revisions.'),
       limit: pageSize(500, 100),
       after,
       ...spaceFields,

@@ -1,7 +1,7 @@
 // Concurrency limits of organizations, and alerts.
 import { z } from 'zod';
 import { maxLimit } from '../tenancy/vocabulary.ts';
-import { count, instant } from './fields.ts';
+import { count, instant, queryFlag } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 import { organizationId, organizationParams, organizationReference } from './organizations.ts';
@@ -37,16 +37,11 @@ export type Limit = z.infer<typeof Limit>;
 
 const range = `must be a whole number from 1 to ${maxLimit}`;
 
-const flag = z
-  .enum(['true', 'false'], 'must be true or false')
-  .default('false')
-  .transform((text) => text === 'true');
-
 export const limitsApi = {
   list: operation('GET /api/v1/limits', {
     id: 'limits.list',
     summary: 'List organizations that have a custom limit',
-    query: z.strictObject({ with_usage: flag.describe('Count slots in use as well.') }),
+    query: z.strictObject({ with_usage: queryFlag(false).describe('Count slots in use as well.') }),
     output: z
       .object({ default_limit: count, global_limit: count, limits: z.array(Limit) })
       .meta({ id: 'Limits' }),

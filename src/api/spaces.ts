@@ -1,6 +1,6 @@
 // Knowledge spaces and the folders that are read into them.
 import { z } from 'zod';
-import { count, deleted, instant, spaceFields } from './fields.ts';
+import { count, deleted, instant, queryFlag, spaceFields } from './fields.ts';
 import { operation } from './operation.ts';
 
 export const Space = z
@@ -95,7 +95,7 @@ export const foldersApi = {
     id: 'folders.list',
     summary: 'List folders of a space, or of all spaces',
     query: z.strictObject({
-      all: z.stringbool().default(false).describe('List the folders of all spaces and organizations.'),
+      all: queryFlag(false).describe('List the folders of all spaces and organizations.'),
       ...spaceFields,
     }),
     output: z.object({ folders: z.array(Folder) }).meta({ id: 'Folders' }),

@@ -1,20 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { humanDuration, humanMoment } from './output.ts';
+import { humanMoment } from './output.ts';
 
 const now = Date.parse('2026-03-01T12:00:00Z');
-
-describe('humanDuration', () => {
-  it.each([
-    [-5, '0 ms'],
-    [0, '0 ms'],
-    [850.7, '850 ms'],
-    [1000, '1 s'],
-    [61_000, '1 min 1 s'],
-    [60_000, '1 min'],
-    [3_600_000 + 59_000, '1 h'],
-    [2 * 86_400_000 + 4 * 3_600_000 + 5000, '2 d 4 h'],
-  ])('formats %d ms as %s', (ms, text) => expect(humanDuration(ms)).toBe(text));
-});
 
 describe('humanMoment', () => {
   it.each([

@@ -2,7 +2,10 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   camelCaseKeys,
+  counted,
   formatBytes,
+  formatDuration,
+  formatWholeSeconds,
   shellWord,
   snakeCaseKeys,
   toCamelCase,
@@ -121,4 +124,30 @@ describe('nearest', () => {
       }),
     );
   });
+});
+
+it.each([
+  [0, '0 ms'],
+  [69.6, '70 ms'],
+  [2_060, '2.1 s'],
+  [9_960, '10 s'],
+  [40_000, '40 s'],
+  [3_659_000, '1 h'],
+  [187_205_000, '2 d 4 h'],
+  [848_000, '14 min 8 s'],
+  [7_500_000, '2 h 5 min'],
+])('formats a duration of %d ms as %s', (ms, text) => expect(formatDuration(ms)).toBe(text));
+
+it('shows a time that moves on in whole seconds, and only its largest unit on request', () => {
+  expect(formatWholeSeconds(-5)).toBe('0 s');
+  expect(formatWholeSeconds(2_060)).toBe('2 s');
+  expect(formatWholeSeconds(848_000, 1)).toBe('14 min');
+});
+
+it('counts one and many', () => {
+  expect([counted(1, 'event'), counted(1200, 'event'), counted(0, 'entity', 'entities')]).toEqual([
+    '1 event',
+    '1,200 events',
+    '0 entities',
+  ]);
 });

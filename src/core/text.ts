@@ -1,4 +1,4 @@
-// Text for output and storage: sizes, shell words, the case of names, and suggestions for mistyped names.
+// Text for output and storage: sizes, durations, counts, shell words, the case of names, and suggestions for mistyped names.
 
 const byteUnits = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
@@ -16,6 +16,39 @@ export function formatBytes(bytes: number): string {
   }
   return `${power === 0 ? Math.round(size) : size} ${size === 1 && power === 0 ? 'byte' : byteUnits[power]}`;
 }
+
+const timeUnits = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const;
+
+/** `70 ms`, `2.1 s`, `40 s`, `3 min 5 s`, `2 d 4 h`: the two largest units. */
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 9_950) return `${Number((ms / 1_000).toFixed(1))} s`;
+  return formatWholeSeconds(ms);
+}
+
+/** `0 s`, `40 s`, `2 h 5 min`: for a time that moves on. The `max` largest units. */
+export function formatWholeSeconds(ms: number, max = 2): string {
+  let rest = Math.max(0, Math.round(ms / 1_000));
+  const parts: string[] = [];
+  const first = timeUnits.findIndex(([, seconds]) => rest >= seconds);
+  for (const [unit, seconds] of first < 0 ? [] : timeUnits.slice(first, first + max)) {
+    const count = Math.floor(rest / seconds);
+    if (count > 0) parts.push(`${count} ${unit}`);
+    rest -= count * seconds;
+  }
+  return parts.length === 0 ? '0 s' : parts.join(' ');
+}
+
+export const plural = (count: number, one: string, many = `${one}s`): string => (count === 1 ? one : many);
+
+/** `1 mention`, `1,200 mentions`; `many` for words that do not just take an s. */
+export const counted = (count: number, one: string, many?: string): string =>
+  `${count.toLocaleString('en')} ${plural(count, one, many)}`;
 
 const camelCaseName = /^[a-z][a-zA-Z0-9]*$/;
 const snakeCaseName = /^[a-z][a-z0-9_]*$/;

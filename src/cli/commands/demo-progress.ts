@@ -3,7 +3,7 @@ import type { ExtractionRun } from '../../api/extraction.ts';
 import type { SingleBar } from 'cli-progress';
 import { MultiBar } from 'cli-progress';
 import type { StepProgress, StepReporter } from '../../operations/demo/index.ts';
-import { humanDuration, printable } from '../output.ts';
+import { formatDuration, printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
 
 /** Enough for a log. */
@@ -65,7 +65,7 @@ class TextProgress implements DemoProgress {
   end(summary: string): void {
     this.close();
     const { out, io } = this.#session;
-    const took = humanDuration(io.clock.monotonic() - this.#startedAt);
+    const took = formatDuration(io.clock.monotonic() - this.#startedAt);
     out.line(`  ${out.style('green', '✓')} ${printable(summary)} ${out.style('dim', `(${took})`)}`);
   }
 

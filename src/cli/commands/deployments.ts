@@ -11,7 +11,7 @@ import { exampleId, readYamlFile } from '../command.ts';
 import type { CallContext, CommandInput, OwnOptions } from '../derive.ts';
 import { commandFor } from '../derive.ts';
 import type { Output } from '../output.ts';
-import { humanDuration } from '../output.ts';
+import { formatDuration } from '../output.ts';
 import type { CliSession } from '../session.ts';
 
 export const commands = { deployments: registerDeployments, executions: registerExecutions };
@@ -233,5 +233,5 @@ function registerExecutions(group: CliCommand): void {
 
 /** From acceptance: how long it has held its slot. */
 function durationText({ accepted_at, finished_at }: Execution, now: number): string {
-  return humanDuration((finished_at === null ? now : Date.parse(finished_at)) - Date.parse(accepted_at));
+  return formatDuration((finished_at === null ? now : Date.parse(finished_at)) - Date.parse(accepted_at));
 }

@@ -122,8 +122,8 @@ describe('headworks entities', () => {
     expect(await here.run('entities', 'get', alice.id)).toBe(0);
     expect(here.out).toContain(merge.id);
     expect(here.out).toContain(pair.id);
-    expect(here.out).toMatch(/A\. Chen\s+–\s+Notes\s+rules, 50 %/);
-    expect(here.out).toMatch(/A\. Chen\s+owner\s+Sales\s+structured, 100 %/);
+    expect(here.out).toMatch(/A\. Chen\s+–\s+Notes\s+rules, 50%/);
+    expect(here.out).toMatch(/A\. Chen\s+owner\s+Sales\s+structured, 100%/);
   });
 
   it('asks for confirmation before a merge, prints how to undo it, and undoes it', async () => {

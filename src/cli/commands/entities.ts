@@ -121,7 +121,7 @@ function entityName({ canonical_name, organization, email }: Entity): string {
   return more === null ? canonical_name : `${canonical_name} (${more})`;
 }
 
-const percent = (confidence: number): string => `${Math.round(confidence * 100)} %`;
+const percent = (confidence: number): string => `${Math.round(confidence * 100)}%`;
 
 function printEntity(out: Output, { mentions, merges, pairs, ...entity }: EntityDetail): void {
   out.fields(entity);

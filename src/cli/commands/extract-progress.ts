@@ -5,7 +5,7 @@ import type { Estimate, ExtractionSummary } from '../../app/extract.ts';
 import type { EmittedEvent } from '../../core/index.ts';
 import { snakeCaseKeys } from '../../core/index.ts';
 import type { ProgressFigures, TypeFigures } from '../../extraction/events.ts';
-import { counted, humanDuration, printable } from '../output.ts';
+import { counted, formatDuration, formatWholeSeconds, printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
 import { migratedText } from './vault.ts';
 
@@ -32,8 +32,8 @@ export function barLayout(columns: number, longestName: number): BarLayout {
       type: type.padEnd(longestName),
       count: `${items}${total === null ? '' : `/${total}`}`.padStart(isWide ? 13 : 11),
       rate: `${itemsPerSecond.toFixed(1)}/s`.padStart(9),
-      left: (leftMs === null ? '' : `ETA ${humanDuration(leftMs)}`).padEnd(14),
-      state: leftMs === null ? status : `~${humanDuration(leftMs)}`,
+      left: (leftMs === null ? '' : `ETA ${formatWholeSeconds(leftMs)}`).padEnd(14),
+      state: leftMs === null ? status : `~${formatWholeSeconds(leftMs)}`,
       status,
     }),
   };
@@ -184,7 +184,7 @@ function lineOf(name: string, payload: Readonly<Record<string, unknown>>): strin
 }
 
 function waitText({ why, waitMs }: { readonly why: string; readonly waitMs: number | null }): string {
-  return `Waiting${waitMs === null ? '' : ` ${humanDuration(waitMs)}`}: ${why}`;
+  return `Waiting${waitMs === null ? '' : ` ${formatWholeSeconds(waitMs)}`}: ${why}`;
 }
 
 /** One bar per type, and totals below. */
@@ -293,7 +293,7 @@ export function printEstimate({ out }: CliSession, estimate: Estimate): void {
     ['calls', (one) => atLeast(one.calls, one.isAtLeast)],
   ]);
   out.line();
-  const time = `about ${humanDuration(minutes * 60_000)} at this rate limit`;
+  const time = `about ${formatWholeSeconds(minutes * 60_000)} at this rate limit`;
   const all = `It would take ${isAtLeast ? 'at least ' : ''}${counted(calls, 'call')}`;
   out.line(
     callsThisRun < calls
@@ -357,7 +357,7 @@ function sessionText({ totals }: ExtractionSummary): string {
 
 function worked(items: number, calls: number, ms: number, itemsPerSecond: number | null): string {
   const speed = itemsPerSecond === null ? '' : `, ${itemsPerSecond.toFixed(1)} items/s`;
-  return `${counted(items, 'item')}, ${counted(calls, 'call')}, ${humanDuration(ms)}${speed}`;
+  return `${counted(items, 'item')}, ${counted(calls, 'call')}, ${formatDuration(ms)}${speed}`;
 }
 
 /** Under document 001's names: `throughput_items_per_second` is the session's, of all its runs. */

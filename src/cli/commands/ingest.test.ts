@@ -231,7 +231,7 @@ describe('headworks ingest', () => {
     const at = world(await notes());
     expect(await at.start('ingest', 'notes', '--estimate')).toBe(0);
     expect(at.out).toContain(
-      '1 document: 2 chunks, about 900 tokens of text. Reading calls a model 2 times, with about 2140 prompt tokens and 1400 completion tokens; 1 embedding call.',
+      '1 document: 2 chunks, about 900 tokens of text. Reading calls a model 2 times, with about 2,140 prompt tokens and 1,400 completion tokens; 1 embedding call.',
     );
     expect(at.out).toContain('Calls to resolve entities are not included.');
     expect(at.calls.map(({ path }) => path)).toEqual(['/api/v1/knowledge/artifacts/estimate']);

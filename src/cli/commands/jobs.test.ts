@@ -126,7 +126,7 @@ describe('headworks jobs watch', () => {
     expect(world.out.split('\n')).toEqual([
       '11:59:58 job:started  ledger.repair 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
       '11:59:58 job:progressed ledger.repair 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b 1 of 4',
-      '11:59:58 job:failed   ledger.repair 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b 1 s bad [2J',
+      '11:59:58 job:failed   ledger.repair 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b 1.5 s bad [2J',
       '',
     ]);
   });

@@ -13,7 +13,7 @@ import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { followJob, startProgress } from '../follow-job.ts';
 import type { Output } from '../output.ts';
-import { humanDuration, printable } from '../output.ts';
+import { formatDuration, printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
 
 export function register(group: CliCommand): void {
@@ -66,7 +66,7 @@ export function register(group: CliCommand): void {
 function durationText(job: Job, now: number): string {
   if (job.started_at === null || job.state === 'queued') return '–';
   const end = job.finished_at === null ? now : Date.parse(job.finished_at);
-  return humanDuration(end - Date.parse(job.started_at));
+  return formatDuration(end - Date.parse(job.started_at));
 }
 
 function note(out: Output, job: Job, now: number): string {
@@ -195,7 +195,7 @@ function missedEvents(
 function eventLine({ name, at, payload }: StreamedEvent): string {
   const { name: jobName, job_id: jobId, done, total, duration_ms: durationMs, reason } = payload;
   const amount = typeof done === 'number' ? `${done}${typeof total === 'number' ? ` of ${total}` : ''}` : '';
-  const duration = typeof durationMs === 'number' ? humanDuration(durationMs) : '';
+  const duration = typeof durationMs === 'number' ? formatDuration(durationMs) : '';
   const parts = [at.slice(11, 19), name.padEnd(12), jobName, jobId, amount, duration, reason];
   return printable(parts.filter((part) => typeof part === 'string' && part !== '').join(' '));
 }

@@ -54,7 +54,7 @@ function registerFolders(group: CliCommand): void {
     description: 'list folders of all spaces, or of one',
     flags: { all: { isHidden: true } },
     examples: ['headworks folders list', 'headworks folders list --space bi --json'],
-    prepare: ({ query }) => (Object.keys(query).length === 0 ? { query: { all: 'true' } } : {}),
+    prepare: ({ query }) => (Object.keys(query).length === 0 ? { query: { all: 'true' as const } } : {}),
     print: ({ out }, { folders }) => {
       out.list(folders, 'There are no folders. Add one with "headworks folders create PATH".', [
         'id',

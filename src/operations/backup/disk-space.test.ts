@@ -25,7 +25,7 @@ describe('explainFullDisk', () => {
     expect(await explained(error, 'embedded')).toMatchObject({
       code: 'DATA_FOLDER_UNUSABLE',
       message: expect.stringMatching(
-        /^The disk that the data folder \/data is on is full, 1000 MB are free\. Free some space; the store is unchanged\.$/,
+        /^The disk that the data folder \/data is on is full, 953.7 MiB are free\. Free some space; the store is unchanged\.$/,
       ) as string,
     });
   });
@@ -41,7 +41,7 @@ describe('explainFullDisk', () => {
   it('treats a crash of the embedded store without free space as a full disk', async () => {
     const lost = new CoreError('STATE_UNAVAILABLE', 'The thread of the embedded store ended.');
     expect(await explained(lost, 'embedded', 31e6)).toMatchObject({
-      message: expect.stringContaining('is full, 31 MB are free') as string,
+      message: expect.stringContaining('is full, 29.6 MiB are free') as string,
     });
     expect(await explained(lost, 'server', 31e6)).toBe(lost);
   });

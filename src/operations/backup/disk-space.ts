@@ -1,7 +1,7 @@
 // Scratch folders of backups and restores, and errors that explain a full disk.
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CoreError, HeadworksError, shortageOf } from '../../core/index.ts';
+import { CoreError, formatBytes, HeadworksError, shortageOf } from '../../core/index.ts';
 import { hasSqlState } from '../../platform/postgres/index.ts';
 import { freeBytes } from '../checks/machine.ts';
 
@@ -30,7 +30,7 @@ export async function explainFullDisk(
   const free = await readFreeBytes(folder).catch(() => null);
   const isOutOfSpace = store === 'embedded' && isLostStore(failure) && free !== null && free < minFreeBytes;
   if (!isFull && !isOutOfSpace) return failure;
-  const room = free === null ? '' : `, ${Math.floor(free / 1_000_000)} MB are free`;
+  const room = free === null ? '' : `, ${formatBytes(free)} are free`;
   return new CoreError(
     'DATA_FOLDER_UNUSABLE',
     `The disk that the data folder ${folder} is on is full${room}. ${advice}`,

@@ -22,7 +22,7 @@ describe('zipProblem', () => {
       { name: 'a', content, declaredLength: 3 },
       { name: 'b', content, declaredLength: 3 },
     ]);
-    expect(zipProblem(two)).toMatch(/unpacks to more than 64 MB/);
+    expect(zipProblem(two)).toMatch(/unpacks to more than 64 MiB/);
   });
 
   it('finds entries that are protected', () => {

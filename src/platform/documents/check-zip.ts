@@ -1,5 +1,6 @@
 // Decompresses the entries of a zip file one by one to detect one that expands to too much (a zip bomb).
 import { inflateRawSync } from 'node:zlib';
+import { formatBytes } from '../../core/text.ts';
 
 /** A document of 1,000 pages unpacks to some 20 MB. */
 const maxUnpackedBytes = 67_108_864;
@@ -16,7 +17,7 @@ const deflated = 8;
 const zip64Marker = 0xffff_ffff;
 
 const broken = 'it is damaged: its zip structure cannot be read. Save it once more and send that.';
-const tooLarge = `it unpacks to more than ${maxUnpackedBytes / 1_048_576} MB. Split it.`;
+const tooLarge = `it unpacks to more than ${formatBytes(maxUnpackedBytes)}. Split it.`;
 
 /** The problem, as a clause that follows "the file …"; null when it can be decompressed safely. */
 export function zipProblem(bytes: Uint8Array): string | null {

@@ -12,7 +12,7 @@ describe('timeTexts', () => {
     expect(timeTexts(marks(600, 2))).toEqual(['12:00', '12:10']));
   it('names the day when there are several', () => {
     expect(timeTexts(marks(43_200, 3))[2]).toMatch(/^Mon.* 12:00$/);
-    expect(timeTexts(marks(86_400, 2))).toEqual(['1 Mar', '2 Mar']);
+    expect(timeTexts(marks(86_400, 2))).toEqual(['Mar 1', 'Mar 2']);
   });
   it('has no duplicates', () => {
     for (const step of [1, 5, 30, 60, 300, 3_600, 21_600, 86_400])
@@ -25,7 +25,7 @@ describe('withLocalTimes', () => {
   it('converts times to the local time zone', () => {
     const noon = new Date('2026-03-01T12:00:00').toISOString();
     expect(withLocalTimes(`it cools down until ${noon} (rate-limit).`)).toBe(
-      'it cools down until 1 Mar, 12:00:00 (rate-limit).',
+      'it cools down until Mar 1, 12:00:00 (rate-limit).',
     );
   });
   it('keeps the rest of the text', () =>

@@ -17,13 +17,13 @@ export function timeTexts(marks: readonly number[]): readonly string[] {
           ...(step < 60 ? { second: '2-digit' as const } : {}),
           hourCycle: 'h23',
         };
-  return marks.map((mark) => new Date(mark * 1_000).toLocaleString('en-GB', options));
+  return marks.map((mark) => new Date(mark * 1_000).toLocaleString('en-US', options));
 }
 
-/** Replaces `2026-03-01T12:00:00.000Z` by `1 Mar, 12:00:00` in the browser's time zone. */
+/** Replaces `2026-03-01T12:00:00.000Z` by `Mar 1, 12:00:00` in the browser's time zone. */
 export const withLocalTimes = (text: string): string =>
   text.replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (time) =>
-    new Date(time).toLocaleString('en-GB', {
+    new Date(time).toLocaleString('en-US', {
       day: 'numeric',
       month: 'short',
       hour: '2-digit',

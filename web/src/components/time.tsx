@@ -1,7 +1,7 @@
 // Relative times with the absolute time on hover, updated every second.
 import { Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
-import { durationText, wholeText } from './format.ts';
+import { formatDuration, formatWholeSeconds } from './format.ts';
 
 /** Now, every second. */
 export function useNow(): number {
@@ -17,21 +17,21 @@ export function useNow(): number {
 export function Ago({ at }: { readonly at: string | null }) {
   const now = useNow();
   if (at === null) return <>–</>;
-  return <Exact at={at}>{wholeText(now - Date.parse(at), 1)} ago</Exact>;
+  return <Exact at={at}>{formatWholeSeconds(now - Date.parse(at), 1)} ago</Exact>;
 }
 
 /** `in 40 s`, counting down; `over` once it is past, and for null. */
 export function Until({ at, over }: { readonly at: string | null; readonly over: string }) {
   const now = useNow();
   const left = at === null ? 0 : Date.parse(at) - now;
-  return at === null || left <= 0 ? <>{over}</> : <Exact at={at}>in {wholeText(left)}</Exact>;
+  return at === null || left <= 0 ? <>{over}</> : <Exact at={at}>in {formatWholeSeconds(left)}</Exact>;
 }
 
 /** Duration from `from` to `to`; up to now while `to` is null; a dash while `from` is null. */
 export function Took({ from, to }: { readonly from: string | null; readonly to: string | null }) {
   const now = useNow();
   if (from === null) return <>–</>;
-  const text = to === null ? wholeText : durationText;
+  const text = to === null ? formatWholeSeconds : formatDuration;
   return <>{text((to === null ? now : Date.parse(to)) - Date.parse(from))}</>;
 }
 
@@ -40,7 +40,7 @@ export const dateText = (at: string): string => at.slice(0, 10);
 
 function Exact({ at, children }: { readonly at: string; readonly children: React.ReactNode }) {
   return (
-    <Text component="time" dateTime={at} title={new Date(at).toLocaleString()} inherit>
+    <Text component="time" dateTime={at} title={new Date(at).toLocaleString('en-US', { hourCycle: 'h23' })} inherit>
       {children}
     </Text>
   );

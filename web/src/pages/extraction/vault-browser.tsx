@@ -4,7 +4,7 @@ import { Anchor, Box, Grid, NavLink, Select } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useSearchParams } from 'wouter';
 import { api } from '../../api/client.ts';
-import { formatBytes } from '../../../../src/core/text.ts';
+import { formatBytes } from '../../components/format.ts';
 import { numberText } from '../../components/format.ts';
 import { StateBadge } from '../../components/state-badge.tsx';
 import { Empty, PageTitle, Shown } from '../../components/states.tsx';

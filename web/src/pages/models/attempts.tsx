@@ -1,6 +1,6 @@
 // Recent attempts of a model.
 import type { ModelExplanation } from '../../../../src/api/models.ts';
-import { durationText, numberText } from '../../components/format.ts';
+import { formatDuration, numberText } from '../../components/format.ts';
 import { StateBadge } from '../../components/state-badge.tsx';
 import { Empty, Section } from '../../components/states.tsx';
 import { DataTable, type Column } from '../../components/table.tsx';
@@ -12,7 +12,7 @@ const columns: readonly Column<Attempt>[] = [
   { title: 'Started', cell: ({ at }) => <Ago at={at} /> },
   { title: 'Outcome', cell: ({ outcome }) => <OutcomeBadge outcome={outcome} /> },
   { title: 'Status', kind: 'number', isWideOnly: true, cell: ({ status }) => status ?? '–' },
-  { title: 'Duration', kind: 'number', cell: ({ duration_ms: ms }) => durationText(ms) },
+  { title: 'Duration', kind: 'number', cell: ({ duration_ms: ms }) => formatDuration(ms) },
   {
     title: 'Tokens',
     kind: 'number',

@@ -3,7 +3,7 @@ import type { Model, Probes } from '../../../../src/api/models.ts';
 import { Button, Group } from '@mantine/core';
 import { api } from '../../api/client.ts';
 import { useAction } from '../../components/action.tsx';
-import { durationText } from '../../components/format.ts';
+import { formatDuration } from '../../components/format.ts';
 import { withLocalTimes } from '../../components/time-texts.ts';
 
 export function ModelActions({ model }: { readonly model: Model }) {
@@ -64,6 +64,6 @@ export function ModelActions({ model }: { readonly model: Model }) {
 function probeText({ probes: [probe] }: Probes): string {
   if (probe === undefined) return 'Not checked.';
   const { model, outcome, reason, duration_ms: took } = probe;
-  if (outcome === 'success') return `${model} responded in ${durationText(took ?? 0)}.`;
+  if (outcome === 'success') return `${model} responded in ${formatDuration(took ?? 0)}.`;
   return `${model}: ${outcome}${reason === null ? '' : `, ${withLocalTimes(reason)}`}.`;
 }

@@ -1,6 +1,6 @@
 // State and latency of a model.
 import type { Model } from '../../../../src/api/models.ts';
-import { durationText } from '../../components/format.ts';
+import { formatDuration } from '../../components/format.ts';
 import { StateBadge } from '../../components/state-badge.tsx';
 import { Detail } from '../../components/table.tsx';
 import { Until, useNow } from '../../components/time.tsx';
@@ -30,4 +30,4 @@ export function coolingCause(model: Model): string | null {
 
 /** Average latency; a dash before the first success. */
 export const latencyText = ({ average_response_time: seconds }: Model): string =>
-  seconds === 0 ? '–' : durationText(seconds * 1_000);
+  seconds === 0 ? '–' : formatDuration(seconds * 1_000);

@@ -7,7 +7,7 @@ import type { FormEvent } from 'react';
 import { useCallback, useRef, useState } from 'react';
 import { transport } from '../../api/client.ts';
 import { useLiveEvents } from '../../api/live.ts';
-import { durationText } from '../../components/format.ts';
+import { formatDuration } from '../../components/format.ts';
 import { OutcomeBadge } from './attempts.tsx';
 
 /** Payload of the live event. */
@@ -87,7 +87,7 @@ export function PromptBox() {
         {answer === null ? null : (
           <Alert
             color="teal"
-            title={`${answer.selected_model} responded in ${durationText(answer.response_time_seconds * 1_000)}${
+            title={`${answer.selected_model} responded in ${formatDuration(answer.response_time_seconds * 1_000)}${
               answer.attempts === 1 ? '' : `, after ${answer.attempts} attempts`
             }`}
           >
@@ -114,7 +114,7 @@ function TriedModels({ tried }: { readonly tried: readonly Tried[] }) {
             <OutcomeBadge outcome={each.outcome} />
             <Text size="xs" c="dimmed">
               {each.status === null ? '' : `${each.status}, `}
-              {durationText(each.duration_ms)}
+              {formatDuration(each.duration_ms)}
             </Text>
           </Group>
         </Timeline.Item>

@@ -2,7 +2,7 @@
 import type { OrganizationsOverview } from '../../../../src/api/overview.ts';
 import { Anchor, Progress, Text } from '@mantine/core';
 import { Link } from 'wouter';
-import { durationText, numberText } from '../../components/format.ts';
+import { formatDuration, numberText } from '../../components/format.ts';
 import { Empty } from '../../components/states.tsx';
 import { DataTable, Detail, type Column } from '../../components/table.tsx';
 import { fullness } from '../../theme.ts';
@@ -62,8 +62,8 @@ const columns: readonly Column<Row>[] = [
         '–'
       ) : (
         <>
-          {durationText(average)}
-          <Detail>max {durationText(longest ?? 0)}</Detail>
+          {formatDuration(average)}
+          <Detail>max {formatDuration(longest ?? 0)}</Detail>
         </>
       ),
   },
