@@ -4,15 +4,14 @@ import { migrationChecksums, releasedMigrationsFile } from './released-migration
 
 const released = JSON.parse(readFileSync(releasedMigrationsFile, 'utf8')) as Record<string, string>;
 
-it.each(Object.entries(released))('%s is unchanged since its release', (path, checksum) => {
+it('finds every released migration unchanged', () =>
   expect(
-    migrationChecksums()[path],
+    migrationChecksums(),
     'A released migration was edited, so existing stores cannot be opened. Undo it, and add a new migration.',
-  ).toBe(checksum);
-});
+  ).toMatchObject(released));
 
-it('lists the first migration of Postgres and of the vault', () => {
-  expect(Object.keys(released)).toEqual(
+it('covers the migrations of Postgres and of the vault', () => {
+  expect(Object.keys(migrationChecksums())).toEqual(
     expect.arrayContaining([
       'src/platform/postgres/migrations/0001-baseline.sql',
       'src/extraction/vault/migrations/0001-baseline.sql',

@@ -13,6 +13,7 @@ it('reports the role of the process and the state of each store, also of one tha
     database: {
       capabilities: { version: '15', kind: 'server', vector: absent, trigram: absent },
       ping: () => Promise.resolve(),
+      shortage: null,
     },
     redis: { address: '127.0.0.1', ping: () => new Promise(() => undefined) },
   } as unknown as Stores;

@@ -95,6 +95,8 @@ describe('headworks ingest --vault', () => {
     extract(vault, { dashboards: ['1', '2', '3'], looks: ['1'] });
     expect((await ingest(vault)).out).not.toContain('gone');
     extract(vault, { dashboards: ['1'], looks: ['1'] });
+    expect((await ingest(vault)).out).not.toContain('gone');
+    extract(vault, { dashboards: ['1'], looks: ['1'] });
     const printed = await ingest(vault);
     expect(printed.out).toContain(
       'dashboards/2 is gone at the source; its document is kept: headworks artifacts delete a1\n',

@@ -26,12 +26,13 @@ async function run(...args: string[]) {
   return { exitCode, out: world.out, err: world.err, calls: world.calls };
 }
 
-/** Two sessions: items 0 to 2; then 0 changed and 2 is gone. */
+/** Three sessions: items 0 to 2; then 0 changed and 2 is absent; then 2 is absent again, so it is deleted. */
 async function makeVault(name = 'acme.vault'): Promise<void> {
   const world = await vaultWorld(join(folder, 'vaults', name));
   extract(world, [{ ...simplePage(0, 3), total: 3 }]);
   const changed = [...simplePage(0, 1, 'b').items, ...simplePage(1, 1).items];
-  extract(world, [{ ...pageOf(offsetRequest(0, 3), changed), total: 2 }]);
+  for (let session = 2; session <= 3; session++)
+    extract(world, [{ ...pageOf(offsetRequest(0, 3), changed), total: 2 }]);
   world.writer.close();
   world.vault.close();
 }
@@ -46,7 +47,7 @@ describe('headworks vault', () => {
     await makeVault();
     const types = await run('list');
     expect(types).toMatchObject({ exitCode: 0, calls: [], err: `From ${source}.\n` });
-    expect(types.out).toMatch(/dashboards +2 +1 +44 bytes +2 +completed/);
+    expect(types.out).toMatch(/dashboards +2 +1 +44 bytes +3 +completed/);
     expect((await run('list', 'dashboards')).out).toMatch(/0 +b .*\n1 +a /);
     const page = await run('list', 'dashboards', '--deleted', '--limit', '2', '--json');
     expect(JSON.parse(page.out)).toMatchObject({
@@ -56,7 +57,7 @@ describe('headworks vault', () => {
       ],
       next: '1',
     });
-    expect((await run('list', '--sessions')).out).toMatch(/\n2 .*completed.*\n1 .*sequential/);
+    expect((await run('list', '--sessions')).out).toMatch(/\n3 .*completed.*\n2 .*completed.*\n1 .*sequential/);
     expect(JSON.parse((await run('--json')).out)).toMatchObject({
       source,
       types: [{ type: 'dashboards', live: 2 }],
@@ -157,9 +158,9 @@ describe('headworks vault', () => {
 
   it('compares the last two sessions, or any', async () => {
     await makeVault();
-    expect((await run('diff')).out).toBe(
+    expect((await run('diff', '--from', '1')).out).toBe(
       '~ dashboards 0  b\n    value: "a" → "b"\n- dashboards 2  a\n' +
-        'From session 1 to 2: 0 added, 1 changed, 1 deleted.\n',
+        'From session 1 to 3: 0 added, 1 changed, 1 deleted.\n',
     );
     const lines = (await run('diff', '--from', '0', '--to', '1', '--json')).out.trim().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
@@ -208,16 +209,16 @@ describe('headworks vault', () => {
     const path = join(folder, 'vaults', 'acme.vault');
     expect(await prune('--older-than', '1', '--keep', '2', '--json')).toMatchObject({
       exitCode: 0,
-      out: `${JSON.stringify({ vault: path, versions: 0, bytes: 0, pages: 1 })}\n`,
+      out: `${JSON.stringify({ vault: path, versions: 0, bytes: 0, pages: 2 })}\n`,
     });
     expect(await prune('--older-than', '1')).toEqual({
       exitCode: 0,
       out: `${path}: 1 old version (22 bytes) deleted.\n`,
       err: 'The file keeps its size and reuses the space; --compact shrinks it.\n',
     });
-    expect((await run('diff')).out).toBe(
+    expect((await run('diff', '--from', '1')).out).toBe(
       '~ dashboards 0  b\n    (that version was pruned)\n- dashboards 2  a\n' +
-        'From session 1 to 2: 0 added, 1 changed, 1 deleted.\n',
+        'From session 1 to 3: 0 added, 1 changed, 1 deleted.\n',
     );
     expect(await run('verify')).toMatchObject({ exitCode: 0 });
     expect(await prune()).toMatchObject({ exitCode: 2, err: expect.stringContaining('--older-than') });
