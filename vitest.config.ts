@@ -90,7 +90,8 @@ export default defineConfig({
       include: ['src/**/*.ts'],
       exclude: ['**/*.test.ts', '**/*.contract.ts', '**/contract/**'],
       reporter: ['text-summary', 'json-summary', 'html'],
-      thresholds: { lines: 80 },
+      thresholds: { lines: 90 },
+      reportOnFailure: true,
     },
   },
 });

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../src/core/errors.ts';
+import { counted } from '../src/core/text.ts';
 import { partEnvironment, partLine, runPart } from './run-part.ts';
 import { ended, exitCodeOf, onStopSignals } from './services/run-with-services.ts';
 import { openServices, type Services } from './services/services.ts';
@@ -120,11 +121,11 @@ async function main(): Promise<number> {
   return exitCodeOf(stoppedBy);
 }
 
-/** Deletes what tests left behind; folders of failed tests are kept for inspection. */
+/** Deletes what tests left behind; after a failure the report and the folders of failed tests are kept. */
 async function clearAway(folder: string, temporary: string, isKept: boolean): Promise<void> {
-  const left = isKept ? (await readdir(temporary)).filter((name) => name.startsWith('headworks-test-')) : [];
-  if (left.length === 0) return rm(folder, { recursive: true, force: true });
-  console.log(`\n${left.length} folders of tests that failed are kept in ${temporary}`);
+  if (!isKept) return rm(folder, { recursive: true, force: true });
+  const left = (await readdir(temporary)).filter((name) => name.startsWith('headworks-test-'));
+  console.log(`\nKept in ${folder}: the report, and ${counted(left.length, 'folder')} of tests that failed`);
 }
 
 function summarize(parts: readonly Part[], totals: Totals): number {
@@ -132,7 +133,7 @@ function summarize(parts: readonly Part[], totals: Totals): number {
   for (const each of parts) console.log(partLine(each));
   if (isUnitOnly) console.log('not run: check, services, integration, e2e and browser tests');
   else if (!isWhole) console.log('not run: check, tests that do not match');
-  if (totals.skipped > 0)
+  if (totals.skipped > 0 && !args.includes('-t'))
     console.log(
       `${totals.skipped} tests were skipped: they kill or restart servers of their own, which can be had on Debian, ` +
         'or with postgres, initdb and redis-server on the PATH.',

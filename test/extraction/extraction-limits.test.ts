@@ -152,7 +152,7 @@ describe('the rate limit of a source', () => {
   });
 
   it('is waited for in the middle of an extraction too, within the limit', async () => {
-    const looker = await simulatedLooker({ items: { users: 300 } });
+    const looker = await simulatedLooker({ items: { users: 600 } });
     const folder = await temporaryFolder();
     const quick = { ...users, 'rate-limit-per-minute': '10000', 'rate-limit-per-second': '20' };
     const run = extractionOf(looker, folder, quick);
@@ -161,12 +161,15 @@ describe('the rate limit of a source', () => {
     const holder = new DatabaseSync(join(folder, '.headworks', 'limits.sqlite'), { timeout: 5_000 });
     onTestFinished(() => holder.close());
     holder.exec('BEGIN IMMEDIATE');
-    await systemClock.sleep(200);
-    const held = looker.stats().total;
-    await systemClock.sleep(1_000);
-    expect(looker.stats().total).toBe(held);
+    // Calls that were granted before may still arrive; 60 would take three seconds without the lock.
+    let calls: number;
+    do {
+      calls = looker.stats().total;
+      await systemClock.sleep(2_000);
+    } while (looker.stats().total > calls);
+    expect(calls).toBeLessThan(60);
     holder.exec('ROLLBACK');
-    expect(await running).toMatchObject({ status: 'completed', calls: 30 });
+    expect(await running).toMatchObject({ status: 'completed', calls: 60 });
     // A tenth above the configured rate, as everywhere here: the server shares the event loop and may count a call late.
     expect(looker.stats().maxPerSecond).toBeLessThanOrEqual(22);
   });

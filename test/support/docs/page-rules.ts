@@ -17,7 +17,7 @@ export const pageRules: Readonly<Record<string, PageRules>> = {
     replace: {
       // Done for all pages by installed-package.ts.
       'npm pack ': 'true ',
-      'npm install -g ./headworks-0.2.0.tgz': 'command -v headworks',
+      'npm install -g ./headworks-*.tgz': 'command -v headworks',
     },
   },
   'docs/guide/operations.md': {
