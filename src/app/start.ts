@@ -17,6 +17,7 @@ import { DashboardLogins, openDashboardFiles } from '../operations/dashboard.ts'
 import type { DoctorDeps } from '../operations/doctor.ts';
 import { runDoctor } from '../operations/doctor.ts';
 import { Readiness } from '../operations/readiness.ts';
+import { monitorEventLoop } from '../platform/telemetry/event-loop.ts';
 import { openTracer, tracingWarnings } from '../platform/telemetry/tracing.ts';
 import { acquireDataFolder } from './client/data-folder.ts';
 import { Presence } from './client/presence.ts';
@@ -167,6 +168,13 @@ async function start(
     closing.defer(() => removeServerFile(config.data.folder, instance));
   }
   closing.defer(() => presence.close());
+  if (role !== 'command')
+    closing.defer(
+      monitorEventLoop({
+        clock: systemClock,
+        onBlocked: (cpuMs) => telemetry.events.emit('server:blocked', { cpuMs }),
+      }),
+    );
   const mustPrintToken = token.isUnseen && (role === 'serve' || role === 'demo');
   if (mustPrintToken) await markAdminTokenSeen(config.data.folder);
   telemetry.events.emit('server:started', {

@@ -33,6 +33,21 @@ export const appEvents = {
   }),
   'server:stopping': event<{ reason: string }>({ level: 'info', message: 'server is stopping' }),
   'server:stopped': event<{ reason: string }>({ level: 'info', message: 'server has stopped' }),
+  'server:blocked': event<{ cpuMs: number }>({
+    level: 'warn',
+    message: 'a task occupied the main thread; requests waited',
+    counter: {
+      name: 'headworks_event_loop_blocked_total',
+      help: 'Turns of the event loop with more than 250 ms of CPU time, during which no request was served.',
+      labels: [],
+    },
+    histogram: {
+      name: 'headworks_event_loop_blocked_seconds',
+      help: 'CPU time of these turns.',
+      field: 'cpuMs',
+      buckets: [0.25, 0.5, 1, 2.5, 5, 10, 30],
+    },
+  }),
   'dependency:changed': event<{ dependency: string; state: string }>({
     level: 'warn',
     message: 'a dependency went down or is available again',

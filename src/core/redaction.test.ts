@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { longestTaskMs, maxTaskMs } from '../../test/support/longest-task.ts';
 import { secrets } from '../../test/support/secrets.ts';
 import { Redactor, plainValue } from './redaction.ts';
 import { CoreError } from './errors.ts';
@@ -343,4 +344,12 @@ describe('plainValue', () => {
     };
     expect(plainValue({ a: ['b'], hidden: { c: 'd' } }, rules)).toEqual({ A: ['B'], HIDDEN: 'masked' });
   });
+});
+
+it.each([
+  ['parts of tokens', 'eyJ-'.repeat(25_000)],
+  ['passwords', 'password="'.repeat(10_000)],
+  ['addresses', '://a:'.repeat(10_000)],
+])('does not block the main thread with thousands of %s (B1)', async (_, text) => {
+  expect(await longestTaskMs(() => new Redactor().text(text))).toBeLessThan(maxTaskMs);
 });

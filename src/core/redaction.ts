@@ -258,7 +258,7 @@ const shapes: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/\b([Bb]asic|[Tt]oken)\s+(?=\w[a-z.~-]*[A-Z0-9+/=_])[\w.~+/=-]{8,}/g, `$1 ${mask}`],
   // keys of well-known services, and JSON web tokens
   [
-    /\b(?:sk|pk|rk)[-_][\w-]{16,}|\bgh[pousr]_\w{20,}|\bAIza[\w-]{30,}|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g,
+    /\b(?:sk|pk|rk)[-_][\w-]{16,}|\bgh[pousr]_\w{20,}|\bAIza[\w-]{30,}|(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g,
     mask,
   ],
   // password="…", with the same quote at both ends

@@ -253,7 +253,7 @@ export function countIn(header: string | undefined): number | null {
 
 /** The absolute URL with `rel="next"` in a Link header (RFC 8288), or null. */
 export function nextLinkIn(header: string | undefined, base: URL): string | null {
-  for (const [, target = '', parameters = ''] of (header ?? '').matchAll(/<([^>]*)>([^<]*)/g))
+  for (const [, target = '', parameters = ''] of (header ?? '').matchAll(/<([^<>]*)>([^<]*)/g))
     if (relationsIn(parameters).includes('next') && URL.canParse(target, base.href))
       return new URL(target, base).href;
   return null;

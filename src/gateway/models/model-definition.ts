@@ -10,7 +10,7 @@ import { catalogEnvVars } from './catalog.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** `{NAME}`, or `{NAME=default}`. */
-const urlVariable = /\{([A-Z][A-Z0-9_]*)(?:=([^}]*))?\}/g;
+const urlVariable = /\{([A-Z][A-Z0-9_]*)(?:=([^{}]*))?\}/g;
 
 export interface UrlVariable {
   readonly name: string;

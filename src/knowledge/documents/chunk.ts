@@ -182,8 +182,14 @@ function headingAt(
 const softBreak = /\r?\n(?![ \t]*(?:[-*+|>•]|\d+[.)]|\r?\n))/g;
 
 function* piecesOf(text: string, { start, end }: Block): Generator<readonly [start: number, end: number]> {
+  const whole = text.slice(start, end);
+  // Segmenting each of a million blank lines would take seconds.
+  if (whole.trim() === '') {
+    yield* cutLong(text, start, end);
+    return;
+  }
   // Line breaks become spaces of the same length, so that offsets stay.
-  const block = text.slice(start, end).replace(softBreak, (found) => ' '.repeat(found.length));
+  const block = whole.replace(softBreak, (found) => ' '.repeat(found.length));
   for (const { index, segment } of sentences.segment(block))
     yield* cutLong(text, start + index, start + index + segment.length);
 }

@@ -178,6 +178,8 @@ describe('the file of a REST source', () => {
       one + `auth: { type: bearer, token: "\${SET}${'='.repeat(50_000)}!" }`,
       1,
     ],
+    ['open variables', `${one}headers: { a: "${'${'.repeat(40_000)}" }`, 1],
+    ['brackets in a broken line', `${one}headers: ${'['.repeat(90_000)}`, 1],
     ['headers', `${one}headers:\n${many(6_000, (index) => `  x-${index}: a`)}`, 0],
     ['literal keys', `${one}headers:\n${many(5_000, (index) => `  x${index}_token: a`)}`, 21],
     ['unknown keys', one + many(9_000, (index) => `x${index}: a`), 1],

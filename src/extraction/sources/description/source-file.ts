@@ -49,7 +49,7 @@ export function placeText(path: Path, written: unknown): string {
 const countedText = (path: Path): string =>
   pathText(path.map((key) => (typeof key === 'number' ? key + 1 : key)));
 
-const variable = /\$\{([^}]*)\}/g;
+const variable = /\$\{([^{}]*)\}/g;
 
 /** Several hundred resources; parsing them takes about 100 ms. */
 const maxFileLength = 100_000;
@@ -70,6 +70,8 @@ export function readSourceFile(text: string, env: Readonly<Record<string, string
       line: 1,
       text: `the file has more than ${maxFileLength.toLocaleString('en')} characters; split it into several sources`,
     });
+  if (isNestedBeyond(text, maxNesting))
+    return broken({ line: 1, text: `it is nested more than ${maxNesting} levels deep` });
   // The library compares every two keys of a mapping: minutes for 30,000 of them.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   // Further errors are mostly consequences of the first.
@@ -125,6 +127,19 @@ export function readSourceFile(text: string, env: Readonly<Record<string, string
   return { value: fill(written, []), written, problems, isBroken: false, variables, lineOf };
 }
 
+/** Deeper than any source; each level takes the library more time than the one before. */
+const maxNesting = 500;
+
+/** By brackets: indentation takes more characters for each level. */
+function isNestedBeyond(text: string, max: number): boolean {
+  let depth = 0;
+  for (const sign of text.match(/[[\]{}]/g) ?? []) {
+    depth = Math.max(0, depth + (sign === '[' || sign === '{' ? 1 : -1));
+    if (depth > max) return true;
+  }
+  return false;
+}
+
 /** Undefined when nested aliases would exhaust the memory. */
 function plain(document: Document.Parsed): unknown {
   try {
@@ -135,8 +150,13 @@ function plain(document: Document.Parsed): unknown {
   }
 }
 
+/** A longer line is not searched for a hint. */
+const maxLineLength = 1_000;
+
 function syntaxProblem(message: string, line: string): string {
-  const hint = /[{[].*[^"'\w]\$\{/.test(line) ? '; inside { } and [ ] write "${NAME}" with quotes' : '';
+  const hint = /[{[].*[^"'\w]\$\{/.test(line.slice(0, maxLineLength))
+    ? '; inside { } and [ ] write "${NAME}" with quotes'
+    : '';
   return `not valid YAML: ${message.replace(/\.$/, '')}${hint}`;
 }
 
@@ -243,13 +263,13 @@ export function literalSecrets(file: SourceFile): readonly Problem[] {
 
 /** Without a variable, or with one beside text that may be part of the secret. */
 function isLiteral(value: unknown): boolean {
-  const [first = '', ...others] = String(value).split(/\$\{[^}]*\}/);
+  const [first = '', ...others] = String(value).split(/\$\{[^{}]*\}/);
   return others.length === 0 || ![first, ...others].every((text) => around.test(text));
 }
 
 /** Every text with its path, without variables. */
 function textsIn(value: unknown, path: Path = []): readonly (readonly [path: Path, text: string])[] {
-  if (typeof value === 'string') return [[path, value.replaceAll(/\$\{[^}]*\}/g, '')]];
+  if (typeof value === 'string') return [[path, value.replaceAll(/\$\{[^{}]*\}/g, '')]];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) =>
     textsIn(inner, [...path, Array.isArray(value) ? Number(key) : key]),
