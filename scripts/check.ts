@@ -12,6 +12,7 @@ const parts: Readonly<Record<string, readonly string[]>> = {
   docs: ['node', 'scripts/check-docs.ts'],
   reference: ['node', 'scripts/reference.ts', '--check'],
   language: ['node', 'scripts/check-language.ts'],
+  regexes: ['node', 'scripts/check-regexes.ts'],
   unused: ['knip', '--no-progress'],
   // Without tests: what only they use is marked @internal.
   production: ['knip', '--production', '--no-progress', '--tags=-internal'],

@@ -330,11 +330,15 @@ const amounts = String.raw`(${amount}(?:(?:\s*,\s*|\s+and\s+|\s*)${amount})*)(?!
 const retryPhrase = new RegExp(String.raw`\b(?:try again|retry)\s+(?:in|after)\s+${amounts}`, 'gi');
 const waitPhrase = new RegExp(String.raw`\bplease wait\s+(?:for\s+)?${amounts}`, 'gi');
 
+/** The delay is in the first sentences of a message. */
+const maxMessageLength = 4_000;
+
 /**
  * A delay in a sentence: "try again in 16m32.64s", "retry after 1 minute and 30 seconds", "Please wait 42567 seconds".
  * Undefined for a number without a unit and for contradicting delays. "Try again" takes precedence over "wait".
  */
-function proseMs(text: string): number | undefined {
+function proseMs(message: string): number | undefined {
+  const text = message.slice(0, maxMessageLength);
   for (const phrase of [retryPhrase, waitPhrase]) {
     const delays = new Set(Array.from(text.matchAll(phrase), ([, found = '']) => durationMs(found)));
     if (delays.size > 0) return delays.size === 1 ? plausibleMs(delays.values().next().value) : undefined;

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { longestTaskMs, maxTaskMs } from '../../../test/support/longest-task.ts';
+import { readByRules } from '../reading/rules-reader.ts';
+import { chunkText } from './chunk.ts';
 import { DocumentModel } from './document.ts';
+import { parseText } from './parse-text.ts';
 import { readJsonDocument } from './json.ts';
 
 const minutes =
@@ -38,5 +42,29 @@ describe('DocumentModel', () => {
   it('prefers the source date to the date in the text', () => {
     const sourceTs = new Date('2025-01-01');
     expect(new DocumentModel({ ...source, sourceTs }).annotations.date).toBe(sourceTs);
+  });
+});
+
+describe('a document of 45,000 characters', () => {
+  const read = (name: string, text: string): void => {
+    const parsed = parseText({ content: { name, mediaType: '', text, warnings: [] } });
+    const document = new DocumentModel(parsed);
+    for (const chunk of chunkText(parsed.text)) readByRules({ chunk, document });
+  };
+
+  it.each([
+    ['spaces behind a time', 'a.txt', `1:11${' '.repeat(45_000)}x`],
+    ['spaces behind a role', 'a.txt', `Ann Lee\nmanager${' '.repeat(4_000)}.\n`.repeat(11)],
+    [
+      'parts of a field name',
+      'a.json',
+      JSON.stringify({ [`${'sql_'.repeat(11_000)}!`]: 'we met at the port' }),
+    ],
+    ['quotes in a word', 'a.json', JSON.stringify({ note: `a${"'".repeat(45_000)}x is a word of it` })],
+    ['dots', 'a.txt', `${'.'.repeat(45_000)}x`],
+    ['dashes', 'a.txt', 'a - '.repeat(11_000)],
+  ])('with thousands of %s does not block the main thread (B1)', async (_, name, text) => {
+    read('a.txt', 'Ann Lee met Ben.'); // loads the word list
+    expect(await longestTaskMs(() => read(name, text))).toBeLessThan(maxTaskMs);
   });
 });

@@ -277,12 +277,16 @@ const plainWord = /^["'(“„«]?[\p{L}\p{M}][\p{L}\p{M}'’-]*[.,;:!?)”"'»]
 const dense =
   /(?:[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Khmer}\p{scx=Lao}\p{scx=Myanmar}][\s\S]?){12}/u;
 
+/** The last name of a path decides; longer words are not words. */
+const maxNameLength = 100;
+const maxWordLength = 100;
+
 /** Whether the value of a field is prose. */
 export function isProse(path: string, value: string): boolean {
-  const name = camelParted(path.replaceAll(/\[\d+\]/g, ''));
+  const name = camelParted(path.replaceAll(/\[\d+\]/g, '')).slice(-maxNameLength);
   if (technicalNames.test(name)) return false;
   const words = value.split(/\s+/).filter((word) => word !== '');
-  const plain = words.filter((word) => plainWord.test(word));
+  const plain = words.filter((word) => word.length <= maxWordLength && plainWord.test(word));
   const small = plain.filter((word) => /^["'(“„«]?\p{Ll}/u.test(word));
   const least = proseNames.test(name) ? minWords.inProseFields : minWords.elsewhere;
   if (dense.test(value)) return true;

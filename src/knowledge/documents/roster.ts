@@ -89,8 +89,12 @@ type Position = Pick<ContextClues, 'role' | 'organization'>;
 
 const wordsIn = (text: string): readonly string[] => text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 
+/** Longer texts are no position, however few words they have. */
+const maxRoleLength = 200;
+
 /** At most seven words, one of them a job word. */
 export function isRole(text: string): boolean {
+  if (text.length > maxRoleLength) return false;
   const words = wordsIn(text);
   return words.length <= 7 && words.some((word) => roleWords.has(word));
 }

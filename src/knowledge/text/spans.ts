@@ -127,7 +127,7 @@ const mail =
 const mentioned =
   /(?<![\p{L}\p{N}.@])@(\p{Ll}[\p{Ll}\p{N}]{0,30}[._-]\p{Ll}[\p{Ll}\p{N}]{1,30})(?![\p{L}\p{N}@])/gu;
 const speakerHandle =
-  /^[ \t]{0,8}(?:\[[^\]\n]{1,40}\][ \t]*|\(?\d{1,2}:\d{2}(?::\d{2})?(?:[ \t]?[AaPp][Mm])?\)?[ \t]*[-–]?[ \t]*)?<?(\p{Ll}[\p{Ll}\p{N}]{0,30}[._]\p{Ll}[\p{Ll}\p{N}]{1,30})>?[ \t]*(?:\([^()\n]{1,40}\)[ \t]*)?:/gmu;
+  /^[ \t]{0,8}(?:\[[^\]\n]{1,40}\][ \t]{0,8}|\(?\d{1,2}:\d{2}(?::\d{2})?(?:[ \t]?[AaPp][Mm])?\)?[ \t]{0,8}[-–]?[ \t]{0,8})?<?(\p{Ll}[\p{Ll}\p{N}]{0,30}[._]\p{Ll}[\p{Ll}\p{N}]{1,30})>?[ \t]{0,8}(?:\([^()\n]{1,40}\)[ \t]{0,8})?:/gmu;
 
 /** By position. */
 export function findAddresses(text: string): readonly Address[] {

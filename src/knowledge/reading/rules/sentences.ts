@@ -21,7 +21,7 @@ interface SentencedText {
 const heading = /^(?:#{1,6}\s+(.{1,120})|\*\*([^*:]{1,80}):?\*\*:?|(\p{Lu}[^.!?:]{0,60}):)\s*$/u;
 const item = /^\s*(?:[-*+•▪‣]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?/;
 const speakerLine =
-  /^\s*(?:\[[^\]]{1,40}\]\s*|\(?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m)?\)?\s*[-–]?\s*)?<?([\p{L}][\p{L}\p{M}\p{N}._'’-]{0,30}(?: \p{Lu}[\p{L}\p{M}'’.-]{0,30}){0,2})>?\s*(?:\([^()]{1,40}\)\s*)?:(?:\s+|$)/iu;
+  /^\s*(?:\[[^\]]{1,40}\]\s{0,8}|\(?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m)?\)?\s{0,8}[-–]?\s{0,8})?<?([\p{L}][\p{L}\p{M}\p{N}._'’-]{0,30}(?: \p{Lu}[\p{L}\p{M}'’.-]{0,30}){0,2})>?\s{0,8}(?:\([^()]{1,40}\)\s{0,8})?:(?:\s+|$)/iu;
 const label =
   /^\s*(?:subject|title|date|status|re|sent|channel|location|time|when|where|(?:[a-z]+ )?(?:record|notes|minutes|report|memo|thread|log))\s*:/i;
 

@@ -1,0 +1,15 @@
+// Every regular expression that is listed as linear, analyzed again.
+import { expect, it } from 'vitest';
+import { findRegexes, problemOf, readVerdicts } from '../../scripts/check-regexes.ts';
+
+it('is linear, as scripts/regexes.json says (B1)', { timeout: 1_800_000 }, async () => {
+  const found = await findRegexes();
+  const { linear } = readVerdicts();
+  const problems: string[] = [];
+  for (const name of linear) {
+    const regex = found.get(name);
+    const problem = regex ? await problemOf(regex) : 'is not in src/';
+    if (problem !== null) problems.push(`${name} ${problem}`);
+  }
+  expect(problems).toEqual([]);
+});
