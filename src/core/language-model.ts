@@ -47,12 +47,12 @@ export interface TextCompletion {
 }
 
 /** The value of an answer, or everything that is wrong with it. */
-export type ParsedAnswer<T> = { readonly value: T } | { readonly problems: readonly string[] };
+export type ParsedResponse<T> = { readonly value: T } | { readonly problems: readonly string[] };
 
 export interface RepairableCompletion<T, Message extends ChatMessage> {
   readonly messages: readonly Message[];
   readonly complete: (messages: readonly (Message | TextMessage)[]) => Promise<TextCompletion>;
-  readonly parse: (text: string) => ParsedAnswer<T> | Promise<ParsedAnswer<T>>;
+  readonly parse: (text: string) => ParsedResponse<T> | Promise<ParsedResponse<T>>;
   /** In characters: longer answers are not parsed. */
   readonly maxAnswerLength: number;
   /** In characters: how much of an unusable answer the repair prompt repeats. */
@@ -89,7 +89,7 @@ async function parsedCompletion<T>(
     signal,
   }: Pick<RepairableCompletion<T, ChatMessage>, 'parse' | 'maxAnswerLength' | 'signal'>,
   complete: () => Promise<TextCompletion>,
-): Promise<TextCompletion & ParsedAnswer<T>> {
+): Promise<TextCompletion & ParsedResponse<T>> {
   signal.throwIfAborted();
   // A model that ignores its signal is not awaited.
   const { text, model } = await abortable(complete(), signal);

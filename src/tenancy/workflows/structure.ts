@@ -1,5 +1,5 @@
 // The workflow `structure`: JSON that matches the deployment's schema from each document, or from all of them together.
-import type { ChatMessage, ParsedAnswer } from '../../core/index.ts';
+import type { ChatMessage, ParsedResponse } from '../../core/index.ts';
 import { completeWithRepair, findJson, HeadworksError, maxResponseLength } from '../../core/index.ts';
 import { SchemaCheckStopped } from '../../platform/json-schema/schema-checks.ts';
 import { DeploymentError } from '../errors.ts';
@@ -143,7 +143,7 @@ async function structureDocuments(
         messages,
         json: expectsObject(schema),
       }),
-    parse: async (answer): Promise<ParsedAnswer<unknown>> => {
+    parse: async (answer): Promise<ParsedResponse<unknown>> => {
       const found = findJson(answer);
       if (!found) return { problems: ['the answer has no complete JSON value'] };
       const problems = await deps.schemas

@@ -40,7 +40,12 @@ export const dateText = (at: string): string => at.slice(0, 10);
 
 function Exact({ at, children }: { readonly at: string; readonly children: React.ReactNode }) {
   return (
-    <Text component="time" dateTime={at} title={new Date(at).toLocaleString('en-US', { hourCycle: 'h23' })} inherit>
+    <Text
+      component="time"
+      dateTime={at}
+      title={new Date(at).toLocaleString('en-US', { hourCycle: 'h23' })}
+      inherit
+    >
       {children}
     </Text>
   );
