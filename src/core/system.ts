@@ -78,3 +78,6 @@ export const systemIds: IdSource = {
   uuid: () => uuidV7(Date.now(), pool, nextInPool()),
   token: (bytes) => randomBytes(bytes).toString('base64url'),
 };
+
+/** Resolves in the next turn of the event loop, after other work that is ready. Long loops await it now and then. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

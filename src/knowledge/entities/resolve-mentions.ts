@@ -1,6 +1,6 @@
 // Resolves mentions to entities. A failure creates a flagged entity, records a degradation and continues: no mention is
 // dropped and ingest never blocks.
-import { kindOf, messageOf } from '../../core/index.ts';
+import { kindOf, messageOf, nextTurn } from '../../core/index.ts';
 import { resolutionDegradations } from '../degradations.ts';
 import type { EntityMention } from '../reading/types.ts';
 import type { MentionGroup, ResolutionDeps } from './candidates.ts';
@@ -78,7 +78,7 @@ export class EntityResolver {
       await findCandidates(this.#deps, entities, groups, place, signal);
       await embedGroups(this.#deps, groups, place, signal);
       const decisions = new MentionDecisions(this.#deps, chunk);
-      for (const group of groups) await decisions.decide(group);
+      await decideAll(decisions, groups);
       if (await entities.write(place.spaceId, decisions.plan, this.#now(), signal))
         return this.#finish(decisions, chunk);
     }
@@ -86,7 +86,7 @@ export class EntityResolver {
       await findCandidates(this.#deps, locked, groups, place, signal);
       // Other writers wait: no model is called. Pairs that stay open are confirmed later.
       const decisions = new MentionDecisions(this.#deps, chunk, false);
-      for (const group of groups) await decisions.decide(group);
+      await decideAll(decisions, groups);
       return decisions;
     });
   }
@@ -127,6 +127,16 @@ export class EntityResolver {
 
   #now(): Date {
     return new Date(this.#deps.clock.now());
+  }
+}
+
+/** Names that are compared before other work of the server runs: each has up to hundreds of candidates. */
+const groupsPerTurn = 20;
+
+async function decideAll(decisions: MentionDecisions, groups: readonly MentionGroup[]): Promise<void> {
+  for (const [index, group] of groups.entries()) {
+    if (index % groupsPerTurn === groupsPerTurn - 1) await nextTurn();
+    await decisions.decide(group);
   }
 }
 

@@ -6,6 +6,7 @@ import { CoreError } from '../../core/index.ts';
 import type { Chunk, ChunkStep, ChunkStepResult, Revision } from '../artifacts/types.ts';
 import { isStaleRevision, retryOnConflict } from '../degradations.ts';
 import { DocumentModel } from '../documents/document.ts';
+import type { EntityResolutionResult } from '../entities/types.ts';
 import type { EntityMention, Reading, StructuredMention } from '../reading/types.ts';
 import { billingCaller } from '../spaces/spaces.ts';
 import type { IngestDeps, ReadTask } from './read-step.ts';
@@ -42,6 +43,8 @@ const readAhead = 4;
 const stepBatchSize = 20;
 /** One statement of the graph, small enough that results are saved often. */
 const graphBatchSize = 50;
+/** Structured mentions that are resolved together: 10,000 of them would block the main thread. */
+const mentionBatchSize = 200;
 const maxCachedCallers = 10_000;
 
 const deleted = { skipped: 'The artifact was deleted.' };
@@ -158,7 +161,11 @@ async function writeStructuredMentions(
   const mentions = given.map(structuredMention);
   const relations = given.map(({ relation }) => relation);
   const removed = await retryOnConflict(async () => {
-    const results = await resolver.resolve(mentions, place, caller, signal);
+    const results: EntityResolutionResult[] = [];
+    for (let first = 0; first < mentions.length; first += mentionBatchSize) {
+      const batch = mentions.slice(first, first + mentionBatchSize);
+      results.push(...(await resolver.resolve(batch, place, caller, signal)));
+    }
     return events.write(place, 'structured', { mentions, results, relations, events: [] });
   });
   if (removed.entityIds.length > 0) await graph.forget(spaceId, removed);
