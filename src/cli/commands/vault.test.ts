@@ -57,7 +57,9 @@ describe('headworks vault', () => {
       ],
       next: '1',
     });
-    expect((await run('list', '--sessions')).out).toMatch(/\n3 .*completed.*\n2 .*completed.*\n1 .*sequential/);
+    expect((await run('list', '--sessions')).out).toMatch(
+      /\n3 .*completed.*\n2 .*completed.*\n1 .*sequential/,
+    );
     expect(JSON.parse((await run('--json')).out)).toMatchObject({
       source,
       types: [{ type: 'dashboards', live: 2 }],
