@@ -7,7 +7,7 @@ export type JsonPath = readonly string[];
 export interface ItemShape {
   /** The array of items in the body; `single` means that the body is one item. */
   readonly items: { readonly kind: 'list'; readonly path: JsonPath } | { readonly kind: 'single' };
-  /** Several paths make a composite id, joined with `::` (an explore is `model::explore`). */
+  /** Several paths make a composite id, joined with `::` (an explore is `model::explore`). See `encodeId`. */
   readonly id: readonly JsonPath[];
   /** Ids are unique within their parent only: the parent's first key is prepended to the id (`7::3`). */
   readonly isIdWithinParent?: boolean;
@@ -21,6 +21,8 @@ export interface ItemShape {
   readonly nextCursor?: JsonPath;
   /** Where the body has the total number of items. */
   readonly total?: JsonPath;
+  /** What stands for an empty list: `null`, or nothing at its path. Absent: neither. */
+  readonly emptyLists?: readonly ('null' | 'missing')[];
 }
 
 /**
@@ -109,6 +111,9 @@ export interface RawPage {
   readonly total: number | null;
   /** Link: rel="next", if the server sent it. */
   readonly nextLink: string | null;
+  /** It stands for no items, whatever its bytes: no content, or not found (`isGone`). */
+  readonly isEmpty?: boolean;
+  readonly isGone?: boolean;
 }
 
 /** A secret by the name of its environment variable. */
@@ -145,6 +150,8 @@ export interface Source {
 
 export interface ParsedItem {
   readonly id: string;
+  /** Bit n: part n of the id is a number. The ids 1 and "1" have the same text. */
+  readonly idKinds: number;
   readonly name: string | null;
   readonly owner: string | null;
   readonly folder: string | null;
@@ -189,6 +196,8 @@ export interface PageResult {
   readonly children: readonly ListRef[];
   /** Hashes of the ids of all elements of its list, stored or not, in order: how many of a list are distinct. */
   readonly elements: readonly number[];
+  /** The source returned 404 or 410: the item, or the parent of the list, does not exist any more. */
+  readonly isGone?: boolean;
 }
 
 /** The effect of a page on the vault. */
@@ -291,6 +300,8 @@ export interface TypeEnd {
   /** The total that the source reports; null when unknown. */
   readonly expectedTotal: number | null;
   readonly ends: EndCounts;
+  /** The source returned 404 or 410 for every item or list below its parents: probably their address is wrong. */
+  readonly areAllGone?: boolean;
 }
 
 /** The main thread's side of the vault. Every method is one transaction. */
@@ -300,8 +311,9 @@ export interface VaultSessions {
   fail(sessionId: string, request: PageRequest, cause: string, message: string): void;
   /**
    * All pages of the type are committed or failed. If every list's end is proven, no page failed, no item was rejected
-   * and there are as many items as the source counts, it is `completed`; otherwise it is `incomplete`. Items that neither
-   * this nor the previous completed session of the whole type saw are marked deleted (T2).
+   * and there are as many items as the source counts, it is `completed`; otherwise it is `incomplete`. Marked deleted (T2)
+   * are items that neither this nor the previous completed session of the whole type saw, and items that were requested
+   * by their id and do not exist any more.
    */
   finishType(sessionId: string, type: string, end: TypeEnd): TypeStatus;
   finish(sessionId: string, status: Exclude<SessionStatus, 'running'>, run: RunTotals): SessionTotals;

@@ -4,55 +4,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { estimateExtraction, extract } from '../../src/app/extract.ts';
-import { resolveConfig } from '../../src/config/index.ts';
-import type { InMemoryResponse, InMemoryRequest } from '../support/http-client/in-memory-transport.ts';
-import { extractLooker, simulatedLooker, unthrottled, vaultRows } from '../support/extraction-runs.ts';
-import { serveHandler } from '../support/misbehaving-api.ts';
+import type { InMemoryRequest } from '../support/http-client/in-memory-transport.ts';
+import { extractLooker, simulatedLooker, vaultRows } from '../support/extraction-runs.ts';
+import { extractRest, items, json } from '../support/rest-extraction.ts';
 import { temporaryFolder } from '../support/services.ts';
-
-const json = (value: unknown, headers: Record<string, string> = {}, status = 200): InMemoryResponse => ({
-  status,
-  headers: { 'content-type': 'application/json', ...headers },
-  body: JSON.stringify(value),
-});
-const items = (count: number, first = 0) =>
-  Array.from({ length: count }, (_, at) => ({ id: first + at + 1 }));
-
-interface RestExtraction {
-  readonly handler: (request: InMemoryRequest) => InMemoryResponse;
-  /** With ${URL} for the address of the server. */
-  readonly yaml: string;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly flags?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
-}
-
-/** The folder, and all events and results. */
-async function extractRest({ handler, yaml, env = {}, flags = {}, signal }: RestExtraction) {
-  const server = await serveHandler((request) => Promise.resolve(handler(request)));
-  onTestFinished(() => server.stop());
-  const folder = await temporaryFolder();
-  const output: string[] = [];
-  const config = resolveConfig({
-    flags: { ...unthrottled, 'batch-size': '100', retries: '0', ...flags },
-    env: {},
-    cwd: folder,
-  });
-  const options = {
-    signal: signal ?? new AbortController().signal,
-    env: { URL: server.baseUrl, ...env },
-    onSecret: () => undefined,
-    onEvent: (event: object) => output.push(JSON.stringify(event)),
-  };
-  const choice = { kind: 'rest', file: 'api.yaml', text: yaml } as const;
-  const run = async () => {
-    const result = await extract(config, choice, options);
-    output.push(JSON.stringify(result));
-    return result;
-  };
-  return { run, estimate: () => estimateExtraction(config, choice, options), folder, output };
-}
 
 const yamlFor = (pagination: string) =>
   `name: api\nbase_url: \${URL}\nresources:\n  - { name: items, path: /items, id: id, pagination: { ${pagination} } }`;
@@ -209,6 +164,32 @@ describe('a secret', () => {
 });
 
 describe('a dry run', () => {
+  it('retries as a run does, and reports what could not be estimated', async () => {
+    const calls = new Map<string, number>();
+    const handler = ({ url }: InMemoryRequest) => {
+      const count = (calls.get(url.pathname) ?? 0) + 1;
+      calls.set(url.pathname, count);
+      if (url.pathname === '/bad') return json({ message: 'No rights' }, {}, 403);
+      if (url.pathname === '/never') return json({ message: 'Broken' }, {}, 500);
+      return count < 3 ? json({}, {}, count === 1 ? 500 : 429) : json([{ id: 1 }], { 'x-total': '250' });
+    };
+    const resource = (name: string) =>
+      `  - { name: ${name}, path: /${name}, id: id, pagination: { type: offset }, total: { header: X-Total } }`;
+    const { estimate } = await extractRest({
+      handler,
+      yaml: `name: api\nbase_url: \${URL}\nresources:\n${['good', 'bad', 'never'].map(resource).join('\n')}`,
+      flags: { retries: '2' },
+    });
+    const { types, isAtLeast } = await estimate();
+    expect(types).toMatchObject([
+      { type: 'good', items: 250, calls: 3, isAtLeast: false },
+      { type: 'bad', items: null, isAtLeast: true, error: expect.stringContaining('No rights') },
+      { type: 'never', items: null, isAtLeast: true, error: expect.stringContaining('Broken') },
+    ]);
+    expect(isAtLeast).toBe(true);
+    expect(calls.get('/never')).toBe(3);
+  });
+
   it('makes no vault, and counts only what is not there', async () => {
     const handler = ({ url }: InMemoryRequest) => {
       const [at, limit] = [Number(url.searchParams.get('offset')), Number(url.searchParams.get('limit'))];

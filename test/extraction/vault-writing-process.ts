@@ -23,6 +23,7 @@ function itemOf(page: number, place: number): ParsedItem {
   const bytes = Buffer.from(JSON.stringify({ id, filler }));
   return {
     id,
+    idKinds: 0,
     name: null,
     owner: null,
     folder: null,

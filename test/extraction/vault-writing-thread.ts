@@ -19,7 +19,7 @@ for (const page of pages) {
     const id = place % 5 === 0 ? `shared-${place}` : `${page}-${place}`;
     const raw = Buffer.from(JSON.stringify({ id, page, filler: 'x'.repeat(2_000) }));
     const facts = { name: null, owner: null, folder: null, createdAt: null, updatedAt: null };
-    return { id, ...facts, raw, rawHash: contentHash(raw) };
+    return { id, idKinds: 0, ...facts, raw, rawHash: contentHash(raw) };
   });
   const request = { ...offsetPage('dashboards', page * 20, 20), key: String(page) };
   writer.write(

@@ -29,7 +29,7 @@ export interface DashboardWorld {
   readonly models: ModelsSimulator;
   /** The registered source `acme`. */
   readonly source: string;
-  /** Its first and second run: in between a user changed and another was deleted; one look always fails. */
+  /** Its first and last run: in between a user was deleted, and another changed; one look always fails. */
   readonly runs: readonly [ExtractionRun, ExtractionRun];
   /** Limit 2, with two executions that never end. */
   readonly busy: Tenant;
@@ -198,7 +198,10 @@ async function twoRuns(
   startRun: () => Promise<string>,
 ): Promise<readonly [ExtractionRun, ExtractionRun]> {
   const first = await runEnded(await startRun());
-  looker.change({ type: 'users', change: ['1'], delete: ['3'] });
+  looker.change({ type: 'users', delete: ['3'] });
+  // Deleted is what two runs in a row did not see.
+  await runEnded(await startRun());
+  looker.change({ type: 'users', change: ['1'] });
   return [first, await runEnded(await startRun())];
 }
 

@@ -47,7 +47,15 @@ export function makeOlderVault(
   });
   const request = offsetRequest(0, 2, types[0]?.name);
   const written = { added: 2, changed: 0, unchanged: 0 };
-  const outcome = { itemCount: 2, rejectedCount: 0, written, total: null, next: null, children: [] };
+  const outcome = {
+    itemCount: 2,
+    rejectedCount: 0,
+    written,
+    total: null,
+    next: null,
+    children: [],
+    elements: [1, 2],
+  };
   run(
     `INSERT INTO pages VALUES (1, 1, ?, 'committed', ?, ?)`,
     request.key,
@@ -58,8 +66,9 @@ export function makeOlderVault(
     const data = `{"id":"${id}"}`;
     const hash = contentHash(Buffer.from(data));
     run(
-      `INSERT INTO items (content_type, id, synced_at, session, position, size, hash, raw_hash, version)
-       VALUES (1, ?, 1, 1, ?, ?, ?, ?, 1)`,
+      `INSERT INTO items (content_type, id, synced_at, session, list, id_kinds, position, size, hash, raw_hash,
+         version)
+       VALUES (1, ?, 1, 1, '', 0, ?, ?, ?, ?, 1)`,
       id,
       Number(id),
       data.length,

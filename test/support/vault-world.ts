@@ -46,7 +46,7 @@ export const specOf = (parts: Partial<SessionSpec> = {}): SessionSpec => ({
 export function itemOf(id: string, json: string, parts: Partial<ParsedItem> = {}): ParsedItem {
   const raw = Buffer.from(json);
   const facts = { name: null, owner: null, folder: null, createdAt: null, updatedAt: null };
-  return { id, ...facts, raw, rawHash: contentHash(raw), ...parts };
+  return { id, idKinds: 0, ...facts, raw, rawHash: contentHash(raw), ...parts };
 }
 
 export const offsetRequest = (offset: number, limit: number, type = 'dashboards'): PageRequest =>

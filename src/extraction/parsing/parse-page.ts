@@ -64,7 +64,7 @@ export function parsePage(
     page.addBody();
     return { request, items, rejected, children, elements, nextCursor: null, total: null };
   }
-  const envelope = readItems(bytes, shape.items.path, page);
+  const envelope = readItems(bytes, shape, page);
   const at = (path: ItemShape['total']) => (path === undefined ? undefined : valueAt(envelope, path));
   const nextCursor = textOf(at(shape.nextCursor));
   return { request, items, rejected, children, elements, nextCursor, total: countOf(at(shape.total)) };
@@ -86,17 +86,32 @@ function childRules(
   );
 }
 
-function readItems(bytes: Uint8Array, path: readonly string[], page: PageBuilder): unknown {
+function readItems(bytes: Uint8Array, { items, emptyLists }: ItemShape, page: PageBuilder): unknown {
+  const path = items.kind === 'list' ? items.path : [];
   try {
     return walkList(bytes, path, (start) => page.add(start)).envelope;
   } catch (error) {
-    if (error instanceof UnexpectedShapeError && parseBody(bytes) !== undefined)
+    const body = error instanceof UnexpectedShapeError ? parseBody(bytes) : undefined;
+    const missing = missingAs(body, path);
+    if (missing !== null && emptyLists?.includes(missing)) return body;
+    if (body !== undefined)
       throw new PageRejectedError(
         'unexpected-shape',
-        `The response is not what was requested: ${error.message}.`,
+        `The response is not what was requested: ${messageOf(error)}.`,
       );
     throw new PageRejectedError('malformed', `The response is not valid JSON: ${messageOf(error)}.`);
   }
+}
+
+/** Why there is no list at the path: a `null`, or nothing, at or before its end. */
+function missingAs(body: unknown, path: JsonPath): 'null' | 'missing' | null {
+  let at = body;
+  for (const name of path) {
+    if (at === null || at === undefined) break;
+    at = valueAt(at, [name]);
+  }
+  if (at === null) return 'null';
+  return at === undefined && body !== undefined ? 'missing' : null;
 }
 
 interface PageSource {
@@ -178,7 +193,7 @@ class PageBuilder {
 
   #addChildren(fields: ItemFields, rule: ChildRule): void {
     const { type, endpoint, itemsAt, keys, parentKeys = {} } = rule;
-    const ofParent = Object.entries(parentKeys).map(([name, path]) => [name, textOf(fields.value(path))]);
+    const ofParent = Object.entries(parentKeys).map(([name, path]) => [name, keyOf(fields.value(path))]);
     const elements = childElements(fields, rule);
     if (!elements)
       this.#rejectChild(
@@ -187,7 +202,7 @@ class PageBuilder {
         `Its "${itemsAt?.join('.')}", which names its ${type}, is not a list.`,
       );
     for (const element of elements ?? []) {
-      const own = Object.entries(keys).map(([name, path]) => [name, textOf(element(path))]);
+      const own = Object.entries(keys).map(([name, path]) => [name, keyOf(element(path))]);
       const values = [...own, ...ofParent];
       if (values.every((value): value is [string, string] => value[1] !== null))
         this.children.push({ type, endpoint, parents: [Object.fromEntries(values)] });
@@ -229,7 +244,12 @@ function childElements(fields: ItemFields, rule: ChildRule): readonly Element[] 
   return hasNone && (elements === undefined || elements === null) ? [] : null;
 }
 
-const idSeparator = '::';
+/** A value for an address, where half of a surrogate pair cannot be written. */
+function keyOf(value: unknown): string | null {
+  const text = textOf(value);
+  return text?.isWellFormed() === true ? text : null;
+}
+
 /** Of a rejected part only the beginning is stored. */
 const keptBytes = 4_096;
 const openObject = 0x7b;
@@ -247,10 +267,11 @@ export function readItem(
   const at = (path: JsonPath | undefined) => (path === undefined ? undefined : fields.value(path));
   const isWithinParent = shape.isIdWithinParent === true && parentId !== null;
   const item: ParsedItem = {
-    id: isWithinParent ? `${parentId}${idSeparator}${id.id}` : id.id,
-    name: textOf(at(shape.name)),
-    owner: textOf(at(shape.owner)),
-    folder: textOf(at(shape.folder)),
+    id: encodeId(isWithinParent ? [parentId, ...id.parts] : id.parts),
+    idKinds: id.kinds,
+    name: columnOf(at(shape.name)),
+    owner: columnOf(at(shape.owner)),
+    folder: columnOf(at(shape.folder)),
     createdAt: instantOf(at(shape.createdAt)),
     updatedAt: instantOf(at(shape.updatedAt)),
     raw,
@@ -268,12 +289,28 @@ function reject(raw: Uint8Array, cause: string, message: string): RejectedItem {
   return { cause, message, raw: raw.subarray(0, keptBytes) };
 }
 
-/** Joins the parts of a composite id. A part must be text or a number. */
+/**
+ * One text for the parts of an id, from which they can be told apart: they are joined with `::`, and a part that contains a
+ * colon, begins like a quoted one or cannot be stored as it is (control characters, half of a surrogate pair) is quoted
+ * as in JSON. The only part of an id may contain colons.
+ */
+export function encodeId(parts: readonly string[]): string {
+  const unsafe = parts.length === 1 ? /^"|\p{Cc}|\p{Cs}/u : /^"|:|\p{Cc}|\p{Cs}/u;
+  return parts.map((part) => (unsafe.test(part) ? JSON.stringify(part) : part)).join('::');
+}
+
+/** SQLite stores only well-formed text. */
+const columnOf = (value: unknown): string | null => textOf(value)?.toWellFormed() ?? null;
+
+/** The parts of an id. Each must be text or a number. */
 function readId(
   fields: ItemFields,
   paths: readonly JsonPath[],
-): { readonly id: string } | { readonly cause: string; readonly message: string } {
+):
+  | { readonly parts: readonly string[]; readonly kinds: number }
+  | { readonly cause: string; readonly message: string } {
   const parts: string[] = [];
+  let kinds = 0;
   for (const path of paths) {
     const value = fields.value(path);
     const name = path.join('.');
@@ -281,9 +318,10 @@ function readId(
       return { cause: 'no-id', message: `The item has no "${name}", which is its id.` };
     if (typeof value === 'string') parts.push(value);
     // Beyond 2^53 digits would be lost and two ids would become one, so the text is used as written.
-    else if (typeof value === 'number')
+    else if (typeof value === 'number') {
+      kinds |= 1 << parts.length;
       parts.push(Number.isSafeInteger(value) ? String(value) : fields.written(path));
-    else return { cause: 'bad-id', message: `The item's id "${name}" is neither text nor a number.` };
+    } else return { cause: 'bad-id', message: `The item's id "${name}" is neither text nor a number.` };
   }
-  return { id: parts.join(idSeparator) };
+  return { parts, kinds };
 }

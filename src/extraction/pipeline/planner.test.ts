@@ -101,7 +101,7 @@ describe('the planner, with several types', () => {
     expect(planner.takeFinished()).toEqual([]);
     planner.committed(resultFor(two, 1));
     expect(planner.takeFinished()).toEqual([
-      { type: 'explores', total: 2, ends: { single: 2 }, problems: [] },
+      { type: 'explores', total: 2, ends: { single: 2 }, areAllGone: false, problems: [] },
     ]);
     expect(planner.isFinished).toBe(true);
   });

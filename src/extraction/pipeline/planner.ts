@@ -21,6 +21,8 @@ export interface FinishedType {
   readonly total: number | null;
   /** How its lists ended. */
   readonly ends: EndCounts;
+  /** As in TypeEnd. */
+  readonly areAllGone: boolean;
   /** Reasons, besides failed pages, why it is not complete. */
   readonly problems: readonly ListProblem[];
 }
@@ -70,12 +72,12 @@ export class Planner {
       for (const plan of this.#types.values()) {
         const parent = this.#parentOf(plan);
         if (plan.isReported || !plan.isFinished || parent?.isReported === false) continue;
-        const { ends } = plan;
+        const { ends, areAllGone } = plan;
         const problems = [
           ...plan.problems,
           ...(parent?.hasMissingItems ? [parentProblem(plan, parent)] : []),
         ];
-        const finished = { type: plan.type.name, total: plan.total, ends, problems };
+        const finished = { type: plan.type.name, total: plan.total, ends, areAllGone, problems };
         // A `finish` that throws leaves the type finished and unreported: it is returned again.
         const status = finish(finished);
         plan.isReported = true;
@@ -148,6 +150,8 @@ class TypePlan {
   readonly #childGroup = new ListGroup();
   readonly #ends: Partial<Record<EndOfList['by'], number>> = {};
   #inFlight = 0;
+  /** Child lists whose item or parent does not exist any more. */
+  #goneChildren = 0;
 
   constructor(type: ContentType, batchSize: number) {
     this.type = type;
@@ -183,6 +187,7 @@ class TypePlan {
 
   committed(page: PageResult): void {
     if (page.rejectedCount > 0) this.hasMissingItems = true;
+    this.#countGone(page);
     this.#settle(page.request, ({ group, paginator }) => {
       group.recordSuccess();
       paginator.onCommitted(page);
@@ -202,8 +207,18 @@ class TypePlan {
     if (list.parents.length > 0) this.addChild(list);
     const paginator = this.#open.get(listKey(list))?.paginator;
     paginator?.replay(position);
-    if (page) paginator?.onCommitted(page);
-    else paginator?.onFailed(true);
+    if (!page) return paginator?.onFailed(true);
+    this.#countGone(page);
+    paginator?.onCommitted(page);
+  }
+
+  #countGone({ isGone, request }: PageResult): void {
+    const isFirst = request.list.parents.length > 0 && firstItemOf(request) === 0;
+    if (isGone === true && isFirst) this.#goneChildren++;
+  }
+
+  get areAllGone(): boolean {
+    return this.#goneChildren > 1 && this.#goneChildren === this.#knownChildren.size;
   }
 
   /** Nothing is in flight and nothing is left to request. */
@@ -223,9 +238,9 @@ class TypePlan {
   get total(): number | null {
     const totals = this.#rootLists.map(({ paginator }) => paginator.total);
     if (totals.length > 0 && totals.every((total) => total !== null))
-      return totals.reduce((sum, total) => sum + total, 0);
+      return totals.reduce((sum, total) => sum + total, 0) - this.#goneChildren;
     const areNamed = this.#rootLists.every(({ paginator }) => paginator.end !== null);
-    return areNamed && this.#hasOneItemPerChild ? this.#knownChildren.size : null;
+    return areNamed && this.#hasOneItemPerChild ? this.#knownChildren.size - this.#goneChildren : null;
   }
 
   get ends(): EndCounts {

@@ -5,6 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { HeadworksError, systemClock } from '../../core/index.ts';
 import { PageRejectedError, parsePage } from '../parsing/parse-page.ts';
 import { SecretMasker } from '../sources/secrets.ts';
+import type { ParsedPage } from '../types.ts';
 import { PageWriter } from '../vault/page-writer.ts';
 import type { WorkerReply, PageWork, WorkerSettings, WorkerRequest } from './worker-pool.ts';
 
@@ -12,11 +13,13 @@ const { vaultPath, writeLock, types, secrets = [] } = workerData as WorkerSettin
 const masker = new SecretMasker(secrets);
 const writer = new PageWriter(vaultPath, { clock: systemClock, writeLock });
 
-function handle({ sessionId, request, bytes, total, nextLink }: PageWork): WorkerReply {
+const nothing = { items: [], rejected: [], children: [], elements: [], nextCursor: null, total: null };
+
+function handle({ sessionId, request, bytes, total, nextLink, isEmpty, isGone }: PageWork): WorkerReply {
   try {
-    const parsed = parsePage(request, bytes, types);
+    const parsed: ParsedPage = isEmpty ? { request, ...nothing } : parsePage(request, bytes, types);
     const page = { ...parsed, nextCursor: parsed.nextCursor && masker.mask(parsed.nextCursor) };
-    return { kind: 'committed', page: writer.write(sessionId, page, { total, nextLink }) };
+    return { kind: 'committed', page: writer.write(sessionId, page, { total, nextLink, isGone }) };
   } catch (error) {
     if (error instanceof PageRejectedError)
       return { kind: 'rejected', cause: error.rejection, message: error.message };

@@ -167,8 +167,10 @@ export interface Authorizer {
   authorize(signal: AbortSignal): Promise<Authorization>;
 }
 
+export const noContent = 204;
+
 /**
- * A response whose body looks like JSON. A 401 is repeated once with a new authorization. Fails with a FetchError; a
+ * A response without content, or whose body looks like JSON. A 401 is repeated once with a new authorization. Fails with a FetchError; a
  * second 401 is `authentication`.
  */
 export async function fetchJson(
@@ -182,7 +184,7 @@ export async function fetchJson(
     const response = await call({ ...request, headers }, signal);
     if (response.status === 401 && authorization.reject() && !isRepeated) continue;
     if (!isSuccess(response.status)) throw errorOf(response, clock.now());
-    requireJson(response);
+    if (response.status !== noContent) requireJson(response);
     return response;
   }
 }
@@ -224,8 +226,8 @@ function requireJson(response: HttpResponse): void {
 
 /** Space, tab, line feed, carriage return, and the byte order mark of UTF-8. */
 const whitespace: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
-/** `[` and `{`. */
-const jsonStarts: ReadonlySet<number> = new Set([0x5b, 0x7b]);
+/** `[`, `{`, and `n` of null, which some servers return for an empty list. */
+const jsonStarts: ReadonlySet<number> = new Set([0x5b, 0x7b, 0x6e]);
 
 /** The body as an object, or undefined for anything else. */
 export function jsonObject(bytes: Uint8Array): Readonly<Record<string, unknown>> | undefined {

@@ -47,7 +47,13 @@ describe('a source over HTTP', () => {
 });
 
 describe('the URL of a page', () => {
-  const endpoint = { path: '/items', query: {}, pagination: { type: 'link' }, totalHeader: null } as const;
+  const endpoint = {
+    path: '/items',
+    query: {},
+    pagination: { type: 'link' },
+    totalHeader: null,
+    emptyWhen: [],
+  } as const;
   const next = (cursor: string) => ({
     key: 'k',
     list: { type: 'items', endpoint: '', parents: [] },

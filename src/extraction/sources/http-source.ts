@@ -4,6 +4,7 @@ import { abortable, linkSignals } from '../../core/index.ts';
 import type { ExtractionError } from '../errors.ts';
 import { FetchError } from '../errors.ts';
 import { valueAt } from '../parsing/json.ts';
+import { firstItemOf } from '../pipeline/paginator.ts';
 import type { OnConnectWait, PageRequest, Source } from '../types.ts';
 import type { SourceLabels } from './connect.ts';
 import { connectWithRetries, notThisSource, unauthenticated, unreachable } from './connect.ts';
@@ -25,6 +26,7 @@ import {
   fetchJson,
   jsonObject,
   nextLinkIn,
+  noContent,
 } from './http-client.ts';
 import { buildUrl } from './request-builder.ts';
 import { SecretMasker } from './secrets.ts';
@@ -115,11 +117,17 @@ export function createHttpSource(description: SourceDescription, options: HttpSo
       if (!endpoint) throw new TypeError(`${description.name} has no page "${request.key}".`);
       try {
         const url = buildUrl(baseUrl, endpoint, unmasked(request, masker));
-        const { bytes, headers: received } = await get(url, signal, onSent);
+        const { bytes, headers: received, status, label } = await get(url, signal, onSent);
+        if (status === noContent) {
+          if (endpoint.emptyWhen.includes('no_content')) return { request, ...noItems };
+          throw new FetchError(failureOfKind('malformed', status), `${label} returned no content.`);
+        }
         const next = nextLinkIn(received['link'], url);
         const total = endpoint.totalHeader === null ? null : countIn(received[endpoint.totalHeader]);
         return { request, bytes, total, nextLink: next && masker.mask(next) };
       } catch (error) {
+        if (isNotFound(error) && (firstItemOf(request) > 0 || endpoint.emptyWhen.includes('not_found')))
+          return { request, ...noItems, isGone: true };
         throw redacted(error);
       }
     },
@@ -129,6 +137,12 @@ export function createHttpSource(description: SourceDescription, options: HttpSo
     },
   };
 }
+
+/** A page for a response that stands for no items. */
+const noItems = { bytes: Buffer.from('[]'), total: null, nextLink: null, isEmpty: true } as const;
+
+const isNotFound = (error: unknown): boolean =>
+  error instanceof FetchError && (error.failure.status === 404 || error.failure.status === 410);
 
 /** With the cursor as the server sent it. */
 function unmasked(request: PageRequest, masker: SecretMasker): PageRequest {

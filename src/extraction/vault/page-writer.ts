@@ -3,8 +3,8 @@ import { hash } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Clock } from '../../core/index.ts';
 import { immediate } from '../../platform/sqlite/open-sqlite.ts';
-import { firstItemOf } from '../pipeline/paginator.ts';
-import type { CommittedPage, PageResult, ParsedItem, ParsedPage, RawPage } from '../types.ts';
+import { firstItemOf, listKey } from '../pipeline/paginator.ts';
+import type { CommittedPage, PageResult, ParsedItem, ParsedPage, RawPage, RejectedItem } from '../types.ts';
 import { isSameJson } from './canonical-json.ts';
 import {
   blockUntilVaultUnlocked,
@@ -19,8 +19,8 @@ import { numberOfSession, numberOfType } from './session-state.ts';
 type StoredResult = Omit<PageResult, 'request'>;
 type WrittenPage = StoredResult & Pick<CommittedPage, 'written'>;
 
-/** Facts from the headers of a page's response. */
-type PageHeader = Pick<RawPage, 'total' | 'nextLink'>;
+/** What is known of a page besides its body. */
+type PageHeader = Pick<RawPage, 'total' | 'nextLink' | 'isGone'>;
 
 /** A worker thread's side of the vault: its own connection. */
 export class PageWriter {
@@ -80,16 +80,18 @@ export class PageWriter {
     const start = firstItemOf(request);
     const written = { added: 0, changed: 0, unchanged: 0, repeated: 0 };
     let [newItems, newVersions] = [0, 0];
+    const conflicts: RejectedItem[] = [];
     items.forEach((item, index) => {
-      const observation = { session, type, position: start + index, at };
-      const { outcome, versions, isDuplicate, isNew } = this.#items.write(item, observation);
+      const observation = { session, type, list: listKey(request.list), position: start + index, at };
+      const { outcome, versions, isDuplicate, isNew, conflict } = this.#items.write(item, observation);
+      if (conflict) conflicts.push(conflict);
       written[isDuplicate ? 'repeated' : outcome] += 1;
       if (isNew) newItems += 1;
       newVersions += versions;
     });
     const { resolve, insertLetter, insertPage, advance, count, countCall } = this.#statements;
     resolve.run(at, session, type, request.key);
-    rejected.forEach(({ cause, message, raw }, index) =>
+    [...rejected, ...conflicts].forEach(({ cause, message, raw }, index) =>
       insertLetter.run(session, type, request.key, index + 1, cause, message, raw, at),
     );
     const result: StoredResult = {
@@ -99,6 +101,7 @@ export class PageWriter {
       next: page.nextCursor ?? header.nextLink,
       children: page.children,
       elements: page.elements,
+      ...(header.isGone ? { isGone: true } : {}),
     };
     insertPage.run(session, type, request.key, JSON.stringify(request), JSON.stringify(result));
     advance.run(at, items.length - written.repeated, written.repeated, session, type);
@@ -154,6 +157,8 @@ interface Observation {
   /** Numbers of the session and the type. */
   readonly session: number;
   readonly type: number;
+  /** As `listKey`. */
+  readonly list: string;
   /** In the source's order. */
   readonly position: number;
   readonly at: number;
@@ -171,11 +176,15 @@ interface Written extends Change {
   /** The session had seen it before. */
   readonly isDuplicate: boolean;
   readonly isNew: boolean;
+  /** Set when the session has seen another item with this id. */
+  readonly conflict?: RejectedItem | undefined;
 }
 
 interface LatestVersion {
   readonly session: number;
+  readonly list: string;
   readonly position: number;
+  readonly idKinds: number;
   readonly rawHash: bigint;
   readonly isDeleted: boolean;
 }
@@ -203,14 +212,34 @@ class ItemWriter {
     const latest = this.#latest(item.id, observation.type);
     if (!latest) return { ...this.#add(item, observation, 1), isDuplicate: false, isNew: true };
     const isDuplicate = latest.session === observation.session;
-    return { ...this.#update(latest, item, observation, isDuplicate), isDuplicate, isNew: false };
+    const conflict = isDuplicate ? this.#conflict(latest, item, observation) : undefined;
+    return { ...this.#update(latest, item, observation, isDuplicate), isDuplicate, isNew: false, conflict };
+  }
+
+  /**
+   * Other content in another list, or an id of another kind. Other content in the same list is an item that changed, or
+   * moved to a later page, while the list was read.
+   */
+  #conflict(latest: LatestVersion, item: ParsedItem, observation: Observation): RejectedItem | undefined {
+    const { idKinds, id, raw, rawHash } = item;
+    const isOtherKind = latest.idKinds !== idKinds;
+    if (!isOtherKind && (latest.list === observation.list || latest.rawHash === rawHash)) return undefined;
+    const stored = this.#statements.newestData.get(observation.type, id)?.['data'] as Uint8Array | undefined;
+    if (!isOtherKind && stored && isSameJson(stored, raw)) return undefined;
+    const what = isOtherKind ? 'once as a number and once as text' : 'with different content';
+    const places = `${placeText(latest)} and ${placeText(observation)}`;
+    const remedy = isOtherKind
+      ? ''
+      : ' If ids are unique within their parent only, add "{parent}" to "id" of the resource.';
+    const message = `The id ${id} occurs twice, ${what}: ${places}. Only one of the two is stored.${remedy}`;
+    return { cause: 'conflicting-id', message, raw: raw.subarray(0, keptBytes) };
   }
 
   #update(latest: LatestVersion, item: ParsedItem, observation: Observation, isDuplicate: boolean): Change {
     const { type, session, position, at } = observation;
     if (isDuplicate && !supersedes(item, observation, latest)) return unchanged;
     if (!latest.isDeleted && latest.rawHash === item.rawHash) {
-      this.#statements.touch.run(session, position, at, type, item.id);
+      this.#statements.touch.run(session, observation.list, item.idKinds, position, at, type, item.id);
       return unchanged;
     }
     // What this session wrote of the item is replaced, as if it was received for the first time.
@@ -249,7 +278,9 @@ class ItemWriter {
     if (!row) return undefined;
     return {
       session: Number(row['session']),
+      list: String(row['list']),
       position: Number(row['position']),
+      idKinds: Number(row['id_kinds']),
       rawHash: row['raw_hash'] as bigint,
       isDeleted: row['deleted_at'] !== null,
     };
@@ -257,13 +288,30 @@ class ItemWriter {
 
   #putHead(item: ParsedItem, observation: Observation, version: number, hash = item.rawHash): void {
     const { id, name, owner, folder, createdAt, updatedAt, raw, rawHash } = item;
-    const { type, session, position, at } = observation;
+    const { type, session, list, position, at } = observation;
     const facts = [name, owner, folder, createdAt, updatedAt] as const;
     const rawCheck = hash === rawHash ? null : ~rawHash;
-    const state = [at, session, position, raw.byteLength, hash, rawHash, rawCheck, version] as const;
+    const state = [
+      at,
+      session,
+      list,
+      item.idKinds,
+      position,
+      raw.byteLength,
+      hash,
+      rawHash,
+      rawCheck,
+      version,
+    ] as const;
     this.#statements.putHead.run(type, id, ...facts, ...state);
   }
 }
+
+/** Of a conflicting item only the beginning is stored again. */
+const keptBytes = 4_096;
+
+const placeText = ({ list, position }: Pick<Observation, 'list' | 'position'>): string =>
+  `in ${list === '' ? 'its list' : `the list ${list.slice(0, -1)}`} at position ${position}`;
 
 function supersedes(item: ParsedItem, { position }: Observation, latest: LatestVersion): boolean {
   return position === latest.position ? item.rawHash > latest.rawHash : position > latest.position;
@@ -276,13 +324,17 @@ function prepareForItems(db: DatabaseSync) {
     return statement;
   };
   return {
-    latest: withBigInts(db.prepare(`SELECT session, position, raw_hash, deleted_at FROM items ${ofItem}`)),
-    touch: db.prepare(`UPDATE items SET session = ?, position = ?, synced_at = ? ${ofItem}`),
+    latest: withBigInts(
+      db.prepare(`SELECT session, list, position, id_kinds, raw_hash, deleted_at FROM items ${ofItem}`),
+    ),
+    touch: db.prepare(
+      `UPDATE items SET session = ?, list = ?, id_kinds = ?, position = ?, synced_at = ? ${ofItem}`,
+    ),
     putHead: db.prepare(
       `INSERT OR REPLACE INTO items
-         (content_type, id, name, owner, folder, created_at, updated_at, synced_at, session, position, size, hash,
-          raw_hash, raw_check, version)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         (content_type, id, name, owner, folder, created_at, updated_at, synced_at, session, list, id_kinds, position, size,
+          hash, raw_hash, raw_check, version)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     // The bytes are JSON in UTF-8: a cast makes them text without passing through a JavaScript string.
     insertVersion: db.prepare(
@@ -292,6 +344,9 @@ function prepareForItems(db: DatabaseSync) {
     deleteVersion: db.prepare(`DELETE FROM content_versions ${ofItem} AND session = ?`),
     newestVersion: withBigInts(
       db.prepare(`SELECT number, hash FROM content_versions ${ofItem} ORDER BY number DESC LIMIT 1`),
+    ),
+    newestData: db.prepare(
+      `SELECT CAST(data AS BLOB) AS data FROM content_versions ${ofItem} ORDER BY number DESC LIMIT 1`,
     ),
     data: db.prepare(`SELECT CAST(data AS BLOB) AS data FROM content_versions ${ofItem} AND number = ?`),
   };

@@ -11,6 +11,7 @@ import type {
   TypeStatus,
 } from '../types.ts';
 import { canonicalJson } from './canonical-json.ts';
+import { listKey } from '../pipeline/paginator.ts';
 import { onFile, openExistingVault, requireSource } from './file.ts';
 
 export interface Resumable {
@@ -249,13 +250,18 @@ export function finishType(db: DatabaseSync, finish: Finish): TypeStatus {
     WHERE session = ${session} AND content_type = ${type}`;
   const isWhole = before.scope === null;
   if (status === 'completed') resolveLetters(db, finish, isWhole);
-  if (status === 'completed' && isWhole) markDeleted(db, finish);
+  if (status === 'completed' && isWhole) markUnseen(db, finish);
+  if (end.areAllGone !== true) markGone(db, finish);
   return status;
 }
 
 interface Counts {
   readonly failed: number;
   readonly rejected: number;
+  /** Ids of two items that contradict each other. */
+  readonly conflicts: number;
+  /** The first conflict, as text. */
+  readonly conflict: string | null;
   /** Items on all pages. */
   readonly received: number;
   /** Distinct items: one that moved between pages while they were read was received twice. */
@@ -267,17 +273,24 @@ function count(db: DatabaseSync, { session, type }: Finish): Counts {
     SELECT count(*) FILTER (WHERE state = 'failed') AS failed,
            coalesce(sum(result ->> 'rejectedCount'), 0) AS rejected,
            coalesce(sum(result ->> 'itemCount'), 0) AS received,
-           (SELECT count(*) FROM items WHERE content_type = ${type} AND session = ${session}) AS seen
+           (SELECT count(*) FROM items WHERE content_type = ${type} AND session = ${session}) AS seen,
+           (SELECT count(*) FROM dead_letters WHERE content_type = ${type} AND session = ${session}
+            AND cause = 'conflicting-id' AND resolved_at IS NULL) AS conflicts,
+           (SELECT min(message) FROM dead_letters WHERE content_type = ${type} AND session = ${session}
+            AND cause = 'conflicting-id' AND resolved_at IS NULL) AS conflict
     FROM pages WHERE session = ${session} AND content_type = ${type}` as unknown as Counts;
 }
 
 /** Why the type is not complete, as text for users; null when it is. */
-function whatIsMissing({ failed, rejected, seen }: Counts, { expectedTotal, ends }: TypeEnd): string | null {
+function whatIsMissing(counts: Counts, { expectedTotal, ends, areAllGone }: TypeEnd): string | null {
+  const { failed, rejected, seen, conflicts, conflict } = counts;
   const isShort = expectedTotal !== null && seen + rejected < expectedTotal;
   const unproven = ends.unproven ?? 0;
   const reasons = [
     failed > 0 && `${failed} ${failed === 1 ? 'page' : 'pages'} failed`,
     rejected > 0 && `${rejected} ${rejected === 1 ? 'item was' : 'items were'} rejected`,
+    conflicts > 0 && `${conflicts} ${conflicts === 1 ? 'id occurs' : 'ids occur'} twice. ${conflict}`,
+    areAllGone === true && 'the source returned 404 or 410 for all of them; check their path',
     failed === 0 && isShort && `the source counts ${expectedTotal} items, ${seen} were received`,
   ].filter((reason) => reason !== false);
   if (reasons.length > 0) return reasons.join('; ');
@@ -313,7 +326,8 @@ function resolveLetters(db: DatabaseSync, { session, type, at }: Finish, isWhole
  * Marks items that were absent from this and from the previous complete session (T2): one alone may have missed them, as a
  * source that is changed while it is read moves items from one page to another.
  */
-function markDeleted(db: DatabaseSync, { session, type, at }: Finish): void {
+function markUnseen(db: DatabaseSync, finish: Finish): void {
+  const { session, type } = finish;
   const sql = sqlOn(db);
   const previous = sql.get`
     SELECT max(session) AS session FROM checkpoints
@@ -321,15 +335,39 @@ function markDeleted(db: DatabaseSync, { session, type, at }: Finish): void {
     'session'
   ];
   if (typeof previous !== 'number') return;
-  // A version without data records when the item was found missing.
-  const { changes } = sql.run`
-    INSERT INTO content_versions (content_type, id, number, session, first_seen_at)
-    SELECT content_type, id, version + 1, ${session}, ${at} FROM items
-    WHERE content_type = ${type} AND session < ${previous} AND deleted_at IS NULL`;
-  sql.run`UPDATE content_types SET version_count = version_count + ${changes} WHERE number = ${type}`;
+  const unseen = sql.all`
+    SELECT id FROM items WHERE content_type = ${type} AND session < ${previous} AND deleted_at IS NULL`;
+  for (const { id } of unseen) markDeleted(db, finish, String(id));
+}
+
+/** Marks items that were requested by their id and do not exist any more (T2). */
+function markGone(db: DatabaseSync, finish: Finish): void {
+  const { session, type } = finish;
+  const sql = sqlOn(db);
+  const gone = sql.all`
+    SELECT request FROM pages WHERE session = ${session} AND content_type = ${type} AND result ->> 'isGone'`;
+  for (const { request } of gone) {
+    const { list, position } = JSON.parse(String(request)) as PageRequest;
+    // A list that does not exist any more says nothing about its items.
+    const items =
+      position.kind === 'single'
+        ? sql.all`
+            SELECT id FROM items WHERE content_type = ${type} AND list = ${listKey(list)} AND session <> ${session}
+              AND deleted_at IS NULL`
+        : [];
+    // The response was one item before.
+    if (items.length === 1) markDeleted(db, finish, String(items[0]?.['id']));
+  }
+}
+
+/** A version without data records when the item was found missing. */
+function markDeleted(db: DatabaseSync, { session, type, at }: Finish, id: string): void {
+  const sql = sqlOn(db);
   sql.run`
-    UPDATE items SET deleted_at = ${at}
-    WHERE content_type = ${type} AND session < ${previous} AND deleted_at IS NULL`;
+    INSERT INTO content_versions (content_type, id, number, session, first_seen_at)
+    SELECT content_type, id, version + 1, ${session}, ${at} FROM items WHERE content_type = ${type} AND id = ${id}`;
+  sql.run`UPDATE content_types SET version_count = version_count + 1 WHERE number = ${type}`;
+  sql.run`UPDATE items SET deleted_at = ${at} WHERE content_type = ${type} AND id = ${id}`;
 }
 
 /** Fails when the vault has no such session: a bug of the caller. */

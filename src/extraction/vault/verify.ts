@@ -249,9 +249,10 @@ function fieldProblem(row: Row, { shape, fields }: ShapeReader, data: Uint8Array
   return wrong.length === 0 ? undefined : `Its columns differ from its data: ${wrong.join(', ')}.`;
 }
 
-/** The parent's id is not in the item's data. */
+/** The parent's id is not in the item's data; as part of a composite id the item's own may be quoted. */
 const isIdOf = (id: string, item: ParsedItem, { isIdWithinParent }: ItemShape): boolean =>
-  id === item.id || (isIdWithinParent === true && id.endsWith(`::${item.id}`));
+  id === item.id ||
+  (isIdWithinParent === true && (id.endsWith(`::${item.id}`) || id.endsWith(`::${JSON.stringify(item.id)}`)));
 
 interface Range {
   readonly from: number;

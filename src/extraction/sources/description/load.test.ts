@@ -41,10 +41,21 @@ describe('the file of a REST source', () => {
             name: 'a',
             number: null,
             endpoints: [{ name: '', pagination: 'single' }],
-            shape: { items: { kind: 'list', path: ['data', 'rows'] }, id: [['id']], name: ['title'] },
+            shape: {
+              items: { kind: 'list', path: ['data', 'rows'] },
+              id: [['id']],
+              name: ['title'],
+              emptyLists: ['null'],
+            },
           },
           endpoints: {
-            '': { path: '/a', query: {}, pagination: { type: 'none' }, totalHeader: null },
+            '': {
+              path: '/a',
+              query: {},
+              pagination: { type: 'none' },
+              totalHeader: null,
+              emptyWhen: ['null_list', 'no_content'],
+            },
           },
         },
       ],

@@ -9,12 +9,13 @@ import { placeholdersIn } from '../request-builder.ts';
 import { SecretMasker } from '../secrets.ts';
 import type {
   AuthDescription,
+  EmptyRule,
   RestResource,
   RestSource,
   SourceDescription,
   TypeDescription,
 } from './schema.ts';
-import { restSourceSchema } from './schema.ts';
+import { defaultEmptyWhen, restSourceSchema } from './schema.ts';
 import type { Problem, SourceFile, Variable } from './source-file.ts';
 import { literalSecrets, pathText, placeText, readSourceFile } from './source-file.ts';
 
@@ -207,22 +208,26 @@ function typeDescription(resource: RestResource): TypeDescription {
     pageSize: pagination.type === 'none' ? undefined : pagination.page_size,
   };
   const totalHeader = total && 'header' in total ? total.header : null;
+  const emptyWhen = resource.empty_when ?? defaultEmptyWhen(resource.parent !== undefined);
   return {
     type: {
       name,
       number: null,
       endpoints: [endpoint],
-      shape: shapeOf(resource),
+      shape: shapeOf(resource, emptyWhen),
       parent: parentRule(resource),
     },
-    endpoints: { '': { path, query, pagination, totalHeader } },
+    endpoints: { '': { path, query, pagination, totalHeader, emptyWhen } },
   };
 }
 
 /** In `id`: the parent's key is part of the id. */
 const parentInId = '{parent}';
 
-function shapeOf({ id, single, items = [], fields, pagination, total }: RestResource): ItemShape {
+function shapeOf(
+  { id, single, items = [], fields, pagination, total }: RestResource,
+  emptyWhen: readonly EmptyRule[],
+): ItemShape {
   const { name, owner, folder, created_at: createdAt, updated_at: updatedAt } = fields;
   return {
     items: single ? { kind: 'single' } : { kind: 'list', path: items },
@@ -235,6 +240,10 @@ function shapeOf({ id, single, items = [], fields, pagination, total }: RestReso
     updatedAt,
     nextCursor: pagination.type === 'cursor' ? pagination.cursor_path : undefined,
     total: total && 'path' in total ? total.path : undefined,
+    emptyLists: [
+      ...(emptyWhen.includes('null_list') ? ['null' as const] : []),
+      ...(emptyWhen.includes('missing_list') ? ['missing' as const] : []),
+    ],
   };
 }
 

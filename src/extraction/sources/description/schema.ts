@@ -33,7 +33,20 @@ export interface EndpointDescription {
   readonly pagination: PaginationDescription;
   /** The header with the total number of items, in lower case. */
   readonly totalHeader: string | null;
+  /** Responses that stand for no items. */
+  readonly emptyWhen: readonly EmptyRule[];
 }
+
+/**
+ * What stands for a list without items. `not_found` is 404 or 410 for the first page; for a later page it always is.
+ * Of one item, `not_found` means that it does not exist any more.
+ */
+const emptyRules = ['null_list', 'missing_list', 'no_content', 'not_found'] as const;
+export type EmptyRule = (typeof emptyRules)[number];
+
+/** For resources that do not say otherwise. A parent may be deleted after it was listed. */
+export const defaultEmptyWhen = (isChild: boolean): readonly EmptyRule[] =>
+  isChild ? ['null_list', 'no_content', 'not_found'] : ['null_list', 'no_content'];
 
 export interface TypeDescription {
   readonly type: ContentType;
@@ -256,6 +269,7 @@ const resource = strict('a resource', {
     )
     .optional(),
   pagination: pagination.default({ type: 'none' }),
+  empty_when: z.array(z.enum(emptyRules, `must be a list of ${emptyRules.join(', ')}`)).optional(),
   total: z
     .union(
       [strict('total', { header: lowerCaseHeader }), strict('total', { path: jsonPath })],

@@ -3,6 +3,7 @@ import { ExtractionError } from '../../errors.ts';
 import { limiterKey } from '../../rate-limiter.ts';
 import type { ItemShape, ParentRule } from '../../types.ts';
 import type { EndpointDescription, SourceDescription, TypeDescription } from '../description/schema.ts';
+import { defaultEmptyWhen } from '../description/schema.ts';
 import type { FolderFilter } from './folders.ts';
 import { findFolders } from './folders.ts';
 
@@ -165,6 +166,7 @@ function describe({ name, shape, endpoints, parent }: LookerType, scope?: string
             ? { type: 'offset', offset_param: 'offset', limit_param: 'limit', start: 0 }
             : { type: 'none' },
           totalHeader: 'x-total-count',
+          emptyWhen: defaultEmptyWhen(query === undefined),
         },
       ]),
     ),

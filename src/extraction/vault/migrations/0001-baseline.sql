@@ -105,6 +105,10 @@ CREATE TABLE items (
   synced_at INTEGER NOT NULL,
   session INTEGER NOT NULL,
   position INTEGER NOT NULL,
+  -- In which list: empty for the only root list of a type, as in the keys of pages.
+  list TEXT NOT NULL,
+  -- Bit n: part n of the id is a number in the item.
+  id_kinds INTEGER NOT NULL,
   deleted_at INTEGER,
   size INTEGER NOT NULL,
   -- Of the stored data, and of the bytes received last: the same content may come with another order of keys.

@@ -1,0 +1,180 @@
+// Ids that collide, and responses without items: complete extractions over HTTP.
+import { describe, expect, it } from 'vitest';
+import { openVaultReader, verifyVault } from '../../src/extraction/vault/index.ts';
+import type { InMemoryRequest, InMemoryResponse } from '../support/http-client/in-memory-transport.ts';
+import { extractRest, json } from '../support/rest-extraction.ts';
+
+const childrenYaml = (more = '') => `
+name: api
+base_url: \${URL}
+resources:
+  - { name: posts, path: /posts, id: id }
+  - { name: comments, path: "/posts/{parent.id}/comments", parent: posts, id: id ${more} }`;
+const listYaml = (more = '') => `
+name: api
+base_url: \${URL}
+resources:
+  - { name: things, path: /things, id: id ${more} }`;
+
+/** What the vault has after an extraction: status and reason of the last type, ids, and damage. */
+async function extractAll(yaml: string, handler: (request: InMemoryRequest) => InMemoryResponse, runs = 1) {
+  const { run } = await extractRest({ handler, yaml, flags: { fresh: 'true' } });
+  let result = await run();
+  for (let more = 1; more < runs; more++) result = await run();
+  const reader = openVaultReader(result.vault);
+  const types = reader.types();
+  const { status, reason } = types.at(-1) ?? {};
+  const name = types.at(-1)?.type ?? '';
+  const ids = reader.items(name, { limit: 100 }).map(({ id }) => id);
+  const damage = verifyVault(reader).problems.filter(({ kind }) => kind === 'damaged');
+  reader.close();
+  return { status, reason, ids, damage };
+}
+
+const raw = (body: string): InMemoryResponse => ({
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  body,
+});
+
+describe('ids', () => {
+  const comments = (text: (post: string, id: number) => string) => (request: InMemoryRequest) => {
+    if (request.url.pathname === '/posts') return json([{ id: 7 }, { id: 8 }]);
+    const post = request.url.pathname.split('/')[2] ?? '';
+    return json([1, 2, 3].map((id) => ({ id, text: text(post, id) })));
+  };
+
+  it('that occur below two parents with different content make the type incomplete (T1)', async () => {
+    const { status, reason } = await extractAll(
+      childrenYaml(),
+      comments((post, id) => `${post} ${id}`),
+    );
+    expect(status).toBe('incomplete');
+    expect(reason).toMatch(/3 ids occur twice\. The id 1 occurs twice, with different content/);
+    expect(reason).toMatch(/in the list @[78] at position 0 and in the list @[78] at position 0/);
+  });
+
+  it('that occur below two parents with the same content are one item', async () => {
+    const { status, ids } = await extractAll(
+      childrenYaml(),
+      comments((_post, id) => `same ${id}`),
+    );
+    expect({ status, ids }).toEqual({ status: 'completed', ids: ['1', '2', '3'] });
+  });
+
+  it('within a parent are different items', async () => {
+    const yaml = childrenYaml().replace('parent: posts, id: id', 'parent: posts, id: ["{parent}", id]');
+    const { status, ids } = await extractAll(
+      yaml,
+      comments((post, id) => `${post} ${id}`),
+    );
+    expect({ status, count: ids.length }).toEqual({ status: 'completed', count: 6 });
+  });
+
+  it('of several parts are not confused', async () => {
+    const parts = [
+      ['a::b', 'c'],
+      ['a', 'b::c'],
+      ['a:', 'b'],
+      ['a', ':b'],
+      ['"a', 'b'],
+      ['a', 'b'],
+    ];
+    const yaml = listYaml().replace('id: id', 'id: [one, two]');
+    const { status, ids, damage } = await extractAll(yaml, () =>
+      json(parts.map(([one, two]) => ({ one, two }))),
+    );
+    expect({ status, damage }).toEqual({ status: 'completed', damage: [] });
+    expect(ids).toHaveLength(parts.length);
+    expect(ids).toContain('a::b');
+  });
+
+  it('that are once a number and once text make the type incomplete (T1)', async () => {
+    const { status, reason } = await extractAll(listYaml(), () =>
+      raw('[{"id":1,"n":"x"},{"id":"1","n":"y"}]'),
+    );
+    expect(status).toBe('incomplete');
+    expect(reason).toMatch(/once as a number and once as text: in its list at position 0 and in its list/);
+  });
+
+  it('and names with halves of surrogate pairs are stored and verified', async () => {
+    const body = String.raw`[{"id":"\ud800","name":"\udfff"},{"id":"\ud801","name":"x"},{"id":"\u0000"}]`;
+    const { status, ids, damage } = await extractAll(listYaml(', fields: { name: name }'), () => raw(body));
+    expect({ status, count: ids.length, damage }).toEqual({ status: 'completed', count: 3, damage: [] });
+  });
+});
+
+describe('a response without items', () => {
+  const noContent: InMemoryResponse = { status: 204, headers: {} };
+
+  it.each<[string, string, InMemoryResponse, string]>([
+    ['null as a list', '', json(null), 'completed'],
+    ['null at the path of the list', ', items: data', json({ data: null }), 'completed'],
+    ['204', '', noContent, 'completed'],
+    ['no list at the path', ', items: data', json({ ok: true }), 'incomplete'],
+    [
+      'no list, which stands for none',
+      ', items: data, empty_when: [missing_list]',
+      json({ ok: true }),
+      'completed',
+    ],
+    ['null, which does not stand for none', ', empty_when: [no_content]', json(null), 'incomplete'],
+    ['204, which does not stand for none', ', empty_when: []', noContent, 'incomplete'],
+    ['404', '', json({ message: 'Not found' }, {}, 404), 'incomplete'],
+    [
+      '404, which stands for none',
+      ', empty_when: [not_found]',
+      json({ message: 'Not found' }, {}, 404),
+      'completed',
+    ],
+  ])('%s', async (_what, yaml, response, status) => {
+    expect(await extractAll(listYaml(yaml), () => response)).toMatchObject({ status, ids: [] });
+  });
+
+  it('404 after the last page ends the list', async () => {
+    const pages = ', pagination: { type: page, page_size: 2 }';
+    const handler = ({ url }: InMemoryRequest) =>
+      Number(url.searchParams.get('page')) > 2
+        ? json({ detail: 'Invalid page.' }, {}, 404)
+        : json([{ id: `${url.search}1` }, { id: `${url.search}2` }]);
+    const { status, ids } = await extractAll(listYaml(pages), handler);
+    expect({ status, count: ids.length }).toEqual({ status: 'completed', count: 4 });
+  });
+
+  it('404 below a parent that was deleted meanwhile is an empty list; below all parents it is an error', async () => {
+    const handler =
+      (gone: readonly string[]) =>
+      ({ url }: InMemoryRequest) => {
+        if (url.pathname === '/posts') return json([{ id: 7 }, { id: 8 }]);
+        const post = url.pathname.split('/')[2] ?? '';
+        return gone.includes(post) ? json({}, {}, 404) : json([{ id: `${post}-1` }]);
+      };
+    expect(await extractAll(childrenYaml(), handler(['7']))).toMatchObject({
+      status: 'completed',
+      ids: ['8-1'],
+    });
+    expect(await extractAll(childrenYaml(), handler(['7', '8']))).toMatchObject({
+      status: 'incomplete',
+      reason: expect.stringContaining('404 or 410 for all'),
+    });
+  });
+
+  it.each([404, 410])(
+    '%i for an item that is requested by its id marks it deleted at once (T2)',
+    async (code) => {
+      let calls = 0;
+      const yaml = childrenYaml().replace('/comments", parent', '", single: true, parent');
+      const handler = ({ url }: InMemoryRequest) => {
+        if (url.pathname === '/posts') return json([{ id: 7 }, { id: 8 }]);
+        calls++;
+        const id = url.pathname.split('/')[2] ?? '';
+        return calls > 2 && id === '7' ? json({}, {}, code) : json({ id });
+      };
+      expect(await extractAll(yaml, handler, 2)).toMatchObject({
+        status: 'completed',
+        ids: ['8'],
+        damage: [],
+      });
+    },
+  );
+});
