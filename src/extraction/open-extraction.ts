@@ -24,6 +24,7 @@ import type { ParallelConfig } from './parallel-config.ts';
 import { defaultQueueSize } from './parallel-config.ts';
 import type { Estimate } from './pipeline/estimate.ts';
 import { estimate } from './pipeline/estimate.ts';
+import { retryPolicy } from './pipeline/retry-policy.ts';
 import type { ExtractionResult } from './pipeline/run-session.ts';
 import { emitRestartReason, runExtraction, selectTypes } from './pipeline/run-session.ts';
 import { WorkerPool } from './pipeline/worker-pool.ts';
@@ -156,14 +157,35 @@ export async function estimateExtraction(
   choice: SourceChoice,
   options: ExtractOptions,
 ): Promise<Estimate> {
-  const { fresh, retryFailed, maxCalls } = settings.extraction;
-  return withSource(settings, choice, options, ({ source, types, events }) => {
+  const { fresh, retryFailed, maxCalls, retries, retryDelayMs } = settings.extraction;
+  return withSource(settings, choice, options, async ({ source, types, events, limiter }) => {
     const spec = { source: source.name, types, workerCount: null, config: {}, fresh, retryFailed };
     const vault = vaultPathFor(settings, source);
     const { progress, changedTypes } = readResumable(vault, spec);
     emitRestartReason(events, vault, spec, { isResumed: progress.length > 0, lost: [], changedTypes });
     const fetch = (request: PageRequest) => source.fetch(request, options.signal);
-    return estimate(types, parallelConfigOf(settings.extraction), fetch, { progress, maxCalls });
+    const parallel = parallelConfigOf(settings.extraction);
+    const snapshot = await limiter.refresh();
+    const {
+      permitted_per_minute: perMinute,
+      permitted_per_second: perSecond,
+      paused_until: until,
+    } = snapshot;
+    return estimate(types, parallel, fetch, {
+      progress,
+      maxCalls,
+      rate: {
+        perMinute: perMinute ?? parallel.rateLimitPerMinute,
+        perSecond: perSecond ?? parallel.rateLimitPerSecond,
+        pauseMs: until === null ? 0 : Math.max(0, Date.parse(until) - systemClock.now()),
+      },
+      retries: {
+        policy: retryPolicy(retries, retryDelayMs),
+        clock: systemClock,
+        random: systemRandom,
+        signal: options.signal,
+      },
+    });
   });
 }
 

@@ -280,8 +280,14 @@ function footerParts({
 export function printEstimate({ out }: CliSession, estimate: Estimate): void {
   const { types, calls, callsThisRun, isAtLeast, minutes, probes } = estimate;
   if (out.isJson) {
-    const counts = types.map(({ type, items, calls: needed, isAtLeast: isOpen }) =>
-      snakeCaseKeys({ type, items, calls: needed, isAtLeast: isOpen }),
+    const counts = types.map(({ type, items, calls: needed, isAtLeast: isOpen, error }) =>
+      snakeCaseKeys({
+        type,
+        items,
+        calls: needed,
+        isAtLeast: isOpen,
+        ...(error === undefined ? {} : { error }),
+      }),
     );
     const totals = snakeCaseKeys({ calls, isAtLeast, callsThisRun, minutes, probes });
     return out.json({ dry_run: true, ...(totals as object), types: counts });
@@ -293,6 +299,8 @@ export function printEstimate({ out }: CliSession, estimate: Estimate): void {
     ['calls', (one) => atLeast(one.calls, one.isAtLeast)],
   ]);
   out.line();
+  for (const { type, error } of types)
+    if (error !== undefined) out.line(`${type} could not be estimated: ${error}`);
   const time = `about ${formatWholeSeconds(minutes * 60_000)} at this rate limit`;
   const all = `It would take ${isAtLeast ? 'at least ' : ''}${counted(calls, 'call')}`;
   out.line(

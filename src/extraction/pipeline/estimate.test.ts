@@ -93,11 +93,12 @@ describe('an estimate', () => {
   });
 
   it('computes minutes from both rate limits', () => {
-    const limits = { rateLimitPerMinute: 100, rateLimitPerSecond: 10 };
+    const limits = { perMinute: 100, perSecond: 10, pauseMs: 0 };
     expect(minutesFor(0, limits)).toBe(0);
     expect(minutesFor(1, limits)).toBe(0);
     expect(minutesFor(61, limits)).toBeCloseTo(6 / 60);
     expect(minutesFor(101, limits)).toBe(1);
     expect(minutesFor(1_001, limits)).toBe(10);
+    expect(minutesFor(1_001, { ...limits, pauseMs: 30_000 })).toBe(10.5);
   });
 });

@@ -1,8 +1,13 @@
 // Estimates the calls and minutes of an extraction with at most one small call per list.
-import { parsePage } from '../parsing/parse-page.ts';
+import type { Clock, Random } from '../../core/index.ts';
+import { messageOf } from '../../core/index.ts';
+import { FetchError } from '../errors.ts';
+import { PageRejectedError, parsePage } from '../parsing/parse-page.ts';
 import type { ParallelConfig } from '../parallel-config.ts';
 import type { ContentType, Endpoint, PagePosition, PageRequest, RawPage, TypeProgress } from '../types.ts';
 import { Planner } from './planner.ts';
+import type { Attempts, RetryPolicy } from './retry-policy.ts';
+import { decideRetry, noAttempts, pageRejected } from './retry-policy.ts';
 
 export interface TypeEstimate {
   readonly type: string;
@@ -11,6 +16,8 @@ export interface TypeEstimate {
   readonly calls: number;
   /** `calls` is a lower bound. */
   readonly isAtLeast: boolean;
+  /** Why it could not be estimated; absent if it could. */
+  readonly error?: string;
 }
 
 export interface Estimate {
@@ -32,27 +39,56 @@ export interface EstimateOptions {
   /** What the vault has of the session that would be resumed. */
   readonly progress?: readonly TypeProgress[];
   readonly maxCalls?: number | null;
+  /** The current rate of the source, which may be below the configured one. Default: the configured one. */
+  readonly rate?: Rate;
+  /** Failed calls are retried as in a run. Default: they are not. */
+  readonly retries?: {
+    readonly policy: RetryPolicy;
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly signal: AbortSignal;
+  };
 }
 
-/** `fetch` makes one call, within the rate limit. */
+interface Rate {
+  readonly perMinute: number;
+  readonly perSecond: number;
+  /** Until the first call. */
+  readonly pauseMs: number;
+}
+
+/**
+ * `fetch` makes one call, within the rate limit. A type whose call fails for good is reported with its error; rejected
+ * credentials fail the estimate.
+ */
 export async function estimate(
   types: readonly ContentType[],
   parallel: ParallelConfig,
   fetch: (request: PageRequest) => Promise<RawPage>,
-  { progress = [], maxCalls = null }: EstimateOptions = {},
+  { progress = [], maxCalls = null, rate, retries }: EstimateOptions = {},
 ): Promise<Estimate> {
   const remaining = remainingCalls(types, progress, parallel.batchSize);
   let probes = 0;
   const totalOf = async (type: ContentType, endpoint: Endpoint): Promise<number | null> => {
     const request = probeOf(type, endpoint);
     if (!request) return null;
-    probes++;
-    const page = await fetch(request);
-    return page.total ?? parsePage(page.request, page.bytes, types).total;
+    for (let attempts = noAttempts; ;) {
+      probes++;
+      try {
+        return totalIn(await fetch(request), types);
+      } catch (error) {
+        attempts = await attemptsAfter(error, attempts, retries);
+      }
+    }
   };
   const found: TypeEstimate[] = [];
   for (const type of types)
-    found.push(remaining.get(type.name) ?? (await estimateType(type, parallel.batchSize, totalOf, found)));
+    found.push(
+      remaining.get(type.name) ??
+        (await estimateType(type, parallel.batchSize, totalOf, found).catch((error: unknown) =>
+          failedEstimate(type, error),
+        )),
+    );
   const calls = found.reduce((sum, one) => sum + one.calls, 0);
   const callsThisRun = Math.min(calls, maxCalls ?? calls);
   return {
@@ -60,9 +96,43 @@ export async function estimate(
     calls,
     isAtLeast: found.some((one) => one.isAtLeast),
     callsThisRun,
-    minutes: minutesFor(callsThisRun, parallel),
+    minutes: minutesFor(callsThisRun, rate ?? rateOf(parallel)),
     probes,
   };
+}
+
+const rateOf = (parallel: ParallelConfig): Rate => ({
+  perMinute: parallel.rateLimitPerMinute,
+  perSecond: parallel.rateLimitPerSecond,
+  pauseMs: 0,
+});
+
+function totalIn(page: RawPage, types: readonly ContentType[]): number | null {
+  if (page.isEmpty) return 0;
+  try {
+    return page.total ?? parsePage(page.request, page.bytes, types).total;
+  } catch (error) {
+    throw error instanceof PageRejectedError ? pageRejected(error.message) : error;
+  }
+}
+
+/** Waits until a failed call may be made again. Fails with its error if it may not. */
+async function attemptsAfter(
+  error: unknown,
+  attempts: Attempts,
+  retries: EstimateOptions['retries'],
+): Promise<Attempts> {
+  if (!retries) throw error;
+  const { policy, clock, random, signal } = retries;
+  const decision = decideRetry(error, attempts, policy, random);
+  if (decision.action !== 'retry') throw decision.action === 'stop' ? decision.error : error;
+  await clock.sleep(decision.delayMs, signal);
+  return decision.attempts;
+}
+
+function failedEstimate({ name, endpoints }: ContentType, error: unknown): TypeEstimate {
+  if (!(error instanceof FetchError) || error.failure.kind === 'canceled') throw error;
+  return { type: name, items: null, calls: endpoints.length, isAtLeast: true, error: messageOf(error) };
 }
 
 /** For types with stored pages: only what is left to request. */
@@ -130,14 +200,10 @@ function probeOf({ name: type }: ContentType, endpoint: Endpoint): PageRequest |
   return probe({ kind: 'cursor', cursor: null, index: 0, limit });
 }
 
-/** Full minutes at the rate per minute, and the rest at the rate per second. */
-export function minutesFor(
-  calls: number,
-  limits: Pick<ParallelConfig, 'rateLimitPerMinute' | 'rateLimitPerSecond'>,
-): number {
+/** The pause, full minutes at the rate per minute, and the rest at the rate per second. */
+export function minutesFor(calls: number, { perMinute, perSecond, pauseMs }: Rate): number {
   if (calls === 0) return 0;
-  const { rateLimitPerMinute, rateLimitPerSecond } = limits;
-  const fullMinutes = Math.floor((calls - 1) / rateLimitPerMinute);
-  const rest = (calls - 1) % rateLimitPerMinute;
-  return fullMinutes + rest / rateLimitPerSecond / 60;
+  const fullMinutes = Math.floor((calls - 1) / perMinute);
+  const rest = (calls - 1) % perMinute;
+  return pauseMs / 60_000 + fullMinutes + rest / perSecond / 60;
 }

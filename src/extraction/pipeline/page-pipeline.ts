@@ -6,7 +6,7 @@ import type { Clock, Emitter, Random } from '../../core/index.ts';
 import { onAbort } from '../../core/index.ts';
 import { busyRetryPauseMs, isSqliteBusy } from '../../platform/sqlite/open-sqlite.ts';
 import type { AdaptiveRateLimiter } from '../../resilience/index.ts';
-import { BoundedQueue, exponentialBackoff } from '../../resilience/index.ts';
+import { BoundedQueue } from '../../resilience/index.ts';
 import { FetchError } from '../errors.ts';
 import type { ExtractionEvents, FailedPageCause } from '../events.ts';
 import type { ParallelConfig } from '../parallel-config.ts';
@@ -28,7 +28,7 @@ import type { WorkerMetrics } from '../worker-metrics.ts';
 import type { ListProblem } from './paginator.ts';
 import type { FinishedType, Planner } from './planner.ts';
 import type { RetryPolicy, Attempts } from './retry-policy.ts';
-import { decideRetry, pageRejected } from './retry-policy.ts';
+import { decideRetry, noAttempts, pageRejected, retryPolicy } from './retry-policy.ts';
 import type { OnDeath, PageProcessor, Processed } from './worker-pool.ts';
 import { PageBuffers, WorkerDiedError } from './worker-pool.ts';
 
@@ -78,8 +78,6 @@ interface Queued extends Task {
   readonly work: WorkItem;
 }
 
-const noAttempts: Attempts = { failures: 0, rateLimitedCalls: 0 };
-const longestRetryMs = 30_000;
 /** After a stop: the time for committing fetched pages, and then the time until threads are terminated. */
 const drainMs = 600;
 const lastPageMs = 250;
@@ -121,10 +119,7 @@ export class PagePipeline {
     this.#deps = deps;
     this.#types = new Set(types.map(({ name }) => name));
     this.#pacer = new Pacer(parallel.rateLimitPerSecond, deps.clock);
-    this.#rules = {
-      retries,
-      backoff: exponentialBackoff({ initialMs: retryDelayMs, maxMs: longestRetryMs, jitter: 'equal' }),
-    };
+    this.#rules = retryPolicy(retries, retryDelayMs);
     this.#queue = new BoundedQueue({ maxItems: parallel.queueSize, maxBytes: queueBytes });
   }
 
@@ -357,10 +352,10 @@ export class PagePipeline {
     events.emit('extraction:page-committed', { ...payload, ...written, rejected: rejectedCount, total });
   }
 
-  #finish({ type, total, ends, problems }: FinishedType): TypeStatus {
+  #finish({ type, total, ends, areAllGone, problems }: FinishedType): TypeStatus {
     const { sessions, sessionId, metrics, events } = this.#deps;
     for (const { request, cause, message } of problems) sessions.fail(sessionId, request, cause, message);
-    const status = sessions.finishType(sessionId, type, { expectedTotal: total, ends });
+    const status = sessions.finishType(sessionId, type, { expectedTotal: total, ends, areAllGone });
     this.statuses.set(type, status);
     this.problems.push(...problems);
     const counts = { items: sessions.countItems(type), itemsThisRun: metrics.itemsOf(type), total };

@@ -2,6 +2,7 @@
 import type { Random } from '../../core/index.ts';
 import { messageOf } from '../../core/index.ts';
 import type { Backoff, FailureKind } from '../../resilience/index.ts';
+import { exponentialBackoff } from '../../resilience/index.ts';
 import { ExtractionError, FetchError } from '../errors.ts';
 
 /** The failed attempts of a page so far. */
@@ -11,6 +12,8 @@ export interface Attempts {
   /** 429 responses: waiting for those does not count as a retry. */
   readonly rateLimitedCalls: number;
 }
+
+export const noAttempts: Attempts = { failures: 0, rateLimitedCalls: 0 };
 
 export interface RetryPolicy {
   readonly retries: number;
@@ -32,6 +35,13 @@ export type RetryDecision =
       readonly isTransient: boolean;
     }
   | { readonly action: 'stop'; readonly error: unknown };
+
+const longestRetryMs = 30_000;
+
+export const retryPolicy = (retries: number, retryDelayMs: number): RetryPolicy => ({
+  retries,
+  backoff: exponentialBackoff({ initialMs: retryDelayMs, maxMs: longestRetryMs, jitter: 'equal' }),
+});
 
 /** After this many 429 responses a page is given up. */
 const maxRateLimits = 25;
