@@ -111,9 +111,9 @@ export interface RawPage {
   readonly total: number | null;
   /** Link: rel="next", if the server sent it. */
   readonly nextLink: string | null;
-  /** It stands for no items, whatever its bytes: no content, or not found (`isGone`). */
+  /** It stands for no items, whatever its bytes: no content, or not found (`isNotFound`). */
   readonly isEmpty?: boolean;
-  readonly isGone?: boolean;
+  readonly isNotFound?: boolean;
 }
 
 /** A secret by the name of its environment variable. */
@@ -197,7 +197,7 @@ export interface PageResult {
   /** Hashes of the ids of all elements of its list, stored or not, in order: how many of a list are distinct. */
   readonly elements: readonly number[];
   /** The source returned 404 or 410: the item, or the parent of the list, does not exist any more. */
-  readonly isGone?: boolean;
+  readonly isNotFound?: boolean;
 }
 
 /** The effect of a page on the vault. */

@@ -290,7 +290,7 @@ function reject(raw: Uint8Array, cause: string, message: string): RejectedItem {
 }
 
 /**
- * One text for the parts of an id, from which they can be told apart: they are joined with `::`, and a part that contains a
+ * One text for the parts of an id, which no other parts have: they are joined with `::`, and a part that contains a
  * colon, begins like a quoted one or cannot be stored as it is (control characters, half of a surrogate pair) is quoted
  * as in JSON. The only part of an id may contain colons.
  */

@@ -212,9 +212,9 @@ class TypePlan {
     paginator?.onCommitted(page);
   }
 
-  #countGone({ isGone, request }: PageResult): void {
+  #countGone({ isNotFound, request }: PageResult): void {
     const isFirst = request.list.parents.length > 0 && firstItemOf(request) === 0;
-    if (isGone === true && isFirst) this.#goneChildren++;
+    if (isNotFound === true && isFirst) this.#goneChildren++;
   }
 
   get areAllGone(): boolean {

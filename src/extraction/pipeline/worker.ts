@@ -15,11 +15,11 @@ const writer = new PageWriter(vaultPath, { clock: systemClock, writeLock });
 
 const nothing = { items: [], rejected: [], children: [], elements: [], nextCursor: null, total: null };
 
-function handle({ sessionId, request, bytes, total, nextLink, isEmpty, isGone }: PageWork): WorkerReply {
+function handle({ sessionId, request, bytes, total, nextLink, isEmpty, isNotFound }: PageWork): WorkerReply {
   try {
     const parsed: ParsedPage = isEmpty ? { request, ...nothing } : parsePage(request, bytes, types);
     const page = { ...parsed, nextCursor: parsed.nextCursor && masker.mask(parsed.nextCursor) };
-    return { kind: 'committed', page: writer.write(sessionId, page, { total, nextLink, isGone }) };
+    return { kind: 'committed', page: writer.write(sessionId, page, { total, nextLink, isNotFound }) };
   } catch (error) {
     if (error instanceof PageRejectedError)
       return { kind: 'rejected', cause: error.rejection, message: error.message };

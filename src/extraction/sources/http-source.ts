@@ -126,8 +126,11 @@ export function createHttpSource(description: SourceDescription, options: HttpSo
         const total = endpoint.totalHeader === null ? null : countIn(received[endpoint.totalHeader]);
         return { request, bytes, total, nextLink: next && masker.mask(next) };
       } catch (error) {
-        if (isNotFound(error) && (firstItemOf(request) > 0 || endpoint.emptyWhen.includes('not_found')))
-          return { request, ...noItems, isGone: true };
+        if (
+          hasNotFoundStatus(error) &&
+          (firstItemOf(request) > 0 || endpoint.emptyWhen.includes('not_found'))
+        )
+          return { request, ...noItems, isNotFound: true };
         throw redacted(error);
       }
     },
@@ -141,7 +144,7 @@ export function createHttpSource(description: SourceDescription, options: HttpSo
 /** A page for a response that stands for no items. */
 const noItems = { bytes: Buffer.from('[]'), total: null, nextLink: null, isEmpty: true } as const;
 
-const isNotFound = (error: unknown): boolean =>
+const hasNotFoundStatus = (error: unknown): boolean =>
   error instanceof FetchError && (error.failure.status === 404 || error.failure.status === 410);
 
 /** With the cursor as the server sent it. */

@@ -20,7 +20,7 @@ type StoredResult = Omit<PageResult, 'request'>;
 type WrittenPage = StoredResult & Pick<CommittedPage, 'written'>;
 
 /** What is known of a page besides its body. */
-type PageHeader = Pick<RawPage, 'total' | 'nextLink' | 'isGone'>;
+type PageHeader = Pick<RawPage, 'total' | 'nextLink' | 'isNotFound'>;
 
 /** A worker thread's side of the vault: its own connection. */
 export class PageWriter {
@@ -101,7 +101,7 @@ export class PageWriter {
       next: page.nextCursor ?? header.nextLink,
       children: page.children,
       elements: page.elements,
-      ...(header.isGone ? { isGone: true } : {}),
+      ...(header.isNotFound ? { isNotFound: true } : {}),
     };
     insertPage.run(session, type, request.key, JSON.stringify(request), JSON.stringify(result));
     advance.run(at, items.length - written.repeated, written.repeated, session, type);

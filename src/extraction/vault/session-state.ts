@@ -345,7 +345,7 @@ function markGone(db: DatabaseSync, finish: Finish): void {
   const { session, type } = finish;
   const sql = sqlOn(db);
   const gone = sql.all`
-    SELECT request FROM pages WHERE session = ${session} AND content_type = ${type} AND result ->> 'isGone'`;
+    SELECT request FROM pages WHERE session = ${session} AND content_type = ${type} AND result ->> 'isNotFound'`;
   for (const { request } of gone) {
     const { list, position } = JSON.parse(String(request)) as PageRequest;
     // A list that does not exist any more says nothing about its items.
