@@ -24,6 +24,7 @@ import type { ParallelConfig } from './parallel-config.ts';
 import { defaultQueueSize } from './parallel-config.ts';
 import type { Estimate } from './pipeline/estimate.ts';
 import { estimate } from './pipeline/estimate.ts';
+import { Planner } from './pipeline/planner.ts';
 import { retryPolicy } from './pipeline/retry-policy.ts';
 import type { ExtractionResult } from './pipeline/run-session.ts';
 import { emitRestartReason, runExtraction, selectTypes } from './pipeline/run-session.ts';
@@ -253,7 +254,9 @@ async function withSource<T>(
       waits.whileAcquiring(limiter, () => limiter.acquire(until, { reportsSending: true })),
   });
   closing.defer(() => source.close());
-  await source.connect(signal, (reason, waitMs) => waits.report('source-busy', reason, waitMs));
+  const first =
+    new Planner(selectTypes(source.types, selected), [], extraction.batchSize).next() ?? undefined;
+  await source.connect(signal, (reason, waitMs) => waits.report('source-busy', reason, waitMs), first);
   return await work({ source, types: selectTypes(source.types, selected), limiter, events, waits, closing });
 }
 

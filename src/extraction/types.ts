@@ -137,9 +137,10 @@ export interface Source {
   readonly secrets?: readonly NamedSecret[];
   /**
    * Logs in, or checks that the server responds; fails with an ExtractionError that names which of the two failed.
-   * `onWait` is called with the reason before each wait for a busy server.
+   * `onWait` is called with the reason before each wait for a busy server. A source without a login requests `first`, the
+   * page that is fetched first, to find out; that page is then not requested again.
    */
-  connect(signal: AbortSignal, onWait?: OnConnectWait): Promise<void>;
+  connect(signal: AbortSignal, onWait?: OnConnectWait, first?: PageRequest): Promise<void>;
   /**
    * Fails with a FetchError, or with the limiter's error. Renews an expired token and repeats the call, once. `onSent`
    * is called when a call is written to a connection.

@@ -169,10 +169,10 @@ describe('a caller of a REST source', () => {
     const { acquirePermit, permits } = countedPermits();
     const yaml = file('', `auth: ${auth}\nheaders: { X-Team: "7" }`);
     const source = restSourceOn(api.handler, yaml, env, { acquirePermit });
-    await source.connect(never);
+    await source.connect(never, undefined, page({ kind: 'single' }));
     await source.fetch(page({ kind: 'single' }), never);
-    expect(api.paths()).toEqual(['HEAD /v1/things', 'GET /v1/things']);
-    expect(permits()).toBe(2);
+    expect(api.paths()).toEqual(['GET /v1/things']);
+    expect(permits()).toBe(1);
     for (const { headers: sent } of api.requests) expect(sent).toMatchObject({ ...headers, 'x-team': '7' });
     expect(loadDescription(yaml, { env, file: 'f' }).limiterKey).toMatch(
       auth.includes('none') ? /^api\.acme\.test:anonymous$/ : /:[0-9a-f]{16}$/,
@@ -182,8 +182,9 @@ describe('a caller of a REST source', () => {
   it('with a rejected fixed key fails at once, and requests a page only once', async () => {
     const api = recorder(() => ({ status: 401, body: '{}' }));
     const source = restSourceOn(api.handler, file('', 'auth: { type: bearer, token: "${KEY}" }'), env);
-    await expect(source.connect(never)).rejects.toMatchObject({ code: 'EXTRACTION_UNAUTHENTICATED' });
-    await expect(source.connect(never)).rejects.toThrow(/check auth in source\.yaml, KEY\.$/);
+    const connect = () => source.connect(never, undefined, page({ kind: 'single' }));
+    await expect(connect()).rejects.toMatchObject({ code: 'EXTRACTION_UNAUTHENTICATED' });
+    await expect(connect()).rejects.toThrow(/check auth in source\.yaml, KEY\.$/);
     const before = api.requests.length;
     await expect(source.fetch(page({ kind: 'single' }), never)).rejects.toMatchObject({
       failure: { kind: 'authentication' },

@@ -5,6 +5,7 @@ import type { FailureKind, HttpFailureClass, Permit } from '../../resilience/ind
 import { classifyHttpFailure } from '../../resilience/index.ts';
 import { ExtractionError, FetchError } from '../errors.ts';
 import { parseBody } from '../parsing/json.ts';
+import { acceptedEncodings, decode } from './content-encoding.ts';
 
 export interface CallLimits {
   readonly connectMs: number;
@@ -27,7 +28,7 @@ export const defaultCallLimits: CallLimits = {
 };
 
 export interface HttpCall {
-  readonly method?: 'GET' | 'HEAD' | 'POST';
+  readonly method?: 'GET' | 'POST';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -61,12 +62,15 @@ export interface HttpClientOptions {
   readonly origin: string;
 }
 
+/** Some servers reject calls without one. */
+const userAgent = 'headworks';
+
 /** Enough of an error response to find its reason and hints. */
 const errorBytes = 64 * 1024;
 
 export function createHttpClient({ acquirePermit, origin, ...options }: HttpClientOptions): HttpClient {
   const send = createUnlimitedClient(options);
-  return async (call, signal) => {
+  const sendPermitted: HttpClient = async (call, signal) => {
     if (!acquirePermit || call.url.origin !== origin) return send(call, signal);
     const permit = await permitFrom(acquirePermit, signal);
     try {
@@ -83,6 +87,25 @@ export function createHttpClient({ acquirePermit, origin, ...options }: HttpClie
       permit.failed();
     }
   };
+  return async (call, signal) => {
+    let { url } = call;
+    for (let redirects = 0; ; redirects++) {
+      const response = await sendPermitted({ ...call, url }, signal);
+      const target = redirectOf(call, response);
+      // Credentials are for this server only.
+      if (target?.origin !== url.origin || redirects === maxRedirects) return response;
+      url = target;
+    }
+  };
+}
+
+const maxRedirects = 5;
+const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+function redirectOf({ method = 'GET', url }: HttpCall, { status, headers }: HttpResponse): URL | null {
+  const { location } = headers;
+  if (method !== 'GET' || !redirectStatuses.has(status) || location === undefined) return null;
+  return URL.canParse(location, url.href) ? new URL(location, url) : null;
 }
 
 async function permitFrom(acquirePermit: PermitProvider, signal: AbortSignal): Promise<Permit> {
@@ -115,7 +138,7 @@ function createUnlimitedClient({
       const received = await transport.request({
         method,
         url: call.url.href,
-        headers: call.headers,
+        headers: { 'accept-encoding': acceptedEncodings, 'user-agent': userAgent, ...call.headers },
         signal: timeoutSignal,
         connectTimeoutMs: limits.connectMs,
         headersTimeoutMs: limits.firstByteMs,
@@ -124,8 +147,15 @@ function createUnlimitedClient({
         onSent: call.onSent,
       });
       const { status, headers } = received;
-      const bytes = isSuccess(status) ? await received.bytes(limits.maxBytes) : await firstBytes(received);
-      return { status, headers, bytes, label };
+      const encoding = headers['content-encoding'];
+      if (isSuccess(status)) {
+        const bytes = await received.bytes(limits.maxBytes);
+        return { status, headers, bytes: await decode(bytes, encoding, limits.maxBytes, label), label };
+      }
+      const bytes = await firstBytes(received);
+      // Of an error that cannot be decoded only the reason is lost.
+      const text = await decode(bytes, encoding, errorBytes, label).catch(() => new Uint8Array());
+      return { status, headers, bytes: text, label };
     };
     const onTimeout = () =>
       new FetchError(failureOfKind('timeout'), `${label}: not finished within ${limits.totalMs} ms.`);
@@ -185,7 +215,7 @@ export async function fetchJson(
     if (response.status === 401 && authorization.reject() && !isRepeated) continue;
     if (!isSuccess(response.status)) throw errorOf(response, clock.now());
     if (response.status !== noContent) requireJson(response);
-    return response;
+    return { ...response, bytes: withoutByteOrderMark(response.bytes) };
   }
 }
 
@@ -211,7 +241,12 @@ export function errorOf(response: HttpResponse, now: number): FetchError {
   const body = Buffer.from(response.bytes).toString();
   const { status, headers, label } = response;
   const failure = classifyHttpFailure({ status, headers, body }, now);
-  const reason = reasonIn(body);
+  const { location } = headers;
+  const isRedirect = redirectStatuses.has(status) && location !== undefined;
+  // Without its query, which may contain secrets.
+  const reason = isRedirect
+    ? `it redirects to ${location.split('?')[0]}, which is not followed`
+    : reasonIn(body);
   return new FetchError(failure, `${label} returned ${status}${reason === undefined ? '' : `: ${reason}`}`);
 }
 
@@ -228,6 +263,11 @@ function requireJson(response: HttpResponse): void {
 const whitespace: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
 /** `[`, `{`, and `n` of null, which some servers return for an empty list. */
 const jsonStarts: ReadonlySet<number> = new Set([0x5b, 0x7b, 0x6e]);
+
+/** RFC 8259 forbids it, and some servers send it. */
+function withoutByteOrderMark(bytes: Uint8Array): Uint8Array {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+}
 
 /** The body as an object, or undefined for anything else. */
 export function jsonObject(bytes: Uint8Array): Readonly<Record<string, unknown>> | undefined {

@@ -5,7 +5,7 @@ import type { ExtractionError } from '../errors.ts';
 import { FetchError } from '../errors.ts';
 import { valueAt } from '../parsing/json.ts';
 import { firstItemOf } from '../pipeline/paginator.ts';
-import type { OnConnectWait, PageRequest, Source } from '../types.ts';
+import type { OnConnectWait, PageRequest, RawPage, Source } from '../types.ts';
 import type { SourceLabels } from './connect.ts';
 import { connectWithRetries, notThisSource, unauthenticated, unreachable } from './connect.ts';
 import type { AuthDescription, SourceDescription, TypeDescription } from './description/schema.ts';
@@ -77,19 +77,42 @@ export function createHttpSource(description: SourceDescription, options: HttpSo
     return new FetchError(error.failure, truncated, error);
   }
 
-  /** Without a login: a HEAD request of a list distinguishes an unknown host and a wrong key from a usable source. */
-  async function probe(signal: AbortSignal): Promise<void> {
-    const first = types.find(({ type }) => type.parent === undefined);
-    const { headers: authorization } = await authorizer.authorize(signal);
-    const endpoint = first && Object.values(first.endpoints)[0];
-    if (!endpoint) return;
-    const list = { type: first.type.name, endpoint: '', parents: [] };
-    const url = buildUrl(baseUrl, endpoint, { key: 'head', list, position: { kind: 'single' } });
+  let probed: RawPage | undefined;
+
+  /**
+   * Without a login: the first page distinguishes an unknown host and a wrong key from a usable source. A HEAD request does
+   * not: many servers do not support it. Other errors are those of the page.
+   */
+  async function probe(first: PageRequest, signal: AbortSignal): Promise<void> {
     try {
-      const response = await call({ method: 'HEAD', url, headers: { ...headers, ...authorization } }, signal);
-      if (response.status === 401) throw unauthenticated(labels, response.status);
+      probed = await fetchPage(first, signal);
     } catch (error) {
-      throw error instanceof FetchError && !signal.aborted ? unreachable(labels, error) : error;
+      if (!(error instanceof FetchError) || signal.aborted) throw error;
+      const { status, kind } = error.failure;
+      if (status === 401) throw unauthenticated(labels, status);
+      if (status === undefined && (kind === 'network' || kind === 'timeout'))
+        throw unreachable(labels, error);
+    }
+  }
+
+  async function fetchPage(request: PageRequest, signal: AbortSignal, onSent?: () => void): Promise<RawPage> {
+    const { type: name, endpoint: endpointName } = request.list;
+    const endpoint = types.find(({ type }) => type.name === name)?.endpoints[endpointName];
+    if (!endpoint) throw new TypeError(`${description.name} has no page "${request.key}".`);
+    try {
+      const url = buildUrl(baseUrl, endpoint, unmasked(request, masker));
+      const { bytes, headers: received, status, label } = await get(url, signal, onSent);
+      if (status === noContent) {
+        if (endpoint.emptyWhen.includes('no_content')) return { request, ...noItems };
+        throw new FetchError(failureOfKind('malformed', status), `${label} returned no content.`);
+      }
+      const next = nextLinkIn(received['link'], url);
+      const total = endpoint.totalHeader === null ? null : countIn(received[endpoint.totalHeader]);
+      return { request, bytes, total, nextLink: next && masker.mask(next) };
+    } catch (error) {
+      if (hasNotFoundStatus(error) && (firstItemOf(request) > 0 || endpoint.emptyWhen.includes('not_found')))
+        return { request, ...noItems, isNotFound: true };
+      throw redacted(error);
     }
   }
 
@@ -99,11 +122,11 @@ export function createHttpSource(description: SourceDescription, options: HttpSo
     get types() {
       return types.map(({ type }) => type);
     },
-    async connect(signal, onConnectWait) {
+    async connect(signal, onConnectWait, first) {
       const onWait: OnConnectWait = (reason, waitMs) => onConnectWait?.(redact(reason), waitMs);
       const login = async () => void (await authorizer.authorize(signal));
-      const check = description.auth.type === 'token' ? login : () => probe(signal);
-      await connectWithRetries(check, clock, signal, onWait);
+      if (description.auth.type === 'token') await connectWithRetries(login, clock, signal, onWait);
+      else if (first) await connectWithRetries(() => probe(first, signal), clock, signal, onWait);
       const narrow = description.narrowTypes;
       if (!narrow) return;
       const narrowTypes = async () => {
@@ -111,28 +134,11 @@ export function createHttpSource(description: SourceDescription, options: HttpSo
       };
       await connectWithRetries(narrowTypes, clock, signal, onWait);
     },
-    async fetch(request, signal, onSent) {
-      const { type: name, endpoint: endpointName } = request.list;
-      const endpoint = types.find(({ type }) => type.name === name)?.endpoints[endpointName];
-      if (!endpoint) throw new TypeError(`${description.name} has no page "${request.key}".`);
-      try {
-        const url = buildUrl(baseUrl, endpoint, unmasked(request, masker));
-        const { bytes, headers: received, status, label } = await get(url, signal, onSent);
-        if (status === noContent) {
-          if (endpoint.emptyWhen.includes('no_content')) return { request, ...noItems };
-          throw new FetchError(failureOfKind('malformed', status), `${label} returned no content.`);
-        }
-        const next = nextLinkIn(received['link'], url);
-        const total = endpoint.totalHeader === null ? null : countIn(received[endpoint.totalHeader]);
-        return { request, bytes, total, nextLink: next && masker.mask(next) };
-      } catch (error) {
-        if (
-          hasNotFoundStatus(error) &&
-          (firstItemOf(request) > 0 || endpoint.emptyWhen.includes('not_found'))
-        )
-          return { request, ...noItems, isNotFound: true };
-        throw redacted(error);
-      }
+    fetch(request, signal, onSent) {
+      const page = probed;
+      probed = undefined;
+      const isProbed = page?.request.list.type === request.list.type && page.request.key === request.key;
+      return isProbed ? Promise.resolve(page) : fetchPage(request, signal, onSent);
     },
     async close() {
       closing.abort(new Error('The source was closed.'));

@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import type { Clock } from '../../core/index.ts';
+import { createPrivateFile } from '../../platform/data-folder/files.ts';
 import type { SqliteMigration, BusyRetryOptions } from '../../platform/sqlite/open-sqlite.ts';
 import {
   isCurrent,
@@ -47,6 +48,8 @@ export function openVaultFile(path: string, busyTimeoutMs?: number): DatabaseSyn
  * be set before the file has any content.
  */
 function createFile(path: string): void {
+  // SQLite gives its -wal and -shm files the same mode.
+  createPrivateFile(path);
   const db = new DatabaseSync(path);
   try {
     db.exec(`PRAGMA page_size = 8192; PRAGMA application_id = ${applicationId}`);
@@ -184,6 +187,7 @@ const sqliteFull = 13;
 export function lockVault(path: string): DatabaseSync {
   const file = `${path}.lock`;
   let db: DatabaseSync | undefined;
+  createPrivateFile(file);
   try {
     db = new DatabaseSync(file, { timeout: 0 });
     // In this mode the lock of the transaction is kept.

@@ -33,9 +33,10 @@ export async function findFolders(filter: FolderFilter, deps: FolderDeps): Promi
   }
 }
 
+/** `name` is not used, but the API document requires it. */
 async function folderPage(offset: number, { api, get }: FolderDeps) {
   const url = new URL(`${api}/folders/search`);
-  const query = { sorts: 'id', fields: 'id,parent_id', limit: String(pageSize), offset: String(offset) };
+  const query = { sorts: 'id', fields: 'id,name,parent_id', limit: String(pageSize), offset: String(offset) };
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   const response = await get(url);
   return { rows: readFolderRows(response), total: countIn(response.headers['x-total-count']) };
