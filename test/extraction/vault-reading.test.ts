@@ -353,6 +353,63 @@ describe('verifying a vault', () => {
     expect(report.problems).toContainEqual(expect.objectContaining({ kind: 'damaged', type: null }));
   });
 
+  it('ends with a report whichever value was damaged, and names pages and items', async () => {
+    const world = await richVault();
+    world.close();
+    const copy = `${world.path}.copy`;
+    const db = new DatabaseSync(world.path);
+    const tables = [
+      'extraction_sessions',
+      'checkpoints',
+      'pages',
+      'items',
+      'content_versions',
+      'content_types',
+    ];
+    const columns = tables.flatMap((table) =>
+      db
+        .prepare(`SELECT name FROM pragma_table_info(?)`)
+        .all(table)
+        .map(({ name }) => [table, String(name)] as const),
+    );
+    db.close();
+    const original = await readFile(world.path);
+    const messages: string[] = [];
+    for (const [table, column] of columns)
+      for (const value of ['NULL', `'{'`, `'{}'`, `'[1]'`, '-1']) {
+        await writeFile(copy, original);
+        const damaged = new DatabaseSync(copy);
+        try {
+          damaged.exec(
+            `PRAGMA foreign_keys = off; UPDATE OR IGNORE ${table} SET ${column} = ${value} WHERE rowid = (SELECT min(rowid) FROM ${table})`,
+          );
+        } catch {
+          // Tables without rowid, and values that the table does not accept.
+          try {
+            damaged.exec(`UPDATE OR IGNORE ${table} SET ${column} = ${value}`);
+          } catch {
+            continue;
+          } finally {
+            damaged.close();
+          }
+        }
+        if (damaged.isOpen) damaged.close();
+        const reader = openVaultReader(copy);
+        try {
+          messages.push(...verifyVault(reader).problems.map(({ message }) => message));
+        } finally {
+          reader.close();
+        }
+      }
+    expect(messages).toContainEqual(
+      expect.stringMatching(/^The page .*offset.* of session 1 cannot be read/),
+    );
+    expect(messages).toContainEqual(expect.stringMatching(/types of session 1 cannot be read/));
+    expect(messages.filter((message) => /internal|SyntaxError|TypeError|undefined/.test(message))).toEqual(
+      [],
+    );
+  });
+
   it('finds data that is not JSON', async () => {
     const world = await vaultWorld();
     extract(world, [pageOf(offsetRequest(0, 1), [itemOf('1', '{"id":')])]);

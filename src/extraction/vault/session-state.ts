@@ -1,6 +1,6 @@
 // The state of sessions: which one a run resumes, what it has done, and how a type ends.
 import type { DatabaseSync } from 'node:sqlite';
-import { sqlOn } from '../../platform/sqlite/open-sqlite.ts';
+import { SqliteError, sqlOn } from '../../platform/sqlite/open-sqlite.ts';
 import type {
   ContentType,
   PageRequest,
@@ -85,13 +85,12 @@ function typesThatChanged(stored: string, types: readonly ContentType[]): readon
     .map(({ name }) => name);
 }
 
-function parsedTypes(stored: string): readonly ContentType[] {
-  try {
-    return JSON.parse(stored) as readonly ContentType[];
-  } catch {
-    // Edited by hand.
-    return [];
-  }
+/** Empty for a definition that was damaged, or edited by hand. */
+export function parsedTypes(stored: string): readonly ContentType[] {
+  const types = parsedObject(stored);
+  const isType = (type: unknown): boolean =>
+    typeof type === 'object' && type !== null && 'name' in type && 'shape' in type && 'endpoints' in type;
+  return Array.isArray(types) && types.every(isType) ? (types as readonly ContentType[]) : [];
 }
 
 export interface FoundInVault {
@@ -138,22 +137,63 @@ export function readProgress(
   });
 }
 
-/** The committed and failed pages of a type (by number), in the order of their keys. */
+/**
+ * The committed and failed pages of a type (by number), in the order of their keys. Rows that cannot be read are passed to
+ * `onDamaged`; by default they are an error.
+ */
 export function readPages(
   db: DatabaseSync,
   session: number,
   type: number,
+  onDamaged: (key: string) => void = (key) => {
+    throw damagedPage(session, key);
+  },
 ): Pick<TypeProgress, 'done' | 'failed'> {
   const rows = sqlOn(db).iterate`
-    SELECT state, request, result FROM pages WHERE session = ${session} AND content_type = ${type} ORDER BY key`;
+    SELECT key, state, request, result FROM pages
+    WHERE session = ${session} AND content_type = ${type} ORDER BY key`;
   const done: PageResult[] = [];
   const failed: PageRequest[] = [];
   for (const row of rows) {
-    const request = JSON.parse(String(row['request'])) as PageRequest;
-    if (row['state'] === 'failed') failed.push(request);
-    else done.push({ request, ...(JSON.parse(String(row['result'])) as Omit<PageResult, 'request'>) });
+    const request = parsedRequest(row['request'], String(row['key']));
+    const result = row['state'] === 'failed' ? null : parsedResult(row['result']);
+    if (!request || result === undefined) onDamaged(String(row['key']));
+    else if (result === null) failed.push(request);
+    else done.push({ request, ...result });
   }
   return { done, failed };
+}
+
+const damagedPage = (session: number, key: string): SqliteError =>
+  new SqliteError(
+    'SQLITE_UNUSABLE',
+    `The page ${key} of session ${session} in the vault is damaged. See "headworks vault verify"; --fresh extracts again.`,
+  );
+
+/** Undefined for a row that was damaged, or edited by hand. */
+function parsedRequest(stored: unknown, key: string): PageRequest | undefined {
+  const request = parsedObject(stored) as Partial<PageRequest> | undefined;
+  const isRequest =
+    request?.key === key &&
+    Array.isArray(request.list?.parents) &&
+    typeof request.position?.kind === 'string';
+  return isRequest ? (request as PageRequest) : undefined;
+}
+
+function parsedResult(stored: unknown): Omit<PageResult, 'request'> | undefined {
+  const result = parsedObject(stored) as Partial<PageResult> | undefined;
+  const isResult =
+    Array.isArray(result?.elements) && Array.isArray(result.children) && typeof result.itemCount === 'number';
+  return isResult ? (result as PageResult) : undefined;
+}
+
+function parsedObject(stored: unknown): object | undefined {
+  try {
+    const value: unknown = JSON.parse(String(stored));
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Before every position of a page. */

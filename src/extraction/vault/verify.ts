@@ -1,15 +1,16 @@
 // Verifies a vault: every row against the others, and every type against the source's own count.
 import type { DatabaseSync } from 'node:sqlite';
-import { SqliteError, sqlOn } from '../../platform/sqlite/open-sqlite.ts';
+import { HeadworksError, messageOf } from '../../core/index.ts';
+import { sqlOn } from '../../platform/sqlite/open-sqlite.ts';
 import { FieldReader } from '../parsing/json-reader.ts';
 import { listKey } from '../pipeline/paginator.ts';
 import { readItem } from '../parsing/parse-page.ts';
-import type { ItemShape, ParsedItem, PageResult, ContentType } from '../types.ts';
+import type { ItemShape, ParsedItem, PageResult } from '../types.ts';
 import { parseJson } from './canonical-json.ts';
 import { onFile } from './file.ts';
 import { contentHash } from './page-writer.ts';
 import type { TypeRecord, VaultReader } from './reader.ts';
-import { readPages } from './session-state.ts';
+import { parsedTypes, readPages } from './session-state.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -20,9 +21,10 @@ export function verifyVault(reader: VaultReader, signal?: AbortSignal): VerifyRe
     try {
       onFile(reader.path, () => check(reader, tally, signal));
     } catch (error) {
-      // A file that is too damaged to read is a finding; other errors are thrown.
-      if (!(error instanceof SqliteError) || error.code !== 'SQLITE_UNUSABLE') throw error;
-      tally.add('damaged', error.message);
+      signal?.throwIfAborted();
+      // A file that is too damaged to read is a finding; a busy one is an error.
+      if (error instanceof HeadworksError && error.code !== 'SQLITE_UNUSABLE') throw error;
+      tally.add('damaged', `The file cannot be read further: ${messageOf(error)}`);
     }
   return tally.report();
 }
@@ -51,12 +53,16 @@ function checkVersions({ db }: VaultReader, tally: Tally, signal: AbortSignal | 
     signal?.throwIfAborted();
     tally.versions += 1;
     const damaged = (message: string) => tally.add('damaged', message, row['type'], row['id']);
-    const problem = versionProblem(row);
-    if (problem) damaged(`Version ${String(row['number'])} ${problem}`);
-    else if (row['is_orphan'] === 1n) damaged(`Version ${String(row['number'])} belongs to no item.`);
-    else if (row['is_newest'] === 1n && row['data'] instanceof Uint8Array) {
-      const wrong = fieldProblemOf(row, row['data']);
-      if (wrong !== undefined) damaged(wrong);
+    try {
+      const problem = versionProblem(row);
+      if (problem) damaged(`Version ${String(row['number'])} ${problem}`);
+      else if (row['is_orphan'] === 1n) damaged(`Version ${String(row['number'])} belongs to no item.`);
+      else if (row['is_newest'] === 1n && row['data'] instanceof Uint8Array) {
+        const wrong = fieldProblemOf(row, row['data']);
+        if (wrong !== undefined) damaged(wrong);
+      }
+    } catch (error) {
+      damaged(`Version ${String(row['number'])} cannot be read: ${messageOf(error)}.`);
     }
   }
 }
@@ -65,10 +71,9 @@ function versionProblem({ data, size, hash }: Row): string | undefined {
   if (data === null) return hash === null && size === null ? undefined : 'has lost its data.';
   if (!(data instanceof Uint8Array)) return 'has data that is not text.';
   if (BigInt(data.byteLength) !== size) return `has ${data.byteLength} bytes instead of ${String(size)}.`;
+  if (typeof hash !== 'bigint') return 'has no hash.';
   if (contentHash(data) !== hash)
-    return `does not have the hash ${BigInt.asUintN(64, hash as bigint)
-      .toString(16)
-      .padStart(16, '0')}.`;
+    return `does not have the hash ${BigInt.asUintN(64, hash).toString(16).padStart(16, '0')}.`;
   try {
     parseJson(Buffer.from(data).toString('utf8'));
     return undefined;
@@ -111,20 +116,28 @@ function checkHeads({ db }: VaultReader, tally: Tally, signal: AbortSignal | und
 
 /** Every session has a checkpoint for each of its types. */
 function checkCheckpoints({ db }: VaultReader, tally: Tally): void {
-  const rows = sqlOn(db).all`
-    SELECT session.number, requested.value ->> 'name' AS name
-    FROM extraction_sessions AS session, json_each(session.types) AS requested
-    WHERE NOT EXISTS (SELECT 1 FROM checkpoints JOIN content_types AS type ON type.number = content_type
-                      WHERE checkpoints.session = session.number AND type.name = requested.value ->> 'name')`;
-  for (const { number, name } of rows)
-    tally.add('damaged', `The checkpoint of session ${Number(number)} is missing.`, name);
+  const sql = sqlOn(db);
+  for (const { number, types } of sql.all`SELECT number, types FROM extraction_sessions`) {
+    const session = Number(number);
+    const stored = parsedTypes(String(types));
+    if (stored.length === 0 && types !== '[]')
+      tally.add('damaged', `The definition of the types of session ${session} cannot be read.`);
+    const present = sql.all`
+      SELECT type.name FROM checkpoints JOIN content_types AS type ON type.number = content_type
+      WHERE session = ${session}`.map(({ name }) => name);
+    for (const { name } of stored)
+      if (!present.includes(name))
+        tally.add('damaged', `The checkpoint of session ${session} is missing.`, name);
+  }
 }
 
 function checkTypes(reader: VaultReader, tally: Tally): void {
   for (const type of reader.types()) {
     checkCounts(reader, type, tally);
     const incomplete = (message: string) => tally.add('incomplete', message, type.type);
-    const pages = readPages(reader.db, type.session, reader.typeNumber(type.type)).done;
+    const { done: pages } = readPages(reader.db, type.session, reader.typeNumber(type.type), (key) =>
+      tally.add('damaged', `The page ${key} of session ${type.session} cannot be read.`, type.type),
+    );
     tally.pages += pages.length;
     if (type.status === 'incomplete') incomplete(`${type.reason ?? 'Something is missing'}.`);
     else if (type.status !== 'completed')
@@ -217,7 +230,7 @@ function createFieldCheck(db: DatabaseSync): (row: Row, data: Uint8Array) => str
     const key = `${session} ${type}`;
     const known = readers.get(key);
     if (known) return known;
-    const stored = JSON.parse(String(types.get(session)?.['types'] ?? '[]')) as readonly ContentType[];
+    const stored = parsedTypes(String(types.get(session)?.['types'] ?? '[]'));
     const shapes = stored
       .filter(({ name }) => name === type)
       .flatMap(({ shape, endpoints }) => [shape, ...endpoints.flatMap((endpoint) => endpoint.shape ?? [])]);

@@ -7,7 +7,7 @@ import { StateBadge } from '../../components/state-badge.tsx';
 import { Empty, Section, Shown } from '../../components/states.tsx';
 import { DataTable, Detail, type Column } from '../../components/table.tsx';
 import { Ago } from '../../components/time.tsx';
-import { isOpen } from './run-facts.ts';
+import { isOpen, noFailures } from './run-facts.ts';
 import { useSources, useStartRun } from './sources.tsx';
 
 export function useVault(run: string) {
@@ -28,7 +28,7 @@ export function DeadLetters({ run }: { readonly run: ExtractionRun }) {
         what="the vault"
         query={query}
         isEmpty={({ dead_letters: letters }) => letters.length === 0}
-        empty={<Empty title="No failed pages">Pages that fail after all retries are listed here.</Empty>}
+        empty={<Empty {...noFailures(run)} />}
       >
         {({ dead_letters: letters }) => (
           <DataTable

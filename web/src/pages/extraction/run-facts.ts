@@ -42,3 +42,21 @@ export function percentOf(done: number, total: number | null): number {
   if (total === null || total === 0) return 0;
   return Math.min(100, (done / total) * 100);
 }
+
+/** What an empty list of failed pages means: with types that are pending or incomplete it is not a success. */
+export function noFailures(run: Pick<ExtractionRun, 'state' | 'types'>): {
+  readonly title: string;
+  readonly children: string;
+} {
+  const pending = run.types.filter(({ status }) => status === 'queued' || status === 'running').length;
+  const incomplete = run.types.filter(({ status }) => status === 'incomplete').length;
+  const unfinished = `${pending} of ${run.types.length} types are not extracted yet.`;
+  if (isOpen(run)) return { title: 'No failed pages so far', children: unfinished };
+  if (pending > 0) return { title: 'No failed pages in what was extracted', children: unfinished };
+  if (incomplete > 0)
+    return {
+      title: 'No failed pages, but items are missing',
+      children: `${incomplete} of ${run.types.length} types are incomplete. The vault has the reasons.`,
+    };
+  return { title: 'No failed pages', children: 'Pages that fail after all retries are listed here.' };
+}

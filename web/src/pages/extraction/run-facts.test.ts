@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import type { ExtractionRun } from '../../../../src/api/extraction.ts';
+import { noFailures } from './run-facts.ts';
+
+type Status = ExtractionRun['types'][number]['status'];
+
+const titleOf = (state: ExtractionRun['state'], ...statuses: readonly Status[]) =>
+  noFailures({
+    state,
+    types: statuses.map((status) => ({ type: status, status, items: 0, total: null })),
+  } as Pick<ExtractionRun, 'state' | 'types'>);
+
+describe('a run without failed pages', () => {
+  it('says what is pending while it runs, and when it was interrupted', () => {
+    expect(titleOf('running', 'completed', 'running', 'queued')).toEqual({
+      title: 'No failed pages so far',
+      children: '2 of 3 types are not extracted yet.',
+    });
+    expect(titleOf('interrupted', 'completed', 'queued').children).toBe(
+      '1 of 2 types are not extracted yet.',
+    );
+  });
+
+  it('says that items are missing when a type is incomplete', () => {
+    expect(titleOf('incomplete', 'completed', 'incomplete').title).toBe(
+      'No failed pages, but items are missing',
+    );
+  });
+
+  it('says that no page failed when all types are completed', () => {
+    expect(titleOf('completed', 'completed').title).toBe('No failed pages');
+  });
+});
