@@ -39,7 +39,7 @@ export async function decode(
   label: string,
 ): Promise<Uint8Array> {
   let decoded = bytes;
-  for (const name of encodingsIn(encoding).reverse()) {
+  for (const name of encodingsIn(encoding).toReversed()) {
     const decoder = decoders[name];
     if (!decoder) throw malformed(label, `is encoded as "${name}", which was not requested`);
     if (decoded.byteLength === 0) return decoded;
@@ -54,7 +54,7 @@ export async function decode(
   return decoded;
 }
 
-const encodingsIn = (header = ''): string[] =>
+const encodingsIn = (header = ''): readonly string[] =>
   header
     .toLowerCase()
     .split(',')

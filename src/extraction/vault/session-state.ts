@@ -172,7 +172,7 @@ const damagedPage = (session: number, key: string): SqliteError =>
 
 /** Undefined for a row that was damaged, or edited by hand. */
 function parsedRequest(stored: unknown, key: string): PageRequest | undefined {
-  const request = parsedObject(stored) as Partial<PageRequest> | undefined;
+  const request: Partial<PageRequest> | undefined = parsedObject(stored);
   const isRequest =
     request?.key === key &&
     Array.isArray(request.list?.parents) &&
@@ -181,7 +181,7 @@ function parsedRequest(stored: unknown, key: string): PageRequest | undefined {
 }
 
 function parsedResult(stored: unknown): Omit<PageResult, 'request'> | undefined {
-  const result = parsedObject(stored) as Partial<PageResult> | undefined;
+  const result: Partial<PageResult> | undefined = parsedObject(stored);
   const isResult =
     Array.isArray(result?.elements) && Array.isArray(result.children) && typeof result.itemCount === 'number';
   return isResult ? (result as PageResult) : undefined;

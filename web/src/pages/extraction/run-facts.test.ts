@@ -8,7 +8,7 @@ const titleOf = (state: ExtractionRun['state'], ...statuses: readonly Status[]) 
   noFailures({
     state,
     types: statuses.map((status) => ({ type: status, status, items: 0, total: null })),
-  } as Pick<ExtractionRun, 'state' | 'types'>);
+  });
 
 describe('a run without failed pages', () => {
   it('says what is pending while it runs, and when it was interrupted', () => {
