@@ -14,7 +14,7 @@ export interface HttpRequest {
   /** For the whole response, its body included. Default: none. */
   readonly responseTimeoutMs?: number;
   /** Called once, when there is a connection and the request is being written to it. */
-  readonly onSent?: () => void;
+  readonly onSent?: () => boolean | void;
 }
 
 export interface HttpResponse {

@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import type { Clock, Emitter } from '../core/index.ts';
 import { makeFolder, createPrivateFile } from '../platform/data-folder/files.ts';
 import type { BusyRetryOptions } from '../platform/sqlite/open-sqlite.ts';
-import { openSqlite, retryWhileBusy } from '../platform/sqlite/open-sqlite.ts';
+import { isSqliteBusy, openSqlite, retryWhileBusy } from '../platform/sqlite/open-sqlite.ts';
 import type {
+  LateGrant,
   LocalRateWindow,
   MemoryRateWindowOptions,
   RateLimiterSnapshot,
@@ -125,6 +126,16 @@ export class BusyRetryWindow implements LocalRateWindow {
 
   exchange(request: WindowRequest): WindowReply | Promise<WindowReply> {
     return retryWhileBusy(() => this.#window.exchange(request), this.#options);
+  }
+
+  /** False while another process has the journal: the call then waits for another grant. */
+  canLeave(grant: LateGrant): boolean {
+    try {
+      return this.#window.canLeave(grant);
+    } catch (error) {
+      if (isSqliteBusy(error)) return false;
+      throw error;
+    }
   }
 
   syncFrom(state: WindowState): void | Promise<void> {

@@ -9,6 +9,7 @@ export type { Permit, RateLimiterSnapshot } from './rate-limiter/limiter.ts';
 export { MemoryRateWindow } from './rate-limiter/memory-window.ts';
 export type { MemoryRateWindowOptions } from './rate-limiter/memory-window.ts';
 export type {
+  LateGrant,
   LocalRateWindow,
   RateLimits,
   RateWindow,

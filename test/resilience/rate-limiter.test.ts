@@ -141,6 +141,7 @@ describe('Redis rate window', () => {
       {
         limits: window.limits,
         isLocal: false,
+        canLeave: () => true,
         exchange: (request) => (isAway ? Promise.reject(new Error('away')) : window.exchange(request)),
       },
       systemClock,
@@ -277,10 +278,10 @@ describe('SQLite grant journal', () => {
     await clock.advance(500);
     // The second window reads the grants of one call before, and of the other after it was sent late.
     expect(two.exchange({ ...nothing, wanted: 1 }).granted).toBe(1);
-    one.exchange({ ...nothing, sentLate: [stamp] });
+    one.exchange({ ...nothing, sentLate: [stamp], sentLateGiven: [stamp] });
     const { stamp: other } = one.exchange({ ...nothing, wanted: 1 });
     await clock.advance(500);
-    one.exchange({ ...nothing, sentLate: [other] });
+    one.exchange({ ...nothing, sentLate: [other], sentLateGiven: [other] });
     expect(two.exchange({ ...nothing, wanted: 1 }).granted).toBe(1);
     expect(open().exchange({ ...nothing, wanted: 2 }).granted).toBe(1);
     await clock.advance(59_400);

@@ -30,7 +30,7 @@ function permitThat(reports: string[]): Permit {
     isOpen = false;
   };
   return {
-    sent: () => reports.push('sent'),
+    sent: () => reports.push('sent') > 0,
     succeeded: () => once('succeeded'),
     rateLimited: (hint) => once(`rate limited ${hint?.retryAfterMs ?? ''}`),
     failed: () => once('failed'),

@@ -33,7 +33,7 @@ export interface HttpCall {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /** Called when the request is written to a connection. */
-  readonly onSent?: (() => void) | undefined;
+  readonly onSent?: (() => boolean | void) | undefined;
 }
 
 /** Any response, whatever its status. Of an error only the beginning of the body is kept. */
@@ -72,19 +72,26 @@ export function createHttpClient({ acquirePermit, origin, ...options }: HttpClie
   const send = createUnlimitedClient(options);
   const sendPermitted: HttpClient = async (call, signal) => {
     if (!acquirePermit || call.url.origin !== origin) return send(call, signal);
-    const permit = await permitFrom(acquirePermit, signal);
-    try {
+    for (let voidPermits = 0; ;) {
+      const permit = await permitFrom(acquirePermit, signal);
+      let isVoid = false;
       const onSent = () => {
-        permit.sent();
-        call.onSent?.();
+        isVoid = !permit.sent();
+        if (!isVoid) call.onSent?.();
+        return !isVoid;
       };
-      const response = await send({ ...call, onSent }, signal);
-      // Before the caller decides about a retry: a 429 with a hint is retried at once, and only the limiter waits.
-      reportOutcome(permit, response, options.clock.now());
-      return response;
-    } finally {
-      // Has no effect after an outcome was reported.
-      permit.failed();
+      try {
+        const response = await send({ ...call, onSent }, signal);
+        // Before the caller decides about a retry: a 429 with a hint is retried at once, and only the limiter waits.
+        reportOutcome(permit, response, options.clock.now());
+        return response;
+      } catch (error) {
+        // It was not written to its connection while its permit was valid (L1).
+        if (!isVoid || ++voidPermits === maxVoidPermits) throw error;
+      } finally {
+        // Has no effect after an outcome was reported.
+        permit.failed();
+      }
     }
   };
   return async (call, signal) => {
@@ -99,6 +106,8 @@ export function createHttpClient({ acquirePermit, origin, ...options }: HttpClie
   };
 }
 
+/** A connection that takes longer each time than a permit is valid. */
+const maxVoidPermits = 20;
 const maxRedirects = 5;
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 

@@ -224,7 +224,8 @@ class Exchange implements Dispatcher.DispatchHandler, BodySource {
     this.#controller = controller;
     // Abandoned while it still waited for a connection: nothing is sent.
     if (this.#failure) return controller.abort(this.#failure);
-    this.#request.onSent?.();
+    if (this.#request.onSent?.() === false)
+      return this.abandon(new HttpFailure('aborted', `${this.#label} was not sent: its caller withdrew it.`));
     this.#wait = 'headers';
     this.#allow(this.#timeouts.headersTimeoutMs);
   }

@@ -6,7 +6,14 @@
 // While shared, both windows must agree: the local one counts every grant of this machine, so that a change of state
 // never permits more than the limit. While local, the grants of other machines are unknown.
 import type { Clock } from '../../core/clock.ts';
-import type { WindowRequest, LocalRateWindow, RateLimits, RateWindow, WindowReply } from './policy.ts';
+import type {
+  LateGrant,
+  WindowRequest,
+  LocalRateWindow,
+  RateLimits,
+  RateWindow,
+  WindowReply,
+} from './policy.ts';
 import { emptyRequest } from './policy.ts';
 
 export interface FallbackRateWindowOptions {
@@ -34,6 +41,13 @@ export class FallbackRateWindow implements RateWindow {
     this.#options = options;
   }
 
+  /** Both must permit it, as for a grant. */
+  canLeave({ stamp, given, lateMs }: LateGrant): boolean {
+    const { local, shared } = this.#options;
+    const half = (index: 0 | 1) => ({ stamp: halfOf(stamp, index), given: halfOf(given, index), lateMs });
+    return (this.#isLocalOnly || shared.canLeave(half(0))) && local.canLeave(half(1));
+  }
+
   async exchange(request: WindowRequest): Promise<WindowReply> {
     if (this.#isLocalOnly) return this.#exchangeLocally(request);
     let reply: WindowReply;
@@ -50,8 +64,14 @@ export class FallbackRateWindow implements RateWindow {
     const { local, shared, clock } = this.#options;
     const grantedAt = clock.monotonic();
     await local.syncFrom(reply.state);
-    const { sentLate, unsent } = stampsOf(request, 1);
-    const localReply = await local.exchange({ ...emptyRequest, sentLate, unsent, wanted: reply.granted });
+    const { sentLate, sentLateGiven, unsent } = stampsOf(request, 1);
+    const localReply = await local.exchange({
+      ...emptyRequest,
+      sentLate,
+      sentLateGiven,
+      unsent,
+      wanted: reply.granted,
+    });
     // True when another process held the local journal for long.
     const isStale = clock.monotonic() - grantedAt > staleMs;
     const granted = isStale ? 0 : localReply.granted;
@@ -99,12 +119,15 @@ export class FallbackRateWindow implements RateWindow {
 /** Placeholder stamp of a grant that the shared window lacks: when moved there, it is added. */
 const unknownStamp = '0';
 
+const halfOf = (stamp: string, half: 0 | 1): string => stamp.split(' ')[half] ?? '';
+
 /** A stamp identifies a grant in both windows: `shared local`. `half` selects one of them. */
 function stampsOf(request: WindowRequest, half: 0 | 1): WindowRequest {
-  const of = (stamp: string) => stamp.split(' ')[half] ?? '';
+  const of = (stamp: string) => halfOf(stamp, half);
   return {
     ...request,
     sentLate: request.sentLate.map(of),
+    sentLateGiven: request.sentLateGiven.map(of),
     unsent: request.unsent.map(of),
     returnedStamp: of(request.returnedStamp),
   };

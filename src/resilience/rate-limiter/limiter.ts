@@ -13,8 +13,11 @@ import { initialBackoff } from './backoff.ts';
  * @example const finish = (permit: Permit, isOk: boolean) => (isOk ? permit.succeeded() : permit.failed());
  */
 export interface Permit {
-  /** The call was written to a connection. Only used with `reportsSending`. */
-  sent(): void;
+  /**
+   * The call is about to be written to a connection. Only used with `reportsSending`. False: too late, the permit is void;
+   * do not make the call, and acquire another permit.
+   */
+  sent(): boolean;
   /** The server responded, and not with a rate limit. */
   succeeded(): void;
   /** The server responded with 429 or an equivalent. A Retry-After pauses every caller until then. */
@@ -31,10 +34,13 @@ export interface AcquireOptions {
   readonly reportsSending?: boolean;
 }
 
-/** A grant whose call has not been sent; counts from `at`, identified by `stamp`. */
+/** A grant whose call has not been sent; counts from `at` in this process, identified by `stamp`. */
 interface UnsentGrant {
   stamp: string;
   at: number;
+  /** When it was given, and with which stamp: from then it counts in other processes. */
+  readonly givenAt: number;
+  readonly given: string;
 }
 
 interface Waiter {
@@ -140,6 +146,7 @@ export class AdaptiveRateLimiter {
       const reply = this.#window.exchange({
         ...reports,
         sentLate: sentLate.map(stampOf),
+        sentLateGiven: sentLate.map(({ given }) => given),
         unsent: unsent.map(stampOf),
         wanted,
       });
@@ -181,15 +188,30 @@ export class AdaptiveRateLimiter {
   }
 
   #trackUnsent(stamp: string): UnsentGrant {
-    const grant = { stamp, at: this.#clock.monotonic() };
+    const givenAt = this.#clock.monotonic();
+    const grant = { stamp, at: givenAt, givenAt, given: stamp };
     this.#unsent.add(grant);
     return grant;
   }
 
-  /** A call sent late counts from when it was sent. Reported to the window at once: a later report costs more of the rate. */
-  #markSent(grant: UnsentGrant | undefined): void {
+  /** A call sent late counts from when it was sent, if there is room for it then. */
+  #markSent(grant: UnsentGrant | undefined): boolean {
+    if (!grant || !this.#unsent.delete(grant)) return true;
+    const lateMs = this.#clock.monotonic() - grant.givenAt;
+    if (lateMs <= lateAfterMs) return true;
+    if (!this.#window.canLeave({ stamp: grant.stamp, given: grant.given, lateMs })) return false;
+    // Reported to a shared window at once: a later report costs more of the rate.
+    if (!this.#window.isLocal) {
+      this.#sentLate = [...this.#sentLate, grant];
+      this.#exchange();
+    }
+    return true;
+  }
+
+  /** The outcome of a call that was not reported as sent: it counts from now. */
+  #settleUnsent(grant: UnsentGrant | undefined): void {
     if (!grant || !this.#unsent.delete(grant)) return;
-    if (this.#clock.monotonic() - grant.at <= lateAfterMs) return;
+    if (this.#clock.monotonic() - grant.givenAt <= lateAfterMs) return;
     this.#sentLate = [...this.#sentLate, grant];
     this.#exchange();
   }
@@ -197,7 +219,7 @@ export class AdaptiveRateLimiter {
   #permit(epoch: number, grant: UnsentGrant | undefined): Permit {
     let isOpen = true;
     const once = (report: () => void) => {
-      this.#markSent(grant);
+      this.#settleUnsent(grant);
       if (isOpen) report();
       isOpen = false;
     };

@@ -8,6 +8,7 @@ import type {
   EffectiveWindow,
   GrantJournal,
   JournaledState,
+  LateGrant,
   LocalRateWindow,
   RateLimits,
   SlidingWindow,
@@ -49,7 +50,8 @@ export class MemoryRateWindow implements LocalRateWindow {
     this.#clock = clock;
     this.#journal = journal;
     this.#windows = slidingWindows(limits);
-    this.#grants = new GrantRing(Math.max(...this.#windows.map(({ limit }) => limit)));
+    // One more than a window has: `canLeave` compares with the others.
+    this.#grants = new GrantRing(Math.max(...this.#windows.map(({ limit }) => limit)) + 1);
     this.#wallOffset = clock.now() - clock.monotonic();
     this.#effective = this.#effectiveWindows();
     this.#restore();
@@ -78,11 +80,30 @@ export class MemoryRateWindow implements LocalRateWindow {
     else synced();
   }
 
+  /** As if the grant was given now: with everything that this and other processes were granted since. */
+  canLeave({ stamp, given }: LateGrant): boolean {
+    const decide = () => {
+      this.#adjustForWallClock();
+      this.#applyChanges();
+      const now = this.#clock.monotonic();
+      const from = Number(stamp);
+      const isFree = this.#effective.every(
+        ({ count, spanMs }) => this.#grants.fromNewest(count, from) + spanMs <= now,
+      );
+      if (!isFree || this.#pausedUntil > now) return false;
+      this.#grants.move(from, now);
+      this.#journal?.move(this.#wall(Number(given)), this.#wall(now));
+      return true;
+    };
+    return this.#journal ? this.#journal.transaction(decide) : decide();
+  }
+
   #decide(request: WindowRequest): WindowReply {
     const now = this.#clock.monotonic();
     this.#report(request, now);
     for (const stamp of [...request.sentLate, ...request.unsent]) this.#grants.move(Number(stamp), now);
-    for (const stamp of request.sentLate) this.#journal?.move(this.#wall(Number(stamp)), this.#wall(now));
+    for (const stamp of request.sentLateGiven)
+      this.#journal?.move(this.#wall(Number(stamp)), this.#wall(now));
     const { granted, waitMs } = this.#grant(request.wanted, now);
     return { granted, waitMs, stamp: String(now), state: this.#state() };
   }
@@ -158,7 +179,7 @@ export class MemoryRateWindow implements LocalRateWindow {
     const { grants, state } = this.#journal?.readChanges() ?? { grants: [] };
     for (const { at, count, movedFrom } of grants)
       if (movedFrom === null) this.#push(at, count);
-      else this.#grants.move(this.#monotonic(movedFrom), this.#monotonic(at));
+      else this.#grants.move(movedFrom - this.#wallOffset, this.#monotonic(at), wallDriftMs);
     if (!state) return;
     this.#resume(state, this.#clock.monotonic());
   }
@@ -202,19 +223,37 @@ class GrantRing {
     }
   }
 
-  /** Moves the newest grant at or before `from` to `to`, as the newest of all; without one, adds `to`. */
-  move(from: number, to: number): void {
-    let position = 1;
-    while (position < this.capacity && this.fromNewest(position) > from) position++;
-    if (this.fromNewest(position) > from) return this.push(to, 1);
+  /**
+   * Moves the grant at `from`, or up to `toleranceMs` later, to `to`, as the newest of all; without one, the newest before
+   * `from`, or else adds `to`.
+   */
+  move(from: number, to: number, toleranceMs = 0): void {
+    const position = this.#positionOf(from, toleranceMs);
+    if (this.fromNewest(position) > from + toleranceMs) return this.push(to, 1);
     const at = Math.max(to, this.fromNewest(1));
-    for (; position > 1; position--) this.#times[this.#indexOf(position)] = this.fromNewest(position - 1);
+    for (let place = position; place > 1; place--)
+      this.#times[this.#indexOf(place)] = this.fromNewest(place - 1);
     this.#times[this.#newest] = at;
   }
 
-  /** The time of the grant at `position` from the newest (1 is the newest); -Infinity if there is none. */
-  fromNewest(position: number): number {
-    return this.#times[this.#indexOf(position)] ?? Number.NEGATIVE_INFINITY;
+  /**
+   * The time of the grant at `position` from the newest (1 is the newest); -Infinity if there is none. `without`: as if the
+   * grant that `move` would move from this time did not exist.
+   */
+  fromNewest(position: number, without?: number): number {
+    const place = without === undefined || this.#positionOf(without) > position ? position : position + 1;
+    return this.#times[this.#indexOf(place)] ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /**
+   * Of the grant at this time, or up to `toleranceMs` later; else of the newest before; else of the oldest. Of several the
+   * oldest: to forget a later one would permit a call too early. Stored times are rounded.
+   */
+  #positionOf(time: number, toleranceMs = 0): number {
+    let position = 1;
+    while (position < this.capacity && this.fromNewest(position) > time + toleranceMs) position++;
+    while (position < this.capacity && this.fromNewest(position + 1) >= time - 1) position++;
+    return position;
   }
 
   #indexOf(position: number): number {

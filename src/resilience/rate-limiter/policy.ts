@@ -9,6 +9,8 @@ export interface WindowRequest extends Outcomes {
   readonly pauseMs: number;
   /** Stamps of grants whose calls were sent late: each counts from now instead. */
   readonly sentLate: readonly string[];
+  /** Of the same grants, the stamps with which they were given: other processes know only those. */
+  readonly sentLateGiven: readonly string[];
   /** Stamps of grants whose calls have not been sent: each counts from now until it is. */
   readonly unsent: readonly string[];
   /** Unused grants of an earlier exchange, and the stamp of that exchange. */
@@ -26,6 +28,7 @@ export const emptyRequest: WindowRequest = {
   rateLimitedEpoch: 0,
   pauseMs: 0,
   sentLate: [],
+  sentLateGiven: [],
   unsent: [],
   returned: 0,
   returnedStamp: '',
@@ -46,6 +49,13 @@ export interface WindowReply {
   readonly state: WindowState;
 }
 
+export interface LateGrant {
+  readonly stamp: string;
+  /** The stamp with which it was given: other processes know only that. */
+  readonly given: string;
+  readonly lateMs: number;
+}
+
 /** Decides about grants. Implementations: memory (optionally with a journal), and Redis for many machines. */
 export interface RateWindow {
   readonly limits: RateLimits;
@@ -53,7 +63,18 @@ export interface RateWindow {
   readonly isLocal: boolean;
   /** One atomic decision. When it fails, no call may be made. A local window replies without a promise if it can. */
   exchange(request: WindowRequest): WindowReply | Promise<WindowReply>;
+  /**
+   * The call of this grant is about to leave, late. True: it may, and the grant counts from now (in a window that is not local
+   * from the next exchange). False: the grant is void, and another is needed.
+   */
+  canLeave(grant: LateGrant): boolean;
 }
+
+/**
+ * A grant of a shared window is valid for this long. A call that leaves later might fall into the next window of another
+ * machine; one that leaves within it is reported long before that window begins.
+ */
+export const sharedValidityMs = 250;
 
 /** A window of this machine that can follow a shared one. */
 export interface LocalRateWindow extends RateWindow {

@@ -1,9 +1,9 @@
 // Decides in Redis: all processes with the same key share one rate and one backoff. One round trip per exchange.
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import { redisScript } from '../../platform/redis/script.ts';
-import type { WindowRequest, RateLimits, RateWindow, WindowReply } from './policy.ts';
+import type { LateGrant, WindowRequest, RateLimits, RateWindow, WindowReply } from './policy.ts';
 import { adaptation, backoffFields, initialBackoff } from './backoff.ts';
-import { minSpacingMs, slidingWindows } from './policy.ts';
+import { minSpacingMs, sharedValidityMs, slidingWindows } from './policy.ts';
 
 export interface RedisRateWindowOptions {
   readonly redis: RedisConnection;
@@ -46,6 +46,10 @@ export class RedisRateWindow implements RateWindow {
       }),
       ...slidingWindows(limits).flatMap(({ limit, windowMs, guardMs }) => [limit, windowMs, guardMs]),
     ];
+  }
+
+  canLeave({ lateMs }: LateGrant): boolean {
+    return lateMs <= sharedValidityMs;
   }
 
   async exchange(request: WindowRequest): Promise<WindowReply> {

@@ -41,12 +41,19 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
       expect(JSON.parse(await text(answer))).toEqual({ method: 'POST', test: 'yes', body: 'hällo' });
     });
 
+    it('does not send a request that its caller withdraws', async () => {
+      await expect(get('/echo', { onSent: () => false })).rejects.toMatchObject({ kind: 'aborted' });
+    });
+
     it('reports once when the request was sent, before its response', async () => {
       const calls: string[] = [];
-      const pending = get('/echo', { onSent: () => calls.push('sent') });
+      const pending = get('/echo', { onSent: () => void calls.push('sent') });
       await text(await pending.finally(() => calls.push('responded')));
       expect(calls).toEqual(['sent', 'responded']);
-      const stopped = get('/echo', { signal: AbortSignal.abort(), onSent: () => calls.push('too much') });
+      const stopped = get('/echo', {
+        signal: AbortSignal.abort(),
+        onSent: () => void calls.push('too much'),
+      });
       await expect(stopped).rejects.toMatchObject({ kind: 'aborted' });
       expect(calls).toHaveLength(2);
     });

@@ -71,7 +71,8 @@ export function createInMemoryTransport(options: InMemoryTransportOptions): Http
       request.connectTimeoutMs ?? options.connectTimeoutMs ?? 10_000,
       'connect',
     );
-    request.onSent?.();
+    if (request.onSent?.() === false)
+      throw new HttpFailure('aborted', `${label} was withdrawn by its caller.`);
     const answer = await step(
       () => options.handler(inMemoryRequest(request, url, link.signal)),
       request.headersTimeoutMs ?? options.headersTimeoutMs ?? 120_000,
