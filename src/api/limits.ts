@@ -103,13 +103,19 @@ export const alertsApi = {
     id: 'alerts.list',
     tag: 'operations',
     summary: 'List pending and firing alerts of this server',
-    description: 'The same rules are shipped for Prometheus in monitoring/headworks-alerts.yml.',
+    description:
+      'Every server evaluates the rules of monitoring/headworks-alerts.yml, which Prometheus can load too, on its own metrics.',
     output: z
       .object({
         alerts: z.array(
           z.object({
             name: z.string().describe('As in monitoring/headworks-alerts.yml.'),
-            organization_id: organizationId.nullable(),
+            organization_id: organizationId
+              .nullable()
+              .describe('The organization that the alert is about; null for others.'),
+            labels: z
+              .record(z.string(), z.string())
+              .describe('What it is about, for example `model`; empty: the whole server.'),
             severity: z.enum(['info', 'warning', 'critical']),
             state: z
               .enum(['pending', 'firing'])

@@ -49,6 +49,22 @@ export const Model = z
       .string()
       .nullable()
       .describe('Environment variables to set before it can be called; null when it is configured.'),
+    state: z
+      .enum(['disabled', 'no-key', 'cooling-down', 'quota-exhausted', 'failing', 'available'])
+      .describe('`failing`: most of its last calls failed; it is still called, after others.'),
+    health: z
+      .object({
+        is_failing: z
+          .boolean()
+          .describe('Its last three calls failed, or most of its last ten without three successes since.'),
+        request_count: count.describe('Requests of the last 15 minutes, each counted once.'),
+        success_rate: z.number().nullable().describe('Of those requests, 0 to 1; null without any.'),
+        last_failure: z.string().nullable().describe('Outcome of its last call; null when that succeeded.'),
+        backoff_until: instant
+          .nullable()
+          .describe('It is called last until then, after several failures in a row; null: not backing off.'),
+      })
+      .describe('How it works now, over all servers and workers.'),
     available_at: instant
       .nullable()
       .describe('When its cooldowns have ended and its quotas have capacity; null: now.'),
@@ -140,7 +156,9 @@ export const modelsApi = {
     access: 'gateway',
     query: z.object({
       active_only: queryFlag(true).describe('Leave out disabled models.'),
-      available_only: queryFlag(false).describe('Leave out models that are cooling down or out of quota.'),
+      available_only: queryFlag(false).describe(
+        'Leave out models that are failing, cooling down or out of quota.',
+      ),
       configured_only: queryFlag(false).describe('Leave out models without a key.'),
       include_recent: queryFlag(false).describe('Fill the recent_… fields.'),
       window_days: z.coerce
@@ -254,9 +272,6 @@ export const modelsApi = {
           .nullable()
           .describe('Position in the routing order, from 1; null: it would not be called now.'),
         position_reason: z.string(),
-        backoff_until: instant
-          .nullable()
-          .describe('It is called last until then, after several failures in a row; null: not backing off.'),
         recent_attempts: z.array(
           z.object({
             request_id: z.string(),

@@ -99,7 +99,21 @@ export const overviewApi = {
           requests_per_minute_limit: count
             .nullable()
             .describe('Sum of the quotas of all models; null when one has none.'),
-          available: count.describe('Models that can be called now.'),
+          available: count.describe('Models that can be called now and work.'),
+          failing: z
+            .array(
+              z.object({
+                id: count,
+                name: z.string(),
+                last_failure: z.string().nullable(),
+                success_rate: z
+                  .number()
+                  .nullable()
+                  .describe('Of the last 15 minutes; null without requests.'),
+                request_count: count.describe('Requests of the last 15 minutes.'),
+              }),
+            )
+            .describe('Models whose last calls failed.'),
           cooling_down: z
             .array(
               z.object({

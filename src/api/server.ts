@@ -23,6 +23,9 @@ export const Readiness = z
     capabilities: z.array(
       z.object({ name: z.string(), is_available: z.boolean(), detail: z.string().nullable() }),
     ),
+    alerts: z
+      .array(z.string())
+      .describe('Names of firing critical alerts; GET /api/v1/alerts has the details.'),
   })
   .meta({ id: 'Readiness', description: 'What the server can do now, dependency by dependency.' });
 export type Readiness = z.infer<typeof Readiness>;
@@ -46,7 +49,9 @@ export const healthApi = {
   ready: operation('GET /readyz', {
     id: 'health.get-readiness',
     summary: 'Check which dependencies and capabilities are available',
-    description: 'Status 200 when ready or degraded, 503 when unavailable or stopping.',
+    description:
+      'Status 200 when ready or degraded, 503 when unavailable or stopping. Degraded: an optional store is down, or a ' +
+      'critical alert is firing.',
     access: 'public',
     isServedWhileDraining: true,
     output: Readiness,

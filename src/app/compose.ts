@@ -6,7 +6,7 @@ import { noTracer, systemClock, systemIds, systemRandom } from '../core/index.ts
 import type { Extraction } from '../extraction/index.ts';
 import { openExtraction } from '../extraction/index.ts';
 import type { Gateway } from '../gateway/index.ts';
-import { openGateway } from '../gateway/index.ts';
+import { modelFailingKind, openGateway } from '../gateway/index.ts';
 import type { ServerDeps } from '../http/index.ts';
 import type { Knowledge } from '../knowledge/index.ts';
 import { openKnowledge } from '../knowledge/index.ts';
@@ -20,6 +20,7 @@ import {
   ledgerRepairJob,
   openRowsGauge,
   repairCron,
+  requestRepairs,
 } from '../ledger/index.ts';
 import { AuditTrail } from '../operations/audit.ts';
 import {
@@ -109,7 +110,6 @@ export interface Domains {
   readonly gateway: Gateway;
   readonly tenants: ServerDeps['tenants'];
   readonly knowledge: Knowledge;
-  readonly alerts: ServerDeps['alerts'];
 }
 
 /**
@@ -150,8 +150,10 @@ export async function openDomains(
     env,
     ledger: recorder,
     probesModels: isLongRunning,
+    onModelRecovered: () => requestRepairs(jobs, [modelFailingKind]),
   });
   closing.defer(() => gateway.close());
+  for (const gauge of gateway.gauges) metrics.gauge(gauge);
   const model = languageModelOf(gateway);
   const knowledge = await openKnowledge({
     ...shared,
@@ -245,7 +247,6 @@ export async function openDomains(
     gateway,
     tenants: tenancy,
     knowledge,
-    alerts: () => [...tenancy.alerts.list(), ...knowledge.alerts.list()],
   };
 }
 

@@ -10,6 +10,7 @@ import { keyRejectedKind } from '../gateway/index.ts';
 import type { ServerDeps } from '../http/index.ts';
 import { buildServer, createTokenCheck, DashboardSessions, drain } from '../http/index.ts';
 import { Activity } from '../operations/activity.ts';
+import { AlertMonitor } from '../operations/alerts/alert-monitor.ts';
 import { BackupService } from '../operations/backup/backup-service.ts';
 import { removeStaleScratch } from '../operations/backup/disk-space.ts';
 import { holdWorkerLock } from '../operations/backup/open-target.ts';
@@ -31,6 +32,7 @@ import {
 import type { Domains, Stores } from './compose.ts';
 import { openDomains, openStores } from './compose.ts';
 import { openMcp } from './mcp.ts';
+import type { Telemetry } from './telemetry.ts';
 import { createTelemetry, registerProcessMetrics } from './telemetry.ts';
 
 export interface StartServerOptions {
@@ -113,9 +115,11 @@ async function start(
   );
   const activity = new Activity(systemClock);
   closing.defer(telemetry.events.listen(activity.take));
-  const readiness = new Readiness(stores);
+  const alerts = new AlertMonitor({ ...telemetry, clock: systemClock });
+  const readiness = new Readiness({ ...stores, alerts: () => alerts.firing() });
   const presence = new Presence();
   registerProcessMetrics({ metrics: telemetry.metrics, role, presence, readiness });
+  if (role !== 'command') startAlerts(alerts, telemetry, closing);
   const instance = systemIds.uuid();
   const stopping = Promise.withResolvers<void>();
 
@@ -139,7 +143,8 @@ async function start(
     ...serverSettings(config),
     configView: () => describeConfig(config),
     readiness: () => readiness.report(),
-    doctor: () => runDoctor(doctorDeps(config, stores, domains, readiness)),
+    doctor: () => runDoctor(doctorDeps(config, stores, domains, readiness, alerts)),
+    alerts: () => alerts.list(),
     backup: new BackupService({
       config,
       database: stores.database,
@@ -207,6 +212,19 @@ async function start(
   };
 }
 
+/** Events after which alerts are evaluated at once. */
+const urgentEvents: ReadonlySet<string> = new Set([
+  'admission:outage-confirmed',
+  'admission:outage-ended',
+  'dependency:changed',
+  'gateway:model-state-changed',
+]);
+
+function startAlerts(alerts: AlertMonitor, { events }: Telemetry, closing: AsyncDisposableStack): void {
+  closing.defer(alerts.start());
+  closing.defer(events.listen(({ name }) => urgentEvents.has(name) && alerts.evaluateSoon()));
+}
+
 function serverSettings({ server }: Config) {
   return {
     metricsAccess: server.metricsAccess,
@@ -224,8 +242,9 @@ function serverSettings({ server }: Config) {
 function doctorDeps(
   config: Config,
   stores: Stores,
-  { jobs, ledger, gateway, knowledge, alerts }: Domains,
+  { jobs, ledger, gateway, knowledge }: Domains,
   readiness: Readiness,
+  alerts: AlertMonitor,
 ): DoctorDeps {
   return {
     config,
@@ -245,7 +264,7 @@ function doctorDeps(
         windowDays: 7,
       }),
     rejectedKeys: () => ledger.store.list({ state: 'open', kind: keyRejectedKind, limit: 100 }),
-    alerts,
+    alerts: () => alerts.list(),
   };
 }
 

@@ -21,7 +21,7 @@ it('reports the role of the process and the state of each store, also of one tha
     metrics,
     role: 'worker',
     presence: new Presence(),
-    readiness: new Readiness(stores),
+    readiness: new Readiness({ ...stores, alerts: () => [] }),
   });
   const text = await metrics.text();
   expect(text).toMatch(/^headworks_process_info\{role="worker",version="[\d.]+"\} 1$/m);

@@ -12,6 +12,8 @@ import type { HttpEvents } from '../http/index.ts';
 import { httpEvents } from '../http/index.ts';
 import type { LedgerEvents } from '../ledger/index.ts';
 import { ledgerEvents } from '../ledger/index.ts';
+import type { AlertEvents } from '../operations/alerts/alert-monitor.ts';
+import { alertEvents } from '../operations/alerts/alert-monitor.ts';
 import type { Readiness } from '../operations/readiness.ts';
 import type { RetentionEvents } from '../operations/retention.ts';
 import { retentionEvents } from '../operations/retention.ts';
@@ -67,6 +69,7 @@ export type AppEvents = typeof appEvents;
 
 /** Spelled out: the declarations of the package cannot name the payload types of an inferred one. */
 type ServerEvents = AdmissionEvents &
+  AlertEvents &
   AppEvents &
   ExecutionEvents &
   GatewayEvents &
@@ -79,6 +82,7 @@ type ServerEvents = AdmissionEvents &
 
 export const eventSpecs: ServerEvents = {
   ...admissionEvents,
+  ...alertEvents,
   ...appEvents,
   ...executionEvents,
   ...gatewayEvents,
@@ -132,7 +136,7 @@ export interface ProcessMetricsDeps {
   readonly metrics: Pick<Metrics, 'gauge'>;
   readonly role: ServerRole;
   readonly presence: Pick<Presence, 'attached'>;
-  readonly readiness: Pick<Readiness, 'report'>;
+  readonly readiness: Pick<Readiness, 'dependencies'>;
 }
 
 /** Shorter than the limit of a gauge: a store that hangs is reported as 0, not left out. */
@@ -157,7 +161,7 @@ export function registerProcessMetrics({ metrics, role, presence, readiness }: P
     help: 'Whether a configured store responds: 1 or 0.',
     labels: ['dependency'],
     collect: async () =>
-      (await readiness.report(pingTimeoutMs)).dependencies
+      (await readiness.dependencies(pingTimeoutMs))
         .filter(({ state }) => state !== 'not-configured')
         .map(({ name, state }) => ({ labels: { dependency: name }, value: state === 'up' ? 1 : 0 })),
   });

@@ -36,6 +36,10 @@ export const gatewayEvents = {
     cause: string;
     source: string;
   }>({ level: 'info', message: 'availability_updated' }),
+  'gateway:model-state-changed': event<{ model: string; state: 'failing' | 'available' }>({
+    level: 'warn',
+    message: 'a model has begun to fail, or works again',
+  }),
   'gateway:attempt-finished': event<{
     requestId: string;
     model: string;

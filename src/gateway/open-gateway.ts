@@ -9,6 +9,7 @@ import { GatewayClient } from './client.ts';
 import { parseRequest } from './dialects/parse-request.ts';
 import type { GatewayEvents } from './events.ts';
 import { catalog } from './models/catalog.ts';
+import { failingModelRepair, modelFailing, modelStateGauge } from './models/failing-models.ts';
 import { keyRejected, probeModels, rejectedKeyRepair, startHealthChecks } from './models/health-check.ts';
 import type { Models } from './models/model-service.ts';
 import { ModelService } from './models/model-service.ts';
@@ -50,8 +51,10 @@ export interface GatewayDeps {
   readonly options: GatewayOptions;
   /** Contains the provider keys. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** For rejected keys. */
+  /** For rejected keys and models that fail. */
   readonly ledger?: LedgerRecorder;
+  /** Models that failed may work again: their ledger rows can be repaired. */
+  readonly onModelRecovered?: () => void;
   /** Probe models on schedule. Default: false, for processes that run only for a moment. */
   readonly probesModels?: boolean;
   /** Default: one of its own. */
@@ -87,6 +90,8 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
     builtIn: catalog,
     configured: options.models,
     windowDays: options.scoreWindowDays,
+    onHealthChange: (model, health) =>
+      health.isFailing ? void ledger?.record(modelFailing(model, health)) : deps.onModelRecovered?.(),
   });
   closing.defer(() => state.close());
   const quotas = new ProviderQuotas({ clock, events, shared: stores.quotas });
@@ -159,7 +164,8 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
     keys: createKeyService(state.keys, state.usage),
     /** Null for anything that is not a known gateway key. */
     checkKey: (credential: string) => state.keys.check(credential),
-    repairs: [rejectedKeyRepair(models)] as const,
+    repairs: [rejectedKeyRepair(models), failingModelRepair(models)] as const,
+    gauges: [modelStateGauge(models)] as const,
     retentionRules: (days: Parameters<typeof retentionRules>[1]) => retentionRules(stores, days),
     /** Writes what is buffered. Nothing may be called afterwards. */
     close: () => closing.disposeAsync(),

@@ -53,6 +53,12 @@ export interface AttemptStore {
   stats(range: { readonly since?: Date; readonly before?: Date }): Promise<readonly ModelStats[]>;
   /** Newest first. */
   list(filter: { readonly modelId?: number; readonly limit: number }): Promise<readonly Attempt[]>;
+  /** The last calls of each model that say whether it works (`isEvidence`), oldest first; at most `limit` per model. */
+  lastCalls(range: {
+    readonly models: readonly Pick<Model, 'id' | 'isLocal'>[];
+    readonly since: Date;
+    readonly limit: number;
+  }): Promise<readonly Pick<Attempt, 'modelId' | 'at' | 'outcome'>[]>;
   /** The stats of one model in intervals of `intervalMs` from `since` on, without empty ones. */
   history(range: {
     readonly modelId: number;

@@ -15,10 +15,11 @@ import type {
 } from '../core/index.ts';
 import type { ExtractionSource, RunService, SourceService, VaultService } from '../extraction/index.ts';
 import type { Gateway } from '../gateway/index.ts';
-import type { KnowledgeAlert, KnowledgeServices } from '../knowledge/index.ts';
+import type { KnowledgeServices } from '../knowledge/index.ts';
 import type { LedgerEvents, LedgerStore, RepairRegistry, RepairRunner } from '../ledger/index.ts';
 import type {
   Activity,
+  Alert,
   AuditTrail,
   BackupService,
   DashboardFiles,
@@ -27,7 +28,6 @@ import type {
   ReadinessReport,
 } from '../operations/index.ts';
 import type {
-  Alert,
   ApiKeyService,
   DeploymentService,
   ExecutionService,
@@ -127,7 +127,7 @@ export interface ServerDeps {
   readonly tenants: TenantServices;
   readonly knowledge: KnowledgeServices;
   /** Pending and firing alerts of every domain. */
-  alerts(): readonly (Alert | KnowledgeAlert)[];
+  alerts(): Promise<readonly Alert[]>;
   readonly activity: Activity;
   readonly dashboard: {
     /** Null when it was not built. */

@@ -6,7 +6,6 @@ export type { StoredEvent } from './events/event-store.ts';
 export type { FolderResult, KnowledgeFolder } from './folders/folder-store.ts';
 export type { GraphService } from './graph/graph-service.ts';
 export * from './graph/graph.ts';
-export type { KnowledgeAlert } from './maintenance/alerts.ts';
 export type { Knowledge, KnowledgeServices } from './open-knowledge.ts';
 export { openKnowledge } from './open-knowledge.ts';
 export * from './reading/types.ts';

@@ -1,4 +1,4 @@
-// Opens knowledge: all wiring of stores, services, jobs, repairs and alerts, for server, tests and evaluation.
+// Opens knowledge: all wiring of stores, services, jobs and repairs, for server, tests and evaluation.
 import type { Clock, EmittedEvent, IdSource, JobHandler, JobQueue, Log } from '../core/index.ts';
 import { every, kindOf } from '../core/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
@@ -33,7 +33,7 @@ import { reembedCron, reembedHandler, reembedJob, reembedKey } from './ingest/em
 import type { IngestJobPayload } from './ingest/ingest-job.ts';
 import { ingestHandler, ingestJob } from './ingest/ingest-job.ts';
 import type { GraphStep, IngestDeps } from './ingest/read-step.ts';
-import { KnowledgeAlerts } from './maintenance/alerts.ts';
+import { KnowledgeMonitor } from './maintenance/monitor.ts';
 import { backfillCron, backfillHandler, backfillJob } from './maintenance/backfill.ts';
 import {
   embedderKinds,
@@ -114,7 +114,6 @@ export interface Knowledge extends KnowledgeServices {
   readonly folders: Folders;
   readonly graphSync: GraphSync;
   readonly repairs: readonly RegisteredRepair[];
-  readonly alerts: KnowledgeAlerts;
   readonly embedders: ConfiguredEmbedders;
   readonly handleIngest: JobHandler<IngestJobPayload>;
   readonly handleBackfill: JobHandler<Record<string, never>>;
@@ -127,8 +126,7 @@ export interface Knowledge extends KnowledgeServices {
 }
 
 const folderScanIntervalMs = 5_000;
-/** Same interval as the alerts of admission. */
-const alertIntervalMs = 15_000;
+const graphCheckIntervalMs = 15_000;
 
 /** Defines the jobs; nothing runs before `start`. */
 export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
@@ -172,8 +170,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
   );
 
   const graph = overrides.graph ?? graphOf(deps);
-  const alerts = new KnowledgeAlerts({
-    clock,
+  const monitor = new KnowledgeMonitor({
     metrics: deps.metrics,
     graph,
     needsReview: () => countNeedsReview(database),
@@ -194,7 +191,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
   });
   const readers =
     overrides.readers ?? createReaders({ model, ids, texts, readWithModel: options.readWithModel });
-  const resolution = { ...common, entities: entityStore, embedders, model, alerts };
+  const resolution = { ...common, entities: entityStore, embedders, model, monitor };
   const ingest: IngestDeps = {
     ...common,
     spaces,
@@ -247,7 +244,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
       ...search,
       lexical: new LexicalIndex(database),
       graph,
-      watch: alerts,
+      watch: monitor,
       onGraphBehind: overrides.onGraphBehind ?? backfillNow,
     }),
     graph: new GraphService({ graph, database, jobs }),
@@ -259,7 +256,6 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
       ...searchRepairs(search),
       ...graphRepairs(graphDeps),
     ],
-    alerts,
     embedders,
     handleIngest,
     handleBackfill,
@@ -283,8 +279,8 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
       reembed();
       // Another backend may have been configured before: add what this one lacks without waiting for the schedule.
       if (graph.isSeparateStore) backfillNow();
-      void alerts.evaluate();
-      closing.defer(every(clock, alertIntervalMs, () => alerts.evaluate()));
+      void monitor.checkGraph();
+      closing.defer(every(clock, graphCheckIntervalMs, () => monitor.checkGraph()));
       if (mode.scansFolders) closing.defer(scanFolders(folders, clock, log));
     },
     close: () => closing.disposeAsync(),

@@ -34,7 +34,7 @@ export interface DoctorDeps {
   models(): Promise<readonly ModelView[]>;
   /** Open ledger rows of keys that a provider rejects. */
   rejectedKeys(): Promise<readonly LedgerEntry[]>;
-  alerts(): readonly AlertStatus[];
+  alerts(): Promise<readonly AlertStatus[]>;
 }
 
 /** Runs every check, whatever the others find. */
@@ -96,7 +96,7 @@ function domainChecks(deps: DoctorDeps): readonly Check[] {
     ['graph', async () => domains.graph(await deps.graph.status())],
     ['jobs', () => domains.jobs(deps.jobs, systemClock.now())],
     ['ledger', () => domains.ledger(deps.ledger, deps.repairs)],
-    ['alerts', () => domains.alerts(deps.alerts())],
+    ['alerts', async () => domains.alerts(await deps.alerts())],
   ];
 }
 

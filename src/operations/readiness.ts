@@ -1,7 +1,8 @@
-// The report of `/readyz`: each dependency with its state, and which optional capabilities are available.
+// The report of `/readyz`: each dependency with its state, available capabilities, and firing critical alerts.
 import { abortable, messageOf, shortageTexts, systemClock } from '../core/index.ts';
 import type { Capability, Database } from '../platform/postgres/index.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
+import type { Alert } from './alerts/alert-monitor.ts';
 
 export interface DependencyReport {
   readonly name: string;
@@ -27,11 +28,15 @@ export interface ReadinessReport {
   readonly status: 'ready' | 'degraded' | 'unavailable';
   readonly dependencies: readonly DependencyReport[];
   readonly capabilities: readonly CapabilityReport[];
+  /** Names of firing critical alerts. */
+  readonly alerts: readonly string[];
 }
 
 export interface ReadinessDeps {
   readonly database: Pick<Database, 'capabilities' | 'ping' | 'shortage'>;
   readonly redis: Pick<RedisConnection, 'address' | 'ping'> | null;
+  /** Firing alerts. */
+  readonly alerts: () => readonly Pick<Alert, 'name' | 'severity'>[];
 }
 
 /** Longer than a healthy store takes, shorter than a load balancer's timeout. */
@@ -45,16 +50,23 @@ export class Readiness {
     this.#deps = deps;
   }
 
-  /** A store that takes longer than `timeoutMs` is down. */
-  async report(timeoutMs = defaultTimeoutMs): Promise<ReadinessReport> {
-    const dependencies = await Promise.all([this.#database(timeoutMs), this.#redis(timeoutMs)]);
+  async report(): Promise<ReadinessReport> {
+    const dependencies = await this.dependencies();
     const down = dependencies.filter(({ state }) => state === 'down');
+    const critical = this.#deps.alerts().filter(({ severity }) => severity === 'critical');
     const { vector, trigram } = this.#deps.database.capabilities;
+    const isUnavailable = down.some(({ required }) => required);
     return {
-      status: down.some(({ required }) => required) ? 'unavailable' : down.length > 0 ? 'degraded' : 'ready',
+      status: isUnavailable ? 'unavailable' : down.length + critical.length > 0 ? 'degraded' : 'ready',
       dependencies,
       capabilities: [capability('vector', vector), capability('trigram', trigram)],
+      alerts: [...new Set(critical.map(({ name }) => name))],
     };
+  }
+
+  /** A store that takes longer than `timeoutMs` is down. */
+  dependencies(timeoutMs = defaultTimeoutMs): Promise<readonly DependencyReport[]> {
+    return Promise.all([this.#database(timeoutMs), this.#redis(timeoutMs)]);
   }
 
   async #database(timeoutMs: number): Promise<DependencyReport> {

@@ -1,6 +1,5 @@
 // Tenancy: organizations, their deployments and executions, and the limits of concurrent requests.
 export type { LimitAdministration, LimitView } from './admission/limits.ts';
-export type { Alert } from './admission/monitoring.ts';
 export type * from './admission/types.ts';
 export { AdmissionError, admissionErrorCodes, DeploymentError, deploymentErrorCodes } from './errors.ts';
 export * from './events.ts';

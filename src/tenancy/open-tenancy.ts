@@ -130,7 +130,6 @@ export async function openTenancy(deps: TenancyDeps) {
     starter: opened.starter,
     executions: opened.executions,
     limits: admission.limits,
-    alerts: admission.alerts,
     /** Requests queued for a slot in this process. */
     queued: () => admission.controller.queued,
     repairs: [admission.repair, ...opened.repairs],

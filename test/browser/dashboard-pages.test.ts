@@ -14,7 +14,7 @@ describe('dashboard pages with data', () => {
   let browser: Browser;
   beforeAll(async () => {
     [world, browser] = await Promise.all([startDashboardWorld(), openBrowser()]);
-    // Alerts are evaluated every 15 seconds: this one fires by the time its test runs.
+    // Alerts are evaluated every ten seconds: this one fires by the time its test runs.
     await world.refuse(70);
   });
   afterAll(async () => {
@@ -352,6 +352,25 @@ describe('dashboard pages with data', () => {
       await page.getByRole('heading', { level: 1, name }).waitFor();
       await alert.waitFor();
     }
+  });
+
+  it('show a model that fails, its recent success rate and the alert (T3)', async () => {
+    const definition = { name: 'down', base_url: 'http://127.0.0.1:9/v1', env_var: 'MODEL_API_KEY' };
+    const { id } = await world.send<{ id: number }>('POST', '/models', definition);
+    for (let count = 0; count < 3; count++) await world.send('POST', '/models/probe', { ids: [id] });
+    const { page, open, hasNoFaultInAnyScheme } = await at('/models', 390);
+    await page.getByRole('row', { name: /down.*failing.*network.*0% of 3/ }).waitFor();
+    await hasNoFaultInAnyScheme();
+    await open('/');
+    await contains(page, 'down: failing network, 0% of 3 in 15 min');
+    const more = page.getByRole('button', { name: /^Show \d+ more alert/ });
+    const alert = page.getByRole('alert').filter({ hasText: 'Most calls to down fail.' });
+    await vi.waitFor(async () => {
+      if ((await alert.count()) === 0 && (await more.count()) > 0) await more.click();
+      await alert.waitFor({ timeout: 1_000 });
+    }, polling);
+    await world.send('DELETE', `/models/${id}`);
+    await alert.waitFor({ state: 'detached' });
   });
 
   it('mark data that could not be refreshed, for example while a store is down', async () => {

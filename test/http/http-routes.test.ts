@@ -35,6 +35,7 @@ describe('probes', () => {
           { name: 'redis', state: 'down', required: false, detail: 'gone', since, remedy: 'start it' },
         ],
         capabilities: [{ name: 'vector', isAvailable: false, detail: 'not installed' }],
+        alerts: ['HeadworksModelsUnavailable'],
       }),
     });
     const answer = await server.inject('/readyz');
@@ -53,6 +54,7 @@ describe('probes', () => {
         },
       ],
       capabilities: [{ name: 'vector', is_available: false, detail: 'not installed' }],
+      alerts: ['HeadworksModelsUnavailable'],
     });
   });
 

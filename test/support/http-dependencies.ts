@@ -100,7 +100,7 @@ export function createTestDeps(
     },
     metricsAccess: 'admin',
     metrics: { contentType: 'text/plain; version=0.0.4; charset=utf-8', text: async () => 'up 1\n' },
-    readiness: async () => ({ status: 'ready', dependencies: [], capabilities: [] }),
+    readiness: async () => ({ status: 'ready', dependencies: [], capabilities: [], alerts: [] }),
     doctor: async () => ({ checks: [] }),
     backup: { open: () => Readable.from(['backup']) },
     configView: () => ({ file: null, options: [], warnings: [] }),
@@ -129,7 +129,7 @@ export function createTestDeps(
     gateway: silentGateway,
     tenants: emptyTenantServices,
     knowledge: emptyKnowledgeServices,
-    alerts: () => [],
+    alerts: async () => [],
     activity: new Activity(clock),
     dashboard: {
       files: null,
@@ -201,6 +201,7 @@ const silentGateway: GatewayService = {
   models: {
     names: async () => new Map(),
     listCallable: () => [],
+    callableStates: async () => [],
     list: async () => [],
     get: unknownModel,
     add: unknownModel,

@@ -1,4 +1,5 @@
-// Firing alerts above every page, the most severe first. On a phone the others are folded, so that the page stays visible.
+// Firing alerts above every page, the most severe first, then the newest. Further ones are folded, so that the page stays
+// visible.
 import type { Alerts } from '../../src/api/limits.ts';
 import { Alert, Anchor, Button, Text } from '@mantine/core';
 import { useState } from 'react';
@@ -16,17 +17,28 @@ const places: readonly (readonly [string, string, string])[] = [
   ['HeadworksKnowledgeReviewBacklog', '/knowledge/review', 'Open review'],
   ['HeadworksKnowledge', '/ledger', 'Open ledger'],
   ['HeadworksAdmission', '/tenants', 'Open tenants'],
+  ['HeadworksModel', '/models', 'Open models'],
+  ['HeadworksExtraction', '/extraction', 'Open extraction'],
+  ['HeadworksLedger', '/ledger', 'Open ledger'],
+  ['HeadworksRetention', '/ledger', 'Open ledger'],
 ];
+
+/** How many are shown unfolded. */
+const maxShown = { narrow: 1, wide: 3 } as const;
 
 export function FiringAlerts({ alerts }: { readonly alerts: readonly Firing[] }) {
   const isNarrow = useIsNarrow();
   const [isOpen, setOpen] = useState(false);
-  const sorted = alerts.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
-  const others = isNarrow ? Math.max(0, sorted.length - 1) : 0;
+  const sorted = alerts.toSorted(
+    (a, b) =>
+      severities.indexOf(a.severity) - severities.indexOf(b.severity) ||
+      Date.parse(b.since) - Date.parse(a.since),
+  );
+  const others = Math.max(0, sorted.length - maxShown[isNarrow ? 'narrow' : 'wide']);
   return (
     <>
       {sorted.slice(0, isOpen ? sorted.length : sorted.length - others).map((alert) => (
-        <FiringAlert key={`${alert.name} ${alert.organization_id ?? ''}`} alert={alert} />
+        <FiringAlert key={`${alert.name} ${JSON.stringify(alert.labels)}`} alert={alert} />
       ))}
       {others > 0 ? (
         <Button size="compact-sm" variant="default" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
@@ -53,7 +65,7 @@ function FiringAlert({ alert }: { readonly alert: Firing }) {
           {words}
         </Anchor>
       )}{' '}
-      <Text span size="xs" c="dimmed">
+      <Text span size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
         <Ago at={alert.since} />
       </Text>
     </Alert>

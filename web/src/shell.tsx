@@ -122,7 +122,7 @@ function useAlerts(): Alerts['alerts'] {
   const { data, error } = useQuery({
     queryKey: ['alerts'],
     queryFn: ({ signal }) => api('GET /api/v1/alerts', { signal }),
-    refetchInterval: 15_000,
+    refetchInterval: 10_000,
   });
   const isLoggedOut = error instanceof ApiError && error.kind === 'logged-out';
   useEffect(() => {

@@ -27,6 +27,14 @@ const model = {
   key_count: 2,
   key_source: 'GROQ_API_KEY',
   needs: null,
+  state: 'cooling-down',
+  health: {
+    is_failing: false,
+    request_count: 4,
+    success_rate: 0.75,
+    last_failure: null,
+    backoff_until: null,
+  },
   available_at: '2026-03-01T13:00:00.000Z',
   cooldowns: [
     {
@@ -97,7 +105,7 @@ describe('headworks models', () => {
   it.each<[string, object, string, string]>([
     [
       'a key of a variable that may be there for something else',
-      { name: 'github/x', env_var: 'GITHUB_TOKEN', key_source: 'GITHUB_TOKEN', available_at: null },
+      { name: 'github/x', env_var: 'GITHUB_TOKEN', key_source: 'GITHUB_TOKEN', state: 'available' },
       'GITHUB_TOKEN +available',
       '2 in GITHUB_TOKEN',
     ],
@@ -106,6 +114,7 @@ describe('headworks models', () => {
       {
         env_var: 'CLOUDFLARE_API_TOKEN',
         is_configured: false,
+        state: 'no-key',
         key_source: null,
         needs: 'CLOUDFLARE_API_TOKEN together with CLOUDFLARE_ACCOUNT_ID',
       },
@@ -114,15 +123,30 @@ describe('headworks models', () => {
     ],
     [
       'a model without key',
-      { env_var: null, key_source: null, available_at: null },
+      { env_var: null, key_source: null, state: 'available' },
       '– +available',
       'none needed',
     ],
     [
       'an exhausted quota',
-      { cooldowns: [{ ...model.cooldowns[0], cause: 'quota', source: 'quota' }] },
+      { state: 'quota-exhausted', cooldowns: [{ ...model.cooldowns[0], cause: 'quota', source: 'quota' }] },
       'quota exhausted, available in 1 h',
       'quota, from quota',
+    ],
+    [
+      'a model that fails (T3)',
+      {
+        state: 'failing',
+        health: {
+          ...model.health,
+          is_failing: true,
+          success_rate: 0,
+          request_count: 18,
+          last_failure: 'network',
+        },
+      },
+      'failing \\(network\\), 0% of 18 in the last 15 minutes',
+      '0% of 18 in the last 15 minutes',
     ],
   ])('shows %s', async (_what, change, line, fact) => {
     const at = world({ answer: () => [{ ...model, ...change }] });

@@ -238,14 +238,26 @@ function printModels(session: CliSession, models: readonly Model[], isAll: boole
     out.note(`Models without a key are left out: ${session.commandLine('models list --all')}`);
 }
 
-function stateOf(out: Output, model: Model): string {
-  if (!model.is_active) return 'disabled';
-  if (!model.is_configured) return `needs ${model.needs ?? 'its variable'}`;
-  if (model.available_at === null) return 'available';
-  const causes = [...new Set(model.cooldowns.map(({ cause }) => cause))].join(', ');
-  const state = causes === 'quota' ? 'quota exhausted' : `cooling down (${causes})`;
-  return `${state}, available ${out.ago(model.available_at)}`;
+function stateOf(out: Output, { state, needs, available_at, cooldowns, health }: Model): string {
+  const availableIn = available_at === null ? '' : `, available ${out.ago(available_at)}`;
+  switch (state) {
+    case 'no-key':
+      return `needs ${needs ?? 'its variable'}`;
+    case 'quota-exhausted':
+      return `quota exhausted${availableIn}`;
+    case 'cooling-down':
+      return `cooling down (${[...new Set(cooldowns.map(({ cause }) => cause))].join(', ')})${availableIn}`;
+    case 'failing':
+      return `failing (${health.last_failure ?? 'not every time'}), ${rateText(health)}`;
+    default:
+      return state;
+  }
 }
+
+const rateText = ({ success_rate: rate, request_count: count }: Model['health']): string =>
+  rate === null
+    ? 'no requests in the last 15 minutes'
+    : `${Math.round(rate * 100)}% of ${count} in the last 15 minutes`;
 
 function keyText({ env_var, key_source, key_count, is_configured, needs }: Model): string {
   if (key_source !== null) return `${key_count} in ${key_source}`;
@@ -258,6 +270,7 @@ function printModel(out: Output, model: Model): void {
   out.fields(model, {
     key: keyText(model),
     state: stateOf(out, model),
+    health: rateText(model.health),
     capabilities: Object.entries(capabilities).flatMap(([name, value]) => (value === true ? [name] : [])),
     context_tokens: capabilities.context_tokens,
     quotas: limits,

@@ -6,7 +6,7 @@ import { MapCooldowns, modelOf, scriptedKeys } from '../../../test/support/gatew
 import type { Score } from '../types.ts';
 import type { RoutingSnapshot } from '../routing/select-candidates.ts';
 import { FailureBackoff } from '../state/availability.ts';
-import type { ModelView } from './model-service.ts';
+import type { ModelView } from './model-view.ts';
 import { explainPosition } from './model-service.ts';
 
 function world(scripted: readonly ScriptedModel[]) {

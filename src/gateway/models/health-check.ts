@@ -9,7 +9,8 @@ import { GatewayError, isKeyRejection } from '../errors.ts';
 import type { ProbeSchedule } from '../stores.ts';
 import type { CompletionOptions, CompletionRequest, CompletionResult, Model } from '../types.ts';
 import type { ProbeResult } from '../types.ts';
-import type { Models, ModelView } from './model-service.ts';
+import type { Models } from './model-service.ts';
+import type { ModelView } from './model-view.ts';
 import type { KeyLookup } from './provider-keys.ts';
 import { describeMissing } from './provider-keys.ts';
 

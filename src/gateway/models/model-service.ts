@@ -9,14 +9,15 @@ import type { Cooldowns, FailureBackoff } from '../state/availability.ts';
 import { longerOf } from '../state/availability.ts';
 import type { GatewayState } from '../state/gateway-state.ts';
 import type { ScoreLookup } from '../state/scores.ts';
-import { successRate } from '../state/scores.ts';
 import { withStoreTimeout } from '../state/store-access.ts';
-import type { Cooldown, Model, ModelFilter, ProbeResult, Score } from '../types.ts';
+import type { Cooldown, Model, ModelFilter, Operation, ProbeResult } from '../types.ts';
 import { allKeys } from '../types.ts';
 import { modelIdentity } from './catalog.ts';
 import type { ModelInput } from './model-definition.ts';
 import { endpointChanged, parseModelDefinition } from './model-definition.ts';
 import { modelNotFound } from './model-registry.ts';
+import type { KeyState, ModelState, ModelView } from './model-view.ts';
+import { availableAt, dateOrNull, modelView } from './model-view.ts';
 import type { KeyLookup } from './provider-keys.ts';
 import { describeMissing } from './provider-keys.ts';
 
@@ -61,12 +62,25 @@ export class ModelService {
       .filter(
         (view) =>
           (!filter.activeOnly || view.isActive) &&
-          (!filter.availableOnly || view.availableAt === null) &&
+          (!filter.availableOnly || (view.availableAt === null && !view.health.isFailing)) &&
           (!filter.configuredOnly || view.isConfigured),
       );
     return views.sort(
       (a, b) => b.effectiveReliabilityScore - a.effectiveReliabilityScore || (a.name < b.name ? -1 : 1),
     );
+  }
+
+  /** Of active models with a key. */
+  async callableStates(): Promise<
+    readonly { readonly model: string; readonly operation: Operation; readonly state: ModelState }[]
+  > {
+    const models = this.listCallable();
+    const blocked = await this.#blockedKeys(models);
+    return models.map((model) => ({
+      model: model.name,
+      operation: model.capabilities.embeddings ? 'embeddings' : 'chat',
+      state: this.#viewWith(model, blocked, this.#deps.state.scores, false).state,
+    }));
   }
 
   async get(id: number): Promise<ModelView> {
@@ -172,8 +186,6 @@ export class ModelService {
       model: view,
       ...explained,
       ...explainPosition(model, view, snapshot),
-      /** Until then it is tried last, after several failures in a row; null: no backoff. */
-      backoffUntil: dateOrNull(backoff.until(id)),
     };
   }
 
@@ -244,7 +256,7 @@ export class ModelService {
   }
 
   #viewWith(model: Model, blocked: CooldownLookup, scores: ScoreLookup, includeRecent: boolean): ModelView {
-    const { state, keys } = this.#deps;
+    const { state, keys, backoff } = this.#deps;
     const keyIds = keys.keysOf(model).map(({ id }) => id);
     const missing = keys.missingEnvVars(model);
     const keyState: KeyState = {
@@ -257,7 +269,8 @@ export class ModelService {
       availableAt: dateOrNull(availableAt(blocked, model.id, keyIds)),
     };
     const current = state.models.byId(model.id) ?? model;
-    return modelView(current, scores.of(model.id), keyState, includeRecent);
+    const health = { ...state.health.of(model.id), backoffUntil: dateOrNull(backoff.until(model.id)) };
+    return modelView(current, scores.of(model.id), keyState, health, includeRecent);
   }
 }
 
@@ -265,67 +278,6 @@ export class ModelService {
 export type Models = Pick<ModelService, keyof ModelService>;
 
 type CooldownLookup = Pick<Cooldowns, 'of' | 'ofModel'>;
-
-/* ---- views ---- */
-
-export interface KeyState {
-  /** Its key is set, or it needs none. */
-  readonly isConfigured: boolean;
-  readonly keyCount: number;
-  /** The variable in which its keys were found; null when it has none or needs none. */
-  readonly keySource: string | null;
-  /** The variables to set before it can be called; null when it is configured. */
-  readonly needs: string | null;
-  /** When the first of its keys is available again; null: now. */
-  readonly availableAt: Date | null;
-  /** Of its keys; an exhausted quota by local counting is among them with cause `quota`. */
-  readonly cooldowns: readonly Cooldown[];
-}
-
-/** When the first of the keys is available again, epoch milliseconds; null: now. Without keys, by `allKeys` alone. */
-export function availableAt(
-  cooldowns: Pick<Cooldowns, 'of'>,
-  modelId: number,
-  keyIds: readonly string[],
-): number | null {
-  let first = Number.POSITIVE_INFINITY;
-  for (const keyId of keyIds.length === 0 ? [allKeys] : keyIds) {
-    const cooldown = cooldowns.of(modelId, keyId);
-    if (!cooldown) return null;
-    first = Math.min(first, cooldown.until);
-  }
-  return first;
-}
-
-export type ModelView = ReturnType<typeof modelView>;
-
-/** A model with the founding document's fields and its current state. Rates and scores are 0 to 1. */
-export function modelView(model: Model, score: Score, keyState: KeyState, includeRecent: boolean) {
-  const { longTerm, recent } = score;
-  const hasRecent = includeRecent && recent.requests > 0;
-  return {
-    ...model,
-    ...keyState,
-    cooldowns: keyState.cooldowns.map((each) => ({ ...each, until: new Date(each.until) })),
-    apiEndpoint: model.baseUrl + (model.capabilities.embeddings ? '/embeddings' : '/chat/completions'),
-    successCount: longTerm.successes,
-    failureCount: longTerm.requests - longTerm.successes,
-    requestCount: longTerm.requests,
-    successRate: rounded(successRate(longTerm)),
-    /** Seconds, of successful attempts. */
-    averageResponseTime: rounded(longTerm.averageSeconds),
-    reliabilityScore: rounded(score.reliabilityScore),
-    recentSuccessRate: hasRecent ? rounded(successRate(recent)) : null,
-    recentRequestCount: includeRecent ? recent.requests : null,
-    recentReliabilityScore: hasRecent ? rounded(score.recentReliabilityScore ?? 0) : null,
-    effectiveReliabilityScore: rounded(score.effectiveScore),
-    decisionReason: score.decisionReason,
-  };
-}
-
-const dateOrNull = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));
-
-const rounded = (value: number): number => Math.round(value * 10_000) / 10_000;
 
 /* ---- the position in the routing order ---- */
 

@@ -4,8 +4,17 @@ import type { Database, Queryable } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, json, sql } from '../../platform/postgres/sql.ts';
 import { countsAmong } from '../state/attempt-log.ts';
+import { evidence } from '../state/model-health.ts';
 import type { AttemptStore, GatewayKeyStore, ProbeSchedule, UsageStore } from '../stores.ts';
-import type { Attempt, GatewayKey, HistoryInterval, ModelStats, StoredGatewayKey, Usage } from '../types.ts';
+import type {
+  Attempt,
+  GatewayKey,
+  HistoryInterval,
+  Model,
+  ModelStats,
+  StoredGatewayKey,
+  Usage,
+} from '../types.ts';
 import { gatewayChannel } from './model-stores.ts';
 
 export class PostgresAttemptStore implements AttemptStore {
@@ -52,6 +61,34 @@ export class PostgresAttemptStore implements AttemptStore {
         prompt_tokens as "promptTokens", completion_tokens as "completionTokens", caller
       from gateway_attempts ${modelId === undefined ? sql`` : sql`where model_id = ${modelId}`}
       order by at desc, id desc limit ${limit}`);
+    return rows.map((row) => ({ ...row, at: row.at.getTime() }));
+  }
+
+  async lastCalls({
+    models,
+    since,
+    limit,
+  }: {
+    models: readonly Pick<Model, 'id' | 'isLocal'>[];
+    since: Date;
+    limit: number;
+  }): Promise<readonly Pick<Attempt, 'modelId' | 'at' | 'outcome'>[]> {
+    const { outcomes, impatient, hangingMs, local } = evidence;
+    const { rows } = await this.#database.query<{
+      modelId: number;
+      at: Date;
+      outcome: Attempt['outcome'];
+    }>(sql`
+      select model.id as "modelId", call.at, call.outcome
+      from unnest(${models.map(({ id }) => id)}::bigint[], ${models.map(({ isLocal }) => isLocal)}::boolean[])
+        as model (id, is_local)
+      cross join lateral (
+        select id, at, outcome from gateway_attempts
+        where model_id = model.id and at >= ${since}
+          and (outcome = any(${outcomes}::text[]) or model.is_local and outcome = any(${local}::text[])
+            or outcome = any(${impatient}::text[]) and duration_ms >= ${hangingMs} and completion_tokens = 0)
+        order by at desc, id desc limit ${limit}) as call
+      order by call.at, call.id`);
     return rows.map((row) => ({ ...row, at: row.at.getTime() }));
   }
 

@@ -56,6 +56,11 @@ export class Cooldowns {
     return this.#map.ofModel(modelId).filter(({ until }) => until > now);
   }
 
+  /** When an operator cleared the model, epoch milliseconds; negative infinity when none did. */
+  clearedAt(modelId: number): number {
+    return this.#map.clearedAt(modelId);
+  }
+
   /** Never shortens. In effect here at once, written at once. Emits `gateway:availability-updated`. */
   extend(given: Cooldown): void {
     const { models, store } = this.#deps;

@@ -60,7 +60,13 @@ describe('GatewayState', () => {
     expect(world.calls).toEqual([]);
     state.attempts.record(exampleAttempt());
     await world.clock.advance(60_000);
-    expect(world.calls.toSorted()).toEqual(['attempts.append', 'attempts.stats', 'usage.add']);
+    expect(world.calls.toSorted()).toEqual([
+      'attempts.append',
+      'attempts.lastCalls',
+      'attempts.stats',
+      'attempts.stats',
+      'usage.add',
+    ]);
   });
 
   it('continues from memory while the store is unavailable and catches up afterwards', async () => {
@@ -87,6 +93,7 @@ describe('GatewayState', () => {
         'read keys',
         'read usage',
         'read scores',
+        'read model health',
       ]),
     );
     world.comeBack();

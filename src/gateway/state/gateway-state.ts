@@ -8,6 +8,8 @@ import type { AttemptLogLimits } from './attempt-log.ts';
 import { AttemptLog } from './attempt-log.ts';
 import { Cooldowns } from './availability.ts';
 import { GatewayKeys, UsageTracker } from './gateway-keys.ts';
+import type { ModelHealthDeps } from './model-health.ts';
+import { ModelHealth } from './model-health.ts';
 import { Scores } from './scores.ts';
 import type { StateDeps } from './store-access.ts';
 
@@ -18,17 +20,21 @@ export interface GatewayStateDeps extends StateDeps {
   readonly configured: readonly ModelDefinition[];
   readonly windowDays: number;
   readonly limits?: Partial<AttemptLogLimits>;
+  readonly onHealthChange?: ModelHealthDeps['onChange'];
 }
 
 /** Notifications can get lost; this bounds the delay of what they announce. */
 const pollIntervalMs = 15_000;
 const scoresIntervalMs = 30_000;
+/** Failures of other processes are shown within 15 s. */
+const healthIntervalMs = 5_000;
 
 export class GatewayState {
   readonly models: ModelRegistry;
   readonly cooldowns: Cooldowns;
   readonly attempts: AttemptLog;
   readonly scores: Scores;
+  readonly health: ModelHealth;
   readonly keys: GatewayKeys;
   readonly usage: UsageTracker;
   readonly #deps: GatewayStateDeps;
@@ -43,6 +49,14 @@ export class GatewayState {
     this.cooldowns = new Cooldowns({ ...deps, store: stores.cooldowns, models: this.models });
     this.attempts = new AttemptLog(deps, stores.attempts, limits);
     this.scores = new Scores({ ...deps, store: stores.attempts, attempts: this.attempts, windowDays });
+    this.health = new ModelHealth({
+      ...deps,
+      store: stores.attempts,
+      attempts: this.attempts,
+      models: this.models,
+      cooldowns: this.cooldowns,
+      onChange: given.onHealthChange,
+    });
     this.keys = new GatewayKeys({ ...deps, store: stores.keys, ids });
     this.usage = new UsageTracker({ ...deps, store: stores.usage });
     this.attempts.onRecord((attempt) => this.usage.count(attempt));
@@ -80,7 +94,7 @@ export class GatewayState {
   }
 
   get #reloads() {
-    return [...this.#shared, this.scores.reload];
+    return [...this.#shared, this.scores.reload, this.health.reload];
   }
 
   async #start(): Promise<void> {
@@ -93,8 +107,12 @@ export class GatewayState {
       ? [
           every(clock, pollIntervalMs, () => Promise.all(this.#shared.map((reload) => reload.refresh()))),
           every(clock, scoresIntervalMs, () => this.scores.reload.refresh()),
+          every(clock, healthIntervalMs, () => this.health.reload.refresh()),
         ]
-      : [every(clock, scoresIntervalMs, () => this.scores.refreshIfNeeded())];
+      : [
+          every(clock, scoresIntervalMs, () => this.scores.refreshIfNeeded()),
+          every(clock, scoresIntervalMs, () => this.health.refreshIfNeeded()),
+        ];
   }
 
   #onChange(topic: GatewayTopic | 'everything'): void {

@@ -120,14 +120,14 @@ export class Scores {
 
 /* ---- sums: the stats of disjoint sets of attempts add up ---- */
 
-interface Sums {
+export interface Sums {
   readonly requests: number;
   readonly successes: number;
   /** Of successes. */
   readonly seconds: number;
 }
 
-type SumsByModel = ReadonlyMap<number, Sums>;
+export type SumsByModel = ReadonlyMap<number, Sums>;
 
 const noSums: Sums = { requests: 0, successes: 0, seconds: 0 };
 
@@ -137,16 +137,16 @@ const addSums = (a: Sums, b: Sums): Sums => ({
   seconds: a.seconds + b.seconds,
 });
 
-const statsOf = ({ requests, successes, seconds }: Sums): OutcomeStats => ({
+export const statsOf = ({ requests, successes, seconds }: Sums): OutcomeStats => ({
   requests,
   successes,
   averageSeconds: successes === 0 ? 0 : seconds / successes,
 });
 
-const sumOf = (modelId: number, one: SumsByModel, other: SumsByModel): Sums =>
+export const sumOf = (modelId: number, one: SumsByModel, other: SumsByModel): Sums =>
   addSums(one.get(modelId) ?? noSums, other.get(modelId) ?? noSums);
 
-const byModel = (stats: readonly ModelStats[]): SumsByModel =>
+export const byModel = (stats: readonly ModelStats[]): SumsByModel =>
   new Map(
     stats.map(({ modelId, requests, successes, averageSeconds }) => [
       modelId,
@@ -155,13 +155,13 @@ const byModel = (stats: readonly ModelStats[]): SumsByModel =>
   );
 
 /** What attempts add to stats that do not contain them. One that supersedes another is not an additional request. */
-function sumsOf(attempts: readonly Attempt[]): Map<number, Sums> {
+export function sumsOf(attempts: readonly Attempt[]): Map<number, Sums> {
   const sums = new Map<number, Sums>();
   for (const attempt of attempts) addAttempt(sums, attempt);
   return sums;
 }
 
-function addAttempt(sums: Map<number, Sums>, attempt: Attempt): void {
+export function addAttempt(sums: Map<number, Sums>, attempt: Attempt): void {
   const { modelId, outcome, supersedes, durationMs } = attempt;
   if (!isReliabilityOutcome(attempt)) return;
   const isSuccess = outcome === 'success';

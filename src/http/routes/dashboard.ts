@@ -45,7 +45,7 @@ export function dashboardRoutes(server: TypedServer, dependencies: ServerDeps): 
     getOrganizations: ({ query }) => organizationsNow(dependencies, query.name ?? ''),
     getFlow: () => flowNow(dependencies),
   });
-  implement(server, alertsApi, { list: async () => ({ alerts: dependencies.alerts() }) });
+  implement(server, alertsApi, { list: async () => ({ alerts: await dependencies.alerts() }) });
   fileRoutes(server, dependencies);
 }
 
@@ -216,13 +216,15 @@ async function gatewayNow({ gateway }: ServerDeps) {
     windowDays: 7,
   });
   const configured = models.filter(({ isConfigured }) => isConfigured);
+  const failing = configured.filter(({ state }) => state === 'failing');
   const coolingDown = configured
     .filter(({ availableAt }) => availableAt !== null)
     .toSorted((a, b) => Number(a.availableAt) - Number(b.availableAt));
   return {
     ...gateway.load(),
     requestsPerMinuteLimit: requestsPerMinute(configured),
-    available: configured.length - coolingDown.length,
+    available: configured.length - coolingDown.length - failing.length,
+    failing: failing.map(({ id, name, health }) => ({ id, name, ...health })),
     coolingDown: coolingDown.map((model) => ({ ...model, cause: model.cooldowns[0]?.cause ?? null })),
     withoutKey: models.length - configured.length,
   };

@@ -85,7 +85,7 @@ async function readinessOf(dependencies: ServerDeps): Promise<ReadinessReport> {
       since: null,
       remedy: null,
     } as const;
-    return { status: 'unavailable', dependencies: [check], capabilities: [] };
+    return { status: 'unavailable', dependencies: [check], capabilities: [], alerts: [] };
   }
 }
 

@@ -4,7 +4,7 @@ import type { Clock, IdSource, Log } from '../../core/index.ts';
 import { withTimeout, kindOf } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
 import type { CircuitBreaker } from '../../resilience/index.ts';
-import type { KnowledgeAlerts } from '../maintenance/alerts.ts';
+import type { KnowledgeMonitor } from '../maintenance/monitor.ts';
 import type { LanguageModel } from '../models/structured-output.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { EntityMention, EntityType } from '../reading/types.ts';
@@ -37,7 +37,7 @@ export interface ResolutionDeps {
     KnowledgeOptions,
     'candidatesTimeoutMs' | 'embeddingTimeoutMs' | 'confirmationTimeoutMs' | 'readWithModel'
   >;
-  readonly alerts?: Pick<KnowledgeAlerts, 'resolved' | 'confirmed'>;
+  readonly monitor?: Pick<KnowledgeMonitor, 'resolved' | 'confirmed'>;
   /** Shared with reading, so that a model that is down is not tried for every name. */
   readonly breaker: Pick<CircuitBreaker, 'execute'>;
 }

@@ -79,9 +79,9 @@ export const questionOf = (
   caller,
 });
 
-/** Within the confirmation timeout, repair included; counted for alerts. `execute` may refuse the call. */
+/** Within the confirmation timeout, repair included; counted. `execute` may refuse the call. */
 export async function confirmInTime(
-  { model, clock, ids, options, alerts }: ResolutionDeps,
+  { model, clock, ids, options, monitor }: ResolutionDeps,
   question: Question,
   signal: AbortSignal,
   execute: (work: () => Promise<Confirmation>) => Promise<Confirmation> = (work) => work(),
@@ -95,10 +95,10 @@ export async function confirmInTime(
     });
   try {
     const confirmation = await execute(confirm);
-    alerts?.confirmed('answered');
+    monitor?.confirmed('answered');
     return confirmation;
   } catch (error) {
-    if (!signal.aborted) alerts?.confirmed('failed');
+    if (!signal.aborted) monitor?.confirmed('failed');
     throw error;
   }
 }

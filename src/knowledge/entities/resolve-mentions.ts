@@ -120,7 +120,7 @@ export class EntityResolver {
     const degraded = new Set(fallbacks.map(({ entityId }) => entityId));
     for (const { entityId, isNew } of results.values()) {
       inChunk.add(entityId);
-      this.#deps.alerts?.resolved(isNew && degraded.has(entityId) ? 'degraded' : 'ok');
+      this.#deps.monitor?.resolved(isNew && degraded.has(entityId) ? 'degraded' : 'ok');
     }
     return results;
   }

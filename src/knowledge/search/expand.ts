@@ -5,7 +5,7 @@ import { kindOf, messageOf, withTimeout } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
 import { searchDegradations } from '../degradations.ts';
 import type { ExpansionRequest, Graph, RelatedEvent } from '../graph/graph.ts';
-import type { KnowledgeAlerts } from '../maintenance/alerts.ts';
+import type { KnowledgeMonitor } from '../maintenance/monitor.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { SearchStore } from './results.ts';
 import type { RankedChunk, RelatedItem, SearchRequest } from './types.ts';
@@ -13,7 +13,7 @@ import type { RankedChunk, RelatedItem, SearchRequest } from './types.ts';
 export interface ExpansionDeps {
   readonly graph: Pick<Graph, 'backend' | 'isSeparateStore' | 'expand' | 'missing'>;
   readonly store: Pick<SearchStore, 'eventIdsOf' | 'events' | 'countWaitingForGraph'>;
-  readonly watch?: Pick<KnowledgeAlerts, 'expanded'>;
+  readonly watch?: Pick<KnowledgeMonitor, 'expanded'>;
   /** Called when the graph lacks events that the tables have. */
   readonly onGraphBehind?: () => void;
   readonly ledger: LedgerRecorder;

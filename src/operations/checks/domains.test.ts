@@ -12,9 +12,28 @@ const model = (name: string, change: Partial<ModelView> = {}) =>
     isConfigured: true,
     keySource: 'A_KEY',
     needs: null,
-    availableAt: null,
+    state: change.isConfigured === false ? 'no-key' : 'available',
+    health: {
+      isFailing: false,
+      requestCount: 0,
+      successRate: null,
+      lastFailure: null,
+      backoffUntil: null,
+    },
     ...change,
   }) as ModelView;
+
+const failing = (name: string) =>
+  model(name, {
+    state: 'failing',
+    health: {
+      isFailing: true,
+      requestCount: 18,
+      successRate: 0,
+      lastFailure: 'server-error',
+      backoffUntil: null,
+    },
+  });
 
 const queue = (
   counts: Readonly<Partial<Record<JobState, number>>>,
@@ -27,19 +46,30 @@ const queue = (
   }) as unknown as Pick<JobQueue, 'counts' | 'list'>;
 
 describe('checks of the domains', () => {
-  it('name the available models, and warn when none is available', () => {
+  it('name the available models, and fail when none is available (T3)', () => {
     expect(models([model('a'), model('b', { isConfigured: false })])).toMatchObject({
       state: 'ok',
       detail: '1 of 1 models are available: a (A_KEY).',
     });
-    expect(models([model('a'), model('b', { availableAt: new Date(now) })])).toMatchObject({
+    expect(models([model('a'), model('b', { state: 'cooling-down' })])).toMatchObject({
       state: 'ok',
       detail: '1 of 2 models are available: a (A_KEY). Cooling down or out of quota: b (A_KEY).',
     });
     expect(models([model('a', { isConfigured: false })]).state).toBe('not-configured');
-    expect(models([model('a', { availableAt: new Date(now) })])).toMatchObject({
-      state: 'warning',
+    expect(models([model('a', { state: 'quota-exhausted' })])).toMatchObject({
+      state: 'problem',
       remedy: expect.stringContaining('headworks models clear-cooldown') as string,
+    });
+    expect(models([model('a'), failing('b')])).toMatchObject({
+      state: 'warning',
+      detail:
+        '1 of 2 models are available: a (A_KEY). ' +
+        'Failing: b (server-error, 0% of 18 requests in 15 minutes succeeded).',
+      remedy: expect.stringContaining('headworks models explain') as string,
+    });
+    expect(models([failing('a'), failing('b')])).toMatchObject({
+      state: 'problem',
+      detail: expect.stringMatching(/^None of 2 models is available\. Failing: a \(server-error, /) as string,
     });
   });
 
@@ -122,12 +152,15 @@ describe('checks of the domains', () => {
   });
 
   it('name firing alerts, not pending ones', () => {
-    const alert = (state: 'pending' | 'firing') => [{ name: 'HeadworksX', message: 'Look.', state }];
+    const alert = (state: 'pending' | 'firing', severity = 'warning') => [
+      { name: 'HeadworksX', severity, message: 'Look.', state },
+    ];
     expect(alerts(alert('pending')).state).toBe('ok');
     expect(alerts(alert('firing'))).toMatchObject({
       state: 'warning',
       detail: 'Firing: HeadworksX (Look.)',
       remedy: expect.stringContaining('docs/guide/operations.md') as string,
     });
+    expect(alerts(alert('firing', 'critical')).state).toBe('problem');
   });
 });

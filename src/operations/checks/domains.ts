@@ -20,17 +20,33 @@ export function models(active: readonly ModelView[]): Finding {
   // With the source of each key: a variable may have been set for another purpose (GITHUB_TOKEN).
   const named = (some: readonly ModelView[]) =>
     some.map(({ name, keySource }) => (keySource === null ? name : `${name} (${keySource})`)).join(', ');
-  const available = configured.filter(({ availableAt }) => availableAt === null);
-  const coolingDown = configured.filter(({ availableAt }) => availableAt !== null);
-  const rest = coolingDown.length === 0 ? '' : ` Cooling down or out of quota: ${named(coolingDown)}.`;
-  if (available.length > 0)
-    return ok(
-      `${available.length} of ${configured.length} models are available: ${named(available)}.${rest}`,
+  const inState = (...states: readonly ModelView['state'][]) =>
+    configured.filter(({ state }) => states.includes(state));
+  const [available, failing] = [inState('available'), inState('failing')];
+  const blocked = inState('cooling-down', 'quota-exhausted');
+  const rest = [
+    ...(failing.length === 0 ? [] : [` Failing: ${failing.map(failureText).join(', ')}.`]),
+    ...(blocked.length === 0 ? [] : [` Cooling down or out of quota: ${named(blocked)}.`]),
+  ].join('');
+  if (available.length === 0)
+    return problem(
+      `None of ${configured.length} models is available.${rest}`,
+      'See why with "headworks models list" and "headworks models explain MODEL"; "headworks models clear-cooldown MODEL" clears a cooldown.',
     );
-  return warning(
-    `All ${configured.length} models are cooling down or out of quota: ${named(configured)}.`,
-    'See why with "headworks models"; "headworks models clear-cooldown MODEL" clears a cooldown.',
-  );
+  const detail = `${available.length} of ${configured.length} models are available: ${named(available)}.${rest}`;
+  return failing.length === 0
+    ? ok(detail)
+    : warning(
+        detail,
+        'See the failed calls with "headworks models explain MODEL"; "headworks models disable MODEL" stops the use of a model.',
+      );
+}
+
+function failureText({ name, health }: ModelView): string {
+  const { requestCount, successRate, lastFailure } = health;
+  const share = Math.round((successRate ?? 0) * 100);
+  const rate = requestCount === 0 ? '' : `, ${share}% of ${requestCount} requests in 15 minutes succeeded`;
+  return `${name} (${lastFailure ?? 'failed'}${rate})`;
 }
 
 /**
@@ -131,6 +147,7 @@ export async function ledger(
 
 export interface AlertStatus {
   readonly name: string;
+  readonly severity: string;
   readonly message: string;
   readonly state: string;
 }
@@ -138,7 +155,8 @@ export interface AlertStatus {
 export function alerts(current: readonly AlertStatus[]): Finding {
   const firing = current.filter(({ state }) => state === 'firing');
   if (firing.length === 0) return ok('No alert is firing.');
-  return warning(
+  const isCritical = firing.some(({ severity }) => severity === 'critical');
+  return (isCritical ? problem : warning)(
     `Firing: ${firing.map(({ name, message }) => `${name} (${message})`).join(' ')}`,
     'docs/guide/operations.md has the remedy of each.',
   );

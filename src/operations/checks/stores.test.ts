@@ -42,6 +42,7 @@ const info = (fields: Readonly<Record<string, string | number>>) =>
 const dependencies = (state: DependencyReport['state']) => ({
   status: 'ready' as const,
   capabilities: [],
+  alerts: [],
   dependencies: [
     { name: 'redis', state, required: false, detail: 'What it is.', since: null, remedy: 'Start it.' },
   ],

@@ -3,6 +3,7 @@
 import type { Registry } from 'prom-client';
 import type { EmittedEvent, EventCounter, EventSource, EventSpecs, Redactor } from '../../core/index.ts';
 import { systemClock, withTimeout } from '../../core/index.ts';
+import { processGauges } from './process-gauges.ts';
 
 /** In seconds; the default of Prometheus' own clients. */
 const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -50,6 +51,8 @@ interface Metric {
   readonly spec: MetricSpec;
   readonly observe: Observe;
   readonly lines: () => readonly string[] | Promise<readonly string[]>;
+  /** Null: unknown now. */
+  readonly samples: () => readonly GaugeSample[] | null | Promise<readonly GaugeSample[] | null>;
 }
 
 export class Metrics {
@@ -58,6 +61,7 @@ export class Metrics {
   readonly #options: MetricsOptions;
   readonly #metrics = new Map<string, Metric>();
   readonly #countGaugeFailure: Observe;
+  readonly #processGauges = processGauges();
   #process: Promise<Registry> | undefined;
 
   constructor(options: MetricsOptions) {
@@ -77,6 +81,18 @@ export class Metrics {
     return [...(await Promise.all(metrics)), await this.#processMetrics()].join('\n');
   }
 
+  /**
+   * The current samples of counters, gauges and the process metrics that alerts read; null for a gauge that could not be
+   * collected, and for names that do not exist.
+   */
+  async read(names: readonly string[]): Promise<ReadonlyMap<string, readonly GaugeSample[] | null>> {
+    const read = async (name: string) => {
+      const samples = this.#metrics.get(name)?.samples ?? this.#processGauges[name];
+      return [name, samples ? await samples() : null] as const;
+    };
+    return new Map(await Promise.all(names.map(read)));
+  }
+
   /** Loaded with the first scrape (56 ms and 20 MB): most processes are never scraped. */
   async #processMetrics(): Promise<string> {
     if (this.#options.processMetrics === false) return '';
@@ -91,10 +107,11 @@ export class Metrics {
   /** The same name again returns the same metric; with other labels it fails with a TypeError. */
   counter(spec: MetricSpec): Observe {
     return this.#define('counter', spec, () => {
-      const series = this.#series(spec, (labels) => ({ labels, total: 0 }));
+      const series = this.#series(spec, (labels, values) => ({ labels, values, total: 0 }));
       return {
         observe: (amount, values) => (series.of(values).total += amount),
         lines: () => series.all().map(({ labels, total }) => sampleLine(spec.name, labels, total)),
+        samples: () => series.all().map(({ values, total }) => ({ labels: values, value: total })),
       };
     });
   }
@@ -116,6 +133,7 @@ export class Metrics {
           distribution.sum += amount;
         },
         lines: () => series.all().flatMap((each) => histogramLines(spec.name, each, buckets)),
+        samples: () => null,
       };
     });
   }
@@ -125,8 +143,9 @@ export class Metrics {
       const series = this.#series<{ labels: string; value?: number }>(spec, (labels) => ({ labels }));
       return {
         observe: () => undefined,
+        samples: () => this.#collect(spec),
         lines: async () => {
-          const samples = await this.#collect(spec);
+          const samples = (await this.#collect(spec)) ?? [];
           for (const each of series.all()) each.value = undefined;
           for (const { labels, value } of samples) {
             const each = series.of(spec.labels.map((label) => labels[label] ?? ''));
@@ -142,7 +161,7 @@ export class Metrics {
     });
   }
 
-  #define(type: MetricType, spec: MetricSpec, create: () => Pick<Metric, 'observe' | 'lines'>): Observe {
+  #define(type: MetricType, spec: MetricSpec, create: () => Omit<Metric, 'type' | 'spec'>): Observe {
     const known = this.#metrics.get(spec.name);
     if (known?.type === type && known.spec.labels.join() === spec.labels.join()) return known.observe;
     if (known) throw new TypeError(`The metric ${spec.name} exists with other labels.`);
@@ -152,21 +171,21 @@ export class Metrics {
   }
 
   /** A counter or histogram without labels is 0 from the start. */
-  #series<Series extends object>(spec: MetricSpec, create: (labels: string) => Series): SeriesSet<Series> {
+  #series<Series extends object>(spec: MetricSpec, create: CreateSeries<Series>): SeriesSet<Series> {
     const { redactor, maxSeries = 500 } = this.#options;
     const series = new SeriesSet(spec.labels, maxSeries, (text) => redactor.text(text), create);
     if (spec.labels.length === 0) series.of([]);
     return series;
   }
 
-  /** No samples when the gauge failed, which is counted. */
-  async #collect({ name, collect }: GaugeSpec): Promise<readonly GaugeSample[]> {
+  /** Null when the gauge failed, which is counted. */
+  async #collect({ name, collect }: GaugeSpec): Promise<readonly GaugeSample[] | null> {
     const timeoutMs = this.#options.gaugeTimeoutMs ?? 2_000;
     try {
       return await withTimeout(() => collect(), { clock: systemClock, timeoutMs });
     } catch {
       this.#countGaugeFailure(1, [name]);
-      return [];
+      return null;
     }
   }
 }
@@ -203,12 +222,15 @@ class Level<Series> {
   series: Series | undefined;
 }
 
+/** `labels` as in the text format, and `values` by name. */
+type CreateSeries<Series> = (labels: string, values: Readonly<Record<string, string>>) => Series;
+
 /** One `Series` per combination of label values, created when it is first seen. */
 class SeriesSet<Series extends object> {
   readonly #names: readonly string[];
   readonly #maxSeries: number;
   readonly #redact: (text: string) => string;
-  readonly #create: (labels: string) => Series;
+  readonly #create: CreateSeries<Series>;
   readonly #root = new Level<Series>();
   readonly #known: Series[] = [];
   #other: Series | undefined;
@@ -217,7 +239,7 @@ class SeriesSet<Series extends object> {
     names: readonly string[],
     maxSeries: number,
     redact: (text: string) => string,
-    create: (labels: string) => Series,
+    create: CreateSeries<Series>,
   ) {
     this.#names = names;
     this.#maxSeries = maxSeries;
@@ -240,11 +262,8 @@ class SeriesSet<Series extends object> {
   }
 
   #add(values: readonly string[]): Series {
-    if (this.#known.length >= this.#maxSeries)
-      return (this.#other ??= this.#create(this.#labels(() => 'other')));
-    const series = this.#create(
-      this.#labels((index) => this.#redact(values[index] ?? '').slice(0, maxLabelLength)),
-    );
+    if (this.#known.length >= this.#maxSeries) return (this.#other ??= this.#labeled(() => 'other'));
+    const series = this.#labeled((index) => this.#redact(values[index] ?? '').slice(0, maxLabelLength));
     let level = this.#root;
     for (const value of values) {
       const next: Level<Series> = level.next.get(value) ?? new Level();
@@ -256,9 +275,10 @@ class SeriesSet<Series extends object> {
     return series;
   }
 
-  /** As in the text format. */
-  #labels(valueOf: (index: number) => string): string {
-    return this.#names.map((name, index) => `${name}="${escaped(valueOf(index))}"`).join(',');
+  #labeled(valueOf: (index: number) => string): Series {
+    const pairs = this.#names.map((name, index) => [name, valueOf(index)] as const);
+    const labels = pairs.map(([name, value]) => `${name}="${escaped(value)}"`).join(',');
+    return this.#create(labels, Object.fromEntries(pairs));
   }
 }
 

@@ -3,7 +3,6 @@ import { CoreError, kindOf, withTimeout } from '../../core/index.ts';
 import { AdmissionError, rejectionError } from '../errors.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { LimitService } from './limits.ts';
-import type { AlertEvaluator } from './monitoring.ts';
 import type { SlotLedger } from './slot-ledger.ts';
 import type { StoreHealthMonitor } from './store-health.ts';
 import type { StoreRecovery } from './store-recovery.ts';
@@ -35,7 +34,6 @@ export interface ControllerServices {
   readonly limits: LimitService;
   readonly health: StoreHealthMonitor;
   readonly recovery: StoreRecovery;
-  readonly alerts: Pick<AlertEvaluator, 'requestRejected'>;
 }
 
 /**
@@ -204,8 +202,7 @@ export class AdmissionController {
 
   #reject(slot: Slot, rejection: Rejection, decision: Decision | undefined): Error {
     const { limitedBy, usage } = rejection;
-    const { ledger, alerts } = this.#services;
-    alerts.requestRejected();
+    const { ledger } = this.#services;
     this.#deps.events.emit('admission:request-rejected', {
       ...decisionPayload(slot, decision),
       reason: limitedBy,

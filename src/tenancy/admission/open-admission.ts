@@ -4,7 +4,7 @@ import { CoreError, every, kindOf, messageOf } from '../../core/index.ts';
 import type { RegisteredRepair } from '../../ledger/index.ts';
 import { AdmissionController } from './admission-controller.ts';
 import { LimitService } from './limits.ts';
-import { admissionGauges, AlertEvaluator, UsageSampler } from './monitoring.ts';
+import { admissionGauges, UsageSampler } from './monitoring.ts';
 import { PeerReports } from './peer-reports.ts';
 import { Reconciler } from './reconciler.ts';
 import { SlotLedger } from './slot-ledger.ts';
@@ -13,7 +13,6 @@ import { StoreHealthMonitor } from './store-health.ts';
 import { StoreRecovery } from './store-recovery.ts';
 import type { AdmissionDeps } from './types.ts';
 
-const alertsEveryMs = 15_000;
 /** After a flush of Redis, requests wait for the next heartbeat of every server. */
 const heartbeatEveryMs = 1_000;
 /** During an outage the ledger's entry is updated this often. */
@@ -46,18 +45,15 @@ export async function openAdmission(deps: AdmissionDeps) {
       outage = error;
       events.emit('admission:outage-confirmed', { cause: kindOf(error), failureMode: redisFailureMode });
       void recordOutage();
-      void alerts.evaluate();
     },
     onUp: (downMs, localAdmissions) => {
       events.emit('admission:outage-ended', { downMs, localAdmissions });
       // The entry has the final number before a repair closes it.
       void recordOutage(localAdmissions).finally(() => deps.onOutageEnded?.());
-      void alerts.evaluate();
     },
   });
   const sampler = new UsageSampler(deps, health);
-  const alerts = new AlertEvaluator(deps, sampler, () => outageOf(health.current, storeName));
-  const controller = new AdmissionController(deps, { ledger, limits, health, recovery, alerts });
+  const controller = new AdmissionController(deps, { ledger, limits, health, recovery });
   const reconciler = new Reconciler(deps, { ledger, health, peers, controller });
 
   let outage: Error | undefined;
@@ -96,13 +92,11 @@ export async function openAdmission(deps: AdmissionDeps) {
     repeat(clock, Math.min(heartbeatEveryMs, renewEveryMs), () => reconciler.sendHeartbeat()),
     repeat(clock, renewEveryMs, () => reconciler.renewLeases()),
     repeat(clock, renewEveryMs, () => reconciler.reconcile()),
-    repeat(clock, alertsEveryMs, () => alerts.evaluate()),
     repeat(clock, recordEveryMs, async () => (health.isDown ? recordOutage() : undefined)),
   ];
   return {
     controller,
     limits,
-    alerts,
     gauges: admissionGauges(sampler, () => controller.queued, health),
     repair,
     health: () => health.current,

@@ -46,6 +46,43 @@ export function describeAttemptStoreContract(
       ]);
     });
 
+    it('tell the last calls that say whether a model works, oldest first', async () => {
+      const { store, modelIds } = await make();
+      const [one, two] = modelIds;
+      const of = (modelId: number, at: number, outcome: Attempt['outcome'], change: Partial<Attempt> = {}) =>
+        exampleAttempt({ modelId, at: moment(at), outcome, completionTokens: 0, ...change });
+      await store.append([
+        of(one, -1, 'success'),
+        of(one, 0, 'success'),
+        of(one, 1, 'timeout'),
+        of(one, 2, 'network'),
+        of(one, 3, 'rate-limit'),
+        of(one, 4, 'validation'),
+        of(one, 5, 'canceled', { durationMs: 9_999 }),
+        of(one, 6, 'canceled', { durationMs: 10_000 }),
+        of(two, 7, 'rate-limit'),
+        of(two, 8, 'deadline-too-short', { durationMs: 20_000, completionTokens: 1 }),
+        of(two, 8, 'deadline-too-short', { durationMs: 20_000 }),
+      ]);
+      const models = [
+        { id: one, isLocal: false },
+        { id: two, isLocal: true },
+      ];
+      const calls = async (limit: number, chosen = models) =>
+        (await store.lastCalls({ models: chosen, since: new Date(moment(0)), limit })).map(
+          ({ modelId, at, outcome }) => [modelId, at - moment(0), outcome],
+        );
+      expect(await calls(3)).toEqual([
+        [one, 1, 'timeout'],
+        [one, 2, 'network'],
+        [one, 6, 'canceled'],
+        [two, 7, 'rate-limit'],
+        [two, 8, 'deadline-too-short'],
+      ]);
+      expect(await calls(10, [{ id: one, isLocal: false }])).toHaveLength(4);
+      expect(await calls(10, [])).toEqual([]);
+    });
+
     it('count a request once per model: a superseded failure of an earlier batch no longer counts', async () => {
       const { store, modelIds } = await make();
       const [modelId] = modelIds;

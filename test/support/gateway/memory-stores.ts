@@ -25,6 +25,7 @@ import { MemoryChangeFeed } from '../resilience/memory-change-feed.ts';
 import type { GatewayTopic } from '../../../src/gateway/stores.ts';
 import { CooldownMap } from '../../../src/gateway/state/availability.ts';
 import { countsAmong } from '../../../src/gateway/state/attempt-log.ts';
+import { isEvidence } from '../../../src/gateway/state/model-health.ts';
 import type { GatewayStores } from '../../../src/gateway/stores.ts';
 import { modelExists } from '../../../src/gateway/models/model-registry.ts';
 
@@ -164,6 +165,22 @@ export class MemoryAttemptStore implements AttemptStore {
       .filter((attempt) => modelId === undefined || attempt.modelId === modelId)
       .toReversed()
       .slice(0, limit);
+  }
+
+  async lastCalls({
+    models,
+    since,
+    limit,
+  }: {
+    models: readonly Pick<Model, 'id' | 'isLocal'>[];
+    since: Date;
+    limit: number;
+  }): Promise<readonly Attempt[]> {
+    const all = this.#byTime().filter(({ at }) => at >= since.getTime());
+    const chosen = models.flatMap(({ id, isLocal }) =>
+      all.filter((attempt) => attempt.modelId === id && isEvidence(attempt, isLocal)).slice(-limit),
+    );
+    return all.filter((attempt) => chosen.includes(attempt));
   }
 
   async history({

@@ -120,6 +120,7 @@ export interface AdmissionWorld {
   readonly executions: FakeExecutions;
   readonly servers: MemoryServerRegistry;
   readonly admission: OpenAdmission;
+  readonly events: EventBus<typeof admissionEvents>;
   readonly emitted: EmittedEvent[];
   readonly recorded: Degradation[];
   readonly overdue: Slot[];
@@ -194,6 +195,7 @@ export async function admissionWorld({
     executions,
     servers,
     admission,
+    events,
     emitted,
     recorded,
     overdue,

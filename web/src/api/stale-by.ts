@@ -5,6 +5,7 @@ type Table = Readonly<Record<string, readonly string[]>>;
 
 /** By prefix of the event's name: first elements of the query keys to refetch. */
 const byEvent: Table = {
+  alert: ['alerts', 'flow', 'models'],
   extraction: ['extraction', 'flow'],
   gateway: ['models', 'flow'],
   admission: ['tenants', 'flow', 'alerts'],

@@ -15,6 +15,8 @@ export interface FlowCardProps {
   readonly value: number | string;
   readonly unit: string;
   readonly degraded?: Degraded;
+  /** Something is wrong that `degraded` does not count. */
+  readonly isFailing?: boolean;
   /** 0 to 1, of its limit. */
   readonly share?: number | null | undefined;
   readonly bars?: MinuteBarsProps;
@@ -30,6 +32,7 @@ export function FlowCard({
   value,
   unit,
   degraded = [],
+  isFailing = false,
   share = null,
   bars,
   children,
@@ -40,7 +43,7 @@ export function FlowCard({
       component={Link}
       href={href}
       className={classes['gate']}
-      data-degraded={open > 0 || undefined}
+      data-degraded={open > 0 || isFailing || undefined}
     >
       <span className={classes['head']}>
         <Text component="span" fw={600} size="sm">

@@ -7,7 +7,7 @@ import type { Tone } from '../../theme.ts';
 import { Arrow } from './arrow.tsx';
 import classes from './flow-diagram.module.css';
 import { FlowCard, Line } from './flow-card.tsx';
-import { callsNow, degradedOf, backoffText, requestsInFlight } from './labels.ts';
+import { backoffText, callsNow, degradedOf, failureText, requestsInFlight } from './labels.ts';
 
 /** Maximum lines of a list. */
 const maxLines = 3;
@@ -60,7 +60,9 @@ export function Ingestion({ flow }: { readonly flow: Flow }) {
         href="/models"
         value={gateway.available}
         unit={`${plural(gateway.available, 'model')} available`}
+        isFailing={gateway.failing.length > 0}
       >
+        <FailingModels models={gateway.failing} />
         <Cooldowns gateway={gateway} />
       </FlowCard>
     </section>
@@ -135,9 +137,23 @@ function VaultCard({ flow, running }: { readonly flow: Flow; readonly running: R
 const lastTone = (state: string): Tone =>
   state === 'completed' ? 'good' : state === 'failed' ? 'bad' : 'warning';
 
+function FailingModels({ models }: { readonly models: Flow['gateway']['failing'] }) {
+  return (
+    <>
+      {models.slice(0, maxLines).map((model) => (
+        <Line key={model.id}>
+          {model.name}: <StateBadge tone="bad">failing</StateBadge> {failureText(model)}
+        </Line>
+      ))}
+      {models.length > maxLines ? <Line>and {models.length - maxLines} more failing</Line> : null}
+    </>
+  );
+}
+
 function Cooldowns({
-  gateway: { available, cooling_down: models, without_key: keyless },
+  gateway: { available, failing, cooling_down: models, without_key: keyless },
 }: Pick<Flow, 'gateway'>) {
+  if (models.length === 0 && failing.length > 0) return null;
   if (models.length === 0)
     return (
       <Line>

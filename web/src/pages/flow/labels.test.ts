@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callsNow, degradedOf, openOf, backoffText, requestsInFlight } from './labels.ts';
+import { backoffText, callsNow, degradedOf, failureText, openOf, requestsInFlight } from './labels.ts';
 
 const run = (calls: number | null, limit: number | null) => ({
   id: 'r',
@@ -29,6 +29,13 @@ describe('labels of the diagram', () => {
     expect(degradedOf(all, 'knowledge').map(({ kind }) => kind)).toEqual(['chunk-not-read', 'graph-failed']);
     expect(openOf(degradedOf(all, 'knowledge'))).toBe(3);
     expect(openOf(degradedOf(all, 'admission'))).toBe(0);
+  });
+
+  it('shows why a model fails, and how often', () => {
+    expect(failureText({ last_failure: 'timeout', success_rate: 0.25, request_count: 4 })).toBe(
+      'timeout, 25% of 4 in 15 min',
+    );
+    expect(failureText({ last_failure: 'network', success_rate: null, request_count: 0 })).toBe('network');
   });
 
   it('shows backoff and 429s of a run', () => {

@@ -1,6 +1,6 @@
 // Labels and figures of the diagram.
 import type { Flow } from '../../../../src/api/overview.ts';
-import { counted } from '../../components/format.ts';
+import { counted, numberText, percentText } from '../../components/format.ts';
 
 export type Degraded = Flow['degraded'];
 
@@ -45,4 +45,14 @@ export function requestsInFlight({
 }: Pick<Flow['gateway'], 'in_flight' | 'queued'>): string {
   if (all === 0) return 'No requests in flight';
   return `${counted(all, 'request')} in flight, ${queued} queued for a model`;
+}
+
+/** `server-error, 0% of 18 in 15 min`. */
+export function failureText({
+  last_failure: cause,
+  success_rate: rate,
+  request_count: count,
+}: Omit<Flow['gateway']['failing'][number], 'id' | 'name'>): string {
+  const parts = [cause, rate === null ? null : `${percentText(rate)} of ${numberText(count)} in 15 min`];
+  return parts.filter((part) => part !== null).join(', ');
 }

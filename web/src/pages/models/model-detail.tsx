@@ -11,7 +11,7 @@ import { Attempts } from './attempts.tsx';
 import { Cooldowns } from './cooldowns.tsx';
 import { ModelActions } from './model-actions.tsx';
 import { ModelHistory } from './model-history.tsx';
-import { coolingCause, latencyText, ModelState } from './model-state.tsx';
+import { latencyText, ModelState, recentRateText, stateCause } from './model-state.tsx';
 
 export function ModelDetail({ id }: { readonly id: string }) {
   const query = useQuery({
@@ -33,7 +33,7 @@ export function ModelDetail({ id }: { readonly id: string }) {
 
 function Explained({ explanation }: { readonly explanation: ModelExplanation }) {
   const { model } = explanation;
-  const cause = coolingCause(model);
+  const cause = stateCause(model);
   return (
     <Stack gap="lg">
       <div>
@@ -47,9 +47,10 @@ function Explained({ explanation }: { readonly explanation: ModelExplanation }) 
           </Text>
         </Group>
       </div>
-      <SimpleGrid cols={{ base: 2, sm: 4 }}>
+      <SimpleGrid cols={{ base: 2, sm: 3, md: 5 }}>
         <Figure name="Rank" value={explanation.position === null ? '–' : String(explanation.position)} />
         <Figure name="Score" value={model.effective_reliability_score.toFixed(2)} />
+        <Figure name="Last 15 minutes" value={recentRateText(model.health)} />
         <Figure
           name="Success rate"
           value={

@@ -4,7 +4,7 @@ import { Anchor, Progress } from '@mantine/core';
 import { Link } from 'wouter';
 import { numberText, percentText } from '../../components/format.ts';
 import { DataTable, Detail, type Column } from '../../components/table.tsx';
-import { coolingCause, latencyText, ModelState } from './model-state.tsx';
+import { latencyText, ModelState, recentRateText, stateCause } from './model-state.tsx';
 
 const columns: readonly Column<Model>[] = [
   {
@@ -24,7 +24,7 @@ const columns: readonly Column<Model>[] = [
     cell: (model) => (
       <>
         <ModelState model={model} />
-        <Detail>{coolingCause(model)}</Detail>
+        <Detail>{stateCause(model)}</Detail>
       </>
     ),
   },
@@ -38,6 +38,11 @@ const columns: readonly Column<Model>[] = [
         <Progress value={score * 100} size="xs" aria-label={`Score of ${name}`} />
       </>
     ),
+  },
+  {
+    title: 'Last 15 min',
+    kind: 'number',
+    cell: ({ health }) => recentRateText(health),
   },
   {
     title: 'Success rate',
