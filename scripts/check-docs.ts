@@ -1,6 +1,6 @@
 // Part of `npm run check`: every link, command, flag, variable, code, script, export, file and test that the docs name exists.
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { citedFileProblems } from './cited-files.ts';
 import { citedTestProblems } from './cited-tests.ts';
 import { blockProblems } from './doc-commands.ts';
@@ -21,14 +21,16 @@ export function findDocProblems(path: string, text: string, facts: DocFacts): re
   return [...new Set(problems)].map((problem) => `${path}: ${problem}`);
 }
 
-function deadLinks(path: string, text: string): readonly string[] {
+/** Links of the page `path` below `root` that lead nowhere, or out of `root`. */
+export function deadLinks(path: string, text: string, root = '.'): readonly string[] {
   const links = [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
   return links
     .filter((target) => !/^[a-z]+:/.test(target))
     .flatMap((target) => {
       const [file = '', anchor] = target.split('#');
-      const page = file === '' ? path : join(dirname(path), file);
-      if (!existsSync(page)) return [`the link ${target} leads nowhere`];
+      const page = join(root, file === '' ? path : join(dirname(path), file));
+      if (!existsSync(page) || relative(root, page).startsWith('..'))
+        return [`the link ${target} leads nowhere`];
       if (anchor === undefined || !page.endsWith('.md')) return [];
       return anchors(readFileSync(page, 'utf8')).has(anchor) ? [] : [`no heading for the link ${target}`];
     });

@@ -1,6 +1,6 @@
 // The package as users install it: packed, installed into an empty project, run, imported.
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { deadLinks } from '../../scripts/check-docs.ts';
 import { fencedBlocks } from '../../scripts/doc-commands.ts';
 import { helpDeskCredentials, startHelpDesk } from '../../examples/rest-source/server.ts';
 import { installedPackage, repository, type InstalledPackage } from '../support/installed-package.ts';
@@ -86,12 +87,30 @@ describe('the installed package', () => {
   it('contains what it needs to run, and no tests', async () => {
     const listed = await expectSuccess('tar', ['-tzf', installed.tarball], folder);
     expect(listed).toContain('package/LICENSE');
+    expect(listed).toContain('package/monitoring/headworks-alerts.yml');
     expect(listed).toMatch(/^package\/dist\/.*\.sql$/m);
     expect(listed).toMatch(/^package\/dist\/operations\/demo\/documents\/.*\.eml$/m);
     expect(listed).toMatch(/^package\/dist\/operations\/demo\/documents\/.*\.markdown$/m);
     const files = listed.split('\n');
     expect(files.filter((file) => /\.(test|contract)\.|\/contract\//.test(file))).toEqual([]);
     expect(files.filter((file) => /^package\/(src|test|scripts)\//.test(file))).toEqual([]);
+  });
+
+  it('contains every page and file that its pages link to, and names only modules that it exports (T6)', () => {
+    const root = join(project(), 'node_modules/headworks');
+    const pages = globSync('**/*.md', { cwd: root, exclude: ['node_modules/**'] });
+    expect(pages).toEqual(
+      expect.arrayContaining(['README.md', 'docs/README.md', 'examples/library/README.md']),
+    );
+    const problems = pages.flatMap((page) => {
+      const text = readFileSync(join(root, page), 'utf8');
+      const named = [...text.matchAll(/['"`](headworks\/[a-z-]+)['"`]/g)].map(([, name = '']) => name);
+      return [
+        ...deadLinks(page, text, root),
+        ...named.filter((name) => !modules.includes(name)).map((name) => `there is no ${name}`),
+      ].map((problem) => `${page}: ${problem}`);
+    });
+    expect(problems).toEqual([]);
   });
 
   it.for(modules)('can be imported as %s', async (name) => {

@@ -75,7 +75,9 @@ async function install({ checkout, project, tarball }: InstalledPackage, folder:
 /** A copy to build and pack in, so that the checkout under test is not changed. */
 async function copyCheckout(checkout: string): Promise<void> {
   const folders = ['bin', 'src', 'web', 'scripts', 'docs', 'examples', 'monitoring'];
-  const files = readdirSync(repository).filter((name) => /\.(?:md|json)$|^LICENSE$|^\.npmrc$/.test(name));
+  const files = readdirSync(repository).filter((name) =>
+    /\.(?:md|json|yaml)$|^LICENSE$|^\.npmrc$|^\.env\.example$/.test(name),
+  );
   await mkdir(checkout);
   for (const part of [...folders, ...files])
     await cp(join(repository, part), join(checkout, part), { recursive: true });
