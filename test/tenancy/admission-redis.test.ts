@@ -157,6 +157,27 @@ describe('a Redis that is not reachable', () => {
     },
   );
 
+  it('leaves no more than the limit to servers that lose it together, with requests just admitted (L4)', async () => {
+    const redis = await startPrivateRedis();
+    const shared = {
+      limits: new MemoryLimitStore(systemIds),
+      executions: new FakeExecutions(),
+      servers: new MemoryServerRegistry(systemClock, 9),
+    };
+    const one = await serverOn(redis.url, shared);
+    const two = await serverOn(redis.url, shared);
+    expect(await burst(one, 3, 'receiving')).toHaveLength(3);
+    await redis.kill();
+    for (const server of [one, two]) await stateBecomes(server, 'down');
+    const local: string[] = [];
+    const burstOnBoth = async () => {
+      for (const server of [one, two]) local.push(...(await burst(server, 10, systemIds.uuid())));
+      return local.length;
+    };
+    await expect.poll(burstOnBoth).toBeGreaterThan(1);
+    expect(await burstOnBoth()).toBe(2);
+  });
+
   it('responds 503 after a second at most while the outage is only suspected', async () => {
     const redis = await startPrivateRedis();
     const server = await serverOn(redis.url, { options: { redisFailureMode: 'closed' } });

@@ -137,6 +137,12 @@ describe('with Redis', () => {
     expect(worker.admission.canRunExecutions).toBe(true);
     await one.admission.controller.release({ organizationId: 'org_x', executionId: '1' });
     await two.admission.controller.release({ organizationId: 'org_x', executionId: '2' });
+    // Workers accept no requests. A server that stops is no longer awaited after a flush.
+    const servers = async () =>
+      (await one.stores.database.query(sql`select from admission_servers`)).rows.length;
+    expect(await servers()).toBe(2);
+    await two.close();
+    expect(await servers()).toBe(1);
   });
 });
 
