@@ -205,7 +205,7 @@ const noSessions: VaultSessions = {
     changedTypes: [],
     progress: types.map(({ name }) => ({
       type: name,
-      status: 'queued',
+      state: 'queued',
       itemsSeen: 0,
       done: [],
       failed: [],

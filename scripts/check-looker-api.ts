@@ -90,7 +90,7 @@ async function extractThrough(
   });
   const { signal } = new AbortController();
   const ignore = () => undefined;
-  const { status } = await extract(
+  const { state: status } = await extract(
     config,
     { kind: 'looker' },
     { signal, env: {}, onEvent: ignore, onSecret: ignore },

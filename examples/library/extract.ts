@@ -8,7 +8,7 @@ const report = await extract({
   ratePerMinute: 600,
   env: process.env,
 });
-console.log(`${report.status}: ${report.items} items in ${report.calls} calls`);
+console.log(`${report.state}: ${report.items} items in ${report.calls} calls`);
 
 const vault = openVault(report.vault);
 for (const type of vault.types()) for (const { id, name } of vault.items(type)) console.log(type, id, name);

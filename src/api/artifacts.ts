@@ -113,7 +113,7 @@ export const ArtifactStatus = z
       z.object({
         step: z.enum(chunkSteps),
         positions: positions.describe('Chunk positions, from 0; empty: the whole document.'),
-        status: z.enum(['failed', 'skipped', 'queued', 'completed']),
+        state: z.enum(['failed', 'skipped', 'queued', 'completed']),
         cause: z
           .string()
           .nullable()

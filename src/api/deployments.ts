@@ -1,6 +1,6 @@
 // Deployments (workflows published to organizations) and their executions, for admins.
 import { z } from 'zod';
-import { executionStatuses, workflowNames } from '../tenancy/vocabulary.ts';
+import { executionStates, workflowNames } from '../tenancy/vocabulary.ts';
 import { after, deleted, id, instant, listOf, next, pageSize } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
@@ -132,8 +132,7 @@ export const deploymentsApi = {
 
 export type Deployments = OutputOf<typeof deploymentsApi.list>;
 
-/** The words of the founding document. */
-const status = z.enum(executionStatuses);
+const state = z.enum(executionStates);
 
 export const Execution = z
   .object({
@@ -142,7 +141,7 @@ export const Execution = z
     organization_name: z.string(),
     deployment_id: z.string(),
     deployment_name: z.string(),
-    status,
+    state,
     idempotency_key: z.string().nullable(),
     job_id: z.string(),
     accepted_at: instant,
@@ -173,7 +172,7 @@ export const executionsApi = {
         .optional()
         .describe('Only executions of this deployment: id or ORGANIZATION/NAME.')
         .meta({ examples: ['acme-corp/invoices'] }),
-      status: listOf(status).optional().describe('One or several states, separated by commas.'),
+      state: listOf(state).optional().describe('One or several states, separated by commas.'),
       limit: pageSize(500, 100),
       after,
     }),

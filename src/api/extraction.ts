@@ -33,7 +33,7 @@ const figures = {
         type: z.string().min(1).max(200),
         items: natural,
         total: natural.nullable().describe('Null when the source does not report it.'),
-        status: z.enum(['queued', 'running', 'completed', 'incomplete']),
+        state: z.enum(['queued', 'running', 'completed', 'incomplete']),
       }),
     )
     .max(1000),
@@ -222,7 +222,7 @@ export const vaultsApi = {
             live: count,
             deleted: count,
             bytes: count,
-            status: z.string().describe('As left by the newest session that requested this type.'),
+            state: z.string().describe('As left by the newest session that requested this type.'),
             reason: z.string().nullable().describe('Why it is incomplete.'),
             expected_total: count
               .nullable()

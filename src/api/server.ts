@@ -117,7 +117,7 @@ export const serverApi = {
     description: 'Contacts every dependency, so it takes longer than /readyz.',
     output: z
       .object({
-        status: z.enum(['ok', 'warning', 'problem']).describe('The worst of all checks.'),
+        state: z.enum(['ok', 'warning', 'problem']).describe('The worst of all checks.'),
         checks: z.array(
           z.object({
             name: z.string(),

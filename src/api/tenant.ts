@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { id } from './fields.ts';
 import { operation } from './operation.ts';
-import { executionStatuses } from '../tenancy/vocabulary.ts';
+import { executionStates } from '../tenancy/vocabulary.ts';
 
 const maxTimeout = 300;
 const timeoutRule = `must be a whole number from -1 to ${maxTimeout}`;
@@ -60,10 +60,12 @@ const executeHeaders = z.looseObject({
 
 const executionQuery = z.strictObject({ execution_id: id.describe('Id of the execution.') });
 
-export const ExecutionState = z
+export const TenantExecution = z
   .object({
     execution_id: z.string(),
-    status: z.enum(executionStatuses),
+    status: z
+      .enum(executionStates)
+      .describe('State of the execution, under the name of the founding document.'),
     status_api: z
       .string()
       .describe('URL of the execution. Stays valid when the organization or the deployment is renamed.'),
@@ -71,7 +73,7 @@ export const ExecutionState = z
     error: z.object({ code: z.string(), message: z.string() }).optional(),
     warnings: z.array(z.string()).optional().describe('Omissions and fallbacks.'),
   })
-  .meta({ id: 'ExecutionState', description: 'State of an execution.' });
+  .meta({ id: 'TenantExecution', description: 'State of an execution.' });
 
 export const TenantError = z
   .object({
@@ -90,7 +92,7 @@ const shared = {
   tag: 'deployments',
   access: 'organization',
   params,
-  output: ExecutionState,
+  output: TenantExecution,
   errors: { '4xx': TenantError, '5xx': TenantError },
 } as const;
 

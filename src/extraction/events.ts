@@ -2,7 +2,7 @@
 import { event } from '../core/index.ts';
 import type { RateLimiterSnapshot } from '../resilience/index.ts';
 import { failureKinds } from '../resilience/index.ts';
-import type { RunOrigin, RunState, SessionStatus, TypeStatus } from './types.ts';
+import type { RunOrigin, RunState, SessionState, TypeState } from './types.ts';
 
 const failedPageCauses = [...failureKinds, 'unexpected-shape', 'worker-died'] as const;
 
@@ -17,7 +17,7 @@ export interface TypeFigures {
   readonly itemsThisRun: number;
   /** The source's own count; null when unknown. */
   readonly total: number | null;
-  readonly status: TypeStatus;
+  readonly state: TypeState;
 }
 
 export interface ProgressFigures {
@@ -127,7 +127,7 @@ export const extractionEvents = {
   'extraction:type-finished': event<{
     session: string;
     type: string;
-    status: TypeStatus;
+    state: TypeState;
     /** Stored items of the type. */
     items: number;
     itemsThisRun: number;
@@ -163,7 +163,7 @@ export const extractionEvents = {
   }),
   'extraction:finished': event<{
     session: string;
-    status: Exclude<SessionStatus, 'running'>;
+    state: Exclude<SessionState, 'running'>;
     /** All figures are of this run. */
     items: number;
     calls: number;
@@ -175,8 +175,8 @@ export const extractionEvents = {
     message: 'extraction ended',
     counter: {
       name: 'headworks_extraction_runs_total',
-      help: 'Finished extractions, by status.',
-      labels: ['status'],
+      help: 'Finished extractions, by state.',
+      labels: ['state'],
     },
   }),
   'extraction:limits-unshared': event<{ error: string }>({

@@ -129,7 +129,7 @@ export async function extract(
       },
       options.signal,
     );
-    if (result.status === 'completed' && !result.wasComplete)
+    if (result.state === 'completed' && !result.wasComplete)
       await pruneVersions(settings, vault, events, options.signal);
     return { ...result, vault: vault.path };
   });

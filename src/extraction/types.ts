@@ -234,13 +234,13 @@ export interface ChildRule extends ParentRule {
  * `incomplete`: it ended, and pages or items are missing; they are listed and can be requested again. Not `degraded`, which is
  * repaired automatically. `interrupted`: the next run resumes it. Not `canceled`, which ends for good.
  */
-export type SessionStatus = 'running' | 'interrupted' | 'completed' | 'incomplete' | 'failed';
-export type TypeStatus = 'queued' | 'running' | 'completed' | 'incomplete';
+export type SessionState = 'running' | 'interrupted' | 'completed' | 'incomplete' | 'failed';
+export type TypeState = 'queued' | 'running' | 'completed' | 'incomplete';
 
 export type RunOrigin = 'schedule' | 'http' | 'cli';
 
 /** `queued`: its job has not started. `interrupted`: stopped, or it stopped reporting. */
-export type RunState = 'queued' | SessionStatus;
+export type RunState = 'queued' | SessionState;
 
 /** What a run requests of the vault: the same source and types again resume the existing session. */
 export interface SessionSpec {
@@ -258,7 +258,7 @@ export interface SessionSpec {
 /** What is known of a type when a session starts or resumes. */
 export interface TypeProgress {
   readonly type: string;
-  readonly status: TypeStatus;
+  readonly state: TypeState;
   /** Committed pages. */
   readonly done: readonly PageResult[];
   /** Distinct items that the session has seen. */
@@ -316,8 +316,8 @@ export interface VaultSessions {
    * are items that neither this nor the previous completed session of the whole type saw, and items that were requested
    * by their id and do not exist any more.
    */
-  finishType(sessionId: string, type: string, end: TypeEnd): TypeStatus;
-  finish(sessionId: string, status: Exclude<SessionStatus, 'running'>, run: RunTotals): SessionTotals;
+  finishType(sessionId: string, type: string, end: TypeEnd): TypeState;
+  finish(sessionId: string, status: Exclude<SessionState, 'running'>, run: RunTotals): SessionTotals;
   /** The number of stored items of the type, from any session, without deleted ones. */
   countItems(type: string): number;
 }

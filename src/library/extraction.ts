@@ -58,7 +58,7 @@ export interface ExtractOptions {
  */
 export interface ExtractionReport {
   /** `incomplete`: some pages or items failed; the vault's dead letters list them. */
-  readonly status: 'completed' | 'incomplete' | 'interrupted' | 'failed';
+  readonly state: 'completed' | 'incomplete' | 'interrupted' | 'failed';
   /** Path of the vault. */
   readonly vault: string;
   /** Distinct items of the session. */
@@ -102,8 +102,8 @@ export async function extract(options: ExtractOptions): Promise<ExtractionReport
         { kind: 'rest', file: source },
         { signal: stopped, env, secrets: [], onEvent: () => undefined, onSecret: () => undefined },
       );
-      const { status, totals, calls, rateLimitedCalls } = result;
-      return { status, vault: result.vault, items: totals.items, calls, rateLimitedCalls };
+      const { state, totals, calls, rateLimitedCalls } = result;
+      return { state, vault: result.vault, items: totals.items, calls, rateLimitedCalls };
     },
     stopped,
   );

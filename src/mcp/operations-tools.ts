@@ -154,7 +154,7 @@ const status = defineTool({
   isOfSpace: false,
   input: {},
   output: {
-    status: serverApi.runDoctor.output.shape.status
+    state: serverApi.runDoctor.output.shape.state
       .nullable()
       .describe('The worst of all checks; null when the checks failed to run.'),
     checks: z.array(serverApi.runDoctor.output.shape.checks.element).describe('Problems first.'),
@@ -178,7 +178,7 @@ const status = defineTool({
       (a, b) => Number(a.state === 'ok') - Number(b.state === 'ok'),
     );
     return {
-      status: doctor.response?.status ?? null,
+      state: doctor.response?.state ?? null,
       checks: bounded(checks, { maxItems: maxRows }).value,
       alerts: (alerts.response?.alerts ?? []).slice(0, maxRows),
       jobs: (jobs.response?.counts ?? []).slice(0, maxRows),

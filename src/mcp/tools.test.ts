@@ -234,7 +234,7 @@ describe('job_status', () => {
   it('shows the admin the running job', async () => {
     const counts = { completed: 0, failed: 0, skipped: 0, queued: 1 };
     const steps = { index: counts, read: counts, embed: counts, graph: counts };
-    const missing = [{ step: 'read', status: 'queued', cause: null, message: null, positions: [0, 1] }];
+    const missing = [{ step: 'read', state: 'queued', cause: null, message: null, positions: [0, 1] }];
     const status = { state: 'queued', chunks: 2, steps, missing };
     const job = {
       id: 'j',
@@ -269,7 +269,7 @@ describe('status', () => {
   const check = { name: 'clock', state: 'ok', detail: 'Fine.', remedy: null };
   const answers = {
     doctor: {
-      status: 'warning',
+      state: 'warning',
       checks: [check, { ...check, name: 'disk', state: 'warning', remedy: 'Make room.' }],
     },
     alerts: { alerts: [] },
@@ -284,7 +284,7 @@ describe('status', () => {
 
   it('lists problems first', async () => {
     expect(await run('status', {}, answers)).toMatchObject({
-      status: 'warning',
+      state: 'warning',
       checks: [{ name: 'disk' }, { name: 'clock' }],
       open_degradations: [{ kind: 'b', open: 2 }],
       note: null,
@@ -294,7 +294,7 @@ describe('status', () => {
   it('returns the other parts when one fails, and fails only when all do', async () => {
     const away = new CoreError('STATE_UNAVAILABLE', 'The state store is unavailable.');
     expect(await run('status', {}, { ...answers, 'ledger/kinds': away })).toMatchObject({
-      status: 'warning',
+      state: 'warning',
       open_degradations: [],
       note: 'GET /api/v1/ledger/kinds: The state store is unavailable. (STATE_UNAVAILABLE)',
     });

@@ -1,6 +1,6 @@
 // Events and metrics of organizations, deployments, executions and admission.
 import { event } from '../core/index.ts';
-import type { ExecutionStatus, WorkflowName } from './vocabulary.ts';
+import type { ExecutionState, WorkflowName } from './vocabulary.ts';
 
 export const tenantEvents = {
   'tenants:store-failed': event<{ what: string; cause: string }>({
@@ -38,7 +38,7 @@ export const executionEvents = {
   }),
   'deployments:execution-ended': event<
     ExecutionEvent & {
-      status: ExecutionStatus;
+      state: ExecutionState;
       /** The code of its failure. */
       code: string | null;
       /** Since its acceptance. */
@@ -49,14 +49,14 @@ export const executionEvents = {
     message: 'execution ended',
     counter: {
       name: 'headworks_executions_ended_total',
-      help: 'Ended executions, by status.',
-      labels: ['status'],
+      help: 'Ended executions, by state.',
+      labels: ['state'],
     },
     histogram: {
       name: 'headworks_execution_duration_seconds',
       help: 'Time from the acceptance of an execution to its end.',
       field: 'durationMs',
-      labels: ['status'],
+      labels: ['state'],
       buckets: [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600],
     },
   }),

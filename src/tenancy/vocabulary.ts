@@ -5,5 +5,5 @@ export const workflowNames = ['structure', 'prompt', 'search', 'ingest'] as cons
 export type WorkflowName = (typeof workflowNames)[number];
 
 /** queued → running → completed | failed | canceled. After a crash an execution runs again. */
-export const executionStatuses = ['queued', 'running', 'completed', 'failed', 'canceled'] as const;
-export type ExecutionStatus = (typeof executionStatuses)[number];
+export const executionStates = ['queued', 'running', 'completed', 'failed', 'canceled'] as const;
+export type ExecutionState = (typeof executionStates)[number];

@@ -68,7 +68,7 @@ describe('headworks extract, interrupted', () => {
     run.child.kill('SIGINT');
     expect(await run.ended).toBe(130);
     const finished = linesOf(run.stdout()).find(({ event }) => event === 'extraction:finished');
-    expect(finished).toMatchObject({ status: 'interrupted' });
+    expect(finished).toMatchObject({ state: 'interrupted' });
     const before = vaultRows(folder).length;
     expect(before).toBe(finished?.['items']);
     const callsBefore = looker.stats().calls['GET /users/search'] ?? 0;

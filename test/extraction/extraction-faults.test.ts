@@ -50,7 +50,7 @@ describe('a source with faults', () => {
     const looker = await simulatedLooker({ faults, retryAfter: 'milliseconds', seed: 3 });
     const folder = await temporaryFolder();
     const { result } = await extractLooker(looker, folder, { retries: '12' });
-    expect(result.status).toBe('completed');
+    expect(result.state).toBe('completed');
     looker.configure({ faults: {} });
     expect(contentIn(vaultRows(folder))).toEqual(await contentOf(looker));
   });
@@ -88,7 +88,7 @@ describe('a source with faults', () => {
     });
     const folder = await temporaryFolder();
     const flags = { types: 'users', retries: '12', 'timeout-seconds': '1' };
-    expect((await extractLooker(looker, folder, flags)).result.status).toBe('completed');
+    expect((await extractLooker(looker, folder, flags)).result.state).toBe('completed');
     expect(vaultRows(folder)).toHaveLength(60);
   });
 
@@ -100,7 +100,7 @@ describe('a source with faults', () => {
       if (name === 'extraction:page-committed' && ++pages === 6) looker.expireTokens();
     };
     const { result } = await extractLooker(looker, folder, { types: 'users' }, { onEvent });
-    expect(result).toMatchObject({ status: 'completed', calls: 20 });
+    expect(result).toMatchObject({ state: 'completed', calls: 20 });
     expect(vaultRows(folder)).toHaveLength(200);
     expect(looker.stats().calls['POST /login']).toBe(2);
   });
@@ -109,22 +109,22 @@ describe('a source with faults', () => {
     const looker = await simulatedLooker({ failures: [{ type: 'users', offset: 15 }] });
     const folder = await temporaryFolder();
     const first = await extractLooker(looker, folder, { retries: '2' });
-    expect(first.result.status).toBe('incomplete');
-    expect(first.result.types.filter(({ status }) => status !== 'completed')).toMatchObject([
+    expect(first.result.state).toBe('incomplete');
+    expect(first.result.types.filter(({ state: status }) => status !== 'completed')).toMatchObject([
       { type: 'users', items: 21 },
     ]);
     const again = await extractLooker(looker, folder);
-    expect(again.result).toMatchObject({ status: 'incomplete', calls: 0 });
+    expect(again.result).toMatchObject({ state: 'incomplete', calls: 0 });
     looker.configure({ failures: [] });
     const retried = await extractLooker(looker, folder, { 'retry-failed': 'true' });
-    expect(retried.result).toMatchObject({ status: 'completed', calls: 1 });
+    expect(retried.result).toMatchObject({ state: 'completed', calls: 1 });
     expect(contentIn(vaultRows(folder))).toEqual(await contentOf(looker));
   });
 
   it('that returns 500 for everything ends after few calls', async () => {
     const looker = await simulatedLooker({ faults: { '500': { probability: 1 } } });
     const { result } = await extractLooker(looker, await temporaryFolder(), { retries: '1' });
-    expect(result.status).toBe('incomplete');
+    expect(result.state).toBe('incomplete');
     // Two pages of each of twelve lists, two tries each; models and looks have no members then.
     expect(result.calls).toBe(12 * 2 * 2);
   });
@@ -133,7 +133,7 @@ describe('a source with faults', () => {
     const looker = await simulatedLooker({ faults: { 'no-id': { probability: 1 } }, items: { users: 20 } });
     const folder = await temporaryFolder();
     const { result } = await extractLooker(looker, folder, { types: 'users' });
-    expect(result.status).toBe('incomplete');
+    expect(result.state).toBe('incomplete');
     expect(vaultRows(folder)).toHaveLength(20);
   });
 });
@@ -150,13 +150,13 @@ describe('a type whose parents are of another type', () => {
       expect(before).toHaveLength(12);
       looker.configure({ faults: { [fault]: { probability: 1 } } });
       const { result } = await extractLooker(looker, folder, { ...types, fresh: 'true' });
-      expect(result.status).toBe('incomplete');
-      expect(result.types.map(({ status }) => status)).toEqual(['incomplete', 'incomplete']);
+      expect(result.state).toBe('incomplete');
+      expect(result.types.map(({ state: status }) => status)).toEqual(['incomplete', 'incomplete']);
       const isLive = `SELECT count(*) AS live FROM items WHERE deleted_at IS NULL`;
       expect(queryVault(folder, isLive)).toEqual([{ live: 12 }]);
       looker.configure({ faults: {} });
       const retried = await extractLooker(looker, folder, { ...types, 'retry-failed': 'true' });
-      expect(retried.result.status).toBe('completed');
+      expect(retried.result.state).toBe('completed');
       expect(queryVault(folder, 'SELECT cause FROM dead_letters WHERE resolved_at IS NULL')).toEqual([]);
       expect(vaultRows(folder)).toHaveLength(12);
     },
@@ -169,7 +169,7 @@ describe('rate limits', () => {
     const looker = await simulatedLooker({ rateLimits: { perSecond: 44 }, items: { users: 1_200 } });
     const flags = { types: 'users', 'rate-limit-per-second': '40', workers: '2' };
     const { result } = await extractLooker(looker, await temporaryFolder(), flags);
-    expect(result).toMatchObject({ status: 'completed', calls: 120, rateLimiter: { total_429_count: 0 } });
+    expect(result).toMatchObject({ state: 'completed', calls: 120, rateLimiter: { total_429_count: 0 } });
     expect(looker.stats().maxPerSecond).toBeLessThanOrEqual(44);
   });
 
@@ -183,7 +183,7 @@ describe('rate limits', () => {
     const folder = await temporaryFolder();
     const flags = { types: 'users', 'rate-limit-per-second': '40', workers: '8' };
     const { result } = await extractLooker(looker, folder, flags);
-    expect(result.status).toBe('completed');
+    expect(result.state).toBe('completed');
     expect(result.rateLimiter.total_429_count).toBeGreaterThan(0);
     expect(result.rateLimiter.backoff_multiplier).toBeGreaterThan(1);
     expect(vaultRows(folder)).toHaveLength(300);
@@ -247,7 +247,7 @@ describe('a worker thread that dies', () => {
         },
         new AbortController().signal,
       );
-      expect(result).toMatchObject({ status: 'completed', calls: 20, metrics: { total: 200, errors: 1 } });
+      expect(result).toMatchObject({ state: 'completed', calls: 20, metrics: { total: 200, errors: 1 } });
       expect(deaths).toMatchObject([{ workersAlive: 1 }]);
       expect(vaultRows(folder)).toHaveLength(200);
     } finally {

@@ -33,7 +33,7 @@ describe('a source', () => {
         return request.method === 'HEAD' ? onHead(request) : page;
       },
     });
-    expect(await run()).toMatchObject({ status: 'completed', calls: 1, types: [{ held: 30 }] });
+    expect(await run()).toMatchObject({ state: 'completed', calls: 1, types: [{ held: 30 }] });
     expect(methods).toEqual(['GET']);
   });
 
@@ -77,7 +77,7 @@ describe('a response', () => {
     ['gzip with a byte order mark', encoded('gzip', gzipSync(`\ufeff${body.toString()}`))],
   ])('with %s is read', async (_what, response) => {
     const { run } = await extractRest({ yaml, handler: () => response });
-    expect(await run()).toMatchObject({ status: 'completed', types: [{ held: 30 }] });
+    expect(await run()).toMatchObject({ state: 'completed', types: [{ held: 30 }] });
   });
 
   it.each<[string, InMemoryResponse, string]>([
@@ -86,7 +86,7 @@ describe('a response', () => {
     ['is a compressed bomb', encoded('gzip', gzipSync(Buffer.alloc(80 * 1024 * 1024))), 'larger than'],
   ])('that %s fails its page', async (_what, response, message) => {
     const { run, output } = await extractRest({ yaml, handler: () => response });
-    expect(await run()).toMatchObject({ status: 'incomplete' });
+    expect(await run()).toMatchObject({ state: 'incomplete' });
     expect(output.join('\n')).toContain(message);
   });
 
@@ -99,7 +99,7 @@ describe('a response', () => {
         return url.pathname === '/things' ? json({}, { location: `/moved${url.search}` }, 308) : page;
       },
     });
-    expect(await run()).toMatchObject({ status: 'completed', types: [{ held: 30 }] });
+    expect(await run()).toMatchObject({ state: 'completed', types: [{ held: 30 }] });
     expect(paths).toEqual(['/things', '/moved']);
   });
 
@@ -115,7 +115,7 @@ describe('a response', () => {
         return json({}, { location }, 302);
       },
     });
-    expect(await run()).toMatchObject({ status: 'incomplete' });
+    expect(await run()).toMatchObject({ state: 'incomplete' });
     expect(output.join('\n')).toContain('which is not followed');
     expect(output.join('\n')).not.toContain('token=1');
     // To find out whether the source responds, for the first page, and for the next one.

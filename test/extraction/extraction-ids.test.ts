@@ -23,16 +23,16 @@ async function extractAll(yaml: string, handler: (request: InMemoryRequest) => I
   for (let more = 1; more < runs; more++) result = await run();
   const reader = openVaultReader(result.vault);
   const types = reader.types();
-  const { status, reason } = types.at(-1) ?? {};
+  const { state, reason } = types.at(-1) ?? {};
   const name = types.at(-1)?.type ?? '';
   const ids = reader.items(name, { limit: 100 }).map(({ id }) => id);
   const damage = verifyVault(reader).problems.filter(({ kind }) => kind === 'damaged');
   reader.close();
-  return { status, reason, ids, damage };
+  return { state, reason, ids, damage };
 }
 
 const raw = (body: string): InMemoryResponse => ({
-  status: 200,
+  state: 200,
   headers: { 'content-type': 'application/json' },
   body,
 });
@@ -45,21 +45,21 @@ describe('ids', () => {
   };
 
   it('that occur below two parents with different content make the type incomplete (T1)', async () => {
-    const { status, reason } = await extractAll(
+    const { state, reason } = await extractAll(
       childrenYaml(),
       comments((post, id) => `${post} ${id}`),
     );
-    expect(status).toBe('incomplete');
+    expect(state).toBe('incomplete');
     expect(reason).toMatch(/3 ids occur twice\. The id 1 occurs twice, with different content/);
     expect(reason).toMatch(/in the list @[78] at position 0 and in the list @[78] at position 0/);
   });
 
   it('that occur below two parents with the same content are one item', async () => {
-    const { status, ids } = await extractAll(
+    const { state, ids } = await extractAll(
       childrenYaml(),
       comments((_post, id) => `same ${id}`),
     );
-    expect({ status, ids }).toEqual({ status: 'completed', ids: ['1', '2', '3'] });
+    expect({ status, ids }).toEqual({ state: 'completed', ids: ['1', '2', '3'] });
   });
 
   it('within a parent are different items', async () => {
@@ -68,7 +68,7 @@ describe('ids', () => {
       yaml,
       comments((post, id) => `${post} ${id}`),
     );
-    expect({ status, count: ids.length }).toEqual({ status: 'completed', count: 6 });
+    expect({ status, count: ids.length }).toEqual({ state: 'completed', count: 6 });
   });
 
   it('of several parts are not confused', async () => {
@@ -84,7 +84,7 @@ describe('ids', () => {
     const { status, ids, damage } = await extractAll(yaml, () =>
       json(parts.map(([one, two]) => ({ one, two }))),
     );
-    expect({ status, damage }).toEqual({ status: 'completed', damage: [] });
+    expect({ status, damage }).toEqual({ state: 'completed', damage: [] });
     expect(ids).toHaveLength(parts.length);
     expect(ids).toContain('a::b');
   });
@@ -100,7 +100,7 @@ describe('ids', () => {
   it('and names with halves of surrogate pairs are stored and verified', async () => {
     const body = String.raw`[{"id":"\ud800","name":"\udfff"},{"id":"\ud801","name":"x"},{"id":"\u0000"}]`;
     const { status, ids, damage } = await extractAll(listYaml(', fields: { name: name }'), () => raw(body));
-    expect({ status, count: ids.length, damage }).toEqual({ status: 'completed', count: 3, damage: [] });
+    expect({ status, count: ids.length, damage }).toEqual({ state: 'completed', count: 3, damage: [] });
   });
 });
 
@@ -138,7 +138,7 @@ describe('a response without items', () => {
         ? json({ detail: 'Invalid page.' }, {}, 404)
         : json([{ id: `${url.search}1` }, { id: `${url.search}2` }]);
     const { status, ids } = await extractAll(listYaml(pages), handler);
-    expect({ status, count: ids.length }).toEqual({ status: 'completed', count: 4 });
+    expect({ status, count: ids.length }).toEqual({ state: 'completed', count: 4 });
   });
 
   it('404 below a parent that was deleted meanwhile is an empty list; below all parents it is an error', async () => {
@@ -150,11 +150,11 @@ describe('a response without items', () => {
         return gone.includes(post) ? json({}, {}, 404) : json([{ id: `${post}-1` }]);
       };
     expect(await extractAll(childrenYaml(), handler(['7']))).toMatchObject({
-      status: 'completed',
+      state: 'completed',
       ids: ['8-1'],
     });
     expect(await extractAll(childrenYaml(), handler(['7', '8']))).toMatchObject({
-      status: 'incomplete',
+      state: 'incomplete',
       reason: expect.stringContaining('404 or 410 for all'),
     });
   });
@@ -171,7 +171,7 @@ describe('a response without items', () => {
         return calls > 2 && id === '7' ? json({}, {}, code) : json({ id });
       };
       expect(await extractAll(yaml, handler, 2)).toMatchObject({
-        status: 'completed',
+        state: 'completed',
         ids: ['8'],
         damage: [],
       });

@@ -99,7 +99,7 @@ describe('the rate limit of a source', () => {
     const other = await simulatedLooker({ items: { users: 10 } });
     await untilQuiet(looker, [extractionOf(looker, folder, users)]);
     const elsewhere = extractionOf(other, folder, { ...users, vault: join(folder, 'other.vault') });
-    expect((await elsewhere.extract()).status).toBe('completed');
+    expect((await elsewhere.extract()).state).toBe('completed');
   });
 
   it('may delay even a login, and reports that', async () => {
@@ -146,7 +146,7 @@ describe('the rate limit of a source', () => {
     const running = waiting.extract();
     while (!waiting.events.includes('extraction:waiting')) await systemClock.sleep(20);
     holder.exec('ROLLBACK');
-    expect(await running).toMatchObject({ status: 'completed', calls: 5 });
+    expect(await running).toMatchObject({ state: 'completed', calls: 5 });
     // SQLite's own wait would block the event loop for ten seconds.
     expect(longestGapMs).toBeLessThan(8_000);
   });
@@ -169,7 +169,7 @@ describe('the rate limit of a source', () => {
     } while (looker.stats().total > calls);
     expect(calls).toBeLessThan(60);
     holder.exec('ROLLBACK');
-    expect(await running).toMatchObject({ status: 'completed', calls: 60 });
+    expect(await running).toMatchObject({ state: 'completed', calls: 60 });
     // A tenth above the configured rate, as everywhere here: the server shares the event loop and may count a call late.
     expect(looker.stats().maxPerSecond).toBeLessThanOrEqual(22);
   });
@@ -231,7 +231,7 @@ describe('the rate limit of a source', () => {
     while (!run.events.includes('extraction:limits-unshared')) await systemClock.sleep(10);
     await redis.restart();
     const result = await running;
-    expect(result).toMatchObject({ status: 'completed', calls: 60, rateLimiter: { total_429_count: 0 } });
+    expect(result).toMatchObject({ state: 'completed', calls: 60, rateLimiter: { total_429_count: 0 } });
     expect(looker.stats().maxPerSecond).toBeLessThanOrEqual(22);
     expect(vaultRows(folder)).toHaveLength(600);
   });

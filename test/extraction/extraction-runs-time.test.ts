@@ -72,10 +72,10 @@ async function world(extract: (clock: VirtualClock) => ExtractSource) {
 
 const rateLimiter = createRateLimiter({ limits: { perSecond: 1 }, clock: new VirtualClock() }).snapshot();
 
-const result = (status: 'completed' | 'interrupted') =>
+const result = (state: 'completed' | 'interrupted') =>
   ({
     session: 's',
-    status,
+    state,
     types: [],
     calls: 1,
     rateLimitedCalls: 0,
@@ -109,7 +109,7 @@ it('starts each occurrence once over all servers, and skips those that the previ
 
 it('writes a running run about once a second, and heartbeats while nothing arrives', async () => {
   const figures = {
-    types: [{ type: 'looks', items: 5, total: 9, status: 'running' }],
+    types: [{ type: 'looks', items: 5, total: 9, state: 'running' }],
     calls: 2,
     rateLimitedCalls: 1,
   };

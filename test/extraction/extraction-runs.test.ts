@@ -90,7 +90,7 @@ describe('a registered source', () => {
       type: 'users',
       items: 31,
       total: 31,
-      status: 'completed',
+      state: 'completed',
     });
     expect(session).not.toBeNull();
     expect(Date.parse(finished_at ?? '')).toBeGreaterThanOrEqual(Date.parse(started_at ?? ''));
@@ -387,6 +387,6 @@ describe('a run of a command', () => {
     const options = { env: {}, onEvent: () => undefined, onSecret: () => undefined };
     const { signal } = new AbortController();
     const result = await extractAndReport(config, { kind: 'looker' }, { ...options, signal });
-    expect(result.status).toBe('completed');
+    expect(result.state).toBe('completed');
   });
 });

@@ -25,7 +25,7 @@ describe('a server with a page limit of its own and without a total', () => {
     };
     const { run } = await extractRest({ handler, yaml: yamlFor(pagination) });
     const result = await run();
-    expect(result).toMatchObject({ status: 'completed', calls: 8, types: [{ held: 200 }] });
+    expect(result).toMatchObject({ state: 'completed', calls: 8, types: [{ held: 200 }] });
   });
 });
 
@@ -36,7 +36,7 @@ describe('a server that returns the same page for every request', () => {
       yaml: yamlFor('type: offset'),
       flags: { vault: 'x.vault' },
     });
-    const broken = { status: 'incomplete', canRetry: false, hasBrokenLists: true };
+    const broken = { state: 'incomplete', canRetry: false, hasBrokenLists: true };
     expect(await run()).toMatchObject({ ...broken, calls: 2, types: [{ held: 100 }] });
     const db = new DatabaseSync(join(folder, 'x.vault'), { readOnly: true });
     const letters = db.prepare('SELECT cause, message FROM dead_letters').all();
@@ -72,13 +72,13 @@ describe('a server that ends child lists before the total that it sends', () => 
     };
     const { run, folder } = await extractRest({ handler, yaml, flags: { vault: 'x.vault', fresh: 'true' } });
     const kids = { type: 'kids', held: 320 };
-    expect(await run()).toMatchObject({ status: 'completed', types: [{}, kids] });
+    expect(await run()).toMatchObject({ state: 'completed', types: [{}, kids] });
     isBroken = true;
-    const broken = { status: 'incomplete', canRetry: false, hasBrokenLists: true };
+    const broken = { state: 'incomplete', canRetry: false, hasBrokenLists: true };
     expect(await run()).toMatchObject({ ...broken, types: [{}, kids] });
     expect(openLetters(folder)).toEqual([cause, cause]);
     isBroken = false;
-    expect(await run()).toMatchObject({ status: 'completed', types: [{}, kids] });
+    expect(await run()).toMatchObject({ state: 'completed', types: [{}, kids] });
     expect(openLetters(folder)).toEqual([]);
   });
 
@@ -127,7 +127,7 @@ describe('a secret', () => {
           );
     const yaml = `name: api\nbase_url: \${URL}\nauth: { type: bearer, token: "\${KEY}" }\nresources:\n  - { name: items, path: /items, id: id, query: { key: "\${KEY}" } }`;
     const { run, folder, output } = await extractRest({ handler, yaml, env: { KEY: secret } });
-    expect(await run()).toMatchObject({ status: 'incomplete' });
+    expect(await run()).toMatchObject({ state: 'incomplete' });
     expect(output.join()).toContain('[redacted]');
     await expectNone(folder, output);
   });
@@ -148,7 +148,7 @@ describe('a secret', () => {
       };
       const yaml = `name: api\nbase_url: \${URL}\nresources:\n  - { name: items, path: /items, items: data, id: id, query: { key: "\${KEY}" }, pagination: { ${pagination} } }`;
       const { run, folder, output } = await extractRest({ handler, yaml, env: { KEY: secret } });
-      expect(await run()).toMatchObject({ status: 'completed', types: [{ held: 100 }] });
+      expect(await run()).toMatchObject({ state: 'completed', types: [{ held: 100 }] });
       await expectNone(folder, output);
     },
   );
@@ -158,7 +158,7 @@ describe('a secret', () => {
       url.pathname === '/bothunter2-x/items' ? json(items(3)) : json({ message: url.pathname }, {}, 404);
     const yaml = `name: api\nbase_url: \${URL}/bot\${KEY}\nresources:\n  - { name: items, path: /items, id: id }\n  - { name: nothing, path: /nothing, id: id }`;
     const { run, folder, output } = await extractRest({ handler, yaml, env: { KEY: 'hunter2-x' } });
-    expect(await run()).toMatchObject({ types: [{ held: 3 }, { status: 'incomplete' }] });
+    expect(await run()).toMatchObject({ types: [{ held: 3 }, { state: 'incomplete' }] });
     await expectNone(folder, output);
   });
 });
@@ -247,7 +247,7 @@ describe('a vault', () => {
     const waiting = extractLooker(looker, folder, { types: 'users' });
     await sleep(700);
     holder.exec('ROLLBACK');
-    expect((await waiting).result.status).toBe('completed');
+    expect((await waiting).result.state).toBe('completed');
     expect(vaultRows(folder)).toHaveLength(40);
   });
 
@@ -271,7 +271,7 @@ describe('a vault', () => {
     expect((await running).result).toMatchObject({ endedBy: 'interrupted' });
     expect(performance.now() - before).toBeLessThan(8_000);
     holder.exec('ROLLBACK');
-    expect((await extractLooker(looker, folder, { types: 'users' })).result.status).toBe('completed');
+    expect((await extractLooker(looker, folder, { types: 'users' })).result.state).toBe('completed');
     expect(vaultRows(folder)).toHaveLength(400);
   });
 });

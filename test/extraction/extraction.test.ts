@@ -31,7 +31,7 @@ describe('an extraction from Looker', () => {
     const looker = await simulatedLooker();
     const folder = await temporaryFolder();
     const { result } = await extractLooker(looker, folder);
-    expect(result).toMatchObject({ status: 'completed', calls: exactCalls });
+    expect(result).toMatchObject({ state: 'completed', calls: exactCalls });
     const { calls, responded } = looker.stats();
     expect(Object.values(calls).reduce((sum, count) => sum + count, 0) - (calls['POST /login'] ?? 0)).toBe(
       exactCalls,
@@ -57,7 +57,7 @@ describe('an extraction from Looker', () => {
     const folder = await temporaryFolder();
     const { result } = await extractLooker(looker, folder, { types: 'dashboards,users,roles' });
     // 3 and 1 (LookML) pages end short; links end with 20 users; one full page of roles needs one more call.
-    expect(result).toMatchObject({ status: 'completed', calls: 3 + 1 + 2 + 2 });
+    expect(result).toMatchObject({ state: 'completed', calls: 3 + 1 + 2 + 2 });
     expect(vaultRows(folder)).toHaveLength(55);
   });
 
@@ -65,7 +65,7 @@ describe('an extraction from Looker', () => {
     const looker = await simulatedLooker({ pageLimit: 7, items: { users: 40 } });
     const folder = await temporaryFolder();
     const { result } = await extractLooker(looker, folder, { types: 'users', 'batch-size': '100' });
-    expect(result).toMatchObject({ status: 'completed', calls: 6 });
+    expect(result).toMatchObject({ state: 'completed', calls: 6 });
     expect(vaultRows(folder)).toHaveLength(40);
   });
 
@@ -76,22 +76,22 @@ describe('an extraction from Looker', () => {
     looker.reset();
     expect((await extractLooker(looker, folder, { types: 'users' })).result).toMatchObject({
       wasComplete: true,
-      status: 'completed',
+      state: 'completed',
       calls: 0,
     });
     expect(Object.keys(looker.stats().calls)).toEqual(['POST /login']);
     const fresh = await extractLooker(looker, folder, { types: 'users', fresh: 'true' });
-    expect(fresh.result).toMatchObject({ wasComplete: false, status: 'completed', calls: 2 });
+    expect(fresh.result).toMatchObject({ wasComplete: false, state: 'completed', calls: 2 });
   });
 
   it('resumes with other workers and another page size, and requests nothing twice', async () => {
     const looker = await simulatedLooker({ items: { users: 300 } });
     const folder = await temporaryFolder();
     const first = await extractLooker(looker, folder, { types: 'users', 'max-calls': '7' });
-    expect(first.result).toMatchObject({ status: 'interrupted', endedBy: 'max-calls', calls: 7 });
+    expect(first.result).toMatchObject({ state: 'interrupted', endedBy: 'max-calls', calls: 7 });
     const rest = { types: 'users', workers: '1', 'batch-size': '100' };
     expect((await extractLooker(looker, folder, rest)).result).toMatchObject({
-      status: 'completed',
+      state: 'completed',
       calls: 3,
     });
     expect(vaultRows(folder)).toHaveLength(300);
@@ -166,7 +166,7 @@ describe('an extraction from Looker', () => {
     await extractLooker(looker, folder);
     const all = vaultRows(folder);
     const { result } = await extractLooker(looker, folder, { folder: '1', recursive: 'true', fresh: 'true' });
-    expect(result.status).toBe('completed');
+    expect(result.state).toBe('completed');
     expect(result.types.map(({ type }) => type)).toEqual(['dashboards', 'looks']);
     expect(vaultRows(folder)).toEqual(all);
   });

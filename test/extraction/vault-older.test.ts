@@ -72,7 +72,7 @@ describe('a vault of an older version', () => {
     const reader = openVaultReader(path);
     expect(reader.wasOlder).toBe(true);
     expect(reader.items('dashboards', { limit: 9 })).toMatchObject([{ id: '0' }, { id: '1' }]);
-    expect(reader.sessions()).toMatchObject([{ id: 'old', status: 'interrupted' }]);
+    expect(reader.sessions()).toMatchObject([{ id: 'old', state: 'interrupted' }]);
     expect([...diffSessions(reader, 0, 1)]).toHaveLength(2);
     const exported = await exportVault(reader, join(path, '..', 'out'), new AbortController().signal);
     expect(exported).toMatchObject({ written: 2 });
@@ -226,7 +226,7 @@ describe('an extraction that starts again', () => {
     const { events, result } = await extractLooker(looker, folder, { ...flags, 'retry-failed': 'true' });
     expect(events).toContainEqual(changedTypes);
     expect(events.map(({ name }) => name)).not.toContain('extraction:setting-ignored');
-    expect(result).toMatchObject({ status: 'completed', isResumed: false });
+    expect(result).toMatchObject({ state: 'completed', isResumed: false });
   });
 
   it('reports that --retry-failed has nothing to retry', async () => {

@@ -67,7 +67,7 @@ describe('a vault that is read', () => {
         live: 2,
         deleted: 1,
         session: 4,
-        status: 'completed',
+        state: 'completed',
         reason: null,
         itemsSeen: 2,
       },
@@ -81,7 +81,7 @@ describe('a vault that is read', () => {
         hash: expect.stringMatching(/^[0-9a-f]{16}$/),
       },
     ]);
-    expect(reader.sessions().map(({ number, status }) => [number, status])).toEqual([
+    expect(reader.sessions().map(({ number, state }) => [number, state])).toEqual([
       [4, 'completed'],
       [3, 'completed'],
       [2, 'completed'],
@@ -258,7 +258,7 @@ describe('verifying a vault', () => {
     ],
     [
       'a session that was changed',
-      `INSERT INTO extraction_sessions (id, source, status, started_at, types, config) SELECT 'x', source, status, started_at, '[]', config FROM extraction_sessions; UPDATE items SET session = 2 WHERE id = '3'`,
+      `INSERT INTO extraction_sessions (id, source, state, started_at, types, config) SELECT 'x', source, state, started_at, '[]', config FROM extraction_sessions; UPDATE items SET session = 2 WHERE id = '3'`,
       /Session 1 saw 3 items, the file has 2/,
     ],
     [

@@ -69,11 +69,11 @@ describe('a session', () => {
       isComplete: false,
       lost: [],
       changedTypes: [],
-      progress: [{ type: 'dashboards', status: 'running', itemsSeen: 2, done: [settled], failed: [] }],
+      progress: [{ type: 'dashboards', state: 'running', itemsSeen: 2, done: [settled], failed: [] }],
       totals: { items: 2, calls: 1, errors: 0, activeMs: 0, throughputItemsPerSecond: null },
     });
-    expect(world.rows('SELECT status, worker_count, config FROM extraction_sessions')).toEqual([
-      { status: 'running', worker_count: null, config: '{"batchSize":10}' },
+    expect(world.rows('SELECT state, worker_count, config FROM extraction_sessions')).toEqual([
+      { state: 'running', worker_count: null, config: '{"batchSize":10}' },
     ]);
   });
 
@@ -81,10 +81,10 @@ describe('a session', () => {
     const world = await vaultWorld();
     const id = extract(world, [simplePage(0, 2)]);
     expect(world.vault.sessions.open(specOf())).toMatchObject({ id, isResumed: true, isComplete: true });
-    expect(world.rows('SELECT status FROM extraction_sessions')).toEqual([{ status: 'completed' }]);
+    expect(world.rows('SELECT state FROM extraction_sessions')).toEqual([{ state: 'completed' }]);
     expect(world.vault.sessions.open(specOf({ fresh: true }))).toMatchObject({
       isResumed: false,
-      progress: [{ status: 'queued', done: [] }],
+      progress: [{ state: 'queued', done: [] }],
     });
   });
 
@@ -109,9 +109,9 @@ describe('a session', () => {
     const looks = specOf({ types: [typeNamed('looks')] });
     world.vault.sessions.open(looks);
     expect(world.vault.sessions.open(specOf())).toMatchObject({ id: first.id, isResumed: true });
-    expect(world.rows('SELECT number, status FROM extraction_sessions')).toEqual([
-      { number: 1n, status: 'running' },
-      { number: 2n, status: 'interrupted' },
+    expect(world.rows('SELECT number, state FROM extraction_sessions')).toEqual([
+      { number: 1n, state: 'running' },
+      { number: 2n, state: 'interrupted' },
     ]);
   });
 
@@ -160,9 +160,9 @@ describe('a session', () => {
     expect(world.rows('SELECT cause, message, resolved_at FROM dead_letters')).toEqual([
       { cause: 'http-500', message: 'The source responded 500 six times.', resolved_at: null },
     ]);
-    expect(sessions.open(specOf()).progress).toMatchObject([{ status: 'incomplete', failed: [failed] }]);
+    expect(sessions.open(specOf()).progress).toMatchObject([{ state: 'incomplete', failed: [failed] }]);
     const retried = sessions.open(specOf({ retryFailed: true }));
-    expect(retried).toMatchObject({ id, isComplete: false, progress: [{ status: 'running', failed: [] }] });
+    expect(retried).toMatchObject({ id, isComplete: false, progress: [{ state: 'running', failed: [] }] });
     world.writer.write(id, simplePage(2, 1), noHeader);
     world.writer.write(id, pageOf(failed, simplePage(2, 1).items), noHeader);
     expect(sessions.finishType(id, 'dashboards', endWith(3))).toBe('completed');

@@ -99,11 +99,11 @@ describe('with data in every domain', () => {
     it('lists counts by type, and failed pages', async () => {
       const { types, dead_letters: letters } = await world.read<VaultSummary>(path());
       expect(types).toMatchObject([
-        { type: 'dashboards', live: 5, deleted: 0, status: 'completed', reason: null },
+        { type: 'dashboards', live: 5, deleted: 0, state: 'completed', reason: null },
         { type: 'looks', live: 3, reason: expect.stringContaining('failed') as string },
         { type: 'users', live: 59, deleted: 1 },
       ]);
-      expect(types.find(({ type }) => type === 'looks')?.status).toBe('incomplete');
+      expect(types.find(({ type }) => type === 'looks')?.state).toBe('incomplete');
       // Three sessions missed it; it is one page.
       expect(letters).toMatchObject([{ type: 'looks', cause: 'server-error', session: 3 }]);
       expect(letters[0]?.message).toContain('500');

@@ -13,7 +13,7 @@ import type {
   SessionTotals,
   Source,
   ContentType,
-  TypeStatus,
+  TypeState,
   VaultSessions,
 } from '../../src/extraction/index.ts';
 import type { ExtractionResult } from '../../src/extraction/pipeline/run-session.ts';
@@ -58,21 +58,21 @@ export interface WorldOptions {
 /** Records the calls of the pipeline. */
 export class MemorySessions implements VaultSessions {
   readonly failed: { request: PageRequest; cause: string; message: string }[] = [];
-  readonly statuses = new Map<string, TypeStatus>();
+  readonly states = new Map<string, TypeState>();
   readonly done: CommittedPage[] = [];
   spec: SessionSpec | null = null;
-  finished: { status: string; run: RunTotals } | null = null;
+  finished: { state: string; run: RunTotals } | null = null;
 
   open(spec: SessionSpec): OpenSession {
     this.spec = spec;
     const progress = spec.types.map(({ name }) => ({
       type: name,
-      status: this.statuses.get(name) ?? 'queued',
+      state: this.states.get(name) ?? 'queued',
       itemsSeen: this.countItems(name),
       done: this.done.filter(({ request }) => request.list.type === name),
       failed: this.failed.map(({ request }) => request).filter(({ list }) => list.type === name),
     }));
-    const isComplete = progress.every(({ status }) => status === 'completed');
+    const isComplete = progress.every(({ state }) => state === 'completed');
     const isResumed = this.done.length > 0;
     return {
       id: 'session',
@@ -87,13 +87,13 @@ export class MemorySessions implements VaultSessions {
   fail(_session: string, request: PageRequest, cause: string, message: string): void {
     this.failed.push({ request, cause, message });
   }
-  finishType(_session: string, type: string): TypeStatus {
-    const status = this.failed.some(({ request }) => request.list.type === type) ? 'incomplete' : 'completed';
-    this.statuses.set(type, status);
-    return status;
+  finishType(_session: string, type: string): TypeState {
+    const state = this.failed.some(({ request }) => request.list.type === type) ? 'incomplete' : 'completed';
+    this.states.set(type, state);
+    return state;
   }
-  finish(_session: string, status: string, run: RunTotals): SessionTotals {
-    this.finished = { status, run };
+  finish(_session: string, state: string, run: RunTotals): SessionTotals {
+    this.finished = { state, run };
     return this.#totals();
   }
   countItems(type: string): number {

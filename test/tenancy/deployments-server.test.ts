@@ -138,7 +138,7 @@ describe.each(storeKinds)('%s', (_name, stores) => {
     expect(Number(rejected?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     expect(await usageOf(server, acme)).toEqual([20, 20]);
 
-    const { body } = await callAsAdmin(server, 'GET', '/api/v1/executions?status=queued,running');
+    const { body } = await callAsAdmin(server, 'GET', '/api/v1/executions?state=queued,running');
     const { executions } = body as { executions: { id: string }[] };
     expect(executions).toHaveLength(20);
     for (const { id } of executions)
@@ -221,14 +221,14 @@ describe.each(storeKinds)('%s', (_name, stores) => {
     const acme = await addTenant(server, 'never');
     const waiting = callDeployment(server, acme, { query: '?timeout=300' });
     await expect
-      .poll(async () => (await callAsAdmin(server, 'GET', '/api/v1/executions?status=running')).body, slowly)
+      .poll(async () => (await callAsAdmin(server, 'GET', '/api/v1/executions?state=running')).body, slowly)
       .toMatchObject({ executions: [{ organization_id: acme.organizationId }] });
     await server.stop();
     expect(await waiting).toMatchObject({ status: 200, body: { status: 'running' } });
   });
 
   async function stopAll(): Promise<void> {
-    const { body } = await callAsAdmin(server, 'GET', '/api/v1/executions?status=queued,running');
+    const { body } = await callAsAdmin(server, 'GET', '/api/v1/executions?state=queued,running');
     for (const { id } of (body as { executions: { id: string }[] }).executions)
       await callAsAdmin(server, 'POST', `/api/v1/executions/${id}/cancel`);
   }

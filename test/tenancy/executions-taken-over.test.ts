@@ -32,6 +32,6 @@ it('is taken over by the other server on Postgres and Redis', async () => {
     .toMatchObject({ status: 'completed', result: { text: 'Yes.' } });
   expect([...seen]).toEqual(['1,1']);
   await expect.poll(() => usageOf(second, acme), slowly).toEqual([0, 0]);
-  const listed = await callAsAdmin(second, 'GET', '/api/v1/executions?status=queued,running');
+  const listed = await callAsAdmin(second, 'GET', '/api/v1/executions?state=queued,running');
   expect(listed.body).toMatchObject({ executions: [] });
 });

@@ -95,7 +95,7 @@ function printArtifact(out: Output, artifact: Artifact, withText: boolean): void
     ['graph', stepText(status.steps.graph)],
     ...artifact.warnings.map((warning) => ['warning', warning] as [string, string]),
     ...status.missing.map(
-      ({ step, positions, cause, message, status: how }) =>
+      ({ step, positions, cause, message, state: how }) =>
         ['missing', `${step} of ${chunkNumbers(positions)}: ${message ?? cause ?? how}`] as [string, string],
     ),
   ]);

@@ -115,9 +115,9 @@ class Bars {
   #showRun({ types, calls, rate_limited_calls: refusals, multiplier }: ExtractionRun): void {
     if (types.length === 0) return;
     const longest = Math.max(...types.map(({ type }) => type.length));
-    for (const { type, items, total, status } of types) {
-      const whole = status === 'completed' ? items : (total ?? items + 1);
-      this.#draw(type.padEnd(longest), items, whole, status);
+    for (const { type, items, total, state } of types) {
+      const whole = state === 'completed' ? items : (total ?? items + 1);
+      this.#draw(type.padEnd(longest), items, whole, state);
     }
     const facts = `${calls} calls, ${refusals} × 429, rate divided by ${multiplier.toFixed(2)}`;
     const known = this.#byName.get('facts');

@@ -181,15 +181,15 @@ function registerExecutions(group: CliCommand): void {
     isDefault: true,
     flags: { deployment: { description: deploymentArgument.id[1] }, limit: { default: 50 } },
     options: [
-      new Option('--unfinished', 'only executions that hold a slot: queued or running').conflicts('status'),
+      new Option('--unfinished', 'only executions that hold a slot: queued or running').conflicts('state'),
     ],
     examples: [
       'headworks executions list --unfinished',
       'headworks executions list --deployment acme-corp/invoices',
-      'headworks executions list --organization acme-corp --status failed --json',
+      'headworks executions list --organization acme-corp --state failed --json',
     ],
     prepare: ({ query }, { own }) =>
-      own['unfinished'] === true ? { query: { ...query, status: 'queued,running' } } : {},
+      own['unfinished'] === true ? { query: { ...query, state: 'queued,running' } } : {},
     resolve: async ({ query }, { client }) => {
       if (query.deployment === undefined) return {};
       return { query: { ...query, deployment: (await deploymentNamed(client, query.deployment)).id } };
@@ -198,7 +198,7 @@ function registerExecutions(group: CliCommand): void {
       out.list(executions, 'There are no such executions.', [
         'id',
         ['deployment', (each) => `${each.organization_name}/${each.deployment_name}`],
-        'status',
+        'state',
         'accepted_at',
         ['duration', (each) => durationText(each, io.clock.now())],
         ['note', ({ error, warnings }) => error?.message ?? warnings.join(' ')],
@@ -217,9 +217,9 @@ function registerExecutions(group: CliCommand): void {
   commandFor(group, executionsApi.cancel, {
     name: 'cancel',
     examples: [`headworks executions cancel ${exampleId}`],
-    print: ({ out }, { id, status }) =>
+    print: ({ out }, { id, state }) =>
       out.line(
-        status === 'canceled' ? `Execution ${id} is canceled.` : `Execution ${id} had ended: ${status}.`,
+        state === 'canceled' ? `Execution ${id} is canceled.` : `Execution ${id} had ended: ${state}.`,
       ),
   });
 

@@ -8,7 +8,7 @@ const check = (state: string, remedy: string | null = null) => ({
   detail: 'Detail.',
   remedy,
 });
-const answering = (...checks: object[]) => new CliWorld({ answer: () => ({ status: 'x', checks }) });
+const answering = (...checks: object[]) => new CliWorld({ answer: () => ({ state: 'x', checks }) });
 
 describe('headworks doctor', () => {
   it('ends with 0 when nothing failed, warnings and missing options included', async () => {
@@ -37,7 +37,7 @@ describe('headworks doctor', () => {
       remedy: expect.stringContaining('headworks config') as string,
     };
     expect(JSON.parse(world.out)).toMatchObject({
-      status: 'problem',
+      state: 'problem',
       checks: expect.arrayContaining([
         // The problem is reported once, by the check of the store.
         {

@@ -30,8 +30,8 @@ function registerDoctor(command: CliCommand): void {
     const checks = await runChecks(session);
     const failed = checks.filter((check) => check.state === 'problem').length;
     const warnings = checks.filter((check) => check.state === 'warning').length;
-    const status = failed > 0 ? 'problem' : warnings > 0 ? 'warning' : 'ok';
-    if (session.out.isJson) session.out.json({ status, checks });
+    const state = failed > 0 ? 'problem' : warnings > 0 ? 'warning' : 'ok';
+    if (session.out.isJson) session.out.json({ state, checks });
     else printChecks(session.out, checks, failed, warnings);
     return failed > 0 ? exitCodes.error : exitCodes.ok;
   });

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { CliWorld } from '../../../test/support/cli-world.ts';
 import { HeadworksError } from '../../core/index.ts';
 
-const execution = (status: string, more: object = {}) => ({
+const execution = (state: string, more: object = {}) => ({
   id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
   organization_id: 'org_a',
   organization_name: 'acme-corp',
   deployment_id: 'd1',
   deployment_name: 'invoices',
-  status,
+  state,
   idempotency_key: null,
   job_id: 'j1',
   accepted_at: '2026-03-01T11:58:00Z',
@@ -36,7 +36,7 @@ describe('headworks executions', () => {
     expect(await world.run('executions', 'list', '--unfinished', '--organization', 'acme')).toBe(0);
     expect(world.calls[0]).toMatchObject({
       path: '/api/v1/executions',
-      query: { organization: 'acme', status: 'queued,running', limit: 50 },
+      query: { organization: 'acme', state: 'queued,running', limit: 50 },
     });
     expect(world.out).toMatch(
       /0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b +acme-corp\/invoices +running +2 min ago +2 min/,
@@ -71,7 +71,7 @@ describe('headworks executions', () => {
     const done = execution('completed', { result: { sum: 3 }, warnings: ['cut'] });
     const world = new CliWorld({ answer: () => done });
     await world.run('executions', 'get', '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b');
-    expect(world.out).toMatch(/status +completed/);
+    expect(world.out).toMatch(/state +completed/);
     expect(world.out).toMatch(
       /organization name +acme-corp\n +deployment id +d1\n +deployment name +invoices\n/,
     );

@@ -11,7 +11,7 @@ import { migratedText } from './vault.ts';
 
 const longestBar = 24;
 const shortestBar = 5;
-/** Count, rate, time left and status with the spaces between them. */
+/** Count, rate, time left and state with the spaces between them. */
 const factsWidth = 1 + 13 + 1 + 9 + 1 + 14 + 1 + 'incomplete'.length;
 
 export interface BarLayout {
@@ -21,20 +21,20 @@ export interface BarLayout {
   readonly facts: (figures: TypeFigures, pace: Pace) => Readonly<Record<string, string>>;
 }
 
-/** Without space for both, the bar is omitted; the remaining time replaces the status. */
+/** Without space for both, the bar is omitted; the remaining time replaces the state. */
 export function barLayout(columns: number, longestName: number): BarLayout {
   const room = columns - longestName - 1 - factsWidth;
   const isWide = room >= shortestBar;
   return {
-    format: isWide ? '{type} {bar} {count} {rate} {left} {status}' : '{type} {count} {rate} {state}',
+    format: isWide ? '{type} {bar} {count} {rate} {left} {state}' : '{type} {count} {rate} {leftOrState}',
     barsize: Math.max(Math.min(room, longestBar), 1),
-    facts: ({ type, items, total, status }, { itemsPerSecond, leftMs }) => ({
+    facts: ({ type, items, total, state }, { itemsPerSecond, leftMs }) => ({
       type: type.padEnd(longestName),
       count: `${items}${total === null ? '' : `/${total}`}`.padStart(isWide ? 13 : 11),
       rate: `${itemsPerSecond.toFixed(1)}/s`.padStart(9),
       left: (leftMs === null ? '' : `ETA ${formatWholeSeconds(leftMs)}`).padEnd(14),
-      state: leftMs === null ? status : `~${formatWholeSeconds(leftMs)}`,
-      status,
+      leftOrState: leftMs === null ? state : `~${formatWholeSeconds(leftMs)}`,
+      state,
     }),
   };
 }
@@ -72,11 +72,11 @@ export class TypePaces {
     this.#startedAt = startedAt;
   }
 
-  of({ type, items, itemsThisRun, total, status }: TypeFigures, now: number): Pace {
+  of({ type, items, itemsThisRun, total, state }: TypeFigures, now: number): Pace {
     const known = this.#spans.get(type);
     // The time of a type starts with its first item.
-    const from = status === 'queued' ? now : (known?.from ?? this.#startedAt);
-    const hasEnded = status === 'completed' || status === 'incomplete';
+    const from = state === 'queued' ? now : (known?.from ?? this.#startedAt);
+    const hasEnded = state === 'completed' || state === 'incomplete';
     const span: Span = {
       items: known?.items ?? items - itemsThisRun,
       from,
@@ -85,7 +85,7 @@ export class TypePaces {
     this.#spans.set(type, span);
     const seconds = ((span.to ?? now) - span.from) / 1000;
     const itemsPerSecond = seconds > 0 ? (items - span.items) / seconds : 0;
-    const isInFlight = status === 'running' && total !== null && itemsPerSecond > 0;
+    const isInFlight = state === 'running' && total !== null && itemsPerSecond > 0;
     const leftMs = isInFlight ? (Math.max(total - items, 0) / itemsPerSecond) * 1000 : null;
     return { itemsPerSecond, leftMs };
   }
@@ -131,7 +131,7 @@ function lineProgress({ out, redactor, io }: CliSession): ExtractionProgress {
         if (io.clock.monotonic() < nextProgressAt) return;
         nextProgressAt = io.clock.monotonic() + progressEveryMs;
         const { types } = payload as unknown as ProgressFigures;
-        const running = types.filter(({ status }) => status === 'running');
+        const running = types.filter(({ state }) => state === 'running');
         if (running.length === 0) return;
         out.note(
           running
@@ -149,7 +149,7 @@ function lineProgress({ out, redactor, io }: CliSession): ExtractionProgress {
 
 /** The line for an event; null for events without one. */
 function lineOf(name: string, payload: Readonly<Record<string, unknown>>): string | null {
-  const { type, page, cause, error, status, items, itemsThisRun, worker, workersAlive, source, vault } =
+  const { type, page, cause, error, state, items, itemsThisRun, worker, workersAlive, source, vault } =
     payload as Record<string, string>;
   switch (name) {
     case 'extraction:waiting':
@@ -173,7 +173,7 @@ function lineOf(name: string, payload: Readonly<Record<string, unknown>>): strin
     case 'extraction:prune-failed':
       return `Old versions could not be pruned: ${error}`;
     case 'extraction:type-finished':
-      return `${type}: ${items} in the vault, ${itemsThisRun} read in this run, ${status}`;
+      return `${type}: ${items} in the vault, ${itemsThisRun} read in this run, ${state}`;
     case 'extraction:limits-unshared':
       return `Rate limits are kept on this machine alone until Redis is back: ${error}`;
     case 'extraction:limits-shared':
@@ -244,7 +244,7 @@ class BarProgress implements ExtractionProgress {
       bar.setTotal(whole);
       // Without a total a bar cannot show the progress of a type.
       const done = type.total === null ? 0 : Math.min(type.items, whole);
-      bar.update(type.status === 'completed' ? whole : done, shown);
+      bar.update(type.state === 'completed' ? whole : done, shown);
     }
     this.#drawFooter(wrapParts(footerParts(figures), this.#columns));
   }
@@ -322,12 +322,12 @@ export function printResult(session: CliSession, result: ExtractionSummary): voi
   }
   out.table(
     ['TYPE', 'IN VAULT', 'OF', 'READ NOW', 'STATUS'],
-    types.map(({ type, held, total, itemsThisRun, status }) => [
+    types.map(({ type, held, total, itemsThisRun, state }) => [
       type,
       String(held),
       total === null ? '–' : String(total),
       String(itemsThisRun),
-      endedBy !== 'finished' && status !== 'completed' ? 'interrupted' : status,
+      endedBy !== 'finished' && state !== 'completed' ? 'interrupted' : state,
     ]),
     (text, column) => (column === 4 ? out.style(text === 'completed' ? 'green' : 'yellow', text) : text),
   );
@@ -336,12 +336,12 @@ export function printResult(session: CliSession, result: ExtractionSummary): voi
 }
 
 function endText(result: ExtractionSummary): string {
-  const { status, endedBy, calls, isResumed } = result;
+  const { state, endedBy, calls, isResumed } = result;
   const facts = `${runText(result)}. ${result.vault}${isResumed ? `\n${sessionText(result)}` : ''}`;
   if (endedBy === 'interrupted') return `Stopped: ${facts}\nRun the same command to resume.`;
   if (endedBy === 'max-calls')
     return `Stopped after ${counted(calls, 'call')}, the maximum: ${facts}\nRun the same command to resume.`;
-  if (status === 'completed') return `Complete: ${facts}`;
+  if (state === 'completed') return `Complete: ${facts}`;
   return `Incomplete, something is missing: ${facts}\n${remedyText(result)}; "headworks vault verify" lists it.`;
 }
 
@@ -375,7 +375,7 @@ function resultJson(result: ExtractionSummary): object {
     event: 'extraction:result',
     session: result.session,
     vault: result.vault,
-    status: result.status,
+    state: result.state,
     ended_by: result.endedBy,
     is_resumed: result.isResumed,
     was_complete: result.wasComplete,

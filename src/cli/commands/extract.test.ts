@@ -17,13 +17,13 @@ const limiter = {
 };
 const result: ExtractionSummary = {
   session: 's',
-  status: 'completed',
+  state: 'completed',
   isResumed: false,
   wasComplete: false,
   endedBy: 'finished',
   canRetry: false,
   hasBrokenLists: false,
-  types: [{ type: 'users', items: 31, itemsThisRun: 11, held: 33, total: 31, status: 'completed' }],
+  types: [{ type: 'users', items: 31, itemsThisRun: 11, held: 33, total: 31, state: 'completed' }],
   calls: 4,
   rateLimitedCalls: 2,
   metrics: {
@@ -45,12 +45,12 @@ const running = {
   itemsThisRun: 11,
   held: 33,
   total: 40,
-  status: 'running',
+  state: 'running',
 } as const;
 const progress = {
   types: [
-    { type: 'users', items: 20, itemsThisRun: 12, total: 31, status: 'running' },
-    { type: 'looks', items: 0, itemsThisRun: 0, total: null, status: 'queued' },
+    { type: 'users', items: 20, itemsThisRun: 12, total: 31, state: 'running' },
+    { type: 'looks', items: 0, itemsThisRun: 0, total: null, state: 'queued' },
   ],
   calls: 2,
   rateLimitedCalls: 1,
@@ -108,13 +108,13 @@ describe('the end of an extraction', () => {
 
   it.each<[Partial<ExtractionSummary>, string]>([
     [{ wasComplete: true }, 'Already up to date; no API calls made.'],
-    [{ status: 'interrupted', endedBy: 'interrupted' }, 'Run the same command to resume.'],
-    [{ status: 'interrupted', endedBy: 'max-calls' }, 'Stopped after 4 calls, the maximum'],
-    [{ status: 'interrupted', endedBy: 'max-calls', calls: 1 }, 'Stopped after 1 call, the maximum'],
-    [{ status: 'incomplete', canRetry: true }, 'Request it again with --retry-failed'],
-    [{ status: 'incomplete' }, 'the source reports a larger total: extract it again with --fresh'],
-    [{ status: 'incomplete', hasBrokenLists: true }, 'check its pagination, then extract it again'],
-    [{ status: 'interrupted', endedBy: 'max-calls', types: [running] }, '11        interrupted'],
+    [{ state: 'interrupted', endedBy: 'interrupted' }, 'Run the same command to resume.'],
+    [{ state: 'interrupted', endedBy: 'max-calls' }, 'Stopped after 4 calls, the maximum'],
+    [{ state: 'interrupted', endedBy: 'max-calls', calls: 1 }, 'Stopped after 1 call, the maximum'],
+    [{ state: 'incomplete', canRetry: true }, 'Request it again with --retry-failed'],
+    [{ state: 'incomplete' }, 'the source reports a larger total: extract it again with --fresh'],
+    [{ state: 'incomplete', hasBrokenLists: true }, 'check its pagination, then extract it again'],
+    [{ state: 'interrupted', endedBy: 'max-calls', types: [running] }, '11        interrupted'],
   ])('says so: %j', (more, text) => {
     const world = new CliWorld();
     printResult(sessionIn(world), { ...result, ...more });
@@ -131,7 +131,7 @@ describe('the end of an extraction', () => {
       items_per_second: 5.5,
       throughput_items_per_second: 0.5,
       session_totals: { items: 31, calls: 9, errors: 1, active_seconds: 62 },
-      types: [{ type: 'users', items: 31, items_this_run: 11, held: 33, total: 31, status: 'completed' }],
+      types: [{ type: 'users', items: 31, items_this_run: 11, held: 33, total: 31, state: 'completed' }],
       // Names of types are the user's, and stay as they are.
       metrics: { by_type: { camelCase: 11 } },
       rate_limiter: { backoff_multiplier: 1.5, total_429_count: 3 },
@@ -195,8 +195,8 @@ describe('an extraction while it runs', () => {
     const screen = showProgress(sessionIn(world));
     await world.clock.advance(2_000);
     const types = [
-      { type: 'scheduled_plans', items: 10, itemsThisRun: 10, total: 20, status: 'running' },
-      { type: 'permission_sets', items: 5, itemsThisRun: 5, total: 5, status: 'completed' },
+      { type: 'scheduled_plans', items: 10, itemsThisRun: 10, total: 20, state: 'running' },
+      { type: 'permission_sets', items: 5, itemsThisRun: 5, total: 5, state: 'completed' },
     ];
     screen.show(emitted('extraction:progress', { ...progress, types }));
     screen.end();
@@ -211,12 +211,12 @@ describe('an extraction while it runs', () => {
     const world = new CliWorld({ isTty: true, columns: 120 });
     const screen = showProgress(sessionIn(world));
     const looks = { type: 'looks', items: 7, itemsThisRun: 7, total: null };
-    screen.show(emitted('extraction:progress', { ...progress, types: [{ ...looks, status: 'running' }] }));
+    screen.show(emitted('extraction:progress', { ...progress, types: [{ ...looks, state: 'running' }] }));
     screen.end();
     expect(drawn(world)[0]).toMatch(/^looks ░{24} +7 /);
     const after = new CliWorld({ isTty: true, columns: 120 });
     const end = showProgress(sessionIn(after));
-    end.show(emitted('extraction:progress', { ...progress, types: [{ ...looks, status: 'completed' }] }));
+    end.show(emitted('extraction:progress', { ...progress, types: [{ ...looks, state: 'completed' }] }));
     end.end();
     expect(drawn(after)[0]).toMatch(/^looks █{24} +7 /);
   });
@@ -238,7 +238,7 @@ describe('an extraction while it runs', () => {
         type: 'users',
         items: 31,
         itemsThisRun: 0,
-        status: 'incomplete',
+        state: 'incomplete',
       }),
     );
     screen.end();
@@ -277,7 +277,7 @@ describe('an extraction while it runs', () => {
   it('prints nothing while nothing is running', async () => {
     const world = new CliWorld();
     const screen = showProgress(sessionIn(world));
-    const types = progress.types.map((type) => ({ ...type, status: 'queued' }));
+    const types = progress.types.map((type) => ({ ...type, state: 'queued' }));
     await world.clock.advance(6_000);
     screen.show(emitted('extraction:progress', { ...progress, types }));
     expect(world.err).toBe('');

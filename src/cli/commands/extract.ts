@@ -65,7 +65,7 @@ async function runExtract(session: CliSession, choice: SourceChoice): Promise<Ex
     progress.end();
     printResult(session, result);
     if (result.endedBy === 'interrupted') return exitCodes.interrupted;
-    return result.status === 'completed' ? exitCodes.ok : exitCodes.incomplete;
+    return result.state === 'completed' ? exitCodes.ok : exitCodes.incomplete;
   } finally {
     progress.end();
   }

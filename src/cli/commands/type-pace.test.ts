@@ -4,14 +4,14 @@ import { TypePaces } from './extract-progress.ts';
 
 const looks = (
   items: number,
-  status: TypeFigures['status'],
+  status: TypeFigures['state'],
   more: Partial<TypeFigures> = {},
 ): TypeFigures => ({
   type: 'looks',
   items,
   itemsThisRun: items,
   total: 100,
-  status,
+  state: status,
   ...more,
 });
 

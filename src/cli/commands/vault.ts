@@ -105,7 +105,7 @@ function printTypes(out: Output, reader: VaultReader): void {
     'deleted',
     ['size', ({ bytes }) => formatBytes(bytes)],
     'session',
-    ['status', ({ status, scope }) => (scope === null ? status : `${status} (${scope})`)],
+    ['state', ({ state: status, scope }) => (scope === null ? status : `${status} (${scope})`)],
     'completedAt',
     ['reason', ({ reason }) => reason ?? ''],
   ]);
@@ -136,7 +136,7 @@ function printSessions(out: Output, reader: VaultReader, limit: number): void {
   out.list(sessions, 'Nothing was extracted yet.', [
     ['session', ({ number }) => number],
     'startedAt',
-    'status',
+    'state',
     'totalItems',
     'totalCalls',
     'errors',
@@ -317,7 +317,9 @@ function registerExport(group: CliCommand): void {
   reading<VaultOptions>(command, async ({ io, out }, reader, { args: [given = ''], tools }) => {
     const folder = resolve(io.cwd, given);
     const report = await tools.exportVault(reader, folder, io.signal);
-    const incomplete = reader.types().flatMap(({ type, status }) => (status === 'completed' ? [] : [type]));
+    const incomplete = reader
+      .types()
+      .flatMap(({ type, state: status }) => (status === 'completed' ? [] : [type]));
     if (out.isJson) return out.json({ folder, ...recordOf(report), incomplete });
     const { written, unchanged, removed } = report;
     out.line(`${folder}: ${counted(written, 'file')} written, ${unchanged} unchanged, ${removed} deleted.`);

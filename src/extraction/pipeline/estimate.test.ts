@@ -32,9 +32,9 @@ describe('an estimate', () => {
   it('counts only what the vault does not have, and makes no call for the rest', async () => {
     const page = resultOf(offsetPage('users', 0, 10), 10, { total: 41 });
     const progress = [
-      { type: 'groups', status: 'completed', itemsSeen: 7, done: [], failed: [] },
-      { type: 'users', status: 'running', itemsSeen: 10, done: [page], failed: [] },
-      { type: 'roles', status: 'queued', itemsSeen: 0, done: [], failed: [] },
+      { type: 'groups', state: 'completed', itemsSeen: 7, done: [], failed: [] },
+      { type: 'users', state: 'running', itemsSeen: 10, done: [page], failed: [] },
+      { type: 'roles', state: 'queued', itemsSeen: 0, done: [], failed: [] },
     ] as const;
     const types = [type('groups'), type('users'), type('roles')];
     const { result, calls } = await estimated(types, { roles: 11 }, { progress, maxCalls: 5 });

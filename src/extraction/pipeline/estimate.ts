@@ -146,12 +146,12 @@ function remainingCalls(
   for (let next = planner.next(); next; next = planner.next())
     calls.set(next.list.type, (calls.get(next.list.type) ?? 0) + 1);
   const hasEnded = (name: string) =>
-    progress.some(({ type, status }) => type === name && (status === 'completed' || status === 'incomplete'));
+    progress.some(({ type, state }) => type === name && (state === 'completed' || state === 'incomplete'));
   return new Map(
     types.flatMap(({ name, parent }) => {
       const own = progress.find(({ type }) => type === name);
       if (!own) return [];
-      if (own.status === 'completed')
+      if (own.state === 'completed')
         return [[name, { type: name, items: own.itemsSeen, calls: 0, isAtLeast: false }]];
       const hasParentEnded = parent !== undefined && parent.type !== name && hasEnded(parent.type);
       if (own.done.length + own.failed.length === 0 && !hasParentEnded) return [];

@@ -19,7 +19,7 @@ import type {
   RawPage,
   SessionSpec,
   Source,
-  TypeStatus,
+  TypeState,
   VaultSessions,
 } from '../types.ts';
 import { vaultLockTimeoutMs } from '../vault/file.ts';
@@ -85,7 +85,7 @@ const lastPageMs = 250;
 const maxDeaths = 2;
 
 export class PagePipeline {
-  readonly statuses = new Map<string, TypeStatus>();
+  readonly states = new Map<string, TypeState>();
   /** Of the types that have finished. */
   readonly problems: ListProblem[] = [];
   /** Calls of this run. */
@@ -352,15 +352,15 @@ export class PagePipeline {
     events.emit('extraction:page-committed', { ...payload, ...written, rejected: rejectedCount, total });
   }
 
-  #finish({ type, total, ends, areAllGone, problems }: FinishedType): TypeStatus {
+  #finish({ type, total, ends, areAllGone, problems }: FinishedType): TypeState {
     const { sessions, sessionId, metrics, events } = this.#deps;
     for (const { request, cause, message } of problems) sessions.fail(sessionId, request, cause, message);
-    const status = sessions.finishType(sessionId, type, { expectedTotal: total, ends, areAllGone });
-    this.statuses.set(type, status);
+    const state = sessions.finishType(sessionId, type, { expectedTotal: total, ends, areAllGone });
+    this.states.set(type, state);
     this.problems.push(...problems);
     const counts = { items: sessions.countItems(type), itemsThisRun: metrics.itemsOf(type), total };
-    events.emit('extraction:type-finished', { session: sessionId, type, status, ...counts });
-    return status;
+    events.emit('extraction:type-finished', { session: sessionId, type, state, ...counts });
+    return state;
   }
 
   /** Commits fetched pages within the time after Ctrl-C; the next run requests the others again. */

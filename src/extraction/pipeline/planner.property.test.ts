@@ -88,7 +88,7 @@ function finish(planner: Planner): boolean {
 
 const everyItem = (count: number) => Array.from({ length: count }, (_, item) => item);
 const progressOf = (done: readonly PageResult[], failed: readonly PageRequest[] = []): TypeProgress[] => [
-  { type: 'things', status: 'running', itemsSeen: 0, done, failed },
+  { type: 'things', state: 'running', itemsSeen: 0, done, failed },
 ];
 
 const worlds = fc.record({

@@ -150,7 +150,7 @@ describe('the planner, with a server that ignores which page is requested', () =
 
   it('reports the problem again when resumed, and requests nothing', () => {
     const { done } = readAll('offset', repeating);
-    const progress = [{ type: 'things', status: 'incomplete', itemsSeen: 100, done, failed: [] }] as const;
+    const progress = [{ type: 'things', state: 'incomplete', itemsSeen: 100, done, failed: [] }] as const;
     const again = read(new Planner([things('offset')], progress, 100), repeating);
     expect(again).toMatchObject({ calls: 0, problems: ['repeated'] });
   });
@@ -242,7 +242,7 @@ function withChildren(
 ) {
   const children = of.map((id) => childList('members', { id }));
   const progress = (type: string, pages: readonly PageResult[]) =>
-    ({ type, status: 'running', itemsSeen: 0, done: pages, failed: [] }) as const;
+    ({ type, state: 'running', itemsSeen: 0, done: pages, failed: [] }) as const;
   const before = [progress('parents', [{ ...parentPage, children }]), progress('members', done)];
   return new Planner([parents, members(pagination)], before, size);
 }

@@ -79,8 +79,8 @@ describe('the planner, with several types', () => {
       resultFor(offsetPage('models', 0, 10), 1, { total: 1, children: children('explores', 'a') }),
     ];
     const progress: TypeProgress[] = [
-      { type: 'models', status: 'completed', done, failed: [], itemsSeen: 1 },
-      { type: 'explores', status: 'incomplete', done: [], failed, itemsSeen: 0 },
+      { type: 'models', state: 'completed', done, failed: [], itemsSeen: 1 },
+      { type: 'explores', state: 'incomplete', done: [], failed, itemsSeen: 0 },
     ];
     expect(started(new Planner([models, explores], progress, 10))).toEqual(['explores @a,m/single']);
   });
@@ -128,7 +128,7 @@ describe('the planner, with several types', () => {
     expect(exploresOf(planner.takeFinished())).toEqual(['parent-incomplete']);
     const request = offsetPage('models', 0, 10);
     const done = [resultFor(request, 1, { rejectedCount: 1, total: 2, elements: [0, 1] })];
-    const progress = [{ type: 'models', status: 'running', itemsSeen: 1, done, failed: [] } as const];
+    const progress = [{ type: 'models', state: 'running', itemsSeen: 1, done, failed: [] } as const];
     expect(exploresOf(new Planner([models, explores], progress, 10).takeFinished())).toEqual([
       'parent-incomplete',
     ]);
@@ -160,10 +160,10 @@ describe('the planner, with several types', () => {
     const request = offsetPage('models', 0, 10);
     const child = pageOfList(childList('explores', { e: 'e', m: 'm' }), { kind: 'single' });
     const progress: TypeProgress[] = [
-      { type: 'explores', status: 'running', itemsSeen: 1, done: [resultFor(child, 1)], failed: [] },
+      { type: 'explores', state: 'running', itemsSeen: 1, done: [resultFor(child, 1)], failed: [] },
       {
         type: 'models',
-        status: 'completed',
+        state: 'completed',
         itemsSeen: 1,
         done: [resultFor(request, 1, { total: 1, children: children('explores', 'e', 'f') })],
         failed: [],

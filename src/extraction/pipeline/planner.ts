@@ -9,7 +9,7 @@ import type {
   PageRequest,
   PageResult,
   TypeProgress,
-  TypeStatus,
+  TypeState,
 } from '../types.ts';
 import { OffsetPaginator, PagePaginator } from './numbered-paginator.ts';
 import type { ListConfig, ListProblem, Paginator } from './paginator.ts';
@@ -64,7 +64,7 @@ export class Planner {
    * Types that have finished since the last call, parents before their children. `finish` returns the vault's status of
    * each: children of a type that is not completed cannot be complete either.
    */
-  takeFinished(finish: (finished: FinishedType) => TypeStatus = () => 'completed'): readonly FinishedType[] {
+  takeFinished(finish: (finished: FinishedType) => TypeState = () => 'completed'): readonly FinishedType[] {
     const all: FinishedType[] = [];
     // Finishing a parent can finish its children: one round per level.
     for (let before = -1; before !== all.length;) {
@@ -79,10 +79,10 @@ export class Planner {
         ];
         const finished = { type: plan.type.name, total: plan.total, ends, areAllGone, problems };
         // A `finish` that throws leaves the type finished and unreported: it is returned again.
-        const status = finish(finished);
+        const state = finish(finished);
         plan.isReported = true;
         all.push(finished);
-        if (status !== 'completed' || problems.length > 0) plan.hasMissingItems = true;
+        if (state !== 'completed' || problems.length > 0) plan.hasMissingItems = true;
       }
     }
     return all;

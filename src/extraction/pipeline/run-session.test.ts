@@ -11,20 +11,20 @@ describe('an extraction', () => {
     const world = new ExtractionWorld({ types: { a: 95, b: 5, c: 0 } });
     const result = await world.run();
     expect(result).toMatchObject({
-      status: 'completed',
+      state: 'completed',
       endedBy: 'finished',
       calls: 12,
       metrics: { total: 100 },
     });
     expect(world.calls).toHaveLength(12);
-    expect(world.sessions.finished).toMatchObject({ status: 'completed', run: { calls: 12, errors: 0 } });
+    expect(world.sessions.finished).toMatchObject({ state: 'completed', run: { calls: 12, errors: 0 } });
   });
 
   it('makes no call when everything is already extracted', async () => {
     const world = new ExtractionWorld();
     await world.run();
     const before = world.calls.length;
-    expect(await world.run()).toMatchObject({ wasComplete: true, status: 'completed', calls: 0 });
+    expect(await world.run()).toMatchObject({ wasComplete: true, state: 'completed', calls: 0 });
     expect(world.calls).toHaveLength(before);
   });
 
@@ -40,9 +40,9 @@ describe('an extraction', () => {
 
   it('stops after its maximum number of calls, and continues from there', async () => {
     const world = new ExtractionWorld({ maxCalls: 4 });
-    expect(await world.run()).toMatchObject({ status: 'interrupted', endedBy: 'max-calls', calls: 4 });
+    expect(await world.run()).toMatchObject({ state: 'interrupted', endedBy: 'max-calls', calls: 4 });
     expect(await world.run({ maxCalls: null })).toMatchObject({
-      status: 'completed',
+      state: 'completed',
       calls: 7,
       isResumed: true,
     });
@@ -59,7 +59,7 @@ describe('a page that cannot be fetched', () => {
           if (attempt <= 2) throw failure(kind, 500);
         },
       });
-      expect(await world.run()).toMatchObject({ status: 'completed', calls: 3 });
+      expect(await world.run()).toMatchObject({ state: 'completed', calls: 3 });
       const [first, second, third] = world.calls.map(({ at }) => at);
       expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(500);
       expect((third ?? 0) - (second ?? 0)).toBeGreaterThanOrEqual(1_000);
@@ -74,10 +74,10 @@ describe('a page that cannot be fetched', () => {
       },
     });
     const result = await world.run();
-    expect(result.status).toBe('incomplete');
+    expect(result.state).toBe('incomplete');
     expect(result.types).toMatchObject([
-      { type: 'a', items: 40, status: 'incomplete' },
-      { type: 'b', items: 50, status: 'completed' },
+      { type: 'a', items: 40, state: 'incomplete' },
+      { type: 'b', items: 50, state: 'completed' },
     ]);
     expect(world.calls.filter(({ request }) => request.list.type === 'a' && isAt(request, 20))).toHaveLength(
       3,
@@ -85,7 +85,7 @@ describe('a page that cannot be fetched', () => {
     expect(world.sessions.failed).toMatchObject([
       { cause: 'server-error', request: { key: 'offset:20+10' } },
     ]);
-    expect(world.sessions.finished?.status).toBe('incomplete');
+    expect(world.sessions.finished?.state).toBe('incomplete');
   });
 
   it('ends after few calls when the source only returns 500', async () => {
@@ -95,7 +95,7 @@ describe('a page that cannot be fetched', () => {
         throw failure('server-error', 500);
       },
     });
-    expect(await world.run()).toMatchObject({ status: 'incomplete' });
+    expect(await world.run()).toMatchObject({ state: 'incomplete' });
     // Two pages of each type, three tries each.
     expect(world.calls).toHaveLength(12);
   });
@@ -112,7 +112,7 @@ describe('a page that cannot be fetched', () => {
           if (request.list.type === 'a') throw failure(kind, status);
         },
       });
-      expect(await world.run()).toMatchObject({ status: 'incomplete' });
+      expect(await world.run()).toMatchObject({ state: 'incomplete' });
       expect(world.calls.filter(({ request }) => request.list.type === 'a')).toHaveLength(1);
       expect(world.sessions.failed).toMatchObject([{ cause: kind }]);
     }
@@ -127,7 +127,7 @@ describe('a page that cannot be fetched', () => {
       },
     });
     expect(await world.run()).toMatchObject({
-      status: 'completed',
+      state: 'completed',
       calls: 4,
       rateLimitedCalls: 3,
       rateLimiter: { total_429_count: 3 },
@@ -143,7 +143,7 @@ describe('a page that cannot be fetched', () => {
         throw failure('rate-limit', 429, 10);
       },
     });
-    expect(await world.run()).toMatchObject({ status: 'incomplete' });
+    expect(await world.run()).toMatchObject({ state: 'incomplete' });
     expect(world.calls.length).toBeLessThan(60);
   });
 
@@ -154,7 +154,7 @@ describe('a page that cannot be fetched', () => {
       },
     });
     await expect(world.run()).rejects.toMatchObject({ code: 'EXTRACTION_UNAUTHENTICATED' });
-    expect(world.sessions.finished?.status).toBe('failed');
+    expect(world.sessions.finished?.state).toBe('failed');
     expect(world.sessions.failed).toEqual([]);
   });
 
@@ -163,7 +163,7 @@ describe('a page that cannot be fetched', () => {
       types: { things: 30 },
       process: (request) => (isAt(request, 10) ? 'refuses' : undefined),
     });
-    expect(await world.run()).toMatchObject({ status: 'incomplete' });
+    expect(await world.run()).toMatchObject({ state: 'incomplete' });
     expect(world.callsFor('offset:10+10')).toBe(3);
     expect(world.sessions.failed).toMatchObject([{ cause: 'unexpected-shape' }]);
   });
@@ -177,7 +177,7 @@ describe('worker threads', () => {
       process: (request) => (isAt(request, 40) && deaths++ === 0 ? 'dies' : undefined),
     });
     const result = await world.run();
-    expect(result).toMatchObject({ status: 'completed', calls: 11 });
+    expect(result).toMatchObject({ state: 'completed', calls: 11 });
     const [id, ...others] = Object.keys(result.metrics.worker_errors);
     expect(others).toEqual([]);
     expect(result.metrics.worker_errors[id ?? '']).toEqual(['made-up death']);
@@ -189,7 +189,7 @@ describe('worker threads', () => {
       threads: 3,
       process: (request) => (isAt(request, 40) ? 'dies' : undefined),
     });
-    expect(await world.run()).toMatchObject({ status: 'incomplete', metrics: { total: 90 } });
+    expect(await world.run()).toMatchObject({ state: 'incomplete', metrics: { total: 90 } });
     expect(world.sessions.failed).toMatchObject([{ cause: 'worker-died', request: { key: 'offset:40+10' } }]);
   });
 
@@ -200,14 +200,14 @@ describe('worker threads', () => {
       process: () => 'dies',
     });
     await expect(world.run()).rejects.toMatchObject({ code: 'INTERNAL' });
-    expect(world.sessions.finished?.status).toBe('failed');
+    expect(world.sessions.finished?.state).toBe('failed');
   });
 
   it('end the run when the vault cannot be written to', async () => {
     const full = new CoreError('SQLITE_FULL', 'the disk is full');
     const world = new ExtractionWorld({ process: (request) => (isAt(request, 50) ? full : undefined) });
     await expect(world.run()).rejects.toBe(full);
-    expect(world.sessions.finished?.status).toBe('failed');
+    expect(world.sessions.finished?.state).toBe('failed');
   });
 
   it('that are slow apply backpressure: the queue is bounded in pages', async () => {
@@ -218,7 +218,7 @@ describe('worker threads', () => {
       processingMs: 500,
       latencyMs: 1,
     });
-    expect(await world.run()).toMatchObject({ status: 'completed', metrics: { total: 2_000 } });
+    expect(await world.run()).toMatchObject({ state: 'completed', metrics: { total: 2_000 } });
     // The queue, one page per thread, and one per fetcher.
     expect(world.maxUnsettled).toBe(20 + 2 + 2);
   });
@@ -227,7 +227,7 @@ describe('worker threads', () => {
     const parallel = { workers: 2, queueSize: 200 };
     const pageBytes = 2 * 1024 * 1024;
     const world = new ExtractionWorld({ types: { things: 200 }, parallel, processingMs: 500, pageBytes });
-    expect(await world.run()).toMatchObject({ status: 'completed' });
+    expect(await world.run()).toMatchObject({ state: 'completed' });
     expect(world.maxUnsettled).toBe(4 + 2 + 2);
   });
 });
@@ -245,9 +245,9 @@ describe('a Ctrl-C', () => {
 
   it('stops within two seconds, whatever is running, and the next run requests only what is missing', async () => {
     const { world, result, tookMs } = await interruptedAt(5_000, { latencyMs: 60_000 });
-    expect(result).toMatchObject({ status: 'interrupted', endedBy: 'interrupted' });
+    expect(result).toMatchObject({ state: 'interrupted', endedBy: 'interrupted' });
     expect(tookMs).toBeLessThan(2_000);
-    expect(world.sessions.finished?.status).toBe('interrupted');
+    expect(world.sessions.finished?.state).toBe('interrupted');
   });
 
   it('commits what was fetched, if that is quick', async () => {
@@ -262,7 +262,7 @@ describe('a Ctrl-C', () => {
 
   it('drops pages that would take too long: the next run requests them again', async () => {
     const { world, result, tookMs } = await interruptedAt(3_000, { latencyMs: 5, processingMs: 400 });
-    expect(result.status).toBe('interrupted');
+    expect(result.state).toBe('interrupted');
     expect(tookMs).toBeLessThan(2_000);
     expect(world.sessions.done.length).toBeLessThan(world.calls.length);
   });
@@ -275,7 +275,7 @@ describe('a Ctrl-C', () => {
     const running = world.start();
     await world.clock.advance(1_000);
     world.interrupt();
-    expect(await world.clock.run(running)).toMatchObject({ status: 'interrupted' });
+    expect(await world.clock.run(running)).toMatchObject({ state: 'interrupted' });
     expect(world.terminatedAt).toBe(1_000 + 600 + 250);
     const finishMs = world.clock.monotonic() - (world.terminatedAt ?? 0);
     expect(finishMs).toBeGreaterThanOrEqual(200);
@@ -292,7 +292,7 @@ describe('a Ctrl-C', () => {
         return 'dies';
       },
     });
-    expect(await world.run()).toMatchObject({ status: 'interrupted', canRetry: false });
+    expect(await world.run()).toMatchObject({ state: 'interrupted', canRetry: false });
     expect(world.sessions.failed).toEqual([]);
   });
 
@@ -321,7 +321,7 @@ describe('a server that sends Retry-After', () => {
         if (attempt === 1) throw failure(kind, status, 90_000);
       },
     });
-    expect(await world.run()).toMatchObject({ status: 'completed', calls: 2 });
+    expect(await world.run()).toMatchObject({ state: 'completed', calls: 2 });
     const [first, second] = world.calls.map(({ at }) => at);
     expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(90_000);
   });
@@ -334,7 +334,7 @@ describe('a response that is too large', () => {
         if (isAt(request, 20)) throw failure('malformed');
       },
     });
-    expect(await world.run()).toMatchObject({ status: 'incomplete', canRetry: true });
+    expect(await world.run()).toMatchObject({ state: 'incomplete', canRetry: true });
     expect(world.callsFor('offset:20+10')).toBe(1);
   });
 });
@@ -366,9 +366,9 @@ describe('a vault that another process has locked', () => {
   it.each(['open', 'fail', 'finishType', 'finish'] as const)('is waited for (%s)', async (method) => {
     const world = failing();
     blockWrites(world, method, 7);
-    expect(await world.run()).toMatchObject({ status: 'incomplete', metrics: { total: 90 } });
+    expect(await world.run()).toMatchObject({ state: 'incomplete', metrics: { total: 90 } });
     expect(world.sessions.failed).toHaveLength(1);
-    expect(world.sessions.finished).toMatchObject({ status: 'incomplete' });
+    expect(world.sessions.finished).toMatchObject({ state: 'incomplete' });
   });
 
   it.each(['open', 'fail', 'finishType', 'finish'] as const)(

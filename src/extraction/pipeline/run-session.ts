@@ -8,11 +8,11 @@ import type {
   OpenSession,
   RunTotals,
   SessionSpec,
-  SessionStatus,
+  SessionState,
   SessionTotals,
   ContentType,
   TypeProgress,
-  TypeStatus,
+  TypeState,
   VaultSessions,
 } from '../types.ts';
 import { vaultLockTimeoutMs, waitForVaultLock } from '../vault/file.ts';
@@ -31,7 +31,7 @@ export interface TypeResult extends TypeFigures {
 /** Of this run, except `totals`. */
 export interface ExtractionResult {
   readonly session: string;
-  readonly status: Exclude<SessionStatus, 'running'>;
+  readonly state: Exclude<SessionState, 'running'>;
   readonly isResumed: boolean;
   /** The session was complete before: no call was made. */
   readonly wasComplete: boolean;
@@ -97,7 +97,7 @@ export async function runExtraction(
   });
   const run = new PagePipeline({ ...deps, spec, sessionId: id, threads, planner, metrics });
   const figures = (): ProgressFigures => ({
-    types: typeFigures(session, planner, metrics, run.statuses),
+    types: typeFigures(session, planner, metrics, run.states),
     calls: run.calls,
     rateLimitedCalls: run.rateLimitedCalls,
     itemsPerSecond: throughput(metrics) ?? 0,
@@ -109,7 +109,7 @@ export async function runExtraction(
   });
   const report = () => events.emit('extraction:progress', { session: id, ...figures() });
   const stopReporting = every(clock, progressMs, async () => report());
-  let status: ExtractionResult['status'] = 'failed';
+  let state: ExtractionResult['state'] = 'failed';
   let endedBy: RunEnd;
   let totals: SessionTotals;
   try {
@@ -118,17 +118,17 @@ export async function runExtraction(
     endedBy = await run.run(signal);
     metrics.stop();
     report();
-    status = endedBy === 'finished' ? statusOf(run.statuses) : 'interrupted';
+    state = endedBy === 'finished' ? stateOf(run.states) : 'interrupted';
   } finally {
     stopReporting();
     metrics.stop();
     await threads.close();
-    totals = await end(session, status, run, metrics, deps);
+    totals = await end(session, state, run, metrics, deps);
   }
   const { types: byType, calls, rateLimitedCalls, rateLimiter } = figures();
   return {
     session: id,
-    status,
+    state,
     isResumed,
     wasComplete: false,
     endedBy,
@@ -162,22 +162,22 @@ const finishTimeoutMs = 200;
 
 async function end(
   { id, totals: before }: OpenSession,
-  status: ExtractionResult['status'],
+  state: ExtractionResult['state'],
   { calls }: PagePipeline,
   metrics: WorkerMetrics,
   { sessions, events, clock }: RunDeps,
 ): Promise<SessionTotals> {
   const { total: items, errors, duration: seconds } = metrics.snapshot();
   const itemsPerSecond = throughput(metrics);
-  const isStopped = status === 'interrupted' || status === 'failed';
+  const isStopped = state === 'interrupted' || state === 'failed';
   const activeMs = seconds * 1000;
-  const finish = () => sessions.finish(id, status, { calls, errors, activeMs });
+  const finish = () => sessions.finish(id, state, { calls, errors, activeMs });
   const wait = { clock, timeoutMs: isStopped ? finishTimeoutMs : vaultLockTimeoutMs };
   const totals = await waitForVaultLock(finish, wait).catch((error: unknown) => {
     if (isStopped && isSqliteBusy(error)) return withRun(before, { items, calls, errors, activeMs });
     throw error;
   });
-  events.emit('extraction:finished', { session: id, status, items, calls, errors, seconds, itemsPerSecond });
+  events.emit('extraction:finished', { session: id, state, items, calls, errors, seconds, itemsPerSecond });
   return totals;
 }
 
@@ -200,12 +200,12 @@ function alreadyComplete(
   { limiter, sessions }: RunDeps,
   metrics: WorkerMetrics,
 ): ExtractionResult {
-  const types = progress.map(({ type, status, itemsSeen: items }) => {
-    return { type, status, items, itemsThisRun: 0, total: null };
+  const types = progress.map(({ type, state, itemsSeen: items }) => {
+    return { type, state, items, itemsThisRun: 0, total: null };
   });
   return {
     session: id,
-    status: 'completed',
+    state: 'completed',
     isResumed: true,
     wasComplete: true,
     endedBy: 'finished',
@@ -225,18 +225,18 @@ function typeFigures(
   { progress }: OpenSession,
   planner: Planner,
   metrics: WorkerMetrics,
-  statuses: ReadonlyMap<string, TypeStatus>,
+  states: ReadonlyMap<string, TypeState>,
 ): readonly TypeFigures[] {
   return progress.map(({ type, itemsSeen }) => {
     const itemsThisRun = metrics.itemsOf(type);
     const items = itemsSeen + itemsThisRun;
-    const status = statuses.get(type) ?? (items > 0 ? 'running' : 'queued');
-    return { type, items, itemsThisRun, total: planner.totalOf(type), status };
+    const state = states.get(type) ?? (items > 0 ? 'running' : 'queued');
+    return { type, items, itemsThisRun, total: planner.totalOf(type), state };
   });
 }
 
-function statusOf(statuses: ReadonlyMap<string, TypeStatus>): 'completed' | 'incomplete' {
-  return statuses.values().every((status) => status === 'completed') ? 'completed' : 'incomplete';
+function stateOf(states: ReadonlyMap<string, TypeState>): 'completed' | 'incomplete' {
+  return states.values().every((state) => state === 'completed') ? 'completed' : 'incomplete';
 }
 
 /** Items per second of this run; null without items. */

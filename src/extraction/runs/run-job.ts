@@ -28,7 +28,7 @@ export type ExtractSource = (
 ) => Promise<
   Pick<
     ExtractionResult,
-    'session' | 'status' | 'types' | 'calls' | 'rateLimitedCalls' | 'rateLimiter' | 'itemsPerSecond'
+    'session' | 'state' | 'types' | 'calls' | 'rateLimitedCalls' | 'rateLimiter' | 'itemsPerSecond'
   >
 >;
 
@@ -72,7 +72,7 @@ export function extractionRunHandler(deps: RunHandlerDeps): JobHandler<RunReques
         signal: context.signal,
         onEvent: trackProgress(writer, before, context, events),
       });
-      const { session, status: state } = result;
+      const { session, state: state } = result;
       const message = endMessage(state, context.signal);
       await finish(deps, writer, { ...addCalls(before, figuresOf(result)), session, state, message });
       if (state === 'interrupted') context.signal.throwIfAborted();

@@ -36,7 +36,7 @@ export function figuresOf({
   readonly itemsPerSecond: number | null;
 }): RunFigures {
   return {
-    types: types.map(({ type, items, total, status }) => ({ type, items, total, status })),
+    types: types.map(({ type, items, total, state }) => ({ type, items, total, state })),
     calls,
     rateLimitedCalls,
     multiplier: rateLimiter.backoff_multiplier,

@@ -146,7 +146,7 @@ export interface GoneItems {
 /** Only items of completed types count as gone, and of a type extracted in part only those that were deleted. */
 export function goneItems(reader: VaultReader, sourceIds: readonly string[]): GoneItems {
   const types = new Map(
-    reader.types().flatMap((each) => (each.status === 'completed' ? [[each.type, each] as const] : [])),
+    reader.types().flatMap((each) => (each.state === 'completed' ? [[each.type, each] as const] : [])),
   );
   const gone = sourceIds.filter((sourceId) => {
     const [type, id] = partsOf(sourceId);

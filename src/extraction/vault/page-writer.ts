@@ -141,7 +141,7 @@ function prepare(db: DatabaseSync) {
     countCall: db.prepare('UPDATE extraction_sessions SET total_calls = total_calls + 1 WHERE number = ?'),
     advance: db.prepare(
       `UPDATE checkpoints SET started_at = coalesce(started_at, ?),
-              status = CASE status WHEN 'queued' THEN 'running' ELSE status END,
+              state = CASE state WHEN 'queued' THEN 'running' ELSE state END,
               items_seen = items_seen + ?, duplicates = duplicates + ?, page_count = page_count + 1 WHERE ${ofPage}`,
     ),
   };

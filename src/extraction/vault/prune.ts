@@ -91,7 +91,7 @@ const prunable = `
   WITH open AS (
     SELECT checkpoint.content_type, session.number AS session
     FROM (SELECT content_type, max(session) AS session FROM checkpoints GROUP BY content_type) AS checkpoint
-    JOIN extraction_sessions AS session ON session.number = checkpoint.session AND session.status <> 'completed')
+    JOIN extraction_sessions AS session ON session.number = checkpoint.session AND session.state <> 'completed')
   SELECT old.rowid AS row, old.size, old.content_type AS type, old.id
   FROM items AS head
   JOIN content_versions AS old

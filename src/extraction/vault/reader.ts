@@ -2,7 +2,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { toCamelCase } from '../../core/index.ts';
 import { ExtractionError } from '../errors.ts';
-import type { SessionStatus, TypeStatus } from '../types.ts';
+import type { SessionState, TypeState } from '../types.ts';
 import { onFile, openMigratedVault, sourceOf } from './file.ts';
 
 export interface ItemQuery {
@@ -25,7 +25,7 @@ export function openVaultReader(path: string): VaultReader {
 /** A stored hash as 16 hexadecimal digits. */
 const hashColumn = "printf('%016x', hash) AS hash";
 
-const sessionColumns = `number, id, source, status, started_at, finished_at, total_items, total_calls, errors,
+const sessionColumns = `number, id, source, state, started_at, finished_at, total_items, total_calls, errors,
   worker_count, throughput_items_per_second`;
 
 const itemColumns = `type.name AS type, id, head.name AS name, owner, folder, created_at, updated_at, synced_at,
@@ -68,7 +68,7 @@ export class VaultReader {
 
   types(): readonly TypeRecord[] {
     return this.#all(
-      `SELECT type.name AS type, checkpoint.session, status, scope, reason, expected_total, items_seen, duplicates,
+      `SELECT type.name AS type, checkpoint.session, state, scope, reason, expected_total, items_seen, duplicates,
               completed_at,
               count(head.id) FILTER (WHERE head.deleted_at IS NULL) AS live,
               count(head.deleted_at) AS deleted,
@@ -196,7 +196,7 @@ export interface SessionRecord {
   readonly number: number;
   readonly id: string;
   readonly source: string;
-  readonly status: SessionStatus;
+  readonly state: SessionState;
   readonly startedAt: number;
   readonly finishedAt: number | null;
   readonly totalItems: number;
@@ -216,7 +216,7 @@ export interface TypeRecord {
   readonly bytes: number;
   /** Number of the newest session with the type. */
   readonly session: number;
-  readonly status: TypeStatus;
+  readonly state: TypeState;
   readonly scope: string | null;
   /** Why it is incomplete. */
   readonly reason: string | null;

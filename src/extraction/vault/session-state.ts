@@ -8,7 +8,7 @@ import type {
   SessionSpec,
   TypeEnd,
   TypeProgress,
-  TypeStatus,
+  TypeState,
 } from '../types.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { listKey } from '../pipeline/paginator.ts';
@@ -57,8 +57,8 @@ function newestSession(
   const names = JSON.stringify(types.map(({ name }) => name));
   const newest = sqlOn(db).get`
     SELECT number, id, types,
-           (SELECT count(*) FROM checkpoints WHERE session = session.number AND status = 'incomplete') AS incomplete,
-           (SELECT count(*) FROM checkpoints WHERE session = session.number AND status IN ('queued', 'running')) AS open
+           (SELECT count(*) FROM checkpoints WHERE session = session.number AND state = 'incomplete') AS incomplete,
+           (SELECT count(*) FROM checkpoints WHERE session = session.number AND state IN ('queued', 'running')) AS open
     FROM extraction_sessions AS session
     WHERE EXISTS (SELECT 1 FROM checkpoints JOIN content_types AS type ON type.number = content_type
                   WHERE session = session.number AND type.name IN (SELECT value FROM json_each(${names})))
@@ -132,8 +132,8 @@ export function readProgress(
 ): readonly TypeProgress[] {
   return types.map(({ name }) => {
     const type = numberOfType(db, name);
-    const { status, itemsSeen } = checkpointOf(db, session, type);
-    return { type: name, status, itemsSeen, ...readPages(db, session, type) };
+    const { state, itemsSeen } = checkpointOf(db, session, type);
+    return { type: name, state, itemsSeen, ...readPages(db, session, type) };
   });
 }
 
@@ -212,10 +212,10 @@ export function resetFailedPages(db: DatabaseSync, session: number): void {
   sql.run`
     DELETE FROM pages WHERE session = ${session} AND (state = 'failed' OR result ->> 'rejectedCount' > 0)`;
   sql.run`
-    UPDATE checkpoints SET status = 'running', completed_at = NULL, reason = NULL,
+    UPDATE checkpoints SET state = 'running', completed_at = NULL, reason = NULL,
       page_count = (SELECT count(*) FROM pages
                     WHERE pages.session = checkpoints.session AND pages.content_type = checkpoints.content_type)
-    WHERE session = ${session} AND status = 'incomplete'`;
+    WHERE session = ${session} AND state = 'incomplete'`;
 }
 
 /**
@@ -274,25 +274,25 @@ interface Finish {
 }
 
 /** Ends a type in a transaction of the caller. A completed type stays completed. */
-export function finishType(db: DatabaseSync, finish: Finish): TypeStatus {
+export function finishType(db: DatabaseSync, finish: Finish): TypeState {
   const { session, type, end, at } = finish;
   const before = checkpointOf(db, session, type);
-  if (before.status === 'completed') return 'completed';
+  if (before.state === 'completed') return 'completed';
   const counts = count(db, finish);
   const reason = whatIsMissing(counts, end);
-  const status: TypeStatus = reason === null ? 'completed' : 'incomplete';
+  const state: TypeState = reason === null ? 'completed' : 'incomplete';
   const { expectedTotal, ends } = end;
   const duplicates = counts.received - counts.seen;
   sqlOn(db).run`
-    UPDATE checkpoints SET status = ${status}, started_at = coalesce(started_at, ${at}), completed_at = ${at},
+    UPDATE checkpoints SET state = ${state}, started_at = coalesce(started_at, ${at}), completed_at = ${at},
       expected_total = ${expectedTotal}, items_seen = ${counts.seen}, duplicates = ${duplicates},
       list_ends = ${JSON.stringify(ends)}, reason = ${reason}
     WHERE session = ${session} AND content_type = ${type}`;
   const isWhole = before.scope === null;
-  if (status === 'completed') resolveLetters(db, finish, isWhole);
-  if (status === 'completed' && isWhole) markUnseen(db, finish);
+  if (state === 'completed') resolveLetters(db, finish, isWhole);
+  if (state === 'completed' && isWhole) markUnseen(db, finish);
   if (end.areAllGone !== true) markGone(db, finish);
-  return status;
+  return state;
 }
 
 interface Counts {
@@ -339,14 +339,14 @@ function whatIsMissing(counts: Counts, { expectedTotal, ends, areAllGone }: Type
 }
 
 interface Checkpoint {
-  readonly status: TypeStatus;
+  readonly state: TypeState;
   readonly scope: string | null;
   readonly itemsSeen: number;
 }
 
 function checkpointOf(db: DatabaseSync, session: number, type: number): Checkpoint {
   const row = sqlOn(db).get`
-    SELECT status, scope, items_seen AS "itemsSeen" FROM checkpoints
+    SELECT state, scope, items_seen AS "itemsSeen" FROM checkpoints
     WHERE session = ${session} AND content_type = ${type}`;
   if (!row) throw new RangeError(`Session ${session} does not extract the type ${type}.`);
   return row as unknown as Checkpoint;
@@ -371,7 +371,7 @@ function markUnseen(db: DatabaseSync, finish: Finish): void {
   const sql = sqlOn(db);
   const previous = sql.get`
     SELECT max(session) AS session FROM checkpoints
-    WHERE content_type = ${type} AND session < ${session} AND status = 'completed' AND scope IS NULL`?.[
+    WHERE content_type = ${type} AND session < ${session} AND state = 'completed' AND scope IS NULL`?.[
     'session'
   ];
   if (typeof previous !== 'number') return;

@@ -7,10 +7,10 @@ import type {
   PageRequest,
   RunTotals,
   SessionSpec,
-  SessionStatus,
+  SessionState,
   SessionTotals,
   TypeEnd,
-  TypeStatus,
+  TypeState,
   VaultSessions,
 } from '../types.ts';
 import {
@@ -153,7 +153,7 @@ class SqliteVaultSessions implements VaultSessions {
     });
   }
 
-  finishType(sessionId: string, type: string, end: TypeEnd): TypeStatus {
+  finishType(sessionId: string, type: string, end: TypeEnd): TypeState {
     return this.#transaction(() =>
       finishType(this.#db, {
         session: numberOfSession(this.#db, sessionId),
@@ -164,11 +164,11 @@ class SqliteVaultSessions implements VaultSessions {
     );
   }
 
-  finish(sessionId: string, status: Exclude<SessionStatus, 'running'>, run: RunTotals): SessionTotals {
+  finish(sessionId: string, state: Exclude<SessionState, 'running'>, run: RunTotals): SessionTotals {
     return this.#transaction(() => {
       const session = numberOfSession(this.#db, sessionId);
       this.#sql.run`
-        UPDATE extraction_sessions SET status = ${status}, finished_at = ${this.#now()} WHERE number = ${session}`;
+        UPDATE extraction_sessions SET state = ${state}, finished_at = ${this.#now()} WHERE number = ${session}`;
       addRun(this.#db, session, run, this.#callsBefore.get(sessionId) ?? 0);
       return readTotals(this.#db, session);
     });
@@ -188,12 +188,12 @@ class SqliteVaultSessions implements VaultSessions {
     const { source, types, workerCount, config } = spec;
     const now = this.#now();
     const { lastInsertRowid } = this.#sql.run`
-      INSERT INTO extraction_sessions (id, source, status, started_at, active_since, worker_count, types, config)
+      INSERT INTO extraction_sessions (id, source, state, started_at, active_since, worker_count, types, config)
       VALUES (${id}, ${source}, 'running', ${now}, ${now}, ${workerCount}, ${typesText(types)}, ${JSON.stringify(config)})`;
     const session = Number(lastInsertRowid);
     for (const type of types)
       this.#sql.run`
-        INSERT INTO checkpoints (session, content_type, scope, status)
+        INSERT INTO checkpoints (session, content_type, scope, state)
         VALUES (${session}, ${assignNumber(this.#db, type)}, ${type.scope ?? null}, 'queued')`;
     const progress = readProgress(this.#db, session, types);
     return { id, isResumed: false, isComplete: false, progress, totals: readTotals(this.#db, session) };
@@ -203,12 +203,12 @@ class SqliteVaultSessions implements VaultSessions {
     const { number, id } = there;
     if (spec.retryFailed) resetFailedPages(this.#db, number);
     const progress = readProgress(this.#db, number, spec.types);
-    const isComplete = progress.every(({ status }) => status === 'completed');
+    const isComplete = progress.every(({ state }) => state === 'completed');
     if (isComplete)
-      this.#sql.run`UPDATE extraction_sessions SET status = 'completed' WHERE number = ${number}`;
+      this.#sql.run`UPDATE extraction_sessions SET state = 'completed' WHERE number = ${number}`;
     else
       this.#sql.run`
-        UPDATE extraction_sessions SET status = 'running', finished_at = NULL, active_since = ${this.#now()},
+        UPDATE extraction_sessions SET state = 'running', finished_at = NULL, active_since = ${this.#now()},
           worker_count = ${spec.workerCount}, config = ${JSON.stringify(spec.config)} WHERE number = ${number}`;
     return { id, isResumed: true, isComplete, progress, totals: readTotals(this.#db, number) };
   }
@@ -216,7 +216,7 @@ class SqliteVaultSessions implements VaultSessions {
   /** With the vault's lock held, a session in the state "running" belongs to a process that died. */
   #endCrashedSessions(except: number | undefined): void {
     this.#sql.run`
-      UPDATE extraction_sessions SET status = 'interrupted' WHERE status = 'running' AND number IS NOT ${except ?? null}`;
+      UPDATE extraction_sessions SET state = 'interrupted' WHERE state = 'running' AND number IS NOT ${except ?? null}`;
   }
 
   #now(): number {

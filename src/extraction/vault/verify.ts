@@ -139,8 +139,8 @@ function checkTypes(reader: VaultReader, tally: Tally): void {
       tally.add('damaged', `The page ${key} of session ${type.session} cannot be read.`, type.type),
     );
     tally.pages += pages.length;
-    if (type.status === 'incomplete') incomplete(`${type.reason ?? 'Something is missing'}.`);
-    else if (type.status !== 'completed')
+    if (type.state === 'incomplete') incomplete(`${type.reason ?? 'Something is missing'}.`);
+    else if (type.state !== 'completed')
       incomplete('It was not extracted to the end: the extraction did not finish.');
     else {
       for (const gap of findGaps(pages)) incomplete(`${gap}.`);

@@ -48,7 +48,7 @@ export function serverRoutes(server: TypedServer, dependencies: ServerDeps, limi
     getConfig: async () => dependencies.configView(),
     runDoctor: async () => {
       const { checks } = await dependencies.doctor();
-      return { status: worst(checks), checks };
+      return { state: worst(checks), checks };
     },
     createBackup: async ({ body, reply }) =>
       reply

@@ -130,9 +130,10 @@ function executionRoutes(
   /** With names; what was deleted in the meantime shows its id. */
   const views = (found: readonly Execution[]) => {
     const names = namesById([...organizations.list(), ...deployments.list()]);
-    return found.map(({ executionId, failure, result = null, ...execution }) => ({
+    return found.map(({ executionId, failure, status: state, result = null, ...execution }) => ({
       ...execution,
       id: executionId,
+      state,
       organizationName: names.get(execution.organizationId) ?? execution.organizationId,
       deploymentName: names.get(execution.deploymentId) ?? execution.deploymentId,
       result,
@@ -142,7 +143,7 @@ function executionRoutes(
   const view = (execution: Execution) => views([execution])[0] as ReturnType<typeof views>[number];
 
   implement(server, executionsApi, {
-    list: async ({ query: { organization, deployment, status: statuses, limit, after: before } }) => {
+    list: async ({ query: { organization, deployment, state: statuses, limit, after: before } }) => {
       const organizationId = organization === undefined ? undefined : organizations.find(organization).id;
       const deploymentId = deployment === undefined ? undefined : findDeployment(deployments, deployment).id;
       const { items, next } = await pageOf(limit, async (max) =>

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import type { Operation } from '../../api/operation.ts';
-import type { ExecutionState } from '../../api/tenant.ts';
+import type { TenantExecution } from '../../api/tenant.ts';
 import { tenantApi, timeoutSeconds } from '../../api/tenant.ts';
 import { CoreError, linkSignals } from '../../core/index.ts';
 import type { DeploymentRef, Execution, PendingExecution } from '../../tenancy/index.ts';
@@ -60,7 +60,7 @@ export function tenantRoutes(root: TypedServer, dependencies: ServerDeps): void 
 }
 
 /** With ids in the URL: names may change. */
-function viewOf(execution: Execution): z.output<typeof ExecutionState> {
+function viewOf(execution: Execution): z.output<typeof TenantExecution> {
   const { executionId, organizationId, deploymentId, status, result, failure, warnings } =
     toTenantView(execution);
   return {

@@ -108,9 +108,9 @@ describe('the status of an artifact', () => {
       readByRules: 0,
       steps: { read: { completed: 1, failed: 1 }, embed: { failed: 2 }, graph: { completed: 1, skipped: 1 } },
       missing: [
-        { step: 'read', positions: [1], status: 'failed', cause: 'Y', message: 'Not read.' },
-        { step: 'embed', positions: [0, 1], status: 'failed', cause: 'X' },
-        { step: 'graph', positions: [1], status: 'skipped', cause: 'Z' },
+        { step: 'read', positions: [1], state: 'failed', cause: 'Y', message: 'Not read.' },
+        { step: 'embed', positions: [0, 1], state: 'failed', cause: 'X' },
+        { step: 'graph', positions: [1], state: 'skipped', cause: 'Z' },
       ],
     });
   });
@@ -135,7 +135,7 @@ describe('the status of an artifact', () => {
         {
           step: 'read',
           positions: [1],
-          status: 'completed',
+          state: 'completed',
           cause: 'READING_TOO_LARGE',
           message: expect.stringContaining('Not stored: 7 mentions.') as string,
         },
@@ -146,7 +146,7 @@ describe('the status of an artifact', () => {
   it('reports people from fields beyond the limit as missing', () => {
     expect(statusOf({ steps: [...indexed, ...read], truncatedMentions: 5 })).toMatchObject({
       state: 'degraded',
-      missing: [{ step: 'read', positions: [], status: 'completed', cause: 'READING_TOO_LARGE' }],
+      missing: [{ step: 'read', positions: [], state: 'completed', cause: 'READING_TOO_LARGE' }],
     });
   });
 

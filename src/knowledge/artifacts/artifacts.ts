@@ -159,9 +159,13 @@ export function artifactStatus(input: StatusInput): ArtifactStatus {
       counts[status] += 1;
       const truncation = status === 'completed' && result ? truncationOf(result) : null;
       if (truncation)
-        addMissing(missing, { step, status, cause: truncation.cause, message: truncation.message }, position);
+        addMissing(
+          missing,
+          { step, state: status, cause: truncation.cause, message: truncation.message },
+          position,
+        );
       if (status !== 'completed')
-        addMissing(missing, { step, status, ...causeOf(step, status, result, input) }, position);
+        addMissing(missing, { step, state: status, ...causeOf(step, status, result, input) }, position);
     }
     return counts;
   };
@@ -217,7 +221,7 @@ function droppedOf({ chunks, steps }: StatusInput): ArtifactStatus['dropped'] {
 const truncatedMentionsRow = (count: number): Missing => ({
   step: 'read',
   positions: [],
-  status: 'completed',
+  state: 'completed',
   cause: 'READING_TOO_LARGE',
   message: `The fields name more people and things than the limit of one document; not stored: ${count}. Split the document and ingest it again.`,
 });
@@ -267,7 +271,7 @@ const afterFailedJob =
 
 /** One row for all chunks that miss the same for the same reason. */
 function addMissing(missing: Map<string, Missing>, row: Omit<Missing, 'positions'>, position: number): void {
-  const key = JSON.stringify([row.step, row.status, row.cause, row.message]);
+  const key = JSON.stringify([row.step, row.state, row.cause, row.message]);
   const existing = missing.get(key);
   if (existing) existing.positions.push(position);
   else missing.set(key, { ...row, positions: [position] });

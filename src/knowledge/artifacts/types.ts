@@ -110,7 +110,7 @@ export interface ArtifactStatus {
   readonly missing: readonly {
     readonly step: ChunkStep;
     readonly positions: readonly number[];
-    readonly status: StepStatus | 'queued';
+    readonly state: StepStatus | 'queued';
     readonly cause: string | null;
     readonly message: string | null;
   }[];

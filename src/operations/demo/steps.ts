@@ -62,7 +62,7 @@ export const extractionStep: Step = {
   run: async (context) => {
     const run = await followRun(context, await runOf(context, 1));
     const items = run.types.reduce((sum, { items: count }) => sum + count, 0);
-    const missing = run.types.filter(({ status }) => status === 'incomplete').map(({ type }) => type);
+    const missing = run.types.filter(({ state }) => state === 'incomplete').map(({ type }) => type);
     const rest = missing.length === 0 ? 'Complete.' : `Incomplete: ${missing.join(', ')}.`;
     return `${items} items of ${run.types.length} types in ${run.calls} calls, ${run.rate_limited_calls} of them rejected with 429. ${rest}`;
   },

@@ -73,7 +73,7 @@ async function send(
 /** Waits until no execution is running, so that every slot is free. */
 async function idle(context: DemoContext): Promise<void> {
   await until(context, async () => {
-    const query = { status: 'queued,running', limit: 100 };
+    const query = { state: 'queued,running', limit: 100 };
     const { executions } = await context.api('GET /api/v1/executions', { query });
     context.show({ done: 0, total: null, message: `${executions.length} running` });
     return executions.length === 0;

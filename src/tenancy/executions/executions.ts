@@ -135,7 +135,7 @@ export class ExecutionService {
       executionId,
       organizationId,
       deploymentId,
-      status,
+      state: status,
       code: ended.failure?.code ?? null,
       durationMs: at.getTime() - ended.acceptedAt.getTime(),
     });

@@ -1,8 +1,8 @@
 // Executions, their input and outcome, and the store that holds them.
 import type { Slot } from '../admission/types.ts';
-import type { ExecutionStatus } from '../vocabulary.ts';
+import type { ExecutionState } from '../vocabulary.ts';
 
-export type { ExecutionStatus };
+export type { ExecutionState };
 
 export interface ExecutionFailure {
   readonly code: string;
@@ -14,7 +14,7 @@ export interface ExecutionFailure {
 
 export interface Execution extends Slot {
   readonly deploymentId: string;
-  readonly status: ExecutionStatus;
+  readonly status: ExecutionState;
   readonly idempotencyKey: string | null;
   /** Hash of parameters and files: the same key with another request is rejected. */
   readonly requestHash: string;
@@ -48,7 +48,7 @@ export type ExecutionOutcome =
 export interface ExecutionFilter {
   readonly organizationId?: string | undefined;
   readonly deploymentId?: string | undefined;
-  readonly statuses?: readonly ExecutionStatus[] | undefined;
+  readonly statuses?: readonly ExecutionState[] | undefined;
   readonly limit: number;
   /** Only executions older than the one with this id. */
   readonly before?: string | undefined;

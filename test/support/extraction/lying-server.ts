@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { parsePage } from '../../../src/extraction/parsing/parse-page.ts';
 import { Planner } from '../../../src/extraction/pipeline/planner.ts';
-import type { ContentType, PageRequest, Pagination, TypeStatus } from '../../../src/extraction/types.ts';
+import type { ContentType, PageRequest, Pagination, TypeState } from '../../../src/extraction/types.ts';
 import type { VaultWorld } from '../vault-world.ts';
 import { noTotals, specOf } from '../vault-world.ts';
 import { typeOf } from './pages.ts';
@@ -149,7 +149,7 @@ export const visible = (truth: readonly number[]): readonly number[] =>
   truth.filter((item) => item % 7 !== 0);
 
 export interface Extracted {
-  readonly status: TypeStatus;
+  readonly status: TypeState;
   readonly calls: number;
   readonly reason: unknown;
 }
@@ -184,7 +184,7 @@ export function extractLying(world: VaultWorld, { lies, picks }: Case, truth: re
   const [row] = world.rows(
     `SELECT status, reason FROM checkpoints ORDER BY session DESC, content_type DESC LIMIT 1`,
   );
-  return { status: row?.['status'] as TypeStatus, calls, reason: row?.['reason'] };
+  return { status: row?.['status'] as TypeState, calls, reason: row?.['reason'] };
 }
 
 const parent: Response = { items: [1], total: null, next: null };

@@ -33,7 +33,7 @@ export function testLyingServers(numRuns: number): void {
           counts[isComplete ? 'completed' : 'incomplete'] += 1;
           if (isComplete) expect(outcome.seen).toEqual(expected);
           else expect(outcome.reason).not.toBeNull();
-          if (isReadable(one.lies)) expect(outcome).toMatchObject({ status: 'completed' });
+          if (isReadable(one.lies)) expect(outcome).toMatchObject({ state: 'completed' });
           const newlyDeleted = outcome.deleted.filter((id) => !deletedBefore.includes(id));
           expect(newlyDeleted.filter((id) => truth.includes(id))).toEqual([]);
           deletedBefore = outcome.deleted;

@@ -117,7 +117,7 @@ export function describeRunStoresContract(name: string, make: () => Promise<RunS
       expect(await runs.get(run.id)).toEqual(run);
       const later = exampleRun(1, {
         state: 'incomplete',
-        types: [{ type: 'looks', items: 3, total: null, status: 'incomplete' }],
+        types: [{ type: 'looks', items: 3, total: null, state: 'incomplete' }],
         calls: 7,
         rateLimitedCalls: 2,
         multiplier: 1.5,

@@ -21,7 +21,7 @@ CREATE TABLE extraction_sessions (
   number INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
   source TEXT NOT NULL,
-  status TEXT NOT NULL CHECK (status IN ('running', 'interrupted', 'completed', 'incomplete', 'failed')),
+  state TEXT NOT NULL CHECK (state IN ('running', 'interrupted', 'completed', 'incomplete', 'failed')),
   started_at INTEGER NOT NULL,
   finished_at INTEGER,
   total_items INTEGER NOT NULL DEFAULT 0,
@@ -45,7 +45,7 @@ CREATE TABLE checkpoints (
   content_type INTEGER NOT NULL REFERENCES content_types (number),
   -- Null: everything. Otherwise only this part was requested, and missing items are not deleted ones.
   scope TEXT,
-  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'completed', 'incomplete')),
+  state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'completed', 'incomplete')),
   started_at INTEGER,
   completed_at INTEGER,
   -- The source's own count; null when unknown.

@@ -34,7 +34,7 @@ export const originLabels: Readonly<Record<ExtractionRun['origin'], string>> = {
 /** `3 of 12 types`; null while no type is known. */
 export function typesText({ types }: Pick<ExtractionRun, 'types'>): string | null {
   if (types.length === 0) return null;
-  const complete = types.filter(({ status }) => status === 'completed').length;
+  const complete = types.filter(({ state }) => state === 'completed').length;
   return complete === types.length ? `all ${complete} types` : `${complete} of ${types.length} types`;
 }
 

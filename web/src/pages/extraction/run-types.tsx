@@ -1,4 +1,4 @@
-// Progress and status of each type of a run.
+// Progress and state of each type of a run.
 import type { ExtractionRun } from '../../../../src/api/extraction.ts';
 import { Group, Progress, SimpleGrid, Text } from '@mantine/core';
 import { numberText } from '../../components/format.ts';
@@ -10,7 +10,7 @@ import { percentOf } from './run-facts.ts';
 
 type Type = ExtractionRun['types'][number];
 
-const tones: Readonly<Record<Type['status'], Tone>> = {
+const tones: Readonly<Record<Type['state'], Tone>> = {
   queued: 'idle',
   running: 'busy',
   completed: 'good',
@@ -29,7 +29,7 @@ export function RunTypes({ run }: { readonly run: ExtractionRun }) {
           <TypeProgress
             key={type.type}
             type={type}
-            reason={type.status === 'incomplete' ? (reasons.get(type.type) ?? null) : null}
+            reason={type.state === 'incomplete' ? (reasons.get(type.type) ?? null) : null}
           />
         ))}
       </SimpleGrid>
@@ -38,7 +38,7 @@ export function RunTypes({ run }: { readonly run: ExtractionRun }) {
 }
 
 function TypeProgress({ type, reason }: { readonly type: Type; readonly reason: string | null }) {
-  const tone = tones[type.status];
+  const tone = tones[type.state];
   return (
     <div>
       <Group justify="space-between" gap="xs" wrap="nowrap" mb={4}>
@@ -50,11 +50,11 @@ function TypeProgress({ type, reason }: { readonly type: Type; readonly reason: 
             {numberText(type.items)}
             {type.total === null ? '' : ` of ${numberText(type.total)}`}
           </Text>
-          <StateBadge tone={tone}>{type.status}</StateBadge>
+          <StateBadge tone={tone}>{type.state}</StateBadge>
         </Group>
       </Group>
       <Progress
-        value={type.status === 'completed' ? 100 : percentOf(type.items, type.total)}
+        value={type.state === 'completed' ? 100 : percentOf(type.items, type.total)}
         color={toneColor[tone]}
         size="sm"
         aria-label={`Progress of ${type.type}`}

@@ -84,7 +84,7 @@ function Types({
             onClick={() => onChoose(type.type)}
             label={type.type}
             description={describe(type)}
-            rightSection={<StateBadge tone={statusTone(type.status)}>{numberText(type.live)}</StateBadge>}
+            rightSection={<StateBadge tone={stateTone(type.state)}>{numberText(type.live)}</StateBadge>}
           />
         ))}
       </Box>
@@ -92,8 +92,8 @@ function Types({
   );
 }
 
-const statusTone = (status: string): Tone =>
-  status === 'completed' ? 'good' : status === 'incomplete' ? 'warning' : 'idle';
+const stateTone = (state: string): Tone =>
+  state === 'completed' ? 'good' : state === 'incomplete' ? 'warning' : 'idle';
 
 /** Why the type is incomplete, and its deleted items; undefined for a complete type. */
 function describe({ reason, deleted }: VaultSummary['types'][number]): string | undefined {

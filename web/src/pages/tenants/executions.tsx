@@ -12,7 +12,7 @@ import { DataTable, Detail, type Column } from '../../components/table.tsx';
 import { Ago, Took } from '../../components/time.tsx';
 import type { Tone } from '../../theme.ts';
 
-const tones: Readonly<Record<Execution['status'], Tone>> = {
+const tones: Readonly<Record<Execution['state'], Tone>> = {
   queued: 'idle',
   running: 'busy',
   completed: 'good',
@@ -83,9 +83,9 @@ const columns: readonly Column<Execution>[] = [
   },
   {
     title: 'State',
-    cell: ({ status, error }) => (
+    cell: ({ state, error }) => (
       <>
-        <StateBadge tone={tones[status]}>{status}</StateBadge>
+        <StateBadge tone={tones[state]}>{state}</StateBadge>
         {error === null ? null : (
           <Detail>
             <LongText text={error.message} max={150} />

@@ -136,16 +136,16 @@ function ByRules({
 }
 
 function Missing({ missing }: { readonly missing: Status['missing'] }) {
-  const isOnlyQueued = missing.every(({ status }) => status === 'queued');
+  const isOnlyQueued = missing.every(({ state }) => state === 'queued');
   return (
     <Alert color={toneColor[isOnlyQueued ? 'busy' : 'warning']} p="xs" title="Missing chunks">
       <List size="sm" spacing={4}>
-        {missing.map(({ step, positions, status, cause, message }) => (
+        {missing.map(({ step, positions, state, cause, message }) => (
           <List.Item
-            key={`${step} ${status} ${cause} ${positions.join()}`}
+            key={`${step} ${state} ${cause} ${positions.join()}`}
             style={{ overflowWrap: 'anywhere' }}
           >
-            Not {stepLabels[step]}: {chunksText(positions)}, {status}
+            Not {stepLabels[step]}: {chunksText(positions)}, {state}
             {message === null ? '' : `: ${message}`}
             {cause === null ? null : (
               <Text span size="xs" c="dimmed">
