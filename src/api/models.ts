@@ -35,7 +35,7 @@ export const Model = z
     upstream_model: z.string().describe('Name of the model at the provider.'),
     env_var: z.string().nullable().describe('Environment variable that holds its key; null: it needs none.'),
     is_local: z.boolean(),
-    origin: z.enum(['built-in', 'config', 'added']).describe('`added`: created over this API.'),
+    origin: z.enum(['built-in', 'config', 'custom']).describe('`custom`: created over this API.'),
     capabilities,
     quotas: quotasOf(z.number().int().min(1).optional()).describe('Limits of one key; absent: unlimited.'),
     is_active: z.boolean().describe('False: disabled by an operator.'),
@@ -174,7 +174,7 @@ export const modelsApi = {
 
   create: operation('POST /api/v1/models', {
     id: 'models.create',
-    summary: 'Add a model of any OpenAI-compatible server',
+    summary: 'Create a model of any OpenAI-compatible server',
     body: ModelRequest,
     status: 201,
     output: Model,

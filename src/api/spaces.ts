@@ -86,8 +86,8 @@ const Folder = z
 
 const CreatedFolder = Folder.extend({
   outcome: z
-    .enum(['added', 'changed'])
-    .describe('`changed`: the space already had this folder; its schedule was updated.'),
+    .enum(['created', 'updated'])
+    .describe('`updated`: the space already had this folder; its schedule was updated.'),
 }).meta({ id: 'CreatedFolder' });
 
 export const foldersApi = {

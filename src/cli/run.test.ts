@@ -58,6 +58,20 @@ describe('the program', () => {
     },
   );
 
+  it('asks before everything that deletes or revokes, unless --force is given', () => {
+    const risky = commands.filter((command) => ['delete', 'revoke'].includes(command.name()));
+    expect(risky.length).toBeGreaterThan(8);
+    const silent = risky.filter(({ options }) => options.every(({ long }) => long !== '--force'));
+    expect(silent.map((command) => wordsOf(command).join(' '))).toEqual([]);
+  });
+
+  it('takes the name of everything that it creates as an argument', () => {
+    const named = commands.filter(
+      (command) => command.name() === 'create' && command.options.some(({ long }) => long === '--name'),
+    );
+    expect(named.map((command) => wordsOf(command).join(' '))).toEqual([]);
+  });
+
   it('explains its exit codes', async () => {
     const world = new CliWorld();
     await world.run('--help');
@@ -121,10 +135,14 @@ describe('an invalid command line', () => {
       `The value "123" of <id> is invalid. It must be an id, like ${exampleId}. Example: "headworks artifacts get ${exampleId} --text". See headworks artifacts get --help.`,
     ],
     [['ledger', 'get'], 'The argument <id> is missing. See headworks ledger get --help.'],
-    [['keys', 'create'], 'The option --name <name> is missing. See headworks keys create --help.'],
+    [['keys', 'create'], 'The argument <name> is missing. See headworks keys create --help.'],
     [
-      ['keys', 'create', '--name'],
-      'The option --name <name> needs a value. See headworks keys create --help.',
+      ['organizations', 'update', 'a'],
+      'The option --name <name> is missing. See headworks organizations update --help.',
+    ],
+    [
+      ['organizations', 'update', 'a', '--name'],
+      'The option --name <name> needs a value. See headworks organizations update --help.',
     ],
     [
       ['repair', '--kind', 'a', '--id', exampleId],

@@ -47,7 +47,7 @@ export interface ModelDefinition {
 export interface Model extends ModelDefinition {
   readonly id: number;
   readonly isActive: boolean;
-  readonly origin: 'built-in' | 'config' | 'added';
+  readonly origin: 'built-in' | 'config' | 'custom';
   readonly createdAt: Date;
 }
 

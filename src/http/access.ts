@@ -206,7 +206,7 @@ const howTo: Readonly<Record<Needed, string>> = {
   organization: 'Send a key of the organization as bearer token in the Authorization header.',
   tenant: 'Send a key of the organization, or the admin token, as bearer token in the Authorization header.',
   gateway:
-    'Send a gateway key as bearer token in the Authorization header; "headworks keys create --name NAME" creates one.',
+    'Send a gateway key as bearer token in the Authorization header; "headworks keys create NAME" creates one.',
 };
 
 /** A working day. */

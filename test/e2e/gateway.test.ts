@@ -126,12 +126,12 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
   // Models are added with their keys in the environment of the server, not of the command.
   const add = (name: string, provider: string) =>
     [
-      `models create --name ${provider}/${name} --provider ${provider}`,
+      `models create ${provider}/${name} --provider ${provider}`,
       `--base-url ${providers.url}/${provider}/v1 --env-var ${provider.toUpperCase()}_API_KEY`,
     ].flatMap((words) => words.split(' '));
   const [added, text] = await Promise.all([json(add('large', 'acme')), run(...add('small', 'beta'))]);
   expect(added).toMatchObject({ name: 'acme/large', upstream_model: 'large', is_configured: true });
-  expect(text).toMatchObject({ code: 0, stdout: 'Model beta/small is added.\n' });
+  expect(text).toMatchObject({ code: 0, stdout: 'Model beta/small is created.\n' });
 
   const [listed, twice, unknown] = await Promise.all([
     json<{ models: { name: string }[] }>(['models']),
@@ -175,7 +175,7 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
   });
 
   // A key is shown once, used, counted and revoked.
-  const made = await json<{ id: string; key: string }>(['keys', 'create', '--name', 'laptop']);
+  const made = await json<{ id: string; key: string }>(['keys', 'create', 'laptop']);
   printed.splice(-2);
   expect(made.key).toMatch(/^hwk_/);
   const { url } = JSON.parse(firstServer.stdout().split('\n')[0] ?? '') as { url: string };
@@ -204,7 +204,7 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
 
   // Prompts: the model is printed beside the response, not in it; each outcome has its exit code.
   const [revoked, completed, asJson, unknownModel] = await Promise.all([
-    json(['keys', 'revoke', 'laptop']),
+    json(['keys', 'revoke', 'laptop', '--force']),
     run('prompt', '--model', 'acme/large', 'Which model are you?'),
     json(['prompt', '--model', 'acme/large', 'Which model are you?']),
     run('prompt', '--model', 'acme/larger', 'Which model are you?'),

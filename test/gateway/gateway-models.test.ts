@@ -121,7 +121,7 @@ describe('an added model', () => {
     expect(await (await change(at, 'PUT', id, moved)).json()).toMatchObject({
       id,
       name: 'own/large',
-      origin: 'added',
+      origin: 'custom',
       upstream_model: 'alpha-1',
       quotas: {},
       cooldowns: [],

@@ -30,7 +30,7 @@ const model: Model = {
   }),
   id: 1,
   isActive: true,
-  origin: 'added',
+  origin: 'custom',
   createdAt: new Date(0),
 };
 

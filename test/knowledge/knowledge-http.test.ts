@@ -243,7 +243,7 @@ describe('knowledge over HTTP', () => {
       await call(adminToken, 'POST', '/folders', { path: '/srv/notes', delete_missing: true }),
     ).toMatchObject({
       status: 200,
-      body: { id, outcome: 'changed', schedule: null, delete_missing: true },
+      body: { id, outcome: 'updated', schedule: null, delete_missing: true },
     });
     expect(await call(adminToken, 'GET', '/folders?all=true')).toMatchObject({
       body: { folders: [{ id, space: 'default', organization_id: null }] },

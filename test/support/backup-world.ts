@@ -120,7 +120,7 @@ insert into deployments values ('018f0000-0000-7000-8000-00000000000d', 'org_012
 insert into executions values ('018f0000-0000-7000-8000-000000000001', 'org_0123456789abcdef',
   '018f0000-0000-7000-8000-00000000000d', 'queued', null, 'hash', gen_random_uuid(), 'null', now(), null, null, null, null);
 insert into gateway_models overriding system value values (41, 'added', 'p', 'https://x', 'm', null, '{}', false,
-  '{"a": 12345678901234567890.123456789, "b": null}', '{}', true, 'added', now(), null);
+  '{"a": 12345678901234567890.123456789, "b": null}', '{}', true, 'custom', now(), null);
 select setval(pg_get_serial_sequence('gateway_models', 'id'), 99, true);
 insert into gateway_attempts (request_id, model_id, at, outcome, is_counted, status, duration_ms, caller)
   select 'r' || i, 41, timestamptz '2026-03-01' + i * interval '1 microsecond', 'success', true, null, i / 7.0, ''

@@ -28,7 +28,7 @@ export function makeOlderVault(
   const run = (sql: string, ...values: (string | number | bigint | null)[]) => db.prepare(sql).run(...values);
   run('INSERT INTO vault_source VALUES (1, ?)', source);
   run(
-    `INSERT INTO extraction_sessions (id, source, status, started_at, types, config)
+    `INSERT INTO extraction_sessions (id, source, state, started_at, types, config)
      VALUES ('old', ?, 'interrupted', 1, ?, '{}')`,
     source,
     canonicalJson(types.toSorted((one, other) => (one.name < other.name ? -1 : 1))),
@@ -37,7 +37,7 @@ export function makeOlderVault(
     const count = index === 0 ? 2 : 0;
     run('INSERT INTO content_types VALUES (?, ?, ?, ?)', number ?? 101 + index, name, count, count);
     run(
-      `INSERT INTO checkpoints (session, content_type, scope, status, items_seen, page_count)
+      `INSERT INTO checkpoints (session, content_type, scope, state, items_seen, page_count)
        VALUES (1, ?, ?, 'running', ?, ?)`,
       number ?? 101 + index,
       scope,

@@ -157,7 +157,7 @@ describe('headworks models', () => {
   });
 
   it('replaces an added model, adds it when there is none, and deletes', async () => {
-    const add = ['models', 'create', '--base-url', 'http://127.0.0.1:1/v1', '--name'];
+    const add = ['models', 'create', '--base-url', 'http://127.0.0.1:1/v1'];
     const at = world();
     expect(await at.run(...add, 'groq/llama', '--replace')).toBe(0);
     expect(at.calls[0]).toMatchObject({ method: 'GET', query: { active_only: 'false' } });
@@ -169,11 +169,11 @@ describe('headworks models', () => {
     expect(at.out).toContain('Model groq/llama is replaced.');
     await at.run(...add, 'groq/lama', '--replace');
     expect(at.calls.at(-1)).toMatchObject({ method: 'POST', body: { name: 'groq/lama' } });
-    expect(at.out).toContain('to replace: it is added as a new one.');
+    expect(at.out).toContain('to replace: it is created as a new one.');
     const json = world();
     await json.run(...add, 'groq/llama', '--replace', '--json');
     expect(JSON.parse(json.out)).toMatchObject({ name: 'groq/llama', replaced: true });
-    expect(await at.run('models', 'delete', 'groq/llama')).toBe(0);
+    expect(await at.run('models', 'delete', 'groq/llama', '--force')).toBe(0);
     expect(at.calls.at(-1)).toMatchObject({ method: 'DELETE', path: '/api/v1/models/7' });
     expect(at.out).toContain('Model groq/llama is deleted.');
   });
@@ -181,9 +181,9 @@ describe('headworks models', () => {
   it('prints what an added model needs, and that its quota stays exhausted after cooldowns are cleared', async () => {
     const needy = { ...model, name: 'mine', needs: 'MINE_API_KEY' };
     const added = world({ answer: () => needy });
-    await added.run('models', 'create', '--name', 'mine', '--base-url', 'http://127.0.0.1:1/v1');
+    await added.run('models', 'create', 'mine', '--base-url', 'http://127.0.0.1:1/v1');
     expect(added.out).toBe(
-      "Model mine is added. It becomes available when MINE_API_KEY is set in the server's environment.\n",
+      "Model mine is created. It becomes available when MINE_API_KEY is set in the server's environment.\n",
     );
     const warmed = world({ answer: ({ method }) => (method === 'GET' ? [model] : model) });
     await warmed.run('models', 'clear-cooldown', '7');
@@ -224,7 +224,6 @@ describe('headworks models', () => {
     await at.run(
       'models',
       'create',
-      '--name',
       'mine',
       '--base-url',
       'http://127.0.0.1:1/v1',
@@ -287,9 +286,7 @@ describe('headworks models', () => {
 describe('headworks keys', () => {
   it('creates a key and shows it once, alone on standard output', async () => {
     const at = world();
-    expect(
-      await at.run('keys', 'create', '--name', 'ci', '--expires-days', '30', '--daily-token-cap', '5000'),
-    ).toBe(0);
+    expect(await at.run('keys', 'create', 'ci', '--expires-days', '30', '--daily-token-cap', '5000')).toBe(0);
     expect(at.out).toBe('hwk_the-key\n');
     expect(at.calls[0]).toMatchObject({
       body: { name: 'ci', expires_at: '2026-03-31T12:00:00.000Z', daily_token_cap: 5_000 },
@@ -300,9 +297,9 @@ describe('headworks keys', () => {
     const at = world();
     await at.run('keys');
     expect(at.out).toMatch(/laptop\s+hwk_abc123…\s+active, expires in 1 d\s+1 h ago\s+250 of 1000/);
-    expect(await at.run('keys', 'revoke', 'laptop')).toBe(0);
+    expect(await at.run('keys', 'revoke', 'laptop', '--force')).toBe(0);
     expect(at.calls.at(-1)).toMatchObject({ method: 'DELETE', path: `/api/v1/keys/${key.id}` });
-    expect(await at.run('keys', 'revoke', 'unknown')).toBe(1);
+    expect(await at.run('keys', 'revoke', 'unknown', '--force')).toBe(1);
     await at.run('keys', 'usage', '--days', '2');
     expect(at.calls.at(-1)).toMatchObject({ query: { from_day: '2026-02-28' } });
     expect(at.out).toContain('No usage in this period.');

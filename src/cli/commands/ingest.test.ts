@@ -76,7 +76,7 @@ const folder = {
   created_at: at,
   last_run_at: null,
   last_result: walk,
-  outcome: 'changed',
+  outcome: 'updated',
 };
 
 const withModel = {
@@ -302,7 +302,7 @@ describe('headworks artifacts, events and spaces', () => {
     expect(await at.run('artifacts', 'delete', uid, '--force')).toBe(0);
     expect(await at.run('spaces', 'create', 'bi', '--language', 'german')).toBe(0);
     expect(await at.run('spaces', 'delete', 'bi', '--force', '--json')).toBe(0);
-    expect(await at.run('folders', 'delete', uid)).toBe(0);
+    expect(await at.run('folders', 'delete', uid, '--force')).toBe(0);
     expect(at.calls.filter(({ method }) => method === 'DELETE').map(({ path }) => path)).toEqual([
       `/api/v1/knowledge/artifacts/${uid}`,
       '/api/v1/knowledge/spaces/bi',

@@ -18,7 +18,7 @@ export function register(group: CliCommand): void {
     isDefault: true,
     examples: ['headworks keys list --json'],
     print: ({ out, io }, { keys }) =>
-      out.list(keys, 'There are no keys. Create one with "headworks keys create --name NAME".', [
+      out.list(keys, 'There are no keys. Create one with "headworks keys create NAME".', [
         ...keyColumns(out, io.clock.now()),
         [
           'tokens today',
@@ -30,11 +30,12 @@ export function register(group: CliCommand): void {
   commandFor(group, keysApi.create, {
     name: 'create',
     description: 'create a key; it is shown only once',
+    arguments: { name: ['name', 'purpose of the key'] },
     flags: { expires_at: { isHidden: true } },
     options: [expiryOption()],
     examples: [
-      'headworks keys create --name laptop',
-      'headworks keys create --name ci --expires-days 30 --daily-token-cap 200000',
+      'headworks keys create laptop',
+      'headworks keys create ci --expires-days 30 --daily-token-cap 200000',
     ],
     prepare: ({ body }, context) => ({ body: { ...body, ...expiry(context) } }),
     print: ({ out }, { key }) => {
@@ -48,11 +49,13 @@ export function register(group: CliCommand): void {
   commandFor(group, keysApi.revoke, {
     name: 'revoke',
     arguments: { id: ['key', 'name or id of the key'] },
-    examples: ['headworks keys revoke laptop'],
+    examples: ['headworks keys revoke laptop', 'headworks keys revoke laptop --force'],
     resolve: async ({ params }, { client }) => {
       const { keys } = await callApi(client, 'GET /api/v1/keys');
-      return { params: { id: keyNamed(keys, String(params['id']), 'headworks keys').id } };
+      const { id, name } = keyNamed(keys, String(params['id']), 'headworks keys');
+      return { params: { id }, subject: name };
     },
+    confirm: revokeQuestion,
     print: ({ out }, { name }) => out.line(`Key ${name} is revoked.`),
   });
 
@@ -119,6 +122,10 @@ export function keyNamed(keys: readonly ListedKey[], wanted: string, list: strin
     );
   throw new CoreError('NOT_FOUND', `There is no active key ${wanted}. "${list}" lists all.`);
 }
+
+/** The confirmation question of the commands that revoke a key. */
+export const revokeQuestion = (_input: unknown, name: string): string =>
+  `Revoke the key ${name}? Clients that use it are rejected from then on.`;
 
 export const expiryOption = (): Option =>
   new Option('--expires-days <number>', 'number of days after which it expires; default: never').argParser(

@@ -42,8 +42,9 @@ export function register(group: CliCommand): void {
     name: 'delete',
     description: 'delete a custom model; its usage is kept',
     arguments: modelArgument,
-    examples: ['headworks models delete acme/large'],
+    examples: ['headworks models delete acme/large', 'headworks models delete acme/large --force'],
     resolve: resolveModel,
+    confirm: (_input, name) => `Delete the model ${name}? Its usage is kept.`,
     print: ({ out }, { name }) => out.line(`Model ${name} is deleted.`),
   });
 
@@ -128,6 +129,7 @@ function registerGet(group: CliCommand): void {
 function registerCreate(group: CliCommand): void {
   commandFor(group, modelsApi.create, {
     name: 'create',
+    arguments: { name: ['name', 'name that callers use'] },
     flags: {
       streaming: { isNegative: true, description: 'the model cannot stream' },
       tools: { isNegative: true, description: 'the model cannot call tools' },
@@ -135,12 +137,12 @@ function registerCreate(group: CliCommand): void {
       vision: { description: 'the model accepts images' },
       embeddings: { description: 'the model returns embeddings instead of completions' },
     },
-    options: [new Option('--replace', 'replace the model of this name if it was added before')],
+    options: [new Option('--replace', 'replace the model of this name if it was created before')],
     examples: [
-      'headworks models create --name mine --base-url http://127.0.0.1:8000/v1 --env-var MINE_API_KEY',
-      'headworks models create --name acme/large --base-url https://llm.example.com/v1 --env-var ACME_API_KEY --requests-per-minute 30',
-      'headworks models create --name acme/small --base-url https://llm.example.com/v1 --context-tokens 32000 --requests-per-day 5000 --tokens-per-minute 60000 --tokens-per-day 1000000',
-      'headworks models create --replace --name acme/large --base-url https://llm.example.com/v2 --env-var ACME_API_KEY',
+      'headworks models create mine --base-url http://127.0.0.1:8000/v1 --env-var MINE_API_KEY',
+      'headworks models create acme/large --base-url https://llm.example.com/v1 --env-var ACME_API_KEY --requests-per-minute 30',
+      'headworks models create acme/small --base-url https://llm.example.com/v1 --context-tokens 32000 --requests-per-day 5000 --tokens-per-minute 60000 --tokens-per-day 1000000',
+      'headworks models create acme/large --replace --base-url https://llm.example.com/v2 --env-var ACME_API_KEY',
     ],
     resolve: async ({ body }, { client, own }) => {
       const known =
@@ -151,8 +153,8 @@ function registerCreate(group: CliCommand): void {
     print: ({ out }, { name, needs, replaced }, { own }) => {
       const isMissing = own['replace'] === true && !replaced;
       const done = isMissing
-        ? `There was no model ${name} to replace: it is added as a new one.`
-        : `Model ${name} is ${replaced ? 'replaced' : 'added'}.`;
+        ? `There was no model ${name} to replace: it is created as a new one.`
+        : `Model ${name} is ${replaced ? 'replaced' : 'created'}.`;
       const remedy =
         needs === null ? '' : ` It becomes available when ${needs} is set in the server's environment.`;
       out.line(done + remedy);
@@ -213,8 +215,9 @@ function modelNamed(wanted: string, models: readonly Model[]): Model {
 async function resolveModel(
   { params }: Pick<CommandInput, 'params'>,
   { client }: CallContext,
-): Promise<Pick<CommandInput, 'params'>> {
-  return { params: { id: modelNamed(String(params['id']), await allModels(client)).id } };
+): Promise<Pick<CommandInput, 'params'> & { readonly subject: string }> {
+  const { id, name } = modelNamed(String(params['id']), await allModels(client));
+  return { params: { id }, subject: name };
 }
 
 function printModels(session: CliSession, models: readonly Model[], isAll: boolean): void {
@@ -222,7 +225,7 @@ function printModels(session: CliSession, models: readonly Model[], isAll: boole
   out.list(
     models,
     'No model has a key. Set one of the variables in "headworks models list --all" where the server runs,\n' +
-      'for example GROQ_API_KEY, or add a model with "headworks models create".',
+      'for example GROQ_API_KEY, or create a model with "headworks models create".',
     [
       'id',
       ['model', ({ name }) => name],

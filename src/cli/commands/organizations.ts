@@ -3,7 +3,7 @@ import { callApi } from '../../api/client.ts';
 import { organizationsApi } from '../../api/organizations.ts';
 import type { CliCommand } from '../command.ts';
 import { commandFor } from '../derive.ts';
-import { expiry, expiryOption, keyColumns, keyNamed, keyState } from './keys.ts';
+import { expiry, expiryOption, keyColumns, keyNamed, keyState, revokeQuestion } from './keys.ts';
 
 const organizationArgument = { organization: ['organization', 'name or id of the organization'] } as const;
 
@@ -100,12 +100,12 @@ function registerKeys(group: CliCommand): void {
   commandFor(group, organizationsApi.createKey, {
     name: 'create',
     description: 'create a key; it is shown only once',
-    arguments: organizationArgument,
+    arguments: { ...organizationArgument, name: ['name', 'purpose of the key'] },
     flags: { expires_at: { isHidden: true } },
     options: [expiryOption()],
     examples: [
-      'headworks organizations keys create acme-corp --name production',
-      'headworks organizations keys create acme-corp --name trial --expires-days 30',
+      'headworks organizations keys create acme-corp production',
+      'headworks organizations keys create acme-corp trial --expires-days 30',
     ],
     prepare: ({ body }, context) => ({ body: { ...body, ...expiry(context) } }),
     print: ({ out }, { key, organization_id }) => {
@@ -119,15 +119,19 @@ function registerKeys(group: CliCommand): void {
   commandFor(group, organizationsApi.revokeKey, {
     name: 'revoke',
     arguments: { ...organizationArgument, id: ['key', 'name or id of the key'] },
-    examples: ['headworks organizations keys revoke acme-corp production'],
+    examples: [
+      'headworks organizations keys revoke acme-corp production',
+      'headworks organizations keys revoke acme-corp production --force',
+    ],
     resolve: async ({ params }, { client }) => {
       const organization = String(params['organization']);
       const { keys } = await callApi(client, 'GET /api/v1/organizations/:organization/keys', {
         params: { organization },
       });
-      const { id } = keyNamed(keys, String(params['id']), 'headworks organizations keys list');
-      return { params: { organization, id } };
+      const { id, name } = keyNamed(keys, String(params['id']), 'headworks organizations keys list');
+      return { params: { organization, id }, subject: name };
     },
+    confirm: revokeQuestion,
     print: ({ out }, { name }) => out.line(`Key ${name} is revoked.`),
   });
 }

@@ -61,10 +61,10 @@ describe('headworks sources', () => {
 
   it('lists the registered sources when one is unknown', async () => {
     const at = world();
-    expect(await at.run('sources', 'delete', 'other')).toBe(1);
+    expect(await at.run('sources', 'delete', 'other', '--force')).toBe(1);
     expect(at.err).toContain('There is no source other. Registered: acme.');
     expect(at.calls.filter(({ method }) => method === 'DELETE')).toEqual([]);
-    expect(await at.run('sources', 'delete', 'acme')).toBe(0);
+    expect(await at.run('sources', 'delete', 'acme', '--force')).toBe(0);
     expect(at.calls.at(-1)).toMatchObject({ method: 'DELETE' });
   });
 

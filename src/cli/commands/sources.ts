@@ -46,8 +46,9 @@ export function register(group: CliCommand): void {
     name: 'delete',
     description: 'delete a source; its vault and the list of its runs are kept',
     arguments: sourceArgument,
-    examples: ['headworks sources delete acme'],
+    examples: ['headworks sources delete acme', 'headworks sources delete acme --force'],
     resolve: resolveSource,
+    confirm: (_input, name) => `Delete the source ${name}? Its vault and the list of its runs are kept.`,
     print: ({ out }, _none, { subject }) => out.line(`Source ${subject} is deleted.`),
   });
 

@@ -56,7 +56,7 @@ function registerFolders(group: CliCommand): void {
     examples: ['headworks folders list', 'headworks folders list --space bi --json'],
     prepare: ({ query }) => (Object.keys(query).length === 0 ? { query: { all: 'true' as const } } : {}),
     print: ({ out }, { folders }) => {
-      out.list(folders, 'There are no folders. Add one with "headworks folders create PATH".', [
+      out.list(folders, 'There are no folders. Create one with "headworks folders create PATH".', [
         'id',
         'path',
         ['space', ({ space, organization_id: owner }) => (owner === null ? space : `${space} of ${owner}`)],
@@ -101,7 +101,8 @@ function registerFolders(group: CliCommand): void {
 
   commandFor(group, foldersApi.delete, {
     name: 'delete',
-    examples: [`headworks folders delete ${exampleId}`],
+    examples: [`headworks folders delete ${exampleId}`, `headworks folders delete ${exampleId} --force`],
+    confirm: ({ params }) => `Stop reading the folder ${params['id']}? Its documents are kept.`,
     print: ({ out }) => out.line('The folder is no longer ingested; its documents are kept.'),
   });
 }
@@ -143,7 +144,7 @@ export async function createFolders(
 function createdText({ path, schedule, outcome, delete_missing: deleteMissing }: CreatedFolder): string {
   const when = schedule === null ? 'watched for changes' : `scanned on the schedule ${schedule} (UTC)`;
   const done =
-    outcome === 'added' ? `${path} is added` : `${path} was already registered; its schedule is updated`;
+    outcome === 'created' ? `${path} is created` : `${path} was already registered; its schedule is updated`;
   return `${done}: ${when}.${deleteMissing ? ' Documents are deleted when their files are gone.' : ''}`;
 }
 

@@ -103,9 +103,7 @@ describe('headworks organizations', () => {
 describe('headworks organizations keys', () => {
   it('creates a key and shows it once, alone on standard output', async () => {
     const at = world();
-    expect(
-      await at.run('organizations', 'keys', 'create', 'acme', '--name', 'ci', '--expires-days', '30'),
-    ).toBe(0);
+    expect(await at.run('organizations', 'keys', 'create', 'acme', 'ci', '--expires-days', '30')).toBe(0);
     expect(at.out).toBe('hwo_the-key\n');
     expect(at.err).toContain(`/deployment/api/${acme.id}/NAME`);
     expect(at.calls[0]).toMatchObject({
@@ -120,13 +118,13 @@ describe('headworks organizations keys', () => {
     expect(await at.run('organizations', 'keys', 'list', 'acme')).toBe(0);
     expect(at.out).toMatch(/production\s+hwo_abc123…\s+active, expires in 1 d\s+1 h ago/);
     for (const wanted of ['production', key.id]) {
-      expect(await at.run('organizations', 'keys', 'revoke', 'acme', wanted)).toBe(0);
+      expect(await at.run('organizations', 'keys', 'revoke', 'acme', wanted, '--force')).toBe(0);
       expect(at.calls.at(-1)).toMatchObject({
         method: 'DELETE',
         path: `/api/v1/organizations/acme/keys/${key.id}`,
       });
     }
-    expect(await at.run('organizations', 'keys', 'revoke', 'acme', 'other')).toBe(1);
+    expect(await at.run('organizations', 'keys', 'revoke', 'acme', 'other', '--force')).toBe(1);
     expect(at.err).toContain('"headworks organizations keys list" lists all');
   });
 });

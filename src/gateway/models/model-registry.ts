@@ -27,7 +27,7 @@ export class ModelRegistry {
     this.reload = storeMirror(deps, 'read models', {
       // Models that are no longer defined anywhere stay in the store for their history only.
       list: async () =>
-        (await store.list()).filter(({ origin, name }) => origin === 'added' || defined.has(name)),
+        (await store.list()).filter(({ origin, name }) => origin === 'custom' || defined.has(name)),
       show: (models) => this.#show(models),
     });
   }

@@ -208,7 +208,7 @@ export class ModelService {
   /** Built-in and configured models would be back after the next start. */
   #added(id: number, action: 'replaced' | 'deleted'): Model {
     const model = this.#existing(id);
-    if (model.origin === 'added') return model;
+    if (model.origin === 'custom') return model;
     const why =
       model.origin === 'built-in'
         ? 'it is built in'

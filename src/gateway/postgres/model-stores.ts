@@ -58,7 +58,7 @@ export class PostgresModelStore implements ModelStore {
       const updated = await transaction.query(sql`
         ${updateFrom(definitions, origin)}
         where known.name = given.name and known.removed_at is null
-          and not (known.origin = 'added' and ${origin} = 'built-in')
+          and not (known.origin = 'custom' and ${origin} = 'built-in')
           and (known.provider, known.base_url, known.upstream_model, known.env_var, known.headers, known.is_local,
             known.capabilities, known.quotas, known.origin)
           is distinct from (given.provider, given."baseUrl", given."upstreamModel", given."envVar",
@@ -78,7 +78,7 @@ export class PostgresModelStore implements ModelStore {
 
   async add(definition: ModelDefinition): Promise<Model> {
     const added = await this.#update(sql`
-      ${insertNew([definition], 'added', new Date(this.#clock.now()))} returning ${modelColumns}`);
+      ${insertNew([definition], 'custom', new Date(this.#clock.now()))} returning ${modelColumns}`);
     if (!added) throw modelExists(definition.name);
     return added;
   }
@@ -91,15 +91,15 @@ export class PostgresModelStore implements ModelStore {
 
   async replace(id: number, definition: ModelDefinition): Promise<Model | undefined> {
     return this.#update(sql`
-      ${updateFrom([definition], 'added')}
-      where known.id = ${id} and known.origin = 'added' and known.removed_at is null
+      ${updateFrom([definition], 'custom')}
+      where known.id = ${id} and known.origin = 'custom' and known.removed_at is null
       returning ${modelColumns}`);
   }
 
   async remove(id: number): Promise<boolean> {
     const removed = await this.#update(sql`
       update gateway_models known set removed_at = ${new Date(this.#clock.now())}
-      where id = ${id} and origin = 'added' and removed_at is null
+      where id = ${id} and origin = 'custom' and removed_at is null
       returning ${modelColumns}`);
     return removed !== undefined;
   }

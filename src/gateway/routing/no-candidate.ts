@@ -8,7 +8,7 @@ import { describeMissing } from '../models/provider-keys.ts';
 import type { Model } from '../types.ts';
 
 /** Callers of the library have no CLI. */
-const addModel = 'Add a model with its name and base URL (on a server: "headworks models create").';
+const addModel = 'Create a model with its name and base URL (on a server: "headworks models create").';
 
 /** A message lists at most this many; `details` has all. */
 const maxListed = 30;
@@ -68,7 +68,7 @@ function allDisabled(scope: readonly Model[]): GatewayError {
 function notConfigured(missing: MissingVariables): GatewayError {
   const remedy =
     missing.texts.length > 0
-      ? `Set ${missing.texts.length === 1 ? '' : 'one of '}${joinList(missing.texts, 'or')} in the environment of the gateway and restart it, or add a model that needs no key.`
+      ? `Set ${missing.texts.length === 1 ? '' : 'one of '}${joinList(missing.texts, 'or')} in the environment of the gateway and restart it, or create a model that needs no key.`
       : addModel;
   return new GatewayError('GATEWAY_NOT_CONFIGURED', `No suitable model has a key. ${remedy}`, {
     details: { envVars: missing.envVars },

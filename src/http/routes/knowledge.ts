@@ -172,7 +172,7 @@ function spaceRoutes(server: TypedServer, dependencies: ServerDeps): void {
         schedule,
         deleteMissing,
       });
-      reply.code(outcome === 'added' ? 201 : 200);
+      reply.code(outcome === 'created' ? 201 : 200);
       return { ...folderView(folder), outcome };
     },
     scan: async ({ params, body, signal }) =>

@@ -197,9 +197,9 @@ describe('a folder on a schedule', () => {
       code: 'INPUT_INVALID',
     });
     const first = await folders.create(space, { path: '/notes', schedule: '0 3 * * *', deleteMissing: true });
-    expect(first).toMatchObject({ outcome: 'added', schedule: '0 3 * * *', deleteMissing: true });
+    expect(first).toMatchObject({ outcome: 'created', schedule: '0 3 * * *', deleteMissing: true });
     expect(await folders.create(space, watched)).toMatchObject({
-      outcome: 'changed',
+      outcome: 'updated',
       folderId: first.folderId,
       schedule: null,
       deleteMissing: true,

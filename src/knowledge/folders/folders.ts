@@ -87,7 +87,7 @@ export class Folders {
   async create(
     { spaceId }: Pick<Space, 'spaceId'>,
     { path: given, schedule, deleteMissing }: FolderRequest,
-  ): Promise<KnowledgeFolder & { readonly outcome: 'added' | 'changed' }> {
+  ): Promise<KnowledgeFolder & { readonly outcome: 'created' | 'updated' }> {
     const { store, files, ids, clock } = this.#deps;
     if (schedule !== null) parseCron(schedule);
     const path = await files.resolve(given);
@@ -102,7 +102,7 @@ export class Folders {
     const folder = await store.update(spaceId, path, { schedule, deleteMissing });
     if (!folder)
       throw new CoreError('CONFLICT', `The folder ${path} was deleted at the same time. Try again.`);
-    return { ...folder, outcome: isNew ? 'added' : 'changed' };
+    return { ...folder, outcome: isNew ? 'created' : 'updated' };
   }
 
   /** Ingested documents stay. Fails with NOT_FOUND. */

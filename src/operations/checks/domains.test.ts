@@ -8,7 +8,7 @@ const now = Date.parse('2026-03-01T12:00:00Z');
 const model = (name: string, change: Partial<ModelView> = {}) =>
   ({
     name,
-    origin: 'added',
+    origin: 'custom',
     isConfigured: true,
     keySource: 'A_KEY',
     needs: null,

@@ -46,7 +46,7 @@ export class MemoryModelStore implements ModelStore {
     let changed = false;
     for (const definition of definitions.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       const known = this.#models.get(definition.name);
-      if (known?.origin === 'added' && origin === 'built-in') continue;
+      if (known?.origin === 'custom' && origin === 'built-in') continue;
       const next = known ? { ...known, ...definition, origin } : this.#make(definition, origin);
       if (isDeepStrictEqual(known, next)) continue;
       this.#models.set(next.name, next);
@@ -61,7 +61,7 @@ export class MemoryModelStore implements ModelStore {
 
   async add(definition: ModelDefinition): Promise<Model> {
     if (this.#models.has(definition.name)) throw modelExists(definition.name);
-    const model = this.#make(definition, 'added');
+    const model = this.#make(definition, 'custom');
     this.#models.set(model.name, model);
     this.#tell('models');
     return model;
@@ -74,14 +74,14 @@ export class MemoryModelStore implements ModelStore {
 
   async replace(id: number, definition: ModelDefinition): Promise<Model | undefined> {
     const known = this.#byId(id);
-    return known?.origin === 'added'
+    return known?.origin === 'custom'
       ? this.#change({ ...known, ...definition, name: known.name })
       : undefined;
   }
 
   async remove(id: number): Promise<boolean> {
     const known = this.#byId(id);
-    if (known?.origin !== 'added') return false;
+    if (known?.origin !== 'custom') return false;
     this.#models.delete(known.name);
     this.#tell('models');
     return true;

@@ -15,7 +15,7 @@ export function describeModelStoreContract(name: string, make: () => Promise<Mod
         ...exampleModel('a/loud'),
         id: expect.any(Number),
         isActive: true,
-        origin: 'added',
+        origin: 'custom',
         createdAt: expect.any(Date),
       });
       const models = await store.list();

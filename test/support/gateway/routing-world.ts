@@ -146,7 +146,7 @@ export function modelOf(scripted: ScriptedModel, id: number): Model {
       ...capabilities,
     },
     quotas,
-    origin: 'added',
+    origin: 'custom',
     createdAt: new Date(0),
   };
 }

@@ -121,7 +121,7 @@ create table gateway_models (
   capabilities jsonb not null,
   quotas jsonb not null default '{}',
   is_active boolean not null default true,
-  origin text not null check (origin in ('built-in', 'config', 'added')),
+  origin text not null check (origin in ('built-in', 'config', 'custom')),
   created_at timestamptz not null,
   cooldowns_cleared_at timestamptz,    -- cleared by an operator; a cooldown set before this time is void, also if it arrives later
   removed_at timestamptz               -- the row stays for its attempts and usage; its name can be used again

@@ -56,7 +56,7 @@ function AllModels() {
           empty={
             <Empty title="No models available">
               Set the API key of a provider (for example <Code>OPENAI_API_KEY</Code>) and restart the server,
-              or add a model of any OpenAI-compatible server: <Code>headworks models create --help</Code>
+              or create a model of any OpenAI-compatible server: <Code>headworks models create --help</Code>
             </Empty>
           }
         >
