@@ -95,7 +95,7 @@ function optionText(option: Command['options'][number]): string {
     option.argChoices ? `one of ${option.argChoices.join(', ')}` : null,
     option.defaultValue === undefined || option.defaultValue === false || option.defaultValue === null
       ? null
-      : `default ${JSON.stringify(option.defaultValue)}`,
+      : `default ${option.defaultValueDescription ?? JSON.stringify(option.defaultValue)}`,
   ].filter((part) => part !== null);
   return sentence(option.description) + (extra.length === 0 ? '' : ` (${extra.join('; ')})`);
 }
@@ -332,7 +332,7 @@ function exampleYaml(): string {
     });
     return `# ${section.describe}\n# ${name}:\n${lines.join('')}`;
   });
-  return `# Every option with its default. Copy to headworks.yaml and uncomment what you change.\n# Secrets belong into the environment: see .env.example.\n\n${sections.join('\n')}`;
+  return `# Every option with its default. Copy to headworks.yaml and uncomment what you change.\n# Secrets belong in the environment: see .env.example.\n\n${sections.join('\n')}`;
 }
 
 const yamlDefault = (value: unknown): string =>

@@ -88,7 +88,12 @@ const revisionFields = {
 const Revision = z.object(revisionFields).meta({ id: 'Revision', description: 'A revision of an artifact.' });
 export type Revision = z.infer<typeof Revision>;
 
-const stepCounts = z.object({ completed: count, failed: count, skipped: count, queued: count });
+const stepCounts = z.object({
+  completed: count.describe('Chunks for which the step is completed.'),
+  failed: count.describe('Chunks for which it failed; a repair retries it.'),
+  skipped: count.describe('Chunks for which it was skipped, because a dependency was unavailable.'),
+  queued: count.describe('Chunks that wait for it.'),
+});
 const positions = z.array(count).describe('Chunk positions, from 0.');
 
 export const ArtifactStatus = z

@@ -148,7 +148,10 @@ export const Execution = z
     started_at: instant.nullable(),
     finished_at: instant.nullable(),
     result: z.unknown().describe('Null in lists.'),
-    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    error: z
+      .object({ code: z.string(), message: z.string() })
+      .nullable()
+      .describe('Why it failed; null unless the state is `failed`.'),
     warnings: z.array(z.string()),
   })
   .meta({ id: 'Execution', description: 'One execution of a deployment.' });

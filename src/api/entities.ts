@@ -208,8 +208,8 @@ export const entitiesApi = {
       .object({
         pairs: z.array(
           EntityPair.extend({
-            a: Entity,
-            b: Entity,
+            a: Entity.describe('First entity of the pair.'),
+            b: Entity.describe('Second entity of the pair.'),
             as_of: instant.describe('When both entities were read; pass it with the decision.'),
           }),
         ),
@@ -220,6 +220,10 @@ export const entitiesApi = {
   decidePair: operation('POST /api/v1/knowledge/pairs/:id/verdict', {
     id: 'entities.decide-pair',
     summary: 'Decide whether two entities are the same',
+    description:
+      'With `as_of`, a decision that others have overtaken is rejected with 409: `same` if one of the entities was merged with ' +
+      'another since, `same` and `later` if someone decided `different` since. Without it, `same` counts from the creation of ' +
+      'the pair, and `later` is always accepted.',
     access: 'tenant',
     query: spaceQuery,
     body: z
@@ -229,9 +233,7 @@ export const entitiesApi = {
           .describe('`same` merges them, `different` is final, `later` moves the pair to the end.'),
         as_of: instant
           .optional()
-          .describe(
-            '`as_of` of the pair as you read it, or `decided_at` of your own last decision. 409 if `same` and an entity was merged with another since, or if `same` or `later` and someone decided `different` since. Without it, `same` counts from the creation of the pair and `later` is always accepted.',
-          ),
+          .describe('`as_of` of the pair as you read it, or `decided_at` of your own last decision.'),
       })
       .meta({ id: 'EntityVerdict' }),
     output: EntityPair,

@@ -39,7 +39,7 @@ const figures = {
     .max(1000),
   calls: natural.describe('Requests sent by this run, all attempts included.'),
   rate_limited_calls: natural.describe('Requests that got status 429.'),
-  multiplier: z.number().min(1).describe('Current divisor of the rate limits.'),
+  multiplier: z.number().min(1).describe('The rate limits are divided by it; 1: full rate.'),
   items_per_second: z.number().min(0).nullable(),
 };
 

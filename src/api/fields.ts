@@ -57,7 +57,10 @@ export const ErrorResponse = z
       message: z.string().describe('What happened, to what, and what to do next.'),
       request_id: z.string().describe('The same as in the x-request-id header and in the server log.'),
       retry_after_seconds: z.number().optional().describe('Seconds until a retry can succeed.'),
-      details: z.record(z.string(), z.unknown()).optional(),
+      details: z
+        .record(z.string(), z.unknown())
+        .optional()
+        .describe('Further fields; they depend on the code.'),
     }),
   })
   .meta({ id: 'Error', description: 'Why the request failed.' });

@@ -9,7 +9,7 @@ export const GatewayKey = z
     name: z.string(),
     prefix: z.string().describe('First characters of the key, to recognize it.'),
     created_at: instant,
-    expires_at: instant.nullable().describe('Null: never.'),
+    expires_at: instant.nullable().describe('Null: it does not expire.'),
     revoked_at: instant.nullable(),
     daily_token_cap: count.nullable().describe('Tokens per day, UTC; null: unlimited.'),
   })
@@ -31,7 +31,7 @@ export const keysApi = {
     body: z
       .strictObject({
         name: z.string().trim().min(1).max(100).describe('Purpose of the key.'),
-        expires_at: instant.optional().describe('Default: it works until it is revoked.'),
+        expires_at: instant.optional().describe('Default: it does not expire.'),
         daily_token_cap: z
           .number()
           .int()
@@ -62,7 +62,7 @@ export const keysApi = {
         .min(1)
         .max(200)
         .optional()
-        .describe('`admin`, `probe`, or `key:` and the id of a key.'),
+        .describe('Only usage of this caller: `admin`, `probe`, or `key:` and the id of a key.'),
     }),
     output: z
       .object({

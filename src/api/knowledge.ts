@@ -216,7 +216,9 @@ export const searchApi = {
           .describe('Null unless `include_entities`.'),
         expand_options: z
           .array(z.object({ parameter: z.string(), describe: z.string(), values: z.string() }))
-          .describe('Other parameters that add to the response.'),
+          .describe(
+            'Further parameters that refine the search: `graph_expand`, `graph_budget`, `graph_seed_limit`, `graph_filters` and `include_entities`.',
+          ),
         warning: z.string().optional().describe('What could not be searched; absent when everything was.'),
       })
       .meta({ id: 'SearchResponse' }),

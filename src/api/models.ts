@@ -37,7 +37,7 @@ export const Model = z
     is_local: z.boolean(),
     origin: z.enum(['built-in', 'config', 'custom']).describe('`custom`: created over this API.'),
     capabilities,
-    quotas: quotasOf(z.number().int().min(1).optional()).describe('Limits of one key; absent: unlimited.'),
+    quotas: quotasOf(z.number().int().min(1).optional()).describe('Limits of one key; default: unlimited.'),
     is_active: z.boolean().describe('False: disabled by an operator.'),
     is_configured: z.boolean().describe('Its key is set, or it needs none.'),
     key_count: count,
@@ -62,7 +62,9 @@ export const Model = z
         last_failure: z.string().nullable().describe('Outcome of its last call; null when that succeeded.'),
         backoff_until: instant
           .nullable()
-          .describe('It is called last until then, after several failures in a row; null: not backing off.'),
+          .describe(
+            'Until then the model is ranked last, after several failures in a row; null: not backing off.',
+          ),
       })
       .describe('How it works now, over all servers and workers.'),
     available_at: instant
@@ -75,7 +77,7 @@ export const Model = z
           until: instant,
           cause: z.string().describe('`quota` when a quota is exhausted by our own count.'),
           source: z.string().describe('Where the duration came from.'),
-          reason: z.string().nullable(),
+          reason: z.string().nullable().describe('As given with the cooldown; null: none was given.'),
         }),
       )
       .describe('Keys that are cooling down.'),
@@ -83,7 +85,7 @@ export const Model = z
     failure_count: count,
     request_count: count,
     success_rate: z.number().describe('0 to 1.'),
-    average_response_time: z.number().describe('Average duration of successful attempts in seconds.'),
+    average_response_time: z.number().describe('Average duration of successful attempts, in seconds.'),
     reliability_score: z.number().describe('0 to 1, over all attempts.'),
     recent_success_rate: z.number().nullable().describe('Null unless `include_recent`.'),
     recent_request_count: count.nullable().describe('Null unless `include_recent`.'),
@@ -146,7 +148,7 @@ const responseTimeQuery = z.object({
     .min(0)
     .max(86_400)
     .optional()
-    .describe('Seconds. Without it the average stays unchanged.'),
+    .describe('Duration of the attempt in seconds. Without it the average stays unchanged.'),
 });
 
 export const modelsApi = {
@@ -312,7 +314,7 @@ export const modelsApi = {
               at: instant.describe('Start of the interval.'),
               requests: count,
               successes: count,
-              average_seconds: z.number().describe('Average duration of successful attempts.'),
+              average_seconds: z.number().describe('Average duration of successful attempts, in seconds.'),
             }),
           )
           .describe('Intervals with attempts, oldest first.'),
@@ -340,7 +342,7 @@ export const modelsApi = {
           z.object({
             model: z.string(),
             outcome: z.string().describe('`skipped`: cooling down, out of quota, disabled or without key.'),
-            reason: z.string().nullable(),
+            reason: z.string().nullable().describe('Why it was skipped or failed; null: it responded.'),
             duration_ms: z.number().nullable(),
           }),
         ),

@@ -78,7 +78,7 @@ export const overviewApi = {
               calls_per_minute_limit: count
                 .nullable()
                 .describe('Limit of the registered source; null for a run of a command.'),
-              multiplier: z.number().describe('Current divisor of its rate limits.'),
+              multiplier: z.number().describe('The rate limits are divided by it; 1: full rate.'),
               rate_limited_calls: count,
             }),
           ),

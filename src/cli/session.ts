@@ -167,7 +167,6 @@ export function givenFlags(command: Command): Readonly<Record<string, string>> {
   for (const { flag, spec } of flagged) {
     const value = values[toOption(flag, spec).attributeName()];
     if (typeof value === 'string') given[flag] = value;
-    else if (Array.isArray(value)) given[flag] = value.join(',');
     // Commander has `true` for a "--no-…" that was not given, and nothing for any other.
     else if (typeof value === 'boolean' && value !== spec.default) given[flag] = String(value);
   }
@@ -188,10 +187,10 @@ function toOption(flag: string, spec: OptionSpec<unknown>): Option {
 export const helpText = (text: string): string =>
   text.replace(/\.$/, '').replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase());
 
-/** `--port <value>`, `--types <value...>`, `--fresh`, `--no-adaptive`. */
+/** `--port <value>`, `--types <values>`, `--fresh`, `--no-adaptive`. */
 function words(flag: string, spec: OptionSpec<unknown>): string {
   if (typeof spec.default === 'boolean') return spec.default ? `--no-${flag}` : `--${flag}`;
-  return Array.isArray(spec.default) ? `--${flag} <value...>` : `--${flag} <value>`;
+  return Array.isArray(spec.default) ? `--${flag} <values>` : `--${flag} <value>`;
 }
 
 const source = fileURLToPath(import.meta.url);

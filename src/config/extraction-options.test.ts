@@ -52,7 +52,7 @@ describe('the options of extraction', () => {
   it.each<[Record<string, string>, string]>([
     [{ workers: '4', 'queue-size': '39' }, 'must be at least 40, ten times the 4 workers'],
     [{ 'rate-limit-per-minute': '5' }, 'must not be above the 5 per minute'],
-    [{ recursive: 'true' }, 'needs at least one folder (--folder ID)'],
+    [{ recursive: 'true' }, 'needs at least one folder (--folders ID)'],
     [{ workers: '0' }, '"0" from flag --workers must be a whole number from 1 to 50'],
     [{ types: 'a b' }, 'must be a list of content types'],
   ])('reject %j: %s', (flags, problem) => expect(() => resolved(flags)).toThrow(problem));

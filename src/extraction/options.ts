@@ -115,7 +115,7 @@ export const extractionOptions = defineOptions({
     folders: listOption({
       describe: 'Only dashboards and looks of these folders.',
       env: 'HEADWORKS_EXTRACTION_FOLDERS',
-      flag: 'folder',
+      flag: 'folders',
       default: [],
       defaultText: 'all',
       allowed: 'a list of folder ids, separated by commas',
@@ -174,7 +174,7 @@ export const extractionOptions = defineOptions({
       ...(queueSize === null ? {} : { queueSize }),
     }),
     ...(recursive && folders?.length === 0
-      ? [{ field: 'recursive', problem: 'needs at least one folder (--folder ID)' }]
+      ? [{ field: 'recursive', problem: 'needs at least one folder (--folders ID)' }]
       : []),
   ],
 });

@@ -85,14 +85,14 @@ describe('a source file', () => {
   });
 
   it('is offered no folders', async () => {
-    expect((await run(['rest', '--help'])).out).not.toMatch(/--folder|--recursive/);
-    expect((await run(['looker', '--help'])).out).toMatch(/--folder <value\.\.\.>/);
+    expect((await run(['rest', '--help'])).out).not.toMatch(/--folders|--recursive/);
+    expect((await run(['looker', '--help'])).out).toMatch(/--folders <values>/);
   });
 });
 
 describe('Looker', () => {
   it('reports unknown types, missing credentials and a filter without effect at once', async () => {
-    const { exitCode, err } = await run(['looker', '--types', 'users,dragons', '--folder', '12']);
+    const { exitCode, err } = await run(['looker', '--types', 'users,dragons', '--folders', '12']);
     expect(exitCode).toBe(2);
     for (const text of [
       'LOOKER_CLIENT_SECRET',
@@ -103,7 +103,7 @@ describe('Looker', () => {
   });
 
   it('reports that folders do not apply to these types', async () => {
-    const { exitCode, err } = await run(['looker', '--types', 'users,groups', '--folder', '12'], looker);
+    const { exitCode, err } = await run(['looker', '--types', 'users,groups', '--folders', '12'], looker);
     expect(exitCode).toBe(2);
     expect(err).toContain('is for dashboards and looks, and --types names only users, groups');
   });
@@ -117,7 +117,7 @@ describe('Looker', () => {
       { env: { ...environmentFor(simulator), LOOKERSDK_VERIFY_SSL: 'false' } },
     );
     const ignored = events.filter(({ name }) => name === 'extraction:setting-ignored');
-    expect(ignored.map(({ payload }) => payload['setting'])).toEqual(['--folder', 'LOOKERSDK_VERIFY_SSL']);
+    expect(ignored.map(({ payload }) => payload['setting'])).toEqual(['--folders', 'LOOKERSDK_VERIFY_SSL']);
   });
 
   it('names the existing flag', async () => {

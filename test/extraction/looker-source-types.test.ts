@@ -130,7 +130,7 @@ describe('a folder filter', () => {
     const api = createLookerApi();
     api.misbehave(403);
     const source = lookerSourceOn(api, { folders: { ids: ['1'], recursive: true } });
-    await expect(source.connect(never)).rejects.toThrow(/does not list its folders .*omit --folder/);
+    await expect(source.connect(never)).rejects.toThrow(/does not list its folders .*omit --folders/);
   });
 
   it('finds the content of the folders in a simulated Looker, and nothing twice', async () => {

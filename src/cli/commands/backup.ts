@@ -102,7 +102,7 @@ function registerMigrateStore(command: CliCommand): void {
   command
     .option(
       '--to <url>',
-      'postgres://… of the database; set PGPASSWORD to keep the password out of the process list',
+      'URL of the database (postgres://…); set PGPASSWORD to keep the password out of the process list',
     )
     .option('--replace', 'replace existing tables in the target schema', false)
     .addHelpText(

@@ -24,7 +24,7 @@ function registerLooker(group: CliCommand): void {
   addExtractionFlags(command);
   command.examples([
     'headworks extract looker',
-    'headworks extract looker --types dashboards,looks --folder 12 --recursive',
+    'headworks extract looker --types dashboards,looks --folders 12 --recursive',
     'headworks extract looker --dry-run --rate-limit-per-minute 600',
   ]);
   command.run((session) => runExtract(session, { kind: 'looker' }));
@@ -35,7 +35,7 @@ function registerRest(group: CliCommand): void {
     .command('rest')
     .description('extract from a REST API described in a YAML file')
     .requiredOption('--source <file>', 'YAML file that describes the API');
-  addExtractionFlags(command, ['folder', 'recursive']);
+  addExtractionFlags(command, ['folders', 'recursive']);
   command.examples([
     'headworks extract rest --source shop.yaml',
     'headworks extract rest --source shop.yaml --json',

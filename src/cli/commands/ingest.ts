@@ -33,7 +33,10 @@ export function register(command: CliCommand): void {
   addSpaceOptions(command.argument('[paths...]', 'files and folders; - reads text from standard input'))
     .option('--vault <file>', 'ingest the items of a vault, with owners, folders, models and explores')
     .option('--delete-missing', 'with --vault: delete documents whose items are gone at the source')
-    .option('--type <type>', 'email, doc, chat, transcript or note; default: by the kind of file')
+    .option(
+      '--type <type>',
+      'type of the documents: email, doc, chat, transcript or note; default: by the kind of file',
+    )
     .option('--title <title>', 'default: the title in the document, or its name')
     .option('--source-id <id>', 'id at the source: the same id with other content is a new revision')
     .option('--estimate', 'only estimate the number of calls and tokens')

@@ -13,7 +13,11 @@ interface PromptOptions {
 export function register(command: CliCommand): void {
   command
     .argument('<text>', 'the prompt; - reads it from standard input')
-    .option('--model <names>', 'auto, the model to try first, or several separated by commas', 'auto')
+    .option(
+      '--model <names>',
+      'model to try first, or several separated by commas; auto: the best one',
+      'auto',
+    )
     .option('--system <text>', 'system prompt');
   command.examples([
     'headworks prompt "Name three rivers."',

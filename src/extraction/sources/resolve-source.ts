@@ -114,14 +114,14 @@ function requireFolderTypes({ folders, types }: ExtractionOptionValues): void {
   if (folders.length > 0 && types.length > 0 && withoutFolders(types).length === types.length)
     throw new CoreError(
       'CONFIG_INVALID',
-      `extraction.folders (--folder) is for dashboards and looks, and --types names only ${types.join(', ')}.`,
+      `extraction.folders (--folders) is for dashboards and looks, and --types names only ${types.join(', ')}.`,
     );
 }
 
 function reportIgnored({ extraction: { folders, types }, env, onIgnored }: SourceSettingsDeps): void {
   const others = withoutFolders(types);
   if (folders.length > 0 && others.length > 0)
-    onIgnored('--folder', `${others.join(', ')} have no folders and are extracted completely`);
+    onIgnored('--folders', `${others.join(', ')} have no folders and are extracted completely`);
   const variable = 'LOOKERSDK_VERIFY_SSL';
   if (/^(false|f|0|no|n|off)$/i.test(env[variable] ?? ''))
     onIgnored(variable, 'certificates are always verified; trust another authority with NODE_EXTRA_CA_CERTS');

@@ -67,7 +67,7 @@ export interface SourceDescription {
   readonly headers: Readonly<Record<string, string>>;
   readonly auth: AuthDescription;
   readonly types: readonly TypeDescription[];
-  /** Replaces the types once the source is connected (Looker's --folder). Fails with a FetchError or ExtractionError. */
+  /** Replaces the types once the source is connected (Looker's --folders). Fails with a FetchError or ExtractionError. */
   readonly narrowTypes?: (get: GetJson, signal: AbortSignal) => Promise<readonly TypeDescription[]>;
   /** Values from the environment that must not appear anywhere. */
   readonly secrets: readonly NamedSecret[];

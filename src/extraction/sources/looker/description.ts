@@ -176,7 +176,7 @@ function describe({ name, shape, endpoints, parent }: LookerType, scope?: string
 /** The types of a Looker without a folder filter. */
 export const lookerTypes: readonly TypeDescription[] = types.map((type) => describe(type));
 
-/** Does --folder apply to this type? */
+/** Does --folders apply to this type? */
 export const hasFolders = (name: string): boolean =>
   types.find((type) => type.name === name)?.hasFolders === true;
 

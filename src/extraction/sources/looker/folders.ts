@@ -56,7 +56,7 @@ function selectFolders(filter: FolderFilter, folders: readonly FolderRow[]): rea
   if (missing.length > 0)
     throw new ExtractionError(
       'EXTRACTION_SOURCE_INVALID',
-      `--folder: there is no folder ${missing.join(', ')}, or this user cannot see it; check the id in Looker.`,
+      `--folders: there is no folder ${missing.join(', ')}, or this user cannot see it; check the id in Looker.`,
     );
   const wanted = new Set(filter.ids);
   if (!filter.recursive) return [...wanted];
@@ -107,7 +107,7 @@ function foldersUnavailable(labels: SourceLabels, failure: FetchError): Extracti
   if (failure.failure.isTransient) return unreachable(labels, failure);
   return new ExtractionError(
     'EXTRACTION_UNREACHABLE',
-    `${labels.server} does not list its folders (${messageOf(failure)}); check that this user can see them, or omit --folder.`,
+    `${labels.server} does not list its folders (${messageOf(failure)}); check that this user can see them, or omit --folders.`,
     { cause: failure },
   );
 }
