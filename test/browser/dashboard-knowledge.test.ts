@@ -153,7 +153,7 @@ describe('dashboard page Knowledge', () => {
     await vi.waitFor(async () => expect(await pairsOf(space)).toHaveLength(2), longTimeout);
     expect((await entityOf(space, first.a.id)).id).not.toBe((await entityOf(space, first.b.id)).id);
 
-    await page.getByRole('button', { name: 'Later' }).click();
+    await page.getByRole('button', { name: 'Decide later' }).click();
     await page.getByText('2 of 2').waitFor();
     await page.keyboard.press('ArrowLeft');
     await page.getByText('Postponed.').waitFor();
@@ -292,7 +292,7 @@ describe('dashboard page Knowledge', () => {
     await page.getByRole('link', { name: 'Call with Dana' }).click();
     await page.getByRole('heading', { level: 2, name: 'Call with Dana' }).waitFor();
     expect(page.url()).toContain('organization=Acme');
-    await page.getByText('Extracted by rules instead of a model').waitFor();
+    await page.getByText('Read by rules instead of a model').waitFor();
     await page.getByText('chunk 0 ALL_MODELS_FAILED').waitFor();
     await hasNoFaultInAnyScheme();
     expect(complaints).toEqual([]);

@@ -1,4 +1,4 @@
-// Pages Flow, Extraction, Models, Tenants and Ledger in a real browser, on one server with data for each.
+// Pages Flow, Extraction, Models, Organizations and Ledger in a real browser, on one server with data for each.
 import type { ApiResponse } from '../../src/api/client.ts';
 import type { Limit } from '../../src/api/limits.ts';
 import type { VaultSummary } from '../../src/api/extraction.ts';
@@ -51,8 +51,8 @@ describe('dashboard pages with data', () => {
         [`${run}/vault?type=users&item=1`, ['2 versions. Changed lines are marked.', 'Older version']],
         ['/models', ['swift', 'cooling down', 'available in', 'rate-limit', 'Test prompt']],
         [`/models/${barred}`, ['Cooldowns', 'default', 'Ranking', 'authentication']],
-        ['/tenants', ['2 of 100 in flight', 'Global concurrency', 'Executions']],
-        [`/tenants/${world.busy.organizationId}`, ['2 of 2 in flight', 'active', 'running']],
+        ['/organizations', ['2 of 100 in flight', 'Global concurrency', 'Executions']],
+        [`/organizations/${world.busy.organizationId}`, ['2 of 2 in flight', 'active', 'running']],
         ['/ledger', ['2 open entries', 'Repair all entries', 'authentication', 'ago']],
         ['/ledger?state=resolved', ['No resolved entries']],
         ['/nowhere', ['Page not found']],
@@ -76,13 +76,13 @@ describe('dashboard pages with data', () => {
   /** Elements that must be visible without horizontal scrolling. */
   function inSight(path: string, page: Page): readonly Locator[] {
     const running = page.getByText('running', { exact: true }).first();
-    if (path === '/tenants') return [button(page, 'Edit limit of busy'), running];
+    if (path === '/organizations') return [button(page, 'Edit limit of busy'), running];
     if (path === '/extraction')
       return [page.getByText('2 of 3 types').first(), page.getByText(/items\/s/).first()];
     if (path.startsWith('/extraction/runs/') && !path.includes('vault'))
       return [page.getByText('server-error', { exact: true }).first()];
     if (path === '/models') return [page.getByRole('columnheader', { name: 'Success rate' })];
-    return path.startsWith('/tenants/') ? [running] : [];
+    return path.startsWith('/organizations/') ? [running] : [];
   }
 
   async function rightEdge(what: Locator): Promise<number> {
@@ -105,7 +105,7 @@ describe('dashboard pages with data', () => {
       ['/', 'Sources'],
       ['/extraction', 'Start run of acme'],
       ['/models', 'Prompt'],
-      ['/tenants', 'Edit limit of busy'],
+      ['/organizations', 'Edit limit of busy'],
       ['/ledger', 'Repair all entries'],
     ] as const;
     for (const [path, name] of goals) {
@@ -113,7 +113,7 @@ describe('dashboard pages with data', () => {
       await page.getByRole('link', { name: 'Data flow', exact: true }).waitFor();
       await contains(
         page,
-        name === 'Prompt' ? 'Test prompt' : path === '/tenants' ? 'busy' : (name.split(' ')[0] ?? ''),
+        name === 'Prompt' ? 'Test prompt' : path === '/organizations' ? 'busy' : (name.split(' ')[0] ?? ''),
       );
       const walk = `(() => {
         const here = document.activeElement;
@@ -132,7 +132,7 @@ describe('dashboard pages with data', () => {
   });
 
   it('change a limit in place', async () => {
-    const { page } = await at('/tenants');
+    const { page } = await at('/organizations');
     const limit = () => world.read<Limit>(`/limits/${world.quiet.organizationId}`);
     await button(page, 'Edit limit of quiet').click();
     await page.getByRole('textbox', { name: 'Limit of quiet' }).fill('7');
@@ -172,7 +172,7 @@ describe('dashboard pages with data', () => {
       const failed = executions.map((each) => ({ ...each, error: { code: 'X', message: reason } }));
       await route.fulfill({ response, json: { executions: failed, next } });
     });
-    await open('/tenants');
+    await open('/organizations');
     await page.getByRole('button', { name: 'Show all' }).first().press('Enter');
     await page.getByText(reason).waitFor();
 
@@ -189,27 +189,27 @@ describe('dashboard pages with data', () => {
     expect(await failure.count()).toBe(1);
     expect(await page.getByRole('textbox', { name: 'Limit of quiet' }).inputValue()).toBe('7');
 
-    await button(page, 'Add organization').click();
+    await button(page, 'Create organization').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Name' }).fill('busy');
-    await dialog.getByRole('button', { name: 'Add organization' }).click();
+    await dialog.getByRole('button', { name: 'Create organization' }).click();
     await dialog.getByText(/There is already an organization/).waitFor();
     expect(await dialog.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('busy');
     await vi.waitFor(async () => expect(await accessibilityFaults()).toEqual([]), polling);
     await dialog.getByRole('textbox', { name: 'Name' }).fill('third');
-    await dialog.getByRole('button', { name: 'Add organization' }).click();
+    await dialog.getByRole('button', { name: 'Create organization' }).click();
     await page.getByText('Created third.').waitFor();
     await dialog.waitFor({ state: 'detached' });
 
     await page.route(/\/dashboard\/session/, (route) => route.abort());
     await button(page, 'Log out').click();
     await page.getByText('You are still logged in').waitFor();
-    expect(page.url()).toContain('/tenants');
+    expect(page.url()).toContain('/organizations');
   });
 
   it('create a key, show it once, and revoke it', async () => {
     const { organizationId } = world.quiet;
-    const { page, accessibilityFaults } = await at(`/tenants/${organizationId}`);
+    const { page, accessibilityFaults } = await at(`/organizations/${organizationId}`);
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.getByRole('textbox', { name: 'Name of the new key' }).fill('second');
     await button(page, 'Create key').click();
@@ -251,7 +251,7 @@ describe('dashboard pages with data', () => {
     expect((await world.model('steady')).is_active).toBe(false);
     await button(page, 'Enable model').click();
     await page.getByText('available', { exact: true }).waitFor();
-    await button(page, 'Run health check').click();
+    await button(page, 'Probe model').click();
     await page.getByText(/steady responded in \d+ ms/).waitFor();
 
     await world.send('PATCH', `/models/${(await world.model('never')).id}/active`, { is_active: false });
@@ -347,7 +347,7 @@ describe('dashboard pages with data', () => {
         }),
       { timeout: 60_000, interval: 100 },
     );
-    for (const name of ['Extraction', 'Models', 'Tenants', 'Knowledge', 'Ledger', 'Data flow']) {
+    for (const name of ['Extraction', 'Models', 'Organizations', 'Knowledge', 'Ledger', 'Data flow']) {
       await page.getByRole('link', { name, exact: true }).click();
       await page.getByRole('heading', { level: 1, name }).waitFor();
       await alert.waitFor();
@@ -391,7 +391,7 @@ describe('dashboard pages with data', () => {
     const shown = [
       ['Extraction', 'acme'],
       ['Models', 'swift'],
-      ['Tenants', 'busy'],
+      ['Organizations', 'busy'],
       ['Ledger', 'No open entries'],
     ] as const;
     for (const [name, text] of shown) {

@@ -15,7 +15,7 @@ const emptyPages = [
   ['/', ['No sources yet', 'No runs yet', 'No degradations', /\d+ models without a key/]],
   ['/extraction', ['headworks sources create --help', 'headworks extract --help']],
   ['/models', ['No models available', 'headworks models create --help', 'Test prompt']],
-  ['/tenants', ['No organizations yet', 'headworks organizations create NAME', 'Add organization']],
+  ['/organizations', ['No organizations yet', 'headworks organizations create NAME', 'Create organization']],
   ['/knowledge', []],
   ['/ledger', ['No degradations recorded']],
 ] as const;
@@ -90,7 +90,7 @@ describe('the dashboard', () => {
       await next.getByText('live', { exact: true }).waitFor();
       await next.getByText('No degradations recorded').waitFor();
     }
-    await page.getByRole('link', { name: 'Tenants', exact: true }).click();
+    await page.getByRole('link', { name: 'Organizations', exact: true }).click();
     await page.getByText('No organizations yet').waitFor();
     await server.stop();
     await page.getByText('The server is not responding').first().waitFor();

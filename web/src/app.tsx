@@ -10,14 +10,14 @@ const load = {
   flow: () => import('./pages/flow/flow-page.tsx'),
   extraction: () => import('./pages/extraction/extraction-page.tsx'),
   models: () => import('./pages/models/models-page.tsx'),
-  tenants: () => import('./pages/tenants/tenants-page.tsx'),
+  organizations: () => import('./pages/organizations/organizations-page.tsx'),
   knowledge: () => import('./pages/knowledge/knowledge-page.tsx'),
   ledger: () => import('./pages/ledger/ledger-page.tsx'),
 };
 const Flow = lazy(load.flow);
 const Extraction = lazy(load.extraction);
 const Models = lazy(load.models);
-const Tenants = lazy(load.tenants);
+const Organizations = lazy(load.organizations);
 const Knowledge = lazy(load.knowledge);
 const Ledger = lazy(load.ledger);
 
@@ -42,7 +42,7 @@ export function App() {
                 <Route path="/" component={Flow} />
                 <Route path="/extraction/*?" component={Extraction} />
                 <Route path="/models/*?" component={Models} />
-                <Route path="/tenants/*?" component={Tenants} />
+                <Route path="/organizations/*?" component={Organizations} />
                 <Route path="/knowledge/*?" component={Knowledge} />
                 <Route path="/ledger/*?" component={Ledger} />
                 <Route path="/index.html">

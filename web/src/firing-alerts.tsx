@@ -16,7 +16,7 @@ const severityColors = { critical: 'red', warning: 'orange', info: 'blue' } as c
 const places: readonly (readonly [string, string, string])[] = [
   ['HeadworksKnowledgeReviewBacklog', '/knowledge/review', 'Open review'],
   ['HeadworksKnowledge', '/ledger', 'Open ledger'],
-  ['HeadworksAdmission', '/tenants', 'Open tenants'],
+  ['HeadworksAdmission', '/organizations', 'Open organizations'],
   ['HeadworksModel', '/models', 'Open models'],
   ['HeadworksExtraction', '/extraction', 'Open extraction'],
   ['HeadworksLedger', '/ledger', 'Open ledger'],

@@ -41,7 +41,7 @@ const pages = [
   { path: '/', label: 'Data flow', icon: IconSitemap },
   { path: '/extraction', label: 'Extraction', icon: IconCloudDownload },
   { path: '/models', label: 'Models', icon: IconRobot },
-  { path: '/tenants', label: 'Tenants', icon: IconBuildingCommunity },
+  { path: '/organizations', label: 'Organizations', icon: IconBuildingCommunity },
   { path: '/knowledge', label: 'Knowledge', icon: IconBrain },
   { path: '/ledger', label: 'Ledger', icon: IconListCheck },
 ] as const;

@@ -249,7 +249,7 @@ describe('headworks ingest', () => {
     const at = world(await notes());
     expect(await at.start('ingest', 'notes', '--estimate')).toBe(0);
     expect(at.out).toContain(
-      '1 document: 1 chunk, about 1 token of text. Extracted by rules, no model is called; no embeddings.',
+      '1 document: 1 chunk, about 1 token of text. Read by rules, no model is called; no embeddings.',
     );
     expect(at.out).not.toContain('not included');
     const json = world(await notes());

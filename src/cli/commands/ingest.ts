@@ -220,7 +220,7 @@ function estimateLines(sum: EstimateSum): readonly string[] {
   const size = `${counted(sum.documents, 'document')}: ${counted(sum.chunks, 'chunk')}, about ${counted(sum.tokens, 'token')} of text.`;
   const vectors =
     sum.embedding_calls === 0 ? 'no embeddings' : counted(sum.embedding_calls, 'embedding call');
-  if (sum.model_calls === 0) return [`${size} Extracted by rules, no model is called; ${vectors}.`];
+  if (sum.model_calls === 0) return [`${size} Read by rules, no model is called; ${vectors}.`];
   return [
     `${size} Reading calls a model ${counted(sum.model_calls, 'time')}, with about ${counted(sum.prompt_tokens, 'prompt token')} and ${counted(sum.completion_tokens, 'completion token')}; ${vectors}.`,
     'Calls to resolve entities are not included.',

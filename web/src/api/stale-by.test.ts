@@ -24,7 +24,7 @@ it('maps events to queries by the prefix of their name', () => {
 /** What the dashboard shows, by the first element of its query key. */
 const shown: readonly (readonly [key: string, ...apis: readonly Readonly<Record<string, Operation>>[]])[] = [
   ['knowledge', artifactsApi, entitiesApi, graphApi, foldersApi, spacesApi],
-  ['tenants', deploymentsApi, executionsApi, limitsApi, organizationsApi],
+  ['organizations', deploymentsApi, executionsApi, limitsApi, organizationsApi],
   ['extraction', runsApi, sourcesApi],
   ['models', modelsApi],
   ['ledger', ledgerApi],

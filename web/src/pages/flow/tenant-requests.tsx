@@ -13,8 +13,8 @@ export function TenantRequests({ flow }: { readonly flow: Flow }) {
   return (
     <section aria-label="Tenant requests" className={classes['stream']}>
       <FlowCard
-        name="Tenants"
-        href="/tenants"
+        name="Organizations"
+        href="/organizations"
         value={admission.organizations}
         unit={plural(admission.organizations, 'organization')}
         bars={{
@@ -29,7 +29,7 @@ export function TenantRequests({ flow }: { readonly flow: Flow }) {
       <Arrow label={`${minute.admitted}/min`} isBusy={minute.admitted > 0} />
       <FlowCard
         name="Admission"
-        href="/tenants"
+        href="/organizations"
         value={used ?? '–'}
         unit={`of ${limit} in flight`}
         degraded={degradedOf(flow.degraded, 'admission')}
@@ -40,7 +40,7 @@ export function TenantRequests({ flow }: { readonly flow: Flow }) {
       <Arrow label={`${minute.executions_ended}/min`} isBusy={executions.running > 0} />
       <FlowCard
         name="Executions"
-        href="/tenants"
+        href="/organizations"
         value={executions.running}
         unit="running"
         degraded={degradedOf(flow.degraded, 'deployments')}

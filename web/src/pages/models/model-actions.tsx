@@ -1,4 +1,4 @@
-// Actions on a model: health check, cooldown, enable, disable.
+// Actions on a model: probe, cooldown, enable, disable.
 import type { Model, Probes } from '../../../../src/api/models.ts';
 import { Button, Group } from '@mantine/core';
 import { api } from '../../api/client.ts';
@@ -19,7 +19,7 @@ export function ModelActions({ model }: { readonly model: Model }) {
     {
       stale: ['models', 'flow'],
       done: (_, amount) =>
-        amount > 0 ? `${model.name} is paused for 10 minutes.` : `Cooldown of ${model.name} cleared.`,
+        amount > 0 ? `${model.name} is cooling down for 10 minutes.` : `Cooldown of ${model.name} cleared.`,
     },
   );
   const enable = useAction(
@@ -37,7 +37,7 @@ export function ModelActions({ model }: { readonly model: Model }) {
   return (
     <Group gap="xs">
       <Button size="xs" variant="default" loading={probe.isRunning} onClick={() => probe.run(undefined)}>
-        Run health check
+        Probe model
       </Button>
       {model.cooldowns.length > 0 ? (
         <Button size="xs" loading={cool.isRunning} onClick={() => cool.run(0)}>

@@ -59,7 +59,7 @@ function Explained({ explanation }: { readonly explanation: ModelExplanation }) 
               : `${percentText(model.success_rate)} of ${numberText(model.request_count)}`
           }
         />
-        <Figure name="Latency (avg)" value={latencyText(model)} />
+        <Figure name="Average latency" value={latencyText(model)} />
       </SimpleGrid>
       <Cooldowns cooldowns={model.cooldowns} />
       <ModelHistory id={model.id} />

@@ -61,7 +61,7 @@ const columns: readonly Column<Model>[] = [
     isWideOnly: true,
     cell: ({ request_count: count }) => numberText(count),
   },
-  { title: 'Latency (avg)', kind: 'number', isWideOnly: true, cell: latencyText },
+  { title: 'Average latency', kind: 'number', isWideOnly: true, cell: latencyText },
 ];
 
 export function ModelTable({ models }: { readonly models: readonly Model[] }) {

@@ -40,7 +40,7 @@ function AllModels() {
       <PageTitle
         right={
           <Checkbox
-            label="Show disabled and unconfigured"
+            label="Show disabled and unconfigured models"
             checked={isEverything}
             onChange={({ currentTarget }) => setParams(currentTarget.checked ? { all: 'true' } : {})}
           />

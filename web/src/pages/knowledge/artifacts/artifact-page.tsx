@@ -66,7 +66,7 @@ function Artifact({ artifact }: { readonly artifact: Artifact }) {
 
 function EmptyState({ artifact }: { readonly artifact: Artifact }) {
   return artifact.status.steps.read.queued > 0 ? (
-    <Empty title="No events yet">Extraction is running.</Empty>
+    <Empty title="No events yet">Events are being read.</Empty>
   ) : (
     <Empty title="No events">Nothing in this document was recognized as an event.</Empty>
   );
@@ -117,7 +117,7 @@ function RemoveButton({ uid }: { readonly uid: string }) {
   );
   return (
     <ConfirmButton
-      label="Delete document"
+      label="Delete artifact"
       variant="subtle"
       color="red"
       size="xs"

@@ -100,15 +100,15 @@ function ByRules({
   if (fallbacks.length === 0)
     return (
       <Text size="xs" c="dimmed">
-        Extracted by rules: {counted(byRules, 'chunk')}, because no model is configured. A model finds more
-        names and events, with higher confidence.
+        Read by rules: {counted(byRules, 'chunk')}, because no model is configured. A model finds more names
+        and events, with higher confidence.
       </Text>
     );
   return (
-    <Alert color={toneColor.warning} p="xs" title="Extracted by rules instead of a model">
+    <Alert color={toneColor.warning} p="xs" title="Read by rules instead of a model">
       <Text size="sm">
-        The model call failed for these chunks. They are extracted again with a model when one is available,
-        or when you repair them{' '}
+        The model call failed for these chunks. They are read again with a model when one is available, or
+        when you repair them{' '}
         <Anchor
           component={Link}
           href={`/ledger?kind=${readByRulesKind}`}

@@ -12,7 +12,7 @@ export function ReviewSummary({ reviewing: { session, again } }: { readonly revi
   ];
   const open = session.order.length - session.decided.length;
   return (
-    <Empty title={open === 0 && later === 0 ? 'All pairs decided' : 'End of queue'}>
+    <Empty title={open === 0 && later === 0 ? 'All pairs decided' : 'No more pairs'}>
       {same} same, {different} different, {later} postponed{open === 0 ? '' : `, ${open} open`}.
       {later + open === 0 ? null : (
         <div>

@@ -7,7 +7,7 @@ import type { Reviewing } from './use-reviewing.ts';
 const answers: readonly { readonly verdict: Verdict; readonly label: string; readonly key: string }[] = [
   { verdict: 'same', label: 'Same', key: 's' },
   { verdict: 'different', label: 'Different', key: 'd' },
-  { verdict: 'later', label: 'Later', key: 'l' },
+  { verdict: 'later', label: 'Decide later', key: 'l' },
 ];
 
 export function VerdictBar({ reviewing }: { readonly reviewing: Reviewing }) {

@@ -22,7 +22,7 @@ const tones: Readonly<Record<Execution['state'], Tone>> = {
 
 export function Executions({ organization = null }: { readonly organization?: string | null }) {
   const query = useInfiniteQuery({
-    queryKey: ['tenants', 'executions', organization],
+    queryKey: ['organizations', 'executions', organization],
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
       api('GET /api/v1/executions', {
@@ -108,7 +108,7 @@ const columns: readonly Column<Execution>[] = [
 
 function CancelButton({ execution }: { readonly execution: Execution }) {
   const cancel = useAction((id: string) => api('POST /api/v1/executions/:id/cancel', { params: { id } }), {
-    stale: ['tenants'],
+    stale: ['organizations'],
     done: () => 'Execution canceled.',
   });
   return (

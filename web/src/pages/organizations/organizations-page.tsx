@@ -1,4 +1,4 @@
-// Page Tenants: usage and limits of organizations, rejections, keys, executions.
+// Page Organizations: usage and limits of organizations, rejections, keys, executions.
 import { Code, Stack, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
@@ -7,15 +7,15 @@ import { Route, Switch } from 'wouter';
 import { api } from '../../api/client.ts';
 import { Empty, PageTitle, Section, Shown } from '../../components/states.tsx';
 import { Admissions } from './admissions.tsx';
-import { AddOrganization } from './add-organization.tsx';
+import { CreateOrganization } from './create-organization.tsx';
 import { Executions } from './executions.tsx';
 import { OrganizationDetail } from './organization-detail.tsx';
 import { OrganizationTable } from './organization-table.tsx';
 
-export default function TenantsPage() {
+export default function OrganizationsPage() {
   return (
     <Switch>
-      <Route path="/tenants/:id">{({ id }) => <OrganizationDetail id={id} />}</Route>
+      <Route path="/organizations/:id">{({ id }) => <OrganizationDetail id={id} />}</Route>
       <Route>
         <AllOrganizations />
       </Route>
@@ -23,9 +23,9 @@ export default function TenantsPage() {
   );
 }
 
-function useTenants(name: string) {
+function useOrganizations(name: string) {
   return useQuery({
-    queryKey: ['tenants', 'overview', name],
+    queryKey: ['organizations', 'overview', name],
     queryFn: ({ signal }) =>
       api('GET /api/v1/overview/organizations', { query: name === '' ? {} : { name }, signal }),
     refetchInterval: 5_000,
@@ -39,10 +39,10 @@ const manyOrganizations = 20;
 function AllOrganizations() {
   const [name, setName] = useState('');
   const [typed] = useDebouncedValue(name.trim(), 300);
-  const query = useTenants(typed);
+  const query = useOrganizations(typed);
   return (
     <>
-      <PageTitle right={<AddOrganization />}>Tenants</PageTitle>
+      <PageTitle right={<CreateOrganization />}>Organizations</PageTitle>
       <Shown
         what="the organizations"
         query={query}

@@ -23,7 +23,7 @@ export function OrganizationTable({ overview }: { readonly overview: Organizatio
         keyOf={({ limit }) => limit.organization_id}
       />
       <Text size="xs" c="dimmed" mt="xs">
-        Admitted, rejected and hold time: last hour, this server.
+        Admitted, rejected and slot duration: last hour, this server.
         {count > organizations.length ? ` Showing ${organizations.length} of ${count} organizations.` : ''}
       </Text>
     </>
@@ -35,7 +35,7 @@ const columns: readonly Column<Row>[] = [
     title: 'Organization',
     cell: ({ limit, admitted, rejected }) => (
       <>
-        <Anchor component={Link} href={`/tenants/${limit.organization_id}`} fw={600} size="sm">
+        <Anchor component={Link} href={`/organizations/${limit.organization_id}`} fw={600} size="sm">
           {limit.organization_name}
         </Anchor>
         <Detail isNarrowOnly>
@@ -54,7 +54,7 @@ const columns: readonly Column<Row>[] = [
     cell: ({ rejected }) => <Rejected count={rejected} />,
   },
   {
-    title: 'Hold time',
+    title: 'Slot duration',
     kind: 'number',
     isWideOnly: true,
     cell: ({ average_hold_ms: average, longest_hold_ms: longest }) =>

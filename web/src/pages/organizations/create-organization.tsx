@@ -6,12 +6,12 @@ import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { useAction } from '../../components/action.tsx';
 
-export function AddOrganization() {
+export function CreateOrganization() {
   const [isOpen, { open, close }] = useDisclosure();
   const [name, setName] = useState('');
   const [problem, setProblem] = useState<string | null>(null);
   const add = useAction((wanted: string) => api('POST /api/v1/organizations', { body: { name: wanted } }), {
-    stale: ['tenants'],
+    stale: ['organizations'],
     done: (organization) => {
       setName('');
       close();
@@ -27,9 +27,9 @@ export function AddOrganization() {
   return (
     <>
       <Button size="xs" onClick={open}>
-        Add organization
+        Create organization
       </Button>
-      <Modal opened={isOpen} onClose={close} title="Add organization" centered>
+      <Modal opened={isOpen} onClose={close} title="Create organization" centered>
         <form onSubmit={submit}>
           <TextInput
             label="Name"
@@ -45,7 +45,7 @@ export function AddOrganization() {
           />
           <Group justify="flex-end" mt="md">
             <Button type="submit" disabled={name.trim() === ''} loading={add.isRunning}>
-              Add organization
+              Create organization
             </Button>
           </Group>
         </form>

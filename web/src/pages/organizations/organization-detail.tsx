@@ -13,14 +13,14 @@ import { LimitEditor } from './limit-editor.tsx';
 
 export function OrganizationDetail({ id }: { readonly id: string }) {
   const query = useQuery({
-    queryKey: ['tenants', 'limit', id],
+    queryKey: ['organizations', 'limit', id],
     queryFn: ({ signal }) =>
       api('GET /api/v1/limits/:organization', { params: { organization: id }, signal }),
     refetchInterval: 5_000,
   });
   return (
     <>
-      <Anchor component={Link} href="/tenants" size="sm">
+      <Anchor component={Link} href="/organizations" size="sm">
         All organizations
       </Anchor>
       <Shown what="the organization" title="Organization" query={query}>
@@ -55,7 +55,7 @@ export function OrganizationDetail({ id }: { readonly id: string }) {
 
 function Deployments({ organization }: { readonly organization: string }) {
   const query = useQuery({
-    queryKey: ['tenants', 'deployments', organization],
+    queryKey: ['organizations', 'deployments', organization],
     queryFn: ({ signal }) => api('GET /api/v1/deployments', { query: { organization }, signal }),
   });
   return (

@@ -13,7 +13,7 @@ import { Ago } from '../../components/time.tsx';
 
 export function Keys({ organization }: { readonly organization: string }) {
   const query = useQuery({
-    queryKey: ['tenants', 'keys', organization],
+    queryKey: ['organizations', 'keys', organization],
     queryFn: ({ signal }) =>
       api('GET /api/v1/organizations/:organization/keys', { params: { organization }, signal }),
   });
@@ -73,7 +73,7 @@ function RevokeButton({
     () =>
       api('DELETE /api/v1/organizations/:organization/keys/:id', { params: { organization, id: record.id } }),
     {
-      stale: ['tenants'],
+      stale: ['organizations'],
       done: () => `Revoked key ${record.name}.`,
     },
   );
@@ -102,7 +102,7 @@ function NewKey({ organization }: { readonly organization: string }) {
       );
       setName('');
     },
-    { stale: ['tenants'] },
+    { stale: ['organizations'] },
   );
   const submit = (event: FormEvent): void => {
     event.preventDefault();

@@ -42,7 +42,7 @@ function Editor({ limit, onClose }: { readonly limit: Limit; readonly onClose: (
         ? api('DELETE /api/v1/limits/:organization', { params: { organization: id } })
         : api('PUT /api/v1/limits/:organization', { params: { organization: id }, body: { limit: wanted } }),
     {
-      stale: ['tenants', 'flow'],
+      stale: ['organizations', 'flow'],
       done: (_, wanted) => {
         onClose();
         return wanted === null
