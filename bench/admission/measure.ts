@@ -1,9 +1,9 @@
 // Measures implementations in alternation, so that load of the machine affects all equally.
 
 export interface Measured {
-  /** Of the best turn. */
+  /** Median of the best turn. */
   readonly p50Ms: number;
-  /** Of the best turn. */
+  /** Figure of the best turn. */
   readonly perSecond: number;
 }
 

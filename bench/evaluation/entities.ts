@@ -26,7 +26,7 @@ export interface EntityEvaluationDeps {
   readonly ids: IdSource;
   readonly signal: AbortSignal;
   readonly progress?: (step: { readonly set: string; readonly done: number; readonly total: number }) => void;
-  /** Of the generated sets. */
+  /** Sizes of the generated sets. */
   readonly counts?: { readonly people: number; readonly companies: number };
   readonly seed?: number;
 }

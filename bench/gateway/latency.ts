@@ -7,7 +7,7 @@ export interface Latency {
 }
 
 export interface Measured {
-  /** Of the server. */
+  /** URL of the server. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

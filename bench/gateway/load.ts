@@ -4,7 +4,7 @@ export interface LoadOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly connections: number;
-  /** How long, or else how many requests. */
+  /** Duration; without it, the number of requests. */
   readonly seconds?: number;
   readonly amount?: number;
 }

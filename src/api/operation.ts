@@ -48,7 +48,7 @@ export interface OperationSpec<Params extends Shape, Query extends Shape, Body e
   readonly query?: Query;
   readonly body?: Body;
   readonly headers?: Shape;
-  /** Of the successful response. */
+  /** Body of the successful response. */
   readonly output: Output;
   /** Default: 200. */
   readonly status?: number;

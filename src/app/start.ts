@@ -41,7 +41,7 @@ export interface StartServerOptions {
   readonly env?: Environment;
   /** The command line, shown to other processes that find the folder locked. Default `headworks ROLE`. */
   readonly purpose?: string;
-  /** Receives whole sentences about what takes a while. */
+  /** Receives progress messages during the start. */
   readonly announce?: (sentence: string) => void;
   /** Cancels the start. Stop a started server with `stop()`. */
   readonly signal?: AbortSignal;

@@ -22,7 +22,7 @@ export interface TypeFigures {
 
 export interface ProgressFigures {
   readonly types: readonly TypeFigures[];
-  /** Of this run. */
+  /** Calls of this run. */
   readonly calls: number;
   /** Calls of this run that received a 429; the limiter also counts those of earlier runs. */
   readonly rateLimitedCalls: number;

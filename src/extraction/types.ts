@@ -66,7 +66,7 @@ export interface ContentType {
   readonly number: number | null;
   /** With a parent type each of its items has its own list at the endpoint. */
   readonly endpoints: readonly Endpoint[];
-  /** Of the stored items. */
+  /** Shape of the stored items. */
   readonly shape: ItemShape;
   readonly parent?: ParentRule;
   /**

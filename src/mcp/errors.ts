@@ -122,7 +122,7 @@ async function unknownPlace(
 const isNamed = (space: string) => (each: { readonly name: string }) =>
   each.name.toLowerCase() === space.toLowerCase();
 
-/** Who owns a space of this name, as sentences for the admin. */
+/** Sentences that name the owner of a space, for admins. */
 async function ownersOf(space: string, lookup: Lookup): Promise<readonly string[]> {
   const spaces = await spacesOf(lookup, undefined);
   const ids = new Set(spaces.filter(isNamed(space)).map((each) => each.organization_id));
@@ -139,7 +139,7 @@ async function ownersOf(space: string, lookup: Lookup): Promise<readonly string[
 const spacesOf = async ({ api, signal }: Lookup, organization: string | undefined) =>
   (await callApi(api, 'GET /api/v1/knowledge/spaces', { query: { organization }, signal })).spaces;
 
-/** For the admin only. */
+/** Lists all organizations, which only the admin may. */
 const organizationsOf = async ({ api, signal }: Lookup) =>
   (await callApi(api, 'GET /api/v1/organizations', { signal })).organizations;
 

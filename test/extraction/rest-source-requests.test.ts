@@ -60,7 +60,7 @@ describe('calls of a REST source', () => {
 });
 
 describe('pages of a REST source', () => {
-  it.for(pagings)('%s', async ([yaml, request, path]) => {
+  it.for(pagings)('requests the pages of %s', async ([yaml, request, path]) => {
     const api = recorder();
     await restSourceOn(api.handler, file(yaml)).fetch(page(request), never);
     expect(api.paths()).toEqual([`GET ${path}`]);
@@ -164,7 +164,7 @@ const fixed: readonly (readonly [auth: string, headers: Readonly<Record<string, 
 ]; // oxfmt-ignore
 
 describe('a caller of a REST source', () => {
-  it.for(fixed)('%s', async ([auth, headers]) => {
+  it.for(fixed)('authenticates with %s', async ([auth, headers]) => {
     const api = recorder();
     const { acquirePermit, permits } = countedPermits();
     const yaml = file('', `auth: ${auth}\nheaders: { X-Team: "7" }`);

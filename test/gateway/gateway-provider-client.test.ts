@@ -284,7 +284,7 @@ describe('a call', () => {
     }
   });
 
-  it('is bounded as a whole, blank lines included', async () => {
+  it('is limited in size as a whole, blank lines included', async () => {
     const blank = Array.from({ length: 1_000 }, () => ['\n', 4_000]).flat();
     const drips = streamWorld([...blank, JSON.stringify(good)], {
       headers: { 'content-type': 'application/json' },

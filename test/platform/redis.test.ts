@@ -230,7 +230,7 @@ describe('an unusable Redis', () => {
     await redis.ping();
   });
 
-  it('is too old, or a Sentinel', () => {
+  it('is rejected when it is too old, or a Sentinel', () => {
     expect(
       unusableReason('redis_version:5.0.7\r\nredis_mode:standalone\r\nrole:master', 'a')?.message,
     ).toContain('version 5.0.7. Use Redis 6 or newer.');

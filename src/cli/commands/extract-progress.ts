@@ -39,7 +39,7 @@ export function barLayout(columns: number, longestName: number): BarLayout {
   };
 }
 
-/** Parts in as many lines as they need. */
+/** Wraps the parts into lines. */
 export function wrapParts(parts: readonly string[], columns: number): readonly string[] {
   const lines: string[] = [];
   for (const part of parts) {
@@ -357,7 +357,7 @@ function runText({ calls, rateLimitedCalls, metrics, itemsPerSecond }: Extractio
   return worked(metrics.total, calls, metrics.duration * 1000, itemsPerSecond) + refused;
 }
 
-/** Of a session that took several runs. */
+/** Totals of a session that took several runs. */
 function sessionText({ totals }: ExtractionSummary): string {
   const { items, calls, activeMs, throughputItemsPerSecond } = totals;
   return `All runs of this session: ${worked(items, calls, activeMs, throughputItemsPerSecond)}.`;

@@ -93,7 +93,7 @@ interface ListedKey {
   readonly expires_at: string | null;
 }
 
-/** Of gateway keys and of keys of organizations. */
+/** Columns of gateway keys and of keys of organizations. */
 export const keyColumns = (out: Output, now: number): readonly Column<ListedKey>[] => [
   'id',
   'name',

@@ -177,7 +177,7 @@ export function readRateLimit(text: string): NonNullable<Looker['rateLimits']> {
   return limits;
 }
 
-/** Of a fault without a probability. */
+/** Probability of a fault that names none. */
 export const usualProbability = 0.02;
 
 /** `429=0.05,slow=0.1:200,hang`: a name alone affects one call in fifty. */

@@ -118,7 +118,7 @@ interface PageSource {
   readonly list: ListRef;
   readonly bytes: Uint8Array;
   readonly shape: ItemShape;
-  /** Of the lists that its items name. */
+  /** Rules of the lists that its items name. */
   readonly rules: readonly ChildRule[];
   /** Its elements only name lists, and are not stored. */
   readonly isListingOnly: boolean;

@@ -33,7 +33,7 @@ const codes: readonly (readonly [code: string, message: RegExp])[] = [
 ];
 
 describe('why a source cannot be reached', () => {
-  it.for(codes)('%s', ([code, message]) => {
+  it.for(codes)('explains %s', ([code, message]) => {
     const error = unreachable(labels, failureWith(code));
     expect(error.message).toMatch(message);
     expect(error.message).toMatch(/^Looker at https:\/\/acme\.test [^\n]*\.$/);

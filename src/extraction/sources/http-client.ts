@@ -58,7 +58,7 @@ export interface HttpClientOptions {
   readonly limits?: Partial<CallLimits>;
   /** Called before every call to `origin`. Default: calls need no permit. */
   readonly acquirePermit?: PermitProvider;
-  /** The source's own server: a token from another server is not a call of the source. */
+  /** Origin of the source. Calls to other origins (token endpoints) do not count against its limit. */
   readonly origin: string;
 }
 

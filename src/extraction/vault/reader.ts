@@ -212,7 +212,7 @@ export interface TypeRecord {
   readonly type: string;
   readonly live: number;
   readonly deleted: number;
-  /** Of the live items' data. */
+  /** Size of the live items. */
   readonly bytes: number;
   /** Number of the newest session with the type. */
   readonly session: number;

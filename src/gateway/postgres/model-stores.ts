@@ -7,7 +7,7 @@ import { modelExists } from '../models/model-registry.ts';
 import type { CooldownStore, GatewayTopic, ModelStore } from '../stores.ts';
 import type { Cooldown, CooldownSnapshot, Model, ModelDefinition } from '../types.ts';
 
-/** Of the notifications. Channels belong to the whole database; a schema has at most 50 characters, a channel 63. */
+/** Channel of change notifications. Channels belong to the whole database; a schema has at most 50 characters, a channel 63. */
 export const gatewayChannel = ({ schema }: Pick<Database, 'schema'>): string => `${schema}_gateway`;
 
 /** A result column that notifies other processes if and when the statement commits. */

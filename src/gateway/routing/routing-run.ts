@@ -171,7 +171,7 @@ export interface CandidateState {
   status: CandidateStatus;
   /** Tries, not calls: a try that moves from a rejected key to the next is one. */
   attempts: number;
-  /** Of its last try. */
+  /** Failure of its last attempt. */
   lastFailure?: ProviderFailure | undefined;
   /** The attempt of this request that counts against the model so far; the next one supersedes it. */
   countedFailure?: Attempt | undefined;

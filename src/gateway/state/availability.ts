@@ -124,7 +124,7 @@ export class Cooldowns {
     return [...this.#unwritten.keys()].filter((name) => name.startsWith(`${modelId} `));
   }
 
-  /** What is not stored in time is written when the store accepts it. */
+  /** Writes that time out are retried when the store is available. */
   async #stored(modelId: number): Promise<void> {
     const rejectedBefore = this.#rejected;
     await withTimeout(this.#writes.flush(), {

@@ -123,7 +123,7 @@ export class Scores {
 export interface Sums {
   readonly requests: number;
   readonly successes: number;
-  /** Of successes. */
+  /** Total duration of successes. */
   readonly seconds: number;
 }
 

@@ -19,7 +19,7 @@ export type Command =
 export const scriptCommand = (text: string): Command => ({ kind: 'script', text });
 
 export interface CommandResult {
-  /** Of all statements together. */
+  /** Rows of all statements together. */
   readonly rows: readonly object[];
   readonly affected: number;
   /** The last statement's command tag: SELECT, COMMIT, … */

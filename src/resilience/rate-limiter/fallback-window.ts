@@ -18,7 +18,7 @@ import { emptyRequest } from './policy.ts';
 
 export interface FallbackRateWindowOptions {
   readonly shared: RateWindow;
-  /** Of the same limits. */
+  /** A window of the same limits. */
   readonly local: LocalRateWindow;
   readonly clock: Clock;
   /** Called with the error when the shared window is lost, and with undefined when it is back. */

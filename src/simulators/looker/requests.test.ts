@@ -48,7 +48,7 @@ describe('fields', () => {
     ['title, id', { id: '1', title: 'T' }],
     ['folder(name),parts(id)', { folder: { name: 'F' }, parts: [{ id: '3' }] }],
     ['nothing', {}],
-  ])('%s', (fields, expected) => {
+  ])('selects %s', (fields, expected) => {
     expect(pickFields(item, fields)).toEqual(expected);
   });
 });

@@ -144,7 +144,7 @@ describe('two servers without Redis', () => {
     await close(one, two);
   });
 
-  it('know of each other within two seconds', async () => {
+  it('count each other within two seconds', async () => {
     const one = await admissionWorld({ options });
     const two = await admissionWorld({ options, beside: one });
     await one.clock.advance(2_500);
@@ -183,7 +183,7 @@ describe('two servers without Redis', () => {
     await close(one, two);
   });
 
-  it('know of each other also when Redis was flushed just before', async () => {
+  it('count each other also when Redis was flushed just before', async () => {
     const [one, two] = await twoServers();
     const flushed = new MemorySlotStore({ ...standardOptions, clock: one.clock });
     for (const { faulty } of [one, two]) faulty.replace(flushed);
@@ -196,7 +196,7 @@ describe('two servers without Redis', () => {
     await close(one, two);
   });
 
-  it('forget a server without heartbeats', async () => {
+  it('stop counting a server without heartbeats', async () => {
     const [one, two] = await twoServers();
     await two.admission.close();
     await one.clock.advance(130_000);

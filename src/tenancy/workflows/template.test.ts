@@ -33,7 +33,7 @@ describe('a template', () => {
     ['Hello {{name', /belong to no/],
     ['Hello name}}', /belong to no/],
     ['{{{name}}}', null],
-  ])('%s', (template, problem) => {
+  ])('checks the template %s', (template, problem) => {
     if (problem === null) expect(templateProblem(template)).toBeNull();
     else expect(templateProblem(template)).toMatch(problem);
   });

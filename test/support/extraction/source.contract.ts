@@ -26,7 +26,7 @@ export type Misbehavior =
 export interface SourceWorld {
   /** With short timeouts for the first byte and the whole call, and a limit of 100 kB. */
   readonly source: Source;
-  /** Of the description. */
+  /** `limiterKey` of the description. */
   readonly limiterKey: string;
   readonly type: string;
   readonly ids: readonly string[];

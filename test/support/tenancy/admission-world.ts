@@ -129,7 +129,7 @@ export interface AdmissionWorld {
   onEvent(name: string, run: () => void): void;
   /** How often this event was emitted. */
   count(name: string): number;
-  /** Its payloads. */
+  /** Payloads of the events of this name. */
   payloads(name: string): readonly unknown[];
 }
 

@@ -4,7 +4,7 @@ import type { Slot } from '../../../src/tenancy/admission/types.ts';
 import type { VirtualClock } from '../core/virtual-clock.ts';
 
 interface Held extends Slot {
-  /** Of its request. */
+  /** Start of its request. */
   readonly startedAt: number;
   readonly admittedAt: number;
   /** Receives its body; null once it is an execution. */
