@@ -235,7 +235,7 @@ describe('dashboard pages with data', () => {
     expect(await call()).toMatchObject({ status: 401 });
   });
 
-  it('pause, resume, disable and check a model, and show the attempts of a prompt', async () => {
+  it('cool down, probe, disable and enable a model, and show the attempts of a prompt', async () => {
     const { id } = await world.model('steady');
     const { page, open } = await at(`/models/${id}`);
     await button(page, 'Set cooldown (10 min)').click();
@@ -329,7 +329,7 @@ describe('dashboard pages with data', () => {
     );
     await contains(page, 'No open entries');
     expect(await open()).toEqual([]);
-    await page.getByText('Repaired', { exact: true }).click();
+    await page.getByText('Resolved', { exact: true }).click();
     await page.getByRole('button', { name: /barred/ }).waitFor();
     await page.getByRole('button', { name: /locked/ }).waitFor();
   });
@@ -413,7 +413,7 @@ describe('dashboard pages with data', () => {
     await page.getByRole('link', { name: 'swift', exact: true }).click();
     await page.getByText('Could not load the model.').waitFor();
     await go('Ledger');
-    await page.getByText('Repaired', { exact: true }).click();
+    await page.getByText('Resolved', { exact: true }).click();
     await page.getByText('Could not load the entries.').waitFor();
   });
 });
