@@ -60,7 +60,7 @@ export async function extractAndReport(
   };
   try {
     const result = await extract(config, choice, { ...options, onSecret, onEvent });
-    const { session, state: state } = result;
+    const { session, state } = result;
     await reporter.end({ ...reportOf(extraction.figuresOf(result)), session, state });
     return result;
   } catch (error) {

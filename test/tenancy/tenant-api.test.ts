@@ -480,7 +480,7 @@ describe('bad input', () => {
     expect(await world.store.unfinished()).toMatchObject([{ executionId: body.execution_id }]);
   });
 
-  it('is told from an internal error, which is returned as 500 without details', async () => {
+  it('differs from an internal error, which returns 500 without details', async () => {
     const world = await tenantApiWorld();
     world.store.dispatch = () => Promise.reject(new TypeError('secret internals'));
     const { status, body } = await world.call('POST', deploymentPath, { headers: json, body: '{}' });

@@ -72,7 +72,7 @@ export function extractionRunHandler(deps: RunHandlerDeps): JobHandler<RunReques
         signal: context.signal,
         onEvent: trackProgress(writer, before, context, events),
       });
-      const { session, state: state } = result;
+      const { session, state } = result;
       const message = endMessage(state, context.signal);
       await finish(deps, writer, { ...addCalls(before, figuresOf(result)), session, state, message });
       if (state === 'interrupted') context.signal.throwIfAborted();
