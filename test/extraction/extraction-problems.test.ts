@@ -113,7 +113,7 @@ describe('Looker', () => {
     const { events } = await extractLooker(
       simulator,
       await temporaryFolder(),
-      { types: 'users,dashboards', folder: '1' },
+      { types: 'users,dashboards', folders: '1' },
       { env: { ...environmentFor(simulator), LOOKERSDK_VERIFY_SSL: 'false' } },
     );
     const ignored = events.filter(({ name }) => name === 'extraction:setting-ignored');
