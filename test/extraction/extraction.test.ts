@@ -165,7 +165,11 @@ describe('an extraction from Looker', () => {
     const folder = await temporaryFolder();
     await extractLooker(looker, folder);
     const all = vaultRows(folder);
-    const { result } = await extractLooker(looker, folder, { folder: '1', recursive: 'true', fresh: 'true' });
+    const { result } = await extractLooker(looker, folder, {
+      folders: '1',
+      recursive: 'true',
+      fresh: 'true',
+    });
     expect(result.state).toBe('completed');
     expect(result.types.map(({ type }) => type)).toEqual(['dashboards', 'looks']);
     expect(vaultRows(folder)).toEqual(all);
