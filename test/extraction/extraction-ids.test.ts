@@ -16,7 +16,7 @@ base_url: \${URL}
 resources:
   - { name: things, path: /things, id: id ${more} }`;
 
-/** What the vault has after an extraction: status and reason of the last type, ids, and damage. */
+/** What the vault has after an extraction: state and reason of the last type, ids, and damage. */
 async function extractAll(yaml: string, handler: (request: InMemoryRequest) => InMemoryResponse, runs = 1) {
   const { run } = await extractRest({ handler, yaml, flags: { fresh: 'true' } });
   let result = await run();
@@ -32,7 +32,7 @@ async function extractAll(yaml: string, handler: (request: InMemoryRequest) => I
 }
 
 const raw = (body: string): InMemoryResponse => ({
-  state: 200,
+  status: 200,
   headers: { 'content-type': 'application/json' },
   body,
 });
@@ -59,16 +59,16 @@ describe('ids', () => {
       childrenYaml(),
       comments((_post, id) => `same ${id}`),
     );
-    expect({ status, ids }).toEqual({ state: 'completed', ids: ['1', '2', '3'] });
+    expect({ state, ids }).toEqual({ state: 'completed', ids: ['1', '2', '3'] });
   });
 
   it('within a parent are different items', async () => {
     const yaml = childrenYaml().replace('parent: posts, id: id', 'parent: posts, id: ["{parent}", id]');
-    const { status, ids } = await extractAll(
+    const { state, ids } = await extractAll(
       yaml,
       comments((post, id) => `${post} ${id}`),
     );
-    expect({ status, count: ids.length }).toEqual({ state: 'completed', count: 6 });
+    expect({ state, count: ids.length }).toEqual({ state: 'completed', count: 6 });
   });
 
   it('of several parts are not confused', async () => {
@@ -81,31 +81,31 @@ describe('ids', () => {
       ['a', 'b'],
     ];
     const yaml = listYaml().replace('id: id', 'id: [one, two]');
-    const { status, ids, damage } = await extractAll(yaml, () =>
+    const { state, ids, damage } = await extractAll(yaml, () =>
       json(parts.map(([one, two]) => ({ one, two }))),
     );
-    expect({ status, damage }).toEqual({ state: 'completed', damage: [] });
+    expect({ state, damage }).toEqual({ state: 'completed', damage: [] });
     expect(ids).toHaveLength(parts.length);
     expect(ids).toContain('a::b');
   });
 
   it('that are once a number and once text make the type incomplete (T1)', async () => {
-    const { status, reason } = await extractAll(listYaml(), () =>
+    const { state, reason } = await extractAll(listYaml(), () =>
       raw('[{"id":1,"n":"x"},{"id":"1","n":"y"}]'),
     );
-    expect(status).toBe('incomplete');
+    expect(state).toBe('incomplete');
     expect(reason).toMatch(/once as a number and once as text: in its list at position 0 and in its list/);
   });
 
   it('and names with halves of surrogate pairs are stored and verified', async () => {
     const body = String.raw`[{"id":"\ud800","name":"\udfff"},{"id":"\ud801","name":"x"},{"id":"\u0000"}]`;
-    const { status, ids, damage } = await extractAll(listYaml(', fields: { name: name }'), () => raw(body));
-    expect({ status, count: ids.length, damage }).toEqual({ state: 'completed', count: 3, damage: [] });
+    const { state, ids, damage } = await extractAll(listYaml(', fields: { name: name }'), () => raw(body));
+    expect({ state, count: ids.length, damage }).toEqual({ state: 'completed', count: 3, damage: [] });
   });
 });
 
 describe('a response without items', () => {
-  const noContent: InMemoryResponse = { status: 204, headers: {} };
+  const noContent: InMemoryResponse = { state: 204, headers: {} };
 
   it.each<[string, string, InMemoryResponse, string]>([
     ['null as a list', '', json(null), 'completed'],
@@ -127,8 +127,8 @@ describe('a response without items', () => {
       json({ message: 'Not found' }, {}, 404),
       'completed',
     ],
-  ])('%s', async (_what, yaml, response, status) => {
-    expect(await extractAll(listYaml(yaml), () => response)).toMatchObject({ status, ids: [] });
+  ])('%s', async (_what, yaml, response, state) => {
+    expect(await extractAll(listYaml(yaml), () => response)).toMatchObject({ state, ids: [] });
   });
 
   it('404 after the last page ends the list', async () => {
@@ -137,8 +137,8 @@ describe('a response without items', () => {
       Number(url.searchParams.get('page')) > 2
         ? json({ detail: 'Invalid page.' }, {}, 404)
         : json([{ id: `${url.search}1` }, { id: `${url.search}2` }]);
-    const { status, ids } = await extractAll(listYaml(pages), handler);
-    expect({ status, count: ids.length }).toEqual({ state: 'completed', count: 4 });
+    const { state, ids } = await extractAll(listYaml(pages), handler);
+    expect({ state, count: ids.length }).toEqual({ state: 'completed', count: 4 });
   });
 
   it('404 below a parent that was deleted meanwhile is an empty list; below all parents it is an error', async () => {
