@@ -105,7 +105,7 @@ describe('ids', () => {
 });
 
 describe('a response without items', () => {
-  const noContent: InMemoryResponse = { state: 204, headers: {} };
+  const noContent: InMemoryResponse = { status: 204, headers: {} };
 
   it.each<[string, string, InMemoryResponse, string]>([
     ['null as a list', '', json(null), 'completed'],
