@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { ExtractionRun } from '../../../../src/api/extraction.ts';
 import { noFailures } from './run-facts.ts';
 
-type Status = ExtractionRun['types'][number]['status'];
+type Status = ExtractionRun['types'][number]['state'];
 
-const titleOf = (state: ExtractionRun['state'], ...statuses: readonly Status[]) =>
+const titleOf = (state: ExtractionRun['state'], ...states: readonly Status[]) =>
   noFailures({
     state,
-    types: statuses.map((status) => ({ type: status, status, items: 0, total: null })),
+    types: states.map((state) => ({ type: state, state, items: 0, total: null })),
   });
 
 describe('a run without failed pages', () => {

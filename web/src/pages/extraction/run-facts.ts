@@ -48,8 +48,8 @@ export function noFailures(run: Pick<ExtractionRun, 'state' | 'types'>): {
   readonly title: string;
   readonly children: string;
 } {
-  const pending = run.types.filter(({ status }) => status === 'queued' || status === 'running').length;
-  const incomplete = run.types.filter(({ status }) => status === 'incomplete').length;
+  const pending = run.types.filter(({ state }) => state === 'queued' || state === 'running').length;
+  const incomplete = run.types.filter(({ state }) => state === 'incomplete').length;
   const unfinished = `${pending} of ${run.types.length} types are not extracted yet.`;
   if (isOpen(run)) return { title: 'No failed pages so far', children: unfinished };
   if (pending > 0) return { title: 'No failed pages in what was extracted', children: unfinished };
