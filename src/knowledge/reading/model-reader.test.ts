@@ -179,13 +179,105 @@ describe('the model reader', () => {
       subjectRef: null,
     });
     expect(reading.dropped).toEqual([
-      { reason: 'mention-not-in-text', count: 1 },
       { reason: 'mention-without-name', count: 3 },
+      { reason: 'mention-not-in-text', count: 1 },
       { reason: 'event-quote-not-in-text', count: 2 },
       { reason: 'event-category-unknown', count: 1 },
       { reason: 'event-no-object', count: 1 },
       { reason: 'actor-not-mentioned', count: 3 },
     ]);
+  });
+
+  describe('places names', () => {
+    const readIn = async (own: string, answer: object) => {
+      const document = new DocumentModel({ ...source, text: own });
+      const chunk = { text: own, startChar: 0, heading: null };
+      return modelOf(JSON.stringify({ mentions: [], events: [], ...answer })).read({
+        ...task,
+        chunk,
+        document,
+      });
+    };
+    const placesOf = ({ mentions }: Reading) =>
+      mentions.map(({ surfaceForm, startChar, endChar }) => [surfaceForm, startChar, endChar]);
+
+    it('as whole words and outside of other names', async () => {
+      const own = 'Joanna, Mary Ann Duarte and Ann Varga met Ann. Annex B was signed.';
+      const person = (name: string) => ({ name, type: 'person' });
+      const reading = await readIn(own, {
+        mentions: [person('Ann'), person('Ann Varga'), person('Anna'), person('Duarte'), person('Jo')],
+      });
+      expect(placesOf(reading)).toEqual([
+        ['Ann', 42, 45],
+        ['Ann Varga', 28, 37],
+        ['Duarte', 17, 23],
+      ]);
+      expect(reading.dropped).toEqual([{ reason: 'mention-not-in-text', count: 2 }]);
+      // Also if the longer name is not in the answer; alone there is nowhere else.
+      expect(placesOf(await readIn(own, { mentions: [person('Ann')] }))).toEqual([['Ann', 42, 45]]);
+      expect(placesOf(await readIn('Mary Ann Duarte met us.', { mentions: [person('Ann')] }))).toEqual([
+        ['Ann', 5, 8],
+      ]);
+    });
+
+    const two = 'David Cohen of Hollow Mills was late. David Cohen of Northwind decided to sell.';
+    const [mills, northwind] = ['Hollow Mills', 'Northwind'].map((organization, index) => ({
+      id: `m${index + 1}`,
+      name: 'David Cohen',
+      canonical_name: 'David Cohen',
+      type: 'person',
+      organization,
+    }));
+    const sold = {
+      category: 'Decision',
+      narrative: 'He sold.',
+      evidence: ['David Cohen of Northwind decided to sell'],
+    };
+    const ownersOf = ({ events, mentions }: Reading) =>
+      events.map(({ actors }) =>
+        actors.map(({ ref }) => mentions.find((mention) => mention.ref === ref)?.contextClues.organization),
+      );
+
+    it('of two people, each at their own occurrence, and actors by the id of a mention', async () => {
+      const actors = [{ mention: 'm2', role: 'owner' }];
+      const reading = await readIn(two, {
+        mentions: [mills, northwind],
+        events: [{ ...sold, subject: 'm1', actors }],
+      });
+      expect(placesOf(reading)).toEqual([
+        ['David Cohen', 0, 11],
+        ['David Cohen', 38, 49],
+      ]);
+      expect(ownersOf(reading)).toEqual([['Northwind']]);
+      expect(reading.events[0]).toMatchObject({ subjectRef: 'm1', subject: 'David Cohen' });
+    });
+
+    it('by the words around them, and actors that only have a name by the quotes of the event', async () => {
+      const context = (mention: object | undefined, words: string) => ({
+        ...mention,
+        id: null,
+        context: words,
+      });
+      const mentions = [
+        context(northwind, 'David Cohen of Northwind'),
+        context(mills, 'David Cohen of Hollow'),
+      ];
+      const actors = [{ name: 'David Cohen', role: 'owner' }];
+      const reading = await readIn(two, {
+        mentions,
+        events: [
+          { ...sold, actors },
+          { ...sold, actors, evidence: ['was late'] },
+        ],
+      });
+      expect(placesOf(reading)).toEqual([
+        ['David Cohen', 38, 49],
+        ['David Cohen', 0, 11],
+      ]);
+      // Which of the two was late is not clear from the quote.
+      expect(ownersOf(reading)).toEqual([['Northwind'], []]);
+      expect(reading.dropped).toEqual([{ reason: 'actor-not-mentioned', count: 1 }]);
+    });
   });
 
   it('accepts a role, an organization or an address only if it occurs in the document', async () => {

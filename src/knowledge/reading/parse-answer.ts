@@ -14,6 +14,7 @@ import type {
 } from './types.ts';
 import type { Place } from '../text/quotes.ts';
 import { QuoteFinder, TextOccurrences, quoteRange } from '../text/quotes.ts';
+import { MentionPlacer, withinDocument } from './place-mentions.ts';
 
 /** More than a chunk can contain; entries beyond are dropped and counted. */
 const maxMentions = 20_000;
@@ -52,22 +53,30 @@ const maxQuotes = 20;
 
 class AnswerReader {
   readonly #chunk: ReadingTask['chunk'];
+  readonly #document: ReadingTask['document'];
   readonly #occurrences: TextOccurrences;
   readonly #finder: QuoteFinder;
   readonly #mentions: EntityMention[] = [];
-  /** Refs by canonical name, by surface form, or by a unique part of the name. */
-  readonly #refs = new Map<string, string>();
+  readonly #byId = new Map<string, EntityMention>();
+  /** By canonical name, by surface form, or by a part of the name. */
+  readonly #byName = new Map<string, EntityMention[]>();
   readonly #dropped = new Map<DroppedCount['reason'], number>();
 
   constructor({ chunk, document }: Pick<ReadingTask, 'chunk' | 'document'>) {
     this.#chunk = chunk;
+    this.#document = document;
     const { title } = document;
     this.#occurrences = new TextOccurrences({ title, foldedText: () => document.foldedText }, chunk.text);
     this.#finder = new QuoteFinder(chunk.text);
   }
 
   read(mentions: readonly unknown[], events: readonly unknown[]): Reading {
-    for (const entry of this.#first(mentions, maxMentions, 'mentions-too-many')) this.#addMention(entry);
+    const named = this.#first(mentions, maxMentions, 'mentions-too-many').flatMap(
+      (entry) => this.#nameOf(entry) ?? [],
+    );
+    const names = named.map(({ surface, canonical }) => surface ?? canonical);
+    const placer = new MentionPlacer(this.#finder, this.#chunk.text, names);
+    for (const entry of named) this.#addMention(entry, placer);
     const read = this.#first(events, maxEvents, 'events-too-many').flatMap(
       (entry) => this.#eventOf(entry) ?? [],
     );
@@ -87,8 +96,7 @@ class AnswerReader {
     return entries.slice(0, max);
   }
 
-  #addMention(entry: unknown): void {
-    const { text, startChar } = this.#chunk;
+  #nameOf(entry: unknown): NamedEntry | null {
     const fields: Fields = typeof entry === 'string' ? new Map([['name', entry]]) : (fieldsOf(entry) ?? none);
     const surface = textField(fields, longestName, 'name surface_form text mention entity span');
     const canonical = textField(
@@ -96,43 +104,58 @@ class AnswerReader {
       longestName,
       'canonical_name canonical full_name canonical_suggestion',
     );
-    if (surface === null && canonical === null) {
-      this.#drop('mention-without-name');
-      return;
-    }
-    const place = this.#finder.find(surface ?? '') ?? this.#finder.find(canonical ?? '');
+    if (surface === null && canonical === null) return this.#drop('mention-without-name');
+    return { fields, surface, canonical: canonical ?? surface ?? '' };
+  }
+
+  #addMention({ fields, surface, canonical }: NamedEntry, placer: MentionPlacer): void {
+    const { text, startChar } = this.#chunk;
+    const contextClues = this.#cluesOf(fields);
+    const context = textField(fields, longestName, 'context near around');
+    const place = placer.place(surface ?? '', context) ?? placer.place(canonical, context);
     if (!place) {
       this.#drop('mention-not-in-text');
       return;
     }
     const surfaceForm = text.slice(place.start, place.end);
-    const mention: EntityMention = {
+    const read: EntityMention = {
       ref: `m${this.#mentions.length + 1}`,
       surfaceForm,
-      canonicalSuggestion: canonical ?? surfaceForm,
+      canonicalSuggestion: canonical,
       type: readType(fieldOf(fields, 'type entity_type kind category label')) ?? 'other',
-      contextClues: this.#cluesOf(fields),
+      contextClues,
       startChar: startChar + place.start,
       endChar: startChar + place.end,
       confidence: shareField(fields, 0.85),
       method: 'model',
     };
+    const mention = withinDocument(read, this.#document);
     this.#mentions.push(mention);
-    this.#indexName(mention);
-  }
-
-  #indexName({ ref, surfaceForm, canonicalSuggestion }: EntityMention): void {
-    const [first = '', ...rest] = canonicalSuggestion.toLowerCase().split(' ');
-    for (const name of [
-      canonicalSuggestion.toLowerCase(),
+    const id = textField(fields, longestName, 'id ref mention_id');
+    if (id !== null && !this.#byId.has(id)) this.#byId.set(id, mention);
+    const [first = '', ...rest] = canonical.toLowerCase().split(' ');
+    for (const name of new Set([
+      canonical.toLowerCase(),
       surfaceForm.toLowerCase(),
       ...(rest.length > 0 ? [first] : []),
-    ])
-      if (!this.#refs.has(name)) this.#refs.set(name, ref);
+    ]))
+      this.#byName.set(name, [...(this.#byName.get(name) ?? []), mention]);
   }
 
-  #refOf(name: string | null): string | null {
-    return this.#refs.get(name?.toLowerCase() ?? '') ?? null;
+  /**
+   * The mention with this id; else the one of this name. If the name is that of several people, the one that a quote
+   * of the event contains: null when that is unclear, too.
+   */
+  #refOf(idOrName: string | null, evidence: ReadEvent['evidence']): string | null {
+    if (idOrName === null) return null;
+    const byId = this.#byId.get(idOrName);
+    if (byId) return byId.ref;
+    const named = this.#byName.get(idOrName.toLowerCase()) ?? [];
+    if (areOne(named)) return named[0]?.ref ?? null;
+    const quoted = named.filter(({ startChar, endChar }) =>
+      evidence.some((quote) => (startChar ?? 0) >= quote.startChar && (endChar ?? 0) <= quote.endChar),
+    );
+    return areOne(quoted) ? (quoted[0]?.ref ?? null) : null;
   }
 
   /** Clues decide comparisons of names, so each must occur in the document: the model's word is not enough. */
@@ -163,13 +186,14 @@ class AnswerReader {
     if (!first) return this.#drop('event-quote-not-in-text');
     this.#drop('quote-not-in-text', refused);
     const subject = textField(fields, longestName, 'subject topic object about');
+    const subjectRef = this.#refOf(subject, evidence);
     return {
       category,
       eventTime: timeOf(textField(fields, 40, 'event_time time date due_date when timestamp')),
       narrative: textField(fields, 500, 'narrative summary description event text') ?? first.quote,
-      subjectRef: this.#refOf(subject),
-      subject,
-      actors: this.#actorsOf(fields),
+      subjectRef,
+      subject: this.#byId.get(subject ?? '')?.canonicalSuggestion ?? subject,
+      actors: this.#actorsOf(fields, evidence),
       evidence,
       confidence: shareField(fields, 0.8),
     };
@@ -196,16 +220,16 @@ class AnswerReader {
   }
 
   /** Actors without a mention are dropped. */
-  #actorsOf(fields: Fields): ReadEvent['actors'] {
+  #actorsOf(fields: Fields, evidence: ReadEvent['evidence']): ReadEvent['actors'] {
     const found = new Map<string, ReadEvent['actors'][number]>();
     const given = listField(fields, 'actors actor participants people who');
     for (const one of this.#first(given, maxActors, 'actors-too-many')) {
       const actor = fieldsOf(one);
       const text = typeof one === 'string' ? one.trim() : null;
       const name = actor
-        ? textField(actor, longestName, 'name canonical_name actor ref entity person')
+        ? textField(actor, longestName, 'mention id ref mention_id name canonical_name actor entity person')
         : text;
-      const ref = this.#refOf(name);
+      const ref = this.#refOf(name, evidence);
       if (ref === null) this.#drop('actor-not-mentioned');
       else if (!found.has(ref))
         found.set(ref, { ref, role: readRole(actor && fieldOf(actor, 'role type')) ?? 'contributor' });
@@ -213,6 +237,20 @@ class AnswerReader {
     return [...found.values()];
   }
 }
+
+interface NamedEntry {
+  readonly fields: Fields;
+  readonly surface: string | null;
+  readonly canonical: string;
+}
+
+/** With the same name and clues: entity resolution gives them one entity. */
+const areOne = (mentions: readonly EntityMention[]): boolean =>
+  new Set(
+    mentions.map(({ canonicalSuggestion, contextClues }) =>
+      JSON.stringify([canonicalSuggestion.toLowerCase(), contextClues]),
+    ),
+  ).size === 1;
 
 /** A date or timestamp between 1900 and 2200. */
 function timeOf(text: string | null): Date | null {

@@ -89,6 +89,22 @@ export class QuoteFinder {
     return this.#findFolded(bare) ?? this.#findFolded(bare.replace(/^["'“”‘’]+|["'“”‘’.…]+$/g, ''));
   }
 
+  /**
+   * All occurrences of a name as whole words, at most 1,000: literal ones; if there are none, those that differ as in
+   * `find`.
+   */
+  occurrences(name: string): readonly Place[] {
+    const bare = name.trim();
+    const literal = wordOccurrences(this.#text, bare);
+    if (literal.length > 0) return literal;
+    this.#folded ??= fold(this.#text);
+    const { text, places } = this.#folded;
+    return wordOccurrences(text, fold(bare).text.trim()).map(({ start, end }) => ({
+      start: places[start] ?? 0,
+      end: (places[end - 1] ?? 0) + 1,
+    }));
+  }
+
   #findFolded(quote: string): Place | null {
     this.#folded ??= fold(this.#text);
     const { text, places } = this.#folded;
@@ -154,12 +170,19 @@ export class TextOccurrences {
   }
 }
 
-function occursIn(text: string, words: string): boolean {
-  for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + 1)) {
+const occursIn = (text: string, words: string): boolean => wordOccurrences(text, words, 1).length > 0;
+
+const maxOccurrences = 1_000;
+
+function wordOccurrences(text: string, words: string, max = maxOccurrences): readonly Place[] {
+  const found: Place[] = [];
+  if (words === '') return found;
+  for (let at = text.indexOf(words); at >= 0 && found.length < max; at = text.indexOf(words, at + 1)) {
     const end = at + words.length;
-    if (!isPartOfMore(words, text.slice(Math.max(0, at - 1), at), text.slice(end, end + 2))) return true;
+    if (!isPartOfMore(words, text.slice(Math.max(0, at - 1), at), text.slice(end, end + 2)))
+      found.push({ start: at, end });
   }
-  return false;
+  return found;
 }
 
 function isPartOfMore(words: string, before: string, behind: string): boolean {

@@ -177,10 +177,16 @@ function peopleOf(scene: EventContext, sentence: Sentence, body: string, before:
     return opening ?? named[0] ?? null;
   };
   const actor = actorOf();
-  const others = [...named, ...(speaker ? [speaker] : [])].filter(({ name }) => name !== actor?.name);
-  const unique = new Map(others.map((mention) => [mention.name, mention]));
+  const others = [...named, ...(speaker ? [speaker] : [])].filter(
+    (other) => actor === null || personKey(other) !== personKey(actor),
+  );
+  const unique = new Map(others.map((mention) => [personKey(mention), mention]));
   return { actor, isSpeaker: actor !== null && actor === speaker, others: [...unique.values()] };
 }
+
+/** Two people of one name differ in their clues. */
+const personKey = ({ name, clues }: RefMention): string =>
+  JSON.stringify([name, clues.email, clues.organization]);
 
 interface Weighed {
   readonly category: EventCategory;
@@ -262,21 +268,24 @@ export function headEvent(
   title: string,
   annotations: DocumentAnnotations,
 ): ReadEvent | null {
-  const actors = new Map<string, { ref: string; role: ActorRole }>();
+  const actors = new Map<string, { ref: string; name: string; role: ActorRole }>();
   const lines = head.slice(0, maxLines);
   for (const { start, end, role } of lines)
-    for (const { ref, name, type, start: at } of mentions)
-      if (type === 'person' && at >= start && at < end && !actors.has(name) && actors.size < maxActors)
-        actors.set(name, { ref, role: headerRoles[role] });
+    for (const mention of mentions) {
+      const { ref, name, type, start: at } = mention;
+      const key = personKey(mention);
+      if (type === 'person' && at >= start && at < end && !actors.has(key) && actors.size < maxActors)
+        actors.set(key, { ref, name, role: headerRoles[role] });
+    }
   if (actors.size < 2) return null;
-  const names = [...actors.keys()];
+  const names = [...actors.values()].map(({ name }) => name);
   return {
     category: 'Collaboration',
     eventTime: annotations.date,
     narrative: narrativeOf(`${narrativeOf(title) || 'This document'}: ${names.join(', ')}`),
     subjectRef: null,
     subject: narrativeOf(title) || null,
-    actors: [...actors.values()],
+    actors: [...actors.values()].map(({ ref, role }) => ({ ref, role })),
     evidence: lines.map((line) => evidenceOf(text, quoteRange(text, line))),
     confidence: 0.4,
   };
