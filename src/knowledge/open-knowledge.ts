@@ -192,8 +192,10 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
   const readers =
     overrides.readers ?? createReaders({ model, ids, texts, readWithModel: options.readWithModel });
   const resolution = { ...common, entities: entityStore, embedders, model, monitor };
+  const reconciler = new EntityRepairs({ ...resolution, spaces, pairs, merges, onChanged });
   const ingest: IngestDeps = {
     ...common,
+    reconciler,
     spaces,
     artifacts: artifactStore,
     events,
@@ -204,7 +206,6 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     vectors,
     graph: graphStep,
   };
-  const reconciler = new EntityRepairs({ ...resolution, spaces, pairs, merges, onChanged });
 
   const job = ingestJob(options.concurrency);
   await jobs.define([job, reembedJob, graphRebuildJob, backfillJob]);

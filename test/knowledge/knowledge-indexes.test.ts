@@ -35,7 +35,7 @@ describe.each(['server', 'embedded'] as const)('on Postgres (%s)', (kind) => {
       const { rows } = await transaction.query(sql`
         select via from knowledge_find_entities(${own.spaceId}::integer, '{}', '{}', '{}', 20,
           array['marketing manager zeb'], 200, 0.45)`);
-      expect(rows).toEqual([{ via: 'trigram' }]);
+      expect(rows).toEqual([{ via: 'version' }, { via: 'trigram' }]);
       expect((await fetched()) - before).toBeLessThan(50);
     });
   });

@@ -49,6 +49,7 @@ describe('ingest', () => {
       readers: { rules: bracketReader('rules'), model: () => model },
       texts: new TextThreads(systemClock),
       resolver: exactResolver(world),
+      reconciler: { reconcile: () => Promise.resolve() },
       embedders: { current: () => embeddersOf(embedder).current() },
       vectors: new VectorIndex(world.database),
       graph,

@@ -73,6 +73,11 @@ export class Roster {
     return keys?.size === 1 && key !== undefined ? this.whole(key) : null;
   }
 
+  /** Several people have this given or family name. */
+  isShared(part: string): boolean {
+    return (this.#byPart.get(part)?.size ?? 0) > 1;
+  }
+
   /** The person the document assigns the address to. */
   byEmail(email: string): KnownPerson | null {
     return this.whole(this.#byEmail.get(email) ?? '');

@@ -11,7 +11,7 @@ const maxPerQuery = 30;
  * A trigram search takes about 0.15 ms per name, more in large spaces; names beyond this number use prefix keys only.
  */
 const maxByTrigram = 200;
-const trigramThreshold = 0.45;
+export const trigramThreshold = 0.45;
 const maxTrigramLength = 100;
 
 interface Hit {
@@ -19,6 +19,13 @@ interface Hit {
   readonly entityId: string;
   /** The most reliable first, so that a limit cuts off the least reliable. */
   readonly rank: number;
+}
+
+export interface FoundCandidates {
+  /** Per query, the most reliable finds first. */
+  readonly found: readonly (readonly CandidateEntity[])[];
+  /** Of the space, before the search. */
+  readonly version: string;
 }
 
 export async function findCandidates(
@@ -30,16 +37,18 @@ export async function findCandidates(
     readonly withTrigrams: boolean;
     readonly signal: AbortSignal;
   },
-): Promise<readonly (readonly CandidateEntity[])[]> {
+): Promise<FoundCandidates> {
   const { artifactUid, signal } = options;
-  const byQuery = Map.groupBy(await findHits(database, spaceId, queries, options), ({ query }) => query);
+  const { hits, version } = await findHits(database, spaceId, queries, options);
+  const byQuery = Map.groupBy(hits, ({ query }) => query);
   const limited = queries.map((_, index) =>
     (byQuery.get(index) ?? []).sort((a, b) => a.rank - b.rank).slice(0, maxPerQuery),
   );
   const ids = [...new Set(limited.flat().map(({ entityId }) => entityId))];
   const families = await loadFamilies(database, spaceId, ids, artifactUid, { signal });
   const known = new Map(families.flatMap(({ found, known: one }) => found.map((id) => [id, one] as const)));
-  return limited.map((own) => [...new Set(own.flatMap(({ entityId }) => known.get(entityId) ?? []))]);
+  const found = limited.map((own) => [...new Set(own.flatMap(({ entityId }) => known.get(entityId) ?? []))]);
+  return { found, version };
 }
 
 const reliability = ['identity', 'name', 'alias', 'email', 'nickname', 'initials', 'trigram'];
@@ -55,13 +64,8 @@ async function findHits(
   spaceId: number,
   queries: readonly CandidateQuery[],
   { withTrigrams, signal }: { readonly withTrigrams: boolean; readonly signal: AbortSignal },
-): Promise<readonly Hit[]> {
-  const names = queriesByText(queries, ({ normalizedNames }) => normalizedNames);
-  const keys = queriesByText(queries, (query) => query.keys);
-  const emails = queriesByText(queries, (query) => query.emails);
-  const alike = queriesByText(withTrigrams ? queries : [], ({ normalizedNames }) =>
-    normalizedNames.slice(0, 1).filter((name) => name.length <= maxTrigramLength),
-  );
+): Promise<{ readonly hits: readonly Hit[]; readonly version: string }> {
+  const { names, keys, emails, alike } = searchedTexts(queries, withTrigrams);
   const { rows } = await database.query<{ via: string; key: string; entityId: string }>(
     sql`
     select via, found_key as key, found_id as "entityId" from knowledge_find_entities(${spaceId}::integer,
@@ -72,10 +76,21 @@ async function findHits(
   const queriesOf = new Map(
     Object.entries({ name: names, alias: names, email: emails, key: keys, trigram: alike }),
   );
-  return rows.flatMap(({ via, key, entityId }) =>
+  const hits = rows.flatMap(({ via, key, entityId }) =>
     (queriesOf.get(via)?.get(key) ?? []).map((query) => ({ query, entityId, rank: rankOf(via, key) })),
   );
+  return { hits, version: rows.find(({ via }) => via === 'version')?.key ?? '0' };
 }
+
+/** What the search looks for, each text with the queries that look for it. */
+export const searchedTexts = (queries: readonly CandidateQuery[], withTrigrams: boolean) => ({
+  names: queriesByText(queries, ({ normalizedNames }) => normalizedNames),
+  keys: queriesByText(queries, (query) => query.keys),
+  emails: queriesByText(queries, (query) => query.emails),
+  alike: queriesByText(withTrigrams ? queries : [], ({ normalizedNames }) =>
+    normalizedNames.slice(0, 1).filter((name) => name.length <= maxTrigramLength),
+  ),
+});
 
 /** Each distinct text with the queries that look for it. */
 function queriesByText(

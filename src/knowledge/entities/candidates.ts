@@ -12,7 +12,7 @@ import { entityTypes } from '../reading/types.ts';
 import type { Embedder, Embedders } from '../vectors/embedders.ts';
 import { clueKeys, nameKeys } from './blocking-keys.ts';
 import type { CleanClues, Profile } from './compare-clues.ts';
-import { cleanClues, identityOf, profileOf } from './compare-clues.ts';
+import { cleanClues, fieldsOf, honorificField, identityOf, profileOf } from './compare-clues.ts';
 import type { EntityStore } from './entity-store.ts';
 import { compareNames, decide, matchCandidates, minSamePoints } from './match.ts';
 import {
@@ -60,6 +60,8 @@ export interface MentionGroup {
   /** As it is displayed. */
   readonly name: string;
   readonly normalizedName: string;
+  /** A part of the names of several people of the document. */
+  readonly isAmbiguous: boolean;
   /** With its spellings; the first is `name`. */
   readonly names: readonly NameRow[];
   readonly clues: CleanClues;
@@ -94,6 +96,7 @@ interface Named {
   readonly name: string;
   readonly normalizedName: string;
   readonly surface: string;
+  readonly isAmbiguous: boolean;
   readonly clues: CleanClues;
 }
 
@@ -105,21 +108,24 @@ function readMention(mention: EntityMention, index: number, place: MentionPlace)
   // Unnamed entities never match across artifacts: one per artifact.
   const normalizedName =
     name === unnamedEntityName ? `${unnamedEntityName} ${place.artifactUid}` : normalizeName(given, type);
-  return { index, type, name, normalizedName, surface, clues: cleanClues(mention.contextClues, name) };
+  const clues = cleanClues(mention.contextClues, name, surface);
+  return { index, type, name, normalizedName, surface, isAmbiguous: mention.isAmbiguous === true, clues };
 }
 
-const identityKey = ({ type, normalizedName, clues }: Named): string =>
+const identityKey = ({ type, normalizedName, isAmbiguous, clues }: Named): string =>
   JSON.stringify([
     type,
     normalizedName,
+    isAmbiguous,
     clues.email,
     clues.organization,
     clues.notes.find((note) => identityOf(note) !== null) ?? null,
+    fieldsOf(clues.notes).get(honorificField) ?? null,
   ]);
 
 function groupOf(members: readonly Named[], allNames: readonly string[]): MentionGroup {
   const [first] = members as readonly [Named, ...Named[]];
-  const { type, name, normalizedName } = first;
+  const { type, name, normalizedName, isAmbiguous } = first;
   const clues: CleanClues = {
     role: members.find((member) => member.clues.role !== null)?.clues.role ?? null,
     organization: first.clues.organization,
@@ -138,6 +144,7 @@ function groupOf(members: readonly Named[], allNames: readonly string[]): Mentio
     type,
     name,
     normalizedName,
+    isAmbiguous,
     names: [own, ...(isNamed ? spellings(members, own) : [])],
     clues,
     profile,
@@ -178,22 +185,28 @@ const textsPerEmbedding = 128;
 /** Each vector costs a scan; names beyond this number are found by their keys only. */
 const maxByVector = 50;
 
-/** A timeout or failure is stored in the groups as their problem. */
+/**
+ * Returns the version of the space that the search is based on; null after a timeout or failure, which is stored in the
+ * groups as their problem.
+ */
 export async function findCandidates(
   { clock, options }: ResolutionDeps,
   entities: EntityStore,
   groups: readonly MentionGroup[],
   { spaceId, artifactUid }: MentionPlace,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string | null> {
   const load = async (timeout: AbortSignal) => {
     const queries = groups.map(({ query }) => query);
-    const found = await entities.candidates(spaceId, queries, artifactUid, timeout);
+    const { found, version } = await entities.candidates(spaceId, queries, artifactUid, timeout);
     const names = await entities.coMentions(spaceId, idsNearTheLimit(groups, found), timeout);
-    return found.map((own) => own.map((one) => withCoMentions(one, names.get(one.entity.entityId))));
+    const complete = found.map((own) =>
+      own.map((one) => withCoMentions(one, names.get(one.entity.entityId))),
+    );
+    return { found: complete, version };
   };
   try {
-    const found = await withTimeout(load, {
+    const { found, version } = await withTimeout(load, {
       clock,
       timeoutMs: options.candidatesTimeoutMs,
       operation: 'candidates',
@@ -201,9 +214,11 @@ export async function findCandidates(
     });
     for (const [index, group] of groups.entries())
       Object.assign(group, { candidates: found[index] ?? [], candidatesProblem: null });
+    return version;
   } catch (error) {
     if (isFatal(error, signal)) throw error;
     for (const group of groups) Object.assign(group, { candidates: [], candidatesProblem: error });
+    return null;
   }
 }
 

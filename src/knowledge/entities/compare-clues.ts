@@ -2,7 +2,14 @@
 import { getDomainWithoutSuffix } from 'tldts';
 import type { ContextClues, EntityType } from '../reading/types.ts';
 import { compareOrganizationNames, comparePersonNames, parseOrganizationName } from './compare-names.ts';
-import { handleOf, mailProviders, plainWords, sharedMailboxes, visibleName } from './normalize.ts';
+import {
+  handleOf,
+  mailProviders,
+  plainWords,
+  sharedMailboxes,
+  statedGender,
+  visibleName,
+} from './normalize.ts';
 import { editDistance, jaroWinkler } from './string-distance.ts';
 
 export interface Profile {
@@ -62,11 +69,19 @@ const identitiesOf = (notes: readonly string[]) =>
 export const identityOf = (note: string): string | null =>
   note.startsWith(identityField) ? note.slice(identityField.length) : null;
 
+/** The field of the note that keeps "Mr." and "Mrs.", which are not part of a name. */
+export const honorificField = 'honorific';
+
+/** Null without a form of address that states a gender. */
+export const honorificNote = (name: string): string | null =>
+  statedGender(name) === null ? null : `${honorificField}: ${visibleName(name).split(' ', 1)[0]}`;
+
 /** Clues as they are stored: readers and sources may provide anything. */
-export function cleanClues(clues: ContextClues, name = ''): CleanClues {
+export function cleanClues(clues: ContextClues, name = '', surfaceForm = name): CleanClues {
   const given = (clues.notes ?? []).map(clean).filter((note) => note !== null && identityOf(note) === null);
   const identity = clues.identity === undefined ? null : clean(identityField + clues.identity);
-  const notes = [...new Set([identity, ...given].slice(0, maxNotes))];
+  const honorific = honorificNote(name) ?? honorificNote(surfaceForm);
+  const notes = [...new Set([identity, honorific, ...given].slice(0, maxNotes))];
   return {
     role: clean(clues.role),
     organization: clean(clues.organization),
@@ -117,6 +132,7 @@ export interface ClueComparison {
   readonly contradiction: string | null;
   /** The same source id: they are the same, whatever their names. */
   readonly hasSameIdentity: boolean;
+  readonly hasSameEmail: boolean;
   /** Identical long numbers and the like; two of them are never a coincidence. */
   readonly proofs: number;
   readonly reasons: readonly string[];
@@ -136,8 +152,8 @@ const nothing: Finding = { points: 0 };
 export function compareClues(a: Profile, b: Profile): ClueComparison {
   const ofColleagues = [compareEmployers(a, b), compareRoles(a, b), compareCoMentions(a, b)];
   const findings = [compareIdentities(a, b), compareEmails(a, b), ...ofColleagues, ...compareFields(a, b)];
-  const hasSameEmail = findings.some(({ isSameEmail }) => isSameEmail);
-  const hasSameIdentity = findings.some(({ isSameIdentity }) => isSameIdentity);
+  const hasSameEmail = findings.some(({ isSameEmail }) => isSameEmail === true);
+  const hasSameIdentity = findings.some(({ isSameIdentity }) => isSameIdentity === true);
   const contradiction =
     findings.find((finding) => finding.contradiction !== undefined)?.contradiction ?? null;
   return {
@@ -146,6 +162,7 @@ export function compareClues(a: Profile, b: Profile): ClueComparison {
     // One address is one person, also after a change of employer.
     contradiction: hasSameEmail || hasSameIdentity ? null : contradiction,
     hasSameIdentity,
+    hasSameEmail,
     proofs: findings.filter(({ isProof }) => isProof).length,
     reasons: findings.flatMap(({ reason, contradiction: against }) => reason ?? against ?? []),
   };
@@ -263,7 +280,7 @@ function compareFields(a: Profile, b: Profile): readonly Finding[] {
   const others = fieldsOf(b.notes);
   return [...own].flatMap(([field, values]): readonly Finding[] => {
     const theirs = others.get(field);
-    if (theirs === undefined) return [];
+    if (theirs === undefined || field === honorificField) return [];
     if (field === '') {
       const shared = values.filter((value) => theirs.includes(value)).length;
       return shared === 0 ? [] : [{ points: Math.min(1.5, shared * 0.75), reason: 'the same note' }];

@@ -1,12 +1,14 @@
 // Compares two names. Points are about the log odds of being the same, calibrated on generated names.
-import { isGivenName } from '../text/lexicon.ts';
+import { isGivenName, wordKind } from '../text/lexicon.ts';
 import type { PersonName } from './normalize.ts';
 import {
   areSameGivenName,
   companyForms,
+  contrasts,
   genericNouns,
   interchangeableForms,
   handleForms,
+  isAmbiguousShortForm,
   isInitial,
   nameTokens,
   parsePersonName,
@@ -21,6 +23,13 @@ type NameRelation =
   | 'part' // one word of it
   | 'other';
 
+/** Why two may not be joined automatically, however much else agrees. */
+export interface Contradiction {
+  readonly reason: string;
+  /** They may be the same nevertheless: a person decides. False: they are different. */
+  readonly isReviewable: boolean;
+}
+
 export interface NameComparison {
   readonly relation: NameRelation;
   /** At least `minSamePoints`: the same unless the context contradicts. Below 0: evidence against it. */
@@ -28,12 +37,20 @@ export interface NameComparison {
   readonly reason: string;
   /** Spelled differently, and two people may have these names: Johnson and Johnston, Maria and Mario. */
   readonly isOtherSpelling?: boolean;
+  /** A given name or a surname alone: it identifies a person within one document only. */
+  readonly isPartial?: boolean;
+  readonly contradiction?: Contradiction;
 }
 
 export const otherName = (points: number): NameComparison => ({
   relation: 'other',
   points,
   reason: 'the names differ',
+});
+
+const different = (points: number, reason: string): NameComparison => ({
+  ...otherName(points),
+  contradiction: { reason, isReviewable: false },
 });
 
 // Person names.
@@ -48,19 +65,31 @@ export function comparePersonNames(a: string, b: string): NameComparison {
   return compareFull(own, other);
 }
 
+/** Whole names are written in one word in scripts without spaces. */
+const isPartOfName = (single: string): boolean =>
+  !/[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(single);
+
 function compareSingles(a: string, b: string): NameComparison {
-  if (a === b) return { relation: 'same', points: 4, reason: 'the same single name' };
+  const isPartial = isPartOfName(a);
+  if (a === b) return { relation: 'same', points: 4, reason: 'the same single name', isPartial };
   if (areSameGivenName(a, b))
-    return { relation: 'variant', points: 2, reason: 'a short form of a given name' };
+    return { relation: 'variant', points: 2, reason: 'a short form of a given name', isPartial };
   if (a.length >= 5 && isTypingError(a, b))
     return {
       relation: 'typing-error',
       points: 2,
       reason: 'almost the same single name',
       isOtherSpelling: true,
+      isPartial,
     };
-  return otherName(-5);
+  return { ...otherName(-5), ...unlessSimilar(jaroWinkler(a, b), 'their names differ') };
 }
+
+/** Names less similar than this are two names, not one with typos. */
+const minSpellingSimilarity = 0.75;
+
+const unlessSimilar = (similarity: number, reason: string): Pick<NameComparison, 'contradiction'> =>
+  similarity >= minSpellingSimilarity ? {} : { contradiction: { reason, isReviewable: true } };
 
 function compareSingle(single: string, full: PersonName): NameComparison {
   const first = full.given[0] ?? '';
@@ -70,12 +99,12 @@ function compareSingle(single: string, full: PersonName): NameComparison {
     return { relation: 'initials', points: 3, reason: 'a handle of first letter and surname' };
   if (handleForms(full).includes(single))
     return { relation: 'initials', points: 2.5, reason: 'a handle formed from the name' };
-  if (single === full.surname) return { relation: 'part', points: 2, reason: 'the surname alone' };
+  if (single === full.surname)
+    return { relation: 'part', points: 2, reason: 'the surname alone', isPartial: true };
   if (!isInitial(first) && areSameGivenName(single, first))
-    return { relation: 'part', points: 2, reason: 'the given name alone' };
-  return otherName(
-    softened(-4, Math.max(jaroWinkler(single, first), jaroWinkler(single, full.surname ?? ''))),
-  );
+    return { relation: 'part', points: 2, reason: 'the given name alone', isPartial: true };
+  const similarity = Math.max(jaroWinkler(single, first), jaroWinkler(single, full.surname ?? ''));
+  return { ...otherName(softened(-4, similarity)), ...unlessSimilar(similarity, 'their names differ') };
 }
 
 function compareFull(a: PersonName, b: PersonName): NameComparison {
@@ -84,7 +113,11 @@ function compareFull(a: PersonName, b: PersonName): NameComparison {
   const turned = compareInOrder(a, reversed(b));
   if (turned.points - 0.5 <= straight.points) return straight;
   const relation = turned.relation === 'same' ? 'variant' : turned.relation;
-  return { ...turned, relation, points: turned.points - 0.5, reason: `${turned.reason}, in another order` };
+  const reason = `${turned.reason}, in another order`;
+  // "Lee Jordan" may be "Jordan Lee", surname first, or another person. With a comma the order is clear.
+  const swapped = { reason: 'given name and surname are swapped', isReviewable: true };
+  const contradiction = turned.contradiction ?? swapped;
+  return { ...turned, relation, points: turned.points - 0.5, reason, contradiction };
 }
 
 /** "Chen Alice" for "Alice Chen": family name first. */
@@ -131,7 +164,8 @@ function compareInOrder(a: PersonName, b: PersonName): NameComparison {
   if (given === 'other' && surname !== 'other') points = softened(points, jaroWinkler(givenA, givenB));
   if (surname === 'other') points = softened(points, jaroWinkler(surnameA, surnameB));
   points -= againstByDetail(a, b);
-  if (points < 0) return otherName(points);
+  const contradiction = contradictionOf([givenA, givenB, given], [surnameA, surnameB, surname]);
+  if (points < 0) return { ...otherName(points), ...contradiction };
   const relation = surname === 'equal' ? relationOf[given] : relationOf[surname];
   return {
     relation,
@@ -139,7 +173,28 @@ function compareInOrder(a: PersonName, b: PersonName): NameComparison {
     reason: reasonOf(given, surname),
     isOtherSpelling:
       surname === 'transposition' || surname === 'typo' || areDifferentGivenNames(givenA, givenB),
+    ...contradiction,
   };
+}
+
+type Compared = readonly [a: string, b: string, similarity: Similarity];
+
+/** Two names, as opposed to two spellings or forms of one. */
+function contradictionOf(
+  [givenA, givenB, given]: Compared,
+  [surnameA, surnameB, surname]: Compared,
+): Pick<NameComparison, 'contradiction'> {
+  if (given === 'variant' && isAmbiguousShortForm(givenA, givenB))
+    return { contradiction: { reason: 'a short form of several given names', isReviewable: true } };
+  if (areDifferentGivenNames(givenA, givenB))
+    return { contradiction: { reason: 'they have different given names', isReviewable: true } };
+  if (surname === 'other') {
+    const found = unlessSimilar(jaroWinkler(surnameA, surnameB), 'they have different surnames');
+    if (found.contradiction) return found;
+  }
+  return given === 'other'
+    ? unlessSimilar(jaroWinkler(givenA, givenB), 'they have different given names')
+    : {};
 }
 
 /** Maria and Mario: two names, not a typo. */
@@ -183,12 +238,17 @@ function typoKind(a: string, b: string): 'transposition' | 'typo' | 'other' {
 
 /** Middle names and generations that contradict each other. */
 function againstByDetail(a: PersonName, b: PersonName): number {
-  const contradicts = a.given.slice(1).some((own, index) => {
-    const other = b.given[index + 1];
-    return other !== undefined && givenLikeness(own, other) === 'other';
-  });
+  const contradicts = !areCompatibleMiddles(a.given.slice(1), b.given.slice(1));
   const generations = a.generation === b.generation ? 0 : a.generation && b.generation ? 8 : 2.5;
   return (contradicts ? 5 : 0) + generations;
+}
+
+/** One list leaves out names of the other, or shortens them: "J.", "James", "James Paul". */
+export function areCompatibleMiddles(a: readonly string[], b: readonly string[]): boolean {
+  const [short, long] = a.length < b.length ? [a, b] : [b, a];
+  let at = 0;
+  for (const name of long) if (at < short.length && givenLikeness(short[at] ?? '', name) !== 'other') at++;
+  return at === short.length;
 }
 
 /** Similar names are weaker evidence against a match: a name may have several typos. */
@@ -236,9 +296,21 @@ export function compareOrganizationNames(a: string, b: string): NameComparison {
     return { relation: 'variant', points: 4.5, reason: 'the same name, with other spaces' };
   if (own.acronym === other.base || other.acronym === own.base)
     return { relation: 'initials', points: 2.5, reason: 'an acronym of the name' };
-  if (!haveSameNumbers(own.base, other.base)) return otherName(-6);
-  if (own.base.length >= 6 && isTypingError(own.base, other.base)) return almost(own.base, other.base);
+  const contrast = contrastOf(own.base.split(' '), other.base.split(' '));
+  if (contrast !== null) return different(-6, contrast);
+  if (own.base.length >= 6 && isMisspelled(own.base, other.base)) return almost(own.base, other.base);
   return otherName(-5);
+}
+
+/** Not when all words by which they differ are in the dictionary: Berlin and Merlin, food and foot. */
+function isMisspelled(a: string, b: string): boolean {
+  if (!isTypingError(a, b)) return false;
+  const [own, other] = [a.split(' '), b.split(' ')];
+  const unlike = [
+    ...own.filter((word) => !other.includes(word)),
+    ...other.filter((word) => !own.includes(word)),
+  ];
+  return !unlike.every((word) => wordKind(word) !== undefined);
 }
 
 /** A transposition in a long name, or one letter in a very long one, is clearly a typo. */
@@ -256,12 +328,19 @@ function compareForms(a: string | null, b: string | null): NameComparison {
   return { relation: 'variant', points: 2.5, reason: `the same name as ${a} and as ${b}` };
 }
 
+const articles = new Set(['the', 'a', 'an']);
+
 /** The distinctive words, without the generic noun: `phoenix` of "the Phoenix project". */
 export function thingWords(name: string): readonly string[] {
   const tokens = nameTokens(name, 'other');
-  const distinctive = tokens.filter((word) => !genericNouns.has(word));
+  const distinctive = tokens.filter(
+    (word, index) => !genericNouns.has(word) && word !== 'of' && (index > 0 || !articles.has(word)),
+  );
   return distinctive.length === 0 ? tokens : distinctive;
 }
+
+const kindsIn = (words: string): ReadonlySet<string> =>
+  new Set(words.split(' ').flatMap((word) => genericNouns.get(word) ?? []));
 
 export function compareThingNames(a: string, b: string): NameComparison {
   const [allA, allB] = [nameTokens(a, 'other').join(' '), nameTokens(b, 'other').join(' ')];
@@ -269,13 +348,17 @@ export function compareThingNames(a: string, b: string): NameComparison {
   const own = thingWords(a);
   const other = thingWords(b);
   const [ownKey, otherKey] = [sortedKey(own), sortedKey(other)];
+  const [kinds, otherKinds] = [kindsIn(allA), kindsIn(allB)];
+  if (kinds.size > 0 && otherKinds.size > 0 && kinds.isDisjointFrom(otherKinds))
+    return different(-6, 'they are different kinds of things');
   if (ownKey === otherKey) return { relation: 'variant', points: 4.5, reason: 'the same distinctive words' };
-  if (!haveSameNumbers(allA, allB)) return otherName(-6);
+  const contrast = contrastOf(own, other);
+  if (contrast !== null) return different(-6, contrast);
   if (own.join('') === other.join(''))
     return { relation: 'variant', points: 4.5, reason: 'the same words, with other spaces' };
   if (withoutPlural(ownKey) === withoutPlural(otherKey))
     return { relation: 'variant', points: 4.5, reason: 'singular and plural of the same' };
-  if (ownKey.length >= 8 && isTypingError(ownKey, otherKey)) return almost(ownKey, otherKey);
+  if (ownKey.length >= 8 && isMisspelled(ownKey, otherKey)) return almost(ownKey, otherKey);
   return otherName(-5);
 }
 
@@ -283,13 +366,29 @@ export const sortedKey = (words: readonly string[]): string => [...words].sort()
 
 const withoutPlural = (key: string): string => key.replaceAll(/(?<=[a-z]{3})s\b/g, '');
 
-/** Q1 and Q2, version 7 and version 8 are never typos of each other. */
-function haveSameNumbers(a: string, b: string): boolean {
-  const numbered = (text: string) =>
-    text
-      .split(' ')
-      .filter((word) => /\p{N}/u.test(word))
-      .sort()
-      .join(' ');
-  return numbered(a) === numbered(b);
+/** Places, of which one name is not a short form of the other: Mexico and Mexico City, America and North America. */
+export function comparePlaceNames(a: string, b: string): NameComparison {
+  const found = compareThingNames(a, b);
+  if (found.relation !== 'other' || found.contradiction) return found;
+  const [own, other] = [new Set(thingWords(a)), new Set(thingWords(b))];
+  return own.isSubsetOf(other) || other.isSubsetOf(own)
+    ? different(-6, 'one is a part of the other, or near it')
+    : found;
+}
+
+const romanNumerals = new Set('i ii iii iv v vi vii viii ix x xi xii xiii xiv xv'.split(' '));
+
+/** Q1, version 7, phase II, plan B. */
+const isCounter = (word: string): boolean =>
+  /\p{N}/u.test(word) || romanNumerals.has(word) || /^[a-z]$/.test(word);
+
+/** The word by which similar names are different things; null when they may be spellings of one. */
+function contrastOf(a: readonly string[], b: readonly string[]): string | null {
+  const [onlyA, onlyB] = [a.filter((word) => !b.includes(word)), b.filter((word) => !a.includes(word))];
+  if (sortedKey(onlyA.filter(isCounter)) !== sortedKey(onlyB.filter(isCounter)))
+    return 'they have different numbers';
+  const groupsOf = (words: readonly string[]) => new Set(words.flatMap((word) => contrasts.get(word) ?? []));
+  return groupsOf(onlyA).isDisjointFrom(groupsOf(onlyB))
+    ? null
+    : `one is "${onlyA.join(' ')}", the other "${onlyB.join(' ')}"`;
 }

@@ -7,7 +7,7 @@ import type { CleanClues, Profile } from './compare-clues.ts';
 import type { Confirmation } from './confirm.ts';
 import { confirmInTime, describeConfirmationFailure, questionOf } from './confirm.ts';
 import type { MatchedCandidate } from './match.ts';
-import { compareNames, decide, matchCandidates, minSamePoints, pairsWith } from './match.ts';
+import { compareNames, decide, matchCandidates, matchProfiles, minSamePoints, pairsWith } from './match.ts';
 import { nameFullness, normalizeName, unnamedEntityName, visibleName } from './normalize.ts';
 import type {
   CandidateEntity,
@@ -71,8 +71,6 @@ export class MentionDecisions {
   readonly #draftsByKey = new Map<string, OpenDraft[]>();
   readonly #additions: EntityAddition[] = [];
   readonly #pairs: PairDraft[] = [];
-  /** All entities that were compared with a name. */
-  readonly #seen = new Set<string>();
 
   constructor(deps: ResolutionDeps, chunk: ChunkContext, mayCallModel = true) {
     this.#deps = deps;
@@ -87,22 +85,21 @@ export class MentionDecisions {
       drafts: this.#drafts,
       additions: this.#additions,
       pairs: this.#pairs,
-      seen: [...this.#seen],
+      search: null,
     };
   }
 
   async decide(group: MentionGroup): Promise<void> {
-    for (const { entity } of group.candidates) this.#seen.add(entity.entityId);
     const matched: readonly MatchedCandidate<Target>[] = [
       ...matchCandidates(group, group.candidates, this.#inChunk),
       ...matchCandidates(group, this.#draftsFor(group)),
     ];
     const choice = decide(matched, canUseModel(this.#deps));
-    if (choice.kind === 'join') this.#join(group, choice.chosen.candidate);
+    if (choice.kind === 'join') this.#join(group, choice.chosen.candidate, choice.others);
     else if (group.candidatesProblem !== null)
       this.#create(group, 'candidates-unknown', group.candidatesProblem);
     else if (choice.kind === 'create') this.#create(group, null);
-    else await this.#confirm(group, choice.close);
+    else await this.#confirm(group, choice.close, choice.vetoed);
   }
 
   /** With the name only, which every store accepts. */
@@ -110,9 +107,7 @@ export class MentionDecisions {
     const [name] = group.names;
     const clues = { role: null, organization: null, email: null, notes: [] };
     const names = name ? [{ ...name, keys: [] }] : [];
-    this.#create({ ...group, names, clues, embedding: null }, 'resolution-failed', error, {
-      isUnchecked: true,
-    });
+    this.#create({ ...group, names, clues, embedding: null }, 'resolution-failed', error);
   }
 
   /** Drafts that the name may refer to. */
@@ -126,9 +121,15 @@ export class MentionDecisions {
     return [...found];
   }
 
-  #join(group: MentionGroup, target: Target, suggestedName = ''): void {
+  #join(
+    group: MentionGroup,
+    target: Target,
+    others: readonly MatchedCandidate<Target>[],
+    suggestedName = '',
+  ): void {
     const { entityId, normalizedName } = target.entity;
     let { canonicalName } = target.entity;
+    this.#pairs.push(...this.#newPairs(group, target, others));
     if (isDraft(target)) {
       this.#extend(target, group);
       ({ canonicalName } = target.entity);
@@ -147,11 +148,30 @@ export class MentionDecisions {
     });
   }
 
+  /**
+   * With the others that the name may refer to, if it makes them similar to its entity. Pairs that do not depend on it
+   * exist already.
+   */
+  #newPairs(
+    group: MentionGroup,
+    { entity, profile }: Target,
+    others: readonly MatchedCandidate<Target>[],
+  ): readonly PairDraft[] {
+    const joined = joinProfiles(profile, group.profile, false);
+    const close = others.flatMap(({ candidate, ...matched }) => {
+      const before = matchProfiles(profile, candidate.profile, candidate);
+      const match = matchProfiles(joined, candidate.profile, candidate);
+      const isNew = before.verdict === 'different' && match.verdict !== 'different';
+      return isNew ? [{ ...matched, candidate, match }] : [];
+    });
+    return pairsWith(entity.entityId, close, inconclusive, this.#deps.ids);
+  }
+
   #create(
     group: MentionGroup,
     reason: ReviewReason | null,
     error: unknown = null,
-    { uncertainMatch = null as string | null, isUnchecked = reason === 'candidates-unknown' } = {},
+    uncertainMatch: string | null = null,
   ): string {
     const { name: canonicalName, normalizedName, type, names, clues, profile, embedding } = group;
     const entityId = this.#deps.ids.uuid();
@@ -159,7 +179,7 @@ export class MentionDecisions {
     const unnamed = canonicalName === unnamedEntityName ? 'uncertain' : null;
     const reviewReason = reason ?? (isWithoutVector ? 'embedding-missing' : unnamed);
     const entity = { entityId, type, canonicalName, normalizedName };
-    const draft = { entity, names, clues, profile, embedding, reviewReason, isUnchecked };
+    const draft = { entity, names, clues, profile, embedding, reviewReason };
     this.#drafts.push(this.#index({ ...draft, isInArtifact: true, cosine: null }, names));
     this.results.set(group, { entityId, isNew: true, mergedFrom: null, uncertainMatch, canonicalName });
     if (reason !== null && reason !== 'uncertain') this.fallbacks.push({ reason, entityId, group, error });
@@ -197,38 +217,54 @@ export class MentionDecisions {
     return draft;
   }
 
-  /** Uncertain: a model confirms one of the candidates; otherwise the entity is created with open pairs. */
-  async #confirm(group: MentionGroup, close: readonly MatchedCandidate<Target>[]): Promise<void> {
+  /** Creates the entity with open pairs. */
+  #keepOpen(
+    group: MentionGroup,
+    close: readonly MatchedCandidate<Target>[],
+    {
+      reviewReason = 'uncertain',
+      decision = inconclusive,
+      error = null,
+    }: { reviewReason?: ReviewReason; decision?: PairDecision; error?: unknown } = {},
+  ): void {
     const uncertainMatch = close[0]?.candidate.entity.entityId ?? null;
-    const keepOpen = (
-      reviewReason: ReviewReason,
-      reason: string,
-      decidedBy: string | null,
-      error?: unknown,
-    ) =>
-      this.#addPairs(this.#create(group, reviewReason, error, { uncertainMatch }), close, {
-        reason,
-        state: 'open',
-        decidedBy,
-      });
+    const entityId = this.#create(group, reviewReason, error, uncertainMatch);
+    this.#pairs.push(...pairsWith(entityId, close, decision, this.#deps.ids));
+  }
+
+  /** Uncertain: a model confirms one of `close`; otherwise the entity is created with open pairs. */
+  async #confirm(
+    group: MentionGroup,
+    close: readonly MatchedCandidate<Target>[],
+    vetoed: readonly MatchedCandidate<Target>[],
+  ): Promise<void> {
+    const all = [...close, ...vetoed];
     let confirmation: Confirmation | null;
     try {
-      confirmation = await this.#callModel(group, close);
+      confirmation = close.length === 0 ? null : await this.#callModel(group, close);
     } catch (error) {
       if (isFatal(error, this.#chunk.signal)) throw error;
-      keepOpen('confirmation-failed', describeConfirmationFailure(error), null, error);
+      const reason = describeConfirmationFailure(error);
+      const decision = { ...inconclusive, reason };
+      this.#keepOpen(group, all, { reviewReason: 'confirmation-failed', decision, error });
       return;
     }
     if (confirmation === null) {
-      keepOpen('uncertain', 'Names and context are inconclusive.', null);
+      this.#keepOpen(group, all);
       return;
     }
     const { decision, reason, match, canonicalName } = confirmation;
     const chosen = match === null ? undefined : close[match];
-    if (decision === 'same' && chosen) this.#join(group, chosen.candidate, canonicalName);
-    else if (decision === 'different')
-      this.#addPairs(this.#create(group, null), close, { reason, state: 'different', decidedBy: 'model' });
-    else keepOpen('uncertain', reason, 'model');
+    if (decision === 'same' && chosen) {
+      const others = all.filter((one) => one !== chosen);
+      this.#join(group, chosen.candidate, others, canonicalName);
+      return;
+    }
+    const state = decision === 'different' ? 'different' : 'open';
+    const reviewReason = state === 'open' || vetoed.length > 0 ? 'uncertain' : null;
+    const uncertainMatch = reviewReason === null ? null : (all[0]?.candidate.entity.entityId ?? null);
+    const entityId = this.#create(group, reviewReason, null, uncertainMatch);
+    this.#pairs.push(...pairsWith(entityId, all, { reason, state, decidedBy: 'model' }, this.#deps.ids));
   }
 
   /** Null when no model can be called. */
@@ -252,15 +288,15 @@ export class MentionDecisions {
     confirmations.set(key, confirmation);
     return confirmation;
   }
-
-  #addPairs(
-    entityId: string,
-    close: readonly MatchedCandidate<Target>[],
-    decision: Pick<PairDraft, 'reason' | 'state' | 'decidedBy'>,
-  ): void {
-    this.#pairs.push(...pairsWith(entityId, close, decision, this.#deps.ids));
-  }
 }
+
+type PairDecision = Pick<PairDraft, 'reason' | 'state' | 'decidedBy'>;
+
+const inconclusive: PairDecision = {
+  reason: 'Names and context are inconclusive.',
+  state: 'open',
+  decidedBy: null,
+};
 
 /** A full name is better than initials, a single word or an address. */
 const isBetterName = ({ type, name }: Pick<MentionGroup, 'type' | 'name'>, than: string): boolean =>

@@ -99,7 +99,6 @@ export class EntityService {
       clues: cleanClues({}, canonicalName),
       embedding: null,
       reviewReason: null,
-      isUnchecked: true,
     };
     await merges.split(space.spaceId, entityId, mentionIds, draft, this.#now());
     onChanged?.(space.spaceId, [entityId, draft.entity.entityId]);

@@ -3,6 +3,7 @@ import type { Database, Queryable, Transaction } from '../../platform/postgres/p
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, sql } from '../../platform/postgres/sql.ts';
 import type { EntityType } from '../reading/types.ts';
+import type { FoundCandidates } from './candidate-queries.ts';
 import { entityColumns, findCandidates, loadFamilies } from './candidate-queries.ts';
 import {
   lockEntities,
@@ -52,13 +53,13 @@ export class EntityStore {
     queries: readonly CandidateQuery[],
     artifactUid: string | null,
     signal: AbortSignal,
-  ): Promise<readonly (readonly CandidateEntity[])[]> {
-    this.#trigrams ??= this.#ensureTrigramIndex();
-    return findCandidates(this.#queryable, spaceId, queries, {
-      artifactUid,
-      withTrigrams: await this.#trigrams,
-      signal,
-    });
+  ): Promise<FoundCandidates> {
+    const withTrigrams = await this.#withTrigrams();
+    return findCandidates(this.#queryable, spaceId, queries, { artifactUid, withTrigrams, signal });
+  }
+
+  #withTrigrams(): Promise<boolean> {
+    return (this.#trigrams ??= this.#ensureTrigramIndex());
   }
 
   /** Per vector the nearest entities of its type, at most five, with their cosine; none without pgvector. */
@@ -135,12 +136,13 @@ export class EntityStore {
       return true;
     }
     const { schema } = this.#database;
+    const options = { withTrigrams: await this.#withTrigrams(), ...(signal ? { signal } : {}) };
     if (pairs.length === 0 && drafts.every(({ embedding }) => embedding === null))
-      return writeEntitiesAsSeen(this.#database, schema, spaceId, plan, at, signal);
+      return writeEntitiesAsSeen(this.#database, schema, spaceId, plan, at, options);
     return this.#database.transaction(
       async (transaction) => {
         await lockEntities(transaction, schema, spaceId);
-        const isWritten = await writeEntitiesAsSeen(transaction, schema, spaceId, plan, at);
+        const isWritten = await writeEntitiesAsSeen(transaction, schema, spaceId, plan, at, options);
         if (isWritten) await this.#writePairs(transaction, spaceId, plan, at);
         return isWritten;
       },

@@ -4,6 +4,7 @@ import type { Queryable, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import { storedJson } from '../artifacts/artifact-store.ts';
+import { searchedTexts, trigramThreshold } from './candidate-queries.ts';
 import type { EntityAddition, EntityDraft, EntityEmbedding, MentionPlace, ResolutionPlan } from './types.ts';
 
 /** Notes kept per entity. */
@@ -38,6 +39,15 @@ export async function lockRevision(
     throw new CoreError('CONFLICT', 'The artifact was removed or revised while it was read.');
 }
 
+/** After `lockEntities`: writers that searched for candidates before and found these search again. */
+export async function touchEntities(
+  transaction: Transaction,
+  spaceId: number,
+  entityIds: readonly string[],
+): Promise<void> {
+  await transaction.query(sql`select knowledge_touch_entities(${spaceId}::integer, ${entityIds}::uuid[])`);
+}
+
 /** In the caller's transaction, after `lockEntities`. */
 export async function writeEntities(
   transaction: Transaction,
@@ -50,8 +60,8 @@ export async function writeEntities(
 }
 
 /**
- * In one round trip. Returns false and writes nothing if something changed since the lookup: the revision is gone or no
- * longer the latest, an entity with a draft's name is not in `seen`, or an entity to add to is gone or merged.
+ * In one round trip. Returns false and writes nothing if something changed since the search: the revision is gone or no
+ * longer the latest, the search would find what others wrote since, or an entity to add to is gone, merged or changed.
  */
 export async function writeEntitiesAsSeen(
   queryable: Queryable,
@@ -59,13 +69,16 @@ export async function writeEntitiesAsSeen(
   spaceId: number,
   plan: ResolutionPlan,
   at: Date,
-  signal?: AbortSignal,
+  { withTrigrams, signal }: { readonly withTrigrams: boolean; readonly signal?: AbortSignal },
 ): Promise<boolean> {
   const live = [...new Set(plan.additions.map(({ entityId }) => entityId))];
+  const { names, emails, keys, alike } = searchedTexts(plan.search?.queries ?? [], withTrigrams);
   const { rows } = await queryable.query<{ isWritten: boolean }>(
     sql`
     select knowledge_put_entities_as_seen(${parametersOf(spaceId, plan, at)}, ${plan.place.revisionId}::uuid,
-      ${plan.seen}::uuid[], ${live}::uuid[], ${lockName(schema, spaceId)}::text) as "isWritten"`,
+      ${plan.search?.version ?? null}::bigint, ${[...names.keys()]}::text[], ${[...emails.keys()]}::text[],
+      ${[...keys.keys()]}::text[], ${[...alike.keys()]}::text[], ${trigramThreshold}::real, ${live}::uuid[],
+      ${lockName(schema, spaceId)}::text) as "isWritten"`,
     { isFrequent: true, ...(signal ? { signal } : {}) },
   );
   return rows[0]?.isWritten === true;
@@ -85,10 +98,7 @@ function parametersOf(spaceId: number, { drafts, additions, place }: EntityWrite
     ${maxNotes}::integer`;
 }
 
-const entityRow = (
-  { entity, clues, reviewReason, isUnchecked }: EntityDraft,
-  place: EntityWrites['place'],
-) => ({
+const entityRow = ({ entity, clues, reviewReason }: EntityDraft, place: EntityWrites['place']) => ({
   id: entity.entityId,
   type: entity.type,
   name: entity.canonicalName,
@@ -97,7 +107,6 @@ const entityRow = (
   artifact: place?.artifactUid ?? null,
   revision: place?.revisionId ?? null,
   review: reviewReason,
-  is_unchecked: isUnchecked,
 });
 
 const additionRow = ({ entityId, clues, betterName }: EntityAddition) => ({

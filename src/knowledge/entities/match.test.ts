@@ -24,7 +24,7 @@ describe('names of people', () => {
   it.each([
     ['Bob Smith', 'Robert Smith'],
     ['Smith, Robert', 'Rob Smith'],
-    ['Chen Alice', 'Alice Chen'],
+    ['Chen, Alice', 'Alice Chen'],
     ['Alice M. Chen', 'Alice Chen'],
     ['Jacoob Andersen', 'Jacob Andersen'],
     ['Robert Abbtot', 'Robert Abbott'],
@@ -77,10 +77,25 @@ describe('an entity with several names', () => {
     expect(verdict(at('J. Harris'), known('Julia Harris', 'J. Harris'))).toBe('same');
   });
 
-  it('matches a first name only with further evidence', () => {
-    const alice = profileOf('person', ['Alice Chen', 'Alice'], cleanClues({}));
-    expect(verdict(profile('Alice'), alice)).toBe('uncertain');
-    expect(verdict(profile('Alice'), profile('Alice'))).toBe('same');
+  it('matches a part of a name within one artifact only, or with an address (T5)', () => {
+    const alice = profileOf('person', ['Alice Chen', 'Alice'], cleanClues({ organization: 'Acme' }));
+    const here = { isInArtifact: true, cosine: null };
+    for (const name of ['Alice', 'Chen'])
+      for (const clues of [{}, { organization: 'Acme', role: 'CFO' }]) {
+        expect(verdict(profile(name, clues), alice), name).toBe('uncertain');
+        expect(verdict(profile(name, clues), profile(name, clues)), name).toBe('uncertain');
+        expect(verdict(profile(name, clues), alice, here), name).toBe('same');
+      }
+    const colleagues = ['bob', 'eve', 'dan'];
+    const at = (name: string) => profile(name, { organization: 'Acme' }, 'person', colleagues);
+    expect(matchProfiles(at('Alice'), at('Alice Chen'), alone)).toMatchObject({
+      verdict: 'uncertain',
+      veto: 'a part of a name, in another document',
+    });
+    const email = 'alice@acme.com';
+    expect(verdict(profile('Alice', { email }), profile('Alice Chen', { email }))).toBe('same');
+    // Whole names in scripts without spaces.
+    expect(verdict(profile('王小明'), profile('王小明'))).toBe('same');
   });
 });
 
@@ -166,8 +181,9 @@ describe('context', () => {
       profile(name, { ...clues, ...more }, 'person', ['bob', 'eve']);
     expect(verdict(at(a), at(b))).toBe('uncertain');
     expect(verdict(at(a), at(b), { isInArtifact: true, cosine: null })).toBe('uncertain');
-    // An address belongs to one person.
-    expect(verdict(at(a, { email: 'dj@acme.com' }), at(b, { email: 'dj@acme.com' }))).toBe('same');
+    // An address belongs to one person, unless the given names are two names.
+    const sharing = verdict(at(a, { email: 'dj@acme.com' }), at(b, { email: 'dj@acme.com' }));
+    expect(sharing).toBe(a.startsWith('Maria') ? 'uncertain' : 'same');
   });
 
   it('compares records field by field', () => {
@@ -190,6 +206,132 @@ describe('context', () => {
     expect(verdict(record('luke purdon', ['city: perth']), record('anna weber', ['city: perth']))).toBe(
       'different',
     );
+  });
+});
+
+describe('a contradiction (T5)', () => {
+  const email = 'household@hollow.example';
+  const everything: ContextClues = {
+    email,
+    organization: 'Hollow Creek Mills',
+    role: 'Director',
+    notes: ['born: 19710412', 'phone: 555812934', 'street: 12 mill lane'],
+  };
+  const all = (name: string, type: EntityType = 'person') =>
+    profile(name, everything, type, ['ines duarte', 'tomas varga', 'olga brandt']);
+
+  it.each([
+    ['Walter James Hobbs', 'Walter Kevin Hobbs'],
+    ['Walter J. Hobbs', 'Walter K. Hobbs'],
+    ['W. James Hobbs', 'Walter Kevin Hobbs'],
+    ['Otis Penrose Jr.', 'Otis Penrose Sr.'],
+    ['Otis Penrose II', 'Otis Penrose III'],
+    ['Penrose Jr.', 'Otis Penrose Sr.'],
+    ['Mr. Farnham', 'Mrs. Farnham'],
+    ['Mr. Robin Farnham', 'Ms. Robin Farnham'],
+    ['Herr Vogel', 'Frau Vogel'],
+  ])('of %s and %s makes them different, whatever else agrees', (a, b) => {
+    for (const isInArtifact of [false, true])
+      for (const [one, other] of [
+        [all(a), all(b)],
+        [all(b), all(a)],
+      ] as const)
+        expect(matchProfiles(one, other, { isInArtifact, cosine: 0.99 })).toMatchObject({
+          verdict: 'different',
+          veto: expect.any(String) as string,
+        });
+  });
+
+  it.each([
+    ['Otis Penrose Jr.', 'Otis Penrose'],
+    ['Jordan Lee', 'Lee Jordan'],
+    ['Taylor Morgan', 'Morgan Taylor'],
+    ['Castellan Nora', 'Nora Castellan'],
+    ['Sam Whitlock', 'Samantha Whitlock'],
+    ['Alex Whitlock', 'Alexandra Whitlock'],
+    ['Chris Whitlock', 'Christine Whitlock'],
+    ['Martin Whitlock', 'Martina Whitlock'],
+    // Twins, and a change of the surname.
+    ['Nora Whitlock', 'Luke Whitlock'],
+    ['Nora Whitlock', 'Nora Castellan'],
+    ['Nora', 'Luke'],
+  ])('of %s and %s leaves them to a person, whatever else agrees', (a, b) => {
+    for (const isInArtifact of [false, true])
+      for (const [one, other] of [
+        [all(a), all(b)],
+        [all(b), all(a)],
+      ] as const) {
+        const match = matchProfiles(one, other, { isInArtifact, cosine: 0.99 });
+        expect(match).toMatchObject({ verdict: 'uncertain', veto: expect.any(String) as string });
+      }
+    expect(verdict(profile(a), profile(b))).not.toBe('same');
+  });
+
+  it('counts for all names that the two are known by', () => {
+    const known = (...names: string[]) => profileOf('person', names, cleanClues(everything));
+    const different = (a: ReturnType<typeof known>, b: ReturnType<typeof known>) => {
+      expect(verdict(a, b)).toBe('different');
+      expect(verdict(b, a)).toBe('different');
+    };
+    different(known('Walter Hobbs', 'Walter James Hobbs'), known('Walter Kevin Hobbs'));
+    different(known('Walter Hobbs', 'Walter James Hobbs'), known('Walter Hobbs', 'Walter Kevin Hobbs'));
+    different(known('Otis Penrose', 'Otis Penrose Sr.'), known('Otis Penrose Jr.', 'Otis'));
+    const weber = profileOf('person', ['Peter Weber', 'Peter'], cleanClues({}));
+    const klein = profileOf('person', ['Peter Klein', 'Peter', 'P. Klein'], cleanClues({}));
+    for (const isInArtifact of [false, true])
+      expect(verdict(weber, klein, { isInArtifact, cosine: null })).toBe('different');
+    // What a person has merged stays known under all of its names.
+    expect(verdict(known('Walter James Hobbs', 'Walter Kevin Hobbs'), known('Walter Kevin Hobbs'))).toBe(
+      'same',
+    );
+    expect(verdict(known('Otis Penrose', 'Otis Penrose Jr.'), known('Otis Penrose'))).toBe('same');
+  });
+
+  it.each([
+    ['Walter James Hobbs', 'Walter J. Hobbs'],
+    ['Walter James Paul Hobbs', 'Walter Paul Hobbs'],
+    ['Walter James Hobbs', 'Walter Hobbs'],
+    ['Otis Penrose Jr.', 'Penrose, Otis, Jr.'],
+    ['Mrs. Nora Whitlock', 'Nora Whitlock'],
+    ['Mrs. Nora Whitlock', 'Ms. Nora Whitlock'],
+    ['Bob Whitlock', 'Robert Whitlock'],
+    ['Castellan, Nora', 'Nora Castellan'],
+  ])('is none between %s and %s', (a, b) => {
+    expect(verdict(profile(a), profile(b))).toBe('same');
+    expect(verdict(profile(b), profile(a))).toBe('same');
+  });
+
+  it.each([
+    ['place', 'Mexico', 'Mexico City'],
+    ['place', 'Kansas', 'Kansas City'],
+    ['place', 'North America', 'South America'],
+    ['place', 'America', 'North America'],
+    ['place', 'East Sussex', 'West Sussex'],
+    ['place', 'Upper Egypt', 'Lower Egypt'],
+    ['project', 'Rollout Phase II', 'Rollout Phase III'],
+    ['project', 'Plan A', 'Plan B'],
+    ['project', 'Inbound Routing', 'Outbound Routing'],
+    ['object', 'Revenue Dashboard', 'Revenue Report'],
+    ['object', 'Revenue Report', 'Revenue Team'],
+    ['org', 'Bank of North Dakota', 'Bank of South Dakota'],
+    ['org', 'First Credit Union', 'Third Credit Union'],
+  ] as const)('between things: %s %s, %s', (type, a, b) => {
+    for (const [one, other] of [
+      [a, b],
+      [b, a],
+    ] as const)
+      expect(
+        matchProfiles(all(one, type), all(other, type), { isInArtifact: true, cosine: 0.99 }),
+      ).toMatchObject({
+        verdict: 'different',
+        veto: expect.any(String) as string,
+      });
+  });
+
+  it('is not a typo between two words of the dictionary', () => {
+    const org = (name: string) => profile(name, {}, 'org');
+    expect(verdict(org('Harbor Food Trading'), org('Harbor Foot Trading'))).toBe('different');
+    expect(verdict(org('Harbor Castellan Trading'), org('Harbor Castelan Trading'))).toBe('same');
   });
 });
 

@@ -3,13 +3,15 @@ import type { IdSource } from '../../core/index.ts';
 import type { EntityType } from '../reading/types.ts';
 import type { ClueComparison, Profile } from './compare-clues.ts';
 import { compareClues } from './compare-clues.ts';
-import type { NameComparison } from './compare-names.ts';
+import type { Contradiction, NameComparison } from './compare-names.ts';
 import {
   compareOrganizationNames,
   comparePersonNames,
+  comparePlaceNames,
   compareThingNames,
   otherName,
 } from './compare-names.ts';
+import { contradictionBetween } from './contradictions.ts';
 import { isFullName, nameFullness, unnamedEntityName } from './normalize.ts';
 import type { CandidateEntity, Entity, PairDraft } from './types.ts';
 
@@ -24,6 +26,10 @@ export interface Match {
   readonly verdict: 'same' | 'uncertain' | 'different';
   readonly points: number;
   readonly name: NameComparison;
+  /** Set: no score and no model may join the two. `uncertain`: a person decides. */
+  readonly veto: string | null;
+  /** By a given name or a surname alone, which no address and no record confirms. */
+  readonly isByPart: boolean;
   /** Suggested by vectors only: meaningless without a model to confirm it. */
   readonly isByVectorOnly: boolean;
   readonly reasons: readonly string[];
@@ -48,16 +54,23 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
     ...(near > 0 ? ['both in one artifact'] : []),
     ...(context.cosine === null ? [] : [`cosine ${context.cosine.toFixed(2)}`]),
   ];
+  const isByPart = name.isPartial === true && !clues.hasSameEmail && clues.proofs < 2;
+  const veto = name.contradiction ?? vetoOf(mention, entity, isByPart && !context.isInArtifact);
   const result = (verdict: Match['verdict'], isByVectorOnly = false): Match => ({
     verdict,
     points,
     name,
+    veto: veto?.reason ?? clues.contradiction,
+    isByPart,
     isByVectorOnly,
-    reasons,
+    reasons: veto === null ? reasons : [...reasons, veto.reason],
   });
-  if (clues.hasSameIdentity) return result('same');
+  // One record of one source, whatever its name is now.
+  if (clues.hasSameIdentity) return { ...result('same'), veto: null };
   if (types === 'different' || clues.contradiction !== null) return result('different');
   if (types === 'alike' && isPerson(mention, entity) && !isWholeName(name)) return result('different');
+  if (veto !== null)
+    return result(veto.isReviewable && points >= minUncertainPoints ? 'uncertain' : 'different');
   if (isNearByVectorOnly(name, types, entity.type, context)) return result('uncertain', true);
   if (points < minUncertainPoints) return result('different');
   // Another type, or the same address with another name, is never certain. Johnson and Johnston may work side by side:
@@ -66,6 +79,13 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
   const isClear =
     counted >= minSamePoints && types === 'same' && (name.relation !== 'other' || hasProof(name, clues));
   return result(isClear ? 'same' : 'uncertain');
+}
+
+/** Besides the names themselves: what no sum of points and no model overrides. */
+function vetoOf(a: Profile, b: Profile, isPartElsewhere: boolean): Contradiction | null {
+  if (a.type !== 'person' && b.type !== 'person') return null;
+  const isPart = { reason: 'a part of a name, in another document', isReviewable: true };
+  return contradictionBetween(a, b) ?? (isPartElsewhere ? isPart : null);
 }
 
 /** Records with different names are the same only if nearly everything else agrees. */
@@ -121,6 +141,7 @@ const isWholeName = ({ relation }: NameComparison): boolean => relation === 'sam
 /** Compares names as names of this type. */
 export function compareNames(type: EntityType, a: string, b: string): NameComparison {
   if (type === 'person') return comparePersonNames(a, b);
+  if (type === 'place') return comparePlaceNames(a, b);
   return type === 'org' ? compareOrganizationNames(a, b) : compareThingNames(a, b);
 }
 
@@ -138,30 +159,37 @@ function knownComparison(a: Profile, b: Profile): NameComparison {
   return comparison;
 }
 
+/** Full names are compared with full names only: Peter Weber is not Peter Klein because both were once called Peter. */
 function bestNameComparison(a: Profile, b: Profile): NameComparison {
   const type = a.type === 'other' ? b.type : a.type;
-  const isFullNamed = type === 'person' && isFullName(b.names[0] ?? '');
-  const fullNames = type === 'person' ? b.names.filter(isFullName) : [];
-  let best = otherName(-8);
-  for (const own of a.names) {
-    // Jennifer is not Julia because Julia was once written J.: full names are compared with full names only.
-    const others = fullNames.length > 0 && isFullName(own) ? fullNames : b.names;
-    for (const other of others) {
+  const fullNames = ({ names }: Profile) => (type === 'person' ? names.filter(isFullName) : []);
+  const [ownFull, otherFull] = [fullNames(a), fullNames(b)];
+  const areFull = ownFull.length > 0 && otherFull.length > 0;
+  const isFullNamed = ownFull.length > 0 || otherFull.length > 0;
+  let best: NameComparison | null = null;
+  for (const own of areFull ? ownFull : a.names)
+    for (const other of areFull ? otherFull : b.names) {
       const found = compareNames(type, own, other);
       // Alice Chen may be written Alice or A. Chen, and so may others: a short alias is no proof.
       const isShort = found.relation === 'same' && found.points <= minSamePoints;
-      const counted = isFullNamed && isShort ? shortNameAgain : found;
-      if (counted.points > best.points) best = counted;
+      const counted =
+        isFullNamed && isShort ? { ...shortNameAgain, isPartial: found.isPartial === true } : found;
+      if (best === null || isBetter(counted, best)) best = counted;
     }
-  }
-  return best;
+  return best ?? otherName(-8);
 }
 
-const shortNameAgain: NameComparison = {
+/** One pair of names without a contradiction is enough: people change their names. */
+const isBetter = (one: NameComparison, other: NameComparison): boolean =>
+  (one.contradiction === undefined) === (other.contradiction === undefined)
+    ? one.points > other.points
+    : one.contradiction === undefined;
+
+const shortNameAgain = {
   relation: 'part',
   points: 2.75,
   reason: 'a short name it is known by',
-};
+} as const;
 
 // Decides among all candidates of a mention: join one, create a new entity, or confirm with a model.
 
@@ -175,10 +203,19 @@ export interface MatchedCandidate<T> {
 }
 
 export type Decision<T> =
-  | { readonly kind: 'join'; readonly chosen: MatchedCandidate<T> }
+  /** `others`: it may be the same as these, too. */
+  | {
+      readonly kind: 'join';
+      readonly chosen: MatchedCandidate<T>;
+      readonly others: readonly MatchedCandidate<T>[];
+    }
   | { readonly kind: 'create' }
-  /** Best first. */
-  | { readonly kind: 'confirm'; readonly close: readonly MatchedCandidate<T>[] };
+  /** Best first. A model may be called for `close`; only a person may join it with one of `vetoed`. */
+  | {
+      readonly kind: 'confirm';
+      readonly close: readonly MatchedCandidate<T>[];
+      readonly vetoed: readonly MatchedCandidate<T>[];
+    };
 
 /** Candidates in one confirmation. */
 const maxConfirmed = 5;
@@ -191,8 +228,15 @@ export function decide<T>(matched: readonly MatchedCandidate<T>[], hasModel: boo
   if (close.length === 0) return { kind: 'create' };
   const same = close.filter(({ match }) => match.verdict === 'same');
   const chosen = singleBest(same);
-  if (chosen !== null) return { kind: 'join', chosen };
-  return { kind: 'confirm', close: close.slice(0, maxConfirmed) };
+  if (chosen !== null)
+    return { kind: 'join', chosen, others: close.filter((one) => one !== chosen).slice(0, maxConfirmed) };
+  const free = close.filter(({ match }) => match.veto === null).slice(0, maxConfirmed);
+  // The full names first: a part of a name among its namesakes explains nothing.
+  const vetoed = close
+    .filter(({ match }) => match.veto !== null)
+    .sort((a, b) => b.fullness - a.fullness)
+    .slice(0, maxConfirmed);
+  return { kind: 'confirm', close: free, vetoed };
 }
 
 /** Narrows by one criterion after the other; null when none or several remain. */
@@ -217,9 +261,17 @@ interface Matchable extends Pick<CandidateEntity, 'profile' | 'isInArtifact' | '
   readonly entity: Pick<Entity, 'entityId' | 'normalizedName'>;
 }
 
+interface MatchedMention {
+  readonly profile: Profile;
+  readonly name: string;
+  readonly normalizedName: string;
+  /** The document has several people of that name. */
+  readonly isAmbiguous?: boolean;
+}
+
 /** `inChunk`: entities that other names of the same chunk were resolved to. */
 export function matchCandidates<T extends Matchable>(
-  mention: { readonly profile: Profile; readonly name: string; readonly normalizedName: string },
+  mention: MatchedMention,
   candidates: readonly T[],
   inChunk: ReadonlySet<string> = new Set(),
 ): readonly MatchedCandidate<T>[] {
@@ -229,10 +281,21 @@ export function matchCandidates<T extends Matchable>(
     const match =
       mention.name === unnamedEntityName
         ? matchUnnamed(mention.normalizedName === entity.normalizedName)
-        : matchProfiles(mention.profile, profile, { isInArtifact, cosine });
+        : withoutGuess(mention, profile, matchProfiles(mention.profile, profile, { isInArtifact, cosine }));
     const fullness = profile.type === 'person' ? nameFullness(profile.names[0] ?? '') : 0;
     return { candidate, match, isInArtifact, hasContext: hasContext(profile), fullness };
   });
+}
+
+/**
+ * Within a document a part of a name is resolved to the only one who has it: by the part, which sees all of them, not by
+ * a full name, which would claim it before the others.
+ */
+function withoutGuess(mention: MatchedMention, other: Profile, match: Match): Match {
+  const isGuess =
+    mention.isAmbiguous === true ? other.names.some(isFullName) : mention.profile.names.some(isFullName);
+  if (!match.isByPart || match.verdict !== 'same' || !isGuess) return match;
+  return { ...match, verdict: 'uncertain', veto: 'a part of a name, which others may share' };
 }
 
 /** The same for a stored entity in place of a mention. */
@@ -250,6 +313,8 @@ function matchUnnamed(isSame: boolean): Match {
     verdict: isSame ? 'same' : 'different',
     points,
     name: { relation: isSame ? 'same' : 'other', points, reason },
+    veto: null,
+    isByPart: false,
     isByVectorOnly: false,
     reasons: [reason],
   };
@@ -258,18 +323,27 @@ function matchUnnamed(isSame: boolean): Match {
 /** Maps points to 0–1; one half is the middle of the uncertain range. */
 export const confidenceOf = (points: number): number => 1 / (1 + Math.exp(minSamePoints - 1 - points));
 
-/** A pair for each of the candidates that an entity may be the same as. */
+/** A pair for each of the candidates that an entity may be the same as. With a veto it stays open for a person. */
 export const pairsWith = (
   entityId: string,
   close: readonly MatchedCandidate<Matchable>[],
   decision: Pick<PairDraft, 'reason' | 'state' | 'decidedBy'>,
   ids: IdSource,
 ): readonly PairDraft[] =>
-  close.map(({ candidate, match: { points, reasons } }) => ({
+  close.map(({ candidate, match: { points, reasons, veto } }) => ({
     pairId: ids.uuid(),
     entityId,
     otherId: candidate.entity.entityId,
     confidence: confidenceOf(points),
     evidence: { points, reasons },
-    ...decision,
+    ...(veto === null ? decision : leftToPerson(veto)),
   }));
+
+/** Not a verdict: it keeps the pair from a model. */
+export const decidedByRules = 'rules';
+
+const leftToPerson = (veto: string): Pick<PairDraft, 'reason' | 'state' | 'decidedBy'> => ({
+  reason: `Only a person can decide: ${veto}.`,
+  state: 'open',
+  decidedBy: decidedByRules,
+});

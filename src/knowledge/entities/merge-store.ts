@@ -6,12 +6,13 @@ import type { Database, Transaction } from '../../platform/postgres/ports.ts';
 import { json, sql } from '../../platform/postgres/sql.ts';
 import { KnowledgeError } from '../errors.ts';
 import type { EntityType } from '../reading/types.ts';
-import { lockEntities } from './entity-writes.ts';
+import { loadFamilies } from './candidate-queries.ts';
+import { lockEntities, touchEntities } from './entity-writes.ts';
 import { compareNames, minUncertainPoints } from './match.ts';
 import { normalizeName } from './normalize.ts';
 import { refreshUncertain } from './pair-store.ts';
 import { moveAliases, moveParticipations, reversedSplits, splitEntity } from './split-entity.ts';
-import type { EntityDraft, EntityMerge, UndoneMerge } from './types.ts';
+import type { CandidateEntity, EntityDraft, EntityMerge, UndoneMerge } from './types.ts';
 
 const columns = sql`
   merge_id as "mergeId", space_id as "spaceId", winner_id as "winnerId", loser_id as "loserId", reason,
@@ -35,11 +36,15 @@ export class MergeStore {
     return rows;
   }
 
-  /** Fails with NOT_FOUND or KNOWLEDGE_MERGE_IMPOSSIBLE and changes nothing. */
+  /**
+   * `mayBeSame` checks, under the lock, what is known about the two by then: an automatic merge needs it. Fails with
+   * NOT_FOUND or KNOWLEDGE_MERGE_IMPOSSIBLE and changes nothing.
+   */
   async merge(
     spaceId: number,
     merge: Pick<EntityMerge, 'winnerId' | 'loserId' | 'reason' | 'decidedBy'>,
     at: Date,
+    mayBeSame: (a: CandidateEntity, b: CandidateEntity) => boolean = () => true,
   ): Promise<EntityMerge> {
     const { winnerId, loserId, reason, decidedBy } = merge;
     return this.#locked(spaceId, async (transaction) => {
@@ -47,6 +52,13 @@ export class MergeStore {
         throw new KnowledgeError('KNOWLEDGE_MERGE_IMPOSSIBLE', 'An entity cannot be merged into itself.');
       const entities = await lockForUpdate(transaction, spaceId, [winnerId, loserId]);
       for (const id of [winnerId, loserId]) assertUnmerged(id, entities.get(id));
+      const families = await loadFamilies(transaction, spaceId, [winnerId, loserId], null);
+      const [one, other] = families.map(({ known }) => known);
+      if (one && other && !mayBeSame(one, other))
+        throw new KnowledgeError(
+          'KNOWLEDGE_MERGE_IMPOSSIBLE',
+          'What is known about the two contradicts by now.',
+        );
       const settledPairs = await settlePairs(transaction, spaceId, merge, at);
       for (const table of [sql`entity_mention`, sql`event_actor`, sql`event_subject`])
         await transaction.query(sql`
@@ -54,6 +66,7 @@ export class MergeStore {
       await transaction.query(sql`
         update entity set merged_into = ${winnerId}::uuid where entity_id = ${loserId}::uuid`);
       await refreshUncertain(transaction, spaceId, [winnerId]);
+      await touchEntities(transaction, spaceId, [winnerId, loserId]);
       const { rows } = await transaction.query<EntityMerge>(sql`
         insert into entity_merge (merge_id, space_id, winner_id, loser_id, reason, decided_by, winner_aliases,
           settled_pairs, merged_at)
@@ -83,6 +96,7 @@ export class MergeStore {
       await restorePairs(transaction, mergeId);
       const later = await reassignMentions(transaction, spaceId, merge);
       await refreshUncertain(transaction, spaceId, [winnerId, loserId]);
+      await touchEntities(transaction, spaceId, [winnerId, loserId]);
       const { rows } = await transaction.query<EntityMerge>(sql`
         update entity_merge set undone_at = ${at} where merge_id = ${mergeId}::uuid returning ${columns}`);
       return { ...returned(rows), later };

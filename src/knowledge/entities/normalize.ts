@@ -140,7 +140,10 @@ export function parsePersonName(name: string): PersonName | null {
 
 function splitPersonName(name: string): PersonName | null {
   const tokens = nameTokens(name, 'person');
-  const lastGeneration = tokens.length > 2 ? generations.get(tokens.at(-1) ?? '') : undefined;
+  const last = tokens.at(-1) ?? '';
+  // "Ann Senior" may be a surname; "Smith Jr." is not.
+  const isSuffix = tokens.length > 2 || (tokens.length === 2 && last.length <= 3);
+  const lastGeneration = isSuffix ? generations.get(last) : undefined;
   const words = lastGeneration === undefined ? tokens : tokens.slice(0, -1);
   const generation = lastGeneration ?? null;
   const [only, ...more] = words;
@@ -186,6 +189,16 @@ export const titles: ReadonlySet<string> = words(
   'mr mrs ms miss mx dr doctor prof professor sir dame lady lord rev hon herr frau mme monsieur madame',
 );
 
+/** The gender that a form of address states. */
+const addressedAs: ReadonlyMap<string, 'male' | 'female'> = new Map([
+  ...[...words('mr mister sir lord herr monsieur')].map((word) => [word, 'male'] as const),
+  ...[...words('mrs ms miss dame lady madam frau mme mlle madame')].map((word) => [word, 'female'] as const),
+]);
+
+/** The gender stated by the form of address that the text starts with; null without one. */
+export const statedGender = (text: string): 'male' | 'female' | null =>
+  addressedAs.get(plainWords(text.slice(0, 20)).split(' ', 1)[0] ?? '') ?? null;
+
 /** After a person's name; not distinctive. */
 export const degrees: ReadonlySet<string> = words('phd md msc bsc mba esq cpa dds');
 
@@ -215,10 +228,48 @@ export const companyForms: ReadonlyMap<string, string> = new Map([
 /** Legal forms used interchangeably for the same company. */
 export const interchangeableForms: ReadonlySet<string> = new Set(['inc', 'corp', 'co']);
 
-/** What a project, product or place is, rather than its name. */
-export const genericNouns: ReadonlySet<string> = words(`
-  the a an project program programme initiative effort system platform app application service tool
-  dashboard report team document doc city town of`);
+/**
+ * What a project or product is, rather than its name, each mapped to its kind: a sales report is not a sales team. Words
+ * of places are not among them: Mexico City is not Mexico.
+ */
+export const genericNouns: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    project: 'project program programme initiative effort',
+    system: 'system platform app application service tool',
+    dashboard: 'dashboard',
+    report: 'report',
+    team: 'team',
+    document: 'document doc',
+  }).flatMap(([kind, nouns]) => nouns.split(' ').map((noun) => [noun, kind] as const)),
+);
+
+const contrastingWords = [
+  'north south east west northern southern eastern western northeast northwest southeast southwest central',
+  'new old',
+  'upper lower middle',
+  'inner outer',
+  'internal external',
+  'left right',
+  'inbound outbound',
+  'incoming outgoing',
+  'first second third fourth fifth',
+  'spring summer autumn fall winter',
+  'january february march april may june july august september october november december',
+  'monday tuesday wednesday thursday friday saturday sunday',
+  'day night morning evening',
+  'men women boys girls male female',
+  'junior senior',
+  'major minor',
+  'greater lesser',
+  'public private',
+  'pre post',
+  'alpha beta gamma delta',
+].map((group) => group.split(' '));
+
+/** Words by which the names of otherwise similar things differ, each with the number of its group. */
+export const contrasts: ReadonlyMap<string, number> = new Map(
+  contrastingWords.flatMap((group, index) => group.map((word) => [word, index] as const)),
+);
 
 /** Mailboxes shared by several people. */
 export const sharedMailboxes: ReadonlySet<string> = words(`
@@ -274,6 +325,23 @@ export const givenNameRoots = (given: string): readonly string[] => {
   const roots = rootsByForm.get(given) ?? [];
   return roots.includes(given) ? roots : [given, ...roots];
 };
+
+/** Spellings of one name, which are one root of a short form. */
+const respelled: ReadonlyMap<string, string> = new Map([
+  ['steven', 'stephen'],
+  ['phillip', 'philip'],
+  ['catherine', 'katherine'],
+  ['geoffrey', 'jeffrey'],
+  ['christina', 'christine'],
+]);
+
+/** Sam may be Samuel or Samantha: that one of the two names is a short form does not make them the same. */
+export function isAmbiguousShortForm(a: string, b: string): boolean {
+  if (a === b) return false;
+  const rootsOf = (given: string) =>
+    new Set((rootsByForm.get(given) ?? [given]).map((root) => respelled.get(root) ?? root));
+  return rootsOf(a).size > 1 || rootsOf(b).size > 1;
+}
 
 /** Bob and Robert, Bob and Rob; not Alexander and Alexandra, which only share a short form. */
 export function areSameGivenName(a: string, b: string): boolean {

@@ -73,6 +73,21 @@ export class PairStore {
     return found.slice(0, limit);
   }
 
+  /** Entities that the revision mentions and that have an open pair. */
+  async openIn(
+    { spaceId, revisionId }: { readonly spaceId: number; readonly revisionId: string },
+    limit: number,
+  ): Promise<readonly string[]> {
+    const { rows } = await this.#database.query<{ id: string }>(sql`
+      with family as materialized (select * from knowledge_family(array(
+        select distinct entity_id from entity_mention where revision_id = ${revisionId}::uuid and space_id = ${spaceId})))
+      select root as id from family f where exists (
+        select from entity_pair p where p.entity_a = f.member and p.state = 'open'
+        union all select from entity_pair p where p.entity_b = f.member and p.state = 'open')
+      group by root order by root limit ${limit}`);
+    return rows.map(({ id }) => id);
+  }
+
   /** Unmerged entities that were decided to be different from this one. */
   async differentFrom(spaceId: number, entityId: string): Promise<ReadonlySet<string>> {
     const { rows } = await this.#database.query<{ other: string }>(sql`

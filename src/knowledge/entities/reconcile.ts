@@ -1,16 +1,16 @@
 // Repeats the search for duplicates for an existing entity: merges it, keeps it separate, or calls a model. Idempotent; a
 // review flag is cleared only after the search was repeated.
-import { withTimeout, messageOf } from '../../core/index.ts';
+import { withTimeout, kindOf, messageOf } from '../../core/index.ts';
 import type { RepairOutcome } from '../../ledger/index.ts';
 import type { Spaces } from '../spaces/spaces.ts';
 import { billingCaller } from '../spaces/spaces.ts';
 import { clueKeys, nameKeys } from './blocking-keys.ts';
 import type { ResolutionDeps } from './candidates.ts';
-import { canUseModel, embedEntities, embeddingText, withCoMentions } from './candidates.ts';
+import { canUseModel, embedEntities, embeddingText, isFatal, withCoMentions } from './candidates.ts';
 import { confirmInTime, questionOf } from './confirm.ts';
 import { pickWinner } from './entity-service.ts';
 import type { Decision, MatchedCandidate } from './match.ts';
-import { decide, matchEntity, pairsWith } from './match.ts';
+import { decide, decidedByRules, matchEntity, matchProfiles, pairsWith } from './match.ts';
 import type { MergeStore } from './merge-store.ts';
 import { normalizeName } from './normalize.ts';
 import type { OpenPair, PairStore } from './pair-store.ts';
@@ -23,6 +23,26 @@ export interface ReconcileDeps extends ResolutionDeps {
   /** Called with entities whose edges a separate graph must redraw. */
   readonly onChanged?: (spaceId: number, entityIds: readonly string[]) => void;
 }
+
+/** As in one artifact: what is known about the two counts, not where it was read. */
+const mayBeSame = (a: CandidateEntity, b: CandidateEntity): boolean =>
+  matchProfiles(a.profile, b.profile, { isInArtifact: true, cosine: null }).veto === null;
+
+/** The points of a mail address. */
+const clearMargin = 6;
+
+/** Which of two people of one name an entity is, colleagues and roles do not decide: only an address or an id does. */
+function cautious<T>(choice: Decision<T>): Decision<T> {
+  if (choice.kind !== 'join') return choice;
+  const { chosen, others } = choice;
+  const isClear = others.every(
+    ({ match }) => match.verdict !== 'same' || chosen.match.points - match.points >= clearMargin,
+  );
+  return isClear ? choice : { kind: 'confirm', close: [chosen, ...others], vetoed: [] };
+}
+
+/** Entities of one document; pairs of others stay open. */
+const maxReconciled = 200;
 
 const stillBroken = (reason: string): RepairOutcome => ({ outcome: 'still-broken', reason });
 
@@ -50,9 +70,11 @@ export class EntityRepairs {
     }
     if (choice.kind === 'join') {
       const { candidate, match } = choice.chosen;
-      await this.#merge(known.entity, candidate.entity, match.reasons.join('; '), 'score');
+      const reason = match.reasons.join('; ');
+      const problem = await this.#merge(known.entity, candidate.entity, reason, 'score');
+      if (problem !== null) return stillBroken(problem);
     } else if (choice.kind === 'confirm') {
-      const problem = await this.#confirm(known, choice.close, signal);
+      const problem = await this.#confirm(known, choice.close, choice.vetoed, signal);
       if (problem !== null) return stillBroken(problem);
     }
     await entities.flag(spaceId, entityId, null, reason);
@@ -60,6 +82,29 @@ export class EntityRepairs {
     const isOpen = (await pairs.of(spaceId, entityId)).some(({ state }) => state === 'open');
     if (isOpen && choice.kind === 'confirm') await entities.flag(spaceId, entityId, 'uncertain');
     return { outcome: 'repaired' };
+  }
+
+  /**
+   * Merges what has become clear with this document, whatever the order in which documents were read: parts of names that
+   * one person of the document has, and pairs for which there is further evidence. Does not call a model.
+   */
+  async reconcile(
+    revision: { readonly spaceId: number; readonly revisionId: string; readonly artifactUid: string },
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const entityId of await this.#deps.pairs.openIn(revision, maxReconciled)) {
+      const known = await this.#unmerged(entityId);
+      if (!known) continue;
+      try {
+        const choice = await this.#choose(known, signal, revision.artifactUid);
+        if (choice.kind !== 'join') continue;
+        const { candidate, match } = choice.chosen;
+        await this.#merge(known.entity, candidate.entity, match.reasons.join('; '), 'score');
+      } catch (error) {
+        // The pair stays open.
+        if (isFatal(error, signal) && kindOf(error) !== 'CONFLICT') throw error;
+      }
+    }
   }
 
   /** Calls a model for open pairs without its verdict, until it fails. Returns how many it was called for. */
@@ -71,8 +116,12 @@ export class EntityRepairs {
       const a = await this.#unmerged(pair.liveA);
       const b = await this.#unmerged(pair.liveB);
       if (!a || !b) continue;
-      if ((await this.#confirm(b, matchEntity(b, [a]), signal)) !== null) break;
-      await this.#recordUnlessDecided(pair);
+      const found = matchEntity(b, [a]);
+      const isVetoed = found.some(({ match }) => match.veto !== null);
+      if (isVetoed)
+        await this.#deps.pairs.markUndecided(pair.spaceId, pair.pairId, decidedByRules, this.#now());
+      else if ((await this.#confirm(b, found, [], signal)) !== null) break;
+      else await this.#recordUnlessDecided(pair);
       confirmed += 1;
     }
     return confirmed;
@@ -95,7 +144,11 @@ export class EntityRepairs {
     if (vector) await entities.setEmbedding(spaceId, entityId, { model: current.embedder.model, vector });
   }
 
-  #choose(known: CandidateEntity, signal: AbortSignal): Promise<Decision<CandidateEntity>> {
+  #choose(
+    known: CandidateEntity,
+    signal: AbortSignal,
+    artifactUid = known.entity.firstArtifactUid,
+  ): Promise<Decision<CandidateEntity>> {
     const { entities, pairs, clock, options } = this.#deps;
     const { entity, profile } = known;
     const { spaceId, entityId, type } = entity;
@@ -108,7 +161,8 @@ export class EntityRepairs {
       emails: profile.emails,
     };
     const load = async (timeout: AbortSignal) => {
-      const [found = []] = await entities.candidates(spaceId, [query], entity.firstArtifactUid, timeout);
+      const { found: all } = await entities.candidates(spaceId, [query], artifactUid, timeout);
+      const [found = []] = all;
       const different = await pairs.differentFrom(spaceId, entityId);
       const others = found.filter(
         (one) => one.entity.entityId !== entityId && !different.has(one.entity.entityId),
@@ -116,7 +170,7 @@ export class EntityRepairs {
       const ids = [entityId, ...others.map((other) => other.entity.entityId)];
       const names = await entities.coMentions(spaceId, ids, timeout);
       const complete = (one: CandidateEntity) => withCoMentions(one, names.get(one.entity.entityId));
-      return decide(matchEntity(complete(known), others.map(complete)), canUseModel(this.#deps));
+      return cautious(decide(matchEntity(complete(known), others.map(complete)), canUseModel(this.#deps)));
     };
     const timeoutMs = options.candidatesTimeoutMs;
     return withTimeout(load, { clock, timeoutMs, operation: 'candidates', signal });
@@ -126,12 +180,17 @@ export class EntityRepairs {
   async #confirm(
     { entity, profile }: CandidateEntity,
     close: readonly MatchedCandidate<CandidateEntity>[],
+    vetoed: readonly MatchedCandidate<CandidateEntity>[],
     signal: AbortSignal,
   ): Promise<string | null> {
     const { ids, pairs, spaces } = this.#deps;
     const insert = (decision: Pick<PairDraft, 'reason' | 'state' | 'decidedBy'>) =>
-      pairs.insert(entity.spaceId, pairsWith(entity.entityId, close, decision, ids), this.#now());
-    if (!canUseModel(this.#deps)) {
+      pairs.insert(
+        entity.spaceId,
+        pairsWith(entity.entityId, [...close, ...vetoed], decision, ids),
+        this.#now(),
+      );
+    if (!canUseModel(this.#deps) || close.length === 0) {
       await insert({ reason: 'Names and context are inconclusive.', state: 'open', decidedBy: null });
       return null;
     }
@@ -141,7 +200,8 @@ export class EntityRepairs {
       const question = questionOf(profile, close, caller);
       const { decision, match, reason } = await confirmInTime(this.#deps, question, signal);
       const chosen = match === null ? undefined : close[match];
-      if (decision === 'same' && chosen) await this.#merge(entity, chosen.candidate.entity, reason, 'model');
+      if (decision === 'same' && chosen)
+        return await this.#merge(entity, chosen.candidate.entity, reason, 'model');
       else {
         const state = decision === 'different' ? 'different' : 'open';
         await insert({ reason, state, decidedBy: 'model' });
@@ -175,11 +235,18 @@ export class EntityRepairs {
     else await pairs.markUndecided(spaceId, pairId, 'model', this.#now());
   }
 
-  async #merge(a: Entity, b: Entity, reason: string, decidedBy: string): Promise<void> {
+  /** The error when what is known about the two has changed since and contradicts; null when they are merged. */
+  async #merge(a: Entity, b: Entity, reason: string, decidedBy: string): Promise<string | null> {
     const [winner, loser] = pickWinner(a, b);
     const merge = { winnerId: winner.entityId, loserId: loser.entityId, reason, decidedBy };
-    await this.#deps.merges.merge(a.spaceId, merge, this.#now());
+    try {
+      await this.#deps.merges.merge(a.spaceId, merge, this.#now(), mayBeSame);
+    } catch (error) {
+      if (kindOf(error) === 'KNOWLEDGE_MERGE_IMPOSSIBLE') return messageOf(error);
+      throw error;
+    }
     this.#deps.onChanged?.(a.spaceId, [winner.entityId, loser.entityId]);
+    return null;
   }
 
   #now(): Date {

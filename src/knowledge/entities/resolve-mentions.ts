@@ -75,11 +75,13 @@ export class EntityResolver {
     const { place, signal } = chunk;
     const { entities } = this.#deps;
     for (let attempt = 1; attempt <= 2; attempt++) {
-      await findCandidates(this.#deps, entities, groups, place, signal);
+      const version = await findCandidates(this.#deps, entities, groups, place, signal);
       await embedGroups(this.#deps, groups, place, signal);
       const decisions = new MentionDecisions(this.#deps, chunk);
       await decideAll(decisions, groups);
-      if (await entities.write(place.spaceId, decisions.plan, this.#now(), signal))
+      const queries = groups.map(({ query }) => query);
+      const plan = { ...decisions.plan, search: version === null ? null : { queries, version } };
+      if (await entities.write(place.spaceId, plan, this.#now(), signal))
         return this.#finish(decisions, chunk);
     }
     return this.#writeLocked(chunk, async (locked) => {

@@ -154,8 +154,6 @@ export interface EntityDraft {
   readonly clues: CleanClues;
   readonly embedding: EntityEmbedding | null;
   readonly reviewReason: ReviewReason | null;
-  /** Created without checking for concurrent writes, because candidates could not be loaded. */
-  readonly isUnchecked: boolean;
 }
 
 /** What a mention adds to an existing entity. */
@@ -181,6 +179,6 @@ export interface ResolutionPlan {
   readonly drafts: readonly EntityDraft[];
   readonly additions: readonly EntityAddition[];
   readonly pairs: readonly PairDraft[];
-  /** Entities the drafts were compared with; one with the name of a draft that is missing here was created later. */
-  readonly seen: readonly string[];
+  /** What the search for candidates looked for, and the version of the space then; null: it failed. */
+  readonly search: { readonly queries: readonly CandidateQuery[]; readonly version: string } | null;
 }

@@ -118,6 +118,7 @@ async function processRevision(
   ] as const;
   try {
     const [unsaved] = await Promise.all(work);
+    if (unread.length > 0) await deps.reconciler.reconcile(revision, signal);
     // Another reading has other events.
     const toGraph = deps.graph.isEnabled ? todo('read', 'graph') : [];
     await addToGraph(deps, revision.spaceId, toGraph, unsaved, signal);

@@ -14,6 +14,7 @@ import {
 } from '../degradations.ts';
 import type { DocumentModel } from '../documents/document.ts';
 import type { TextThreads } from '../documents/text-threads.ts';
+import type { EntityRepairs } from '../entities/reconcile.ts';
 import type { EntityResolver } from '../entities/resolve-mentions.ts';
 import type { EventStore } from '../events/event-store.ts';
 import type { KnowledgeOptions } from '../options.ts';
@@ -186,6 +187,7 @@ export interface IngestDeps {
   readonly readers: Readers;
   readonly texts: TextThreads;
   readonly resolver: Pick<EntityResolver, 'resolve'>;
+  readonly reconciler: Pick<EntityRepairs, 'reconcile'>;
   readonly embedders: Embedders;
   readonly vectors: Pick<VectorIndex, 'put'>;
   readonly graph: GraphStep;

@@ -91,6 +91,7 @@ export function chunkRepairs(deps: IngestDeps): readonly RegisteredRepair[] {
       await artifacts.saveSteps(spaceId, [result]);
       if (result.status !== 'completed')
         return stillBroken(`The reading was not written: ${result.cause ?? ''}.`);
+      await deps.reconciler.reconcile(task.revision, signal);
       // The chunk's events changed. A failure of the graph has its own ledger row.
       if (graph.isEnabled) await artifacts.saveSteps(spaceId, await graph.put(spaceId, [chunkId], signal));
       const truncation = truncationOf(result);

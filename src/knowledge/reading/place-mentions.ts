@@ -32,9 +32,9 @@ export class MentionPlacer {
    */
   place(name: string, context: string | null): Place | null {
     const around = context === null ? null : this.#finder.find(context);
-    const within =
+    const surrounded =
       around && this.#all(name).find(({ start, end }) => start >= around.start && end <= around.end);
-    if (within) return within;
+    if (surrounded) return surrounded;
     let free = this.#free.get(name);
     if (!free) this.#free.set(name, (free = { places: this.#outside(name), next: 0 }));
     return free.places[free.next++] ?? free.places[0] ?? null;

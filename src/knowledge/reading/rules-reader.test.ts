@@ -54,6 +54,53 @@ function expectExact({ mentions, events }: Reading, text: string, startChar = 0)
   }
 }
 
+describe('clues that distinguish people', () => {
+  it('are Mr., Mrs. and suffixes: a surname alone is called by its title (T5)', async () => {
+    const text =
+      'Mr. Farnham and Mrs. Farnham met Otis Penrose Jr. and Ms. Nora Whitlock. Otis Penrose agreed.';
+    const reading = await read(text);
+    expectExact(reading, text);
+    expect(named(reading, 'person')).toEqual([
+      'Mr. Farnham',
+      'Mrs. Farnham',
+      'Otis Penrose Jr',
+      'Nora Whitlock',
+      'Otis Penrose',
+    ]);
+    expect(reading.mentions.map(({ contextClues }) => contextClues.notes)).toEqual([
+      ['honorific: Mr.'],
+      ['honorific: Mrs.'],
+      undefined,
+      ['honorific: Ms.'],
+      undefined,
+    ]);
+  });
+
+  it('keep two people of one name apart as actors (T5)', async () => {
+    const reading = await read(
+      'Minutes\nPresent: David Cohen <david@hollow.example>, David Cohen <dc@northwind.example>\n\nWe met.',
+    );
+    const emails = reading.events.map(({ actors }) =>
+      actors.map(({ ref }) => reading.mentions.find((mention) => mention.ref === ref)?.contextClues.email),
+    );
+    expect(emails).toEqual([['david@hollow.example', 'dc@northwind.example']]);
+  });
+
+  it('include an employer only where the text says so (T5)', async () => {
+    const employers = async (text: string) =>
+      (await read(text)).mentions
+        .filter(({ type }) => type === 'person')
+        .map(({ contextClues }) => contextClues.organization);
+    expect(await employers('Ines Duarte sells cars from Ford Motor Company.')).toEqual([undefined]);
+    expect(await employers('Ines Duarte took a picture of Ford Motor Company.')).toEqual([undefined]);
+    expect(await employers('Ines Duarte, tired of Ford Motor Company, left.')).toEqual([undefined]);
+    for (const link of [' of', ' at', ' from', ', buyer of', ', the head of sales at'])
+      expect(await employers(`Ines Duarte${link} Ford Motor Company agreed.`), link).toEqual([
+        'Ford Motor Company',
+      ]);
+  });
+});
+
 const minutes = `Meeting minutes: Warehouse Migration Kick-off
 Date: 12 November 2025
 Present: Priya Raman (Data Lead), Tomás Ortega (SRE), Li Wei; Hannah Müller-Brandt - Finance

@@ -2,6 +2,7 @@
 import type { ReadingTask } from './reader.ts';
 import type { DroppedCount, Reading } from './types.ts';
 import { visibleText, wordsOf } from '../text/spans.ts';
+import { withinDocument } from './place-mentions.ts';
 import type { RefMention } from './rules/events.ts';
 import { findEvents, headEvent } from './rules/events.ts';
 import { findMentions } from './rules/mentions.ts';
@@ -39,7 +40,7 @@ export function readByRules({ chunk, document }: Pick<ReadingTask, 'chunk' | 'do
     mentions: mentions.map(({ ref, start, end, name, type, clues, confidence }) => {
       const { words: surfaceForm, ...span } = storedSpan(start, end);
       const read = { ref, surfaceForm, canonicalSuggestion: name, type, contextClues: clues };
-      return { ...read, ...span, confidence, method: 'rules' };
+      return withinDocument({ ...read, ...span, confidence, method: 'rules' }, document);
     }),
     events: events.slice(0, maxEvents).map((event) => ({
       ...event,

@@ -33,6 +33,8 @@ export interface EntityMention {
   readonly endChar: number | null;
   readonly confidence: number;
   readonly method: ReadingMethod;
+  /** A part of the names of several people of the document. */
+  readonly isAmbiguous?: boolean;
 }
 
 export interface ContextClues {

@@ -1,7 +1,8 @@
 // Finds mentions in a text: addresses, people the document introduces, projects, and names suggested by capitals.
 import type { DocumentAnnotations } from '../../documents/document.ts';
 import type { KnownPerson } from '../../documents/roster.ts';
-import { positionBehind } from '../../documents/roster.ts';
+import { isRole, positionBehind } from '../../documents/roster.ts';
+import { honorificField } from '../../entities/compare-clues.ts';
 import type { ContextClues, EntityType } from '../types.ts';
 import {
   honorifics,
@@ -56,8 +57,32 @@ function ofOneType(found: readonly FoundMention[]): readonly FoundMention[] {
   );
 }
 
-/** "Ann Lee at Northwind", "Ann Lee, buyer of Northwind". */
-const employed = /^(?:,? \p{Ll}[\p{Ll} ]{0,30})? (?:at|from|of) (?:the )?$/u;
+/** "Ann Lee at Northwind", "Ann Lee, the buyer of Northwind"; not "Ann Lee sells cars from Northwind". */
+const employed = /^(?:, (?:(?:the|our|a|an) )?(\p{Ll}[\p{Ll} -]{0,30}))? (?:at|from|of) (?:the )?$/u;
+
+function isEmployedBy(between: string): boolean {
+  const [found, role] = employed.exec(between) ?? [];
+  return found !== undefined && (role === undefined || isRole(role));
+}
+
+const honorificBefore = /(?:^|[^\p{L}\p{N}])((?:Mr|Mrs|Ms|Miss|Sir|Madam|Herr|Frau)\.?)\s$/u;
+
+const suffixBehind = /^,? (?:Jr|Sr|II|III|IV)(?![\p{L}\p{N}])\.?/u;
+
+/** "Mr.", "Mrs." and "Jr." distinguish people. A surname alone is called by its title. */
+function withTitles(text: string, found: readonly FoundMention[]): readonly FoundMention[] {
+  return found.map((mention) => {
+    if (mention.type !== 'person') return mention;
+    const [suffix = ''] = suffixBehind.exec(text.slice(mention.end, mention.end + 6)) ?? [];
+    const own = { ...mention, name: mention.name + suffix, end: mention.end + suffix.length };
+    const [, title] = honorificBefore.exec(text.slice(Math.max(0, own.start - 8), own.start)) ?? [];
+    if (title === undefined) return own;
+    const notes = [`${honorificField}: ${title}`, ...(own.clues.notes ?? [])];
+    const titled = { ...own, clues: { ...own.clues, notes } };
+    if (mention.name.includes(' ')) return titled;
+    return { ...titled, name: `${title} ${own.name}`, start: own.start - title.length - 1 };
+  });
+}
 
 function withEmployers(text: string, found: readonly FoundMention[]): readonly FoundMention[] {
   return found.map((mention, index) => {
@@ -68,7 +93,7 @@ function withEmployers(text: string, found: readonly FoundMention[]): readonly F
     const isEmployed =
       next?.type === 'org' &&
       next.start - mention.end < 50 &&
-      employed.test(text.slice(mention.end, next.start));
+      isEmployedBy(text.slice(mention.end, next.start));
     const employer = isEmployed ? { organization: next.name } : {};
     return { ...mention, clues: { ...mention.clues, ...employer, ...here } };
   });
@@ -105,7 +130,7 @@ class MentionFinder {
     const occupied = new OccupiedSpans();
     const found = [...this.#all()].filter(({ start, end }) => occupied.claim(start, end));
     found.sort((a, b) => a.start - b.start);
-    return withEmployers(this.#text, ofOneType(found));
+    return withTitles(this.#text, withEmployers(this.#text, ofOneType(found)));
   }
 
   /** The most reliable first. */

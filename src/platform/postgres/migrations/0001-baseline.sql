@@ -424,6 +424,7 @@ create table entity (
   needs_review boolean not null default false,
   review_reason text,                  -- embedding-missing | candidates-unknown | confirmation-failed | resolution-failed | uncertain
   merged_into uuid references entity on delete cascade,   -- set: the row is kept so that the merge can be undone
+  version bigint not null default 0,   -- of its last change: see entity_version
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
@@ -432,6 +433,13 @@ create index entity_email on entity (space_id, lower(email)) where email is not 
 create index entity_review on entity (space_id, review_reason) where needs_review and merged_into is null;
 create index entity_merged on entity (merged_into) where merged_into is not null;
 create index entity_first_artifact on entity (first_artifact_uid) where first_artifact_uid is not null;
+create index entity_changed on entity (space_id, version);
+
+-- Counts the writes of entities of a space, so that a writer can find what others wrote since it searched for candidates.
+create table entity_version (
+  space_id integer primary key references knowledge_space on delete cascade,
+  version bigint not null
+);
 
 create table entity_alias (
   entity_id uuid not null references entity on delete cascade,
@@ -614,7 +622,7 @@ end $$;
 -- by statement a chunk took 23 round trips and 4 ms of planning, of 20 ms of server time (npm run bench -- knowledge).
 
 -- The entities found by name, email and key, at most `most` each. For names in `alike` that match no entity, also the
--- entities with similar names (needs pg_trgm unless the list is empty).
+-- entities with similar names (needs pg_trgm unless the list is empty). The row 'version' has the version of the space.
 -- Planner fences, here and below. When a table has grown since its last analyze, the planner prefers to read the table or the
 -- whole space for each of thousands of lookups: minutes instead of a second for a chunk of 10,000 names. Therefore:
 -- sequential scans are off, and lookups are `lateral`, one by one; a `limit` around the similarity, without which the planner
@@ -630,6 +638,9 @@ language plpgsql rows 100 set enable_seqscan = off set plan_cache_mode = force_g
 declare
   unknown_names text[];
 begin
+  -- First: what is written from here on has a higher version.
+  return query select 'version', coalesce((select v.version from entity_version v where v.space_id = space), 0)::text,
+    null::uuid;
   return query
     select 'name', t.key, hit.entity_id from unnest(names) as t (key)
       cross join lateral (select e.entity_id from entity e where e.space_id = space and e.normalized_name = t.key
@@ -681,7 +692,7 @@ begin
 end $$;
 
 -- The unmerged entity of each id, with the names, emails and clues of everything merged into it (these stay with their
--- original row), and whether it is mentioned in `artifact`.
+-- original row), and whether it is mentioned in `artifact`, or was created for it: its mentions may not be written yet.
 create function knowledge_families(space integer, ids uuid[], artifact uuid, most_names integer)
 returns table (root uuid, found uuid[], aliases text[], emails text[], organizations text[], roles text[], notes jsonb,
   is_in_artifact boolean)
@@ -713,7 +724,20 @@ begin
     select live.id, live.found_ids, coalesce(named.aliases, '{}'), gathered.emails, gathered.organizations,
       gathered.roles, gathered.notes,
       exists (select from entity_mention m where m.entity_id = live.id and m.artifact_uid = artifact)
+        or exists (select from entity e where e.entity_id = live.id and e.first_artifact_uid = artifact)
     from live join gathered on gathered.id = live.id left join named on named.id = live.id;
+end $$;
+
+-- Gives the entities a new version, after the lock of the space was taken. Returns it.
+create function knowledge_touch_entities(space integer, ids uuid[]) returns bigint language plpgsql
+  set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+declare
+  new_version bigint;
+begin
+  insert into entity_version as v values (space, 1) on conflict (space_id) do update set version = v.version + 1
+    returning v.version into new_version;
+  update entity e set version = new_version where e.entity_id = any(ids) and e.space_id + 0 = space;
+  return new_version;
 end $$;
 
 -- Inserts entities and names with their lookup keys, and completes existing entities: missing fields, a better name, further
@@ -721,11 +745,15 @@ end $$;
 create function knowledge_put_entities(space integer, artifact uuid, written_at timestamptz, entities jsonb, names jsonb,
   additions jsonb, most_notes integer)
 returns void language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+declare
+  new_version bigint;
 begin
+  new_version := knowledge_touch_entities(space,
+    array(select distinct t.id from jsonb_to_recordset(names || additions) as t (id uuid)));
   insert into entity (entity_id, space_id, entity_type, canonical_name, normalized_name, role, organization, email,
-    context_clues, first_artifact_uid, first_revision_id, needs_review, review_reason, created_at, updated_at)
+    context_clues, first_artifact_uid, first_revision_id, needs_review, review_reason, version, created_at, updated_at)
   select t.id, space, t.type, t.name, t.normalized, t.role, t.organization, t.email, t.notes, t.artifact, t.revision,
-    t.review is not null, t.review, written_at, written_at
+    t.review is not null, t.review, new_version, written_at, written_at
   from jsonb_to_recordset(entities) as t (id uuid, type text, name text, normalized text, role text,
     organization text, email text, notes jsonb, artifact uuid, revision uuid, review text);
   if exists (
@@ -756,29 +784,46 @@ begin
   where e.entity_id = t.id and e.space_id + 0 = space;
 end $$;
 
--- The same, if nothing has changed since the caller read: `revision` is the latest, no entity outside `seen` has the name of
--- a new one, and the entities to complete are unmerged. False: nothing was written, read again. One writer per space at a
--- time.
+-- The same, if nothing relevant has changed since the caller searched for candidates: `revision` is the latest, no entity
+-- that the search would find has been created or changed since version `seen` (null: not checked), and the entities to
+-- complete are unmerged and unchanged. False: nothing was written, search again. One writer per space at a time.
 create function knowledge_put_entities_as_seen(space integer, artifact uuid, written_at timestamptz, entities jsonb,
-  names jsonb, additions jsonb, most_notes integer, revision uuid, seen uuid[], live uuid[], lock_name text)
+  names jsonb, additions jsonb, most_notes integer, revision uuid, seen bigint, found_names text[], found_emails text[],
+  found_keys text[], alike text[], least_likeness real, live uuid[], lock_name text)
 returns boolean language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+declare
+  changed uuid[];
 begin
   perform pg_advisory_xact_lock(hashtextextended(lock_name, 0));
   perform from artifact_revision r where r.revision_id = revision and r.space_id + 0 = space and r.is_latest
     for share;
   if not found then return false; end if;
   if exists (
-    select from jsonb_to_recordset(entities) as t (normalized text, is_unchecked boolean)
-      cross join lateral (select from entity e where e.space_id = space and e.normalized_name = t.normalized
-        and e.merged_into is null and e.entity_id <> all(seen) limit 1) hit
-    where not t.is_unchecked)
-  then return false; end if;
-  if exists (
     select from unnest(live) as t (id)
       left join lateral (select e.entity_id from entity e where e.entity_id = t.id and e.space_id + 0 = space
         and e.merged_into is null limit 1) hit on true
     where hit.entity_id is null)
   then return false; end if;
+  changed := array(select e.entity_id from entity e where e.space_id = space and e.version > seen);
+  if cardinality(changed) > 0 then
+    if changed && live
+      or exists (select from unnest(changed) as t (id)
+        cross join lateral (select e.normalized_name, lower(e.email) as email from entity e where e.entity_id = t.id limit 1) e
+        where e.normalized_name = any(found_names) or e.email = any(found_emails))
+      or exists (select from unnest(changed) as t (id)
+        cross join lateral (select from entity_alias a where a.entity_id = t.id
+          and a.normalized_alias = any(found_names) limit 1) hit)
+      or exists (select from unnest(changed) as t (id)
+        cross join lateral (select from entity_key k where k.entity_id = t.id and k.key = any(found_keys collate "C")
+          limit 1) hit)
+    then return false; end if;
+    if cardinality(alike) > 0 then
+      perform set_config('pg_trgm.similarity_threshold', least_likeness::text, true);
+      if exists (select from unnest(changed) as t (id) join entity_alias a on a.entity_id = t.id
+        join unnest(alike) as n (name) on a.normalized_alias % n.name)
+      then return false; end if;
+    end if;
+  end if;
   perform knowledge_put_entities(space, artifact, written_at, entities, names, additions, most_notes);
   return true;
 end $$;
