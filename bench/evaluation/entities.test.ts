@@ -69,9 +69,23 @@ describe('evaluation of entities', () => {
     await expect(evaluateEntities(join(folder, 'none'), parts)).rejects.toMatchObject({
       code: 'INPUT_INVALID',
     });
-    await writeFile(join(folder, 'people.csv'), 'truth,name\n1,ann\n1,ann\n2,bob\n');
-    const { sets } = await evaluateEntities(folder, parts);
-    expect(sets.map(({ set }) => set)).toEqual(['people.csv', 'generated people', 'generated companies']);
+    await writeFile(join(folder, 'people.csv'), 'truth,name,role,born\n1,ann,cfo,1970\n1,ann,,\n2,bob,,\n');
+    const notes: unknown[] = [];
+    const recording: typeof byName = {
+      resolve: (mentions, ...rest) => {
+        notes.push(mentions[0]?.contextClues);
+        return byName.resolve(mentions, ...rest);
+      },
+    };
+    const { sets } = await evaluateEntities(folder, { ...parts, resolver: recording });
+    expect(sets.map(({ set }) => set)).toEqual([
+      'people.csv, as documents have them',
+      'people.csv, all columns',
+      'generated people',
+      'generated companies',
+    ]);
     expect(sets[0]).toMatchObject({ records: 3, precision: 1, recall: 1 });
+    // The figure that users can reach has no columns that they cannot bring.
+    expect(notes.slice(0, 4)).toEqual([{ role: 'cfo' }, {}, {}, { role: 'cfo', notes: ['born: 1970'] }]);
   });
 });
