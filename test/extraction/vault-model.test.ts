@@ -129,9 +129,9 @@ function runVault(world: VaultWorld, all: readonly Step[], writers: number): voi
       const repeated = { added: 0, changed: 0, unchanged: 0, repeated: page.items.length };
       expect(write()).toEqual({ ...first, written: repeated });
     });
-    const status = world.vault.sessions.finishType(session.id, 'dashboards', endWith(null));
+    const state = world.vault.sessions.finishType(session.id, 'dashboards', endWith(null));
     const run = { ...noTotals, calls };
-    world.vault.sessions.finish(session.id, status === 'completed' ? 'completed' : 'incomplete', run);
+    world.vault.sessions.finish(session.id, state === 'completed' ? 'completed' : 'incomplete', run);
     world.reopen();
   }
 }

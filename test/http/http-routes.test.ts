@@ -100,15 +100,15 @@ describe('operations', () => {
     });
   });
 
-  it('returns the worst finding as the status of the doctor', async () => {
+  it('returns the worst finding as the state of the doctor', async () => {
     const check = (state: 'ok' | 'warning' | 'problem') => ({ name: state, state, detail: '', remedy: null });
-    for (const [checks, status] of [
+    for (const [checks, state] of [
       [[], 'ok'],
       [[check('ok'), check('warning')], 'warning'],
       [[check('problem'), check('warning')], 'problem'],
     ] as const) {
       const { get } = await openServer({ doctor: async () => ({ checks }) });
-      expect((await get('/api/v1/doctor')).json()).toMatchObject({ status });
+      expect((await get('/api/v1/doctor')).json()).toMatchObject({ state });
     }
   });
 });

@@ -184,7 +184,7 @@ describe('ingest', () => {
         { reason: 'event-quote-not-in-text', count: 6, positions: [0, 1, 2] },
         { reason: 'mentions-too-many', count: 7, positions: [1] },
       ],
-      missing: [{ step: 'read', positions: [1], status: 'completed', cause: 'READING_TOO_LARGE' }],
+      missing: [{ step: 'read', positions: [1], state: 'completed', cause: 'READING_TOO_LARGE' }],
     });
     const [entry] = world.recorded;
     expect(world.recorded).toMatchObject([
@@ -212,7 +212,7 @@ describe('ingest', () => {
     const { metadata, status, warnings } = await artifacts.get(space, artifactUid);
     expect(metadata['mentions']).toHaveLength(10_000);
     expect(status.missing).toContainEqual(
-      expect.objectContaining({ positions: [], cause: 'READING_TOO_LARGE', status: 'completed' }),
+      expect.objectContaining({ positions: [], cause: 'READING_TOO_LARGE', state: 'completed' }),
     );
     expect(status.missing[0]?.message).toContain('not stored: 50.');
     expect(warnings).toEqual(['Only the first 10000 of its 10050 structured mentions were used.']);
@@ -344,7 +344,7 @@ describe('ingest', () => {
     const status = await statusOf(artifactUid);
     expect(status.steps.read).toEqual({ completed: 2, failed: 1, skipped: 0, queued: 0 });
     expect(status.missing).toMatchObject([
-      { step: 'read', positions: [1], status: 'failed', cause: 'RangeError' },
+      { step: 'read', positions: [1], state: 'failed', cause: 'RangeError' },
     ]);
     expect(world.recorded).toMatchObject([{ kind: 'knowledge.chunk-not-read', cause: 'RangeError' }]);
     await run(revisionId);
@@ -433,7 +433,7 @@ describe('ingest', () => {
     const { revisionId, artifactUid } = await ingest('[Ann] decided.');
     await run(revisionId);
     expect((await statusOf(artifactUid)).missing).toMatchObject([
-      { step: 'embed', status: 'failed', cause: 'DEADLINE_EXCEEDED' },
+      { step: 'embed', state: 'failed', cause: 'DEADLINE_EXCEEDED' },
     ]);
   });
 
@@ -450,7 +450,7 @@ describe('ingest', () => {
     const { revisionId, artifactUid } = await ingest(longText);
     await run(revisionId);
     expect((await statusOf(artifactUid)).missing).toMatchObject([
-      { step: 'graph', positions: [0, 1, 2], status: 'skipped', cause: 'KNOWLEDGE_GRAPH_UNAVAILABLE' },
+      { step: 'graph', positions: [0, 1, 2], state: 'skipped', cause: 'KNOWLEDGE_GRAPH_UNAVAILABLE' },
     ]);
   });
 

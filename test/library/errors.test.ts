@@ -92,7 +92,7 @@ describe('openVault', () => {
     const source = `name: local\nbase_url: http://127.0.0.1:${port}\nresources:\n  - { name: books, path: /books, id: id }\n`;
     await writeFile(at('local.yaml'), source);
     const options = { source: at('local.yaml'), vault: at('local.vault'), dataFolder: at('extraction') };
-    expect(await extract(options)).toMatchObject({ status: 'completed', items: 1 });
+    expect(await extract(options)).toMatchObject({ state: 'completed', items: 1 });
     const vault = openVault(options.vault);
     expect(vault.types()).toEqual(['books']);
     expect([...vault.items('books')]).toMatchObject([{ id: '1', data: { title: 'Walden' } }]);

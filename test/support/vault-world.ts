@@ -139,17 +139,17 @@ export function extract(
   const { sessions } = world.vault;
   const session = sessions.open(specOf({ fresh: true }));
   for (const page of pages) world.writer.write(session.id, page, noHeader);
-  const status = sessions.finishType(session.id, 'dashboards', endWith(expectedTotal));
-  sessions.finish(session.id, status === 'completed' ? 'completed' : 'incomplete', noTotals);
+  const state = sessions.finishType(session.id, 'dashboards', endWith(expectedTotal));
+  sessions.finish(session.id, state === 'completed' ? 'completed' : 'incomplete', noTotals);
   return session.id;
 }
 
 const timeless: readonly (readonly [table: string, columns: string])[] = [
   ['content_types', '*'],
-  ['extraction_sessions', 'number, source, status, total_items, total_calls, errors, types, config'],
+  ['extraction_sessions', 'number, source, state, total_items, total_calls, errors, types, config'],
   [
     'checkpoints',
-    'session, content_type, scope, status, expected_total, items_seen, duplicates, page_count, list_ends, reason',
+    'session, content_type, scope, state, expected_total, items_seen, duplicates, page_count, list_ends, reason',
   ],
   ['pages', '*'],
   ['dead_letters', 'session, content_type, page_key, item_index, cause, message, raw'],

@@ -165,7 +165,7 @@ describe('an execution', () => {
     expect(world.slots.renewedHere.size).toBe(0);
     expect(clock.pending).toBe(0);
     const ends = world.emitted.filter(({ name }) => name === 'deployments:execution-ended');
-    expect(ends.map(({ payload }) => payload)).toMatchObject([{ status: 'completed', durationMs: 12_000 }]);
+    expect(ends.map(({ payload }) => payload)).toMatchObject([{ state: 'completed', durationMs: 12_000 }]);
   });
 
   it('ends in order: row and webhook job together, waiting requests, the event, the slot', async () => {

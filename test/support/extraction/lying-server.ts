@@ -149,7 +149,7 @@ export const visible = (truth: readonly number[]): readonly number[] =>
   truth.filter((item) => item % 7 !== 0);
 
 export interface Extracted {
-  readonly status: TypeState;
+  readonly state: TypeState;
   readonly calls: number;
   readonly reason: unknown;
 }
@@ -182,9 +182,9 @@ export function extractLying(world: VaultWorld, { lies, picks }: Case, truth: re
   if (finished.length !== types.length) throw new Error('The extraction did not end.');
   sessions.finish(session.id, 'completed', noTotals);
   const [row] = world.rows(
-    `SELECT status, reason FROM checkpoints ORDER BY session DESC, content_type DESC LIMIT 1`,
+    `SELECT state, reason FROM checkpoints ORDER BY session DESC, content_type DESC LIMIT 1`,
   );
-  return { status: row?.['status'] as TypeState, calls, reason: row?.['reason'] };
+  return { state: row?.['state'] as TypeState, calls, reason: row?.['reason'] };
 }
 
 const parent: Response = { items: [1], total: null, next: null };

@@ -29,7 +29,7 @@ export function testLyingServers(numRuns: number): void {
         for (const truth of one.truths) {
           const outcome = outcomeOf(world, extractLying(world, one, truth));
           const expected = sorted(one.lies.pages === 'hidden' ? visible(truth) : truth);
-          const isComplete = outcome.status === 'completed';
+          const isComplete = outcome.state === 'completed';
           counts[isComplete ? 'completed' : 'incomplete'] += 1;
           if (isComplete) expect(outcome.seen).toEqual(expected);
           else expect(outcome.reason).not.toBeNull();
