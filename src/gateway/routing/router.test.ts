@@ -2,9 +2,11 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ScriptedCall, ScriptedModel } from '../../../test/support/gateway/routing-world.ts';
 import { requestFor, modelOf, RoutingWorld } from '../../../test/support/gateway/routing-world.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import type { GatewayError } from '../errors.ts';
 import type { FailureClass } from '../errors.ts';
 import { failureRules } from '../errors.ts';
+import { RoutingRun } from './routing-run.ts';
 
 const delayMs = 10_000;
 const transient = [
@@ -282,6 +284,16 @@ describe('the deadline', () => {
     const world = new RoutingWorld([{ name: 'hangs', script: 'hang', score: 0.9 }, { name: 'b' }]);
     expect(await world.complete('auto', { deadlineMs: 10_000 })).toMatchObject({ model: { name: 'b' } });
     expect(world.calls.map(({ atMs }) => atMs)).toEqual([0, 5_000]);
+  });
+
+  it('is over when less than 5 ms are left', async () => {
+    const clock = new VirtualClock();
+    const options = { deadlineMs: 1_000, waitMs: 0, signal: new AbortController().signal };
+    const run = new RoutingRun(requestFor('auto'), options as never, [], clock);
+    await clock.advance(995);
+    expect([run.remainingMs(), run.isExpired]).toEqual([5, false]);
+    await clock.advance(0.5);
+    expect([run.remainingMs(), run.isExpired]).toEqual([0, true]);
   });
 
   it('leaves all remaining time to the last available model', async () => {
