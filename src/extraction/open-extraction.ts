@@ -229,6 +229,7 @@ async function withSource<T>(
     key: description.limiterKey,
     limits: { perMinute: extraction.rateLimitPerMinute, perSecond: extraction.rateLimitPerSecond },
     isAdaptive: extraction.adaptive,
+    isReset: extraction.resetBackoff,
     dataFolder: settings.data.folder,
     redis: settings.redis,
     clock: systemClock,

@@ -145,6 +145,13 @@ export const extractionOptions = defineOptions({
       flag: 'retry-failed',
       default: false,
     }),
+    resetBackoff: booleanOption({
+      describe:
+        'Drop the slower rate that was learned from earlier 429s. The limits and a Retry-After still apply.',
+      env: 'HEADWORKS_EXTRACTION_RESET_BACKOFF',
+      flag: 'reset-backoff',
+      default: false,
+    }),
     dryRun: booleanOption({
       describe: 'Only estimate the number of calls and minutes.',
       env: 'HEADWORKS_EXTRACTION_DRY_RUN',

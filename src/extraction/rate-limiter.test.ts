@@ -39,6 +39,7 @@ it('keeps grants in files that only their owner can read', async () => {
     key: 'k',
     limits: { perSecond: 10 },
     isAdaptive: true,
+    isReset: false,
     dataFolder,
     redis: { url: null, keyPrefix: '', commandTimeoutMs: 100 },
     clock: systemClock,

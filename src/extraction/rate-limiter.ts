@@ -46,6 +46,8 @@ export interface SourceLimiterOptions {
   readonly key: string;
   readonly limits: RateLimits;
   readonly isAdaptive: boolean;
+  /** Drops what was learned from 429s. */
+  readonly isReset: boolean;
   readonly dataFolder: string;
   readonly redis: RedisOptions;
   readonly clock: Clock;
@@ -75,7 +77,9 @@ export async function openSourceLimiter(options: SourceLimiterOptions): Promise<
   const window = shared
     ? new FallbackRateWindow({ shared, local, clock, onChange: options.onSharingChange })
     : local;
-  return new AdaptiveRateLimiter(window, clock);
+  const limiter = new AdaptiveRateLimiter(window, clock);
+  if (options.isReset) await limiter.resetBackoff();
+  return limiter;
 }
 
 function openJournaledWindow(

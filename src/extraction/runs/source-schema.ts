@@ -182,6 +182,7 @@ export function effectiveOptions(given: SourceOptions, server: ExtractionValues)
     queueSize: given.workers === undefined ? server.queueSize : null,
     ...(camelCaseKeys(given) as Partial<ExtractionValues>),
     dryRun: false,
+    resetBackoff: false,
     retryFailed: false,
   };
 }

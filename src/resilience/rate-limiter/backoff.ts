@@ -144,6 +144,14 @@ export function afterReports(
   return draft;
 }
 
+/** Back to the full rate; 429s of earlier calls do not count any more, except in the totals. */
+export const afterReset = ({ epoch, total429, last429At }: BackoffState): BackoffState => ({
+  ...initialBackoff,
+  epoch: epoch + 1,
+  total429,
+  last429At,
+});
+
 const hasLearned = ({ learned, toleratedShare }: BackoffState): boolean => learned > 1 || toleratedShare > 0;
 
 /** What was learned does not outlive an hour: servers change, and so do their other clients. */

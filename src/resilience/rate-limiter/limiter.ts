@@ -122,6 +122,12 @@ export class AdaptiveRateLimiter {
     return this.snapshot();
   }
 
+  /** Uses the full rate again, for every process that shares the window. Its limits and a Retry-After stay in force. */
+  async resetBackoff(): Promise<RateLimiterSnapshot> {
+    this.#report({ isReset: true });
+    return this.refresh();
+  }
+
   /** One exchange at a time: sends the pending reports and passes grants to the first waiters. */
   #exchange(): void {
     if (this.#isExchanging) return;
@@ -286,6 +292,7 @@ function mergeReports(current: WindowRequest, more: Partial<WindowRequest>): Win
     rateLimitedCalls: sum(({ rateLimitedCalls }) => rateLimitedCalls),
     rateLimitedEpoch: Math.max(current.rateLimitedEpoch, more.rateLimitedEpoch ?? 0),
     pauseMs: Math.max(current.pauseMs, more.pauseMs ?? 0),
+    isReset: both.some(({ isReset }) => isReset),
   };
 }
 

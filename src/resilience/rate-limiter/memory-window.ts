@@ -2,7 +2,7 @@
 // counts the grants of earlier processes and of others that run now.
 import type { Clock } from '../../core/clock.ts';
 import type { BackoffState } from './backoff.ts';
-import { afterReports, initialBackoff } from './backoff.ts';
+import { afterReports, afterReset, initialBackoff } from './backoff.ts';
 import type {
   WindowRequest,
   EffectiveWindow,
@@ -137,12 +137,14 @@ export class MemoryRateWindow implements LocalRateWindow {
   #report(request: WindowRequest, now: number): void {
     const before = this.#backoff;
     const wallNow = this.#wall(now);
-    this.#backoff = afterReports(before, request, wallNow, this.#isAdaptive);
+    const state = request.isReset ? afterReset(before) : before;
+    this.#backoff = afterReports(state, request, wallNow, this.#isAdaptive);
     if (request.pauseMs > 0) this.#pausedUntil = Math.max(this.#pausedUntil, now + request.pauseMs);
     const { multiplier, learned } = this.#backoff;
     const hasMoved = multiplier !== before.multiplier || learned !== before.learned;
     if (hasMoved) this.#effective = this.#effectiveWindows();
-    if (hasMoved || request.rateLimitedCalls > 0) this.#journal?.save({ ...this.#state(), savedAt: wallNow });
+    if (hasMoved || request.isReset || request.rateLimitedCalls > 0)
+      this.#journal?.save({ ...this.#state(), savedAt: wallNow });
   }
 
   #effectiveWindows(): readonly EffectiveWindow[] {

@@ -16,6 +16,8 @@ export interface WindowRequest extends Outcomes {
   /** Unused grants of an earlier exchange, and the stamp of that exchange. */
   readonly returned: number;
   readonly returnedStamp: string;
+  /** Resets the backoff first (`afterReset`). */
+  readonly isReset: boolean;
 }
 
 /** Requests no grants and reports nothing. */
@@ -32,6 +34,7 @@ export const emptyRequest: WindowRequest = {
   unsent: [],
   returned: 0,
   returnedStamp: '',
+  isReset: false,
 };
 
 export interface WindowState extends BackoffState {

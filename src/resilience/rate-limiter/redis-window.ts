@@ -28,7 +28,9 @@ export class RedisRateWindow implements RateWindow {
   readonly #keys: readonly string[];
   readonly #now: (() => number) | undefined;
   readonly #isAdaptive: boolean;
-  readonly #policy: readonly (string | number)[];
+  /** Constants, as JSON. */
+  readonly #policy: string;
+  readonly #windows: readonly number[];
 
   constructor({ redis, key, limits, adaptive = true, now }: RedisRateWindowOptions) {
     this.limits = limits;
@@ -36,16 +38,18 @@ export class RedisRateWindow implements RateWindow {
     this.#keys = [redis.key(`headworks:rate:${key}:grants`), redis.key(`headworks:rate:${key}:state`)];
     this.#now = now;
     this.#isAdaptive = adaptive;
-    this.#policy = [
-      JSON.stringify({
-        adaptation,
-        initial: initialBackoff,
-        fields: backoffFields,
-        ttl_ms: keepMs,
-        spacing_ms: minSpacingMs,
-      }),
-      ...slidingWindows(limits).flatMap(({ limit, windowMs, guardMs }) => [limit, windowMs, guardMs]),
-    ];
+    this.#policy = JSON.stringify({
+      adaptation,
+      initial: initialBackoff,
+      fields: backoffFields,
+      ttl_ms: keepMs,
+      spacing_ms: minSpacingMs,
+    });
+    this.#windows = slidingWindows(limits).flatMap(({ limit, windowMs, guardMs }) => [
+      limit,
+      windowMs,
+      guardMs,
+    ]);
   }
 
   canLeave({ lateMs }: LateGrant): boolean {
@@ -66,7 +70,9 @@ export class RedisRateWindow implements RateWindow {
       request.returned,
       request.returnedStamp,
       [...request.sentLate, ...request.unsent].join(),
-      ...this.#policy,
+      this.#policy,
+      request.isReset ? 1 : 0,
+      ...this.#windows,
     ]);
     return parseReply(reply);
   }

@@ -10,7 +10,8 @@
 -- ARGV[10] returned (unused) grants       ARGV[11]  their stamp
 -- ARGV[12] comma-separated stamps of grants whose calls were sent late or are unsent: they count from now
 -- ARGV[13] JSON: { adaptation, initial, fields, ttl_ms, spacing_ms }: constants and the backoff at the beginning
--- ARGV[14…]    triples: limit, window in ms, guard in ms added to every span
+-- ARGV[14] 1 to reset the backoff first, else 0
+-- ARGV[15…]    triples: limit, window in ms, guard in ms added to every span
 -- Returns  granted, wait in ms, stamp, paused ms, then the fields of the backoff in their order, as text
 -- Atomicity: both keys change together or not at all; many processes share one rate and one backoff.
 --            The same rules in TypeScript: backoff.ts, policy.ts, memory-window.ts. One contract suite tests both.
@@ -55,6 +56,12 @@ end
 
 -- The backoff: each function as in backoff.ts
 local wall = math.floor(clock / 1000)
+
+local function reset()
+  local kept_fields = { epoch = backoff.epoch + 1, total429 = backoff.total429, last429At = backoff.last429At }
+  for _, name in ipairs(fields) do backoff[name] = kept_fields[name] or config.initial[name] end
+end
+if ARGV[14] == '1' then reset() end
 
 local function log_likelihood(rejected, calls)
   local sum = 0
@@ -203,7 +210,7 @@ if tonumber(ARGV[9]) > 0 then paused = math.max(paused, now + tonumber(ARGV[9]) 
 
 -- The windows at this backoff (policy.ts, effectiveWindows)
 local windows = {}
-for index = 14, #ARGV, 3 do
+for index = 15, #ARGV, 3 do
   local limit, window, guard = tonumber(ARGV[index]), tonumber(ARGV[index + 1]), tonumber(ARGV[index + 2]) * 1000
   local multiplier, learned = backoff.multiplier, backoff.learned
   local count = math.max(1, math.ceil(limit / learned - 1e-9))

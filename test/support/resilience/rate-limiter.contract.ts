@@ -299,6 +299,33 @@ export function describeRateWindowContract(
       });
     });
 
+    it('uses the full rate after a reset, within the limits and a Retry-After', async () => {
+      const { world, limiter, fixture } = await open({ perSecond: 6 });
+      const permits = await permitsOf(world, limiter, 6);
+      const [first, second, ...others] = permits;
+      first?.rateLimited();
+      await world.settle();
+      expect((await limiter.refresh()).backoff_multiplier).toBe(1.5);
+      second?.rateLimited({ retryAfterMs: 5_000 });
+      await world.settle();
+      expect(await limiter.resetBackoff()).toMatchObject({
+        backoff_multiplier: 1,
+        total_429_count: 2,
+        permitted_per_second: 6,
+        paused_until: expect.any(String) as string,
+      });
+      // Of a call before the reset.
+      others[0]?.rateLimited();
+      await world.settle();
+      if (survivesRestart) expect((await world.limiter(fixture.open()).refresh()).backoff_multiplier).toBe(1);
+      const caller = world.request(limiter, 10, (permit) => permit.failed());
+      await world.advance(4_900);
+      expect(caller.grants).toEqual([]);
+      await world.advance(200);
+      caller.stop();
+      expect(caller.grants).toHaveLength(6);
+    });
+
     it('pauses all callers for a Retry-After, which a shorter one does not shorten', async () => {
       const { world, limiter } = await open({ perSecond: 10 });
       const [first, second] = await permitsOf(world, limiter, 2);
