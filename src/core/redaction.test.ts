@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { longestTaskMs, maxTaskMs } from '../../test/support/longest-task.ts';
+import { maxTaskMs, repeatedTaskMs } from '../../test/support/longest-task.ts';
 import { secrets } from '../../test/support/secrets.ts';
 import { Redactor, plainValue } from './redaction.ts';
 import { CoreError } from './errors.ts';
@@ -351,5 +351,5 @@ it.each([
   ['passwords', 'password="'.repeat(10_000)],
   ['addresses', '://a:'.repeat(10_000)],
 ])('does not block the main thread with thousands of %s (B1)', async (_, text) => {
-  expect(await longestTaskMs(() => new Redactor().text(text))).toBeLessThan(maxTaskMs);
+  expect(await repeatedTaskMs(() => new Redactor().text(text))).toBeLessThan(maxTaskMs);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { longestTaskMs, maxTaskMs } from '../../../test/support/longest-task.ts';
+import { maxTaskMs, repeatedTaskMs } from '../../../test/support/longest-task.ts';
 import { readByRules } from '../reading/rules-reader.ts';
 import { chunkText } from './chunk.ts';
 import { DocumentModel } from './document.ts';
@@ -65,6 +65,6 @@ describe('a document of 45,000 characters', () => {
     ['dashes', 'a.txt', 'a - '.repeat(11_000)],
   ])('with thousands of %s does not block the main thread (B1)', async (_, name, text) => {
     read('a.txt', 'Ann Lee met Ben.'); // loads the word list
-    expect(await longestTaskMs(() => read(name, text))).toBeLessThan(maxTaskMs);
+    expect(await repeatedTaskMs(() => read(name, text))).toBeLessThan(maxTaskMs);
   });
 });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { longestTaskMs, maxTaskMs } from '../../../test/support/longest-task.ts';
+import { maxTaskMs, repeatedTaskMs } from '../../../test/support/longest-task.ts';
 import { readMailHead, readTextHead } from './headers.ts';
 
 describe('the headers of a plain text', () => {
@@ -115,6 +115,6 @@ describe('the headers of an email', () => {
     ['names', `To: ${'x, '.repeat(100_000)} y`],
     ['times', `Subject: x\nDate: ${'1:11 '.repeat(100_000)}`],
   ])('with a hundred thousand %s do not block the main thread (B1)', async (_, text) => {
-    expect(await longestTaskMs(() => (readMailHead(text), readTextHead(text)))).toBeLessThan(maxTaskMs);
+    expect(await repeatedTaskMs(() => (readMailHead(text), readTextHead(text)))).toBeLessThan(maxTaskMs);
   });
 });
