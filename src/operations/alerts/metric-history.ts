@@ -1,5 +1,5 @@
 // Recent values of the metrics that alert rules read, in memory. A series takes one entry per change, not one per sample.
-import type { Sample, SampleSource } from './promql.ts';
+import type { Sample } from './promql.ts';
 
 interface Point {
   readonly at: number;
@@ -13,7 +13,7 @@ interface Series {
   readonly points: Point[];
 }
 
-export class MetricHistory implements SampleSource {
+export class MetricHistory {
   readonly #retentionMs: ReadonlyMap<string, number>;
   readonly #metrics = new Map<string, Map<string, Series>>();
   #now = 0;

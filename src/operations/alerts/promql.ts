@@ -1,28 +1,23 @@
 // The part of PromQL that the shipped alert rules use, so that a server can evaluate the file that Prometheus loads.
 // Selectors with matchers, ranges and offsets; sum, max, min and count; increase, rate, min_over_time and absent;
 // arithmetic, comparisons, and, or, unless. Everything else is rejected when the rules are loaded.
+import type { MetricHistory } from './metric-history.ts';
 
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** Values of metrics over time. */
-export interface SampleSource {
-  /** The samples as they were `agoMs` ago. */
-  at(metric: string, agoMs: number): readonly Sample[];
-  increase(metric: string, windowMs: number): readonly Sample[];
-  min(metric: string, windowMs: number): readonly Sample[];
-}
+type History = Pick<MetricHistory, 'at' | 'increase' | 'min'>;
 
 export interface Expression {
   /** The metrics that it reads, and for each how many milliseconds back. */
   readonly metrics: ReadonlyMap<string, number>;
-  readonly evaluate: (source: SampleSource) => readonly Sample[];
+  readonly evaluate: (source: History) => readonly Sample[];
 }
 
 type Value = number | readonly Sample[];
-type Node = (source: SampleSource) => Value;
+type Node = (source: History) => Value;
 type Predicate = (sample: Sample) => boolean;
 
 interface Selector {
@@ -75,9 +70,7 @@ const aggregations: Readonly<Record<string, (values: readonly number[]) => numbe
   count: (values) => values.length,
 };
 
-const rangeFunctions: Readonly<
-  Record<string, (source: SampleSource, selector: Selector) => readonly Sample[]>
-> = {
+const rangeFunctions: Readonly<Record<string, (source: History, selector: Selector) => readonly Sample[]>> = {
   increase: (source, { metric, windowMs }) => source.increase(metric, windowMs),
   rate: (source, { metric, windowMs }) =>
     source
