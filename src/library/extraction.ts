@@ -73,8 +73,8 @@ export interface ExtractionReport {
  * Extracts a REST source into a vault, within its rate limits. Fails with an error with a stable `code`.
  *
  * @example
- * const { status, items } = await extract({ source: 'tickets.yaml', vault: 'tickets.vault' });
- * if (status !== 'completed') console.log(`${status} after ${items} items`);
+ * const { state, items } = await extract({ source: 'tickets.yaml', vault: 'tickets.vault' });
+ * if (state !== 'completed') console.log(`${state} after ${items} items`);
  */
 export async function extract(options: ExtractOptions): Promise<ExtractionReport> {
   const given = checkInput('extract', extractInput, options);

@@ -125,7 +125,7 @@ describe('dashboard page Knowledge', () => {
     await page.getByRole('img', { name: /Graph around Bob Smith: \d+ entities and \d+ events/ }).waitFor();
     await isSound('entity');
     await goTo(page, 'Review');
-    await page.getByText('1 of 2').waitFor();
+    await page.getByText('1 of 3').waitFor();
     await isSound('review');
     expect(complaints).toEqual([]);
   });
@@ -133,15 +133,15 @@ describe('dashboard page Knowledge', () => {
   it('merges with the key s, shows the next pair at once, and undoes the last verdict', async () => {
     const space = reviewed;
     const [first, second] = await pairsOf(space);
-    if (!first || !second) throw new Error('The notes make two pairs.');
+    if (!first || !second) throw new Error('The notes make three pairs.');
     const { page, open, complaints } = await openDashboard(browser, server);
     await open(`/knowledge/review?space=${space}`);
-    await page.getByText('1 of 2').waitFor();
+    await page.getByText('1 of 3').waitFor();
     await page.getByText('The same name.').waitFor();
     await page.getByText(/^(Organization|Email): \S+ \((left|right)\)\.$/).waitFor();
 
     await page.keyboard.press('s');
-    await page.getByText('2 of 2').waitFor();
+    await page.getByText('2 of 3').waitFor();
     await vi.waitFor(async () => {
       const { merges } = await entityOf(space, first.a.id);
       expect(merges.map(({ decided_by: by, undone_at: undone }) => [by, undone])).toEqual([['admin', null]]);
@@ -149,17 +149,19 @@ describe('dashboard page Knowledge', () => {
     expect((await entityOf(space, first.a.id)).id).toBe((await entityOf(space, first.b.id)).id);
 
     await page.keyboard.press('u');
-    await page.getByText('1 of 2').waitFor();
-    await vi.waitFor(async () => expect(await pairsOf(space)).toHaveLength(2), longTimeout);
+    await page.getByText('1 of 3').waitFor();
+    await vi.waitFor(async () => expect(await pairsOf(space)).toHaveLength(3), longTimeout);
     expect((await entityOf(space, first.a.id)).id).not.toBe((await entityOf(space, first.b.id)).id);
 
     await page.getByRole('button', { name: 'Decide later' }).click();
-    await page.getByText('2 of 2').waitFor();
+    await page.getByText('2 of 3').waitFor();
     await page.keyboard.press('ArrowLeft');
     await page.getByText('Postponed.').waitFor();
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('d');
-    await page.getByText('0 same, 1 different, 1 postponed.').waitFor();
+    await page.getByText('3 of 3').waitFor();
+    await page.keyboard.press('d');
+    await page.getByText('0 same, 2 different, 1 postponed.').waitFor();
     await vi.waitFor(async () => {
       const states = (await entityOf(space, second.a.id)).pairs.map(({ state }) => state);
       expect(states).toContain('different');
@@ -177,7 +179,7 @@ describe('dashboard page Knowledge', () => {
     const [first] = await pairsOf(space);
     const { page, open } = await openDashboard(browser, server);
     await open(`/knowledge/review?space=${space}`);
-    await page.getByText('1 of 2').waitFor();
+    await page.getByText('1 of 3').waitFor();
     const decide = (verdict: string) =>
       callAsAdmin(server, 'POST', `/api/v1/knowledge/pairs/${first?.id}/verdict?space=${space}`, {
         verdict,
@@ -188,22 +190,22 @@ describe('dashboard page Knowledge', () => {
     await page.getByText('This pair was decided elsewhere.').waitFor();
     await page.keyboard.press('s');
     await page.getByText(/were decided to be different by admin/).waitFor();
-    await page.getByText('1 of 2').waitFor();
+    await page.getByText('1 of 3').waitFor();
     await decide('later');
-    await vi.waitFor(async () => expect(await pairsOf(space)).toHaveLength(2), longTimeout);
+    await vi.waitFor(async () => expect(await pairsOf(space)).toHaveLength(3), longTimeout);
   });
 
   it('reopens a pair when its verdict cannot be sent', async () => {
     const space = looked;
     const { page, open } = await openDashboard(browser, server);
     await open(`/knowledge/review?space=${space}`);
-    await page.getByText('1 of 2').waitFor();
+    await page.getByText('1 of 3').waitFor();
     await page.route(/\/verdict/, (route) => route.abort());
     await page.keyboard.press('s');
     await page.getByText('Action failed').waitFor();
-    await page.getByText('1 of 2').waitFor();
+    await page.getByText('1 of 3').waitFor();
     expect(await page.getByText(/\d decided/).count()).toBe(0);
-    expect(await pairsOf(space)).toHaveLength(2);
+    expect(await pairsOf(space)).toHaveLength(3);
   });
 
   it('draws the graph of an entity, expands it, and opens a clicked node', async () => {
@@ -321,10 +323,10 @@ describe('dashboard page Knowledge', () => {
     const space = looked;
     const { page, open } = await openDashboard(browser, server);
     await open(`/knowledge/review?space=${space}`);
-    await page.getByText('1 of 2').waitFor();
+    await page.getByText('1 of 3').waitFor();
     await server.stop();
     await page.getByText('disconnected').waitFor();
-    expect(await page.getByText('1 of 2').count()).toBe(1);
+    expect(await page.getByText('1 of 3').count()).toBe(1);
     await goTo(page, 'Entities');
     await page.getByText('Could not load the entities.').waitFor();
   });
