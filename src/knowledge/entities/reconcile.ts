@@ -31,12 +31,17 @@ const mayBeSame = (a: CandidateEntity, b: CandidateEntity): boolean =>
 /** The points of a mail address. */
 const clearMargin = 6;
 
-/** Which of two people of one name an entity is, colleagues and roles do not decide: only an address or an id does. */
+/**
+ * Which of two people of one name an entity is, colleagues and roles do not decide: only an address or an id does. Of a
+ * short name that others have too (S. Okafor), that holds also for those that are only possible.
+ */
 function cautious<T>(choice: Decision<T>): Decision<T> {
   if (choice.kind !== 'join') return choice;
   const { chosen, others } = choice;
+  const isShort = chosen.match.name.relation === 'part';
   const isClear = others.every(
-    ({ match }) => match.verdict !== 'same' || chosen.match.points - match.points >= clearMargin,
+    ({ match }) =>
+      (match.verdict !== 'same' && !isShort) || chosen.match.points - match.points >= clearMargin,
   );
   return isClear ? choice : { kind: 'confirm', close: [chosen, ...others], vetoed: [] };
 }
