@@ -101,7 +101,7 @@ async function inStore(url: string, cwd: string) {
 async function openFlowPage(loginUrl: string): Promise<string> {
   const browser = await openBrowser();
   try {
-    const page = await browser.newPage({ viewport: { width: 1440, height: 560 }, colorScheme: 'light' });
+    const page = await browser.newPage({ viewport: { width: 1440, height: 700 }, colorScheme: 'light' });
     await page.goto(loginUrl);
     await page.getByText('live', { exact: true }).waitFor();
     await page.getByText('Per-minute figures').waitFor();
