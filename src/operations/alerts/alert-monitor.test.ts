@@ -6,7 +6,7 @@ import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { EventBus } from '../../core/index.ts';
 import type { AlertRule } from './alert-monitor.ts';
 import { alertEvents, AlertMonitor, readAlertRules } from './alert-monitor.ts';
-import type { Sample } from './promql.ts';
+import type { Sample } from './metric-history.ts';
 import { parsePromql } from './promql.ts';
 
 interface TestCase {

@@ -4,7 +4,8 @@ import type { Clock, Emitter } from '../../core/index.ts';
 import { event, every } from '../../core/index.ts';
 import type { Metrics } from '../../platform/telemetry/metrics.ts';
 import { MetricHistory } from './metric-history.ts';
-import type { Expression, Sample } from './promql.ts';
+import type { Sample } from './metric-history.ts';
+import type { Expression } from './promql.ts';
 import { parsePromql } from './promql.ts';
 
 export interface AlertRule {

@@ -1,5 +1,9 @@
 // Recent values of the metrics that alert rules read, in memory. A series takes one entry per change, not one per sample.
-import type { Sample } from './promql.ts';
+
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
 
 interface Point {
   readonly at: number;

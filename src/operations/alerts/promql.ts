@@ -1,12 +1,7 @@
 // The part of PromQL that the shipped alert rules use, so that a server can evaluate the file that Prometheus loads.
 // Selectors with matchers, ranges and offsets; sum, max, min and count; increase, rate, min_over_time and absent;
 // arithmetic, comparisons, and, or, unless. Everything else is rejected when the rules are loaded.
-import type { MetricHistory } from './metric-history.ts';
-
-export interface Sample {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-}
+import type { MetricHistory, Sample } from './metric-history.ts';
 
 type History = Pick<MetricHistory, 'at' | 'increase' | 'min'>;
 
