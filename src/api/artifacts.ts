@@ -8,7 +8,19 @@ import {
   refusalReasons,
   truncationReasons,
 } from '../knowledge/vocabulary.ts';
-import { after, count, deleted, id, instant, listOf, next, pageSize, spaceFields } from './fields.ts';
+import {
+  after,
+  count,
+  deleted,
+  id,
+  instant,
+  listOf,
+  next,
+  pageSize,
+  sourceId,
+  sourceSystem,
+  spaceFields,
+} from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
@@ -16,12 +28,12 @@ const spaceQuery = z.strictObject(spaceFields);
 const clue = z.string().min(1).max(300).optional();
 
 const structuredMention = z.strictObject({
-  name: z.string().min(1).max(300),
+  name: z.string().min(1).max(300).describe('Name as the source has it.'),
   type: z.enum(entityTypes),
   relation: z.string().min(1).max(100).describe('owner, folder, author, …'),
-  role: clue,
-  organization: clue,
-  email: clue,
+  role: clue.describe('Role of a person.'),
+  organization: clue.describe('Organization of a person.'),
+  email: clue.describe('Email address of a person.'),
   identity: z
     .string()
     .max(250)
@@ -36,7 +48,7 @@ const ArtifactInput = z.strictObject({
   text: z.string().min(1).optional().describe('The document as text. Send this or `file`.'),
   file: z
     .strictObject({
-      name: z.string().min(1).max(1_000),
+      name: z.string().min(1).max(1_000).describe('File name with its extension.'),
       media_type: z.string().max(200).default('').describe('Empty: detected from the name and the content.'),
       content: z.base64().describe('Content in base64.'),
     })
@@ -73,16 +85,16 @@ const revisionFields = {
   id: id.describe('Id of the artifact; the same in all its revisions.'),
   revision_id: id,
   type: z.enum(artifactTypes),
-  source_system: z.string(),
-  source_id: z.string(),
+  source_system: sourceSystem,
+  source_id: sourceId,
   title: z.string(),
   source_ts: instant.nullable().describe('When it was written, according to the source.'),
-  content_hash: z.string(),
-  token_count: count,
-  chunk_count: count,
-  is_latest: z.boolean(),
+  content_hash: z.string().describe('Equal for revisions with the same content.'),
+  token_count: count.describe('Approximate number of tokens of the text.'),
+  chunk_count: count.describe('Number of chunks of the text.'),
+  is_latest: z.boolean().describe('False: a newer revision exists.'),
   warnings: z.array(z.string()).describe('Parts of the document that could not be read.'),
-  ingested_at: instant,
+  ingested_at: instant.describe('When this revision was stored.'),
 };
 
 const Revision = z.object(revisionFields).meta({ id: 'Revision', description: 'A revision of an artifact.' });
@@ -95,14 +107,22 @@ const stepCounts = z.object({
   queued: count.describe('Chunks that wait for it.'),
 });
 const positions = z.array(count).describe('Chunk positions, from 0.');
+const chunkCount = count.describe('Number of chunks of the document.');
 
 export const ArtifactStatus = z
   .object({
     state: z
       .enum(artifactStates)
       .describe('`degraded`: the job has ended, and steps are missing; the rest can be used.'),
-    chunks: count,
-    steps: z.object({ index: stepCounts, read: stepCounts, embed: stepCounts, graph: stepCounts }),
+    chunks: chunkCount,
+    steps: z
+      .object({
+        index: stepCounts.describe('Index for the full-text search.'),
+        read: stepCounts.describe('Extraction of entities and events.'),
+        embed: stepCounts.describe('Vectors for the search by meaning.'),
+        graph: stepCounts.describe('Nodes and edges of the graph.'),
+      })
+      .describe('Chunks by step and state.'),
     read_by_rules: count.describe('Chunks read by rules instead of a model.'),
     model_fallbacks: z
       .array(z.object({ cause: z.string().describe('Error code of the model call.'), positions }))
@@ -114,11 +134,14 @@ export const ArtifactStatus = z
       .describe(
         'Extracted items that were not stored, by reason: not supported by the text (such as a quote that is not in it), or more than one reading may hold.',
       ),
-    missing: z.array(
+    missing: z
+      .array(
       z.object({
         step: z.enum(chunkSteps),
         positions: positions.describe('Chunk positions, from 0; empty: the whole document.'),
-        state: z.enum(['failed', 'skipped', 'queued', 'completed']),
+        state: z
+          .enum(['failed', 'skipped', 'queued', 'completed'])
+          .describe('`completed`: the step exceeded a limit; the rest was left out.'),
         cause: z
           .string()
           .nullable()
@@ -127,7 +150,8 @@ export const ArtifactStatus = z
           ),
         message: z.string().nullable().describe('Why, and what will complete it.'),
       }),
-    ),
+    )
+      .describe('Steps that are not completed, or are completed with less than the document contains.'),
   })
   .meta({
     id: 'ArtifactStatus',
@@ -144,7 +168,7 @@ const IngestResult = z
     id: id.describe('Id of the artifact.'),
     revision_id: id,
     job_id: z.string().nullable().describe('The job that reads it; null when there is nothing to do.'),
-    chunks: count,
+    chunks: chunkCount,
   })
   .meta({ id: 'IngestResult', description: 'A stored document; it can be searched already.' });
 
@@ -154,7 +178,7 @@ const IngestResult = z
  */
 const anyTextIn = ['text', 'title', 'metadata'];
 
-/** For the rest of a body beside the document. */
+/** Room in a body for everything beside the document. */
 const bodySlackBytes = 1_048_576;
 
 /** Largest body with a document of this many bytes: base64 is a third larger. */
@@ -184,7 +208,7 @@ export const artifactsApi = {
     anyTextIn,
     output: z
       .object({
-        chunks: count,
+        chunks: chunkCount,
         tokens: count.describe('Approximate number of tokens of the text.'),
         model_calls: count.describe(
           'Model calls that extract events and entities; 0 when rules extract them. Calls that resolve entities are not included.',
@@ -225,7 +249,7 @@ export const artifactsApi = {
     }),
     output: z
       .object({
-        statuses: z.array(z.object({ id, title: z.string(), source_id: z.string(), status: ArtifactStatus })),
+        statuses: z.array(z.object({ id, title: z.string(), source_id: sourceId, status: ArtifactStatus })),
       })
       .meta({ id: 'ArtifactStatuses' }),
   }),
@@ -238,10 +262,10 @@ export const artifactsApi = {
     output: z
       .object({
         ...revisionFields,
-        metadata: z.record(z.string(), z.unknown()),
-        job_id: z.string().nullable(),
+        metadata: z.record(z.string(), z.unknown()).describe('As sent with this revision.'),
+        job_id: z.string().nullable().describe('Last job that processed this revision; null without one.'),
         status: ArtifactStatus,
-        text: z.string(),
+        text: z.string().describe('Text of the latest revision.'),
       })
       .meta({ id: 'Artifact' }),
   }),

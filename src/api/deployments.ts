@@ -1,7 +1,7 @@
 // Deployments (workflows published to organizations) and their executions, for admins.
 import { z } from 'zod';
 import { executionStates, workflowNames } from '../tenancy/vocabulary.ts';
-import { after, deleted, id, instant, listOf, next, pageSize } from './fields.ts';
+import { after, deleted, failure, id, instant, listOf, next, pageSize } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 import { organizationId, organizationReference } from './organizations.ts';
@@ -23,7 +23,7 @@ export const Deployment = z
     wait_seconds: z
       .number()
       .describe('Default time that requests wait for a slot; a request overrides it with `wait`.'),
-    is_active: z.boolean(),
+    is_active: z.boolean().describe('False: new requests are rejected.'),
     path: z.string().describe('Path of its endpoint.'),
     created_at: instant,
     modified_at: instant,
@@ -142,17 +142,19 @@ export const Execution = z
     deployment_id: z.string(),
     deployment_name: z.string(),
     state,
-    idempotency_key: z.string().nullable(),
-    job_id: z.string(),
-    accepted_at: instant,
-    started_at: instant.nullable(),
-    finished_at: instant.nullable(),
+    idempotency_key: z
+      .string()
+      .nullable()
+      .describe('Value of the Idempotency-Key header of the request; null without one.'),
+    job_id: z.string().describe('The job that runs it.'),
+    accepted_at: instant.describe('When the request was accepted: it is not lost from then on.'),
+    started_at: instant.nullable().describe('Null until it starts.'),
+    finished_at: instant.nullable().describe('Null until it has ended.'),
     result: z.unknown().describe('Null in lists.'),
-    error: z
-      .object({ code: z.string(), message: z.string() })
+    error: failure
       .nullable()
       .describe('Why it failed; null unless the state is `failed`.'),
-    warnings: z.array(z.string()),
+    warnings: z.array(z.string()).describe('Omissions and fallbacks.'),
   })
   .meta({ id: 'Execution', description: 'One execution of a deployment.' });
 export type Execution = z.infer<typeof Execution>;

@@ -1,25 +1,27 @@
 // Entities: people and things that documents mention, what may be the same, what was merged.
 import { z } from 'zod';
 import { entityTypes } from '../knowledge/vocabulary.ts';
-import { after, count, id, instant, next, pageSize, queryFilter, spaceFields } from './fields.ts';
+import { after, count, id, instant, next, pageSize, queryFilter, spaceFields, textRange } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
 const spaceQuery = z.strictObject(spaceFields);
+const surfaceForm = z.string().describe('Name as the document has it.');
+const deciders = 'model, admin, split, or the id of an organization.';
 
 export const Entity = z
   .object({
     id,
     type: z.enum(entityTypes),
-    canonical_name: z.string(),
+    canonical_name: z.string().describe('Preferred one of its names.'),
     aliases: z.array(z.string()).describe('All other names, those of merged entities included.'),
-    role: z.string().nullable(),
-    organization: z.string().nullable(),
-    email: z.string().nullable(),
+    role: z.string().nullable().describe('Role of a person; null: not found in documents.'),
+    organization: z.string().nullable().describe('Organization of a person; null: not found in documents.'),
+    email: z.string().nullable().describe('Email address of a person; null: not found in documents.'),
     context_clues: z.array(z.string()).describe('Further details found in documents.'),
     embedding_model: z.string().nullable().describe('Model of its vector; null: it has none.'),
-    first_artifact_id: id.nullable(),
-    needs_review: z.boolean(),
+    first_artifact_id: id.nullable().describe('Artifact that mentioned it first; null: deleted since.'),
+    needs_review: z.boolean().describe('It may be the same as another entity; see `review_reason`.'),
     review_reason: z
       .enum([
         'embedding-missing',
@@ -41,14 +43,16 @@ export type Entity = z.infer<typeof Entity>;
 export const EntityPair = z
   .object({
     id,
-    entity_a: id,
-    entity_b: id,
+    entity_a: id.describe('Id of the first entity.'),
+    entity_b: id.describe('Id of the second entity.'),
     confidence: z.number().describe('Probability that they are the same, 0 to 1.'),
-    reason: z.string(),
+    reason: z.string().describe('Why they may be the same.'),
     evidence: z.record(z.string(), z.unknown()).describe('What supports and contradicts it.'),
-    state: z.enum(['open', 'same', 'different', 'later']),
-    decided_by: z.string().nullable().describe('model, admin, split, or the id of an organization.'),
-    decided_at: instant.nullable(),
+    state: z
+      .enum(['open', 'same', 'different', 'later'])
+      .describe('The decision; `later`: at the end of the list of open pairs.'),
+    decided_by: z.string().nullable().describe(`${deciders} Null while nobody has decided.`),
+    decided_at: instant.nullable().describe('Null while nobody has decided.'),
     created_at: instant,
   })
   .meta({ id: 'EntityPair', description: 'Two entities that may be the same.' });
@@ -57,12 +61,12 @@ export type EntityPair = z.infer<typeof EntityPair>;
 export const EntityMerge = z
   .object({
     id,
-    winner_id: id,
+    winner_id: id.describe('Entity that stays.'),
     loser_id: id.describe('Entity that was merged into the winner.'),
-    reason: z.string(),
-    decided_by: z.string(),
+    reason: z.string().describe('Why they were merged.'),
+    decided_by: z.string().describe(deciders),
     merged_at: instant,
-    undone_at: instant.nullable(),
+    undone_at: instant.nullable().describe('Null: the merge is in effect.'),
   })
   .meta({ id: 'EntityMerge', description: 'A merge; it can be undone.' });
 export type EntityMerge = z.infer<typeof EntityMerge>;
@@ -74,11 +78,11 @@ const EntityDetail = Entity.extend({
         id,
         artifact_id: id,
         title: z.string(),
-        surface_form: z.string(),
-        start_char: count.nullable(),
-        end_char: count.nullable(),
-        method: z.string(),
-        confidence: z.number(),
+        surface_form: surfaceForm,
+        start_char: textRange.start_char.nullable().describe(`${textRange.start_char.description} Null: not from the text.`),
+        end_char: textRange.end_char.nullable().describe(`${textRange.end_char.description} Null: not from the text.`),
+        method: z.string().describe('What found it: `model`, `rules`, or `structured` for a field of the source.'),
+        confidence: z.number().describe('0 to 1.'),
         relation: z
           .string()
           .nullable()
@@ -88,8 +92,8 @@ const EntityDetail = Entity.extend({
       }),
     )
     .describe('In latest revisions, newest first, at most 200.'),
-  pairs: z.array(EntityPair),
-  merges: z.array(EntityMerge),
+  pairs: z.array(EntityPair).describe('Pairs of this entity and others that may be the same.'),
+  merges: z.array(EntityMerge).describe('Merges that it took part in, newest first, at most 200.'),
 }).meta({ id: 'EntityDetail', description: 'An entity with its mentions, pairs and merges.' });
 
 export const entitiesApi = {
@@ -136,8 +140,8 @@ export const entitiesApi = {
           .describe('The entity itself first.'),
         edges: z.array(
           z.object({
-            from: z.string(),
-            to: z.string(),
+            from: z.string().describe('Id of a node.'),
+            to: z.string().describe('Id of a node.'),
             kind: z.enum(['ACTED_IN', 'ABOUT', 'POSSIBLY_SAME']),
             role: z.string().nullable().describe('Role in an ACTED_IN edge: owner, contributor, reviewer, …'),
           }),
@@ -190,7 +194,7 @@ export const entitiesApi = {
         .object({
           moved: count.describe('Mentions that moved back to the loser.'),
           unclear: z
-            .array(z.object({ id, surface_form: z.string() }))
+            .array(z.object({ id, surface_form: surfaceForm }))
             .describe(
               'Both entities have this name: they stay with the winner; split them off. At most 100.',
             ),

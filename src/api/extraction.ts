@@ -8,6 +8,7 @@ import { operation } from './operation.ts';
 const runState = z.enum(['queued', 'running', 'completed', 'incomplete', 'failed', 'interrupted']);
 const sourceName = z.string().min(1).max(500);
 const natural = z.number().int().min(0);
+const type = z.string().min(1).max(200).describe('Content type, for example dashboards.');
 
 const stored = {
   id,
@@ -30,33 +31,34 @@ const figures = {
   types: z
     .array(
       z.object({
-        type: z.string().min(1).max(200),
-        items: natural,
+        type,
+        items: natural.describe('Items extracted so far.'),
         total: natural.nullable().describe('Null when the source does not report it.'),
         state: z.enum(['queued', 'running', 'completed', 'incomplete']),
       }),
     )
-    .max(1000),
+    .max(1000)
+    .describe('Progress by content type.'),
   calls: natural.describe('Requests sent by this run, all attempts included.'),
   rate_limited_calls: natural.describe('Requests that got status 429.'),
   multiplier: z.number().min(1).describe('The rate limits are divided by it; 1: full rate.'),
-  items_per_second: z.number().min(0).nullable(),
+  items_per_second: z.number().min(0).nullable().describe('Average of the run so far; null: no items yet.'),
 };
 
 export const ExtractionRun = z
   .object({
     id,
     source: sourceName.describe('The registered name; for a run of a command, what it extracts from.'),
-    origin: z.enum(['schedule', 'http', 'cli']),
+    origin: z.enum(['schedule', 'http', 'cli']).describe('What started the run.'),
     vault: z.string().describe("File in the data folder's vaults, or a path elsewhere."),
     state: runState,
-    job_id: z.string().nullable(),
-    session: z.string().nullable().describe('Session in the vault.'),
+    job_id: z.string().nullable().describe('Null for a run of a command.'),
+    session: z.string().nullable().describe('Id of the session in the vault; null until it is open.'),
     ...figures,
-    started_at: instant.nullable(),
-    finished_at: instant.nullable(),
+    started_at: instant.nullable().describe('Null until it starts.'),
+    finished_at: instant.nullable().describe('Null until it has ended.'),
     reported_at: instant.describe('Last progress report.'),
-    message: z.string().nullable(),
+    message: z.string().nullable().describe('Why it did not complete; null without a problem.'),
   })
   .meta({ id: 'ExtractionRun', description: 'One run of an extraction.' });
 export type ExtractionRun = z.infer<typeof ExtractionRun>;
@@ -121,7 +123,7 @@ export const runsApi = {
       }),
     status: 202,
     output: z
-      .object({ id: id.describe('Id of the run.'), job_id: z.string() })
+      .object({ id: id.describe('Id of the run.'), job_id: z.string().describe('The job that executes the run.') })
       .meta({ id: 'ExtractionRunStarted' }),
   }),
 
@@ -156,17 +158,17 @@ export const runsApi = {
     summary: 'Report the progress of a run that a command executes itself',
     description:
       'At its start, about once a second and at its end; without a report for a minute it counts as interrupted.',
-    // Once a second for every command that extracts.
+    // No audit rows: every command that extracts reports once a second.
     audit: false,
     body: z
       .strictObject({
-        id,
-        source: sourceName,
-        vault: z.string().min(1).max(4096),
-        session: z.string().min(1).max(200).nullable(),
+        id: id.describe('Id of the run, chosen by the command.'),
+        source: sourceName.describe('What the command extracts from.'),
+        vault: z.string().min(1).max(4096).describe('Path of the vault.'),
+        session: z.string().min(1).max(200).nullable().describe('Id of the session in the vault; null until it is open.'),
         state: runState.exclude(['queued']),
         ...figures,
-        message: z.string().max(4000).nullable(),
+        message: z.string().max(4000).nullable().describe('Why it did not complete; null without a problem.'),
       })
       .meta({ id: 'ExtractionRunReport' }),
     output: ExtractionRun,
@@ -181,10 +183,10 @@ export const runsApi = {
           .array(
             z.object({
               at: instant,
-              items: count,
-              calls: count,
-              rate_limited_calls: count,
-              multiplier: z.number(),
+              items: count.describe('Items of all types until then.'),
+              calls: figures.calls,
+              rate_limited_calls: figures.rate_limited_calls,
+              multiplier: figures.multiplier,
             }),
           )
           .describe('Oldest first; empty when this server did not execute the run.'),
@@ -193,18 +195,19 @@ export const runsApi = {
   }),
 } as const;
 
-const type = z.string().min(1).max(200).describe('Content type, for example dashboards.');
 const itemId = z.string().min(1).max(2_000).describe('Id of the item at the source.');
+
+const sessionNumber = count.describe('Number of the session in the vault.');
 
 const VaultItemRecord = z.object({
   type,
   id: itemId,
-  name: z.string().nullable(),
-  owner: z.string().nullable(),
-  folder: z.string().nullable(),
+  name: z.string().nullable().describe('Null when the source has none.'),
+  owner: z.string().nullable().describe('Owner at the source; null when it has none.'),
+  folder: z.string().nullable().describe('Folder at the source; null when it has none.'),
   updated_at: instant.nullable().describe('As reported by the source; null when it reports none.'),
-  seen_at: instant,
-  deleted_at: instant.nullable(),
+  seen_at: instant.describe('When an extraction last received it.'),
+  deleted_at: instant.nullable().describe('When it was found to be deleted at the source; null: it exists.'),
   size: count.describe('Bytes of JSON.'),
   versions: count.describe('Number of versions kept, deletions included.'),
 });
@@ -219,9 +222,9 @@ export const vaultsApi = {
         types: z.array(
           z.object({
             type,
-            live: count,
-            deleted: count,
-            bytes: count,
+            live: count.describe('Items that exist at the source.'),
+            deleted: count.describe('Items that were deleted at the source.'),
+            bytes: count.describe('Size of the items as JSON.'),
             state: z.string().describe('As left by the newest session that requested this type.'),
             reason: z.string().nullable().describe('Why it is incomplete.'),
             expected_total: count
@@ -232,12 +235,12 @@ export const vaultsApi = {
         dead_letters: z
           .array(
             z.object({
-              session: count,
+              session: sessionNumber,
               type,
-              page: z.string(),
-              cause: z.string(),
+              page: z.string().describe('Key of the page: its position in the list.'),
+              cause: z.string().describe('Class or code of the error.'),
               message: z.string(),
-              at: instant,
+              at: instant.describe('When its last attempt failed.'),
             }),
           )
           .describe('Failed pages, each once, newest first, at most 200.'),
@@ -266,13 +269,13 @@ export const vaultsApi = {
     query: z.strictObject({ type, item: itemId }),
     output: z
       .object({
-        item: VaultItemRecord,
+        item: VaultItemRecord.describe('The newest version of the item.'),
         versions: z
           .array(
             z.object({
-              number: count,
-              session: count,
-              first_seen_at: instant,
+              number: count.describe('From 1, per item.'),
+              session: sessionNumber,
+              first_seen_at: instant.describe('When an extraction first received this version.'),
               is_deleted: z.boolean().describe('The item was deleted at the source.'),
             }),
           )

@@ -47,6 +47,24 @@ export const storableMessage = 'must not contain the character U+0000 or an unpa
 /** The response to a successful DELETE. */
 export const deleted = z.null().describe('Deleted.');
 
+/** Why an execution failed. */
+export const failure = z.object({
+  code: z.string().describe('Stable error code.'),
+  message: z.string().describe('What happened, and what to do.'),
+});
+
+/** A part of the text of a revision. */
+export const textRange = {
+  start_char: z.number().int().describe('Offset in the text of the revision, in UTF-16 units.'),
+  end_char: z.number().int().describe('Offset after the last character.'),
+};
+
+export const sourceSystem = z
+  .string()
+  .describe('System that the document comes from: upload, files, vault:NAME, …');
+
+export const sourceId = z.string().describe('Id of the document in its source system.');
+
 export const ErrorResponse = z
   .object({
     error: z.object({

@@ -16,18 +16,19 @@ export const Job = z
     name,
     state,
     payload: z.unknown().describe('Depends on the kind of job.'),
-    attempts: count,
+    attempts: count.describe('How often it was started.'),
     created_at: instant,
-    started_at: instant.nullable(),
-    finished_at: instant.nullable(),
+    started_at: instant.nullable().describe('Start of the last attempt; null until the first.'),
+    finished_at: instant.nullable().describe('Null until it has ended.'),
     start_after: instant.nullable().describe('A queued job does not start before this.'),
     progress: z
       .object({
-        done: z.number(),
-        total: z.number().nullable().describe('Null: unknown.'),
-        message: z.string().nullable(),
+        done: z.number().describe('Units of work done; the unit depends on the kind of job.'),
+        total: z.number().nullable().describe('All units of work; null: unknown.'),
+        message: z.string().nullable().describe('What the job does now.'),
       })
-      .nullable(),
+      .nullable()
+      .describe('Last progress report; null without one.'),
     reason: z.string().nullable().describe('Why it failed or was skipped.'),
     result: z.unknown().describe('Null until it has ended.'),
   })

@@ -6,11 +6,11 @@ import { operation } from './operation.ts';
 export const GatewayKey = z
   .object({
     id,
-    name: z.string(),
+    name: z.string().describe('Purpose of the key.'),
     prefix: z.string().describe('First characters of the key, to recognize it.'),
     created_at: instant,
     expires_at: instant.nullable().describe('Null: it does not expire.'),
-    revoked_at: instant.nullable(),
+    revoked_at: instant.nullable().describe('Null: not revoked.'),
     daily_token_cap: count.nullable().describe('Tokens per day, UTC; null: unlimited.'),
   })
   .meta({ id: 'GatewayKey', description: 'A gateway key, without the key itself.' });
@@ -68,8 +68,8 @@ export const keysApi = {
       .object({
         usage: z.array(
           z.object({
-            day: z.string(),
-            caller: z.string(),
+            day: z.string().describe('Day in UTC, like 2026-03-01.'),
+            caller: z.string().describe('`admin`, `probe`, or `key:` and the id of a key.'),
             model: z.string(),
             requests: z.number(),
             prompt_tokens: z.number(),

@@ -17,7 +17,10 @@ import {
   storableMessage,
   pageSize,
   queryFlag,
+  sourceId,
+  sourceSystem,
   spaceFields,
+  textRange,
 } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
@@ -31,20 +34,23 @@ export const KnowledgeEvent = z
     revision_id: id,
     category: z.enum(eventCategories),
     event_time: instant.nullable().describe('Null: unknown.'),
-    narrative: z.string(),
-    subject: z.string().nullable(),
+    narrative: z.string().describe('What happened, in one sentence.'),
+    subject: z.string().nullable().describe('What the event is about; null: unknown.'),
     confidence: z.number().describe('0 to 1.'),
     method: z.enum(['model', 'rules']).describe('What extracted it; rules are less certain.'),
     superseded_at: instant.nullable().describe('When a newer revision replaced it.'),
-    actors: z.array(z.object({ entity_id: id, name: z.string(), role: z.enum(actorRoles) })),
-    subjects: z.array(z.object({ entity_id: id, name: z.string() })),
-    evidence: z.array(
+    actors: z
+      .array(z.object({ entity_id: id, name: z.string(), role: z.enum(actorRoles) }))
+      .describe('Entities that took part.'),
+    subjects: z.array(z.object({ entity_id: id, name: z.string() })).describe('Entities that it is about.'),
+    evidence: z
+      .array(
       z.object({
         quote: z.string(),
-        start_char: count.describe('Offset in the text of the revision, in UTF-16 units.'),
-        end_char: count,
+        ...textRange,
       }),
-    ),
+    )
+      .describe('Quotes that support it, at least one.'),
   })
   .meta({ id: 'KnowledgeEvent', description: 'An event with its participants and evidence.' });
 export type KnowledgeEvent = z.infer<typeof KnowledgeEvent>;
@@ -83,8 +89,6 @@ const whole = (min: number, max: number, standard: number) =>
 const dayOrInstant = z.union([instant, z.iso.date()], {
   error: 'must be a day or a moment in UTC, like 2026-03-01 or 2026-03-01T12:00:00Z',
 });
-
-const place = { start_char: count, end_char: count };
 
 /** The response has the shape of the founding document. */
 export const searchApi = {
@@ -169,16 +173,16 @@ export const searchApi = {
               artifact_id: id,
               revision_id: id,
               type: z.enum(artifactTypes),
-              source_system: z.string(),
-              source_id: z.string(),
+              source_system: sourceSystem,
+              source_id: sourceId,
               title: z.string(),
               heading: z.string().nullable().describe('Headings above the chunk, outermost first.'),
-              source_ts: instant.nullable(),
-              text: z.string(),
-              ...place,
+              source_ts: instant.nullable().describe('When the document was written; null: unknown.'),
+              text: z.string().describe('Text of the chunk.'),
+              ...textRange,
               score: z.number().describe('Comparable within one response only.'),
               highlights: z
-                .array(z.object({ start: count, end: count }))
+                .array(z.object({ start: count, end: count.describe('Offset after the match.') }))
                 .describe('Matches in `text`, in UTF-16 units.'),
             }),
           )
@@ -190,10 +194,12 @@ export const searchApi = {
               id,
               category: z.string(),
               reason: z.string().describe('`same_actor:NAME` or `same_subject:NAME`.'),
-              summary: z.string(),
-              event_time: instant.nullable(),
-              artifact_id: id,
-              evidence: z.array(z.object({ quote: z.string(), artifact_id: id, ...place })),
+              summary: z.string().describe('Narrative of the event.'),
+              event_time: instant.nullable().describe('Null: unknown.'),
+              artifact_id: id.describe('Artifact from which the event was extracted.'),
+              evidence: z
+                .array(z.object({ quote: z.string(), artifact_id: id, ...textRange }))
+                .describe('Quotes that support it.'),
             }),
           )
           .nullable()
@@ -204,7 +210,7 @@ export const searchApi = {
               id,
               name: z.string(),
               type: z.string(),
-              mentions: count,
+              mentions: count.describe('Mentions in the chunks found.'),
               relations: z
                 .array(z.string())
                 .describe(
@@ -215,7 +221,13 @@ export const searchApi = {
           .nullable()
           .describe('Null unless `include_entities`.'),
         expand_options: z
-          .array(z.object({ parameter: z.string(), describe: z.string(), values: z.string() }))
+          .array(
+            z.object({
+              parameter: z.string(),
+              describe: z.string().describe('Effect of the parameter.'),
+              values: z.string().describe('Allowed values.'),
+            }),
+          )
           .describe(
             'Further parameters that refine the search: `graph_expand`, `graph_budget`, `graph_seed_limit`, `graph_filters` and `include_entities`.',
           ),

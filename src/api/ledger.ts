@@ -19,8 +19,8 @@ export const LedgerEntry = z
     message: z.string().describe('What happened, and what follows from it.'),
     details: z.record(z.string(), z.unknown()).describe('Further fields; they depend on the kind.'),
     count: count.describe('How often it was recorded.'),
-    first_seen_at: instant,
-    last_seen_at: instant,
+    first_seen_at: instant.describe('When it was first recorded.'),
+    last_seen_at: instant.describe('When it was last recorded.'),
     resolved_at: instant.nullable().describe('Null while the entry is open.'),
     resolution: z
       .string()
@@ -28,9 +28,9 @@ export const LedgerEntry = z
       .describe(
         '`repair`, `gone` (the subject no longer exists) or the text given by the person who resolved it.',
       ),
-    repair_attempts: count,
+    repair_attempts: count.describe('Repairs that failed.'),
     next_repair_at: instant.nullable().describe('Background repair does not run before this.'),
-    last_repair_error: z.string().nullable(),
+    last_repair_error: z.string().nullable().describe('Why the last repair failed; null: none did.'),
   })
   .meta({ id: 'LedgerEntry', description: 'An operation that was degraded or skipped.' });
 export type LedgerEntry = z.infer<typeof LedgerEntry>;
@@ -57,8 +57,8 @@ export const ledgerApi = {
         kinds: z.array(
           z.object({
             kind,
-            open: count,
-            resolved: count,
+            open: count.describe('Open entries.'),
+            resolved: count.describe('Resolved entries.'),
             repair: z
               .string()
               .nullable()
@@ -80,7 +80,10 @@ export const ledgerApi = {
     summary: 'Repair one entry, one kind, or everything that is open',
     description: 'Queues a job and returns at once. Repairs are idempotent.',
     body: z
-      .strictObject({ kind: kind.optional(), id: id.optional() })
+      .strictObject({
+        kind: kind.optional().describe('Repair all open entries of this kind.'),
+        id: id.optional().describe('Repair this entry.'),
+      })
       .refine((body) => body.kind === undefined || body.id === undefined, 'give kind or id, not both')
       .nullish()
       .meta({

@@ -6,14 +6,17 @@ import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 import { organizationId, organizationParams, organizationReference } from './organizations.ts';
 
+export const defaultLimit = count.describe('Limit of organizations without a custom limit.');
+export const globalLimit = count.describe('Limit of all organizations together.');
+
 const LimitUsage = z
   .object({
     organization: count.describe('Requests of the organization in flight.'),
-    organization_limit: count,
-    organization_percent: z.number(),
+    organization_limit: count.describe('Limit of the organization.'),
+    organization_percent: z.number().describe('Used part of the limit, in percent.'),
     global: count.describe('Requests of all organizations in flight.'),
-    global_limit: count,
-    global_percent: z.number(),
+    global_limit: globalLimit,
+    global_percent: z.number().describe('Used part of the global limit, in percent.'),
     counted_by: z
       .enum(['slots', 'executions'])
       .describe('`executions`: Redis is unavailable, so running executions were counted in the database.'),
@@ -43,7 +46,7 @@ export const limitsApi = {
     summary: 'List organizations that have a custom limit',
     query: z.strictObject({ with_usage: queryFlag(false).describe('Count slots in use as well.') }),
     output: z
-      .object({ default_limit: count, global_limit: count, limits: z.array(Limit) })
+      .object({ default_limit: defaultLimit, global_limit: globalLimit, limits: z.array(Limit) })
       .meta({ id: 'Limits' }),
   }),
 
@@ -66,7 +69,14 @@ export const limitsApi = {
     summary: 'Set a custom limit; it takes effect at once on every server',
     params: organizationParams,
     body: z
-      .strictObject({ limit: z.number(range).int(range).min(1, range).max(maxLimit, range) })
+      .strictObject({
+        limit: z
+          .number(range)
+          .int(range)
+          .min(1, range)
+          .max(maxLimit, range)
+          .describe(`Requests that the organization may have in flight, 1 to ${maxLimit}.`),
+      })
       .meta({ id: 'LimitRequest', examples: [{ limit: 50 }] }),
     output: Limit.extend({ is_new: z.boolean().describe('It had no custom limit before.') }).meta({
       id: 'LimitChanged',
@@ -85,7 +95,7 @@ export const limitsApi = {
     summary: 'Clear cached limits; they are read again with the next request',
     body: z
       .strictObject({
-        organization: organizationReference.optional(),
+        organization: organizationReference.optional().describe('Only this organization: id or name.'),
         all: z.boolean().optional().describe('Include organizations without a custom limit.'),
       })
       .refine(
@@ -116,12 +126,14 @@ export const alertsApi = {
             labels: z
               .record(z.string(), z.string())
               .describe('What it is about, for example `model`; empty: the whole server.'),
-            severity: z.enum(['info', 'warning', 'critical']),
+            severity: z
+              .enum(['info', 'warning', 'critical'])
+              .describe('`critical` makes the server degraded.'),
             state: z
               .enum(['pending', 'firing'])
               .describe('`pending` until the condition has lasted as long as the rule demands.'),
-            message: z.string(),
-            since: instant,
+            message: z.string().describe('What is wrong, and what to do.'),
+            since: instant.describe('When the condition became true.'),
           }),
         ),
       })

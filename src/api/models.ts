@@ -5,11 +5,11 @@ import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
 const capabilities = z.strictObject({
-  streaming: z.boolean(),
-  tools: z.boolean(),
-  json: z.boolean(),
-  vision: z.boolean(),
-  embeddings: z.boolean(),
+  streaming: z.boolean().describe('Streams completions.'),
+  tools: z.boolean().describe('Accepts tools and tool calls.'),
+  json: z.boolean().describe('Accepts `response_format` for JSON.'),
+  vision: z.boolean().describe('Accepts images.'),
+  embeddings: z.boolean().describe('Creates embeddings instead of completions.'),
   context_tokens: z
     .number()
     .int()
@@ -26,21 +26,25 @@ const quotasOf = <Count extends z.ZodType>(limit: Count) =>
     tokens_per_day: limit.describe('Tokens per day and key; default: unlimited.'),
   });
 
+const decisionReason = z
+  .string()
+  .describe('Whether recent or all requests decide the effective score, and why.');
+
 export const Model = z
   .object({
     id: count,
-    name: z.string(),
+    name: z.string().describe('Name that callers use.'),
     provider: z.string(),
-    api_endpoint: z.string(),
+    api_endpoint: z.string().describe('URL that requests are sent to.'),
     upstream_model: z.string().describe('Name of the model at the provider.'),
     env_var: z.string().nullable().describe('Environment variable that holds its key; null: it needs none.'),
-    is_local: z.boolean(),
+    is_local: z.boolean().describe('It runs on this machine or network and gets no automatic cooldowns.'),
     origin: z.enum(['built-in', 'config', 'custom']).describe('`custom`: created over this API.'),
-    capabilities,
+    capabilities: capabilities.describe('What the model supports.'),
     quotas: quotasOf(z.number().int().min(1).optional()).describe('Limits of one key; default: unlimited.'),
     is_active: z.boolean().describe('False: disabled by an operator.'),
     is_configured: z.boolean().describe('Its key is set, or it needs none.'),
-    key_count: count,
+    key_count: count.describe('Number of keys that requests are distributed over.'),
     key_source: z
       .string()
       .nullable()
@@ -74,24 +78,24 @@ export const Model = z
       .array(
         z.object({
           key_id: z.string().describe("Short hash of the provider's key, or * for every key of the model."),
-          until: instant,
+          until: instant.describe('End of the cooldown.'),
           cause: z.string().describe('`quota` when a quota is exhausted by our own count.'),
           source: z.string().describe('Where the duration came from.'),
           reason: z.string().nullable().describe('As given with the cooldown; null: none was given.'),
         }),
       )
       .describe('Keys that are cooling down.'),
-    success_count: count,
-    failure_count: count,
-    request_count: count,
-    success_rate: z.number().describe('0 to 1.'),
+    success_count: count.describe('Successful requests, over all stored attempts.'),
+    failure_count: count.describe('Failed requests, over all stored attempts.'),
+    request_count: count.describe('Sum of both; a request counts once, however many attempts it took.'),
+    success_rate: z.number().describe('Successful part of all requests, 0 to 1.'),
     average_response_time: z.number().describe('Average duration of successful attempts, in seconds.'),
     reliability_score: z.number().describe('0 to 1, over all attempts.'),
     recent_success_rate: z.number().nullable().describe('Null unless `include_recent`.'),
     recent_request_count: count.nullable().describe('Null unless `include_recent`.'),
     recent_reliability_score: z.number().nullable().describe('Null unless `include_recent`.'),
     effective_reliability_score: z.number().describe('0 to 1; routing prefers higher ones.'),
-    decision_reason: z.string(),
+    decision_reason: decisionReason,
   })
   .meta({ id: 'Model', description: 'A model and how it performs.' });
 export type Model = z.infer<typeof Model>;
@@ -103,7 +107,7 @@ const params = z.object({
 /** A whole number from 1 on. The gateway checks that together with everything else that is wrong. */
 const givenCount = z.number().meta({ type: 'integer', minimum: 1 });
 
-/** Named in the OpenAPI document by the route, which adds checks of the gateway. */
+/** The route names this schema in the OpenAPI document and adds the checks of the gateway. */
 export const ModelRequest = z.strictObject({
   name: z.string().describe('Name that callers use.'),
   base_url: z.string().describe('URL up to, and without, /chat/completions.'),
@@ -140,7 +144,12 @@ export const ModelRequest = z.strictObject({
 const maxCooldownSeconds = 2_678_400;
 const cooldownRange = `must be a number of seconds from 0 to ${maxCooldownSeconds}`;
 
-const tally = z.object({ requests: z.number(), successes: z.number(), average_seconds: z.number() });
+const outcomes = {
+  requests: count.describe('Requests, each counted once.'),
+  successes: count.describe('Successful requests.'),
+  average_seconds: z.number().describe('Average duration of successful attempts, in seconds.'),
+};
+const tally = z.object(outcomes);
 
 const responseTimeQuery = z.object({
   response_time: z.coerce
@@ -261,31 +270,33 @@ export const modelsApi = {
       .object({
         model: Model,
         score: z.object({
-          long_term: tally,
-          recent: tally,
-          window_days: z.number(),
-          reliability_score: z.number(),
-          recent_reliability_score: z.number().nullable(),
-          effective_score: z.number(),
-          decision_reason: z.string(),
+          long_term: tally.describe('All stored attempts.'),
+          recent: tally.describe('The last `window_days`.'),
+          window_days: z.number().describe('Days that count as recent.'),
+          reliability_score: z.number().describe('0 to 1, over all stored attempts.'),
+          recent_reliability_score: z.number().nullable().describe('0 to 1; null without recent requests.'),
+          effective_score: z.number().describe('The one of both that routing uses.'),
+          decision_reason: decisionReason,
         }),
         steps: z.array(z.string()).describe('The formulas with the numbers of this model.'),
         position: count
           .nullable()
           .describe('Position in the routing order, from 1; null: it would not be called now.'),
-        position_reason: z.string(),
-        recent_attempts: z.array(
+        position_reason: z.string().describe('Why it has this position, or none.'),
+        recent_attempts: z
+          .array(
           z.object({
             request_id: z.string(),
             at: instant,
-            outcome: z.string(),
+            outcome: z.string().describe('`success`, or the class of the failure.'),
             status: z.number().nullable().describe('HTTP status of the provider; null: no response.'),
             duration_ms: z.number(),
             prompt_tokens: z.number(),
             completion_tokens: z.number(),
             caller: z.string().describe('`admin`, or `key:` and the id of a gateway key.'),
           }),
-        ),
+        )
+          .describe('Newest first.'),
       })
       .meta({ id: 'ModelExplanation' }),
   }),
@@ -305,16 +316,14 @@ export const modelsApi = {
     }),
     output: z
       .object({
-        since: instant,
-        until: instant,
-        interval_ms: count,
+        since: instant.describe('Start of the period.'),
+        until: instant.describe('End of the period.'),
+        interval_ms: count.describe('Length of an interval.'),
         intervals: z
           .array(
             z.object({
               at: instant.describe('Start of the interval.'),
-              requests: count,
-              successes: count,
-              average_seconds: z.number().describe('Average duration of successful attempts, in seconds.'),
+              ...outcomes,
             }),
           )
           .describe('Intervals with attempts, oldest first.'),
@@ -343,7 +352,7 @@ export const modelsApi = {
             model: z.string(),
             outcome: z.string().describe('`skipped`: cooling down, out of quota, disabled or without key.'),
             reason: z.string().nullable().describe('Why it was skipped or failed; null: it responded.'),
-            duration_ms: z.number().nullable(),
+            duration_ms: z.number().nullable().describe('Null when it was skipped.'),
           }),
         ),
       })

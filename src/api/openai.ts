@@ -12,8 +12,11 @@ const model = z
 const ChatRequest = z
   .looseObject({
     model,
-    messages: z.array(z.looseObject({ role: z.string() })).min(1),
-    stream: z.boolean().optional(),
+    messages: z
+      .array(z.looseObject({ role: z.string() }))
+      .min(1)
+      .describe('The conversation, oldest message first.'),
+    stream: z.boolean().optional().describe('Send the completion as server-sent events. Default: false.'),
   })
   .meta({
     id: 'ChatRequest',
@@ -24,7 +27,7 @@ const ChatResponse = z
   .looseObject({
     id: z.string(),
     choices: z.array(z.looseObject({ index: z.number() })),
-    usage: z.looseObject({}).optional(),
+    usage: z.looseObject({}).optional().describe('Numbers of tokens, as reported by the model.'),
   })
   .meta({
     id: 'ChatResponse',
@@ -32,15 +35,15 @@ const ChatResponse = z
   });
 
 const EmbeddingsRequest = z
-  .looseObject({ model, input: z.union([z.string(), z.array(z.unknown())]) })
+  .looseObject({ model, input: z.union([z.string(), z.array(z.unknown())]).describe('A text, or a list of texts or token arrays.') })
   .meta({ id: 'EmbeddingsRequest' });
 
 const EmbeddingsResponse = z
-  .looseObject({ data: z.array(z.looseObject({ index: z.number() })) })
+  .looseObject({ data: z.array(z.looseObject({ index: z.number() })).describe('One vector per input.') })
   .meta({ id: 'EmbeddingsResponse', description: "The model's response unchanged." });
 
 const OpenAiModel = z
-  .object({ id: z.string(), object: z.literal('model'), created: z.number(), owned_by: z.string() })
+  .object({ id: z.string(), object: z.literal('model'), created: z.number().describe('Unix time in seconds.'), owned_by: z.string().describe('Name of the provider.') })
   .meta({ id: 'OpenAiModel', description: 'A callable model.' });
 
 const OpenAiModels = z
@@ -65,9 +68,9 @@ export const triedModel = z
       .describe(
         'The class of its last failure, or `cooling-down`, `not-tried`, `unavailable` when it was not called.',
       ),
-    attempts: z.number().int(),
-    status: z.number().int().nullable(),
-    available_at: z.string().nullable(),
+    attempts: z.number().int().describe('Number of calls.'),
+    status: z.number().int().nullable().describe('HTTP status of its last response; null: none.'),
+    available_at: z.string().nullable().describe('When its cooldown ends; null: not cooling down.'),
   })
   .meta({ id: 'TriedModel' });
 
@@ -80,7 +83,7 @@ const OpenAiError = z
       code: z.string().describe("OpenAI's code where it has one."),
       headworks_code: z.string().describe('Our own code, as everywhere else in this API.'),
       request_id: z.string(),
-      retry_after_seconds: z.number().optional(),
+      retry_after_seconds: z.number().optional().describe('Seconds until a retry can succeed.'),
       models: z
         .array(triedModel)
         .optional()

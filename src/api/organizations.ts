@@ -29,11 +29,11 @@ export const OrganizationKey = z
   .object({
     id,
     organization_id: organizationId,
-    name: z.string(),
+    name: z.string().describe('Purpose of the key.'),
     prefix: z.string().describe('First characters of the key, to recognize it.'),
     created_at: instant,
     expires_at: instant.nullable().describe('Null: it does not expire.'),
-    revoked_at: instant.nullable(),
+    revoked_at: instant.nullable().describe('Null: not revoked.'),
   })
   .meta({ id: 'OrganizationKey', description: 'A key of an organization, without the key itself.' });
 export type OrganizationKey = z.infer<typeof OrganizationKey>;

@@ -1,22 +1,26 @@
 // What the dashboard shows at a glance, one response per page; and its login.
 import { z } from 'zod';
 import { count, instant } from './fields.ts';
-import { Limit } from './limits.ts';
+import { defaultLimit, globalLimit, Limit } from './limits.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
 const counts = {
-  admitted: count,
-  rejected: count,
-  model_calls: count,
-  model_failures: count,
-  executions_ended: count,
-  documents_read: count,
+  admitted: count.describe('Requests to deployments that got a slot.'),
+  rejected: count.describe('Requests to deployments rejected with 429.'),
+  model_calls: count.describe('Calls to models, all attempts included.'),
+  model_failures: count.describe('Calls to models that failed.'),
+  executions_ended: count.describe('Executions that completed, failed or were canceled.'),
+  documents_read: count.describe('Documents whose processing completed.'),
 };
 
 const minutes = z
   .array(z.object({ at: instant, ...counts }))
   .describe('The last hour by minute, oldest first, as counted by this server.');
+
+const globalUsed = count
+  .nullable()
+  .describe('Slots in use by all organizations; null when no store can count them.');
 
 const countedSince = instant.describe('When this server started counting.');
 
@@ -30,9 +34,9 @@ export const overviewApi = {
     output: z
       .object({
         counted_since: countedSince,
-        default_limit: count,
-        global_limit: count,
-        global_used: count.nullable().describe('Null when no store can count it.'),
+        default_limit: defaultLimit,
+        global_limit: globalLimit,
+        global_used: globalUsed,
         queued: count.describe('Requests that wait for a slot in this server.'),
         organizations: z
           .array(
@@ -40,12 +44,12 @@ export const overviewApi = {
               limit: Limit,
               admitted: count.describe('In the last hour, on this server.'),
               rejected: count.describe('In the last hour, on this server.'),
-              ended: count,
+              ended: count.describe('Executions that ended in the last hour, on this server.'),
               average_hold_ms: z
                 .number()
                 .nullable()
                 .describe('Average time a slot was held; null: none was released.'),
-              longest_hold_ms: z.number().nullable(),
+              longest_hold_ms: z.number().nullable().describe('Longest time a slot was held.'),
             }),
           )
           .describe('Most rejections first, then by name; at most 200.'),
@@ -64,22 +68,22 @@ export const overviewApi = {
         last_minute: z.object(counts).describe('The last 60 seconds, as counted by this server.'),
         minutes,
         extraction: z.object({
-          sources: count,
+          sources: count.describe('Number of registered sources.'),
           calls_per_minute_limit: count.describe('Sum of the limits of all registered sources.'),
           running: z.array(
             z.object({
               id: z.string(),
               source: z.string(),
               state: z.string(),
-              items: count,
-              total: count.nullable(),
-              items_per_second: z.number().nullable(),
+              items: count.describe('Items extracted so far.'),
+              total: count.nullable().describe('Items at the source; null when it does not report them.'),
+              items_per_second: z.number().nullable().describe('Average of the run; null: no items yet.'),
               calls_last_minute: count.nullable().describe('Null when another server executes the run.'),
               calls_per_minute_limit: count
                 .nullable()
                 .describe('Limit of the registered source; null for a run of a command.'),
               multiplier: z.number().describe('The rate limits are divided by it; 1: full rate.'),
-              rate_limited_calls: count,
+              rate_limited_calls: count.describe('Requests that got status 429.'),
             }),
           ),
           last_finished: z
@@ -90,9 +94,10 @@ export const overviewApi = {
               items: count,
               finished_at: instant.nullable(),
             })
-            .nullable(),
+            .nullable()
+            .describe('The run that ended last; null without any.'),
         }),
-        knowledge: z.object({ jobs_queued: count.describe('One per document.'), jobs_running: count }),
+        knowledge: z.object({ jobs_queued: count.describe('Documents that wait.'), jobs_running: count.describe('Documents in progress.') }),
         gateway: z.object({
           in_flight: count.describe('Requests in flight in this server.'),
           queued: count.describe('Requests in flight that wait for a model to become available.'),
@@ -105,7 +110,7 @@ export const overviewApi = {
               z.object({
                 id: count,
                 name: z.string(),
-                last_failure: z.string().nullable(),
+                last_failure: z.string().nullable().describe('Outcome of the last call; null: it succeeded.'),
                 success_rate: z
                   .number()
                   .nullable()
@@ -119,17 +124,17 @@ export const overviewApi = {
               z.object({
                 id: count,
                 name: z.string(),
-                available_at: instant.nullable(),
-                cause: z.string().nullable(),
+                available_at: instant.nullable().describe('End of the cooldown.'),
+                cause: z.string().nullable().describe('A failure class, `quota` or `manual`.'),
               }),
             )
             .describe('Models that are cooling down, the first to become available first.'),
-          without_key: count,
+          without_key: count.describe('Models without a key.'),
         }),
         admission: z.object({
-          global_used: count.nullable().describe('Null when no store can count it.'),
-          global_limit: count,
-          organizations: count,
+          global_used: globalUsed,
+          global_limit: globalLimit,
+          organizations: count.describe('Number of organizations.'),
           queued: count.describe('Requests that wait for a slot in this server.'),
         }),
         executions: z.object({ queued: count, running: count }),
@@ -141,7 +146,7 @@ export const overviewApi = {
           z.object({
             name: z.string(),
             state: z.enum(['up', 'down', 'not-configured']),
-            detail: z.string().nullable(),
+            detail: z.string().nullable().describe('What was found.'),
           }),
         ),
       })

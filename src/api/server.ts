@@ -8,20 +8,26 @@ const dependencyState = z.enum(['up', 'down', 'not-configured']);
 
 export const Readiness = z
   .object({
-    status: z.enum(['ready', 'degraded', 'unavailable']),
+    status: z
+      .enum(['ready', 'degraded', 'unavailable'])
+      .describe('`degraded`: an optional dependency is down, or a critical alert is firing.'),
     is_draining: z.boolean().describe('The server is stopping and accepts no new work.'),
     dependencies: z.array(
       z.object({
         name: z.string().meta({ examples: ['state'] }),
         state: dependencyState,
         is_required: z.boolean().describe('The server is unavailable without it.'),
-        detail: z.string().nullable(),
+        detail: z.string().nullable().describe('What was found.'),
         since: instant.nullable().describe('When it entered this state.'),
         remedy: z.string().nullable().describe('What to do; null when nothing is needed.'),
       }),
     ),
     capabilities: z.array(
-      z.object({ name: z.string(), is_available: z.boolean(), detail: z.string().nullable() }),
+      z.object({
+        name: z.string(),
+        is_available: z.boolean(),
+        detail: z.string().nullable().describe('Its version, or why it is not available and what to do.'),
+      }),
     ),
     alerts: z
       .array(z.string())
@@ -102,7 +108,7 @@ export const serverApi = {
             allowed: z.string().describe('The allowed values, in words.'),
             default: z.string().describe('The default, in words where it is computed.'),
             description: z.string(),
-            is_secret: z.boolean(),
+            is_secret: z.boolean().describe('Its value is masked.'),
           }),
         ),
         warnings: z.array(z.string()).describe('Settings that are valid but probably not intended.'),
@@ -122,7 +128,7 @@ export const serverApi = {
           z.object({
             name: z.string(),
             state: z.enum(['ok', 'warning', 'problem', 'not-configured']),
-            detail: z.string(),
+            detail: z.string().describe('What was found.'),
             remedy: z.string().nullable().describe('What to do; null when nothing is needed.'),
           }),
         ),
@@ -166,15 +172,20 @@ export const serverApi = {
           z.object({
             id,
             at: instant,
-            actor: z.string().meta({ examples: ['admin'] }),
+            actor: z
+              .string()
+              .describe('`admin`, or the id of a key.')
+              .meta({ examples: ['admin'] }),
             action: z
               .string()
               .describe('Id of the operation.')
               .meta({ examples: ['ledger.repair'] }),
             subject: z.string().nullable().describe('Path parameters; null without any.'),
-            outcome: z.enum(['completed', 'rejected', 'failed']),
+            outcome: z
+              .enum(['completed', 'rejected', 'failed'])
+              .describe('`rejected`: status 4xx; `failed`: status 5xx.'),
             status: z.number().int().nullable().describe('HTTP status; null for local commands.'),
-            request_id: z.string().nullable(),
+            request_id: z.string().nullable().describe('x-request-id of the request; null for local commands.'),
           }),
         ),
         next,
@@ -189,7 +200,7 @@ export const serverApi = {
     access: 'tenant',
     output: z
       .object({
-        kind: z.enum(['admin', 'organization']),
+        kind: z.enum(['admin', 'organization']).describe('Who the credentials belong to.'),
         organization_id: z.string().nullable().describe('Null for the admin.'),
       })
       .meta({ id: 'Caller' }),

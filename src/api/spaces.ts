@@ -56,9 +56,9 @@ export const spacesApi = {
 
 export const FolderResult = z
   .object({
-    added: count,
-    revised: count,
-    unchanged: count,
+    added: count.describe('New documents.'),
+    revised: count.describe('Documents with new content.'),
+    unchanged: count.describe('Documents with the same content as before.'),
     failed: count.describe('Files and subfolders that could not be read.'),
     deleted: count.describe('Documents deleted because their files are gone.'),
     missing_count: count.describe('Documents kept although their files are gone.'),
@@ -73,13 +73,13 @@ export type FolderResult = z.infer<typeof FolderResult>;
 const Folder = z
   .object({
     id: z.string(),
-    space: z.string(),
+    space: z.string().describe('Name of the space that it is read into.'),
     organization_id: z.string().nullable().describe("Owner of the space; null: the server's own."),
-    path: z.string(),
+    path: z.string().describe("Path on the server's machine."),
     schedule: z.string().nullable().describe('Five cron fields in UTC; null: watched for changes.'),
     delete_missing: z.boolean().describe('Delete documents whose files are gone.'),
     created_at: instant,
-    last_run_at: instant.nullable(),
+    last_run_at: instant.nullable().describe('Last scan; null before the first.'),
     last_result: FolderResult.nullable().describe('Result of the last scan that found changes.'),
   })
   .meta({ id: 'Folder', description: "A folder on the server's machine that is read repeatedly." });

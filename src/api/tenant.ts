@@ -1,12 +1,12 @@
 // The tenant API: executes deployments with a key of the organization. Responses have the founding document's shape.
 import { z } from 'zod';
-import { id } from './fields.ts';
+import { failure, id } from './fields.ts';
 import { operation } from './operation.ts';
 import { executionStates } from '../tenancy/vocabulary.ts';
 
 const maxTimeout = 300;
 const timeoutRule = `must be a whole number from -1 to ${maxTimeout}`;
-/** In a query or a form a field may occur more than once. */
+/** Error message for a field of a query or a form, which may occur more than once. */
 const once =
   (rule: string) =>
   ({ input }: { readonly input?: unknown }): string =>
@@ -70,8 +70,7 @@ export const TenantExecution = z
       .string()
       .describe('URL of the execution. Stays valid when the organization or the deployment is renamed.'),
     result: z.unknown().describe('Result of the workflow; null until it has completed.'),
-    error: z
-      .object({ code: z.string(), message: z.string() })
+    error: failure
       .optional()
       .describe('Why it failed; only with the status `failed`.'),
     warnings: z.array(z.string()).optional().describe('Omissions and fallbacks.'),
@@ -80,11 +79,13 @@ export const TenantExecution = z
 
 export const TenantError = z
   .object({
-    type: z.enum(['client_error', 'validation_error', 'server_error']),
+    type: z
+      .enum(['client_error', 'validation_error', 'server_error'])
+      .describe('`validation_error`: a field of the request is wrong.'),
     errors: z.array(
       z.object({
-        code: z.string(),
-        detail: z.string(),
+        code: z.string().describe('Stable error code.'),
+        detail: z.string().describe('What happened, and what to do.'),
         attr: z.string().nullable().describe('The field that is wrong, if any.'),
       }),
     ),
@@ -110,7 +111,7 @@ export const tenantApi = {
       'response is 429 with `Retry-After`.',
     query: executeQuery,
     headers: executeHeaders,
-    // Received by the handler itself, after it has a slot.
+    // The handler reads the body itself, after the request has a slot.
     body: z.unknown(),
   }),
   get: operation('GET /deployment/api/:org/:api', {

@@ -12,7 +12,8 @@ const lookerSettings = z.strictObject({
   base_url: z
     .url({ protocol: /^https?$/, error: 'must be a web address like https://acme.looker.com' })
     .max(2000)
-    .refine((text) => !hasCredentials(text), 'must not contain a user or password'),
+    .refine((text) => !hasCredentials(text), 'must not contain a user or password')
+    .describe('URL of Looker, without credentials.'),
   client_id_env: variable
     .default('LOOKER_CLIENT_ID')
     .describe('Environment variable of the server with the client id.'),
@@ -32,22 +33,27 @@ const restSettings = z.strictObject({
 const whole = z.number('must be a whole number').int('must be a whole number');
 const texts = z.array(z.string().min(1).max(200)).max(1000);
 
+const described = <Schema extends z.ZodType>(schema: Schema, name: keyof typeof extractionOptions.fields) =>
+  schema.optional().describe(extractionOptions.fields[name].describe);
+
 /** The ranges are those of the `extraction` settings, checked with them. */
 const options = z.strictObject({
-  types: texts.optional(),
-  workers: whole.optional(),
-  queue_size: whole.optional(),
-  batch_size: whole.optional(),
-  rate_limit_per_minute: whole.optional(),
-  rate_limit_per_second: whole.optional(),
-  adaptive: z.boolean().optional(),
-  max_calls: whole.optional(),
-  retries: whole.optional(),
-  retry_delay_ms: whole.optional(),
-  folders: texts.optional(),
-  recursive: z.boolean().optional(),
-  timeout_seconds: whole.optional(),
+  types: described(texts, 'types'),
+  workers: described(whole, 'workers'),
+  queue_size: described(whole, 'queueSize'),
+  batch_size: described(whole, 'batchSize'),
+  rate_limit_per_minute: described(whole, 'rateLimitPerMinute'),
+  rate_limit_per_second: described(whole, 'rateLimitPerSecond'),
+  adaptive: described(z.boolean(), 'adaptive'),
+  max_calls: described(whole, 'maxCalls'),
+  retries: described(whole, 'retries'),
+  retry_delay_ms: described(whole, 'retryDelayMs'),
+  folders: described(texts, 'folders'),
+  recursive: described(z.boolean(), 'recursive'),
+  timeout_seconds: described(whole, 'timeoutSeconds'),
 });
+const optionsText = 'Extraction options; those that are absent have the values of the server.';
+const settingsText = 'Connection settings; they depend on the kind of source.';
 
 const schedule = z
   .string()
@@ -65,8 +71,9 @@ const vault = z
 const common = {
   name: z
     .string('must be a name')
-    .regex(/^[a-z0-9][a-z0-9._-]{0,62}$/, 'must be lower-case letters, digits, "_", "." and "-", at most 63'),
-  options: options.default({}),
+    .regex(/^[a-z0-9][a-z0-9._-]{0,62}$/, 'must be lower-case letters, digits, "_", "." and "-", at most 63')
+    .describe('1 to 63 lower-case letters, digits, "_", "." and "-"; unique.'),
+  options: options.default({}).describe(optionsText),
   schedule: schedule.default(null),
   vault: vault.optional(),
   is_active: z.boolean().default(true).describe('Whether its schedule is active.'),
@@ -76,8 +83,12 @@ export const sourceInput = z
   .discriminatedUnion(
     'kind',
     [
-      z.strictObject({ kind: z.literal('looker'), ...common, settings: lookerSettings }),
-      z.strictObject({ kind: z.literal('rest'), ...common, settings: restSettings }),
+      z.strictObject({
+        kind: z.literal('looker'),
+        ...common,
+        settings: lookerSettings.describe(settingsText),
+      }),
+      z.strictObject({ kind: z.literal('rest'), ...common, settings: restSettings.describe(settingsText) }),
     ],
     'kind must be looker or rest',
   )
@@ -104,10 +115,8 @@ export const sourceChange = z
     settings: z
       .union([lookerSettings, restSettings])
       .optional()
-      .describe('Connection settings of the kind of source.'),
-    options: options
-      .optional()
-      .describe('Extraction options; those that are absent have the values of the server.'),
+      .describe(settingsText),
+    options: options.optional().describe(optionsText),
     schedule: schedule.optional(),
     vault: vault.optional(),
     is_active: z.boolean().optional().describe('Whether its schedule is active.'),
