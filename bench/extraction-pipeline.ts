@@ -34,7 +34,7 @@ const type: ContentType = {
 };
 const perPage = 100;
 
-/** A page of dashboards of about 10 KB each, nested as they are. */
+/** A page of dashboards of about 10 KB each, nested like real ones. */
 function pageAt(offset: number): Uint8Array {
   const items = Array.from({ length: perPage }, (_, index) => ({
     id: String(offset + index),

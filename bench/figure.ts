@@ -42,7 +42,7 @@ export function jsonFigures(suite: string, figures: readonly Figure[]): string {
   });
 }
 
-/** How often `batch` (which does `size` things) runs per second, times `size`; best of three, after a warm-up. */
+/** How often `batch` (which does `size` operations) runs per second, times `size`; best of three, after a warm-up. */
 export async function perSecond(size: number, batch: () => Promise<void>, seconds = 1): Promise<number> {
   await batch();
   let best = 0;

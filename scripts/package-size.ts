@@ -75,13 +75,13 @@ function closureOf(folder: string, root: string, found = new Set<string>()): Rea
     let parent = folder;
     while (!existsSync(join(parent, 'node_modules', name)) && parent !== root) parent = join(parent, '..');
     const target = join(parent, 'node_modules', name);
-    // An optional one for another platform.
+    // An optional dependency for another platform is not installed.
     if (existsSync(target)) closureOf(target, root, found);
   }
   return found;
 }
 
-/** Of each direct dependency with what only it needs, the largest first; then what several need, and our own files. */
+/** Size of each direct dependency with what only it needs, largest first; then what several need, and our own files. */
 function measure(project: string) {
   const own = join(project, 'node_modules/headworks');
   const manifest = manifestIn(own);
@@ -152,7 +152,7 @@ async function install(): Promise<void> {
     print(folder, tarball);
   } finally {
     await rm(folder, { recursive: true, force: true });
-    // The build would be run instead of the sources.
+    // A remaining dist/ would be run instead of the sources.
     if (!wasBuilt) await rm('dist', { recursive: true, force: true });
   }
 }

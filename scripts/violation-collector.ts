@@ -14,7 +14,7 @@ export interface Violation {
 export interface ViolationCollector {
   readonly url: string;
   readonly calls: ReadonlySet<string>;
-  /** Of the calls so far; each once. */
+  /** Violations of the calls so far, each once. */
   violations(): readonly Violation[];
   stop(): Promise<void>;
 }

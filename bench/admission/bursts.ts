@@ -8,7 +8,7 @@ import type { Figure } from '../figure.ts';
 
 export interface Burst {
   readonly round: number;
-  /** In each process. */
+  /** Concurrent callers in each process. */
   readonly callers: number;
   readonly organizations: number;
   readonly limit: number;

@@ -140,7 +140,7 @@ export async function readCranfield(folder: string): Promise<Collection> {
 
 interface SmartRecord {
   readonly id: string;
-  /** By their letter: T the title, W the words. */
+  /** Fields by their letter: T the title, W the words. */
   readonly fields: ReadonlyMap<string, string>;
 }
 

@@ -24,7 +24,7 @@ export interface EvaluationEnvironment {
   readonly whyNoEmbedder: string | null;
 }
 
-/** In memory, or in its own schema on the configured server; both are deleted afterwards. */
+/** Opens a store in memory, or in its own schema on the configured server; both are deleted afterwards. */
 export async function openEvaluationEnvironment(
   config: Config,
   env: Environment,

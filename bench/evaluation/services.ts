@@ -63,7 +63,7 @@ export async function openEvaluationServices(given: EvaluationServiceDeps): Prom
 }
 
 export interface NurDeps {
-  /** A fresh one. */
+  /** A new space for this evaluation. */
   readonly space: Space;
   readonly artifacts: Pick<KnowledgeServices['artifacts'], 'ingest' | 'get'>;
   readonly entities: Pick<EntityService, 'list' | 'get'>;

@@ -13,7 +13,7 @@ import { createJobQueue } from '../../src/platform/jobs/queue.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 import { MadeMinutes } from './minutes.ts';
 
-/** The defaults. */
+/** The default options. */
 const options = Object.fromEntries(
   Object.entries(knowledgeOptions.fields).map(([name, field]) => [name, field.default]),
 ) as unknown as KnowledgeOptions;
@@ -30,7 +30,7 @@ export interface JobBench {
   close(): Promise<void>;
 }
 
-/** On a space of its own. */
+/** Opens knowledge with a new space on this database. */
 export async function openJobBench(database: Database): Promise<JobBench> {
   const events = new EventBus(jobEventSpecs, () => Date.now());
   const common = {

@@ -30,7 +30,7 @@ export interface KnowledgeBench {
 
 const schema = 'bench_knowledge';
 const noEmbedder: Embedders = { current: () => ({ state: 'not-configured', why: 'Words only.' }) };
-/** The defaults. */
+/** The default options. */
 const options = { embeddingTimeoutMs: 10_000, expansionTimeoutMs: 500, chunkLookupTimeoutMs: 2_000 };
 
 export async function openKnowledgeBench(databaseUrl: string): Promise<KnowledgeBench> {

@@ -25,7 +25,7 @@ const testSettings = [
   'full_page_writes = off',
   'jit = off',
   'timezone = GMT', // built in; UTC needs a file that a minimal system lacks
-  // none for pgvector 0.8.0: its parallel index builds overflow a buffer, and need more shared memory than containers have.
+  // No parallel index builds: those of pgvector 0.8.0 overflow a buffer, and need more shared memory than containers have.
   'max_parallel_maintenance_workers = 0',
   'dynamic_shared_memory_type = mmap', // in the data folder, so that it is deleted with it
 ];

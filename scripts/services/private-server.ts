@@ -11,9 +11,9 @@ import { serverUser } from './server-user.ts';
 import { areGone, endServers, processesIn, signalAll } from './take-down.ts';
 
 export interface PrivateServer {
-  /** With user and password; the same after a restart. */
+  /** URL with user and password; the same after a restart. */
   readonly url: string;
-  /** Of its main process; another one after a restart. */
+  /** Id of the main process; it changes with a restart. */
   readonly pid: number;
   /** Shuts it down gracefully. Its data on disk stays for `restart`. */
   stop(): Promise<void>;
@@ -28,7 +28,7 @@ export interface PrivateServer {
 
 export interface ServerPlan {
   readonly name: string;
-  /** Of this server only: the working directory of all its processes. */
+  /** Folder of this server only: the working directory of all its processes. */
   readonly folder: string;
   readonly program: string;
   readonly arguments: (port: number) => readonly string[];

@@ -77,10 +77,10 @@ type ReportedFigures = Omit<ExtractionRunReport, 'id' | 'source' | 'vault' | 'se
 const reportOf = (figures: RunFigures) => snakeCaseKeys(figures) as ReportedFigures;
 
 const reportIntervalMs = 1_000;
-/** Until a server is searched for again after none was found, or it did not respond. */
+/** Delay before a server is searched for again after none was found, or it did not respond. */
 const searchIntervalMs = 5_000;
 const reportTimeoutMs = 2_000;
-/** Part of the two seconds in which a command ends after Ctrl-C. */
+/** Timeout of the last report: a command ends within two seconds after Ctrl-C. */
 const lastReportTimeoutMs = 500;
 
 /** Reports from `extraction:started` on: before that there is no run. */

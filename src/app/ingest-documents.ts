@@ -77,7 +77,7 @@ interface VaultMention {
 }
 
 const itemsAtOnce = 500;
-/** Per item; dashboards with hundreds of tiles use a handful of models. */
+/** Maximum per item; dashboards with hundreds of tiles use a handful of models. */
 const maxMentions = 200;
 
 /** The vault stays open while its items are read. `system`: the source system in the space. Fails as opening a vault does. */
@@ -90,7 +90,7 @@ export async function* documentsOfVault(choice: VaultChoice, system?: string): A
   }
 }
 
-/** Live items, by type. */
+/** Yields the live items as documents, type by type. */
 function* vaultDocuments(
   reader: VaultReader,
   { system }: { readonly system: string },
@@ -121,7 +121,7 @@ type Fields = Readonly<Record<string, unknown>>;
 interface Named {
   readonly name: string;
   readonly email?: string;
-  /** The source's id. */
+  /** Id of the entity at the source. */
   readonly id?: string;
 }
 
@@ -150,7 +150,7 @@ interface About {
   readonly people: ReadonlyMap<string, Named>;
   readonly folders: ReadonlyMap<string, Named>;
   readonly system: string;
-  /** As recorded in the vault, else `system`. */
+  /** Name of the source as recorded in the vault, else `system`. */
   readonly source: string;
 }
 
@@ -202,7 +202,7 @@ function identityOf(
   return id === undefined || id.trim() === '' || identity.length > maxIdentityLength ? {} : { identity };
 }
 
-/** With the source's id, if it has one. */
+/** A mention with the id of the entity at the source, if it has one. */
 type FoundMention = Omit<VaultMention, 'identity'> & Named;
 
 /** Numbers and codes are not names. */

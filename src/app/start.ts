@@ -59,7 +59,7 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** Between two attempts to start while Postgres is unavailable. */
+/** Delay between two attempts to start while Postgres is unavailable. */
 const startRetryMs = 1_000;
 
 /**

@@ -13,7 +13,7 @@ import type { DocumentIntake, KnowledgeSearch, SpaceCheck } from '../tenancy/ind
 const { body: searchBody, output } = searchApi.search;
 const filterFields = searchBody.pick({ filters: true, graph_filters: true });
 
-/** With the parameters and limits of the HTTP API. */
+/** Search with the parameters and limits of the HTTP API. */
 export function knowledgeSearchOf({
   spaces,
   search,
@@ -58,7 +58,7 @@ function spaceCheckOf(spaces: Pick<Spaces, 'resolve'>): SpaceCheck {
   };
 }
 
-/** Only what could be a name. */
+/** Shows only what could be a name. */
 const shown = (space: string): string => (/^[\w.-]{1,100}$/.test(space) ? space : 'NAME');
 
 export interface CompletionGateway {

@@ -304,14 +304,14 @@ interface Def {
 const defOf = (schema: z.ZodType): Def => schema.def;
 const wrappers = new Set(['optional', 'nullable', 'default', 'prefault', 'readonly', 'nonoptional']);
 
-/** Without wrappers; of a conversion, the schema of its input. */
+/** The schema without wrappers (optional, default, …); for a conversion, the schema of its input. */
 function unwrapped(schema: z.ZodType): z.ZodType {
   const { type, innerType, in: input } = defOf(schema);
   if (wrappers.has(type) && innerType) return unwrapped(innerType);
   return type === 'pipe' && input ? unwrapped(input) : schema;
 }
 
-/** Of a conversion, the schema of its result. */
+/** The schema without wrappers; for a conversion, the schema of its result. */
 function resultOf(schema: z.ZodType): z.ZodType {
   const { type, innerType, out } = defOf(schema);
   const inner = wrappers.has(type) ? innerType : type === 'pipe' ? out : undefined;
@@ -327,7 +327,7 @@ function typeOf(schema: z.ZodType): string {
   return isBoolean ? 'boolean' : type;
 }
 
-/** Of an enumeration, or a list of them. */
+/** The choices of an enumeration, or of a list of them. */
 function choicesOf(schema: z.ZodType): readonly string[] {
   const result = resultOf(schema);
   const { entries } = defOf(defOf(result).element ?? result);

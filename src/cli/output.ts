@@ -32,17 +32,17 @@ export class Output {
     this.#io.stdout.write(`${text}\n`);
   }
 
-  /** One document: indented on a terminal, in one line otherwise. */
+  /** Prints one document: indented on a terminal, in one line otherwise. */
   json(document: unknown): void {
     this.line(JSON.stringify(document, null, this.#io.isTty.stdout ? 2 : 0));
   }
 
-  /** One of many: always one line each. */
+  /** Prints one of many documents, each in one line. */
   jsonLine(item: unknown): void {
     this.line(JSON.stringify(item));
   }
 
-  /** For people, beside the result: on stderr, and not at all with --json. */
+  /** Prints a note for people beside the result: on stderr, and not with --json. */
   note(text: string): void {
     if (!this.isJson) this.#io.stderr.write(`${text}\n`);
   }
@@ -170,7 +170,7 @@ const unseen = new RegExp(
 );
 
 export interface TableOptions {
-  /** Cells are cut with "…" so that lines are no wider, the widest column first; `null`: as wide as it gets. */
+  /** Cells are cut with "…" so that lines are no wider, the widest column first; `null`: no limit. */
   readonly maxWidth: number | null;
   readonly styleHeader?: (text: string) => string;
   /** Applied after the widths are known, so that color codes do not count. */

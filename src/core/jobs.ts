@@ -27,8 +27,8 @@ export interface JobDefinition<Payload> {
   /** Jobs of this kind that run at the same time in one process. */
   readonly concurrency: number;
   /**
-   * Of them, those of one group (`EnqueueOptions.group`), so that one tenant cannot occupy every slot. A free slot goes
-   * first to groups of which none is running. Default: no limit.
+   * Jobs of one group (`EnqueueOptions.group`) that run at the same time in one process, so that one tenant cannot
+   * occupy every slot. A free slot goes first to groups of which none is running. Default: no limit.
    */
   readonly groupConcurrency?: number;
   /** An attempt that takes longer is aborted and counts as failed. */

@@ -30,7 +30,7 @@ export interface TextRequest {
   readonly json?: boolean | undefined;
   /** With `json`: the schema to request where models support it. */
   readonly schema?: AnswerSchema | undefined;
-  /** Its deadline, if it has one, is the request's. */
+  /** A deadline of the signal is the deadline of the request. */
   readonly signal: AbortSignal;
 }
 

@@ -3,8 +3,8 @@
 export type Shortage = 'disk' | 'files' | 'io';
 
 /**
- * By the code of the operating system, of SQLite, or of Postgres. PGlite reports 58P02 (a file that it could not create
- * exists) when too many files are open.
+ * Shortages by the code of the operating system, of SQLite, or of Postgres. PGlite reports 58P02 (a file that it could
+ * not create exists) when too many files are open.
  */
 const shortages: Readonly<Record<string, Shortage>> = {
   ENOSPC: 'disk',
@@ -20,7 +20,7 @@ const shortages: Readonly<Record<string, Shortage>> = {
 
 const sqliteFull = 13;
 
-/** Null when neither the error nor one of its causes means that. */
+/** The shortage that the error or one of its causes reports; null without one. */
 export function shortageOf(error: unknown): Shortage | null {
   const seen = new Set<unknown>();
   for (let at: unknown = error; at instanceof Error && !seen.has(at); at = at.cause) {

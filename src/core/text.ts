@@ -138,7 +138,7 @@ export function unknownOption(name: string, known: readonly string[]): string {
 
 const normalize = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
-/** 0: not near. */
+/** Similarity of the two; 0: not near. */
 function scoreOf(text: string, name: string): number {
   const similarity = similarityOf(pairsOf(text), pairsOf(name));
   if (text.length >= minPartLength && name.includes(text)) return 1 + similarity;

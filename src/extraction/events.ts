@@ -191,7 +191,7 @@ export const extractionEvents = {
 
 export type ExtractionEvents = typeof extractionEvents;
 
-/** Of the runs of registered sources and of commands that report to a server; streamed to its clients. */
+/** Events of the runs of registered sources and of commands that report to a server; streamed to its clients. */
 export const runEvents = {
   'extraction:run-started': event<{ run: string; source: string; origin: RunOrigin }>({
     level: 'info',

@@ -1,4 +1,4 @@
-// Extraction: everything out of a source with a rate limit, into a vault.
+// Extraction: reads everything from a source with a rate limit into a vault.
 export * from './errors.ts';
 export * from './events.ts';
 export { estimateExtraction, extract, openExtraction } from './open-extraction.ts';

@@ -222,7 +222,7 @@ export const lookerOptions = defineOptions({
   },
 });
 
-/** The timeout for the first byte of a response: of Looker also the variable of its SDK sets it. */
+/** The timeout for the first byte of a response; for Looker, the variable of its SDK sets it, too. */
 export const firstByteTimeoutMs = (
   { timeoutSeconds }: Pick<OptionValues<typeof extractionOptions.fields>, 'timeoutSeconds'>,
   sdkTimeoutSeconds: number | null,

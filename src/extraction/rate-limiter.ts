@@ -147,7 +147,7 @@ export class BusyRetryWindow implements LocalRateWindow {
   }
 }
 
-/** Of the second; the rest allows catching up. */
+/** Share of a second over which calls are spread; the rest allows catching up. */
 const share = 0.8;
 /** Timers cannot wait for less. */
 const shortestMs = 1;
@@ -211,7 +211,7 @@ export class WaitReporter {
     }
   }
 
-  /** From now on progress is reported instead. */
+  /** Ends the reports: from now on progress is reported instead. */
   end(): void {
     this.#hasEnded = true;
   }

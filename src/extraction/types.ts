@@ -288,7 +288,7 @@ export interface RunTotals {
   readonly activeMs: number;
 }
 
-/** Of all runs of a session. Of a killed run, the time until its last committed page counts. */
+/** Totals of all runs of a session. For a killed run, the time until its last committed page counts. */
 export interface SessionTotals extends RunTotals {
   /** Distinct items. */
   readonly items: number;

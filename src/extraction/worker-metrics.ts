@@ -1,7 +1,7 @@
 // The WorkerMetrics of document 001, for all workers together. Kept by the main thread, so it needs no lock.
 import type { Clock } from '../core/index.ts';
 
-/** With the document's names. */
+/** The metrics under the names of founding document 001. */
 export interface WorkerMetricsSnapshot {
   readonly total: number;
   readonly by_type: Readonly<Record<string, number>>;
@@ -76,5 +76,5 @@ export class WorkerMetrics {
   }
 }
 
-/** Per worker, so that a source that is down does not fill the memory with messages. */
+/** Maximum per worker, so that a source that is down does not fill the memory with messages. */
 const keptMessages = 100;

@@ -63,7 +63,7 @@ export class GatewayClient {
     return vectorsIn(result);
   }
 
-  /** Of the names in a request's `model`, those that refer to no model. */
+  /** The names in a request's `model` that refer to no model. */
   unknownModels(written: string): readonly string[] {
     const names = written.split(',').map((name) => name.trim());
     const specific = names.filter((name) => name !== '' && name !== autoModel);
@@ -135,10 +135,10 @@ const jsonFormats: readonly JsonFormat[] = ['schema', 'object', 'text'];
 const formatCacheMs = 600_000;
 const maxRemembered = 1_000;
 
-/** Providers differ in the `response_format` they accept; what was rejected is remembered and not sent every time. */
+/** Providers differ in the `response_format` they accept; a format that was rejected is not sent again for a while. */
 export class JsonFormats {
   readonly #clock: Clock;
-  /** By the requested `model`: every model that the gateway selects gets the same request. */
+  /** Accepted formats by the requested `model`: every model that the gateway selects gets the same request. */
   readonly #accepted = new Map<string, { readonly format: JsonFormat; readonly until: number }>();
 
   constructor(clock: Clock) {

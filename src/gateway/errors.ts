@@ -63,7 +63,7 @@ export interface TriedModel {
 
 export interface GatewayErrorOptions extends HeadworksErrorOptions {
   readonly tried?: readonly TriedModel[];
-  /** Of GATEWAY_REQUEST_REJECTED: the provider's client-error status (400, 422, …). */
+  /** For GATEWAY_REQUEST_REJECTED: the provider's client-error status (400, 422, …). */
   readonly status?: number;
 }
 
@@ -121,7 +121,7 @@ export const failureRules = {
   /** The provider rejects this request (400, 422). */
   validation: rule({ fallsBack: true, isCallersFault: true }),
   'context-too-long': rule({ fallsBack: true, isCallersFault: true }),
-  /** By the provider's content policy. */
+  /** The provider's content policy rejects this request. */
   'content-refused': rule({ fallsBack: true, isCallersFault: true }),
   /** The provider has no such model. */
   'not-found': rule({ fallsBack: true, countsAgainst: true, cooldown: hourSeconds, cools: 'model' }),

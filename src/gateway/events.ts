@@ -1,4 +1,5 @@
-// Events of the gateway with their log levels and metrics. Of a provider's response: status, class and timing only.
+// Events of the gateway with their log levels and metrics. They contain status, class and timing of provider responses,
+// never their content.
 import { event } from '../core/index.ts';
 import type { GatewayErrorCode } from './errors.ts';
 

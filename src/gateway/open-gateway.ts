@@ -158,7 +158,7 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
     complete,
     /** For callers in this process. */
     client,
-    /** Of this process, now. */
+    /** Current load of this process. */
     load: () => router.load(),
     models: models as Models,
     keys: createKeyService(state.keys, state.usage),

@@ -47,8 +47,8 @@ export interface AttemptStore {
   /** `supersedes` takes effect on rows that are already stored, too. */
   append(attempts: readonly Attempt[]): Promise<void>;
   /**
-   * By model, of attempts that started in [since, before): successes, and failures that count against the model and
-   * were not superseded.
+   * Outcomes by model of attempts that started in [since, before): successes, and failures that count against the model
+   * and were not superseded.
    */
   stats(range: { readonly since?: Date; readonly before?: Date }): Promise<readonly ModelStats[]>;
   /** Newest first. */

@@ -95,7 +95,7 @@ export interface Attempt {
   readonly outcome: 'success' | FailureClass;
   /** HTTP status; null when no response came. */
   readonly status: number | null;
-  /** Of this attempt alone, up to its last byte. For a stream: without the time its reader paused it. */
+  /** Duration of this attempt alone, up to its last byte. For a stream: without the time its reader paused it. */
   readonly durationMs: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -111,7 +111,7 @@ export interface Attempt {
 export interface OutcomeStats {
   readonly requests: number;
   readonly successes: number;
-  /** Of successful attempts; 0 without any. */
+  /** Average duration of successful attempts; 0 without any. */
   readonly averageSeconds: number;
 }
 
@@ -120,7 +120,7 @@ export interface ModelStats extends OutcomeStats {
 }
 
 export interface HistoryInterval extends OutcomeStats {
-  /** Its start, epoch milliseconds. */
+  /** Start of the interval, epoch milliseconds. */
   readonly at: number;
 }
 
@@ -219,7 +219,7 @@ export interface CompletionResult {
   readonly attempts: number;
   /** Another model than the first choice responded. */
   readonly isFallback: boolean;
-  /** Of the successful call alone; for a stream, up to its first content. */
+  /** Duration of the successful call alone; for a stream, up to its first content. */
   readonly durationMs: number;
   readonly response: ProviderResponse | ProviderStream;
 }

@@ -72,7 +72,7 @@ export function installAccess(server: FastifyInstance, access: Access, events: E
     } catch (error) {
       return done(reportRefusal(request, reply, error as Error, events));
     }
-    // Not in the block above: what `done` throws is no refusal.
+    // Not in the block above: what `done` throws is not a rejection.
     return done();
   });
 }
@@ -253,7 +253,10 @@ export class DashboardSessions {
   }
 }
 
-/** By port, as the browser sees it: cookies are shared by all servers of a host, as a demo beside the real one. */
+/**
+ * Contains the port, as the browser sees it: cookies are shared by all servers of a host, as a demo beside the real
+ * one.
+ */
 const cookieName = ({ headers }: FastifyRequest): string =>
   `headworks_session_${/:(\d{1,5})$/.exec(headers.host ?? '')?.[1] ?? 'default'}`;
 

@@ -169,7 +169,7 @@ export function toErrorResponse(thrown: unknown, requestId: string): ErrorReply 
   };
 }
 
-/** Their messages name addresses, users and folders of the server. */
+/** Errors whose messages name addresses, users and folders of the server. */
 const storeErrors = /^(STATE|REDIS|SQLITE|DATA_FOLDER)_/;
 
 /** For callers other than the admin: that a store is unavailable and when to retry, without details. */

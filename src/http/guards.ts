@@ -66,7 +66,7 @@ export function installOriginCheck(
       vary: 'origin',
     });
     if (request.method !== 'OPTIONS') return done();
-    // The response is complete here.
+    // A preflight request ends here.
     void reply
       .headers({
         'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
@@ -178,7 +178,7 @@ interface Place {
   readonly parent: Place | null;
 }
 
-/** Not by recursion: input may be nested deeper than any stack. Paths are built only for what is found. */
+/** Without recursion: input may be nested deeper than any stack. Paths are built only for what is found. */
 function firstUnstorable(name: string, sent: unknown, leftOut: readonly string[] = []): string | null {
   if (typeof sent === 'string') return isStorable(sent) ? null : name;
   if (typeof sent !== 'object' || sent === null) return null;

@@ -149,7 +149,7 @@ export function requestIdOf(headers: IncomingHttpHeaders, ids: IdSource, redacto
   return isSafe ? given : ids.uuid();
 }
 
-/** By the path, also an unknown one: clients of /v1 and of the tenant API expect other shapes. */
+/** The error format of a path, also of an unknown one: clients of /v1 and of the tenant API expect other shapes. */
 function errorFormatOf(url: string) {
   if (url.startsWith('/deployment/api')) return tenantErrorOf;
   return /^\/v1(?:[/?]|$)/.test(url) ? openAiErrorOf : ourErrorOf;
@@ -270,7 +270,7 @@ function recordOf(
 
 /** Emits which operation changed something, and no more; the live stream sends it to dashboards. */
 function installChanges(server: FastifyInstance, events: Emitter<HttpEvents>): void {
-  // When the response is made: the change happened even if the caller does not wait for it.
+  // Emitted when the response is made: the change happened even if the caller does not wait for it.
   server.addHook('onSend', (request, reply, payload, done) => {
     const { url = '', schema } = request.routeOptions;
     const isDone = reply.statusCode >= 200 && reply.statusCode < 300;

@@ -68,7 +68,7 @@ export interface LedgerStore {
   get(id: string): Promise<LedgerEntry | null>;
   /** Open rows of these kinds whose repair is due, longest due first. */
   due(kinds: readonly string[], now: Date, limit: number): Promise<readonly LedgerEntry[]>;
-  /** By kind, sorted by name. */
+  /** Counts by kind, sorted by name. */
   counts(): Promise<readonly LedgerCount[]>;
   /**
    * Resolves the row if its count is still `seenCount`. False when it was seen again or is resolved: a repair that raced

@@ -26,7 +26,7 @@ export interface Bounded<T> {
   readonly leftOut: string | null;
 }
 
-/** With texts cut and lists in it shortened, except the one that is named. */
+/** The value with texts cut and lists shortened, except the list that is named. */
 export function bounded<T>(
   value: T,
   {

@@ -196,7 +196,7 @@ export function toolFor<Op extends Operation>(op: Op, spec: DerivedToolSpec<Op>)
   const body = op.method === 'GET' ? {} : shapeOf(op.body);
   const isOfSpace = 'space' in query || 'space' in body;
   const input: Record<string, z.ZodType> = { ...query, ...body };
-  // Of a space: defineTool adds them.
+  // `defineTool` adds the fields that select a space.
   if (isOfSpace) for (const name of ['space', 'organization']) delete input[name];
   Object.assign(input, op.params && shapeOf(op.params));
   for (const name of omit) delete input[name];

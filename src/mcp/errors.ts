@@ -13,7 +13,9 @@ const advice: Readonly<Record<string, string>> = {
 
 const howToSend = / Send [^.]* in the Authorization header[^.]*\./;
 
-/** Without the sentence about the Authorization header: a model or a stdio client does not send it itself. */
+/**
+ * The message without the sentence about the Authorization header: a model or a stdio client does not send it itself.
+ */
 export const withoutHeader = (message: string): string => message.replace(howToSend, '');
 
 export const unexpectedError =

@@ -53,7 +53,7 @@ const instructions = (caller: CallerKind): string =>
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
 /**
- * With handlers of our own instead of the SDK's for tools and resources: they list in pages, and fail with messages that a
+ * Has its own handlers for tools and resources instead of the SDK's: they list in pages, and fail with messages that a
  * model can act on.
  */
 export function createMcpServer(deps: McpDeps): McpServer {

@@ -75,7 +75,7 @@ export class AuditTrail {
 
 const maxTextLength = 1_000;
 
-/** Without secrets, every text storable and of a maximum length. */
+/** The record without secrets, every text storable and of a maximum length. */
 function storableRecord(record: AuditRecord, redactor: Redactor): Required<AuditRecord> {
   const text = (raw: string) => storableText(redactor.text(raw), maxTextLength);
   return {

@@ -15,7 +15,7 @@ export interface DashboardAsset {
 export interface DashboardFiles {
   /** The page; `%NONCE%` in it is replaced by the nonce of the response's content security policy. */
   readonly page: string;
-  /** By path below `/dashboard/`, for example `assets/index-4f.js`: named by content, so they never change. */
+  /** Assets by path below `/dashboard/`, for example `assets/index-4f.js`: named by content, so they never change. */
   readonly assets: ReadonlyMap<string, DashboardAsset>;
 }
 

@@ -295,7 +295,7 @@ const clockSkewMs = 60_000;
 /** The delay for "now": an immediate retry would be rejected again. */
 const soonMs = 1_000;
 
-/** From `now` to a point in time, both in epoch milliseconds. Undefined for a time long past. */
+/** Milliseconds from `now` to a point in time, both in epoch milliseconds. Undefined for a time long past. */
 function untilMs(at: number, now: number): number | undefined {
   const ms = at - now;
   return ms <= 0 && ms >= -clockSkewMs ? soonMs : plausibleMs(ms);

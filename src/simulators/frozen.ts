@@ -1,4 +1,4 @@
-/** With readonly fields and arrays, at every depth. */
+/** A type with readonly fields and arrays, at every depth. */
 export type Frozen<T> = T extends readonly (infer Item)[]
   ? readonly Frozen<Item>[]
   : T extends object

@@ -7,7 +7,7 @@ const host = '127.0.0.1';
 /** Tests open a thousand connections at once; with the default of 511 some would be reset. */
 const backlog = 4_096;
 
-/** Its address once it listens. Fails with PORT_UNAVAILABLE. */
+/** Starts listening and returns the address. Fails with PORT_UNAVAILABLE. */
 export async function listenOnLoopback(server: Server, port: number): Promise<string> {
   // A connection that closes just as it is reused would be a fault that was not configured.
   server.keepAliveTimeout = 0;

@@ -69,7 +69,7 @@ export const hasRunningExecutions = (what: 'organization' | 'deployment'): CoreE
     `The ${what} has unfinished executions ("headworks executions list"). Cancel them or wait, then delete it.`,
   );
 
-/** With exactly one full stop at the end. */
+/** The text with exactly one full stop at the end. */
 export const asSentence = (text: string): string => `${text.trimEnd().replace(/\.$/, '')}.`;
 
 /** Deeper than any sensible request. */

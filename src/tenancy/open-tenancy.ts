@@ -265,7 +265,8 @@ export async function openServerAdmission(deps: ServerAdmissionDeps) {
   closing.defer(() => admission.close());
   closing.defer(await executions.onEnded((executionId) => admission.controller.executionEnded(executionId)));
   if (redis) closing.defer(redis.onStateChange((state) => admission.connectionChanged(state === 'up')));
-  // With Redis the process that changes a limit invalidates the cache for all; the memory of this one it cannot reach.
+  // With Redis, the process that changes a limit invalidates the shared cache, but it cannot reach the memory of this
+  // process.
   else {
     const changes = new ChangeFeed(database, limitsChannel(database.schema), [limitsTopic]);
     closing.defer(await changes.watch(() => void slots.invalidateLimits('all')));

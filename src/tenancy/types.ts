@@ -53,13 +53,13 @@ export interface OrganizationStore {
   list(): Promise<readonly Organization[]>;
   /** Fails with CONFLICT when the name is taken; null when there is no such organization. */
   rename(id: string, name: string): Promise<Organization | null>;
-  /** With its keys, deployments, limit and ended executions. Fails with CONFLICT while one is unfinished. */
+  /** Deletes it with its keys, deployments, limit and ended executions. Fails with CONFLICT while one is unfinished. */
   delete(id: string): Promise<boolean>;
 }
 
 export interface ApiKeyStore {
   create(key: StoredOrganizationKey): Promise<void>;
-  /** Of all organizations, oldest first. */
+  /** Keys of all organizations, oldest first. */
   list(): Promise<readonly StoredOrganizationKey[]>;
   revoke(id: string, at: Date): Promise<OrganizationKey | null>;
 }
@@ -70,7 +70,7 @@ export interface DeploymentStore {
   list(): Promise<readonly Deployment[]>;
   /** Changes only the given fields. Fails with CONFLICT when the name is taken; null when there is none. */
   update(id: string, update: DeploymentUpdate, at: Date): Promise<Deployment | null>;
-  /** With its ended executions. Fails with CONFLICT while one is unfinished. */
+  /** Deletes it with its ended executions. Fails with CONFLICT while one is unfinished. */
   delete(id: string): Promise<boolean>;
 }
 

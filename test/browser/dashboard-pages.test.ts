@@ -68,7 +68,7 @@ describe('dashboard pages with data', () => {
         });
         for (const what of inSight(path, page)) expect(await rightEdge(what)).toBeLessThanOrEqual(width);
       }
-      // Of the unknown model.
+      // The request for the unknown model.
       expect(complaints).toEqual([expect.stringContaining('404')]);
     },
   );

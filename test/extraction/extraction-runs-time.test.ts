@@ -159,7 +159,7 @@ it('resumes a run that took too long instead of starting it again', async () => 
     ['when-finished', true],
     [false, false],
   ]);
-  // Of both attempts together.
+  // Calls of both attempts together.
   expect(await service.get(id)).toMatchObject({ state: 'completed', calls: 7 + 1, rateLimitedCalls: 3 });
 });
 

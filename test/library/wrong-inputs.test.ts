@@ -26,7 +26,7 @@ interface Kind {
   readonly valid: unknown;
   readonly wrong: readonly unknown[];
   readonly isRequired?: boolean;
-  /** Of an object. */
+  /** Fields of an object. */
   readonly fields?: Fields;
 }
 

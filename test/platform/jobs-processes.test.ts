@@ -14,7 +14,7 @@ const script = fileURLToPath(new URL('./jobs-worker.ts', import.meta.url));
 
 interface WorkerProcess {
   readonly child: ChildProcess;
-  /** Its output so far, line by line. */
+  /** Output of the process so far, line by line. */
   readonly lines: readonly string[];
 }
 

@@ -315,7 +315,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
   it('ignores the writes of a worker that lost the job', async () => {
     const kind = newKind({ concurrency: 1 });
     const timing = { pollMs: 50, heartbeatMs: 100, lostAfterMs: 400 };
-    // Its heartbeats are too rare, as of a paused process.
+    // The heartbeats are too rare, like those of a paused process.
     const slow = await openQueue(database, { timing: { ...timing, heartbeatMs: 60_000 } });
     const quick = await openQueue(database, { timing });
     const gate = Promise.withResolvers<void>();

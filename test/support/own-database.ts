@@ -2,7 +2,7 @@
 import { Client } from 'pg';
 import { databaseUrl, uniqueName } from './services.ts';
 
-/** Its URL, and how to drop it. */
+/** Creates a database; returns its URL and how to drop it. */
 export async function ownDatabase(): Promise<{ readonly url: string; drop(): Promise<void> }> {
   const name = uniqueName('own');
   await query(`create database ${name}`);

@@ -21,7 +21,7 @@ const Organizations = lazy(load.organizations);
 const Knowledge = lazy(load.knowledge);
 const Ledger = lazy(load.ledger);
 
-/** After the first page, so that every other one is there even when the server is not. */
+/** Delay until all other pages are loaded, so that they open even while the server is down. */
 const loadRestMs = 2_000;
 
 export function App() {

@@ -94,7 +94,7 @@ export async function ensureAdminToken(
   return { token: secret, isUnseen: isNew || !existsSync(shownMarkerIn(folder)) };
 }
 
-/** From now on it is not printed again. */
+/** Records that the token was printed; it is not printed again. */
 export async function markAdminTokenSeen(folder: string): Promise<void> {
   await writeFile(shownMarkerIn(folder), '', { mode: 0o600 });
 }

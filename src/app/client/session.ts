@@ -115,7 +115,10 @@ export class ServerSession implements ApiTransport {
     return (text === '' ? undefined : parseJson(text, this.url)) as T;
   }
 
-  /** Attached from when this resolves until the returned function is called or the connection is lost. */
+  /**
+   * The client counts as attached from when this resolves until the returned function is called or the connection is
+   * lost.
+   */
   async attach(onLost: () => void): Promise<() => void> {
     const detach = new AbortController();
     const response = await this.#open('/api/v1/attach', { signal: detach.signal });

@@ -6,7 +6,7 @@ import type { StepProgress, StepReporter } from '../../operations/demo/index.ts'
 import { formatDuration, printable } from '../output.ts';
 import type { CliSession } from '../session.ts';
 
-/** Enough for a log. */
+/** Interval of progress lines in a log. */
 const lineEveryMs = 2_000;
 
 export interface DemoProgress extends StepReporter {

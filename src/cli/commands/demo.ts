@@ -78,7 +78,7 @@ async function startOver({ out }: CliSession, { data }: Config): Promise<void> {
 async function runDemo(session: CliSession, config: Config): Promise<ExitCode> {
   const demo = await import('../../operations/demo/index.ts');
   const state = await demo.openDemoState(config.data.folder);
-  // Before the server: interrupted jobs of an earlier demo continue at once and call the simulators.
+  // Started before the server: interrupted jobs of an earlier demo continue at once and call the simulators.
   const upstreams = await demo.startUpstreams(state);
   let facts: DemoFacts | null = null;
   try {

@@ -37,7 +37,7 @@ function registerDoctor(command: CliCommand): void {
   });
 }
 
-/** By the server; without one, the checks that this process can make, after the reason why there is none. */
+/** Runs the checks of the server; without one, those that this process can make, after the reason why there is none. */
 async function runChecks(session: CliSession): Promise<readonly DoctorCheck[]> {
   let name = 'configuration';
   try {

@@ -256,7 +256,7 @@ const verdicts: Readonly<Record<string, Verdict>> = {
   later: 'later',
 };
 
-/** Until all pairs are decided or the input is anything else. */
+/** Reviews pairs until all are decided or the input is none of the choices. */
 async function reviewPairs(
   session: CliSession,
   options: ReviewOptions,

@@ -91,7 +91,7 @@ export class TypePaces {
   }
 }
 
-/** When the terminal does not report its width. */
+/** Width when the terminal does not report one. */
 const usualColumns = 80;
 
 export interface ExtractionProgress {
@@ -116,7 +116,7 @@ function jsonProgress({ out, redactor }: CliSession): ExtractionProgress {
   };
 }
 
-/** Above bars, which show the rest. */
+/** Events that are logged above the bars; the bars show the rest. */
 const loggedEvents =
   /:(page-failed|worker-died|rows-lost|types-changed|vault-migrated|setting-ignored|waiting|limits-\w+)$/;
 
@@ -219,7 +219,7 @@ class BarProgress implements ExtractionProgress {
       this.#log(printable(this.#session.redactor.text(lineOf(name, payload) ?? '')));
   };
 
-  /** Above the bars; they draw it only once there is one of them. */
+  /** Prints a line above the bars; cli-progress draws it only while there is a bar. */
   #log(line: string): void {
     if (this.#layout === null) this.#session.out.note(line);
     else this.#bars.log(`${line}\n`);
@@ -368,7 +368,7 @@ function worked(items: number, calls: number, ms: number, itemsPerSecond: number
   return `${counted(items, 'item')}, ${counted(calls, 'call')}, ${formatDuration(ms)}${speed}`;
 }
 
-/** Under document 001's names: `throughput_items_per_second` is the session's, of all its runs. */
+/** Names are those of founding document 001: `throughput_items_per_second` covers all runs of the session. */
 function resultJson(result: ExtractionSummary): object {
   const { items, calls, errors, activeMs, throughputItemsPerSecond } = result.totals;
   return {

@@ -1,4 +1,5 @@
-// Items of a vault and the space they go into: under which name it has them, and which are gone at the source.
+// Compares a vault with the space its items are ingested into: its name there, and the items that no longer exist at
+// the source.
 import type { ApiInput } from '../../api/client.ts';
 import { callApi } from '../../api/client.ts';
 import type { HeadworksClient } from '../../app/client/session.ts';
@@ -21,14 +22,16 @@ export interface MissingItem {
 
 /** Documents whose items are gone at the source. */
 export interface MissingItems {
-  /** Those that are still there. */
+  /** Documents that are still in the space. */
   readonly missing: readonly MissingItem[];
   readonly deleted: number;
   /** Why some were not deleted. */
   readonly problems: readonly string[];
 }
 
-/** What the space calls the vault: by its file, and by its source too where it has another of that file name. */
+/**
+ * Name of the vault in the space: its file name, with its source if the space has another vault of the same file name.
+ */
 export async function systemOfVault(
   session: CliSession,
   client: HeadworksClient,
@@ -49,7 +52,7 @@ export async function systemOfVault(
     params: { id: other.id },
     query: spaceFieldsOf(options),
   });
-  // Documents ingested after this time belong to this vault.
+  // Documents ingested before `vault_source` was stored count as documents of this vault.
   return (metadata['vault_source'] ?? source) === source ? name : whole;
 }
 

@@ -80,7 +80,7 @@ async function ingest(
     : ingestAll(session, options, documents);
 }
 
-/** One after the other: each is read when it is its turn. */
+/** Reads documents one after the other, each only when it is needed. */
 async function* readDocuments(
   session: CliSession,
   options: IngestOptions,

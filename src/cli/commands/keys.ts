@@ -108,7 +108,9 @@ export function keyState(out: Output, { revoked_at, expires_at }: ListedKey, now
   return Date.parse(expires_at) <= now ? 'expired' : `active, expires ${out.ago(expires_at)}`;
 }
 
-/** By id or name. Fails with CONFLICT when several keys have the name. `list` is the command that lists all. */
+/**
+ * Finds a key by id or name. Fails with CONFLICT when several keys have the name. `list` is the command that lists all.
+ */
 export function keyNamed(keys: readonly ListedKey[], wanted: string, list: string): ListedKey {
   const byId = keys.find(({ id }) => id === wanted);
   if (byId) return byId;

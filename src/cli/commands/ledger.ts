@@ -193,7 +193,7 @@ async function requestRepair(client: HeadworksClient, body: RepairOptions): Prom
   return same?.id ?? null;
 }
 
-/** From the ledger itself, whatever the job reported. */
+/** Open entries according to the ledger itself, whatever the job reported. */
 async function openEntries(client: HeadworksClient, { kind, id }: RepairOptions): Promise<LedgerPage> {
   if (id !== undefined) {
     const entry = await callApi(client, 'GET /api/v1/ledger/:id', { params: { id } });

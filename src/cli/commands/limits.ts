@@ -113,7 +113,7 @@ export function register(group: CliCommand): void {
   });
 }
 
-/** From here on usage has a warning sign. */
+/** Usage from this percentage on has a warning sign. */
 const warnPercent = 90;
 
 const why = 'Redis is unavailable, or another server counts';

@@ -53,7 +53,7 @@ async function serve(session: CliSession, options: McpOptions): Promise<ExitCode
   return interruptExitCode(io.signal);
 }
 
-/** Undefined: as the admin. */
+/** The key for calls; undefined: as the admin. */
 function keyOf(session: CliSession, { keyEnv }: McpOptions): string | undefined {
   // An empty variable must not mean admin access.
   if (keyEnv === undefined && session.io.env['HEADWORKS_API_KEY']?.trim() === '')

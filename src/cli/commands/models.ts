@@ -115,7 +115,7 @@ export function register(group: CliCommand): void {
   });
 }
 
-/** From the list, which has the recent scores, too. */
+/** Reads the list, which has the recent scores, too. */
 function registerGet(group: CliCommand): void {
   const command = group.command('get').argument('<model>', modelArgument.id[1]).description('get a model');
   command.examples([`headworks models get ${exampleModel}`]);
@@ -196,7 +196,7 @@ function registerProbe(group: CliCommand): void {
 const allModels = (client: HeadworksClient): Promise<readonly Model[]> =>
   callApi(client, 'GET /api/v1/models', { query: { active_only: 'false', include_recent: 'true' } });
 
-/** By name or id. Fails with NOT_FOUND and similar names. */
+/** Finds a model by name or id. Fails with NOT_FOUND and similar names. */
 function modelNamed(wanted: string, models: readonly Model[]): Model {
   const model = models.find(({ id, name }) => name === wanted || String(id) === wanted);
   if (model) return model;

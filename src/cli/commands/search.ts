@@ -80,7 +80,7 @@ function titleOf({ title, heading }: SearchResponse['primary_results'][number]):
   return heading === title || heading.startsWith(`${title} › `) ? heading : `${title} › ${heading}`;
 }
 
-/** Around the first match. */
+/** The text around the first match. */
 function excerpt({ text, highlights }: SearchResponse['primary_results'][number]): string {
   const first = highlights[0]?.start ?? 0;
   const start = text.length <= maxExcerptLength ? 0 : Math.max(0, first - maxExcerptLength / 3);

@@ -162,13 +162,13 @@ export function addSpaceOptions(command: CliCommand): CliCommand {
     );
 }
 
-/** For a query or a body. */
+/** The fields that select a space, for a query or a body. */
 export const spaceFieldsOf = ({ space, organization }: SpaceOptions): SpaceOptions => ({
   space,
   organization,
 });
 
-/** For a command to paste: begins with a space, or is empty. */
+/** The flags that select a space, for a command to paste: begins with a space, or is empty. */
 export const spaceWords = (options: SpaceOptions): string =>
   Object.entries(spaceFieldsOf(options))
     .map(([flag, value]) => (value === undefined ? '' : ` --${flag} ${shellWord(value)}`))

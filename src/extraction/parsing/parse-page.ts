@@ -250,7 +250,7 @@ function keyOf(value: unknown): string | null {
   return text?.isWellFormed() === true ? text : null;
 }
 
-/** Of a rejected part only the beginning is stored. */
+/** Only the beginning of a rejected part is stored. */
 const keptBytes = 4_096;
 const openObject = 0x7b;
 

@@ -214,7 +214,7 @@ export class PagePaginator extends NumberedPaginator {
     return 1;
   }
 
-  /** Of a list whose first page is not full, a second page shows first whether that is the server's limit. */
+  /** If the first page of a list is not full, a second page shows whether that is the server's limit. */
   protected override endOf(total: number): number {
     const isUnclear = this.settledPages < 2 && this.largestPage < this.#limit;
     const pages = Math.ceil(total / Math.max(this.largestPage, 1));

@@ -47,7 +47,7 @@ export interface ExtractionSpec {
 }
 
 export interface RunDeps {
-  /** Connected. */
+  /** A connected source. */
   readonly source: Source;
   readonly sessions: VaultSessions;
   readonly limiter: AdaptiveRateLimiter;
@@ -86,7 +86,7 @@ const maxDeaths = 2;
 
 export class PagePipeline {
   readonly states = new Map<string, TypeState>();
-  /** Of the types that have finished. */
+  /** Problems of the types that have finished. */
   readonly problems: ListProblem[] = [];
   /** Calls of this run. */
   calls = 0;

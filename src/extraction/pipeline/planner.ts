@@ -88,7 +88,7 @@ export class Planner {
     return all;
   }
 
-  /** Nothing is left, of any type. */
+  /** No type has anything left to request. */
   get isFinished(): boolean {
     return this.#types.values().every((plan) => plan.isReported);
   }
@@ -115,7 +115,7 @@ export class Planner {
     for (const list of children) this.#types.get(list.type)?.addChild(list);
   }
 
-  /** Of a type that is not listed by itself. */
+  /** The parent of a type that is not listed by itself. */
   #parentOf({ type }: TypePlan): TypePlan | undefined {
     return type.parent && type.parent.type !== type.name ? this.#types.get(type.parent.type) : undefined;
   }
@@ -234,7 +234,10 @@ class TypePlan {
     return true;
   }
 
-  /** Of the root lists if all are known; of items requested one by one, their number once all are named. */
+  /**
+   * Sum of the totals of the root lists if all are known; for items requested one by one, their number once all are
+   * named.
+   */
   get total(): number | null {
     const totals = this.#rootLists.map(({ paginator }) => paginator.total);
     if (totals.length > 0 && totals.every((total) => total !== null))

@@ -28,7 +28,7 @@ export interface TypeResult extends TypeFigures {
   readonly held: number;
 }
 
-/** Of this run, except `totals`. */
+/** Figures of this run, except `totals`. */
 export interface ExtractionResult {
   readonly session: string;
   readonly state: Exclude<SessionState, 'running'>;
@@ -47,7 +47,7 @@ export interface ExtractionResult {
   readonly metrics: WorkerMetricsSnapshot;
   readonly rateLimiter: RateLimiterSnapshot;
   readonly itemsPerSecond: number | null;
-  /** Of the session: this and the previous runs. */
+  /** Totals of the session: this and the previous runs. */
   readonly totals: SessionTotals;
 }
 

@@ -241,7 +241,9 @@ export interface WorkerSettings {
   readonly secrets?: readonly NamedSecret[];
 }
 
-/** Its bytes are shared with the main thread: not to be changed, nor read after the reply. */
+/**
+ * A page for a thread. Its bytes are shared with the main thread: they must not be changed, nor read after the reply.
+ */
 export interface PageWork extends RawPage {
   readonly kind: 'page';
   readonly sessionId: string;

@@ -143,7 +143,7 @@ function endMessage(state: ExtractionRun['state'], signal: AbortSignal): string 
   return stopMessages[String(cause)] ?? messageOf(reason);
 }
 
-/** By the cause of the job's stop. */
+/** Messages by the cause of the job's stop. */
 const stopMessages: Readonly<Record<string, string>> = {
   canceled: 'It was stopped; the next run continues from there.',
   drained: 'The server stopped; the run continues when it is back.',
@@ -205,7 +205,10 @@ export class RunWriter {
     return this.#isClosed;
   }
 
-  /** Cheap. A new session id is written at once, because a retried job resumes by it. True: it is written now. */
+  /**
+   * Cheap to call. A new session id is written at once, because a retried job resumes by it. Returns true when it is
+   * written now.
+   */
   change(change: Partial<ExtractionRun>): boolean {
     if (this.#isClosed) return false;
     const isUrgent = change.session !== undefined && change.session !== this.#run.session;

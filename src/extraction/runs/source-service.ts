@@ -141,7 +141,7 @@ function refuseFromFile({ name, isFromFile }: ExtractionSource): void {
   );
 }
 
-/** Fits every place of a variable, addresses included. */
+/** Valid wherever a variable may be used, addresses included. */
 const placeholderValue = 'https://not-set.invalid';
 
 /** What is wrong with a source beyond its schema. Variables need not be set yet: that is checked when it runs. */
@@ -197,7 +197,7 @@ async function readYaml(file: string): Promise<unknown> {
   try {
     return parse(await readFile(file, 'utf8')) as unknown;
   } catch (error) {
-    // Of a YAML error only the first line: the others quote the text.
+    // Only the first line of a YAML error: the others quote the text.
     throw invalidFile(file, messageOf(error).split('\n')[0] ?? '', error);
   }
 }

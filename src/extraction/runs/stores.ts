@@ -61,9 +61,9 @@ export interface ExtractionRun extends RunFigures {
   readonly origin: RunOrigin;
   readonly vault: string;
   readonly state: RunState;
-  /** Of the server that runs it; null for a command's. */
+  /** Job of the server that runs it; null for a run of a command. */
   readonly jobId: string | null;
-  /** In the vault; null until it is open. */
+  /** Id of the session in the vault; null until it is open. */
   readonly session: string | null;
   readonly startedAt: Date | null;
   readonly finishedAt: Date | null;
@@ -85,7 +85,7 @@ export interface RunFilter {
 export type InTransaction = <T>(work: (transaction: unknown) => Promise<T>) => Promise<T>;
 
 export interface SourceStore {
-  /** By name. */
+  /** Sorted by name. */
   list(): Promise<readonly ExtractionSource[]>;
   get(id: string): Promise<ExtractionSource | null>;
   /** Fails with CONFLICT when the name is taken. */

@@ -36,7 +36,7 @@ export interface HttpCall {
   readonly onSent?: (() => boolean | void) | undefined;
 }
 
-/** Any response, whatever its status. Of an error only the beginning of the body is kept. */
+/** Any response, whatever its status. For an error only the beginning of the body is kept. */
 export interface HttpResponse {
   readonly status: number;
   /** Names in lower case. */
@@ -106,7 +106,7 @@ export function createHttpClient({ acquirePermit, origin, ...options }: HttpClie
   };
 }
 
-/** A connection that takes longer each time than a permit is valid. */
+/** After this many unused permits, connecting always takes longer than a permit is valid. */
 const maxVoidPermits = 20;
 const maxRedirects = 5;
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -162,7 +162,7 @@ function createUnlimitedClient({
         return { status, headers, bytes: await decode(bytes, encoding, limits.maxBytes, label), label };
       }
       const bytes = await firstBytes(received);
-      // Of an error that cannot be decoded only the reason is lost.
+      // If the body of an error cannot be decoded, only its reason is lost.
       const text = await decode(bytes, encoding, errorBytes, label).catch(() => new Uint8Array());
       return { status, headers, bytes: text, label };
     };

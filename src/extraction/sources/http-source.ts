@@ -153,7 +153,7 @@ const noItems = { bytes: Buffer.from('[]'), total: null, nextLink: null, isEmpty
 const hasNotFoundStatus = (error: unknown): boolean =>
   error instanceof FetchError && (error.failure.status === 404 || error.failure.status === 410);
 
-/** With the cursor as the server sent it. */
+/** The request with the cursor as the server sent it. */
 function unmasked(request: PageRequest, masker: SecretMasker): PageRequest {
   const { position } = request;
   if (position.kind !== 'cursor' || position.cursor === null) return request;
@@ -332,7 +332,7 @@ async function send(
   }
 }
 
-/** Not because of the credentials: busy or failing, moved, or another server. */
+/** The error of a login that failed, but not because of the credentials: busy or failing, moved, or another server. */
 function loginError(labels: SourceLabels, response: HttpResponse, now: number): ExtractionError {
   const error = errorOf(response, now);
   if (error.failure.isTransient) return unreachable(labels, error);

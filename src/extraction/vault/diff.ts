@@ -9,7 +9,7 @@ import type { ItemRecord, VaultReader } from './reader.ts';
 export interface ItemChange {
   readonly type: string;
   readonly id: string;
-  /** Its current or last name. */
+  /** Current or last name of the item. */
   readonly name: string | null;
   readonly kind: 'added' | 'changed' | 'deleted';
   /** The differences of a changed item. */

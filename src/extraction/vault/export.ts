@@ -112,7 +112,7 @@ function* everyItem(reader: VaultReader, type: string) {
 const unfinished = '.new';
 const isUnfinished = (name: string): boolean => name.endsWith(`.json${unfinished}`);
 
-/** Atomic for concurrent readers. */
+/** Concurrent readers see the old or the new content, nothing in between. */
 async function writeFileAtomic(file: string, text: string): Promise<void> {
   await writeFile(file + unfinished, text);
   await rename(file + unfinished, file);

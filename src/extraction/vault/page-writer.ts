@@ -307,7 +307,7 @@ class ItemWriter {
   }
 }
 
-/** Of a conflicting item only the beginning is stored again. */
+/** Only the beginning of a conflicting item is stored again. */
 const keptBytes = 4_096;
 
 const placeText = ({ list, position }: Pick<Observation, 'list' | 'position'>): string =>

@@ -14,7 +14,7 @@ export interface PruneRule {
 
 export interface PruneReport {
   readonly versions: number;
-  /** Of their data. The file keeps its size and reuses the space. */
+  /** Bytes of their data. The file keeps its size and reuses the space. */
   readonly bytes: number;
   /** Rows of pages of superseded sessions. */
   readonly pages: number;
@@ -49,7 +49,7 @@ export async function pruneVault(path: string, rule: PruneRule, options: PruneOp
   }
 }
 
-/** For the holder of the vault's lock. */
+/** Prunes a vault whose lock the caller holds. */
 export async function pruneVersions(
   path: string,
   db: DatabaseSync,

@@ -56,7 +56,7 @@ export class VaultReader {
     return this.#all(`SELECT ${sessionColumns} FROM extraction_sessions ORDER BY number DESC LIMIT ?`, limit);
   }
 
-  /** By number or id; the newest without either. Fails with EXTRACTION_ITEM_UNKNOWN. */
+  /** A session by number or id; the newest without either. Fails with EXTRACTION_ITEM_UNKNOWN. */
   session(numberOrId: string): SessionRecord {
     const [session] = this.#all<SessionRecord>(
       `SELECT ${sessionColumns} FROM extraction_sessions WHERE id = ?1 OR CAST(number AS TEXT) = ?1`,

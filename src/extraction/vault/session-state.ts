@@ -94,7 +94,7 @@ export function parsedTypes(stored: string): readonly ContentType[] {
 }
 
 export interface FoundInVault {
-  /** Of the session that would be resumed; empty without one. */
+  /** Progress of the session that would be resumed; empty without one. */
   readonly progress: readonly TypeProgress[];
   /** As `OpenSession.changedTypes`. */
   readonly changedTypes: readonly string[];

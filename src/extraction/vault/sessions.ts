@@ -112,7 +112,7 @@ class SqliteVaultSessions implements VaultSessions {
   readonly #path: string;
   readonly #writeLock: SharedArrayBuffer;
   readonly #options: OpenVaultOptions;
-  /** By session, as it was opened. */
+  /** Calls of earlier runs by session, as of its opening. */
   readonly #callsBefore = new Map<string, number>();
 
   constructor(db: DatabaseSync, path: string, writeLock: SharedArrayBuffer, options: OpenVaultOptions) {

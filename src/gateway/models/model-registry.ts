@@ -32,7 +32,10 @@ export class ModelRegistry {
     });
   }
 
-  /** By id. The same array until something changes, and the same object until that model changes: caches rely on it. */
+  /**
+   * Models ordered by id. The same array until something changes, and the same object until that model changes: caches
+   * rely on it.
+   */
   list(): readonly Model[] {
     return this.#models;
   }
@@ -70,7 +73,7 @@ export class ModelRegistry {
     });
   }
 
-  /** By id, removed models included. Fails with STATE_UNAVAILABLE. */
+  /** Names by id, removed models included. Fails with STATE_UNAVAILABLE. */
   names(): Promise<ReadonlyMap<number, string>> {
     return this.#withStore((store) => store.names());
   }

@@ -29,7 +29,7 @@ export interface ModelServiceDeps {
   readonly backoff: FailureBackoff;
   readonly quotas: Pick<ProviderQuotas, 'exhaustedUntil'>;
   readonly probe: (models: readonly Model[], signal: AbortSignal) => Promise<readonly ProbeResult[]>;
-  /** Its keys may be new to the redactor. */
+  /** Called when a model is defined: its keys may be new to the redactor. */
   readonly onDefined: () => void;
 }
 
@@ -70,7 +70,7 @@ export class ModelService {
     );
   }
 
-  /** Of active models with a key. */
+  /** States of active models with a key. */
   async callableStates(): Promise<
     readonly { readonly model: string; readonly operation: Operation; readonly state: ModelState }[]
   > {
@@ -173,7 +173,7 @@ export class ModelService {
     return this.#view(model);
   }
 
-  /** Its score and its position in the routing order, with the reasons. */
+  /** Explains the score of a model and its position in the routing order. */
   async explain(id: number) {
     const model = this.#existing(id);
     const { state, backoff, keys } = this.#deps;
@@ -282,8 +282,8 @@ type CooldownLookup = Pick<Cooldowns, 'of' | 'ofModel'>;
 /* ---- the position in the routing order ---- */
 
 /**
- * From 1, for a plain request with `auto`; null: it would not be called now. An embedding model is compared with other
- * providers of the same model.
+ * Position from 1, for a plain request with `auto`; null: it would not be called now. An embedding model is compared
+ * with other providers of the same model.
  */
 export function explainPosition(
   model: Model,

@@ -15,7 +15,7 @@ export interface KeyState {
   readonly needs: string | null;
   /** When the first of its keys is available again; null: now. */
   readonly availableAt: Date | null;
-  /** Of its keys; an exhausted quota by local counting is among them with cause `quota`. */
+  /** Cooldowns of its keys; an exhausted quota by local counting is among them with cause `quota`. */
   readonly cooldowns: readonly Cooldown[];
 }
 
@@ -50,7 +50,7 @@ export function modelView(
     ...model,
     ...keyState,
     state: stateOf(model, keyState, health),
-    /** Of all processes, over the last 15 minutes. */
+    /** Health over all processes and the last 15 minutes. */
     health: {
       isFailing: health.isFailing,
       requestCount: health.requests,

@@ -14,7 +14,7 @@ export const gatewayChannel = ({ schema }: Pick<Database, 'schema'>): string => 
 const notifyColumn = (database: Pick<Database, 'schema'>, topic: GatewayTopic): Sql =>
   sql`pg_notify(${gatewayChannel(database)}, ${topic})`;
 
-/** Of a table or alias `known`. */
+/** Columns of a table or alias `known`. */
 const modelColumns = sql`
   known.id, known.name, known.provider, known.base_url as "baseUrl", known.upstream_model as "upstreamModel",
   known.env_var as "envVar", known.headers, known.is_local as "isLocal", known.capabilities, known.quotas,
@@ -25,7 +25,7 @@ const rowsOf = (definitions: readonly ModelDefinition[]): Sql => sql`
     name text, provider text, "baseUrl" text, "upstreamModel" text, "envVar" text, headers jsonb,
     "isLocal" boolean, capabilities jsonb, quotas jsonb)`;
 
-/** Needs a condition. */
+/** An update without a condition, which the caller must append. */
 const updateFrom = (definitions: readonly ModelDefinition[], origin: Model['origin']): Sql => sql`
   update gateway_models known set provider = given.provider, base_url = given."baseUrl",
     upstream_model = given."upstreamModel", env_var = given."envVar", headers = given.headers,

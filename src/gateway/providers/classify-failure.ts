@@ -9,7 +9,7 @@ import { failureRules } from '../errors.ts';
 
 export interface ClassifiedFailure {
   readonly failureClass: FailureClass;
-  /** Of the response; for an error inside a 200, the status it names. Null when no response came. */
+  /** Status of the response; for an error inside a 200, the status it names. Null when no response came. */
   readonly status: number | null;
   readonly retryHint: RetryHint | undefined;
   /** The provider's message where the request is at fault: not redacted yet, not blank. Otherwise null. */

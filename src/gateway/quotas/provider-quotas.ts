@@ -163,7 +163,9 @@ export class ProviderQuotas {
   }
 }
 
-/** By endpoint, not by id: a model removed and added again there continues with what the provider has counted. */
+/**
+ * Names the endpoint, not the id: a model removed and added again there continues with what the provider has counted.
+ */
 const counterName = ({ name, baseUrl, upstreamModel }: Model, keyId: string): string =>
   `${name} ${baseUrl} ${upstreamModel}:${keyId}`;
 

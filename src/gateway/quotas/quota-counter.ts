@@ -103,7 +103,7 @@ export class MemoryQuotaCounter implements QuotaCounter {
       this.#costsOf(name, window).add(amounts[index] ?? 0, stamp);
   }
 
-  /** By the window's name, not its limit: a changed quota continues with what was counted. */
+  /** Costs by the window's name, not its limit: a changed quota continues with what was counted. */
   #costsOf(name: string, window: QuotaWindow): CostWindow {
     const key = `${name} ${window.name}`;
     let costs = this.#windows.get(key);

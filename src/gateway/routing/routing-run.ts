@@ -166,7 +166,7 @@ function configuredTimeout({ request }: RoutingRun, policy: RoutingPolicy): numb
 export type CandidateStatus = 'pending' | 'blocked' | 'retryable' | 'rate-limited' | 'excluded';
 
 export interface CandidateState {
-  /** With its model as it was defined at its last try. */
+  /** The candidate with its model as defined at its last try. */
   candidate: Candidate;
   status: CandidateStatus;
   /** Tries, not calls: a try that moves from a rejected key to the next is one. */

@@ -210,7 +210,7 @@ function inOrder(
   return ranked.map(({ candidate }) => candidate);
 }
 
-/** Of named models: the position of the first name that refers to them. */
+/** For named models, the position of the first name that refers to them. */
 function namedPositions(named: NamedModels): ReadonlyMap<Model, number> {
   const positions = new Map<Model, number>();
   for (const [position, models] of named.entries())

@@ -151,7 +151,7 @@ const costsNoTokens: ReadonlySet<FailureClass> = new Set<FailureClass>([
   'not-found',
 ]);
 
-/** By the rules of the failure class. */
+/** Sets cooldowns by the rules of the failure class. */
 function coolDown(
   deps: SettleDeps,
   { model, key }: Call,

@@ -19,7 +19,10 @@ const durableTimeoutMs = 1_000;
 /** The latest time that every store can hold. */
 const maxTime = Date.UTC(9999, 11, 31);
 
-/** In memory, written at once, in sync with other processes; continues from memory while the store is unavailable. */
+/**
+ * Cooldowns in memory, written at once, in sync with other processes; continues from memory while the store is
+ * unavailable.
+ */
 export class Cooldowns {
   readonly reload: Reload;
   readonly #deps: CooldownsDeps;
@@ -41,7 +44,7 @@ export class Cooldowns {
     this.reload = storeReload(deps, 'read cooldowns', () => this.#load());
   }
 
-  /** The longer of the key's own and the model's; undefined when the key may be used now. */
+  /** The longer of the key's own cooldown and the model's; undefined when the key may be used now. */
   of(modelId: number, keyId: string): Cooldown | undefined {
     const now = this.#deps.clock.now();
     return longerOf(
@@ -267,7 +270,7 @@ export class FailureBackoff {
     return leftMs > 0 ? this.#clock.now() + leftMs : null;
   }
 
-  /** A request ended there in a transient failure. */
+  /** Counts a request that ended in a transient failure of the model. */
   failed(modelId: number): void {
     const now = this.#clock.monotonic();
     const entry = this.#entries.get(modelId) ?? { failures: 0, backoffMs: firstBackoffMs, until: now };

@@ -139,7 +139,7 @@ export class UsageTracker {
     this.#writes = storeWrites(deps, 'usage', {
       delayMs: flushIntervalMs,
       waiting: () => this.#unwritten.size,
-      // Rows grow instead of becoming more.
+      // One batch for everything: usage of the same row is added up.
       batchSize: () => Number.POSITIVE_INFINITY,
       write: () => this.#write(),
     });

@@ -13,13 +13,13 @@ import { addAttempt, byModel, statsOf, sumOf, sumsOf } from './scores.ts';
 import type { StateDeps } from './store-access.ts';
 import { storeReload } from './store-access.ts';
 
-/** The rate is of this time. */
+/** Period of the success rate. */
 const rateWindowMs = 15 * 60_000;
-/** Older calls say nothing about now. */
+/** Older calls are no evidence of the current state. */
 const evidenceMs = 3_600_000;
-/** So many of the last calls are judged. */
+/** How many of the last calls decide. */
 const judgedCalls = 10;
-/** Fewer calls are no evidence; so many successes in a row end a failure. */
+/** Fewer calls are no evidence; this many successes in a row end a failure. */
 const minCalls = 3;
 /** A caller that stopped waiting for content after this time has met a model that hangs. */
 const hangingMs = 10_000;
@@ -46,7 +46,7 @@ export class ModelHealth {
   readonly reload: Reload;
   readonly #deps: ModelHealthDeps;
   #stored: SumsByModel = new Map();
-  /** What the above does not contain yet. */
+  /** Outcomes that the sums above do not contain yet. */
   #unwritten = new Map<number, Sums>();
   /** The last calls of each model, by their start. */
   #calls = new Map<number, Call[]>();
@@ -96,7 +96,7 @@ export class ModelHealth {
     this.#calls.set(modelId, calls);
   }
 
-  /** Without those before an operator cleared the model, or gave it another endpoint. */
+  /** The last calls of a model, without those before an operator cleared it or gave it another endpoint. */
   #callsOf(modelId: number): readonly Call[] {
     const { clock, cooldowns } = this.#deps;
     const since = Math.max(cooldowns.clearedAt(modelId), clock.now() - evidenceMs);

@@ -32,7 +32,7 @@ export class Scores {
   #windowStart = Number.NaN;
   #beforeWindow: SumsByModel = new Map();
   #inWindow: SumsByModel = new Map();
-  /** What the two above do not contain yet. */
+  /** Outcomes that the two above do not contain yet. */
   #unwritten = new Map<number, Sums>();
   #isOutdated = true;
 

@@ -83,7 +83,7 @@ function ingestRequest({ text, file, sourceTs, mentions, ...input }: ArtifactInp
   };
 }
 
-/** Deleted since the list was read. */
+/** Null for an artifact that was deleted since the list was read. */
 function nullIfDeleted(error: unknown): null {
   if (error instanceof CoreError && error.code === 'NOT_FOUND') return null;
   throw error;

@@ -49,7 +49,7 @@ export function dashboardRoutes(server: TypedServer, dependencies: ServerDeps): 
   fileRoutes(server, dependencies);
 }
 
-/** Forever: the name changes with the content. */
+/** Cached forever: the name changes with the content. */
 const unchanging = 'public, max-age=31536000, immutable';
 
 function fileRoutes(server: TypedServer, { dashboard, ids }: ServerDeps): void {
@@ -245,7 +245,7 @@ const jobCount = (counts: Counts, prefix: string, inState: string): number =>
     .filter(({ name, state }) => name.startsWith(prefix) && state === inState)
     .reduce((sum, { count }) => sum + count, 0);
 
-/** As far as this server has seen the run; null when it has not. */
+/** Calls of the last minute, as far as this server observed the run; null when it did not. */
 function callsOfLastMinute(
   { calls, startedAt }: ExtractionRun,
   samples: readonly RunSample[],

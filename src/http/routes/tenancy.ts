@@ -82,7 +82,7 @@ export function limitView({ usage, ...limit }: LimitView, organizationName: stri
   };
 }
 
-/** With one decimal. */
+/** Percentage with one decimal. */
 const percent = (used: number, limit: number): number => Math.round((used / limit) * 1_000) / 10;
 
 function deploymentRoutes(server: TypedServer, { deployments, organizations }: TenantServices): void {
@@ -127,7 +127,7 @@ function executionRoutes(
   server: TypedServer,
   { executions, organizations, deployments }: TenantServices,
 ): void {
-  /** With names; what was deleted in the meantime shows its id. */
+  /** Executions with names; what was deleted in the meantime shows its id. */
   const views = (found: readonly Execution[]) => {
     const names = namesById([...organizations.list(), ...deployments.list()]);
     return found.map(({ executionId, failure, status: state, result = null, ...execution }) => ({
@@ -157,7 +157,7 @@ function executionRoutes(
   });
 }
 
-/** By its id or as ORGANIZATION/NAME: names of organizations have no slash. Fails with NOT_FOUND. */
+/** Finds a deployment by its id or as ORGANIZATION/NAME: names of organizations have no slash. Fails with NOT_FOUND. */
 function findDeployment(deployments: TenantServices['deployments'], reference: string): Deployment {
   const slash = reference.indexOf('/');
   return slash === -1

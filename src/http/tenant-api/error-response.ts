@@ -29,7 +29,7 @@ const codesByStatus: Readonly<Record<number, string>> = {
 const internal = /^(STATE|REDIS|SQLITE|DATA_FOLDER|ADMISSION|GATEWAY)_/;
 const notAvailable = 'The service is not available at the moment. Please try again in a few moments.';
 
-/** Without the settings that the message names. */
+/** Messages without the settings that the original ones name. */
 const neutral: Readonly<Partial<Record<string, string>>> = {
   HTTP_HOST_NOT_ALLOWED: 'This server is not known by the host name of the URL.',
   HTTP_ORIGIN_NOT_ALLOWED: 'Web pages of other origins must not call this server.',

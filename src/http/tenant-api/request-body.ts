@@ -23,7 +23,7 @@ const maxNameLength = 255;
 
 export type BodyKind = 'none' | 'json' | 'form';
 
-/** From the headers alone: a rejection here costs neither a slot nor the upload. */
+/** Decided from the headers alone: a rejection here costs neither a slot nor the upload. */
 export function bodyKindOf({ headers }: IncomingMessage, limits: UploadLimits): BodyKind {
   const length = headers['content-length'];
   if (Number(length ?? 0) > limits.maxBodyBytes)
@@ -164,7 +164,7 @@ function collect(
   );
 }
 
-/** Without control characters and lone surrogates; `file` when there is no name. */
+/** The name without control characters and lone surrogates; `file` when there is none. */
 function cleanName(name: string | undefined): string {
   return (
     (name ?? '')

@@ -17,7 +17,7 @@ import { bodyKindOf, readInput, UploadMemory } from './request-body.ts';
 
 /** The prefix of the plugin; paths of operations contain it. */
 const prefix = '/deployment/api';
-/** For a slot and for the result. */
+/** Longest waits for a slot and for the result together. */
 const maxWaitsMs = 2 * 300_000;
 const marginMs = 60_000;
 
@@ -59,7 +59,7 @@ export function tenantRoutes(root: TypedServer, dependencies: ServerDeps): void 
   void root.register(plugin, { prefix });
 }
 
-/** With ids in the URL: names may change. */
+/** An execution with ids in its URL: names may change. */
 function viewOf(execution: Execution): z.output<typeof TenantExecution> {
   const { executionId, organizationId, deploymentId, status, result, failure, warnings } =
     toTenantView(execution);

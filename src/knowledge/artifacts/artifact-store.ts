@@ -257,7 +257,7 @@ interface AcceptRequest {
   readonly at: Date;
 }
 
-/** In the caller's transaction, which rolls back when it fails. */
+/** Runs in the caller's transaction, which rolls back when it fails. */
 async function acceptArtifact(transaction: Transaction, request: AcceptRequest): Promise<IngestResult> {
   const { space, document, chunks, ids, at } = request;
   const { spaceId } = space;

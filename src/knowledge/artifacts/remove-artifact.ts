@@ -5,7 +5,7 @@ import { sql } from '../../platform/postgres/sql.ts';
 import type { RemovedIds } from './types.ts';
 import { removePostings } from '../search/postings.ts';
 
-/** In the caller's transaction. Null when the space has no such artifact. */
+/** Runs in the caller's transaction. Null when the space has no such artifact. */
 export async function removeArtifact(
   transaction: Transaction,
   spaceId: number,

@@ -52,7 +52,7 @@ export interface ChunkStepResult {
   readonly status: StepStatus;
   /** read: `model`, `rules`, or `structured` (data without prose); embed: the model's name. */
   readonly method?: string;
-  /** Why it is not done; of a chunk read by rules after a failed model call: why the call failed. */
+  /** Why it is not done; for a chunk read by rules after a failed model call, why the call failed. */
   readonly cause?: string;
   readonly message?: string;
   /** read: entries of the answer that were not stored; absent when all were. */
@@ -99,7 +99,7 @@ export interface ArtifactStatus {
   >;
   /** Chunks read by rules because no model was available. */
   readonly readByRules: number;
-  /** Of these, those where the model call failed, by cause. A repair reads them with a model. */
+  /** Those chunks where the model call failed, by cause. A repair reads them with a model. */
   readonly modelFallbacks: readonly { readonly cause: string; readonly positions: readonly number[] }[];
   /**
    * Entries of readings that were not stored. Those that the text does not support (a quote that does not occur) are

@@ -131,7 +131,7 @@ function bareAddress(field: string, at: number): { readonly address: string; rea
   return comma === '' && end < field.length ? null : { address, end: end + comma.length };
 }
 
-/** Behind the word that begins here, or behind one character. */
+/** The position after the word that begins here, or after one character. */
 const nextWord = (field: string, at: number): number => at + (matchAt(word, field, at).length || 1);
 
 function matchAt(pattern: RegExp, text: string, at: number): string {

@@ -150,7 +150,7 @@ const longestName = 300;
 const maxMetadataBytes = 65_536;
 const maxMetadataDepth = 20;
 
-/** Without NUL, which Postgres rejects, and without lone surrogates. Offsets refer to this text. */
+/** The text without NUL, which Postgres rejects, and without lone surrogates. Offsets refer to this text. */
 function cleanText(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }
@@ -205,7 +205,7 @@ const identityOf = ({ surfaceForm, type, contextClues: { email, identity } }: St
     (type === 'person' ? email?.toLowerCase() : identity) ?? null,
   ]);
 
-/** As JSON that jsonb accepts. Fails with INPUT_INVALID when it is too large or too deep. */
+/** Metadata as JSON that jsonb accepts. Fails with INPUT_INVALID when it is too large or too deep. */
 function cleanMetadata(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (isDeeper(given, maxMetadataDepth))
     throw invalid(`The metadata is nested more than ${maxMetadataDepth} levels deep.`);

@@ -60,13 +60,13 @@ export class Roster {
       this.#byPart.set(part, (this.#byPart.get(part) ?? new Set()).add(key));
   }
 
-  /** By full name, in lower case with single spaces. */
+  /** Finds a person by full name, in lower case with single spaces. */
   whole(key: string): KnownPerson | null {
     const entry = this.#people.get(key);
     return entry ? { name: entry.name, clues: entry.isAmbiguous ? {} : entry.clues } : null;
   }
 
-  /** By a given or family name alone, if it is unique. */
+  /** Finds a person by a given or family name alone, if it is unique. */
   byPart(part: string): KnownPerson | null {
     const keys = this.#byPart.get(part);
     const [key] = keys ?? [];

@@ -9,7 +9,7 @@ import type { DocumentInput } from './document.ts';
 import { DocumentModel } from './document.ts';
 import { parseText } from './parse-text.ts';
 
-/** Work on a document that this thread may know already. */
+/** Work on a document that this thread may have loaded already. */
 interface DocumentCall {
   readonly id: number;
   /** Sent only after the thread replied `unknown`. */

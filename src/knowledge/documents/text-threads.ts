@@ -49,7 +49,7 @@ export class TextThreads {
     return unreadable(this.#pool.run('chunk', text, { timeoutMs, ...work }));
   }
 
-  /** Of each part, whether it has prose. */
+  /** Whether each part has prose. */
   async hasProse(
     document: DocumentModel,
     parts: readonly Span[],
@@ -82,7 +82,7 @@ export class TextThreads {
     return this.#pool.close();
   }
 
-  /** The text is sent only to a thread that does not know it: it may have millions of characters. */
+  /** The text is sent only to a thread that does not have it: it may have millions of characters. */
   async #withDocument<Name extends 'prose' | 'rules' | 'answer'>(
     name: Name,
     document: DocumentModel,

@@ -24,7 +24,7 @@ interface Hit {
 export interface FoundCandidates {
   /** Per query, the most reliable finds first. */
   readonly found: readonly (readonly CandidateEntity[])[];
-  /** Of the space, before the search. */
+  /** Version of the space before the search. */
   readonly version: string;
 }
 

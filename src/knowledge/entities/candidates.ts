@@ -62,7 +62,7 @@ export interface MentionGroup {
   readonly normalizedName: string;
   /** A part of the names of several people of the document. */
   readonly isAmbiguous: boolean;
-  /** With its spellings; the first is `name`. */
+  /** The name with its spellings; the first is `name`. */
   readonly names: readonly NameRow[];
   readonly clues: CleanClues;
   readonly profile: Profile;

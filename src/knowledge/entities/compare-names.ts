@@ -258,7 +258,7 @@ const softened = (points: number, similarity: number): number =>
 // Names of organizations, projects, products and places.
 
 interface OrganizationName {
-  /** Without its legal form: `acme`; words joined by spaces. */
+  /** The name without its legal form: `acme`; words joined by spaces. */
   readonly base: string;
   readonly form: string | null;
   /** First letters of at least two words: `ibm`. */

@@ -79,7 +79,10 @@ export const questionOf = (
   caller,
 });
 
-/** Within the confirmation timeout, repair included; counted. `execute` may refuse the call. */
+/**
+ * Calls the model within the confirmation timeout, repair included, and counts the outcome. `execute` may reject the
+ * call.
+ */
 export async function confirmInTime(
   { model, clock, ids, options, monitor }: ResolutionDeps,
   question: Question,
@@ -165,7 +168,10 @@ const decisions: ReadonlyMap<string, Confirmation['decision']> = new Map(
 const plainWord = (value: unknown): string =>
   ['string', 'boolean'].includes(typeof value) ? plainKey(String(value).slice(0, 100)) : '';
 
-/** Leniently: small models vary the format. Never fails: returns the problem in a sentence. `names`: of the candidates. */
+/**
+ * Parses leniently, because small models vary the format. Never fails: returns the problem in a sentence. `names` are
+ * those of the candidates.
+ */
 export function parseConfirmation(
   text: string,
   names: readonly string[],
@@ -200,7 +206,7 @@ function answerFields(text: string): Fields | null {
   return decisions.has(plainWord(word)) ? new Map([['decision', word]]) : null;
 }
 
-/** By number ("2", "candidate 2") or by unique name; a single candidate needs neither. */
+/** The candidate by number ("2", "candidate 2") or by unique name; a single candidate needs neither. */
 function candidateOf(fields: Fields, names: readonly string[]): number | null {
   const given = fieldOf(fields, 'candidate candidate_number number match');
   if (given === undefined || given === null || given === true) return names.length === 1 ? 0 : null;

@@ -37,7 +37,7 @@ function contradictingGenerations(a: Profile, b: Profile): Contradiction | null 
 const middlesOf = ({ names }: Profile): readonly (readonly string[])[] =>
   names.map((name) => parsePersonName(name)?.given.slice(1) ?? []).filter((middles) => middles.length > 0);
 
-/** Of all names that they are known by: Robert Smith may be Robert James and Robert Kevin Smith, but not both. */
+/** Compares all names that they are known by: Robert Smith may be Robert James and Robert Kevin Smith, but not both. */
 function contradictingMiddles(a: Profile, b: Profile): Contradiction | null {
   const [own, others] = [middlesOf(a), middlesOf(b)];
   if (own.length === 0 || others.length === 0) return null;

@@ -102,7 +102,7 @@ export class MentionDecisions {
     else await this.#confirm(group, choice.close, choice.vetoed);
   }
 
-  /** With the name only, which every store accepts. */
+  /** Creates the entity with its name only, which every store accepts. */
   createWithNameOnly(group: MentionGroup, error: unknown): void {
     const [name] = group.names;
     const clues = { role: null, organization: null, email: null, notes: [] };
@@ -149,8 +149,8 @@ export class MentionDecisions {
   }
 
   /**
-   * With the others that the name may refer to, if it makes them similar to its entity. Pairs that do not depend on it
-   * exist already.
+   * Pairs of its entity with the others that the name may refer to, if the name makes them similar. Pairs that do not
+   * depend on it exist already.
    */
   #newPairs(
     group: MentionGroup,

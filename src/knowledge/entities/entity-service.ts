@@ -74,8 +74,8 @@ export class EntityService {
   }
 
   /**
-   * Exactly undone; later merges into the same winner stay. Mentions written since under the loser's name go with it.
-   * Fails with KNOWLEDGE_MERGE_IMPOSSIBLE.
+   * Undoes a merge exactly; later merges into the same winner stay. Mentions written since under the loser's name move
+   * with it. Fails with KNOWLEDGE_MERGE_IMPOSSIBLE.
    */
   async unmerge({ spaceId }: Space, mergeId: string): Promise<UndoneMerge> {
     const { merges, onChanged } = this.#deps;

@@ -164,8 +164,8 @@ export class EntityStore {
   }
 
   /**
-   * With a store whose lookups and writes no other process interrupts. Fails with CONFLICT when the revision is gone
-   * or no longer the latest.
+   * Runs `work` with a store whose lookups and writes no other process interrupts. Fails with CONFLICT when the
+   * revision is gone or no longer the latest.
    */
   locked<T>(
     place: Pick<MentionPlace, 'spaceId' | 'revisionId'>,
@@ -184,13 +184,13 @@ export class EntityStore {
     );
   }
 
-  /** Merged or not. */
+  /** The entity, merged or not. */
   async get(spaceId: number, entityId: string): Promise<Entity | null> {
     const entity = await this.byId(entityId);
     return entity?.spaceId === spaceId ? entity : null;
   }
 
-  /** In any space, for repairs, which have ids only. */
+  /** The entity in any space, for repairs, which have ids only. */
   async byId(entityId: string): Promise<Entity | null> {
     if (!isUuid(entityId)) return null;
     const { rows } = await this.#database.query<Entity>(
@@ -199,19 +199,19 @@ export class EntityStore {
     return rows[0] ?? null;
   }
 
-  /** With everything merged into it; null if it is merged or unknown. */
+  /** The entity with everything merged into it; null if it is merged or unknown. */
   async known(spaceId: number, entityId: string): Promise<CandidateEntity | null> {
     if (!isUuid(entityId)) return null;
     const [family] = await loadFamilies(this.#database, spaceId, [entityId], null);
     return family?.known.entity.entityId === entityId ? family.known : null;
   }
 
-  /** Unmerged ones, oldest first. */
+  /** Unmerged entities, oldest first. */
   list(filter: EntityFilter): Promise<readonly EntityView[]> {
     return this.#list(filter, [sql`e.merged_into is null`, ...conditionsOf(filter)]);
   }
 
-  /** Merged or not, in any order; unknown ids are omitted. */
+  /** Entities, merged or not, in any order; unknown ids are omitted. */
   async details(spaceId: number, entityIds: readonly string[]): Promise<readonly EntityView[]> {
     const ids = entityIds.filter(isUuid);
     if (ids.length === 0) return [];
@@ -242,7 +242,7 @@ export class EntityStore {
     return rows;
   }
 
-  /** Of latest revisions, newest first. */
+  /** Mentions in latest revisions, newest first. */
   async mentions(spaceId: number, entityId: string, limit: number): Promise<readonly MentionRow[]> {
     if (!isUuid(entityId)) return [];
     const { rows } = await this.#database.query<MentionRow>(sql`
@@ -293,7 +293,7 @@ function* conditionsOf({ spaceId, type, needsReview, name, after }: EntityFilter
   if (needsReview !== undefined) yield sql`e.needs_review = ${needsReview}`;
   if (after !== undefined) yield isUuid(after) ? sql`e.entity_id > ${after}::uuid` : sql`false`;
   if (name === undefined) return;
-  // Of its name, or of a name of anything merged into it.
+  // Matches a name of the entity, or of anything merged into it.
   const pattern = `%${name.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
   yield sql`e.entity_id in (
     select root from knowledge_family(array(

@@ -48,7 +48,7 @@ export async function touchEntities(
   await transaction.query(sql`select knowledge_touch_entities(${spaceId}::integer, ${entityIds}::uuid[])`);
 }
 
-/** In the caller's transaction, after `lockEntities`. */
+/** Runs in the caller's transaction, after `lockEntities`. */
 export async function writeEntities(
   transaction: Transaction,
   spaceId: number,
@@ -60,8 +60,9 @@ export async function writeEntities(
 }
 
 /**
- * In one round trip. Returns false and writes nothing if something changed since the search: the revision is gone or no
- * longer the latest, the search would find what others wrote since, or an entity to add to is gone, merged or changed.
+ * Writes in one round trip. Returns false and writes nothing if something changed since the search: the revision is
+ * gone or no longer the latest, the search would find what others wrote since, or an entity to add to is gone, merged
+ * or changed.
  */
 export async function writeEntitiesAsSeen(
   queryable: Queryable,
@@ -116,7 +117,7 @@ const additionRow = ({ entityId, clues, betterName }: EntityAddition) => ({
   normalized: betterName?.normalizedName ?? null,
 });
 
-/** More than a spelling. */
+/** Whether it adds more than a spelling. */
 const isDistinctive = ({ clues, betterName }: EntityAddition): boolean =>
   betterName !== null ||
   clues.notes.length > 0 ||

@@ -15,7 +15,7 @@ import { contradictionBetween } from './contradictions.ts';
 import { isFullName, nameFullness, unnamedEntityName } from './normalize.ts';
 import type { CandidateEntity, Entity, PairDraft } from './types.ts';
 
-/** The same without asking a model. Measured by "npm run eval -- entities": lower values cost precision. */
+/** From here on the same, without a model. Measured by "npm run eval -- entities": lower values cost precision. */
 export const minSamePoints = 4;
 /** Uncertain: worth confirming with a model. */
 export const minUncertainPoints = 2;
@@ -28,7 +28,7 @@ export interface Match {
   readonly name: NameComparison;
   /** Set: no score and no model may join the two. `uncertain`: a person decides. */
   readonly veto: string | null;
-  /** By a given name or a surname alone, which no address and no record confirms. */
+  /** Matched by a given name or a surname alone, which no address and no record confirms. */
   readonly isByPart: boolean;
   /** Suggested by vectors only: meaningless without a model to confirm it. */
   readonly isByVectorOnly: boolean;
@@ -81,7 +81,7 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
   return result(isClear ? 'same' : 'uncertain');
 }
 
-/** Besides the names themselves: what no sum of points and no model overrides. */
+/** A reason besides the names themselves that no sum of points and no model overrides. */
 function vetoOf(a: Profile, b: Profile, isPartElsewhere: boolean): Contradiction | null {
   if (a.type !== 'person' && b.type !== 'person') return null;
   const isPart = { reason: 'a part of a name, in another document', isReviewable: true };

@@ -244,14 +244,14 @@ async function reassignMentions(
 
 interface Name {
   readonly rootId: string;
-  /** Of the root. */
+  /** Type of the root entity. */
   readonly type: EntityType;
   readonly alias: string;
   readonly normalized: string;
   readonly isAddedToWinner: boolean;
 }
 
-/** Their names and those of entities merged into them, after the two have been separated. */
+/** Names of the two and of entities merged into them, after they have been separated. */
 async function loadNames(transaction: Transaction, { mergeId, winnerId, loserId }: EntityMerge) {
   const { rows } = await transaction.query<Name>(sql`
     select f.root as "rootId", r.entity_type as type, own.alias, own.normalized,
@@ -265,7 +265,7 @@ async function loadNames(transaction: Transaction, { mergeId, winnerId, loserId 
   return {
     winner: rows.filter(({ rootId, isAddedToWinner }) => rootId === winnerId && !isAddedToWinner),
     loser: rows.filter(({ rootId }) => rootId === loserId),
-    /** Since the merge: they may be the loser's. */
+    /** Names added since the merge: they may be the loser's. */
     addedToWinner: rows.filter(({ isAddedToWinner }) => isAddedToWinner),
   };
 }

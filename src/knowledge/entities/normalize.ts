@@ -184,7 +184,7 @@ export function nameFullness(name: string): number {
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter(Boolean));
 
-/** Before a person's name. */
+/** Titles before a person's name. */
 export const titles: ReadonlySet<string> = words(
   'mr mrs ms miss mx dr doctor prof professor sir dame lady lord rev hon herr frau mme monsieur madame',
 );
@@ -199,15 +199,15 @@ const addressedAs: ReadonlyMap<string, 'male' | 'female'> = new Map([
 export const statedGender = (text: string): 'male' | 'female' | null =>
   addressedAs.get(plainWords(text.slice(0, 20)).split(' ', 1)[0] ?? '') ?? null;
 
-/** After a person's name; not distinctive. */
+/** Degrees after a person's name; not distinctive. */
 export const degrees: ReadonlySet<string> = words('phd md msc bsc mba esq cpa dds');
 
-/** After a person's name; distinguishes father and son. */
+/** Suffixes after a person's name that distinguish father and son. */
 export const generations: ReadonlyMap<string, string> = new Map(
   Object.entries({ jr: 'jr', junior: 'jr', sr: 'sr', senior: 'sr', ii: 'ii', iii: 'iii', iv: 'iv' }),
 );
 
-/** Part of the surname that follows. */
+/** Particles are part of the surname that follows. */
 export const particles: ReadonlySet<string> = words(
   'van von der den de da di du la le del della dos bin ibn al el ter ten st',
 );

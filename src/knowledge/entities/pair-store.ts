@@ -13,7 +13,7 @@ const columns = sql`
   p.confidence, p.reason, p.evidence, p.state, p.decided_by as "decidedBy", p.decided_at as "decidedAt",
   p.created_at as "createdAt"`;
 
-/** With the unmerged entity of each side. */
+/** A pair with the unmerged entity of each side. */
 export type OpenPair = EntityPair & { readonly liveA: string; readonly liveB: string };
 
 const lowestId = '00000000-0000-0000-0000-000000000000';

@@ -32,8 +32,8 @@ const mayBeSame = (a: CandidateEntity, b: CandidateEntity): boolean =>
 const clearMargin = 6;
 
 /**
- * Which of two people of one name an entity is, colleagues and roles do not decide: only an address or an id does. Of a
- * short name that others have too (S. Okafor), that holds also for those that are only possible.
+ * If two people have one name, colleagues and roles do not decide which of them an entity is: only an address or an id
+ * does. For a short name that others have, too (S. Okafor), this includes those who are only possible matches.
  */
 function cautious<T>(choice: Decision<T>): Decision<T> {
   if (choice.kind !== 'join') return choice;

@@ -150,7 +150,7 @@ const sentences: Readonly<Record<Fallback['reason'], string>> = {
   'resolution-failed': 'A basic entity was created because resolving its name failed.',
 };
 
-/** In the ledger and the log. Names appear at debug level only. */
+/** Reports to the ledger and the log. Names appear at debug level only. */
 function reportFallback(
   { ledger, log }: ResolutionDeps,
   { spaceId, artifactUid, revisionId, chunkId }: MentionPlace,

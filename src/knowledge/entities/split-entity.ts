@@ -9,8 +9,8 @@ import { insertPairs } from './pair-store.ts';
 import type { EntityDraft } from './types.ts';
 
 /**
- * In the caller's transaction, after `lockEntities`. A split is a new resolution: it sets resolved_id too. The pair keeps
- * which entity the mentions of merged entities were resolved to, for a merge that reverses the split.
+ * Runs in the caller's transaction, after `lockEntities`. A split is a new resolution: it sets resolved_id too. The
+ * pair keeps which entity the mentions of merged entities were resolved to, for a merge that reverses the split.
  */
 export async function splitEntity(
   transaction: Transaction,
@@ -138,7 +138,7 @@ const eventsToMove = ({ fromId, mentionIds }: MentionMove): Sql => sql`
   select event_id as "eventId", has_remaining and moved = remaining as "isShared" from distance
   where not has_remaining or moved is not null and moved <= coalesce(remaining, moved)`;
 
-/** With their lookup keys. A name that `toId` already has is only deleted from `fromId`. */
+/** Moves names with their lookup keys. A name that `toId` already has is only deleted from `fromId`. */
 export async function moveAliases(
   transaction: Transaction,
   { fromId, toId }: Move,

@@ -90,8 +90,8 @@ export class EventStore {
   }
 
   /**
-   * In its own transaction and one round trip: the usual case. Returns false and writes nothing when there is a reading
-   * already, or the chunk or an entity is gone or merged.
+   * Writes a first reading in its own transaction and one round trip, the usual case. Returns false and writes nothing
+   * when there is a reading already, or the chunk or an entity is gone or merged.
    */
   async #writeFirst(
     place: MentionPlace,

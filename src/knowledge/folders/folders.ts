@@ -68,7 +68,7 @@ const emptyResult: FolderResult = {
 
 export class Folders {
   readonly #deps: FoldersDeps;
-  /** By folder and path, in memory: after a restart each file is read once more. */
+  /** Files by folder and path, in memory: after a restart each file is read once more. */
   readonly #seen = new Map<string, SeenFiles>();
   /** Folders that could not be read at their last scan. */
   readonly #unreadable = new Set<string>();

@@ -106,7 +106,7 @@ export interface Graph {
     ids: { readonly entityIds: readonly string[]; readonly eventIds: readonly string[] },
     signal: AbortSignal,
   ): Promise<void>;
-  /** Removes what the tables of a space no longer have; of a deleted space, everything. Fails as `remove`. */
+  /** Removes what the tables of a space no longer have; for a deleted space, everything. Fails as `remove`. */
   prune(spaceId: number, signal: AbortSignal): Promise<void>;
   /**
    * Fails with KNOWLEDGE_GRAPH_UNAVAILABLE or DEADLINE_EXCEEDED: the search responds without related items and a

@@ -22,7 +22,7 @@ type EmbeddableChunk = Pick<Chunk, 'chunkId' | 'spaceId' | 'revisionId' | 'headi
   readonly artifactUid?: string;
 };
 
-/** For embedders without a limit of their own. */
+/** Batch size for embedders without a limit of their own. */
 export const defaultBatchSize = 32;
 /** After this many failed batches in a row the rest is skipped and left to the repair. */
 const maxFailures = 2;
@@ -161,7 +161,7 @@ export const reembedJob: JobDefinition<Record<string, never>> = {
   name: 'knowledge.reembed',
   description: 'Embeds chunks without a vector of the current embedding model.',
   parse: (raw) => z.strictObject({}).parse(raw),
-  // It is scheduled.
+  // No retries: it runs on a schedule.
   retries: 0,
   retryDelayMs: 0,
   retryBackoff: false,

@@ -30,7 +30,7 @@ export function ingestJob(concurrency: number): JobDefinition<IngestJobPayload> 
     retryBackoff: true,
     retryDelayMaxMs: 600_000,
     concurrency,
-    // Of one space: a tenant with many documents does not delay the others.
+    // Jobs of one space: a tenant with many documents does not delay the others.
     groupConcurrency: Math.max(1, concurrency - 1),
     // Only a hanging job reaches it: chunks that are done stay done, and the next attempt continues after them.
     timeoutMs: 6 * 3_600_000,

@@ -194,7 +194,7 @@ export interface IngestDeps {
   readonly ledger: LedgerRecorder;
   readonly clock: Clock;
   readonly log: Log;
-  /** Of model calls, shared with entity resolution. */
+  /** Circuit breaker of model calls, shared with entity resolution. */
   readonly breaker: CircuitBreaker;
   readonly options: Pick<KnowledgeOptions, 'readingTimeoutMs' | 'embeddingTimeoutMs' | 'backfill'>;
 }

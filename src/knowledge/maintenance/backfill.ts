@@ -17,7 +17,7 @@ export const backfillJob: JobDefinition<Record<string, never>> = {
   description:
     'Processes what was not possible at ingest and is now: reading by a model, open pairs, the graph.',
   parse: (raw) => z.strictObject({}).parse(raw),
-  // It is scheduled.
+  // No retries: it runs on a schedule.
   retries: 0,
   retryDelayMs: 0,
   retryBackoff: false,
@@ -38,7 +38,7 @@ export interface BackfillDeps {
   readonly options: Pick<KnowledgeOptions, 'backfill'>;
 }
 
-/** The next run continues. */
+/** Maximum per run; the next run continues. */
 const maxRevisions = 500;
 /** As for repairs of the ledger. */
 const maxBackoffMs = 6 * 3_600_000;
@@ -91,7 +91,7 @@ async function isBackingOff(
   return clock.now() - job.finishedAt.getTime() < Math.min(failedForMs, maxBackoffMs);
 }
 
-/** Until no open pair is left that no model was called for, or the model does not respond. */
+/** Confirms open pairs until a model was called for each, or the model does not respond. */
 async function confirmPairs({ entities }: BackfillDeps, signal: AbortSignal): Promise<number> {
   for (let confirmed = 0; ;) {
     const count = await entities.confirmOpenPairs(pairBatchSize, signal);

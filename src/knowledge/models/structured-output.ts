@@ -87,7 +87,7 @@ export type Fields = ReadonlyMap<string, unknown>;
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Without case, spaces and punctuation. */
+/** A key without case, spaces and punctuation. */
 export const plainKey = (key: string): string => key.toLowerCase().replaceAll(/[^a-z]/g, '');
 
 /** Null when it is not an object. */

@@ -58,7 +58,7 @@ class AnswerReader {
   readonly #finder: QuoteFinder;
   readonly #mentions: EntityMention[] = [];
   readonly #byId = new Map<string, EntityMention>();
-  /** By canonical name, by surface form, or by a part of the name. */
+  /** Mentions by canonical name, by surface form, or by a part of the name. */
   readonly #byName = new Map<string, EntityMention[]>();
   readonly #dropped = new Map<DroppedCount['reason'], number>();
 
@@ -84,7 +84,7 @@ class AnswerReader {
     return { method: 'model', mentions: this.#mentions, events: read, dropped };
   }
 
-  /** Returns null, for an entry that is unusable. */
+  /** Counts an unusable entry and returns null in its place. */
   #drop(reason: DroppedCount['reason'], count = 1): null {
     if (count > 0) this.#dropped.set(reason, (this.#dropped.get(reason) ?? 0) + count);
     return null;
@@ -244,7 +244,7 @@ interface NamedEntry {
   readonly canonical: string;
 }
 
-/** With the same name and clues: entity resolution gives them one entity. */
+/** Whether they have the same name and clues: entity resolution gives them one entity. */
 const areOne = (mentions: readonly EntityMention[]): boolean =>
   new Set(
     mentions.map(({ canonicalSuggestion, contextClues }) =>

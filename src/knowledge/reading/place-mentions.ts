@@ -8,7 +8,7 @@ export class MentionPlacer {
   readonly #finder: QuoteFinder;
   readonly #text: string;
   readonly #occurrences = new Map<string, readonly Place[]>();
-  /** Of each name, best first; `next` is the one for the next mention. */
+  /** Free places of each name, best first; `next` is the one for the next mention. */
   readonly #free = new Map<string, { readonly places: readonly Place[]; next: number }>();
   /** For each offset, the end of the longest name of the answer that starts there, and before it. */
   readonly #ends: Uint32Array;
@@ -46,7 +46,7 @@ export class MentionPlacer {
     return all;
   }
 
-  /** Outside of longer names; first those that stand alone: "Ann" before the "Ann" of "Mary Ann Lee". */
+  /** Places outside of longer names; first those that stand alone: "Ann" before the "Ann" of "Mary Ann Lee". */
   #outside(name: string): readonly Place[] {
     const outside = this.#all(name).filter(
       ({ start, end }) => (this.#ends[start] ?? 0) <= end && (this.#endsBefore[start] ?? 0) < end,

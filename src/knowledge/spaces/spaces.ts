@@ -56,7 +56,7 @@ export class Spaces {
     return this.#one(sql`space_id = ${spaceId}`);
   }
 
-  /** By name; `undefined` lists the spaces of all owners. */
+  /** Sorted by name; `undefined` lists the spaces of all owners. */
   async list(organizationId: string | null | undefined): Promise<readonly Space[]> {
     const owner =
       organizationId === undefined
@@ -100,7 +100,7 @@ export class Spaces {
     return created;
   }
 
-  /** With everything in it. */
+  /** Deletes the space with everything in it. */
   async delete(space: Pick<Space, 'spaceId' | 'name'>): Promise<void> {
     const { affected } = await this.#deps.database.query(
       sql`delete from knowledge_space where space_id = ${space.spaceId}`,

@@ -109,7 +109,7 @@ export const organizationLeads = set(
   contractor distributor reseller subsidiary acquirer`,
 );
 
-/** Before a name, several words back: "a partnership with", "the acquisition of". */
+/** Phrases before the name of an organization: "a partnership with", "the acquisition of". */
 export const organizationPhrases =
   /\b(?:partnership|contract|deal|agreement|merger|negotiations?|negotiating|collaboration|discussions|talks|acquisition|acquired|acquire|acquiring|acquires|takeover|works? (?:at|for)|worked (?:at|for)|joined|employed (?:at|by)|hired by|invoice from|shares? (?:in|of)|\p{Lu}\p{L}+ at)(?: (?:with|of|by|from|at))?(?: the)? $/iu;
 
@@ -137,7 +137,7 @@ export const personActionVerbs = set(
 export const personLeads =
   /\b(?:(?:written|prepared|approved|signed|led|reported|reviewed|presented|proposed|raised|suggested|requested|chaired|confirmed|sent|drafted|edited|found|organi[sz]ed|taken|done) by|by|ask(?:ed)?|tell|told|ping(?:ed)?|thank(?:s|ed)?|contact(?:ed)?|e?mail(?:ed)?|invited?|hired?|remind(?:ed)?|interview(?:ed)?|met|introduced?|(?:speak|spoke|spoken|talk(?:ed)?|meeting|met|meet|chat(?:ted)?|lunch|check(?:ed)?|are|is|lies|sits|discuss(?:ed)?|agree(?:d)?|clarif(?:y|ied)|along|together) with|according to|(?:forward(?:ed)?|sen[dt]|give|gave|hand(?:ed)?|reports?|reported|talk(?:ed)?|spoke|speak|wr(?:ite|ote)|delegated?|assigned|addressed)(?: [\p{Ll}]+){0,3} to|(?:came|comes|heard|message|e?mail|note|letter|draft|question|request|feedback|reply|word|answer) from|it was|(?:winners?|speakers?|authors?|guests?|members?|candidates?|colleagues?|attendees|participants) (?:are|is|were|was)) $/iu;
 
-/** In the words before "by": done by companies as often as by people. */
+/** Verbs before "by": companies are the subject as often as people. */
 export const companyVerbs =
   /\b(?:released|distributed|published|developed|manufactured|made|sold|powered|hosted|operated|run|sponsored|funded|acquired|owned|provided|supplied|hired|employed|bordered|bounded|north|south|east|west)\b/i;
 
@@ -158,7 +158,7 @@ export const departments = set(
   department division unit squad core remote infra it ux ui r&d web cloud`,
 );
 
-/** Followed by their name: University of Oxford. */
+/** Words followed by the name of an institution: University of Oxford. */
 export const institutions = set(
   'university ministry bank institute department bureau council chamber college',
 );
@@ -187,7 +187,7 @@ export const projectEndings = set(
   portal module prototype`,
 );
 
-/** Of these, those that are too common to count after one occurrence. */
+/** Endings of projects that are too common to count after one occurrence. */
 export const plainEndings = set(
   'launch release sprint roadmap module project program programme platform integration',
 );

@@ -4,7 +4,7 @@ import { invisibleCharacter } from './quotes.ts';
 
 export interface Line {
   readonly start: number;
-  /** Without its line break. */
+  /** The line without its line break. */
   readonly text: string;
 }
 
@@ -17,16 +17,16 @@ export function* linesOf(text: string): Generator<Line> {
   }
 }
 
-/** With an ellipsis in place of what exceeds the limit. */
+/** Cuts a text, with an ellipsis in place of what exceeds the limit. */
 export const truncate = (text: string, maxLength: number): string =>
   text.length > maxLength ? `${text.slice(0, maxLength - 1).toWellFormed()}…` : text;
 
-/** Without control, format and invisible characters. */
+/** The text without control, format and invisible characters. */
 export const withoutInvisible = (text: string): string =>
   text.replaceAll(/[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/gu, '');
 
 export interface Word {
-  /** Without a possessive 's or a contracted verb ("I've"). */
+  /** The word without a possessive 's or a contracted verb ("I've"). */
   readonly text: string;
   readonly lower: string;
   readonly start: number;
@@ -129,7 +129,7 @@ const mentioned =
 const speakerHandle =
   /^[ \t]{0,8}(?:\[[^\]\n]{1,40}\][ \t]{0,8}|\(?\d{1,2}:\d{2}(?::\d{2})?(?:[ \t]?[AaPp][Mm])?\)?[ \t]{0,8}[-–]?[ \t]{0,8})?<?(\p{Ll}[\p{Ll}\p{N}]{0,30}[._]\p{Ll}[\p{Ll}\p{N}]{1,30})>?[ \t]{0,8}(?:\([^()\n]{1,40}\)[ \t]{0,8})?:/gmu;
 
-/** By position. */
+/** Sorted by position. */
 export function findAddresses(text: string): readonly Address[] {
   const hasSign = text.includes('@');
   const found = [

@@ -240,7 +240,7 @@ const literal = (vector: Float32Array): string => `{${vector.join(',')}}`;
 const buildLeaseMs = 600_000;
 
 interface IndexedType {
-  /** With its dimensions, as SQL. */
+  /** The type with its dimensions, as SQL. */
   readonly name: string;
   readonly operators: string;
 }

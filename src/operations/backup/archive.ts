@@ -25,7 +25,7 @@ export interface ArchiveHeader {
   /** Schema version of pg-boss; null when it has no tables. */
   readonly jobsVersion: number | null;
   readonly tables: number;
-  /** Of all tables together, for progress reports. */
+  /** Rows of all tables together, for progress reports. */
   readonly rows: number;
 }
 
@@ -138,7 +138,7 @@ export function damaged(what: string, cause?: unknown): CoreError {
   );
 }
 
-/** One line of an archive, verified as far as it can be: a table or file is only when its end is returned. */
+/** One line of an archive. A table or file is verified when its end is returned. */
 export type ArchiveItem =
   | Exclude<ControlLine, ArchiveFailed>
   | { readonly headworks: 'row' }

@@ -38,7 +38,7 @@ export async function explainFullDisk(
   );
 }
 
-/** Of Postgres, not of a file on this machine. */
+/** Whether Postgres failed, not a file on this machine. */
 const isStoreFailure = (error: unknown): boolean =>
   hasSqlState(error, '53') || (error instanceof Error && hasSqlState(error.cause, '53'));
 
@@ -54,7 +54,7 @@ const prefixes = {
 
 export type ScratchKind = keyof typeof prefixes;
 
-/** Accessible by its owner only. The caller removes it. */
+/** Creates a folder that only its owner can access. The caller removes it. */
 export function createScratch(dataFolder: string, kind: ScratchKind): Promise<string> {
   return mkdtemp(join(dataFolder, prefixes[kind]));
 }

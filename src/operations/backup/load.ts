@@ -146,7 +146,10 @@ export class StoreLoader {
       select ${joinSql(values, sql`, `)} from json_to_recordset(${rows}::json) as r(${joinSql(types, sql`, `)})`);
   }
 
-  /** In the version of this pg-boss: its migrations only add columns, so rows of an older version fit. */
+  /**
+   * Creates the tables in the version of this pg-boss: its migrations only add columns, so rows of an older version
+   * fit.
+   */
   async #createJobTables(backupVersion: number): Promise<void> {
     const { transaction, database } = this.#deps;
     const schema = jobsSchemaOf(database.schema);

@@ -179,7 +179,7 @@ export interface MigrateStoreOptions extends Omit<RestoreOptions, 'file'> {
 }
 
 export interface MigrateStoreReport extends Pick<RestoreReport, 'tables' | 'rows' | 'notes'> {
-  /** In the target; its name may differ from the embedded store's. */
+  /** Schema in the target; its name may differ from the embedded store's. */
   readonly schema: string;
 }
 

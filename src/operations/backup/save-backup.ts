@@ -39,7 +39,7 @@ export async function saveBackup(
   onProgress: (progress: BackupProgress) => void,
 ): Promise<SavedBackup> {
   await removeStaleDrafts(path);
-  // With the process id: a killed process does not block the next one from the same file.
+  // Named with the process id: a killed process does not block the next one from the same file.
   const draft = `${path}.${process.pid}.part`;
   const reader = new ArchiveReader();
   const progress = new ProgressReporter(onProgress);
@@ -136,14 +136,14 @@ function explained(error: unknown, path: string): unknown {
 }
 
 export interface BackupProgress {
-  /** Rows. */
+  /** Rows so far. */
   readonly done: number;
   readonly total: number;
   /** The current table or file. */
   readonly at: string;
 }
 
-/** Enough for a terminal. */
+/** Interval of progress reports. */
 const reportEveryMs = 1_000;
 
 export class ProgressReporter {

@@ -17,7 +17,7 @@ export function models(active: readonly ModelView[]): Finding {
       'No AI model has a key.',
       'Set a variable that "headworks models list --all" names, for example GROQ_API_KEY, in the environment of the server.',
     );
-  // With the source of each key: a variable may have been set for another purpose (GITHUB_TOKEN).
+  // Names with the source of each key: a variable may have been set for another purpose (GITHUB_TOKEN).
   const named = (some: readonly ModelView[]) =>
     some.map(({ name, keySource }) => (keySource === null ? name : `${name} (${keySource})`)).join(', ');
   const inState = (...states: readonly ModelView['state'][]) =>

@@ -44,7 +44,7 @@ export interface DemoContext {
   readonly signal: AbortSignal;
   /** For calls with an organization key. */
   readonly transport: HttpTransport;
-  /** By organization. */
+  /** Organization keys by organization. */
   readonly keys: ReadonlyMap<string, string>;
   readonly keep: (organization: string, key: string) => Promise<void>;
   readonly show: (progress: StepProgress) => void;

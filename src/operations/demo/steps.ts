@@ -68,7 +68,7 @@ export const extractionStep: Step = {
   },
 };
 
-/** After the first extraction: the vault keeps the earlier content as a version. */
+/** Runs after the first extraction: the vault keeps the earlier content as a version. */
 export const changesStep: Step = {
   name: 'changes',
   title: 'Changing the owner of a dashboard, and extracting Looker again',

@@ -130,7 +130,7 @@ export const brightline: Tenant = {
   limit: 2,
   deployments: [
     summary,
-    // With a model that no longer exists: a warning at creation, an error with every request.
+    // A deployment with a model that no longer exists: a warning at creation, an error with every request.
     {
       name: 'translate',
       workflow: 'prompt',

@@ -50,7 +50,7 @@ function queryFacts([, explore, fields]: Tile): Item {
   };
 }
 
-/** One per day in October. */
+/** One change per day in October. */
 const changedAt = (index: number): string =>
   `2026-10-${String(index + 1).padStart(2, '0')}T09:00:00.000+00:00`;
 
@@ -199,7 +199,7 @@ const portOf = (url: string): number => Number(new URL(url).port);
 interface DemoModel {
   readonly provider: string;
   readonly model: string;
-  /** In the server's environment. */
+  /** The key in the server's environment. */
   readonly key: string;
   readonly latencyMs: number;
   /** The key that the provider accepts; default: the one above. */
@@ -241,7 +241,7 @@ const quartz: DemoModel = {
   },
 };
 
-/** Its key has expired. */
+/** A model whose key has expired. */
 const harbor: DemoModel = {
   provider: 'harbor',
   model: 'classic',

@@ -60,7 +60,7 @@ const rowContainers: ReadonlySet<string> = new Set(['thead', 'tbody', 'tfoot', '
 /** As html-to-text reads it. */
 const spanOf = (attribute: string | undefined): number => Math.abs(Number(attribute)) || 1;
 
-/** Through HTML, so that headings, lists and tables stay apart. */
+/** Converts through HTML, so that headings, lists and tables stay apart. */
 async function readDocx(bytes: Uint8Array): Promise<Parsed> {
   const problem = zipProblem(bytes);
   if (problem !== null) return { problem };

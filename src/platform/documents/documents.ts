@@ -137,7 +137,10 @@ export interface DecodedText {
 /** HTML and XML declare their encoding within the first bytes. */
 const maxDeclarationBytes = 1_024;
 
-/** By byte order mark, UTF-8, declared charset, or the declaration inside HTML and XML (`looksInside`). Never fails. */
+/**
+ * Decodes by byte order mark, UTF-8, declared charset, or the declaration inside HTML and XML (`looksInside`). Never
+ * fails.
+ */
 export function decodeText(
   bytes: Uint8Array,
   { charset, looksInside = false }: { readonly charset?: string | undefined; readonly looksInside?: boolean },

@@ -32,13 +32,16 @@ const blocked = new BlockList();
 for (const [network, prefix] of ranges)
   blocked.addSubnet(network, prefix, isIP(network) === 6 ? 'ipv6' : 'ipv4');
 
-/** Of an IP address; an IPv4 address within IPv6 (`::ffff:10.0.0.1`) is judged as what it is. False for other text. */
+/**
+ * Whether an IP address is private; an IPv4 address within IPv6 (`::ffff:10.0.0.1`) counts as what it is. False for
+ * other text.
+ */
 export function isPrivateAddress(address: string): boolean {
   const version = isIP(address);
   return version !== 0 && blocked.check(address, version === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Of a URL's host: a name that always means this machine, or a private address that is written out. */
+/** Whether the host of a URL is a name that always means this machine, or a private address that is written out. */
 export function isPrivateHost(hostname: string): boolean {
   const name = hostname.toLowerCase().replace(/\.$/, '');
   return /(^|\.)localhost$/.test(name) || isPrivateAddress(name.replace(/^\[(.*)\]$/, '$1'));

@@ -25,7 +25,7 @@ export interface UndiciTransportOptions {
   readonly clock?: Clock;
 }
 
-/** Until the headers, and between two chunks of the body, for requests that set none. */
+/** Timeout until the headers, and between two chunks of the body, for requests that set none. */
 const defaultTimeoutMs = 120_000;
 
 /**
@@ -125,7 +125,7 @@ class TargetCache {
 interface Timeouts {
   readonly connectTimeoutMs: number;
   readonly headersTimeoutMs: number;
-  /** For all of it; may be infinite. */
+  /** Timeout of the whole response; may be infinite. */
   readonly responseTimeoutMs: number;
 }
 

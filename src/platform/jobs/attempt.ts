@@ -141,7 +141,8 @@ export class JobAttempt {
   #finished(outcome: JobOutcome): Settlement {
     if (outcome && 'skipped' in outcome)
       return { kind: 'skipped', delayMs: 0, output: { skipped: this.#text(outcome.skipped) } };
-    // Through JSON here, so that a result that cannot be stored fails the attempt and every store returns the same.
+    // Converted through JSON here, so that a result that cannot be stored fails the attempt and every store returns the
+    // same.
     const result: unknown = JSON.parse(JSON.stringify(snakeCaseKeys(outcome?.result ?? null)));
     return { kind: 'completed', delayMs: 0, output: { result } };
   }
@@ -215,7 +216,10 @@ export class JobAttempt {
     return this.#text(messageOf(error)) || kindOf(error);
   }
 
-  /** Without secrets, stack trace or excessive length. Redacted before it is cut: a truncated secret is not recognized. */
+  /**
+   * The text without secrets, stack trace or excessive length. Redacted before it is cut: a truncated secret is not
+   * recognized.
+   */
   #text(text: string): string {
     const [withoutStack = ''] = this.#deps.redact(text).split(/\n\s+at /);
     return storableText(withoutStack, maxReasonLength);

@@ -182,13 +182,13 @@ export interface BossMaintenanceOptions {
   readonly runSchedules: boolean;
   /** How long after the start it begins, so that requests come first. */
   readonly delayMs: number;
-  /** Between checks of the schedules. */
+  /** Interval between checks of the schedules. */
   readonly cronMs: number;
 }
 
 const startRetryMs = 5_000;
 
-/** The schedules of pg-boss and its care of indexes, started later and in the background. */
+/** The schedules and the index maintenance of pg-boss, started later and in the background. */
 export class BossMaintenance {
   readonly #options: BossMaintenanceOptions;
   #boss: PgBoss | undefined;

@@ -8,7 +8,7 @@ import { lostReason } from './statements.ts';
 import type { JobWorker, RunningJob } from './worker.ts';
 
 export interface MaintenanceTiming {
-  /** Between polls for due jobs; also the shortest interval between writes of progress. */
+  /** Interval between polls for due jobs; also the shortest interval between writes of progress. */
   readonly pollMs: number;
   readonly heartbeatMs: number;
   /** A running job without a heartbeat for so long has lost its process. */

@@ -50,9 +50,9 @@ export interface JobQueueOptions {
 }
 
 interface JobTiming extends MaintenanceTiming {
-  /** Between checks of the schedules. */
+  /** Interval between checks of the schedules. */
   readonly cronMs: number;
-  /** From the start of the queue to the start of schedules and index care. */
+  /** Delay from the start of the queue to the start of schedules and index maintenance. */
   readonly maintenanceDelayMs: number;
 }
 

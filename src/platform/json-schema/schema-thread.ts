@@ -64,7 +64,7 @@ function compiled(schema: string): ValidateFunction {
   return check;
 }
 
-/** With its own instance: schemas of different tenants may have the same `$id`. */
+/** Compiles with its own instance: schemas of different tenants may have the same `$id`. */
 function compile(schema: object): ValidateFunction {
   const draft: unknown = (schema as { $schema?: unknown }).$schema;
   const ajv = isDraft7(draft) ? new Ajv(options) : new Ajv2020(options);

@@ -46,7 +46,7 @@ export class ScriptRunner {
         return await this.#commands.evalsha(script.sha, keys, args);
       } catch (error) {
         if (!isMissing(error) || loads === maxLoads) throw error;
-        // Of many calls that find it missing, the first resets it; the others see the new load.
+        // If many calls find it missing, the first resets it; the others see the new load.
         if (this.#loaded.get(script.sha) === loading) this.#loaded.delete(script.sha);
       }
     }

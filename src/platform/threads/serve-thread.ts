@@ -18,7 +18,7 @@ export type FromThread =
       readonly kind: 'threw';
       readonly name: string;
       readonly message: string;
-      /** Of a HeadworksError. */
+      /** Code of a HeadworksError. */
       readonly code: string | undefined;
     };
 

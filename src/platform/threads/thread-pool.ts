@@ -44,7 +44,7 @@ export class ThreadPool<Functions extends ThreadFunctions> {
   readonly #size: number;
   readonly #threads = new Set<PooledThread>();
   readonly #idle = new Map<PooledThread, () => void>();
-  /** By group; the group that was served last is the last one. */
+  /** Waiting calls by group; the group that was served last is the last one. */
   readonly #waiting = new Map<string, Set<Waiter>>();
   /** The number of threads that work for a group. */
   readonly #busy = new Map<string, number>();

@@ -219,7 +219,7 @@ function judge(draft: Draft, nowMs: number): void {
     tryLearned(draft, Math.max(1, draft.learned * decrease), phases.probing, nowMs);
 }
 
-/** Of `count` 429s at most one slows down: the others had grants of an older epoch, or of the same burst. */
+/** At most one of `count` 429s slows down: the others had grants of an older epoch, or of the same burst. */
 function reject(draft: Draft, count: number, isCurrent: boolean, nowMs: number): void {
   if (draft.consecutive429 === 0) draft.isBurstSlow = isSlower(draft) ? 1 : 0;
   const slow = draft.isBurstSlow === 1;

@@ -248,8 +248,8 @@ class GrantRing {
   }
 
   /**
-   * Of the grant at this time, or up to `toleranceMs` later; else of the newest before; else of the oldest. Of several the
-   * oldest: to forget a later one would permit a call too early. Stored times are rounded.
+   * Position of the grant at this time, or up to `toleranceMs` later; else of the newest before; else of the oldest. Of
+   * several the oldest counts: dropping a later one would permit a call too early. Stored times are rounded.
    */
   #positionOf(time: number, toleranceMs = 0): number {
     let position = 1;

@@ -9,7 +9,7 @@ export interface WindowRequest extends Outcomes {
   readonly pauseMs: number;
   /** Stamps of grants whose calls were sent late: each counts from now instead. */
   readonly sentLate: readonly string[];
-  /** Of the same grants, the stamps with which they were given: other processes know only those. */
+  /** For the same grants, the stamps with which they were given: other processes have only those. */
   readonly sentLateGiven: readonly string[];
   /** Stamps of grants whose calls have not been sent: each counts from now until it is. */
   readonly unsent: readonly string[];
@@ -54,7 +54,7 @@ export interface WindowReply {
 
 export interface LateGrant {
   readonly stamp: string;
-  /** The stamp with which it was given: other processes know only that. */
+  /** The stamp with which it was given: other processes have only that. */
   readonly given: string;
   readonly lateMs: number;
 }

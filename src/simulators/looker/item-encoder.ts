@@ -11,7 +11,7 @@ export interface ItemState {
   readonly version: number;
   /** The same content with its keys in another order. */
   readonly isRewritten: boolean;
-  /** With the fields that only the item alone has. */
+  /** Includes the fields that only the item alone has. */
   readonly isWhole: boolean;
   /** Fields that depend on other items. */
   readonly joined: Json;

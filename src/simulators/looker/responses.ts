@@ -139,7 +139,7 @@ export function without(right: ApiResponse, names: readonly string[], put?: null
 /* ---- which fault affects a call: by the seed, the address, and the number of earlier calls to it ---- */
 
 export interface Fault {
-  /** Of a login without `login-`. */
+  /** For a login, without the prefix `login-`. */
   readonly name: FaultName;
   readonly ms: number;
   /** 0 to 3: for faults that come in several kinds. */

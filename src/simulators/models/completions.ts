@@ -137,7 +137,7 @@ const finishReasonOf = (completion: Completion): string => ('text' in completion
 const eventOf = (data: object | string): string =>
   `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
 
-/** The role, the content word by word, the finishReason reason, the usage if requested, and [DONE]. */
+/** The role, the content word by word, the finish reason, the usage if requested, and [DONE]. */
 export function completionEvents(parts: CompletionDetails): readonly string[] {
   const { id, created, model, request, completion } = parts;
   const chunk = (choices: readonly object[], more: object = {}) =>

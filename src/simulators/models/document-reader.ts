@@ -147,7 +147,7 @@ function decide({ mention, candidates = [] }: NamesPrompt, knownNames: readonly 
 interface FoundEvent {
   readonly category: string;
   readonly sentence: string;
-  /** Its first 25 words, verbatim. */
+  /** First 25 words of the sentence, verbatim. */
   readonly quote: string;
   /** `2026-11-20`, if the sentence contains a date. */
   readonly day: string | null;

@@ -106,7 +106,7 @@ export class QuotaCounter {
     charges.push({ at: now, tokens });
   }
 
-  /** As OpenAI and compatible providers: the tightest window of requests and of tokens. */
+  /** Rate-limit headers of OpenAI and compatible providers: the tightest window of requests and of tokens. */
   headers(key: string, now: number): Readonly<Record<string, string>> {
     const headers: Record<string, string> = {};
     for (const unit of ['requests', 'tokens'] as const) {

@@ -25,7 +25,7 @@ export interface ApiCall {
 
 /** Chunks of a response, each `afterMs` after the one before; then its end, or a fault instead. */
 export interface Reply {
-  /** Of the model that was called; undefined when there is none. */
+  /** State of the model that was called; undefined when there is none. */
   readonly state?: ModelState;
   readonly status: number | 'none';
   readonly headers: Readonly<Record<string, string>>;
@@ -76,7 +76,7 @@ export class ModelsApi {
     return this.#states.has(name);
   }
 
-  /** Of `GET …/models`. */
+  /** Models as in the response to `GET …/models`. */
   models(provider: string | null): readonly object[] {
     return this.#scenario.providers
       .filter(({ name }) => provider === null || name === provider)

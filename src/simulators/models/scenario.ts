@@ -53,7 +53,7 @@ const fault = z.strictObject({
   hint: oneOf(hintStyles).optional(),
   /** Delay that the hint names. */
   seconds: z.number().min(0).max(2_678_400).optional(),
-  /** For slow. */
+  /** Delay of `slow`. */
   ms: milliseconds.optional(),
 });
 

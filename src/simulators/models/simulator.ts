@@ -16,7 +16,7 @@ export interface ModelsSimulatorOptions {
   readonly clock?: Clock;
 }
 
-/** By model; by `provider/model` if two providers have a model of that name. */
+/** Statistics by model; by `provider/model` if two providers have a model of that name. */
 export interface ModelsSimulatorStats {
   readonly models: Readonly<
     Record<string, { readonly calls: number; readonly responded: Readonly<Record<string, number>> }>

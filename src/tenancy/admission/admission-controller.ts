@@ -24,7 +24,7 @@ const decisionTimeoutMs = 1_000;
 const slowReplyMs = 100;
 const releaseTimeoutMs = 1_000;
 const unavailableRetryMs = 2_000;
-/** Between two calls while other servers restore their slots. */
+/** Interval between two calls while other servers restore their slots. */
 const restorePollMs = 50;
 /** Attempts while limits change, or the store is flushed, during the calls. */
 const maxStoreCalls = 6;
@@ -184,7 +184,7 @@ export class AdmissionController {
     }
   }
 
-  /** Others are queued: the last known usage must do, for a call to the store would overtake them. */
+  /** Others are queued, and a call to the store would overtake them: the last known usage decides. */
   #lastRejection(organizationId: string, ahead: Rejection | 'global'): Rejection {
     if (ahead !== 'global') return ahead;
     const { ledger } = this.#services;
@@ -194,7 +194,7 @@ export class AdmissionController {
     };
   }
 
-  /** Without a call to the store. */
+  /** The limits without a call to the store. */
   #limitsOf(organizationId: string): Pick<Usage, 'organizationLimit' | 'globalLimit'> {
     const organizationLimit = this.#services.limits.known(organizationId);
     return { organizationLimit, globalLimit: this.#deps.options.globalLimit };

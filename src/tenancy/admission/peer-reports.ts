@@ -1,5 +1,5 @@
-// What this server reports to the others through the state store, and what it reads of them. Redis cannot tell them when it
-// is down, or has just lost its data.
+// What this server reports to the others through the state store, and what it reads of them. Redis cannot pass this on
+// while it is down, or after it has lost its data.
 import type { SlotLedger } from './slot-ledger.ts';
 import type { AdmissionDeps, RestoringPeers, Slot } from './types.ts';
 
@@ -35,7 +35,7 @@ export class PeerReports {
     this.#heartbeats++;
   }
 
-  /** From now on no slot comes from Redis. */
+  /** No slot is taken from Redis from now on. */
   beginOutage(): void {
     this.#seen = new Map();
     this.#sharedWith = null;
@@ -47,8 +47,8 @@ export class PeerReports {
   }
 
   /**
-   * This server is about to restore its slots, and to take slots from Redis again. The others know before that: they would
-   * restore what it last reported. Fails with STATE_UNAVAILABLE.
+   * This server is about to restore its slots, and to take slots from Redis again. It reports that first: otherwise the
+   * others would restore what it last reported. Fails with STATE_UNAVAILABLE.
    */
   async beginReturn(): Promise<void> {
     this.#isReturning = true;
@@ -77,7 +77,7 @@ export class PeerReports {
    * Null until each of the other servers has confirmed the outage and reported its slots, or has reached Redis meanwhile.
    * Also null while another server has divided the limits without this one, which started during the outage.
    *
-   * Of all servers that divide the limits, each counts all others: it reports between whom it divides, and reads the
+   * Each of the servers that divide the limits counts all others: it reports between whom it divides, and reads the
    * others again after that; a server that starts later reads that report.
    */
   async divide(): Promise<Division | null> {

@@ -1,4 +1,4 @@
-// Without Redis one server counts slots in its own memory: keeps a second server away from the same database.
+// Keeps a second server away from a database on which one server, without Redis, counts slots in its own memory.
 import type { Clock, Emitter } from '../../core/index.ts';
 import type { Database } from '../../platform/postgres/index.ts';
 import { checkNotifyRoundTrip, poolerRemedy } from '../../platform/postgres/change-feed.ts';

@@ -127,7 +127,7 @@ interface Estimate {
 class RetryAfterEstimator {
   readonly #clock: Clock;
   readonly #slots = new Map<string, WorkingSlot>();
-  /** By workload, by organization, and (null) of all. */
+  /** Durations by workload, by organization, and (null) of all. */
   readonly #durations = new Map<string | null, readonly number[]>();
   readonly #estimates = new Map<string | null, Estimate>();
 
@@ -163,8 +163,8 @@ class RetryAfterEstimator {
   }
 
   /**
-   * When a rejected request has a chance, from 1 to 60 seconds. `organizationId` null: any slot will do. `held`: slots in
-   * use on all servers. `ahead`: requests already queued.
+   * Estimated delay until a slot is free, 1 to 60 s. `organizationId` null: any slot will do. `held`: slots in use on
+   * all servers. `ahead`: requests already queued.
    */
   estimateMs(organizationId: string | null, held: number, ahead: number): number {
     const { remainingMs } = this.#estimate(organizationId);
@@ -192,8 +192,8 @@ class RetryAfterEstimator {
   }
 
   /**
-   * From the executions that took longer than this one has so far. One that outlasts all samples, or a request still
-   * being received, is expected to take as long again as it already did.
+   * Estimated from the executions that took longer than this one has so far. One that outlasts all samples, or a
+   * request still being received, is expected to take as long again as it already did.
    */
   #remainingMs({ workload, organizationId, since, isExecution }: WorkingSlot, now: number): number {
     const ageMs = now - since;

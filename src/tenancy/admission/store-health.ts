@@ -16,7 +16,7 @@ export const confirmAfterMs = 1_000;
 /** An event loop that is later than this proves nothing about the store: the second starts again. */
 const maxLagMs = 50;
 const tickMs = 50;
-/** Between two probes while an outage is suspected. */
+/** Interval between two probes while an outage is suspected. */
 const suspectedProbeMs = 100;
 const firstProbeMs = 100;
 const maxProbeMs = 1_000;

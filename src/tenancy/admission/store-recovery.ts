@@ -7,7 +7,7 @@ import type { SlotLedger } from './slot-ledger.ts';
 import type { AdmissionDeps, Slot } from './types.ts';
 
 const verifyMs = 1_000;
-/** Between two attempts to read the state store for the shares. */
+/** Delay between two attempts to read the state store for the shares. */
 const retryCutMs = 250;
 /** Other servers notice within a second that the store has lost its data. */
 const maxRestores = 20;
@@ -94,7 +94,7 @@ export class StoreRecovery {
     this.#unreplayed?.delete(executionId);
   }
 
-  /** A write on the connection that decides: a store that is out of memory still answers reads. */
+  /** A write on the connection that decides: a store that is out of memory still serves reads. */
   async verify(): Promise<void> {
     const { clock, slots, serverId } = this.#deps;
     const write = serverId === null ? slots.invalidateLimits([]) : slots.heartbeat(serverId);

@@ -111,7 +111,7 @@ export interface RestoreResult {
   readonly isComplete: boolean;
 }
 
-/** What a server reports about itself in the state store, so that other servers know it when Redis cannot tell them. */
+/** What a server reports about itself in the state store, for the other servers while Redis cannot provide it. */
 export interface ServerReport {
   readonly serverId: string;
   /** Grows with every report; an older report does not replace a newer one. */

@@ -35,7 +35,7 @@ export class DeploymentService {
   readonly #deps: DeploymentServiceDeps;
   readonly #workflows: ReadonlyMap<WorkflowName, Workflow>;
   #byId: ReadonlyMap<string, Deployment> = new Map();
-  /** By organization id, then by name and by id. */
+  /** Deployments by organization id, then by name and by id. */
   #byOrganization: ReadonlyMap<string, ReadonlyMap<string, Deployment>> = new Map();
 
   constructor(deps: DeploymentServiceDeps) {
@@ -69,7 +69,7 @@ export class DeploymentService {
     );
   }
 
-  /** By name or id. Fails with NOT_FOUND. */
+  /** Finds a deployment by name or id. Fails with NOT_FOUND. */
   find(organization: string, reference: string): Deployment {
     const owner = this.#deps.organizations.find(organization);
     const found = this.#byOrganization.get(owner.id)?.get(reference.toLowerCase());
@@ -108,7 +108,7 @@ export class DeploymentService {
     return updated;
   }
 
-  /** With its ended executions. Fails with CONFLICT while one is unfinished. */
+  /** Deletes a deployment with its ended executions. Fails with CONFLICT while one is unfinished. */
   async delete(id: string): Promise<Deployment> {
     const deployment = this.get(id);
     if (!(await this.#deps.store.delete(id))) throw this.#deletedMeanwhile(id);
@@ -201,7 +201,7 @@ export class DeploymentService {
 const problem = (field: string, message: string | null): readonly WorkflowProblem[] =>
   message === null ? [] : [{ field, message }];
 
-/** By name and by id; the id wins. */
+/** Deployments by name and by id; the id wins. */
 function byReference(own: readonly Deployment[]): ReadonlyMap<string, Deployment> {
   return new Map([
     ...own.map((row) => [row.name.toLowerCase(), row] as const),

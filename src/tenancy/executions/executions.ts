@@ -37,7 +37,7 @@ export interface ExecutionDeps {
   readonly releaseSlot: (executionId: string) => Promise<boolean>;
   readonly jobs: JobQueue;
   readonly ledger: LedgerRecorder;
-  /** Of webhooks; must not follow redirects. */
+  /** Transport of webhooks; must not follow redirects. */
   readonly transport: HttpTransport;
   readonly clock: Clock;
   readonly ids: IdSource;
@@ -65,12 +65,12 @@ export class ExecutionService {
     this.#waiting = new EndNotifier(deps.clock);
   }
 
-  /** Of any organization. Fails with NOT_FOUND. */
+  /** An execution of any organization. Fails with NOT_FOUND. */
   async get(id: string): Promise<Execution> {
     return (await this.#find(id)) ?? notFound(id);
   }
 
-  /** Of this deployment only. Fails with NOT_FOUND. */
+  /** An execution of this deployment only. Fails with NOT_FOUND. */
   async getOf(deployment: Deployment, id: string): Promise<Execution> {
     const execution = await this.#find(id);
     const isOwn = execution?.deploymentId === deployment.id;

@@ -18,7 +18,7 @@ const retries = 2;
 /** While the state store is down the outcome is kept and written later: models are not called twice. */
 const storeRetryMs = 1_000;
 
-/** Of one organization: a quarter of the slots stays free for others. */
+/** Share of one organization: a quarter of the slots stays free for others. */
 const shareOf = (concurrency: number): number => Math.max(1, Math.floor(concurrency * 0.75));
 
 export function executionJob({

@@ -66,7 +66,7 @@ const webhookFailedKind = 'deployments.webhook-failed';
 
 export class Webhooks {
   readonly #deps: ExecutionDeps;
-  /** By origin of the endpoint. */
+  /** Circuit breakers by origin of the endpoint. */
   readonly #circuits = new Map<string, CircuitBreaker>();
 
   constructor(deps: ExecutionDeps) {

@@ -94,7 +94,10 @@ export class OrganizationService {
     return renamed;
   }
 
-  /** With keys, deployments, limit and ended executions. Fails with CONFLICT while one is unfinished. */
+  /**
+   * Deletes an organization with keys, deployments, limit and ended executions. Fails with CONFLICT while one is
+   * unfinished.
+   */
   async delete(reference: string): Promise<Organization> {
     const organization = this.find(reference);
     const { store, onDeleted } = this.#deps;

@@ -157,7 +157,7 @@ function resultOf(file: string | null, outcome: IngestedDocument | HeadworksErro
       chunks: null,
       state: null,
       fallback_chunks: null,
-      // With a message for the organization: messages of knowledge may name stores and models.
+      // The message is for the organization: messages of knowledge may name stores and models.
       error: toFailure(outcome, (message) => message),
     };
   return {

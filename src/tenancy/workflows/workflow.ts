@@ -177,7 +177,7 @@ export interface ModelChoice {
   readonly maxTokens?: number | undefined;
 }
 
-/** From validated options. */
+/** The choice of models in validated options. */
 export function modelChoice(options: Fields): ModelChoice {
   const { model, temperature, max_tokens: maxTokens } = options;
   return {
@@ -213,7 +213,7 @@ export async function spaceProblems(
   return message === null ? [] : [{ field: 'space', message }];
 }
 
-/** As sentences, for a deployment whose space may have been deleted. */
+/** Problems as sentences, for a deployment whose space may have been deleted. */
 export async function spaceWarnings(
   spaces: SpaceCheck,
   options: Fields,

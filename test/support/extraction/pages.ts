@@ -55,6 +55,6 @@ export const resultOf = (
   ...more,
 });
 
-/** Of items with consecutive ids. */
+/** Elements of items with consecutive ids. */
 export const elementsAt = (first: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => first + index);

@@ -315,7 +315,7 @@ export function describeRateWindowContract(
         permitted_per_second: 6,
         paused_until: expect.any(String) as string,
       });
-      // Of a call before the reset.
+      // A 429 of a call before the reset.
       current?.rateLimited();
       await world.settle();
       expect((await limiter.refresh()).backoff_multiplier).toBe(1);

@@ -48,7 +48,7 @@ export async function take(
   return kinds;
 }
 
-/** Of a reading of the limit that begins now. */
+/** The token of a read of the limit that begins now. */
 export async function token(store: SlotStore, organizationId = 'a'): Promise<string> {
   const answer = await store.acquire({ organizationId, executionId: 'asks', globalLimit: 100 });
   if (answer.kind !== 'limit-unknown') throw new Error(`A limit is cached: ${JSON.stringify(answer)}`);

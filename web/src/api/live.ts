@@ -52,7 +52,7 @@ function openLive(notify: (message: LiveMessage) => void): () => void {
   if (typeof SharedWorker === 'undefined') openDirectly();
   else {
     const worker = new SharedWorker(new URL('./live-worker.ts', import.meta.url), { type: 'module' });
-    // Its script cannot be loaded, for example after an update of the server.
+    // The script of the worker cannot be loaded, for example after an update of the server.
     worker.addEventListener('error', openDirectly, { once: true, signal });
     listenTo(worker.port, notify, signal);
   }

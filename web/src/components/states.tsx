@@ -117,7 +117,7 @@ export function Shown<T>({
   );
 }
 
-/** Above data that could not be refetched. While the server does not respond at all, the shell shows an alert. */
+/** Alert above data that could not be refetched. While the server does not respond at all, the shell shows an alert. */
 function Outdated({ what, query }: { readonly what: string; readonly query: UseQueryResult }) {
   const { error, dataUpdatedAt } = query;
   if (error === null || (error instanceof ApiError && error.kind === 'unreachable')) return null;

@@ -76,7 +76,9 @@ function credentialOf(auth: AuthDescription): string | null {
 /** The host is public; what follows it (`/bot${KEY}`) may be a secret. */
 const isAfterHost = ({ before }: Variable): boolean => /^https?:\/\/[^/]*\//.test(before);
 
-/** With secrets replaced by their names, and a hash so that sources that differ only in a secret stay distinct. */
+/**
+ * The URL with secrets replaced by their names, and a hash so that sources that differ only in a secret stay distinct.
+ */
 function maskedUrl(baseUrl: string, secrets: readonly Variable[]): string {
   const shown = new SecretMasker(secrets).mask(baseUrl);
   return shown === baseUrl ? baseUrl : `${shown} (${hash('sha256', baseUrl).slice(0, 8)})`;

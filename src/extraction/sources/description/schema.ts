@@ -39,18 +39,18 @@ export interface EndpointDescription {
 
 /**
  * What stands for a list without items. `not_found` is 404 or 410 for the first page; for a later page it always is.
- * Of one item, `not_found` means that it does not exist any more.
+ * For a single item, `not_found` means that it does not exist any more.
  */
 const emptyRules = ['null_list', 'missing_list', 'no_content', 'not_found'] as const;
 export type EmptyRule = (typeof emptyRules)[number];
 
-/** For resources that do not say otherwise. A parent may be deleted after it was listed. */
+/** Default of resources that do not set it. A parent may be deleted after it was listed. */
 export const defaultEmptyWhen = (isChild: boolean): readonly EmptyRule[] =>
   isChild ? ['null_list', 'no_content', 'not_found'] : ['null_list', 'no_content'];
 
 export interface TypeDescription {
   readonly type: ContentType;
-  /** By the name of the type's endpoint. */
+  /** Endpoints by name. */
   readonly endpoints: Readonly<Record<string, EndpointDescription>>;
 }
 

@@ -130,7 +130,7 @@ export function readSourceFile(text: string, env: Readonly<Record<string, string
 /** Deeper than any source; each level takes the library more time than the one before. */
 const maxNesting = 500;
 
-/** By brackets: indentation takes more characters for each level. */
+/** Counts brackets only: indentation takes more characters for each level. */
 function isNestedBeyond(text: string, max: number): boolean {
   let depth = 0;
   for (const sign of text.match(/[[\]{}]/g) ?? []) {
@@ -261,7 +261,7 @@ export function literalSecrets(file: SourceFile): readonly Problem[] {
   }));
 }
 
-/** Without a variable, or with one beside text that may be part of the secret. */
+/** Whether a value has no variable, or one beside text that may be part of the secret. */
 function isLiteral(value: unknown): boolean {
   const [first = '', ...others] = String(value).split(/\$\{[^{}]*\}/);
   return others.length === 0 || ![first, ...others].every((text) => around.test(text));

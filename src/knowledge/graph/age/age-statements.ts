@@ -15,7 +15,10 @@ export type GraphName = keyof typeof graphNames;
 const cypher = (graph: GraphName, query: Sql, parameters: object, column: Sql): Sql =>
   sql`cypher(${graphNames[graph]}, $$ ${query} $$, ${json(parameters)}) as (${column} agtype)`;
 
-/** Its column as text. Strings are ids and names of schemas without quotes, so trimming those gives the text. */
+/**
+ * A Cypher query with its column as text. Strings are ids and names of schemas without quotes, so trimming those gives
+ * the text.
+ */
 const statement = (graph: GraphName, query: Sql, parameters: object, column = sql`nothing`): Sql =>
   sql`select ${textOf(column)} as ${column} from ${cypher(graph, query, parameters, column)}`;
 

@@ -58,7 +58,7 @@ export type RefMention = FoundMention & { readonly ref: string };
 /** A chunk with everything that event detection needs. Offsets refer to its text. */
 interface EventContext {
   readonly text: string;
-  /** By position. */
+  /** Sorted by position. */
   readonly mentions: readonly RefMention[];
   /** The document's author, if the chunk mentions them. */
   readonly author: RefMention | null;

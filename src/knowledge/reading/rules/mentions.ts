@@ -42,7 +42,7 @@ export interface FoundMention {
   readonly confidence: number;
 }
 
-/** By position, without overlaps. */
+/** Sorted by position, without overlaps. */
 export const findMentions = (
   text: string,
   words: readonly Word[],
@@ -222,7 +222,7 @@ class MentionFinder {
     return isPlain(word, this.#annotations.lowercaseWords);
   }
 
-  /** Without words that only open the sentence ("After", "The", "Key customer") or connect. */
+  /** The words of a run without those that only open the sentence ("After", "The", "Key customer") or connect. */
   #trimmed({ at, words }: Run, hasLead: boolean): Run {
     let from = 0;
     for (const [index, word] of words.entries()) {

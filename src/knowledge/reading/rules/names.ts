@@ -146,7 +146,7 @@ export function inferPersonNames(around: Surroundings, runs: Iterable<Run>): rea
   return found;
 }
 
-/** Without sentence openers, titles and forms of address. */
+/** The run without sentence openers, titles and forms of address. */
 function withoutOpening({ at, words }: Run, lowercaseWords: ReadonlySet<string>): Run {
   let from = 0;
   for (const [index, word] of words.entries()) {
@@ -248,7 +248,7 @@ const maxModifiers = 3;
 /** Adjectives that are usually part of a name. */
 const naming = new Set('mobile social digital internal global public annual central mutual'.split(' '));
 
-/** By position. Words such as "new", "our" and "updated" are not part of a name. */
+/** Sorted by position. Words such as "new", "our" and "updated" are not part of a name. */
 export function* projectPhrases(words: readonly Word[]): Generator<Phrase> {
   for (let at = 0; at < words.length; at++) {
     const phrase = namedProject(words, at) ?? endingPhrase(words, at) ?? builtThing(words, at);

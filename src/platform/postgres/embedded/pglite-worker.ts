@@ -154,7 +154,7 @@ async function handle(postgres: PGlite, message: ToWorker): Promise<void> {
 
 try {
   const postgres = await open();
-  // In order. An error ends the thread, and the main thread starts another.
+  // Runs commands in order. An error ends the thread, and the main thread starts another.
   let last: Promise<void> = Promise.resolve();
   port.on('message', (message: ToWorker) => {
     last = last.then(() => handle(postgres, message));
